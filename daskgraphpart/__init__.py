@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from daskgraphpart import errors as errors
     from daskgraphpart.api import parmetis as parmetis
-    from daskgraphpart.api.chunk_graph import chunk_edge_lists as chunk_edge_lists
     from daskgraphpart.api.chunk_graph import chunk_graph as chunk_graph
     from daskgraphpart.api.compare import compare as compare
     from daskgraphpart.api.from_edges import from_dgl as from_dgl
@@ -44,16 +43,12 @@ if TYPE_CHECKING:
     from daskgraphpart.schema import GraphSchema as GraphSchema
     from daskgraphpart.schema import NodeType as NodeType
     from daskgraphpart.sources.id_map import read_id_map as read_id_map
-    from daskgraphpart.sources.options import GraphChanges as GraphChanges
-    from daskgraphpart.sources.options import ReadOptions as ReadOptions
-    from daskgraphpart.sources.published import describe_dataset as describe_dataset
-    from daskgraphpart.sources.table_spec import TableSpec as TableSpec
     from daskgraphpart.verification.pipeline import verify as verify
 
 __version__ = "0.2.0"
 
 _NAMES = {
-    "api.chunk_graph": "chunk_edge_lists chunk_graph",
+    "api.chunk_graph": "chunk_graph",
     "api.from_edges": "from_dgl from_edges from_networkx from_pyg from_scipy",
     "api.compare": "compare",
     "api.partition_graph": "partition_graph",
@@ -70,9 +65,6 @@ _NAMES = {
     "partitioned.load": "load_partition load_partition_book load_partition_feats",
     "schema": "EdgeType GraphSchema NodeType",
     "sources.id_map": "read_id_map",
-    "sources.options": "GraphChanges ReadOptions",
-    "sources.published": "describe_dataset",
-    "sources.table_spec": "TableSpec",
     "verification.pipeline": "verify",
 }
 _MODULES = {"errors": "errors", "parmetis": "api.parmetis"}

@@ -31,8 +31,7 @@ sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]
 
 from tables_oracle import RefusedError, column_of_text, fill_of, integer_of, rows_of_text  # noqa: E402
 
-from daskgraphpart import GraphPartError, read_chunked, read_id_map  # noqa: E402
-from daskgraphpart.api.chunk_graph import chunk_edge_lists  # noqa: E402
+from daskgraphpart import GraphPartError, read_chunked, read_id_map, read_tables  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -272,7 +271,7 @@ def compare(path: str, how: dict[str, Any], expected: Callable[[], dict[str, Any
     """Read a table, and compare with what is expected: what was wrong, or nothing."""
     shutil.rmtree("out", ignore_errors=True)
     try:
-        chunk_edge_lists("out", path, memory=64 << 20, cluster="sync", **how)
+        read_tables(path, **how).write_chunked("out", memory=64 << 20, cluster="sync")
         error = None
     except GraphPartError as refusal:
         error = refusal

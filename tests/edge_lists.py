@@ -3,19 +3,36 @@
 from __future__ import annotations
 
 import gzip
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
-from daskgraphpart import read_chunked, read_id_map
-from daskgraphpart.api.chunk_graph import chunk_edge_lists
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from daskgraphpart import read_chunked, read_id_map, read_tables
 
 DEFAULT = "_N:_E:_N"
+
+
+WRITING = (
+    "num_chunks",
+    "edge_format",
+    "data_format",
+    "overwrite",
+    "memory",
+    "cluster",
+    "workers",
+    "workspace",
+    "progress",
+)
+
+
+def chunk_edge_lists(out: str | Path, edges: Any, **keywords: Any) -> Path:
+    """Write a chunked graph of tables; return the path of its metadata."""
+    writing = {name: keywords.pop(name) for name in WRITING if name in keywords}
+    read_tables(edges, **keywords).write_chunked(out, **writing)
+    return Path(out) / "metadata.json"
 
 
 def chunk(out: Path, edges: Any, workers: int = 1, **options: Any) -> Path:

@@ -1,4 +1,4 @@
-"""`chunk_graph` and `chunk_edge_lists`: graphs in memory, of dask or of other libraries, and tables, as files."""
+"""`chunk_graph`: graphs in memory, of dask or of other libraries, and tables, as files."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from daskgraphpart.api.read_tables import read_tables
 from daskgraphpart.chunked.graph import Graph, read_chunked
 from daskgraphpart.chunked.output import claimed_directory
 from daskgraphpart.chunked.partitions import count_lines
@@ -38,8 +37,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from daskgraphpart.engine.runner import Runner
-    from daskgraphpart.sources.edge_list_inputs import FeaturePaths
-    from daskgraphpart.sources.table_files import Paths
 
 
 @with_keywords(stated_options(GraphChanges), WHERE, PROGRESS)
@@ -164,6 +161,7 @@ def chunk_graph(
     is_tables = is_tables or isinstance(g, TableSpec)
     with _open_writer(out, form, wanted, resources, progress, needs_database=is_tables) as writer:
         if isinstance(g, TableSpec):
+            form.check_holds(g.changes.dtypes.values())
             return writer.write_tables(replace(changed(g, wanted), name=name), overwrite)
         if is_tables:
             tables = named_tables(g, {}, ndata_paths or {}, edata_paths or {})
@@ -180,9 +178,6 @@ def chunk_graph(
             return writer.write_graph(graph)
 
 
-WRITING = {**WHERE, **PROGRESS}
-
-
 def _by_etype(chunks: int | Mapping[Any, Any] | None) -> Any:
     """Numbers of chunks by the names of edge types, which DGL gives as tuples."""
     return {canonical_name(etype): found for etype, found in chunks.items()} if isinstance(chunks, Mapping) else chunks
@@ -195,108 +190,6 @@ def _refuse_options_of_tables(reading: ReadOptions) -> None:
         if getattr(reading, name) != getattr(defaults, name) and getattr(reading, name) is not None:
             what, hint = "this is about tables, and nothing here is read as one", "leave it out, or give map_ids=True"
             raise OptionError(what, place=f"--{name.replace('_', '-')}", hint=hint)
-
-
-def chunk_edge_lists(
-    out_dir: str | os.PathLike[str],
-    edges: Mapping[str, Paths] | Paths,
-    *,
-    name: str = "graph",
-    nodes: Mapping[str, Paths | tuple[Paths, str]] | None = None,
-    num_nodes: Mapping[str, int] | None = None,
-    num_edges: Mapping[str, int] | None = None,
-    node_data: FeaturePaths | None = None,
-    edge_data: FeaturePaths | None = None,
-    masks: FeaturePaths | None = None,
-    num_chunks: int | None = None,
-    edge_format: str = "parquet",
-    data_format: str = "numpy",
-    overwrite: bool = False,
-    **keywords: Any,
-) -> Path:
-    """Write a chunked graph from plain edge lists, out of core.
-
-    Edges keep their order: files in the order in which they are given (those of a pattern sorted), rows as they are in
-    them. The output does not depend on memory, workers or on how rows are cut into files.
-
-    Parameters
-    ----------
-    out_dir : path
-        Output directory; must be empty or absent, unless `overwrite`.
-    edges : mapping of str to paths, or paths
-        Files of each edge type ``"src:rel:dst"``; without types, of ``"_N:_E:_N"``. Text (any delimiter), parquet,
-        Matrix Market, npz (sparse matrices of scipy, too) or npy; a path may be a directory (also of a Delta or Iceberg
-        table), a pattern such as ``"edges-*.csv"`` or a pipe. ``"edges.csv:no-header"``, ``":tab"`` or ``":from,to"``
-        say how one file is read; ``"edges.bin:uint32"`` has raw rows of two numbers, ``"edges.bin:int64:3:0,2"`` of
-        three, little-endian.
-    name : str
-        Name of the graph.
-    nodes : mapping of str to paths or (paths, str), optional
-        Lists of nodes by node type, and the column of IDs, default `id` or the first; they may have no edges.
-    num_nodes : mapping of str to int, optional
-        Without `map_ids`: number of nodes by type; default the largest ID of all edges plus one.
-    num_edges : mapping of str to int, optional
-        Numbers of rows that the files of edge types must have.
-    node_data : mapping of str to mapping of str to paths, optional
-        Features by node type and name. ``"customers/:age"`` is a column of a table, whose rows go to the nodes whose
-        IDs are in the column of `nodes`; ``"customers/:key:age"`` names another one; ``"customers/:key:*"`` is a vector
-        of all others. Whole files, npy, parquet or CSV, raw ones such as ``"feat.bin:float32:1024"``, and arrays of npz
-        files, ``"data.npz:feat"``, are in the order of IDs, or follow `nodes` if it lists that type.
-    edge_data : mapping of str to mapping of str to paths, optional
-        Features by edge type and name; rows follow the edges.
-    masks : mapping of str to mapping of str to paths, optional
-        Lists of node IDs by node type and name, which become features, bool, true for these nodes.
-    num_chunks : int, optional
-        Files for each edge type and feature; default by size.
-    edge_format : str
-        ``"parquet"``, ``"csv"`` or ``"numpy"``.
-    data_format : str
-        ``"numpy"`` or ``"parquet"``.
-    resources, overwrite, progress : optional
-        As in `assign`.
-    **options
-        How tables are read, and what is changed on the way: the parameters of `ReadOptions` and `GraphChanges`.
-
-    Returns
-    -------
-    Path
-        The metadata file; `read_chunked` opens it.
-
-    Raises
-    ------
-    OptionError
-        If an option has a value it cannot have, or names an unknown type.
-    InputFileError
-        If a file is missing, empty or not what it should be, or a row is at fault: too few columns, an ID that is
-        missing, negative, too large, of another kind than the others; or if features do not have a row for each node or
-        edge.
-    OutputExistsError
-        If `out_dir` holds something that may not be replaced.
-    PlanError
-        If the memory does not suffice.
-
-    Examples
-    --------
-    >>> chunk_edge_lists("graph", "follows.tsv", map_ids=True)  # doctest: +SKIP
-    >>> read_id_map("graph", "_N")["id"].head()  # doctest: +SKIP
-    """
-    spec = read_tables(
-        edges,
-        name=name,
-        nodes=nodes,
-        num_nodes=num_nodes,
-        num_edges=num_edges,
-        node_data=node_data,
-        edge_data=edge_data,
-        masks=masks,
-        **{name: value for name, value in keywords.items() if name not in WRITING},
-    )
-    resources, progress = resources_of(keywords), keywords.get("progress")
-    form = ChunkFormat(edge_format, data_format, num_chunks=num_chunks)
-    out = require_local(out_dir, "a graph that is written").absolute()
-    form.check_holds(spec.changes.dtypes.values())
-    with _open_writer(out, form, spec.changes, resources, progress, needs_database=True) as writer:
-        return writer.write_tables(spec, overwrite)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from daskgraphpart.engine.progress import PROGRESS
 from daskgraphpart.engine.resources import WHERE, detect_resources
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.options import option_name, with_keywords
-from daskgraphpart.sources.options import GraphChanges
+from daskgraphpart.sources.options import NO_CHANGES, GraphChanges
 from daskgraphpart.storage.atomic import lasting_directory
 from daskgraphpart.storage.faults import environment_faults
 
@@ -50,6 +50,7 @@ class Graph(chunked.Graph):
         self,
         out: str | os.PathLike[str],
         *,
+        name: str | None = None,
         num_chunks: int | None = None,
         edge_format: str = "parquet",
         data_format: str = "numpy",
@@ -62,6 +63,8 @@ class Graph(chunked.Graph):
         ----------
         out : path
             Output directory; must be empty or absent, unless `overwrite`.
+        name : str, optional
+            Name of the graph; default: that it has.
         num_chunks : int, optional
             Files of every edge type and every feature; default by size.
         edge_format : str
@@ -86,7 +89,7 @@ class Graph(chunked.Graph):
         from daskgraphpart.api.chunk_graph import chunk_graph  # jobs do without
 
         form: Any = {"num_chunks": num_chunks, "edges_fmt": edge_format, "data_fmt": data_format}
-        chunk_graph(self, self._name, output_path=out, overwrite=overwrite, **form, **keywords)
+        chunk_graph(self, name or self._name, output_path=out, overwrite=overwrite, **form, **keywords)
         return read_chunked(out)
 
     def with_reverse_edges(self, names: str = "dgl", *, copy_edata: bool = False) -> Graph:
@@ -190,9 +193,7 @@ class Graph(chunked.Graph):
         return self._changed(split_by={etype or "": by})
 
     def _changed(self, **changes: Any) -> Graph:
-        from daskgraphpart.sources.changed_graph import changed  # imports duckdb
-
-        return UnreadGraph(changed(getattr(self, "spec", self), GraphChanges(**changes)))
+        return changed(self, GraphChanges(**changes))
 
     @property
     def _name(self) -> str:
@@ -270,6 +271,15 @@ class UnreadGraph(Graph):
         inner = self.spec.builder
         of = f"edges {', '.join(self.spec.edges)}" if inner is None else repr(getattr(inner, "graph", inner))
         return f"Graph {self.spec.name!r}, not read yet: {of}{made and f'; then {made}'}"
+
+
+def changed(graph: Graph, changes: GraphChanges) -> Graph:
+    """Return a graph after changes, if there are some."""
+    if changes == NO_CHANGES:
+        return graph
+    from daskgraphpart.sources.changed_graph import changed  # imports duckdb
+
+    return UnreadGraph(changed(getattr(graph, "spec", graph), changes))
 
 
 def is_unread(graph: object) -> bool:

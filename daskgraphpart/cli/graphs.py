@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from daskgraphpart.chunked.metadata import METADATA_FILE
 from daskgraphpart.cli.help import Command
 from daskgraphpart.cli.options import (
     CONFINED_OPTION,
@@ -18,7 +19,14 @@ from daskgraphpart.cli.options import (
     with_options,
 )
 from daskgraphpart.cli.session import LOG_OPTIONS
-from daskgraphpart.cli.tables import INPUT_NAMES, TABLE_OPTIONS, construction_of, refuse_tables, tables_of
+from daskgraphpart.cli.tables import (
+    INPUT_NAMES,
+    TABLE_OPTIONS,
+    changed_graph,
+    construction_of,
+    refuse_tables,
+    tables_of,
+)
 from daskgraphpart.engine.resources import resources_of
 from daskgraphpart.errors import EnvironmentFaultError, LayoutError, OptionError
 from daskgraphpart.layouts.written_files import OWN_LAYOUTS, description_of
@@ -137,37 +145,31 @@ def chunk(**values: Any) -> None:
     daskgraphpart chunk both-ways --graph graph --add-reverse dgl
     daskgraphpart chunk config.json graph
     """
-    from daskgraphpart.api.chunk_graph import chunk_edge_lists, chunk_graph
-    from daskgraphpart.chunked.graph import read_chunked
+    from daskgraphpart.api.read_tables import read_tables
     from daskgraphpart.units import format_seconds
 
     *configs, out_dir = values["directories"] or [None]
     if out_dir is None or len(configs) > 1:
         raise click.UsageError("Give OUT, or CONFIG and OUT.")
-    how = {name: values[name] for name in (*stated_options(GraphChanges), *FORMAT_NAMES)}
-    if values["graph"] is None:
+    changes = {name: values[name] for name in stated_options(GraphChanges)}
+    if configs:
+        graph = _construction(configs[0], values)
+    elif values["graph"] is None:
         values["name"] = values["name"] or name_of_directory(Path(out_dir), "graph")
+        graph = read_tables(**{**changes, **tables_of(values)})
+    else:
+        refuse_tables(INPUT_NAMES, "--graph")
+        graph = changed_graph(values["graph"], values)
+    form = {name: values[name] for name in ("name", *FORMAT_NAMES)}
     with run_of(values) as run:
-        if configs:
-            spec = _construction(configs[0], values)
-            form = {"edges_fmt": values["edge_format"], "data_fmt": values["data_format"]}
-            chunks = values["num_chunks"]
-            path = chunk_graph(spec, spec.name, output_path=out_dir, num_chunks=chunks, **form, **run)
-        elif values["graph"] is None:
-            path = chunk_edge_lists(out_dir, **{**how, **tables_of(values)}, **run)
-        else:
-            refuse_tables(INPUT_NAMES, "--graph")
-            graph = read_chunked(values["graph"])
-            name = values["name"] or graph.schema.name
-            how |= {"edges_fmt": how.pop("edge_format"), "data_fmt": how.pop("data_format")}
-            path = chunk_graph(graph, name, output_path=out_dir, **how, **run)
+        written = graph.write_chunked(out_dir, **form, **run)
     if not values["quiet"]:
         is_mapped = values["map_ids"] or configs
-        kept = f"mapped; the original ones are in {path.parent / 'id_map'}" if is_mapped else "as they were"
-        click.echo(f"{read_chunked(path.parent)!r}\n")
+        kept = f"mapped; the original ones are in {Path(written.directory) / 'id_map'}" if is_mapped else "as they were"
+        click.echo(f"{written!r}\n")
         click.echo(f"IDs       {kept}")
         click.echo(f"time      {format_seconds(values['seconds'])}")
-        click.echo(f"metadata  {path}")
+        click.echo(f"metadata  {Path(written.directory) / METADATA_FILE}")
 
 
 def _construction(path: str, values: dict[str, Any]) -> Any:

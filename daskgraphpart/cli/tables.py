@@ -154,7 +154,8 @@ def input_of(values: dict[str, Any], given: Sequence[str | None], names: Sequenc
                 return construction_of(first, values), paths
         if not is_table(first):
             refuse_tables((*INPUT_NAMES, "name"), "a job")
-            return changed_graph(first, values), paths
+            is_changed = chosen(GraphChanges, values) != NO_CHANGES
+            return (changed_graph if is_changed else graph_of)(first, values), paths
         values = {**values, "edges": (first,)}
     from daskgraphpart.api.read_tables import read_tables  # a job without tables does without
 
@@ -164,13 +165,9 @@ def input_of(values: dict[str, Any], given: Sequence[str | None], names: Sequenc
 
 def changed_graph(in_dir: str, values: dict[str, Any]) -> Any:
     """Return the chunked graph in a directory, with the changes that are asked for."""
-    graph, changes = graph_of(in_dir, values), chosen(GraphChanges, values)
-    if changes == NO_CHANGES:
-        return graph
-    from daskgraphpart.chunked.graph import Graph, read_chunked
-    from daskgraphpart.sources.changed_graph import changed  # imports duckdb
+    from daskgraphpart.api.graph import changed, read_chunked
 
-    return changed(graph if isinstance(graph, Graph) else read_chunked(graph), changes)
+    return changed(read_chunked(in_dir, confined=values.get("confined", False)), chosen(GraphChanges, values))
 
 
 def construction_of(path: str, values: dict[str, Any]) -> Any:

@@ -14,7 +14,6 @@ from daskgraphpart.chunked.rows import token_of
 from daskgraphpart.chunked.sources import is_rows, paths_of, tokens_of
 from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.errors import OptionError
-from daskgraphpart.options import stated_options
 from daskgraphpart.schema import DEFAULT_ETYPE, check_name
 from daskgraphpart.sources.options import NO_CHANGES, GraphChanges, ReadOptions
 from daskgraphpart.sources.table_files import TableFile, are_files, find_files
@@ -129,12 +128,6 @@ def _shown(given: Any) -> Any:
     if isinstance(given, TableFile):
         return given.path, given.columns
     return str(given) if isinstance(given, (str, os.PathLike)) else tokens_of(given) or token_of(given)
-
-
-def split_options(options: dict[str, Any]) -> tuple[ReadOptions, GraphChanges]:
-    """Make both options objects of keywords."""
-    reading = {name: options.pop(name) for name in stated_options(ReadOptions) if name in options}
-    return ReadOptions(**reading), GraphChanges(**options)
 
 
 def opened(

@@ -13,11 +13,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from dask.callbacks import Callback
+from edge_lists import chunk_edge_lists
 from graphs import Graph, file_hashes
 from keywords import spelled
 
 import daskgraphpart as dgp
-from daskgraphpart.api.chunk_graph import chunk_edge_lists
 from daskgraphpart.assignment.options import AssignOptions
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.errors import InputFileError, MetadataError, OptionError

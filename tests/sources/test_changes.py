@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from commands import call
+from edge_lists import chunk_edge_lists
 from graphs import Graph, file_hashes
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,7 +21,6 @@ from keywords import spelled
 from strategies import graphs
 
 import daskgraphpart as dgp
-from daskgraphpart.api.chunk_graph import chunk_edge_lists
 from daskgraphpart.chunked.rows import ArrayRows, KeptRows
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.errors import GraphPartError

@@ -10,14 +10,13 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from commands import call
-from edge_lists import chunk, edges_of, originals
+from edge_lists import chunk, chunk_edge_lists, edges_of, originals
 from graphs import file_hashes
 from keywords import spelled
 from pyarrow import parquet
 
 import daskgraphpart as dgp
 from daskgraphpart import read_chunked
-from daskgraphpart.api.chunk_graph import chunk_edge_lists
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.errors import InputFileError, InputFileNotFoundError, OptionError, OutputExistsError
 from daskgraphpart.sources.id_map import write_id_map

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from edge_lists import DEFAULT, FORMS, chunk, edges_of, originals, path_of_form, write_edge_list
+from edge_lists import DEFAULT, FORMS, chunk, chunk_edge_lists, edges_of, originals, path_of_form, write_edge_list
 from graphs import file_hashes, load_real_graph
 from pyarrow import parquet
 
 from daskgraphpart import partition, read_chunked, verify
-from daskgraphpart.api.chunk_graph import chunk_edge_lists
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.sources.database import open_database, run
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from edge_lists import DEFAULT, chunk, edges_of, originals, path_of_form, write_edge_list
+from edge_lists import DEFAULT, chunk, chunk_edge_lists, edges_of, originals, path_of_form, write_edge_list
 from graphs import file_hashes, load_real_graph
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -19,7 +19,6 @@ from keywords import spelled
 from pyarrow import parquet
 
 from daskgraphpart import read_chunked, read_id_map
-from daskgraphpart.api.chunk_graph import chunk_edge_lists
 from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.errors import InputFileError
 

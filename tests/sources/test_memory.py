@@ -18,10 +18,8 @@ PROGRAM = """
 import sys
 import daskgraphpart as dgp
 edges, nodes, feat, out = sys.argv[1:]
-dgp.chunk_edge_lists(
-    out, edges, map_ids=True, nodes={"_N": nodes}, node_data={"_N": {"feat": feat}},
-    memory="250MB", workers=2,
-)
+graph = dgp.read_tables(edges, map_ids=True, nodes={"_N": nodes}, node_data={"_N": {"feat": feat}})
+graph.write_chunked(out, memory="250MB", workers=2)
 # not getrusage, whose peak is inherited from the process that started this one
 print(next(int(line.split()[1]) * 1024 for line in open("/proc/self/status") if line.startswith("VmHWM")))
 """

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from commands import call
 from edge_lists import DEFAULT, edges_of
+from graphs import file_hashes
 from keywords import spelled
 from published_data import (
     write_csv,
@@ -20,8 +21,7 @@ from published_data import (
     write_wikikg,
 )
 
-from daskgraphpart import read_chunked
-from daskgraphpart.api.chunk_graph import chunk_edge_lists
+from daskgraphpart import partition, read_chunked, read_dataset, read_tables
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.errors import GraphPartError
 from daskgraphpart.sources.published import describe_dataset
@@ -40,8 +40,7 @@ def write_large_igb(root: Path) -> Path:
 
 def chunked(tmp_path: Path, kind: str, directory: Path) -> tuple[Any, dict[str, dict[str, np.ndarray]]]:
     """The graph, and its features."""
-    chunk_edge_lists(tmp_path / "out", **describe_dataset(kind, directory), **spelled(RESOURCES))
-    graph = read_chunked(tmp_path / "out")
+    graph = read_dataset(kind, directory).write_chunked(tmp_path / "out", **spelled(RESOURCES))
     views = {**graph.node_data, **graph.edge_data}
     return graph, {t: {n: a.compute(scheduler="sync") for n, a in views[t].items()} for t in views}
 
@@ -169,7 +168,7 @@ def test_relations_of_wikikg_are_edge_types_or_a_feature(tmp_path: Path) -> None
     np.testing.assert_array_equal(data["entity"]["feat"], np.load(root / "processed/entity_feat.npy"))
     tables = describe_dataset("wikikg", root)
     del tables["split_by"]
-    chunk_edge_lists(tmp_path / "one", **tables, **spelled(RESOURCES))
+    read_tables(**tables).write_chunked(tmp_path / "one", **spelled(RESOURCES))
     np.testing.assert_array_equal(edges_of(tmp_path / "one", "entity:relates:entity"), triplets[:, [0, 2]].T)
     found = read_chunked(tmp_path / "one").edge_data["entity:relates:entity"]["reltype"]
     np.testing.assert_array_equal(found.compute(scheduler="sync"), triplets[:, 1])
@@ -273,6 +272,26 @@ def test_what_is_wrong_is_one_error(
     root = write(tmp_path / "data")
     spoil(root)
     with pytest.raises(GraphPartError) as caught:
-        chunk_edge_lists(tmp_path / "out", **describe_dataset(kind, root), **spelled(RESOURCES))
+        read_dataset(kind, root).write_chunked(tmp_path / "out", **spelled(RESOURCES))
     assert message in caught.value.for_command_line().replace(f"{tmp_path}/", "")
     assert not (tmp_path / "out").exists()
+
+
+def test_features_that_are_left_out_are_not_read(tmp_path: Path) -> None:
+    root = write_ogb(tmp_path / "products")
+    graph = read_dataset("ogb", root, leave_out=["feat", "_N/label"], name="small")
+    assert "feat" not in graph.node_data["_N"]
+    assert "label" not in graph.node_data["_N"]
+    assert graph.schema.name == "small"
+    with pytest.raises(GraphPartError) as caught:
+        read_dataset("ogb", root, leave_out=["feet"])
+    assert caught.value.place == "leave_out"
+
+
+def test_a_data_set_is_partitioned_straight_as_from_its_chunked_graph(tmp_path: Path) -> None:
+    graph = read_dataset("ogb", write_ogb(tmp_path / "products")).with_reverse_edges()
+    how: Any = {"method": "random", **spelled(RESOURCES)}
+    partition(graph, tmp_path / "straight", 2, **how)
+    partition(graph.write_chunked(tmp_path / "chunked", **spelled(RESOURCES)), tmp_path / "expected", 2, **how)
+    found, expected = file_hashes(tmp_path / "straight"), file_hashes(tmp_path / "expected")
+    assert {name for name in expected if found.get(name) != expected[name]} <= {"products.manifest.json"}

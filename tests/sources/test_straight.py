@@ -15,12 +15,12 @@ import pyarrow as pa
 import pytest
 import scipy.sparse
 from commands import call
+from edge_lists import chunk_edge_lists
 from graphs import REAL_GRAPHS, file_hashes, load_real_graph
 from keywords import spelled
 from pyarrow import csv, parquet
 
 import daskgraphpart as dgp
-from daskgraphpart.api.chunk_graph import chunk_edge_lists
 from daskgraphpart.engine.progress import SilentProgress
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.errors import InputFileError, OptionError, OutputExistsError, ResumeError
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     from graphs import Graph
 
-    from daskgraphpart.sources.table_spec import TableSpec
 
 RESOURCES = Resources(1 << 28, "sync")
 RANDOM = "random"
@@ -73,7 +72,7 @@ def write_tables(graph: Graph, directory: Path, *, names: bool) -> dict[str, Any
     return {**tables, "nodes": nodes, "node_data": features, "map_ids": True}
 
 
-def by_both_roads(tables: Mapping[str, Any], directory: Path, num_parts: int, **how: Any) -> TableSpec:
+def by_both_roads(tables: Mapping[str, Any], directory: Path, num_parts: int, **how: Any) -> dgp.Graph:
     """Partition tables straight, and by way of a chunked graph; the parts have to be the same."""
     spec = dgp.read_tables(**tables)
     chunk_edge_lists(directory / "graph", **tables, **spelled(RESOURCES))
@@ -107,7 +106,7 @@ def arrays_of(graph: Graph) -> dgp.Graph:
     return dgp.from_edges(edges, num_nodes=counts, node_data=graph.node_data)
 
 
-def frames_of(tables: Mapping[str, Any]) -> dgp.TableSpec:
+def frames_of(tables: Mapping[str, Any]) -> dgp.Graph:
     """The same tables in frames: those of edges of dask, those of nodes of pandas."""
     edges = {etype: dd.read_csv(path, blocksize="64kB") for etype, path in tables["edges"].items()}
     nodes = {ntype: pd.read_parquet(path) for ntype, path in tables["nodes"].items()}
