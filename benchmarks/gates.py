@@ -80,7 +80,7 @@ before, graph = written(), scratch + "/chunked"
 if hasattr(dgp, "read_tables"):
     graph = dgp.read_tables(**tables)
 else:
-    chunk_edge_lists(graph, **tables)
+    dgp.chunk_edge_lists(graph, **tables)
 dgp.partition(graph, scratch + "/partitions", 4, method="random", progress=Listener())
 print(found[-1])
 """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from daskgraphpart.chunked import graph as chunked
 from daskgraphpart.engine.progress import PROGRESS
@@ -204,6 +204,7 @@ class UnreadGraph(Graph):
     """A graph of tables, or one that is changed: jobs read it as it is described, and so does a look at its data."""
 
     __slots__ = ("_found", "spec")
+    __dataclass_fields__: ClassVar[Any] = {}  # dask looks into those of what functions are given, and would read it
 
     spec: TableSpec
 

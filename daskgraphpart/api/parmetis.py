@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from daskgraphpart.dispatching.output import check_empty, check_output
 from daskgraphpart.engine.progress import PROGRESS, open_progress
 from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, WHERE, resources_of
 from daskgraphpart.engine.runner import open_runner
-from daskgraphpart.options import chosen, stated_options, with_keywords
+from daskgraphpart.options import chosen, option, stated_options, with_keywords
 from daskgraphpart.parmetis.files import ParmetisFiles, find_parts
 from daskgraphpart.parmetis.pm_dglpart import ConversionInput, attribute_dtype, convert_to_chunked, read_type_counts
 from daskgraphpart.parmetis.read_parts import read_parmetis_parts
@@ -157,18 +158,43 @@ def read(
     return directory
 
 
-@with_keywords(stated_options(DispatchOptions), WHERE, PROGRESS)
+@dataclass(frozen=True, slots=True)
+class ConvertOptions:
+    """What is to be known of the output of `pm_dglpart`."""
+
+    schema: str | None = option(
+        None,
+        "JSON with the ranges of homogeneous IDs of node types (`nid`) and edge types (`eid`). Default: "
+        "`<graph_name>.json` in `path`, where `write` puts it. An edge type is a relation, whose edges show which node "
+        "types it joins, or `src:relation:dst`.",
+        given="str | os.PathLike[str]",
+    )
+    num_parts: int | None = option(None, "Must agree with the files, if given.")
+    num_node_weights: int | None = option(
+        None,
+        "Weights in a line of nodes. Default: what `<graph_name>_stats.txt` says; without it, all columns but three.",
+    )
+    removed_edges: str | None = option(
+        None,
+        "File of self-loops and repeated edges, in `path` or elsewhere.",
+        given="str | os.PathLike[str]",
+    )
+    node_attr_dtype: str | None = option(
+        None,
+        "Dtype of the attributes behind the columns of IDs of nodes, which become the feature `feat` of every type. "
+        "Without, they are left alone.",
+    )
+    edge_attr_dtype: str | None = option(
+        None, "The same of edges. Lines of removed edges then need attributes as well."
+    )
+
+
+@with_keywords(stated_options(ConvertOptions), stated_options(DispatchOptions), WHERE, PROGRESS)
 def convert(
     path: str | os.PathLike[str],
     out: str | os.PathLike[str],
     *,
     graph_name: str,
-    schema: str | os.PathLike[str] | None = None,
-    num_parts: int | None = None,
-    num_node_weights: int | None = None,
-    removed_edges: str | os.PathLike[str] | None = None,
-    node_attr_dtype: str | None = None,
-    edge_attr_dtype: str | None = None,
     overwrite: bool = False,
     **keywords: Any,
 ) -> PartitionedGraph:
@@ -189,19 +215,6 @@ def convert(
         or beside `out`.
     graph_name : str
         Name of the graph.
-    schema : path, optional
-        JSON with the ranges of homogeneous IDs of node types (`nid`) and edge types (`eid`). Default:
-        `<graph_name>.json` in `path`, where `write` puts it. An edge type is a relation, whose edges show
-        which node types it joins, or `src:relation:dst`.
-    num_parts : int, optional
-        Must agree with the files, if given.
-    num_node_weights : int, optional
-        Weights in a line of nodes. Default: what `<graph_name>_stats.txt` says; without it, all columns but three.
-    removed_edges : path, optional
-        File of self-loops and repeated edges, in `path` or elsewhere.
-    node_attr_dtype, edge_attr_dtype : str, optional
-        Dtype of the attributes behind the columns of IDs, which become the feature ``"feat"`` of every type. Without,
-        they are left alone. Lines of removed edges then need attributes as well.
     overwrite : bool
         Replace partitions that are there.
 
@@ -219,34 +232,14 @@ def convert(
     AssignmentError, InputFileError
         If a line is at fault, or not every node and edge is there once.
     """
-    return parts_of(
-        convert_job(
-            path,
-            out,
-            graph_name=graph_name,
-            schema=schema,
-            num_parts=num_parts,
-            num_node_weights=num_node_weights,
-            removed_edges=removed_edges,
-            node_attr_dtype=node_attr_dtype,
-            edge_attr_dtype=edge_attr_dtype,
-            overwrite=overwrite,
-            **keywords,
-        )
-    )
+    return parts_of(convert_job(path, out, graph_name, overwrite=overwrite, **keywords))
 
 
 def convert_job(
     path: str | os.PathLike[str],
     out: str | os.PathLike[str],
-    *,
     graph_name: str,
-    schema: str | os.PathLike[str] | None = None,
-    num_parts: int | None = None,
-    num_node_weights: int | None = None,
-    removed_edges: str | os.PathLike[str] | None = None,
-    node_attr_dtype: str | None = None,
-    edge_attr_dtype: str | None = None,
+    *,
     overwrite: bool = False,
     **keywords: Any,
 ) -> Outcome:
@@ -254,13 +247,14 @@ def convert_job(
     source = require_local(path, "what pm_dglpart has written")
     out = require_local(out, "the output of a conversion").absolute()
     check_name(graph_name, "graph name")
+    of = chosen(ConvertOptions, keywords)
     given = ConversionInput(
         graph_name,
-        read_type_counts(Path(schema) if schema is not None else source / f"{graph_name}.json"),
-        find_parts(source, graph_name, num_parts, num_node_weights, by_part_only=True),
-        _removed(source, removed_edges),
-        attribute_dtype(node_attr_dtype, "--node-attr-dtype"),
-        attribute_dtype(edge_attr_dtype, "--edge-attr-dtype"),
+        read_type_counts(Path(of.schema) if of.schema is not None else source / f"{graph_name}.json"),
+        find_parts(source, graph_name, of.num_parts, of.num_node_weights, by_part_only=True),
+        _removed(source, of.removed_edges),
+        attribute_dtype(of.node_attr_dtype, "--node-attr-dtype"),
+        attribute_dtype(of.edge_attr_dtype, "--edge-attr-dtype"),
     )
     check_output(out, [source])  # before the work that comes first
     check_empty(out, overwrite or is_unfinished(out))

@@ -31,7 +31,7 @@ class PartitionedGraph(partitioned.PartitionedGraph):  # noqa: D101
         graph : Graph, path or URL, optional
             The input, as `partition` takes it. Without it, files are compared with the checksums of their manifest.
         sample : float
-            Share of the rows of features that is compared.
+            Share of the rows of features that is compared with the graph.
         quick : bool
             Whether no data are read but headers and small files.
 
@@ -41,7 +41,7 @@ class PartitionedGraph(partitioned.PartitionedGraph):  # noqa: D101
             Everything that is wrong (`findings`, `ok`); `print` shows it.
         """
         if graph is None:
-            return verify_checksums(str(self.config), **keywords)
+            return verify_checksums(str(self.config), sample=sample, quick=quick, **keywords)
         return verify(graph, str(self.config), sample=sample, quick=quick, **keywords)
 
 

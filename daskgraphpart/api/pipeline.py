@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.api.jobs import RUN
@@ -9,12 +11,14 @@ from daskgraphpart.api.run_assign import assign_job
 from daskgraphpart.api.run_dispatch import dispatch_job, partition_job
 from daskgraphpart.assignment.options import AssignOptions
 from daskgraphpart.dispatching.options import DispatchOptions
+from daskgraphpart.engine.progress import open_progress
 from daskgraphpart.engine.resources import STAGING
 from daskgraphpart.options import stated_options, with_keywords
+from daskgraphpart.units import format_number, format_seconds
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from daskgraphpart.api.owners import Assignment
     from daskgraphpart.api.partitions import PartitionedGraph
@@ -71,7 +75,11 @@ def assign(
     """
     from daskgraphpart.api.owners import public  # what users do with the result is imported when there is one
 
-    return public(assign_job(graph, num_parts, out=out, form=form, storage_options=storage_options, **keywords))
+    how: Any = {"out": out, "form": form, "storage_options": storage_options}
+    with _ending(keywords) as ending:
+        found = public(assign_job(graph, num_parts, **how, **keywords))
+        ending(found.num_parts, found.quality.cut_share, "owners" if out is None else str(out))
+    return found
 
 
 @with_keywords(stated_options(DispatchOptions), STAGING, RUN)
@@ -130,7 +138,10 @@ def dispatch(
     how: Any = {"num_parts": num_parts, "storage_options": storage_options, "dispatch_to": dispatch_to}
     from daskgraphpart.api.partitions import parts_of
 
-    return parts_of(dispatch_job(graph, assignment, out, **how, **keywords), storage_options)
+    with _ending(keywords) as ending:
+        outcome = dispatch_job(graph, assignment, out, **how, **keywords)
+        ending(len(outcome.part_nbytes), outcome.quality.cut_share, str(outcome.config_path))
+    return parts_of(outcome, storage_options)
 
 
 @with_keywords(stated_options(AssignOptions), stated_options(DispatchOptions), STAGING, RUN)
@@ -176,4 +187,21 @@ def partition(
     how: Any = {"storage_options": storage_options, "dispatch_to": dispatch_to}
     from daskgraphpart.api.partitions import parts_of
 
-    return parts_of(partition_job(graph, out, num_parts, **how, **keywords), storage_options)
+    with _ending(keywords) as ending:
+        outcome = partition_job(graph, out, num_parts, **how, **keywords)
+        ending(len(outcome.part_nbytes), outcome.quality.cut_share, str(outcome.config_path))
+    return parts_of(outcome, storage_options)
+
+
+@contextmanager
+def _ending(keywords: dict[str, Any]) -> Iterator[Callable[[int, float, str], None]]:
+    """Show progress meanwhile, as keywords say; what is yielded tells in a line what was made, and in which time."""
+    started = time.monotonic()
+    with open_progress(keywords.get("progress")) as listener:
+        keywords["progress"] = listener
+
+        def tell(num_parts: int, cut_share: float, where: str) -> None:
+            seconds = format_seconds(time.monotonic() - started)
+            listener.note(f"{format_number(num_parts, 'part')}, {cut_share:.2%} of edges cut, in {seconds}: {where}")
+
+        yield tell

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
@@ -17,13 +16,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class DaskEdges:
-    """Edges in a dask frame with columns `src` and `dst`, and the length of each of its partitions."""
+    """Edges in a dask frame with columns `src` and `dst`, and the length of each of its partitions.
 
-    name: str
-    frame: Any
-    lengths: tuple[int, ...]
+    No dataclass: dask looks into those that functions are given, and would compute the frame.
+    """
+
+    __slots__ = ("frame", "lengths", "name")
+
+    def __init__(self, name: str, frame: Any, lengths: tuple[int, ...]) -> None:
+        self.name, self.frame, self.lengths = name, frame, lengths
 
     @property
     def dtype(self) -> np.dtype:
@@ -54,12 +56,13 @@ class DaskEdges:
         return (f"partition {number} of {self.name!r}" for number in range(len(self.lengths)))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class DaskRows:
-    """A feature in a dask array with known chunks."""
+    """A feature in a dask array with known chunks; no dataclass either."""
 
-    name: str
-    array: Any
+    __slots__ = ("array", "name")
+
+    def __init__(self, name: str, array: Any) -> None:
+        self.name, self.array = name, array
 
     @property
     def dtype(self) -> np.dtype:

@@ -86,9 +86,10 @@ def _verify(directories: tuple[str, ...], values: dict[str, Any], run: dict[str,
     out_dir = directories[-1]
     if values["confined"]:
         open_partitions(out_dir, confined=True)
+    how = {"quick": values["quick"], "sample": values["sample"]}
     if graph is None:
-        return pipeline.verify_checksums(out_dir, **run)
-    how = {"quick": values["quick"], "sample": values["sample"], "checksums": values["checksums"] is not False}
+        return pipeline.verify_checksums(out_dir, **how, **run)
+    how["checksums"] = values["checksums"] is not False
     return pipeline.verify(graph, out_dir, **how, **run)
 
 

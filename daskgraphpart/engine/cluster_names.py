@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 import threading
+from contextlib import suppress
 from typing import Any
 
 from daskgraphpart.errors import MissingPackageError, OptionError
@@ -74,11 +75,17 @@ def is_on_this_machine(cluster: Any) -> bool:
 
 
 def active_client() -> Any:
-    """The client that was made last and is still open; None if there is none, or it is asynchronous."""
+    """The client that was made last and is still open; None if there is none, it is asynchronous, or in a task.
+
+    A task that waits for others on its own cluster keeps a thread from them, and may wait for ever.
+    """
     if "distributed" not in sys.modules:
         return None
-    from distributed import default_client
+    from distributed import default_client, get_worker
 
+    with suppress(ValueError):
+        get_worker()
+        return None
     try:
         client = default_client()
     except ValueError:

@@ -11,6 +11,7 @@ import time
 import uuid
 from typing import TYPE_CHECKING, Any
 
+from dask import get_annotations
 from dask.optimization import cull
 from distributed import CancelledError, KilledWorker, WorkerPlugin
 from distributed.comm import CommClosedError, get_address_host
@@ -115,9 +116,8 @@ class ClusterScheduler:
     def _submit(self, graph: Graph, keys: list[Key], host: str) -> list[Future]:
         # a worker that comes later may run a task as well, if it is on that machine; none elsewhere may
         where = {"workers": [host, *_resolve(host)], "allow_other_workers": False} if host else {}
-        futures: list[Future] = self._client.get(
-            cull(graph, keys)[0], keys, sync=False, retries=self._settings.retries, **where
-        )
+        retries = get_annotations().get("retries", self._settings.retries)  # the client has other annotations itself
+        futures: list[Future] = self._client.get(cull(graph, keys)[0], keys, sync=False, retries=retries, **where)
         return futures
 
     def _next_done(self, done: queue.SimpleQueue[Future], last_seen: dict[str, float]) -> list[Future]:

@@ -6,17 +6,20 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from daskgraphpart.errors import LayoutError
 from daskgraphpart.layouts.dgl_graph import read_graph_file
 from daskgraphpart.layouts.dgl_tensor_file import read_tensor_file
 from daskgraphpart.layouts.written_files import GRAPHBOLT, ORIG_EIDS, ORIG_NIDS, SPLIT_NIDS
+from daskgraphpart.lazy_mapping import LazyMapping
 from daskgraphpart.partitioned.loaders import Loaders
+from daskgraphpart.partitioned.stored_rows import StoredRows
 from daskgraphpart.storage.files import file_sizes_in, is_file
+from daskgraphpart.units import format_count, format_number, format_size, html_table, text_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-
-    import numpy as np
 
     from daskgraphpart.book import IdRanges, PartitionBook
     from daskgraphpart.layouts.dgl_config import PartPaths
@@ -117,12 +120,24 @@ class Part(Loaders):
     graph_path: Location  # its files; where there is no graph of DGL, that of GraphBolt
     node_feats_path: Location
     edge_feats_path: Location
-    original_ids: Callable[[], Maps]  # of all nodes and edges of all parts: those of HALO nodes lie in other parts
+    all_original_ids: Callable[[], Maps]  # those of HALO nodes lie in other parts
     pyg_data: Callable[[Part], Any]  # the part as PyG has it: features of HALO nodes lie in other parts, too
     all_parts: Callable[[], tuple[Any, None]]  # what loaders read
 
     def __repr__(self) -> str:
-        return f"<Part {self.part_id} of {self.book.num_parts}: {self.directory}>"
+        return f"{self._title()}\n{text_table(*self._table(), align='<>')}"
+
+    def _repr_html_(self) -> str:
+        return html_table(*self._table(), caption=self._title())
+
+    def _title(self) -> str:
+        halo = f", {format_number(self.num_halo_nodes, 'HALO node')}" if self.has_graph else ""
+        counts = f"{format_number(self.num_inner_nodes, 'node')}{halo}, {format_number(self.num_inner_edges, 'edge')}"
+        return f"Part {self.part_id} of {self.book.num_parts}: {counts}, {format_size(self.nbytes)}"
+
+    def _table(self) -> tuple[list[str], list[list[str]]]:
+        of_types = {**self.node_rows.counts, **self.edge_rows.counts}
+        return ["type", "owned"], [[name, format_count(count)] for name, count in of_types.items()]
 
     @property
     def directory(self) -> Location:
@@ -195,7 +210,59 @@ class Part(Loaders):
         """Dask DataFrame of all edges the part holds, in local order."""
         from daskgraphpart.partitioned.collections import part_edge_frame
 
-        return part_edge_frame(self.graph, self.book, self.original_ids() if original else None)
+        return part_edge_frame(self.graph, self.book, self.all_original_ids() if original else None)
+
+    @property
+    def original_ids(self) -> Mapping[str, Any]:
+        """For each node or edge type a dask array: original type-wise IDs of what the part owns, where they are saved.
+
+        Row i is that of the i-th node or edge of the type that the part owns, as in its features.
+        """
+        from daskgraphpart.partitioned.collections import lazy_rows
+
+        found = {**self.node_rows.originals, **self.edge_rows.originals}
+
+        def ids_of(kind: str) -> Any:
+            return lazy_rows(StoredRows(f"original IDs of {kind}", [found[kind]]))
+
+        return LazyMapping("type with original IDs", tuple(found), ids_of, self._resolve)
+
+    def to_original(self, kind: str | tuple[str, str, str], rows: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Bring rows of the nodes or edges that the part owns into the order of the input: what one trainer computed.
+
+        Parameters
+        ----------
+        kind : str or tuple of str
+            Node type or edge type.
+        rows : array, tensor, frame or path
+            One row per node or edge of the type that the part owns, as its features have them.
+
+        Returns
+        -------
+        ids : numpy.ndarray, int64 (rows,)
+            Original type-wise IDs, ascending.
+        rows : numpy.ndarray
+            Their rows.
+
+        Raises
+        ------
+        OptionError
+            If the number of rows is not that of the type in this part.
+
+        Examples
+        --------
+        >>> ids, scores = parts.part(0).to_original("user", scores)  # doctest: +SKIP
+        """
+        from daskgraphpart.partitioned.row_files import open_rows
+
+        name = self._resolve(kind)
+        ids = self.original_ids[name].compute(scheduler="sync")
+        values = np.asarray(open_rows(rows, len(ids), f"{name} in part {self.part_id}")[:])
+        order = np.argsort(ids, kind="stable")
+        return ids[order], values[order]
+
+    def _resolve(self, kind: Any) -> str:
+        return kind if kind in self.book.ntypes else self.book.canonical_etype(kind)
 
     def to_pyg(self) -> Any:
         """Read the part as PyG's `Data`, or `HeteroData` if there are several types, with its HALO nodes.
@@ -226,7 +293,7 @@ def open_part(
     book: PartitionBook,
     directory: Location,
     files: Sequence[PartPaths],
-    original_ids: Callable[[], Maps],
+    all_original_ids: Callable[[], Maps],
     pyg_data: Callable[[Part], Any],
     all_parts: Callable[[], tuple[Any, None]],
 ) -> Part:
@@ -234,7 +301,7 @@ def open_part(
     book.nodes.part_range(number)  # refuses parts that are not there
     of_part = files[number]
     paths = [directory / name for name in (of_part.graph, of_part.node_feats, of_part.edge_feats)]
-    return Part(number, book, paths[0], paths[1], paths[2], original_ids, pyg_data, all_parts)
+    return Part(number, book, paths[0], paths[1], paths[2], all_original_ids, pyg_data, all_parts)
 
 
 def _is_list_of_integers(region: Region) -> bool:

@@ -160,7 +160,12 @@ def _compare(
 
 
 def verify_checksums(
-    out_dir: str | os.PathLike[str], *, storage_options: Mapping[str, Any] | None = None, **keywords: Any
+    out_dir: str | os.PathLike[str],
+    *,
+    storage_options: Mapping[str, Any] | None = None,
+    quick: bool = False,
+    sample: float = 1.0,
+    **keywords: Any,
 ) -> VerifyReport:
     """Compare partitions with the checksums of their manifest, as after a copy; the graph is not needed.
 
@@ -170,6 +175,10 @@ def verify_checksums(
         The partitions, or their config.
     storage_options
         As in `verify`.
+    quick : bool
+        Whether checksums of small files only are compared, and of others the size.
+    sample : float
+        Refused unless it is 1: checksums are of whole files.
 
     Returns
     -------
@@ -180,7 +189,12 @@ def verify_checksums(
     ------
     LayoutError
         If there are no partitions at that path, or they have no checksums: DGL's own tools write none.
+    OptionError
+        If rows are to be sampled.
     """
+    if sample != 1:
+        what, hint = "without the graph, checksums of whole files are compared", "leave it out, or give the graph"
+        raise OptionError(what, place="--sample", found=sample, hint=hint)
     try:
         manifest = manifest_of(_existing(out_dir, storage_options))
     except LayoutError:
@@ -198,7 +212,7 @@ def verify_checksums(
     findings += change_findings(manifest)
     resources = resources_of(keywords).limited(SMALLEST_TASK_MEMORY)
     with open_runner(resources, keywords.get("progress")) as runner:
-        wrong, num_files = checksum_findings(manifest, sound, runner)
+        wrong, num_files = checksum_findings(manifest, sound, runner, quick=quick)
     return VerifyReport((*findings, *wrong), num_files=num_files)
 
 

@@ -58,6 +58,22 @@ def chunk_as_dgl(graph, out):
     assert dgp.read_chunked(out / "odd" / "chunked").node_data[".."]["x"].compute().tolist() == [0, 1, 2]
 
 
+def open_lazily(graph, out):
+    """`from_dgl` has all edges in the order of their IDs, and all features. (Pandas is of another numpy here.)"""
+    found = dgp.from_dgl(graph, name="lazy")
+    assert {t.name: t.num_nodes for t in found.schema.node_types} == {n: graph.num_nodes(n) for n in graph.ntypes}
+    for etype in graph.canonical_etypes:
+        ends = torch.stack(graph.edges(etype=etype, order="eid"), dim=1)
+        edges = found.edge_sources[":".join(etype)]
+        assert np.array_equal(edges.read(0, edges.shape[0]), ends.numpy())
+        for name, rows in graph.edges[etype].data.items():
+            assert np.array_equal(found.edge_data[":".join(etype)][name].compute(), rows.numpy())
+    for ntype in graph.ntypes:
+        for name, rows in graph.nodes[ntype].data.items():
+            assert np.array_equal(found.node_data[ntype][name].compute(), rows.numpy())
+    assert dgp.partition(found, out, 2, method="random").verify(found).ok
+
+
 def main():
     out = Path(sys.argv[2])
     torch.manual_seed(0)
@@ -85,6 +101,7 @@ def main():
         for ntype, ids in maps[0].items():
             for key, rows in graph.nodes[ntype].data.items():
                 assert opened.nodes[ntype].data[key][:].tolist() == rows[ids].tolist()
+        open_lazily(graph, out / f"lazy-{name}")
         for part in range(2):
             compare(graph, maps, *dgl.distributed.load_partition(str(out / name / f"{name}.json"), part)[0:4:3])
     chunk_as_dgl(heterogeneous, out / "chunk")

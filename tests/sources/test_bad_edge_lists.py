@@ -362,7 +362,7 @@ def test_the_output_must_be_empty_or_a_graph_to_replace(tmp_path: Path) -> None:
 
 
 def test_too_little_memory_is_said_before_work_starts(tmp_path: Path) -> None:
-    from daskgraphpart import chunk_edge_lists
+    from edge_lists import chunk_edge_lists
 
     (tmp_path / "e.csv").write_text("0,1\n")
     with pytest.raises(ValueError, match="memory 64MB"):
