@@ -113,7 +113,7 @@ class Graph(chunked.Graph):
         Raises
         ------
         OptionError
-            If a reverse type would have the name of a type that is there.
+            If a reverse type would be named like an existing type.
 
         Examples
         --------

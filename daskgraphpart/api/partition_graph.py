@@ -222,7 +222,7 @@ def _balance(
 
 def _check_ready(assignment: Assignment, num_parts: int, trainers: int) -> None:
     if assignment.num_parts != num_parts:
-        what, expected = "the assignment is for another number of parts", assignment.num_parts
+        what, expected = "the assignment is for a different number of parts", assignment.num_parts
         raise OptionError(what, place="num_parts", expected=expected, found=num_parts)
     if trainers != 1 and not assignment.trainers:
         raise OptionError(

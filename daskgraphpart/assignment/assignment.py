@@ -69,7 +69,7 @@ class Assignment:
         Raises
         ------
         AssignmentError
-            If a type is missing, or has another number of owners than nodes.
+            If a type is missing, or has a different number of owners than nodes.
         """
         for node_type in schema.node_types:
             if node_type.name not in self.files:

@@ -63,7 +63,7 @@ class OldOwners:
 
 
 def check_old_owners(options: AssignOptions, graph: Graph, num_parts: int) -> None:
-    """Refuse owners for another number of parts, or without those or the IDs of some type; no owner is read."""
+    """Refuse owners for a different number of parts, or without those or the IDs of some type; no owner is read."""
     directory = Path(str(options.extend))
     if not _find_original_ids(directory, num_parts):
         _, ours, _ = read_meta(directory, num_parts)
@@ -118,7 +118,7 @@ def find_map_pairs(options: AssignOptions, graph: Graph) -> dict[str, MapPair]:
             (kind, count), (new_kind, _) = read_map_header(path), read_map_header(new[ntype])
             if kind != new_kind:
                 what = f"old and new IDs of {ntype!r} nodes are of two types, so that none would match"
-                hint = "chunk --id-type says of which they are"
+                hint = "use --id-type to make both integers, or both strings"
                 raise AssignmentError(
                     what, file=str(new[ntype]), expected=f"{kind}, as in {path}", found=new_kind, hint=hint
                 )
@@ -187,7 +187,7 @@ def _find_original_ids(directory: Path, num_parts: int) -> list[Location]:
         return []
     files = [(config.parent / part.graph).parent / ORIG_NIDS for part in read_config(config).parts]
     if len(files) != num_parts:
-        what = "the partitions are another number of parts"
+        what = "the partitions are a different number of parts"
         raise AssignmentError(what, file=str(config), expected=num_parts, found=len(files))
     return files
 

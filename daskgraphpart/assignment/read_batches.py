@@ -83,7 +83,7 @@ def _read_zarr(path: str, num_nodes: int | None) -> Iterator[np.ndarray]:
         raise AssignmentError("wrong number of owners", file=path, expected=expected, found=f"{array.shape[0]:,}")
     num_there = min(array.nchunks_initialized, array.nchunks)
     if num_there < array.nchunks:
-        what = "chunks of a zarr array are missing, and would be read as its fill value"
+        what = "chunks of a zarr array are missing"
         hint = "write it with a fill value that is no part, such as -1"
         raise AssignmentError(what, file=path, expected=f"{array.nchunks:,} chunks", found=f"{num_there:,}", hint=hint)
     chunk_nbytes = array.chunks[0] * array.dtype.itemsize

@@ -121,7 +121,7 @@ def read_meta(directory: Path, num_parts: int | None) -> tuple[_Meta | None, _Ou
         raise InputFileNotFoundError("no such directory of owners", file=str(directory), hint=hint)
     meta, ours = _read_json(directory / META_FILE, _Meta), _read_json(directory / OURS_FILE, _Ours) or _Ours()
     if meta is not None and num_parts not in (None, meta.num_parts):
-        what, file = "the assignment is for another number of parts", str(directory / META_FILE)
+        what, file = "the assignment is for a different number of parts", str(directory / META_FILE)
         raise AssignmentError(what, file=file, expected=num_parts, found=meta.num_parts)
     parts = num_parts if meta is None else meta.num_parts
     if parts is None:
@@ -158,7 +158,7 @@ def choose_form(directory: Path, ntype: str, ours: _Ours, trainers: Region | Non
     forms, crcs = _forms(directory, ntype), None
     if not forms:
         expected = " or ".join(f"{ntype}.{form}" for form in ("txt", *BINARY_FORMS))
-        hint = "this is to be output of assign; --extend takes partitions as well, of the layouts with orig_nids.dgl"
+        hint = "give the output of assign, or partitions in the layout dgl, graphbolt or graphstorm"
         raise AssignmentError(f"no owners for node type {ntype!r}", file=str(directory), expected=expected, hint=hint)
     if len(forms) == 2 and forms[0] == "txt" and ntype in ours.text_crc32 and ntype in ours.owners_crc32:
         crcs = ours.text_crc32[ntype], ours.owners_crc32[ntype]
@@ -214,7 +214,7 @@ def read_owners(unit: ReadUnit, config: ReadConfig) -> tuple[np.ndarray, int]:
         owners_crc = zlib.crc32(batch.astype("<i8", copy=False).tobytes(), owners_crc)
         row += batch.size
     if unit.crcs is not None and owners_crc != unit.crcs[1]:
-        what = "the binary form is not what was written with the text"
+        what = "the binary file does not match the text beside it"
         hint = f"delete it and {OURS_FILE} to use the text, or the text and {OURS_FILE} to use it"
         raise AssignmentError(what, file=str(unit.file), hint=hint)
     if row > region.num_rows or (row < region.num_rows and not config.is_old):

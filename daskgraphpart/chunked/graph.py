@@ -197,12 +197,12 @@ def _check_num_rows(
 ) -> None:
     for file, count in zip(files, by_file or (), strict=False):
         if file.num_rows != count:
-            what, where = "another number of rows than the metadata says", f"{place}.row_counts"
+            what, where = "a different number of rows than the metadata says", f"{place}.row_counts"
             raise InputFileError(what, file=file.path, place=where, expected=f"{count:,}", found=f"{file.num_rows:,}")
     found = sum(file.num_rows or 0 for file in files)
     if found != expected:
         raise InputFileError(
-            "the files hold another number of rows than the metadata says",
+            "the files hold a different number of rows than the metadata says",
             file=metadata.path,
             place=place,
             expected=f"{expected:,} rows",
@@ -254,7 +254,7 @@ def schema_of(
 def _spec_of(type_name: str, feature: str, rows: Any, count: int) -> DataSpec:
     if rows.shape[0] != count:  # also where it is not a number: chunks of a dask array may be unknown
         raise InputFileError(
-            f"feature {feature!r} of {type_name!r} has another number of rows than there are nodes or edges",
+            f"feature {feature!r} of {type_name!r} has a different number of rows than there are nodes or edges",
             expected=f"{count:,}",
             found=f"{rows.shape[0]:,}",
             hint="call compute_chunk_sizes() of an array with unknown chunks" if np.isnan(rows.shape[0]) else None,

@@ -46,7 +46,7 @@ class RowBlock(Input[ValuesT]):
         found = len(values[0] if isinstance(values, tuple) else values)  # type: ignore[arg-type]
         if found != self.num_rows:
             raise InputFileError(
-                f"a partition of {self.name!r} has another number of rows than when it was counted",
+                f"a partition of {self.name!r} has a different number of rows than when it was counted",
                 place=f"partition {self.number}",
                 expected=f"{self.num_rows:,}",
                 found=f"{found:,}",
@@ -84,7 +84,7 @@ def count_lines(graph: Graph, max_bytes: int, runner: Runner) -> Graph:
         counted[etype] = source.counted(blocks[etype], [next(counts) for _ in blocks[etype]])
         if counted[etype].num_edges != source.num_edges:
             raise InputFileError(
-                f"the CSV files of edge type {etype!r} hold another number of edges than the metadata says",
+                f"the CSV files of edge type {etype!r} hold a different number of edges than the metadata says",
                 file=graph.directory,
                 place=f"edges.{etype}",
                 expected=f"{source.num_edges:,} edges",

@@ -158,7 +158,7 @@ def report(**values: Any) -> None:
 def _form_of(output: str | None) -> str:
     ending = "" if output is None else Path(output).suffix.lower()
     if output is not None and ending not in ENDINGS:
-        hint = "or say what is to be written: --format text, json or html"
+        hint = "or choose --format text, json or html"
         raise OptionError(
             "unknown ending of a report", place="--output", expected=", ".join(ENDINGS), found=output, hint=hint
         )

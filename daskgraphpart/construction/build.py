@@ -152,7 +152,7 @@ def _described(connection: duckdb.DuckDBPyConnection, tables: tuple[Table, ...],
     for of in found:
         entry, first = of.table.entry, counts.get(of.table.entry.of_type)
         if first is not None and of.num_rows != first.num_rows and not faults.has(f"{entry.place}.files"):
-            what, expected = "another number of rows than the table with the IDs", f"{first.num_rows:,}, as in "
+            what, expected = "a different number of rows than the table with the IDs", f"{first.num_rows:,}, as in "
             expected, rows = expected + first.table.entry.place, f"{of.num_rows:,}"
             faults.add(f"{entry.place}.files", what, file=of.table.files[0], expected=expected, found=rows)
     faults.raise_all()

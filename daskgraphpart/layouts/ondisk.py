@@ -178,7 +178,7 @@ def _check_masks(schema: GraphSchema) -> None:
         if is_one_type and is_one_set:
             what = "two masks of one set"
         elif is_one_type and has_labels and second == first + LABELS_SUFFIX:
-            what = "a mask with the name of another's file of labels"
+            what = "a mask is named like the labels of another"
         elif is_one_set and has_labels and not other_has:
             what = "two masks of one set, of which the second has no labels"
         else:

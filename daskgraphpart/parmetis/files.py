@@ -101,7 +101,7 @@ def find_parts(
         return _by_part(ParmetisFiles(path, graph), by_part, num_parts, num_node_weights)
     ((named, file),) = files.items()
     if None not in (named, num_parts) and named != num_parts:
-        what = "the file is for another number of parts"
+        what = "the file is for a different number of parts"
         raise AssignmentError(what, file=str(file), expected=num_parts, found=named)
     return PartFiles((file,), named or num_parts, by_part=False)
 
@@ -128,7 +128,7 @@ def _by_part(
     last = max(found)
     num_parts = last + 1 if num_parts is None else num_parts
     if last >= num_parts:
-        what, expected = "the files are for another number of parts", f"parts below {num_parts}"
+        what, expected = "the files are for a different number of parts", f"parts below {num_parts}"
         raise AssignmentError(what, file=str(found[last]), expected=expected)
     for part in range(num_parts):
         if part not in found:

@@ -198,7 +198,7 @@ def find_id_map(
         parent = config_path.parent
         given = join_path(parent, given) if is_remote(parent) else os.path.normpath(os.path.join(str(parent), given))
         if confined and not is_remote(parent) and leads_outside(given, config_path.parent):
-            what = "the map of IDs lies outside the partitions, which are confined"
+            what = "the ID map lies outside the partitions, which --confined refuses"
             hint = "say where it is with --id-map"
             raise LayoutError(what, file=str(manifest), place="id_map", found=given, hint=hint)
     if (path := find_map(resolve_path(given), ntype)) is not None:
@@ -210,5 +210,5 @@ def find_id_map(
         f"no map of the IDs of {ntype!r}",
         file=str(given),
         expected=f"the graph that `chunk --map-ids` wrote, with id_map/{ntype}.parquet",
-        hint="say where it is with --id-map, or give an output that ends in .npy, .zarr or .pt, which have no IDs",
+        hint="name it with --id-map, or write .npy, .zarr or .pt, which have no IDs",
     )

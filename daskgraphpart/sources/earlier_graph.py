@@ -74,7 +74,7 @@ def open_earlier(given: AnyPath, place: str) -> EarlierGraph:
                 "the graph of these partitions is gone", file=str(file), place=place, hint=hint
             )
         if hash_file(str(file)).digest != checksum:
-            what = "not the graph of these partitions any more: it was replaced"
+            what = "the graph of these partitions was replaced"
             raise InputFileError(what, file=str(file), place=place, hint=hint)
     return EarlierGraph(where.parent, place)
 
@@ -126,7 +126,7 @@ def continue_codes(
                 codes[group.of_type, feature] = path
                 group = _with_strings(group, first, path, place)
             elif group.kind(first) == STRINGS and feature in of_numbers.get(group.of_type, ()):
-                what, hint = "strings where the earlier graph has numbers, which are no codes", "leave out --codes-from"
+                what, hint = "strings, but numbers in the earlier graph", "leave out --codes-from"
                 raise InputFileError(what, file=group.tables[0].path, place=place, hint=hint)
         continued.append(group)
     if not codes:

@@ -243,7 +243,7 @@ def _open(
         if tables and len(table.columns) != len(tables[0].columns):
             expected = f"{len(tables[0].columns)}, as in {tables[0].path}"
             raise InputFileError(
-                "another number of columns", file=file.path, expected=expected, found=len(table.columns)
+                "a different number of columns", file=file.path, expected=expected, found=len(table.columns)
             )
         if EACH in request.features:
             _check_columns(table, (tables or [table])[0])

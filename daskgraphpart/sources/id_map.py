@@ -137,7 +137,9 @@ def id_batches(path: Location | None, num_nodes: int, max_rows: int) -> Iterator
     with _open(path) as file:
         if file.metadata.num_rows != num_nodes:
             found = f"{file.metadata.num_rows:,}"
-            raise InputFileError("a map of IDs of another graph", file=path, expected=f"{num_nodes:,} IDs", found=found)
+            raise InputFileError(
+                "this ID map belongs to another graph", file=path, expected=f"{num_nodes:,} IDs", found=found
+            )
         yield file.schema_arrow.field(COLUMN).type
         for batch in file.iter_batches(max_rows, columns=[COLUMN], use_threads=False):
             yield batch.column(0)

@@ -230,7 +230,7 @@ class GraphChanges:
                 found[etype] = f"{dst}:{self.pattern.format(relation)}:{src}"
         for etype, reverse in found.items():
             if reverse in edges:
-                what = f"the reverse of {etype} would have the name of a type that is there"
+                what = f"the reverse of {etype} would be named like an existing type"
                 hint = "leave it out of the input, or give --add-reverse a pattern such as 'reverse-{}'"
                 raise OptionError(what, place="--add-reverse", found=reverse, hint=hint)
         return found

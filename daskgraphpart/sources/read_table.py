@@ -151,7 +151,7 @@ def _complete_matrix(job: TableJob, group: TableGroup, table: TextTable, start: 
     """Compare the number of entries with the header of a matrix; add the other half of a symmetric one."""
     found = job.count_rows(group.name) - start
     if found != table.num_entries:
-        what, place = "another number of entries", f"line {table.skipped}"
+        what, place = "a different number of entries", f"line {table.skipped}"
         raise InputFileError(what, file=table.path, place=place, expected=f"{table.num_entries:,}", found=f"{found:,}")
     if table.is_symmetric:
         reverse = f"SELECT * REPLACE (c1 AS c0, c0 AS c1) FROM {group.name} WHERE rowid >= {start} AND c0 <> c1"

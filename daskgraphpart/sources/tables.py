@@ -153,7 +153,7 @@ def kinds_of_ids(inputs: Inputs) -> dict[str, tuple[str, str]]:
 def check_row_count(
     inputs: Inputs, of_type: str, name: str, paths: Sequence[str], found: int, expected: int | None
 ) -> None:
-    """Refuse a feature that has another number of rows than its type, if that is known."""
+    """Refuse a feature that has a different number of rows than its type, if that is known."""
     if expected in (None, found):
         return
     hint = f"say --num-nodes {of_type}={found} if some nodes have no edges"
@@ -167,9 +167,9 @@ def check_row_count(
 
 
 def check_edge_counts(inputs: Inputs, given: Mapping[str, int]) -> None:
-    """Refuse an edge type that has another number of rows than its data set says; `given` are rows by table."""
+    """Refuse an edge type that has a different number of rows than its data set says; `given` are rows by table."""
     for group in inputs.groups[: len(inputs.etypes)]:
         expected, found = inputs.num_edges.get(group.of_type), given[group.name]
         if expected not in (None, found):
-            what = f"another number of {group.of_type!r} edges than there should be"
+            what = f"a different number of {group.of_type!r} edges than there should be"
             raise InputFileError(what, file=group.tables[0].path, expected=f"{expected:,}", found=f"{found:,}")

@@ -105,7 +105,7 @@ class TextTable:
             what, found = "quotes do not match", shown(line)
         else:
             expected, found = f"{self.num_fields} fields, as in the first line", f"{len(fields)}: {shown(line)}"
-            what = "line with another number of fields"
+            what = "wrong number of fields in a line"
             hint = "check --delimiter and --comment, and that no line is cut off"
         raise InputFileError(what, file=self.path, place=place, expected=expected, found=found, hint=hint)
 

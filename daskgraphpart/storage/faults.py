@@ -59,7 +59,7 @@ def environment_faults() -> Iterator[None]:
     except UnicodeEncodeError as fault:
         if (encoding := sys.getfilesystemencoding()) == "utf-8":
             raise
-        what = f"a name of a file does not fit into the locale's encoding {encoding}"
+        what = f"a file name cannot be written in the locale's encoding {encoding}"
         raise EnvironmentFaultError(what, hint="set PYTHONUTF8=1") from fault
     except OSError as fault:
         number, name = fault.errno or 0, fault.filename

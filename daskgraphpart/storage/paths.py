@@ -107,7 +107,7 @@ def require_local(path: AnyPath, what: str, why: str = "copy it from or to the s
     """Return the path of something that has to be in a file system."""
     found = resolve_path(path)
     if is_remote(found):
-        raise OptionError(f"{what} has to be in a file system", file=str(found), expected="a path", hint=why)
+        raise OptionError(f"{what} must be in a file system", file=str(found), expected="a path", hint=why)
     return found
 
 

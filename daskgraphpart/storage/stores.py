@@ -162,7 +162,7 @@ def read_ranges(path: UPath, starts: Sequence[int], stops: Sequence[int]) -> lis
         if len(content) != stop - start:
             _check_size(path, stop)
             raise EnvironmentFaultError(
-                "the store sent another number of bytes than it was asked for",
+                "the store sent a different number of bytes than it was asked for",
                 file=path,
                 expected=f"{stop - start:,}",
                 found=f"{len(content):,}",

@@ -48,7 +48,7 @@ def open_for_upload(path: UPath, nbytes: int) -> Iterator[Any]:
         with suppress(Exception):
             delete_file(path)
         raise EnvironmentFaultError(
-            "the store has another number of bytes than it was sent",
+            "the store has a different number of bytes than it was sent",
             file=path,
             expected=f"{nbytes:,}",
             found=f"{found:,}",

@@ -115,7 +115,7 @@ def unlisted_findings(config: Location, num_parts: int, manifest: Manifest | Non
     for entry in sorted(root.iterdir()):
         number = part_of(entry.name) if entry.is_dir() else None
         if number is not None and (number >= num_parts or entry.name != f"part{number}"):
-            what = "directory of a part that the config does not have"
+            what = "the config has no such part"
             yield Finding("files", entry.name, what, expected=f"{num_parts:,} parts")
         elif listed is not None and not entry.name.startswith(".") and (number is not None or entry.name not in known):
             found = [entry] if number is None else sorted(entry.iterdir())

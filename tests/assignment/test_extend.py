@@ -154,7 +154,7 @@ def test_partitions_are_extended_as_their_owners(layout: str, directory: Path, t
 @pytest.mark.parametrize(
     ("graph", "num_parts", "damage", "words"),
     [
-        ("new", PARTS + 1, None, "another number of parts; expected 4, found 3"),
+        ("new", PARTS + 1, None, "a different number of parts; expected 4, found 3"),
         (
             "smaller",
             PARTS,
@@ -255,8 +255,8 @@ def test_owners_that_do_not_fit_are_one_error_before_edges_are_read(directory: P
 
     owners = directory / "owners"
     refused(directory / "new", tmp_path / "nothing", InputFileNotFoundError, "no such directory of owners")
-    refused(directory / "new", owners, AssignmentError, "for another number of parts", PARTS + 1)
-    with pytest.raises(AssignmentError, match="for another number of parts"):
+    refused(directory / "new", owners, AssignmentError, "for a different number of parts", PARTS + 1)
+    with pytest.raises(AssignmentError, match="for a different number of parts"):
         dgp.plan(directory / "new", PARTS + 1, extend=str(owners))
     assert dgp.plan(directory / "new", PARTS, extend=str(owners)).method == "extend"
     dgp.assign(directory / "new", PARTS, method="random", out=tmp_path / "larger")

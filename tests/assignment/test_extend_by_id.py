@@ -224,7 +224,7 @@ def test_maps_that_cannot_match_are_one_error(
     with pytest.raises(AssignmentError, match=r"item.parquet: .*two types.*expected strings, as in .* found integers"):
         extended(root, root / "out")
     write_map(root / "new", "item", ids["new"]["item"][1:])
-    with pytest.raises(InputFileError, match=r"item.parquet: a map of IDs of another graph; expected 180 IDs"):
+    with pytest.raises(InputFileError, match=r"item.parquet: this ID map belongs to another graph; expected 180 IDs"):
         extended(root, root / "out")
     (root / "new" / "id_map" / "item.parquet").write_bytes(b"PAR1")
     with pytest.raises(InputFileError, match=r"item.parquet: not a readable parquet file"):

@@ -320,7 +320,7 @@ def test_nodes_with_attributes_are_read_with_and_without_the_stats_file(written:
         (["xxx_part.2", "xxx_part.3"], None, OptionError, "several outputs of ParMETIS"),
         (["xxx_part.2", "xxx_part.3"], 4, OptionError, "several outputs of ParMETIS"),
         (["xxx_part.2", "p000-xxx_nodes.txt"], None, OptionError, "several outputs of ParMETIS"),
-        (["xxx_part.2"], 3, AssignmentError, "for another number of parts; expected 3, found 2"),
+        (["xxx_part.2"], 3, AssignmentError, "for a different number of parts; expected 3, found 2"),
         (["p000-xxx_nodes.txt", "p002-xxx_nodes.txt"], None, InputFileNotFoundError, "p001-xxx_nodes.txt: no nodes"),
         (["p000-xxx_nodes.txt"], 2, InputFileNotFoundError, "p001-xxx_nodes.txt: no nodes of this part"),
         (["p000-xxx_nodes.txt", "p001-xxx_nodes.txt"], 1, AssignmentError, "expected parts below 1"),

@@ -376,7 +376,7 @@ def test_a_locale_without_unicode_is_one_error(graph: Path, directory: Path) -> 
     plain = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     (directory / "größe").symlink_to(graph)
     done = run("info", "größe", env=plain)
-    expected = "error: a name of a file does not fit into the locale's encoding ascii; set PYTHONUTF8=1\n"
+    expected = "error: a file name cannot be written in the locale's encoding ascii; set PYTHONUTF8=1\n"
     assert (done.returncode, done.stderr) == (3, expected)
     assert run("info", graph, env=plain).returncode == 0
 

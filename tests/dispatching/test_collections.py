@@ -221,9 +221,13 @@ def test_collections_that_do_not_fit_are_refused_at_once(graph: Graph) -> None:
         ("not a frame of edges", {CITES: frame[["src"]]}, {"num_nodes": {"paper": 80}}),
         ("not a graph", 7, {}),
         ("not a canonical edge type", {"paper:cites": frame}, {"num_nodes": {"paper": 80}}),
-        ("another number of rows", {CITES: frame}, {"num_nodes": {"paper": 80}, "node_data": {"paper": {"x": rows}}}),
         (
-            "another number of rows",
+            "a different number of rows",
+            {CITES: frame},
+            {"num_nodes": {"paper": 80}, "node_data": {"paper": {"x": rows}}},
+        ),
+        (
+            "a different number of rows",
             {CITES: frame},
             {"num_nodes": {"paper": 80}, "node_data": {"paper": {"x": rows[rows[:, 0] > 0]}}},
         ),
@@ -253,7 +257,9 @@ def test_a_collection_that_changes_its_length_is_one_error(tmp_path: Path) -> No
     meta = pd.DataFrame({"src": np.empty(0, np.int64), "dst": np.empty(0, np.int64)})
     edges = dd.from_map(changing, range(2), meta=meta)
     mine = dgp.from_edges({"n:e:n": edges}, num_nodes={"n": 1})
-    with pytest.raises(InputFileError, match=r"partition \d: .*another number of rows.*not deterministic: persist it"):
+    with pytest.raises(
+        InputFileError, match=r"partition \d: .*a different number of rows.*not deterministic: persist it"
+    ):
         dgp.partition(mine, tmp_path / "out", 1, method="random", **spelled(RESOURCES))
 
 

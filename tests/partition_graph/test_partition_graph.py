@@ -258,7 +258,7 @@ def test_other_mistakes(tmp_path: Path) -> None:
     with pytest.raises(AssignmentError, match="no owners for node type 'v'"):
         dgp.partition_graph(chunked, "h", 2, tmp_path / "out", part_method={"u": np.zeros(80, int)})
     assignment = dgp.assign(chunked, 3, method="random")
-    with pytest.raises(OptionError, match="another number of parts"):
+    with pytest.raises(OptionError, match="a different number of parts"):
         dgp.partition_graph(chunked, "h", 2, tmp_path / "out", part_method=assignment)
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "letter.txt").write_text("dear")

@@ -36,11 +36,11 @@ def refusal(tmp_path: Path, edges: Any, **options: Any) -> str:
     ("text", "options", "message"),
     [
         # rows
-        ("1,2\n3,4\n5\n", {}, "e.csv, line 3: line with another number of fields; expected 2 fields, as in the "
+        ("1,2\n3,4\n5\n", {}, "e.csv, line 3: wrong number of fields in a line; expected 2 fields, as in the "
          "first line, "
          "found 1: '5'; check --delimiter and --comment, and that no line is cut off"),
-        ("1,2\n" * 50 + "3,4,5\n", {}, "e.csv, line 51: line with another number of fields"),
-        ("# c\n\n1,2\n3,4,5\n", {}, "e.csv, line 4: line with another number of fields"),
+        ("1,2\n" * 50 + "3,4,5\n", {}, "e.csv, line 51: wrong number of fields in a line"),
+        ("# c\n\n1,2\n3,4,5\n", {}, "e.csv, line 4: wrong number of fields in a line"),
         ('1,2\n3,"4\n', {}, "e.csv, line 2: quotes do not match"),
         ('1,2\n3,"4"x\n', MAPPED, "e.csv, line 2: quotes do not match"),
         ('a,"b\n', MAPPED, "e.csv, line 1: quotes do not match"),
@@ -56,13 +56,13 @@ def refusal(tmp_path: Path, edges: Any, **options: Any) -> str:
          "entries, each below 2^62, found 'nothing'"),
         (f"{MATRIX} pattern symmetric\n% c\n2 3 1\n1 2\n", {}, "line 3: no size of a matrix; expected numbers of rows, "
          "columns and entries of a square matrix, each below 2^62, found '2 3 1'"),
-        (f"{MATRIX} pattern general\n3 2 2\n1 2\n", {}, "line 2: another number of entries; expected 2, found 1"),
+        (f"{MATRIX} pattern general\n3 2 2\n1 2\n", {}, "line 2: a different number of entries; expected 2, found 1"),
         (f"{MATRIX} pattern general\n3 3 2\n1 2\n0 3\n", {}, "e.csv, line 4, column 'row': ID of a '_N' node out of "
          "range; expected an ID from 1 and below 4, found '0'"),
         (f"{MATRIX} pattern symmetric\n3 3 2\n1 2\n2 4\n", {}, "line 4, column 'col': ID of a '_N' node out of range"),
         (f"{MATRIX} pattern general\n3 3 2\n1 2\n2 x\n", {}, "line 4, column 'col': IDs of '_N' nodes are not all "
          "integers"),
-        (f"{MATRIX} real general\n3 3 1\n1 2\n", {}, "line 3: line with another number of fields; expected 3 fields"),
+        (f"{MATRIX} real general\n3 3 1\n1 2\n", {}, "line 3: wrong number of fields in a line; expected 3 fields"),
         # IDs
         ("1,2\n-3,4\n", {}, "e.csv, line 2, column '0': ID of a '_N' node out of range; expected an integer of 63 bits "
          "from 0, found '-3'; use --map-ids"),

@@ -332,7 +332,7 @@ MANY = {LIKES: pd.DataFrame({"src": 0, "dst": 0, "kind": range(10_001)})}
         ({LIKES: EVENTS, "user:saw:item": ([0], [1])}, {"split_by": {LIKES: "kind"}}, "--split-by: edge type is there "
          "already; found user:saw:item"),
         ({LIKES: EVENTS, "item:rev_saw:user": ([0], [1])}, {"split_by": {LIKES: "kind"}, "add_reverse": "dgl"},
-         "--add-reverse: the reverse of user:saw:item would have the name of a type that is there"),
+         "--add-reverse: the reverse of user:saw:item would be named like an existing type"),
         (FRAMES, {"cast": {"likes/stars": "int8"}}, "--cast: unknown feature; expected user:likes:item/stars, "
          "user:likes:item/price, found likes/stars"),
         (FRAMES, {"cast": {"stars": "float8"}}, "--cast stars: unknown dtype; expected float16 or"),

@@ -210,7 +210,7 @@ def test_partitions_lead_to_their_graph(earlier: Path, tmp_path: Path) -> None:
     ]
     assert found[0] == found[1]
     write_id_map(earlier / "id_map" / "user.parquet", [pa.array(["u3", "u5", "u8"])], is_text=True)
-    with pytest.raises(InputFileError, match=r"user.parquet, codes_from: not the graph of these partitions any more"):
+    with pytest.raises(InputFileError, match=r"user.parquet, codes_from: the graph of these partitions was replaced"):
         chunk_visits(tmp_path / "out", tables, codes_from=tmp_path / "parts")
     shutil.rmtree(earlier)
     with pytest.raises(InputFileNotFoundError, match=r"ids_from: the graph of these partitions is gone"):

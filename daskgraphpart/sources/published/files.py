@@ -32,7 +32,7 @@ def require_shape(paths: Iterable[Path], *shape: int | None) -> None:
         found = read_npy_header(path).shape
         if len(found) != len(shape) or any(length not in (None, n) for length, n in zip(shape, found, strict=True)):
             expected = f"({', '.join('any' if length is None else str(length) for length in shape)})"
-            raise InputFileError("array of another shape", file=path, expected=expected, found=found)
+            raise InputFileError("wrong shape of an array", file=path, expected=expected, found=found)
 
 
 def count_in(path: Path, counts: Mapping[str, Any], key: str) -> int:
