@@ -293,7 +293,12 @@ def test_the_command_takes_both(
             InputFileError,
             r"ids_from: IDs of 'user' nodes were integers, and are str",
         ),
-        (None, {"codes_from": "of_integers"}, InputFileError, r"user/country: strings where the earlier graph has num"),
+        (
+            None,
+            {"codes_from": "of_integers"},
+            InputFileError,
+            r"user/country: strings, but numbers in the earlier graph",
+        ),
         (
             None,
             {"codes_from": "earlier", "node_data": {}, "edge_columns": ()},
