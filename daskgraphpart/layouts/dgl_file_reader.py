@@ -32,7 +32,8 @@ def open_container(path: AnyPath) -> Iterator[FileReader]:
     key = to_key(path)
     if not is_file(key):
         raise LayoutError("no such file", file=key, hint="check the paths in the partition config")
-    with open_for_reading(key) as file:
+    # once, not at each of the many small reads, which take as long as that
+    with attach_path_to_error(key), open_for_reading(key) as file:
         yield FileReader(key, file)
 
 
@@ -42,28 +43,28 @@ class FileReader:
     def __init__(self, path: FilePath, file: BinaryIO) -> None:
         self.path = path
         self.size = size_of_open(file)
+        self.position = 0
         self._file = file
 
     def fault(self, what: str, **details: Any) -> LayoutError:
         """Error at this position."""
-        return LayoutError(what, file=self.path, place=f"byte {self._file.tell():,}", **details)
+        return LayoutError(what, file=self.path, place=f"byte {self.position:,}", **details)
 
     def seek(self, position: int) -> None:
         """Go to a byte of the file."""
         if not 0 <= position <= self.size:
             raise self.fault("offset outside the file", expected=f"at most {self.size:,}", found=f"{position:,}")
         self._file.seek(position)
+        self.position = position
 
     def take(self, count: int) -> bytes:
         """Read exactly so many bytes."""
-        left = self.size - self._file.tell()
-        content = b""
-        if 0 <= count <= left:
-            with attach_path_to_error(self.path):
-                content = self._file.read(count)
+        left = self.size - self.position
+        content = self._file.read(count) if 0 <= count <= left else b""
         if len(content) != count:
             expected = f"{count:,} more bytes"
             raise self.fault("file is truncated or damaged", expected=expected, found=f"{left:,}", hint=COPY_AGAIN)
+        self.position += count
         return content
 
     def unpack(self, form: str) -> tuple[Any, ...]:
@@ -78,7 +79,7 @@ class FileReader:
         """Read a magic number."""
         found = self.number()
         if found != expected:
-            self.seek(self._file.tell() - 8)
+            self.seek(self.position - 8)
             if found == int.from_bytes(expected.to_bytes(8, "little"), "big"):
                 raise self.fault(f"{what} of another byte order", hint="write it again; DGL's files are little-endian")
             raise self.fault(f"not a {what} of DGL", expected=f"{expected:#x}", found=f"{found:#x}")
@@ -92,7 +93,7 @@ class FileReader:
     def count(self, smallest_entry: int, most: int, what: str) -> int:
         """Read a number of entries, none of which can be smaller than `smallest_entry` bytes."""
         found = self.number()
-        fitting = (self.size - self._file.tell()) // smallest_entry
+        fitting = (self.size - self.position) // smallest_entry
         if found > min(fitting, most):
             raise self.fault(f"impossible number of {what}", expected=f"at most {min(fitting, most):,}", found=found)
         return found
@@ -124,7 +125,7 @@ class FileReader:
                 expected=None if expected is None else f"{expected:,} bytes",
                 found=f"{nbytes:,} bytes of shape {shape}",
             )
-        offset = self._file.tell()
+        offset = self.position
         if nbytes > self.size - offset:
             expected_size, found = f"{offset + nbytes:,} bytes", f"{self.size:,}"
             raise self.fault("file is truncated inside an array", expected=expected_size, found=found, hint=COPY_AGAIN)
