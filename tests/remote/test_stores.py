@@ -232,7 +232,7 @@ def test_what_takes_no_url_says_so(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert call(*(str(local / "graph") if word == "GRAPH" else word for word in command.split())) == 2
-    assert "has to be in a file system" in capsys.readouterr().err
+    assert "must be in a file system" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
 
