@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import textwrap
+from collections.abc import Mapping
 from dataclasses import Field, field, fields
 from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from daskgraphpart.errors import KeywordError, OptionError, check_choice
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Sequence
 
 T = TypeVar("T")
 FunctionT = TypeVar("FunctionT", bound="Callable[..., Any]")
@@ -141,6 +142,16 @@ def words_of(value: Any) -> tuple[str, ...]:
     """Return words that are given one by one, or with commas between them."""
     words = value.split(",") if isinstance(value, str) and value else value or ()
     return tuple(str(word).strip() for word in words)
+
+
+def by_name(given: Mapping[str, Any] | Sequence[str], place: str) -> dict[str, str]:
+    """Take texts ``[NAME=]VALUE`` apart, of which the name may be empty; a mapping is one already."""
+    texts = (given,) if isinstance(given, str) else given
+    pairs = given.items() if isinstance(given, Mapping) else [text.rpartition("=")[::2] for text in texts]
+    found = {name: str(value) for name, value in pairs}
+    if len(found) < len(pairs):
+        raise OptionError("given twice for the same", place=place, found=" ".join(texts), hint="remove one")
+    return found
 
 
 def option_name(keyword: str) -> str:

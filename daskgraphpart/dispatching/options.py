@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.errors import OptionError
-from daskgraphpart.options import check_options, option
+from daskgraphpart.options import by_name, check_options, option
 
 if TYPE_CHECKING:
     from daskgraphpart.schema import GraphSchema
@@ -80,7 +80,7 @@ class DispatchOptions:
     @property
     def mapped_features(self) -> dict[str, str]:
         """Node types whose IDs features hold, by ``<type>/<feature>``."""
-        return {name: ntype for name, _, ntype in (text.rpartition("=") for text in self.map_feature)}
+        return by_name(self.map_feature, "--map-feature")
 
     def check_fits(self, schema: GraphSchema) -> None:
         """Raise an `OptionError` if a heterogeneous graph should keep its IDs, or a feature cannot be one of IDs."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from daskgraphpart.errors import OptionError, check_choice
-from daskgraphpart.options import option, words_of
+from daskgraphpart.options import by_name, option, words_of
 from daskgraphpart.schema import FORBIDDEN_IN_NAMES, STORED_DTYPES, check_name
 
 if TYPE_CHECKING:
@@ -114,10 +114,9 @@ class ReadOptions:
     @property
     def fills(self) -> dict[str, str]:
         """What takes the place of missing values, as text, by feature; "" for all."""
-        if isinstance(self.fill, tuple):
-            return dict(text.rpartition("=")[::2] for text in self.fill)
-        by_name = self.fill if isinstance(self.fill, Mapping) else {} if self.fill is None else {"": self.fill}
-        return {name: str(value) for name, value in by_name.items()}
+        if isinstance(self.fill, (tuple, Mapping)):
+            return by_name(self.fill, "--fill")
+        return {} if self.fill is None else {"": str(self.fill)}
 
     @property
     def delimiter_character(self) -> str | None:
@@ -180,12 +179,12 @@ class GraphChanges:
     @property
     def columns(self) -> dict[str, str]:
         """Columns that edges are split by, by edge type; "" stands for all."""
-        return _by_name(self.split_by, "--split-by")
+        return by_name(self.split_by, "--split-by")
 
     @property
     def dtypes(self) -> dict[str, str]:
         """Names of dtypes, by ``type/feature``, or ``feature`` for all that have that name."""
-        return _by_name(self.cast, "--cast")
+        return by_name(self.cast, "--cast")
 
     @property
     def pattern(self) -> str:
@@ -253,16 +252,6 @@ class GraphChanges:
             if not any(place in (name, f"{of_type}/{name}") for of_type, name in features):
                 known = ", ".join(f"{of_type}/{name}" for of_type, name in features) or "none: there are no features"
                 raise OptionError("unknown feature", place="--cast", expected=known, found=place)
-
-
-def _by_name(given: Mapping[str, Any] | Sequence[str], place: str) -> dict[str, str]:
-    """Take texts ``NAME=VALUE`` apart; a mapping is one already."""
-    texts = (given,) if isinstance(given, str) else given
-    pairs = given.items() if isinstance(given, Mapping) else [text.rpartition("=")[::2] for text in texts]
-    found = {name: str(value) for name, value in pairs}
-    if len(found) < len(pairs):
-        raise OptionError("given twice for the same", place=place, found=" ".join(texts))
-    return found
 
 
 NO_CHANGES = GraphChanges()

@@ -13,9 +13,9 @@ import pytest
 from commands import call
 from graphs import file_hashes
 from keywords import spelled
+from listeners import Listener, Stopped
 
 import daskgraphpart as dgp
-from daskgraphpart.engine.progress import SilentProgress
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.errors import GraphPartError
 
@@ -132,20 +132,12 @@ def test_an_impossible_change_is_refused_at_once(change: Any, place: str, tmp_pa
     assert caught.value.place == place
 
 
-class Stopping(SilentProgress):
-    """Stop the job when a pass begins."""
-
-    def begin(self, name: str, *_: Any) -> None:
-        if name == "bucket-edges":
-            raise KeyboardInterrupt
-
-
 def test_a_stopped_job_on_a_changed_graph_continues_to_the_same_bytes(tmp_path: Path) -> None:
     given(tmp_path, "csv")
     graph, how = dgp.read_chunked(tmp_path / "csv").without_duplicates(), {"method": "random", **spelled(SMALL)}
     dgp.partition(graph, tmp_path / "whole", 3, **how)
-    with pytest.raises(KeyboardInterrupt):
-        dgp.partition(graph, tmp_path / "parts", 3, progress=Stopping(), **how)
+    with pytest.raises(Stopped):
+        dgp.partition(graph, tmp_path / "parts", 3, progress=Listener("bucket-edges"), **how)
     again = dgp.read_chunked(tmp_path / "csv").without_duplicates()
     with pytest.raises(GraphPartError):
         dgp.partition(again.without_self_loops(), tmp_path / "parts", 3, **how)

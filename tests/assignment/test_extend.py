@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from graphs import Graph, file_hashes, load_real_graph
 from keywords import spelled
+from listeners import Listener, Stopped
 
 import daskgraphpart as dgp
 from daskgraphpart.api.pipeline import assign as run_assign
@@ -16,7 +17,6 @@ from daskgraphpart.assignment.multilevel import extend
 from daskgraphpart.assignment.options import AssignOptions
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.engine.resources import Resources
-from daskgraphpart.engine.runner import Runner
 from daskgraphpart.errors import AssignmentError, GraphPartError, InputFileNotFoundError, OptionError
 from daskgraphpart.layouts.dgl_tensor_file import read_tensor_file
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
@@ -209,27 +209,17 @@ def test_nodes_without_edges_fill_the_parts_up(num_new: int, num_edges: int, tmp
 
 
 @pytest.mark.parametrize("last", ["read-assignment", "partition-graph", "write-owners"])
-def test_a_stopped_run_is_continued(
-    last: str, directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    method, run, begun = AssignOptions(extend=str(directory / "owners"), may_move="1%"), Runner.run, []
-
-    def stop(runner: Runner, pass_: Any) -> Any:
-        begun.append(pass_.name)
-        if pass_.name == last:
-            run(runner, pass_)
-            raise OSError("stopped")
-        return run(runner, pass_)
-
+def test_a_stopped_run_is_continued(last: str, directory: Path, tmp_path: Path) -> None:
+    method, continued = AssignOptions(extend=str(directory / "owners"), may_move="1%"), Listener()
     run_assign(directory / "new", PARTS, **spelled(method), out=tmp_path / "whole")
-    monkeypatch.setattr(Runner, "run", stop)
-    with pytest.raises(OSError, match="stopped"):
-        run_assign(directory / "new", PARTS, **spelled(method), out=tmp_path / "out")
-    monkeypatch.setattr(Runner, "run", run)
-    monkeypatch.setattr(extend, "extend", None if last == "write-owners" else extend.extend)  # not called again
-    run_assign(directory / "new", PARTS, **spelled(method), out=tmp_path / "out")
-    whole, continued = read_owners(tmp_path / "whole"), read_owners(tmp_path / "out")
-    assert all(np.array_equal(whole[t], continued[t]) for t in COUNTS)
+    with pytest.raises(Stopped):
+        run_assign(
+            directory / "new", PARTS, **spelled(method), out=tmp_path / "out", progress=Listener(stop_after=last)
+        )
+    run_assign(directory / "new", PARTS, **spelled(method), out=tmp_path / "out", progress=continued)
+    assert ("partition-graph" in continued.begun) == (last == "read-assignment")
+    whole, found = read_owners(tmp_path / "whole"), read_owners(tmp_path / "out")
+    assert all(np.array_equal(whole[t], found[t]) for t in COUNTS)
 
 
 @pytest.mark.parametrize(

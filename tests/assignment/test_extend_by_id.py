@@ -13,13 +13,13 @@ import pytest
 from commands import call
 from graphs import Graph
 from keywords import spelled
+from listeners import Listener, Stopped
 
 import daskgraphpart as dgp
 from daskgraphpart.api.pipeline import assign as run_assign
 from daskgraphpart.assignment.options import AssignOptions
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.engine.resources import Resources
-from daskgraphpart.engine.runner import Runner
 from daskgraphpart.errors import AssignmentError, GraphPartError, InputFileError, InputFileNotFoundError, OptionError
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 from daskgraphpart.sources.id_map import read_id_map, write_id_map
@@ -244,22 +244,11 @@ def test_maps_that_cannot_match_are_one_error(
 
 
 @pytest.mark.parametrize("last", ["read-assignment", "match-nodes", "partition-graph"])
-def test_a_stopped_run_is_continued(
-    last: str, directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    method, run = AssignOptions(extend=str(directory / "parts")), Runner.run
-
-    def stop(runner: Runner, pass_: Any) -> Any:
-        found = run(runner, pass_)
-        if pass_.name == last:
-            raise OSError("stopped")
-        return found
-
+def test_a_stopped_run_is_continued(last: str, directory: Path, tmp_path: Path) -> None:
+    method, listener = AssignOptions(extend=str(directory / "parts")), Listener(stop_after=last)
     run_assign(directory / "shuffled", PARTS, **spelled(method), out=tmp_path / "whole")
-    monkeypatch.setattr(Runner, "run", stop)
-    with pytest.raises(OSError, match="stopped"):
-        run_assign(directory / "shuffled", PARTS, **spelled(method), out=tmp_path / "out")
-    monkeypatch.setattr(Runner, "run", run)
+    with pytest.raises(Stopped):
+        run_assign(directory / "shuffled", PARTS, **spelled(method), out=tmp_path / "out", progress=listener)
     if last != "partition-graph":  # other maps make another job
         other = replace(method, old_id_map=str(directory / "old"))
         with pytest.raises(GraphPartError, match="old_id_map"):

@@ -12,11 +12,11 @@ from commands import call
 from constructions import FIXTURE, chunk, edges_entry, ids, nodes_entry, rows, table, write_config
 from graphs import file_hashes
 from keywords import spelled
+from listeners import Listener, Stopped
 
 from daskgraphpart import open_partitions, partition, verify
 from daskgraphpart.api.read_tables import read_construction
 from daskgraphpart.dispatching.options import DispatchOptions
-from daskgraphpart.engine.progress import SilentProgress
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,22 +75,11 @@ def test_the_line_that_verifies_has_the_options_of_the_config(
     assert call(*words[:3]) == 1
 
 
-class Stops(SilentProgress):
-    """Stops a job where a pass begins."""
-
-    def __init__(self, stop_at: str) -> None:
-        self.stop_at = stop_at
-
-    def begin(self, name: str, num_units: int, nbytes: int, num_rows: int = 0) -> None:
-        if name == self.stop_at:
-            raise KeyboardInterrupt
-
-
 @pytest.mark.parametrize("stop_at", ["bucket-edges", "place-rows", "hash-files"])
 def test_a_job_from_a_config_continues_to_the_same_bytes(stop_at: str, parts: Path, tmp_path: Path) -> None:
     config, out = FIXTURE / "config.json", tmp_path / "parts"
-    with pytest.raises(KeyboardInterrupt):
-        partition(config, out, 2, method="random", **spelled(LAYOUT), progress=Stops(stop_at))
+    with pytest.raises(Stopped):
+        partition(config, out, 2, method="random", **spelled(LAYOUT), progress=Listener(stop_at))
     assert not (out / "dist_graph/metadata.json").exists()
     partition(config, out, 2, method="random", **spelled(LAYOUT))
     assert parts_of(out) == parts_of(parts)

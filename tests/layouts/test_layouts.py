@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from graphs import Graph, file_hashes
+from listeners import Listener
 
 from daskgraphpart.assignment.assignment import Assignment, create_owner_files
 from daskgraphpart.chunked.graph import read_chunked
@@ -16,7 +17,6 @@ from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.dispatching.pipeline import dispatch_graph
 from daskgraphpart.dispatching.sizes import choose_sizes
 from daskgraphpart.dispatching.workspace import Workspace
-from daskgraphpart.engine.progress import SilentProgress
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.layouts.dgl import DglLayout
@@ -91,16 +91,11 @@ def dispatch(chunked: Path, root: Path, layouts: tuple[Layout, ...]) -> tuple[Pa
     for region in owners.values():
         region.write(np.random.default_rng(1).integers(0, NUM_PARTS, region.num_rows).astype(region.dtype), 0)
     resources, options = Resources(1 << 30, "sync", 1), DispatchOptions(num_hops=2, out_edges=True)
-    names: set[str] = set()
-
-    class Names(SilentProgress):
-        def begin(self, name: str, num_units: int, nbytes: int, num_rows: int = 0) -> None:
-            names.add(name)
-
-    with open_runner(resources, Names()) as runner:
+    listener = Listener()
+    with open_runner(resources, listener) as runner:
         assignment = Assignment(NUM_PARTS, "test", owners)
         dispatch_graph(Job(graph, assignment, str(out), options, choose_sizes(resources), work, runner, layouts))
-        return out, names
+        return out, set(listener.begun)
 
 
 def test_two_layouts_hold_the_same_arrays_and_do_not_disturb_each_other(chunked: Path, tmp_path: Path) -> None:

@@ -19,13 +19,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from judges import ROOT, run_in_dgl
 from keywords import spelled
+from listeners import Listener
 from strategies import graphs
 
 import daskgraphpart as dgp
 from daskgraphpart.assignment import choose
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.dispatching.workspace import WORKSPACE_NAME
-from daskgraphpart.engine.progress import SilentProgress
 from daskgraphpart.errors import AssignmentError, GraphPartError, OptionError, OutputExistsError
 from daskgraphpart.partitioned.books import BasicPartitionBook
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
@@ -315,16 +315,6 @@ def test_metis_tells_what_auto_would_take_on_a_large_graph(
     assert told.startswith("part_method: METIS partitions the whole graph in about")
 
 
-class Passes(SilentProgress):
-    """Notes the passes that begin."""
-
-    def __init__(self) -> None:
-        self.names: list[str] = []
-
-    def begin(self, name: str, num_units: int, nbytes: int, num_rows: int = 0) -> None:
-        self.names.append(name)
-
-
 @pytest.mark.parametrize(
     ("options", "others"),
     [
@@ -335,7 +325,7 @@ class Passes(SilentProgress):
 )
 def test_lines_of_text_are_counted_once_a_job(options: dict[str, Any], others: set[str], tmp_path: Path) -> None:
     directory = HOMOGENEOUS.write(tmp_path / "chunked", num_chunks=2, edge_format="csv")
-    dgp.partition(directory, tmp_path / "parts", 2, progress=(of_parts := Passes()), **options)
-    dgp.assign(directory, 2, progress=(of_owners := Passes()), **options)
-    assert others <= set(of_parts.names)
-    assert [of.names.count("scan-edges") for of in (of_parts, of_owners)] == [1, 1]
+    dgp.partition(directory, tmp_path / "parts", 2, progress=(of_parts := Listener()), **options)
+    dgp.assign(directory, 2, progress=(of_owners := Listener()), **options)
+    assert others <= set(of_parts.begun)
+    assert [of.begun.count("scan-edges") for of in (of_parts, of_owners)] == [1, 1]

@@ -299,6 +299,7 @@ def test_kinds_of_ids_may_not_differ_between_files(tmp_path: Path) -> None:
         ({"node_data": {"_N": {"f": "table.csv:a:b:c"}}}, "words after a file that mean nothing; expected FILE:COLUMN"),
         ({"node_data": {"_N": {"f": "table.csv:f"}}}, "table.csv, feature 'f': '_N' nodes without a row: 3 of 4"),
         ({"nodes": {"_N": ["table.csv:id", "table.csv:f"]}}, "two columns of '_N' nodes; expected id, found f"),
+        ({"fill": ("1=0", "1=5"), "edge_columns": (1,)}, "--fill: given twice for the same; found 1=0 1=5; remove one"),
         ({"fill": {"x": 0}, "edge_columns": (1,)}, "--fill: unknown feature; expected one of _N:_E:_N:1, found x"),
         ({"node_data": {"_N": {"f": "g.npy"}}, "nodes": {"_N": "two.csv"}, "fill": "x"}, "numbers are filled"),
         ({"unknown_nodes": "keep"}, "--unknown-nodes: unknown way with unknown nodes; expected add or drop or error"),

@@ -13,6 +13,7 @@ from commands import call
 from edge_lists import chunk, chunk_edge_lists, edges_of, originals
 from graphs import file_hashes
 from keywords import spelled
+from listeners import Listener
 from pyarrow import parquet
 
 import daskgraphpart as dgp
@@ -27,22 +28,6 @@ if TYPE_CHECKING:
 VISITS = "user:visits:site"
 EARLIER = {"u3": "DE", "u5": "NL", "u7": "US"}
 LATER = {"u1": "AT", "u3": "US", "u4": "CH", "u7": "DE", "u9": "AT"}  # u5 and NL are gone
-
-
-class Notes:
-    """What a job says while it runs."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    def note(self, text: str) -> None:
-        self.lines.append(text)
-
-    def begin(self, *_: Any) -> None: ...
-
-    advance = begin
-
-    def end(self) -> None: ...
 
 
 def write_tables(root: Path, users: dict[str, str], form: str = "csv") -> Path:
@@ -96,7 +81,7 @@ def earlier(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])
 def test_codes_go_on_and_values_that_are_gone_keep_theirs(form: str, earlier: Path, tmp_path: Path) -> None:
-    tables, notes = write_tables(tmp_path / "friday", LATER, form), Notes()
+    tables, notes = write_tables(tmp_path / "friday", LATER, form), Listener()
     out = chunk_visits(tmp_path / "out", tables, codes_from=earlier, progress=notes)
     assert values_of(out, "user", "country") == ["DE", "NL", "US", "AT", "CH"]
     assert decoded(out, "user", "country") == [LATER[name] for name in originals(out, "user")]
@@ -113,7 +98,7 @@ def test_codes_go_on_and_values_that_are_gone_keep_theirs(form: str, earlier: Pa
 
 
 def test_ids_go_on_and_nodes_that_are_gone_stay_without_edges(earlier: Path, tmp_path: Path) -> None:
-    tables, notes = write_tables(tmp_path / "friday", LATER), Notes()
+    tables, notes = write_tables(tmp_path / "friday", LATER), Listener()
     with pytest.raises(InputFileError, match=r"'user' nodes without a row: 1 of 6.*nodes .* that are gone"):
         chunk_visits(tmp_path / "out", tables, ids_from=earlier)
     how = {"ids_from": earlier, "codes_from": earlier, "fill": {"country": "none"}, "progress": notes}
@@ -176,7 +161,7 @@ def test_edge_types_that_are_split_go_on_and_notes_tell_of_codes(relation: str, 
         how: dict[str, Any] = {"map_ids": True, "edge_columns": ("device",), "split_by": {etype: "kind"}}
         return chunk(out, {etype: f"{tables}/visits.csv:src,dst"}, **how, **options)
 
-    old, notes = split(tmp_path / "old", old_tables), Notes()
+    old, notes = split(tmp_path / "old", old_tables), Listener()
     out = split(tmp_path / "new", tables, codes_from=old, progress=notes)
     for name in ("user:click:site", "user:look:site"):
         before = values_of(old, name, "device")
@@ -193,7 +178,7 @@ def test_edge_types_that_are_split_go_on_and_notes_tell_of_codes(relation: str, 
 
 
 def test_splitting_edges_hides_no_note_of_node_tables(tmp_path: Path) -> None:
-    tables, notes = write_tables(tmp_path / "monday", EARLIER), Notes()
+    tables, notes = write_tables(tmp_path / "monday", EARLIER), Listener()
     chunk_visits(tmp_path / "out", tables, split_by="kind", progress=notes)
     text = "\n".join(notes.lines)
     assert "column 'country': 3 categories, as codes; categories/user/country.parquet has them" in text

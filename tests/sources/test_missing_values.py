@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 from bad_input.judge import refused
 from edge_lists import DEFAULT, chunk, edges_of, originals
+from listeners import Listener
 from pyarrow import parquet
 
 from daskgraphpart import read_chunked
@@ -16,19 +17,6 @@ from daskgraphpart.errors import GraphPartError, InputFileError, OptionError
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-
-class Notes(list[str]):
-    """What a job says while it runs."""
-
-    def note(self, text: str) -> None:
-        self.append(text)
-
-    def begin(self, *_: Any) -> None: ...
-
-    advance = begin
-
-    def end(self) -> None: ...
 
 
 def edge_data(out: Path) -> dict[str, Any]:
@@ -115,11 +103,11 @@ def test_rows_without_an_id_are_left_out_with_all_that_belongs_to_them(
         chunk(tmp_path / "refused", path, **how, fill=0)
     if form != "floats":
         assert "--missing-ids drop" in str(caught.value.hint)
-    notes = Notes()
+    notes = Listener()
     out = chunk(tmp_path / "out", path, **how, missing_ids="drop", progress=notes)
     assert [ends.tolist() for ends in edges_of(out)] == [[0, 3, 1], [1, 0, 2]]
     assert edge_data(out) == {"w": [1, 4, 5], "f": [0, 3, 4]}
-    assert [note for note in notes if "2 of 5 rows have no ID, and were left out" in note]
+    assert [note for note in notes.lines if "2 of 5 rows have no ID, and were left out" in note]
 
 
 def test_lists_and_masks_without_ids_are_shortened_as_well(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ import pytest
 import scipy.sparse
 from edge_lists import DEFAULT, chunk, edges_of, originals
 from graphs import file_hashes
+from listeners import Listener
 from pyarrow import parquet
 
 import daskgraphpart as dgp
@@ -32,22 +33,6 @@ if TYPE_CHECKING:
 
 DAY = datetime(2024, 5, 1, tzinfo=UTC)
 MICROSECONDS = int(DAY.timestamp()) * 1_000_000
-
-
-class Notes:
-    """What a job says while it runs."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    def note(self, text: str) -> None:
-        self.lines.append(text)
-
-    def begin(self, *_: Any) -> None: ...
-
-    advance = begin
-
-    def end(self) -> None: ...
 
 
 def node_data(out: Path, ntype: str = "_N") -> dict[str, Any]:
@@ -85,7 +70,7 @@ def chunk_shop(out: Path, **options: Any) -> Path:
 
 def test_rows_of_a_table_go_to_the_nodes_whose_ids_they_have(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(shop)
-    notes = Notes()
+    notes = Listener()
     fill = {"age": -1, "customer:segment": "none", "since": 0, "x": 0}
     out = chunk_shop(shop / "out", fill=fill, progress=notes)
     assert originals(out, "customer") == ["c1", "c2", "c3", "c7", "c9"]
@@ -230,7 +215,7 @@ def test_packed_files_and_pipes_give_the_same_bytes(pack: Any, tmp_path: Path) -
 def test_what_a_guess_was_is_said_and_words_say_otherwise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "e.csv").write_text("7,dst,src\n0,1,2\n0,3,1\n")
-    notes = Notes()
+    notes = Listener()
     out = chunk(tmp_path / "out", "e.csv:header", progress=notes)
     np.testing.assert_array_equal(edges_of(out), ([2, 1], [1, 3]))
     assert notes.lines == [

@@ -18,10 +18,10 @@ from commands import call
 from edge_lists import chunk_edge_lists
 from graphs import REAL_GRAPHS, file_hashes, load_real_graph
 from keywords import spelled
+from listeners import Listener, Stopped
 from pyarrow import csv, parquet
 
 import daskgraphpart as dgp
-from daskgraphpart.engine.progress import SilentProgress
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.errors import InputFileError, OptionError, OutputExistsError, ResumeError
 from daskgraphpart.sources.id_map import read_id_map
@@ -154,23 +154,6 @@ def test_changed_tables_give_the_same_parts_by_both_roads(changes: dict[str, Any
     how = {"method": "metis", "num_hops": 2, "layout": ("dgl", "ranks")}
     spec = by_both_roads(tables, tmp_path, 2, **how)
     assert dgp.verify(spec, tmp_path / "straight", **spelled(RESOURCES)).ok
-
-
-class Stopped(Exception):  # noqa: N818
-    """What a job is stopped by, as if it had been killed."""
-
-
-class Listener(SilentProgress):
-    """Notes the passes that begin, and stops at one."""
-
-    def __init__(self, stop_at: str = "") -> None:
-        self.begun: list[str] = []
-        self.stop_at = stop_at
-
-    def begin(self, name: str, num_units: int, nbytes: int, num_rows: int = 0) -> None:
-        self.begun.append(name)
-        if name == self.stop_at:
-            raise Stopped
 
 
 @pytest.mark.parametrize("stop_at", ["map-ids", "write-owners", "bucket-edges", "place-rows", "hash-files"])
