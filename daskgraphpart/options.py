@@ -19,11 +19,15 @@ FunctionT = TypeVar("FunctionT", bound="Callable[..., Any]")
 GONE = {
     "resources": "give memory, workers, cluster or workspace themselves",
     "options": "give the options themselves, such as num_hops=2",
-    "out_dir": "the directory that is written is called out",
-    "out_path": "the directory that is written is called out",
-    "output_path": "the directory that is written is called out",
+    "part_method": "it is called method",
+    "ip_config": "it is called dispatch_to",
+    "return_mapping": "the partitions that are returned have original_ids",
+    "ndata_paths": "it is called node_data",
+    "edata_paths": "it is called edge_data",
 }
 """What to type in the place of keywords that there were once, or that users of DGL may expect."""
+OUTPUTS = ("out", "out_path", "output_path", "out_dir")
+"""Words for the directory that is written: ours, and those of DGL's functions."""
 
 
 def option(
@@ -92,6 +96,8 @@ def unknown_keyword(function: str, name: str, known: list[str]) -> KeywordError:
 
     near = get_close_matches(name, known, 1)
     hint = GONE.get(name) or (f"did you mean {near[0]}?" if near else f"help({function}) lists all")
+    if name in OUTPUTS and (named := [of for of in OUTPUTS if of in known]):
+        hint = f"the directory that is written is called {named[0]}"
     return KeywordError(f"{function} has no keyword {name!r}", hint=hint)
 
 
@@ -107,6 +113,8 @@ def _type(stated: Field[Any]) -> str:
 
 def _with_block(docstring: str, options: Mapping[str, Field[Any]]) -> str:
     """Add options to the parameters of a docstring of numpydoc."""
+    if not options:
+        return docstring
     head, heading, rest = docstring.partition("\n\nReturns\n-------\n")
     return f"{head}\n{_block(options)}{heading}{rest}"
 

@@ -134,7 +134,8 @@ def chunk_graph(
     if output_path is None:
         raise OptionError("nowhere to write", place="output_path", expected="a directory")
     check_name(name, "graph name")
-    g = getattr(g, "spec", g)
+    if not (ndata_paths or edata_paths or num_nodes):  # beside which a graph that is only described is read first
+        g = getattr(g, "spec", g)
     wanted = chosen(GraphChanges, keywords)
     resources, progress = resources_of(keywords), keywords.get("progress")
     chunks_of = {

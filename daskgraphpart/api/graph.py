@@ -92,6 +92,7 @@ class Graph(chunked.Graph):
         chunk_graph(self, name or self._name, output_path=out, overwrite=overwrite, **form, **keywords)
         return read_chunked(out)
 
+    @with_keywords()
     def with_reverse_edges(self, names: str = "dgl", *, copy_edata: bool = False) -> Graph:
         """Add the reverse of every edge.
 
@@ -166,6 +167,7 @@ class Graph(chunked.Graph):
         """
         return self._changed(cast=dict(dtypes))
 
+    @with_keywords()
     def split_edges(self, etype: str | None = None, *, by: str) -> Graph:
         """Make an edge type of each value of a feature.
 
@@ -300,6 +302,7 @@ def public(graph: chunked.Graph) -> Graph:
     return Graph(graph.schema, graph.edge_sources, graph.data_sources, graph.directory, graph.raw_ids)
 
 
+@with_keywords()
 def read_chunked(
     path: str | os.PathLike[str], *, confined: bool = False, storage_options: Mapping[str, Any] | None = None
 ) -> Graph:

@@ -45,6 +45,7 @@ class PartitionedGraph(partitioned.PartitionedGraph):  # noqa: D101
         return verify(graph, str(self.config), sample=sample, quick=quick, **keywords)
 
 
+@with_keywords()
 def open_partitions(
     path: AnyPath, *, confined: bool = False, storage_options: Mapping[str, Any] | None = None
 ) -> PartitionedGraph:

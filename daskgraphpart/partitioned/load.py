@@ -16,6 +16,7 @@ from daskgraphpart.book import canonical_tuple, to_tensor
 from daskgraphpart.errors import OptionError
 from daskgraphpart.extras import torch_module
 from daskgraphpart.layouts.dgl_config_reader import find_config, read_config
+from daskgraphpart.options import with_keywords
 from daskgraphpart.partitioned.books import BasicPartitionBook, RangePartitionBook, open_kept_ids
 from daskgraphpart.partitioned.graph import PartitionedGraph, open_partitions
 
@@ -95,6 +96,7 @@ class LocalGraph:
         )
 
 
+@with_keywords()
 def load_partition(
     part_config: str | os.PathLike[str],
     part_id: int,
@@ -141,6 +143,7 @@ def load_partition(
     return graph, node_feats, edge_feats, book, name, book.ntypes, book.canonical_etypes
 
 
+@with_keywords()
 def load_partition_feats(
     part_config: str | os.PathLike[str],
     part_id: int,
@@ -174,6 +177,7 @@ def load_partition_feats(
     ) if load_edges else None
 
 
+@with_keywords()
 def load_partition_book(
     part_config: str | os.PathLike[str], part_id: int, *, storage_options: Mapping[str, Any] | None = None
 ) -> tuple[AnyBook, str, dict[str, int], dict[tuple[str, str, str], int]]:

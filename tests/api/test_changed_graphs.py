@@ -116,6 +116,14 @@ def test_a_changed_graph_is_shown_before_it_is_read_and_travels() -> None:
     assert "not read yet" not in repr(graph)
 
 
+def test_features_beside_a_graph_that_is_only_described_are_written_with_it(tmp_path: Path) -> None:
+    graph = dgp.from_edges(([0, 1], [1, 1]), num_nodes=2).without_self_loops()
+    dgp.chunk_graph(graph, "g", {"x": np.arange(2)}, output_path=tmp_path / "g", **spelled(SMALL))
+    written = dgp.read_chunked(tmp_path / "g")
+    assert written.schema.num_edges == 1
+    assert written.node_data["_N"]["x"].compute().tolist() == [0, 1]
+
+
 @pytest.mark.parametrize(
     ("change", "place"),
     [

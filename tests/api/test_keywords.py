@@ -49,6 +49,55 @@ def test_a_mistyped_or_removed_keyword_names_the_right_one(keyword: str, hint: s
     assert not (tmp_path / "out").exists()
 
 
+DROP_INS: list[tuple[str, str, str]] = [
+    ("partition_graph", "out", "called out_path"),
+    ("partition_graph", "output_path", "called out_path"),
+    ("partition_graph", "part_methods", r"did you mean part_method\?"),
+    ("partition_graph", "resources", "memory, workers, cluster or workspace"),
+    ("chunk_graph", "out", "called output_path"),
+    ("chunk_graph", "out_dir", "called output_path"),
+    ("chunk_graph", "ndata_path", r"did you mean ndata_paths\?"),
+    ("load_partition", "load_feat", r"did you mean load_feats\?"),
+    ("load_partition_feats", "part", r"did you mean part_id\?"),
+    ("load_partition_book", "part_confg", r"did you mean part_config\?"),
+    ("partition", "part_method", "called method"),
+    ("partition", "return_mapping", "original_ids"),
+    ("dispatch", "ip_config", "called dispatch_to"),
+    ("from_edges", "ndata_paths", "called node_data"),
+    ("read_tables", "map_id", r"did you mean map_ids\?"),
+    ("read_dataset", "deduplicat", r"did you mean deduplicate\?"),
+    ("open_partitions", "confine", r"did you mean confined\?"),
+    ("read_chunked", "storage_option", r"did you mean storage_options\?"),
+]
+
+
+@pytest.mark.parametrize(("function", "keyword", "hint"), DROP_INS)
+def test_words_of_the_other_door_are_told_what_the_word_is_here(function: str, keyword: str, hint: str) -> None:
+    with pytest.raises(KeywordError, match=f"{function} has no keyword '{keyword}'.*{hint}"):
+        getattr(dgp, function)(**{keyword: 1})
+
+
+def test_methods_name_the_nearest_keyword() -> None:
+    graph = dgp.from_edges(PAIR)
+    for method, keyword, hint in (
+        ("with_reverse_edges", "copy_data", "copy_edata"),
+        ("write_chunked", "num_chunk", "num_chunks"),
+    ):
+        with pytest.raises(KeywordError, match=hint):
+            getattr(graph, method)(**{keyword: 1})
+
+
+def test_no_public_function_or_method_takes_keywords_that_it_does_not_spell_out() -> None:
+    public = [getattr(dgp, name) for name in dgp.__all__] + [
+        getattr(dgp.parmetis, n) for n in ("write", "read", "convert")
+    ]
+    nouns = [of for of in public if inspect.isclass(of) and not issubclass(of, Exception)]
+    methods = [getattr(noun, name) for noun in nouns for name in dir(noun) if not name.startswith("_")]
+    for function in filter(inspect.isfunction, (*public, *methods)):
+        kinds = {of.kind for of in inspect.signature(function).parameters.values()}
+        assert inspect.Parameter.VAR_KEYWORD not in kinds, function
+
+
 def made() -> dict[str, graphs.Graph]:
     """One graph of objects of all kinds."""
     from torch_geometric.data import Data
