@@ -17,6 +17,8 @@ from daskgraphpart.storage.region import Region, reserve
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+LEAST_RESERVED_NBYTES = 64 << 10
+
 
 @dataclass(frozen=True, slots=True)
 class ArraySpec:
@@ -93,7 +95,11 @@ def create_file(path: str | Path, layout: FileLayout) -> dict[str, Region]:
     temporary = temporary_path(path)
     Path(temporary).parent.mkdir(parents=True, exist_ok=True)
     with attach_path_to_error(temporary), open(temporary, "wb") as file:
-        reserve(file.fileno(), layout.nbytes, temporary)
+        # small ones, of which there may be many thousands, get their room as they are written
+        if layout.nbytes >= LEAST_RESERVED_NBYTES:
+            reserve(file.fileno(), layout.nbytes, temporary)
+        else:
+            file.truncate(layout.nbytes)
         for offset, content in layout.pieces:
             file.seek(offset)
             file.write(content)

@@ -36,7 +36,6 @@ MAX_WRITE_NBYTES = 128 << 10
 which takes longer than to fill them where free memory is in pieces."""
 
 
-LEAST_RESERVED_NBYTES = 64 << 10
 _MAX_READ_NBYTES = 1 << 30  # Linux moves at most 2 GiB - 4 KiB in one call
 MAX_AXES = 32
 MAX_NBYTES = 1 << 62
@@ -196,13 +195,10 @@ def write_exactly(fd: int, content: memoryview, offset: int, path: str) -> None:
 def reserve(fd: int, nbytes: int, path: str) -> None:
     """Give the empty open file `path` a length, and all of its room at once where the file system can: less work later.
 
-    `os.posix_fallocate` would write to every block of the file where it cannot. Small files, of which there may be many
-    thousands, get theirs as they are written, in one piece.
+    `os.posix_fallocate` would write to every block of the file where it cannot.
     """
     with attach_path_to_error(path):
         os.ftruncate(fd, nbytes)
-        if nbytes < LEAST_RESERVED_NBYTES:
-            return
         fallocate = getattr(ctypes.CDLL(None, use_errno=True), "fallocate", None)
         if fallocate is not None and fallocate(fd, 0, ctypes.c_int64(0), ctypes.c_int64(nbytes)):
             number = ctypes.get_errno()
