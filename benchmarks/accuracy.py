@@ -119,10 +119,11 @@ def table(found: Found) -> list[list[str]]:
 
 
 def spread(of_seeds: dict[str, float]) -> str:
-    """Mean, and standard deviation, in percent."""
+    """Mean, and standard deviation, in percent; of one training only its own."""
     values = [*of_seeds.values()]
-    deviation = statistics.stdev(values) if len(values) > 1 else 0.0
-    return f"{100 * statistics.mean(values):.1f} ± {100 * deviation:.1f}" if values else ""
+    if len(values) < 2:
+        return f"{100 * values[0]:.1f} (one)" if values else ""
+    return f"{100 * statistics.mean(values):.1f} ± {100 * statistics.stdev(values):.1f}"
 
 
 class Task:
