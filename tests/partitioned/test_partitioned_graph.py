@@ -366,7 +366,7 @@ def test_lookups_that_cannot_be_are_one_clear_error(small: tuple[Graph, Partitio
             look_up()
         assert isinstance(caught.value, GraphPartError)
     assert repr(found.book) == "<PartitionBook: 3 parts, 50 nodes, 200 edges>"
-    assert repr(found.part(1)).startswith("<Part 1 of 3: ")
+    assert repr(found.part(1)).startswith("Part 1 of 3: ")
     assert repr(load_partition(found.config, 1)[3]) == f"<RangePartitionBook of part 1: {found.book!r}>"
     assert repr(IdConverter(found.schema)) == "<IdConverter g: 1 node type, 1 edge type>"
     assert "n: 50 nodes" in repr(found.nodes["n"])
