@@ -23,7 +23,7 @@ from daskgraphpart.assignment.weigh_nodes import check_constraints, weigh_nodes
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import OptionError, PlanError
 from daskgraphpart.storage.region import Region, create_files, npy_region
-from daskgraphpart.units import format_number, format_size
+from daskgraphpart.units import format_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -183,9 +183,6 @@ def _partition(
                 hint="give more, or use --method multilevel",
             )
     begin = old.parts if old is not None else start if given is not None else None
-    if choice is not None:
-        counts = f"{format_number(adjacency.num_nodes, 'node')}, {format_number(adjacency.num_arcs, 'arc')}"
-        runner.progress.note(f"{choice.why}: {counts}, {format_size(adjacency.nbytes)}")
     config = PartitionConfig(problem, options, resources.memory, resources.workers, choice, begin, parts)
     (taken,) = runner.run(Pass("partition-graph", partition_graph, [Unit(None, adjacency.nbytes)], config))
     if given is not None:

@@ -67,4 +67,3 @@ def test_functions_end_with_a_line_that_says_what_was_made(tmp_path: Path) -> No
     notes = [str(event["text"]) for event in events if event["event"] == "note"]
     assert notes[-1].startswith("2 parts, ")
     assert str(tmp_path / "parts") in notes[-1]
-    assert any("80 nodes" in note and "arcs" in note for note in notes)
