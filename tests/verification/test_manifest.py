@@ -159,10 +159,13 @@ def make_file(name: str) -> Callable[[Path], None]:
 
 
 BESIDE: dict[str, tuple[Callable[[Path], Any], str]] = {
-    "part too many": (lambda out: shutil.copytree(out / "part1", out / "part12"), "part12: directory of a part"),
+    "part too many": (
+        lambda out: shutil.copytree(out / "part1", out / "part12"),
+        "part12: the config has no such part",
+    ),
     "part written otherwise": (
         lambda out: shutil.copytree(out / "part1", out / "part01"),
-        "part01: directory of a part",
+        "part01: the config has no such part",
     ),
     "file in a part": (make_file("part2/more.dgl"), "part2/more.dgl: not in the manifest"),
     "file beside the parts": (make_file("more.txt"), "more.txt: not in the manifest"),
