@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import importlib
+import importlib.util
 import re
 from pathlib import Path
 from types import SimpleNamespace
@@ -81,7 +82,7 @@ def names(client: Client) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def client() -> Iterator[Client]:
     with Client(
-        n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None, set_as_default=False
+        n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0", set_as_default=False
     ) as found:
         yield found
 
@@ -113,6 +114,13 @@ def test_the_reference_has_every_public_name_and_no_other() -> None:
 def test_every_public_name_is_there_and_says_what_it_is() -> None:
     for name in dgp.__all__:
         assert getattr(dgp, name).__doc__, name
+
+
+def test_no_public_name_is_that_of_a_module() -> None:
+    """The first import of such a module, by whatever job, would put it in the place of what is public."""
+    same = [name for name in dgp.__all__ if importlib.util.find_spec(f"daskgraphpart.{name}")]
+    assert same == ["errors"]
+    assert dgp.errors is importlib.import_module("daskgraphpart.errors")
 
 
 def test_new_names_in_the_table_are_there() -> None:

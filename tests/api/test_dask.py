@@ -34,7 +34,7 @@ def client() -> Iterator[Client]:
     """One thread, so that a task which waits for another waits for ever."""
     with (
         LocalCluster(
-            n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None, resources={"GPU": 1}
+            n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0", resources={"GPU": 1}
         ) as cluster,
         Client(cluster) as client,
     ):

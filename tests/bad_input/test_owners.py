@@ -189,7 +189,7 @@ def test_bad_owners_are_one_error(damage: Any, words: tuple[str, ...], tmp_path:
         (
             "npy",
             lambda owners: np.save(owners / "n.npy", 1 - np.load(owners / "n.npy")),
-            ("n.npy", "not what was written"),
+            ("n.npy", "does not match the text", "delete it"),
         ),
         ("zarr", lambda owners: shutil.rmtree(owners / "n.zarr" / "c"), ("n.zarr", "missing")),
     ],

@@ -27,8 +27,8 @@ from daskgraphpart.errors import (
     OptionError,
     OutputExistsError,
 )
-from daskgraphpart.parmetis.files import find_parts
-from daskgraphpart.parmetis.pm_dglpart import ConversionInput, convert_to_chunked, read_type_counts
+from daskgraphpart.parmetis_files.files import find_parts
+from daskgraphpart.parmetis_files.pm_dglpart import ConversionInput, convert_to_chunked, read_type_counts
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 from daskgraphpart.verification.pipeline import verify
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.assignment.assignment import MAX_PARTS, Assignment, create_owner_files, owner_regions
-from daskgraphpart.parmetis.files import (
+from daskgraphpart.parmetis_files.files import (
     IdColumn,
     LineFile,
     PartFiles,

@@ -21,7 +21,7 @@ from daskgraphpart.assignment.balance import BalanceConstraint
 from daskgraphpart.assignment.weigh_nodes import feature_of, weigh_nodes
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import InputFileError, OptionError, OutputExistsError
-from daskgraphpart.parmetis.write_edges import write_edges, write_lines
+from daskgraphpart.parmetis_files.write_edges import write_edges, write_lines
 from daskgraphpart.storage.atomic import publish, temporary_path, write_bytes, write_json
 from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.paths import Location, to_path
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from daskgraphpart.chunked.graph import Graph
-    from daskgraphpart.parmetis.files import ParmetisFiles
+    from daskgraphpart.parmetis_files.files import ParmetisFiles
     from daskgraphpart.schema import GraphSchema, RowType
     from daskgraphpart.storage.region import Region
 
