@@ -85,6 +85,8 @@ class ConstructionBuilder:
             opened = _open(connection, config, faults)
             described = _described(connection, opened.tables, faults)
             on_open(self.files)
+            for ntype in types_without_table(config):
+                runner.progress.note(f"{ntype!r} nodes have no table: their IDs are those of edges")
             ids = _read_ids(connection, directory, out, opened)
             built = _Built()
             for of in described:
@@ -98,6 +100,12 @@ class ConstructionBuilder:
         num_nodes = {ntype: ids.num_nodes[ntype] for ntype in sorted(ids.num_nodes)}
         edges = {etype: built.edges[etype] for etype in sorted(built.edges)}
         return graph_of(name, num_nodes, edges, built.data)
+
+
+def types_without_table(config: Construction) -> list[str]:
+    """Node types that only edges name: allowed, as in GraphStorm, and what a misspelt type looks like."""
+    ends = {end for entry in config.edges for end in entry.of_type.split(":")[::2]}
+    return sorted(ends - {entry.of_type for entry in config.nodes})
 
 
 @dataclass(frozen=True, slots=True, eq=False)

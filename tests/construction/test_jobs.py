@@ -52,6 +52,13 @@ def test_graphstorms_files_lie_beside_the_parts(parts: Path) -> None:
     assert (parts / "dist_graph/raw_id_mappings/user/part-00000.parquet").is_file()
 
 
+def test_a_node_type_without_a_table_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("INFO"):
+        assert call("chunk", FIXTURE / "config.json", tmp_path / "graph", "--progress", "log") == 0
+    told = [record.message for record in caplog.records if "'topic'" in record.message]
+    assert len(told) == 1
+
+
 def test_the_command_takes_a_config(tmp_path: Path) -> None:
     config = FIXTURE / "config.json"
     how = ("--num-parts", "2", "--method", "random", "--layout", "graphstorm")
