@@ -29,20 +29,20 @@ def printable(text: str) -> str:
 
 
 class GraphPartError(Exception):
-    """Base of all errors raised on purpose.
+    """Base class of all errors that daskgraphpart raises on purpose.
 
     Parameters
     ----------
     what : str
         What is wrong, in a few words.
     file : path or URL, optional
-        File (or directory) it was found in.
+        File or directory with the fault.
     place : str, optional
-        Key, row, line or byte inside the file; or an option, as the command line spells it.
+        Key, row, line or byte in the file, or an option, spelled as on the command line.
     expected, found : object, optional
-        What should be there, and what is.
+        Expected and actual value.
     hint : str, optional
-        What the user can do; options likewise. To others than the command line, messages name keywords.
+        What to do, with options spelled as on the command line. Outside the command line, messages name keywords.
     """
 
     exit_code = 2
@@ -63,7 +63,7 @@ class GraphPartError(Exception):
         super().__init__(self._message(_keywords(place), _keywords(hint)))
 
     def for_command_line(self) -> str:
-        """Message that names the options of the command line."""
+        """Message with options spelled as on the command line."""
         return self._message(self.place, self.hint)
 
     def _message(self, place: str | None, hint: str | None) -> str:
@@ -78,7 +78,7 @@ class GraphPartError(Exception):
         return printable(text)  # which may quote damaged files
 
     def add_hint(self, hint: str) -> None:
-        """Add something that the user can do."""
+        """Add a hint on what to do."""
         self.hint = f"{self.hint}; {hint}" if self.hint else hint
         self.args = (self._message(_keywords(self.place), _keywords(self.hint)),)
 
@@ -125,15 +125,15 @@ def raise_together(faults: Sequence[GraphPartError]) -> None:
 
 
 class MetadataError(GraphPartError, ValueError):
-    """The metadata of a chunked graph is wrong; the place is the key."""
+    """The metadata of a chunked graph is invalid; the place is the key."""
 
 
 class InputFileError(GraphPartError, ValueError):
-    """A data file does not hold what the metadata says; the place is the row."""
+    """A data file contradicts the metadata; the place is the row."""
 
 
 class InputFileNotFoundError(InputFileError, FileNotFoundError):
-    """A file or directory that should be read does not exist."""
+    """An input file or directory does not exist."""
 
 
 class AssignmentError(GraphPartError, ValueError):
@@ -141,7 +141,7 @@ class AssignmentError(GraphPartError, ValueError):
 
 
 class OptionError(GraphPartError, ValueError):
-    """An option has a value it cannot have."""
+    """An option has an invalid value."""
 
 
 def check_choice(what: str, place: str | None, found: str, choices: Collection[str]) -> None:
@@ -151,15 +151,15 @@ def check_choice(what: str, place: str | None, found: str, choices: Collection[s
 
 
 class KeywordError(OptionError, TypeError):
-    """A function has no such keyword; the hint names the nearest."""
+    """A function has no such keyword; the hint names the closest."""
 
 
 class IdOutOfRangeError(GraphPartError, IndexError):
-    """An ID, a part or a type is not one of the graph's."""
+    """The graph has no such ID, part or type."""
 
 
 class PlanError(GraphPartError, ValueError, MemoryError):
-    """The job cannot run with this memory or disk; the hint names the smallest that works."""
+    """The memory or disk is too small for the job; the hint names the smallest that works."""
 
 
 class LayoutError(GraphPartError, ValueError):
@@ -167,11 +167,11 @@ class LayoutError(GraphPartError, ValueError):
 
 
 class OutputExistsError(GraphPartError, FileExistsError):
-    """The output directory holds something already."""
+    """The output directory already holds output."""
 
 
 class MissingPackageError(GraphPartError, ImportError):
-    """An optional package that this needs is not installed; the hint names the extra."""
+    """A required optional package is not installed; the hint names the extra."""
 
 
 class EnvironmentFaultError(GraphPartError, OSError):
@@ -185,4 +185,4 @@ class OutputLockedError(EnvironmentFaultError):
 
 
 class ResumeError(GraphPartError, ValueError):
-    """An unfinished run cannot be continued: its input, its options or its files are no longer the same."""
+    """An unfinished run cannot resume: its input, options or files have changed."""

@@ -1,4 +1,4 @@
-"""IDs of the input graph: type-wise to homogeneous and back.
+"""Convert IDs of the input graph between type-wise and homogeneous.
 
 The `IDConverter` of DGL's user guide (section 7.5), for arrays of IDs. The guide's sketch looks types up with
 ``bisect_left``, which takes the first ID of a type for the last of the one before; here a type begins at its first ID.
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class IdConverter:
-    """Converts original IDs between the heterogeneous graph and its homogeneous form.
+    """Convert original IDs between the heterogeneous graph and its homogeneous form.
 
     Parameters
     ----------
     schema : GraphSchema
-        Types and counts; `read_chunked(path).schema`, or that of a `PartitionedGraph`.
+        Types and counts: `read_chunked(path).schema`, or the schema of a `PartitionedGraph`.
 
     Examples
     --------
@@ -46,23 +46,23 @@ class IdConverter:
         return f"<IdConverter {self.schema.name}: {', '.join(format_number(*of) for of in types)}>"
 
     def ntype2id(self, ntype: str) -> int:
-        """Number of a node type."""
+        """Return the type ID of a node type."""
         return type_id(self.schema.ntypes, ntype, "node")
 
     def etype2id(self, etype: str) -> int:
-        """Number of a canonical edge type."""
+        """Return the type ID of a canonical edge type."""
         return type_id(self.schema.etypes, etype, "edge")
 
     def id2ntype(self, number: int) -> str:
-        """Node type of that number."""
+        """Return the node type with this type ID."""
         return _name(self._book.nodes, number)
 
     def id2etype(self, number: int) -> str:
-        """Canonical edge type of that number."""
+        """Return the canonical edge type with this type ID."""
         return _name(self._book.edges, number)
 
     def nid_het2hom(self, ntype: str, ids: Any) -> Any:
-        """Homogeneous IDs of type-wise node IDs.
+        """Convert type-wise node IDs to homogeneous IDs.
 
         Parameters
         ----------
@@ -74,21 +74,21 @@ class IdConverter:
         Returns
         -------
         int, int64 array or int64 tensor
-            As `ids`.
+            Homogeneous IDs, in the form of `ids`.
 
         Raises
         ------
         IdOutOfRangeError
-            If there is no such type, or an ID is out of range.
+            If the type does not exist, or an ID is out of range.
         """
         return self._book.nodes.homogeneous(ids, ntype)
 
     def eid_het2hom(self, etype: str, ids: Any) -> Any:
-        """Homogeneous IDs of type-wise edge IDs; as `nid_het2hom`."""
+        """Convert type-wise edge IDs to homogeneous IDs, as in `nid_het2hom`."""
         return self._book.edges.homogeneous(ids, etype)
 
     def nid_hom2het(self, ids: Any) -> tuple[Any, Any]:
-        """Node types and type-wise IDs of homogeneous node IDs.
+        """Convert homogeneous node IDs to node types and type-wise IDs.
 
         Parameters
         ----------
@@ -98,8 +98,8 @@ class IdConverter:
         Returns
         -------
         tuple
-            Of one ID: name of its type and type-wise ID, as in DGL's guide. Of an array: numbers of the types and
-            type-wise IDs, two int64 arrays (tensors, if a tensor was given).
+            For one ID: name of its type and type-wise ID, as in DGL's guide. For an array: type IDs and type-wise IDs,
+            two int64 arrays (tensors if you pass a tensor).
 
         Raises
         ------
@@ -109,7 +109,7 @@ class IdConverter:
         return _typed(self._book.nodes, ids)
 
     def eid_hom2het(self, ids: Any) -> tuple[Any, Any]:
-        """Edge types and type-wise IDs of homogeneous edge IDs; as `nid_hom2het`."""
+        """Convert homogeneous edge IDs to edge types and type-wise IDs, as in `nid_hom2het`."""
         return _typed(self._book.edges, ids)
 
     @property

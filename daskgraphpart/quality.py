@@ -1,4 +1,4 @@
-"""How good a partition is: arithmetic on counts."""
+"""Measure how good a partition is, from counts."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ class Quality:
 
     @property
     def replication_factor(self) -> float:
-        """Inner and HALO nodes of all parts for each node of the graph."""
+        """Inner and HALO nodes of all parts, divided by the number of nodes of the graph."""
         nodes = sum(self.num_inner_nodes)
         return (nodes + sum(self.num_halo_nodes)) / nodes if nodes else 1.0
 
     @property
     def node_imbalance(self) -> float:
-        """How much larger than the average the part with most nodes is; 0.03 is 3 %."""
+        """Excess of the part with the most nodes over the average; 0.03 is 3 %."""
         return imbalance(self.num_inner_nodes)
 
     @property
     def edge_imbalance(self) -> float:
-        """How much larger than the average the part with most edges is."""
+        """Excess of the part with the most edges over the average; 0.03 is 3 %."""
         return imbalance(self.num_owned_edges)
 
 

@@ -1,4 +1,4 @@
-"""What a graph is: types, counts and dtypes. No paths and no I/O.
+"""Describe a graph: types, counts and dtypes. No paths and no I/O.
 
 The order of `GraphSchema.node_types` and `GraphSchema.edge_types` fixes the type IDs.
 """
@@ -70,7 +70,7 @@ class DataSpec:
 
     @property
     def is_mask(self) -> bool:
-        """Whether it marks rows: a scalar bool, uint8 or int8 that is named like ``train_mask``."""
+        """Whether the feature is a mask: a scalar bool, uint8 or int8 with a name like ``train_mask``."""
         is_flag = self.row_shape == () and self.dtype.name in ("bool", "uint8", "int8")
         return is_flag and MASK_NAME.match(self.name) is not None
 
@@ -194,25 +194,25 @@ class GraphSchema:
 
     @property
     def homo_starts(self) -> tuple[int, ...]:
-        """First original homogeneous ID of each node type, then the total."""
+        """First original homogeneous ID of each node type, then the number of all nodes."""
         return tuple(accumulate((t.num_nodes for t in self.node_types), initial=0))
 
     @property
     def bfloat16_features(self) -> list[str]:
-        """Features of bfloat16, ``TYPE/FEATURE``."""
+        """Names of bfloat16 features, ``TYPE/FEATURE``."""
         return [f"{t.name}/{spec.name}" for t in self.row_types for spec in t.data if spec.dtype == BFLOAT16]
 
     @property
     def masks(self) -> tuple[str, ...]:
-        """Masks of nodes, ``TYPE/FEATURE``."""
+        """Names of node masks, ``TYPE/FEATURE``."""
         return tuple(f"{t.name}/{spec.name}" for t in self.node_types for spec in t.data if spec.is_mask)
 
     def node_type(self, name: str) -> NodeType:
-        """Node type of that name."""
+        """Return the node type of this name."""
         return self.node_types[self.ntype_ids[name]]
 
     def edge_type(self, name: str) -> EdgeType:
-        """Edge type of that canonical name."""
+        """Return the edge type of this canonical name."""
         return self.edge_types[self.etype_ids[name]]
 
 

@@ -1,4 +1,4 @@
-"""`chunk_graph`: graphs in memory, of dask or of other libraries, and tables, as files."""
+"""`chunk_graph`: write in-memory graphs, dask collections, graphs of other libraries and tables as files."""
 
 from __future__ import annotations
 
@@ -68,49 +68,48 @@ def chunk_graph(
 ) -> Path:
     """Write a graph in DGL's Chunked Graph Data Format, piece by piece.
 
-    The parameters up to `num_chunks_edge_data` are those of `chunk_graph` in DGL's tools and in their tests, 1.0 to
-    2.5. Same graph, same bytes: how the input is cut into partitions or chunks does not matter.
+    The parameters up to `num_chunks_edge_data` match `chunk_graph` in DGL's tools and their tests, 1.0 to 2.5. The same
+    graph gives the same bytes, however the input is divided into dask partitions or chunks.
 
     Parameters
     ----------
     g : object
-        - a dictionary from canonical edge types, as tuples or ``"src:rel:dst"`` (a plain ``"rel"`` joins nodes of the
-          one type ``"_N"``), to frames of pandas or dask whose
-          columns `src` and `dst` (or else the first two) are type-wise IDs and whose others are features of the edges,
-          or to pairs of arrays (numpy, torch, dask), or to arrays of shape (2, edges) or (edges, 2);
-        - one such frame, pair or array, for a graph of one type;
+        - a dictionary keyed by canonical edge type, as a tuple or ``"src:rel:dst"`` (a plain ``"rel"`` joins nodes of
+          the one type ``"_N"``). Values are pandas or dask frames, pairs of arrays (numpy, torch, dask), or arrays of
+          shape (2, edges) or (edges, 2). In a frame, columns `src` and `dst` (or else the first two) are type-wise
+          IDs; the others are edge features;
+        - one such frame, pair or array, for a graph with one edge type;
         - a scipy sparse matrix (rows are sources; values are ignored);
-        - a networkx graph (nodes in sorted order; undirected edges both ways; attributes that are numbers are kept);
-        - a PyG `Data` or `HeteroData`, or a `DGLGraph`, with their features; files get the names that DGL gives them if
-          it is a `DGLGraph`;
-        - a `Graph` or its directory, to cut it anew or to change it; maps of its IDs come along;
+        - a networkx graph (nodes in sorted order; undirected edges both ways; numeric attributes are kept);
+        - a PyG `Data` or `HeteroData`, or a `DGLGraph`, with its features; for a `DGLGraph`, files get the names that
+          DGL gives them;
+        - a `Graph` or its directory, to write it again with other chunks or changes; its ID maps are copied;
     name : str
         Name of the graph.
     ndata_paths, edata_paths : mapping, optional
-        Features beside those of the graph: ``{type: {name: rows}}``, or ``{name: rows}`` if there is one type. An
-        edge type may be its relation alone, if no other type has that. Rows are arrays, `numpy.memmap`, tensors, dask
-        arrays, or the paths of npy or parquet files. ``{node type: frame}`` is a table of nodes: IDs in its column
-        `id`, or else the first, in any order, and features in the others. A feature that a `DGLGraph` has, too, is
-        taken from here.
+        Extra features: ``{type: {name: rows}}``, or ``{name: rows}`` if there is one type. You can name an edge type
+        by its relation alone if the relation is unique. Rows are arrays, `numpy.memmap`, tensors, dask arrays, or paths
+        of npy or parquet files. ``{node type: frame}`` is a table of nodes: IDs, in any order, in column `id` or else
+        the first, features in the others. These features replace those of the same name in a `DGLGraph`.
     num_chunks : int
-        Files of every edge type and every feature.
+        Number of files per edge type and per feature.
     output_path : path
         Output directory; must be empty or absent, unless `overwrite`.
     data_fmt, edges_fmt : str
         Formats of features (numpy, parquet) and edges (csv, numpy, parquet).
     vector_rows : bool
-        Accepted, and of no effect: a vector in parquet is a list in one column, which DGL reads either way.
+        Accepted and ignored: parquet stores a vector as a list in one column, which DGL reads either way.
     num_chunks_nodes, num_chunks_edges, num_chunks_node_data, num_chunks_edge_data : int or mapping, optional
-        Numbers of chunks that differ from `num_chunks`: of all, by type, or by type and feature. Those of nodes, which
-        have no files, are what the metadata says.
+        Override `num_chunks` for all, by type, or by type and feature. Nodes have no files: their number of chunks
+        only appears in the metadata.
     num_nodes : mapping of str to int, or int, optional
-        Numbers of nodes, where `g` has none. Default: the number of rows of a feature, else the largest ID and one.
+        Number of nodes, if `g` does not say. Default: the number of rows of a feature, else the largest ID plus one.
     delimiter : str
-        Of CSV.
+        CSV delimiter.
     map_ids, unknown_nodes, missing_ids, fill, ids_from, codes_from
-        As in `read_tables`, for frames whose IDs are strings or sparse, and for tables of nodes.
+        As in `read_tables`, for frames with string or sparse IDs, and for tables of nodes.
     overwrite : bool
-        Replace a graph that is there.
+        Replace an existing graph.
 
     Returns
     -------
@@ -120,9 +119,9 @@ def chunk_graph(
     Raises
     ------
     OptionError
-        If `g` is no graph, an ID is out of range, a feature does not fit, or an option is impossible.
+        If `g` is not a graph, an ID is out of range, a feature does not fit, or an option has an invalid value.
     InputFileError
-        If a file of features is missing or wrong.
+        If a feature file is missing or invalid.
     OutputExistsError
         If the output directory is not empty.
 

@@ -1,4 +1,4 @@
-"""Several methods side by side on one graph, each in a fresh process."""
+"""Compare methods on one graph, each in a fresh process."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ HEADERS = ("parts", "method", "edge cut", "nodes", "edges", "replication", "time
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """One method with one number of parts."""
+    """Result of one method with one number of parts."""
 
     method: str  # as asked for
     num_parts: int
@@ -57,7 +57,7 @@ class Compared:
     seconds: float = 0.0  # wall time of the whole process
     peak_bytes: int = 0  # peak memory of its process tree
     fault: str = ""  # what went wrong, if anything did
-    # share of the input rows of training that other parts own, if sampling was asked for
+    # share of training input rows that other parts own, if `sampling` was given
     remote_share: float | None = None
 
 
@@ -75,36 +75,36 @@ def compare(
     on_done: Callable[[Compared], None] | None = None,
     **keywords: Any,
 ) -> Comparison:
-    """Compare methods: cut, balance, replication factor, seconds and peak memory, and what training fetches.
+    """Compare methods by cut, balance, replication factor, seconds, peak memory and what training fetches.
 
     Parameters
     ----------
     graph : Graph or path
-        The graph. One that is no chunked graph is written as one first, into a temporary directory.
+        The graph. If it is not a chunked graph, `compare` first writes it as one to a temporary directory.
     num_parts : sequence of int
         Numbers of parts.
     methods : sequence of str
-        Methods, or directories of owners.
+        Names of methods, or directories with owners.
     sampling : list of int or str, optional
-        Neighbours that training samples at each hop, such as ``[10, 10]``: also write partitions, into a temporary
-        directory, and estimate the share of input rows that trainers fetch from other parts.
+        Neighbours that training samples at each hop, such as ``[10, 10]``. If given, also write partitions to a
+        temporary directory and estimate the share of input rows that trainers fetch from other parts.
     batch_size : int
-        Training nodes in a batch of `sampling`.
+        Training nodes per batch for `sampling`.
     on_done : callable, optional
-        Called with each result.
+        Called with each result as it arrives.
 
     Returns
     -------
     Comparison
-        By number of parts, then method; with `sampling` the method that fetches least comes first. A method that fails
-        is listed with its fault. `to_frame` has it as a DataFrame.
+        Sorted by number of parts, then method; with `sampling`, the method that fetches least comes first. A method
+        that fails is listed with its error. `to_frame` returns a DataFrame.
 
     Raises
     ------
     OptionError
         If there is nothing to compare.
     InputFileNotFoundError, MetadataError
-        If there is no such graph.
+        If the graph does not exist or its metadata is invalid.
     """
     if not num_parts or not methods or min(num_parts) < 1:
         found = f"{list(num_parts)}, {list(methods)}"
@@ -210,7 +210,7 @@ def _measured(arguments: Sequence[str]) -> tuple[Measurement, str]:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Comparison(Sequence[Compared]):
-    """Methods side by side: a sequence of `Compared`, shown as a table."""
+    """Results of `compare`: a sequence of `Compared`, shown as a table."""
 
     results: tuple[Compared, ...]
 

@@ -1,4 +1,4 @@
-"""`from_edges` and its kind: a graph of collections, frames, arrays or objects, partitioned without being written."""
+"""`from_edges` and the other `from_*` functions: partition collections, frames, arrays or objects without files."""
 
 from __future__ import annotations
 
@@ -25,40 +25,40 @@ def from_edges(
     name: str = "graph",
     **keywords: Any,
 ) -> Graph:
-    """Make a graph of edges: frames of pandas or dask, arrays, pairs of them; of one edge type, or by edge type.
+    """Make a graph from pandas or dask frames, arrays or pairs of arrays, for one or several edge types.
 
-    `partition` and its kind take such objects themselves; this gives them features and numbers of nodes. A frame of
-    dask is computed once here, to count its rows, and once in every pass over the edges; an array once in every pass
-    over its feature. If that is dear, persist them, or write the graph by `chunk_graph`. Collections have to be
-    deterministic: partitions that change their length between two passes are an error.
+    `partition` and the other functions take such objects directly; use `from_edges` to add features and numbers of
+    nodes. A dask frame is computed once here, to count its rows, and once in every pass over the edges; a dask array
+    once in every pass over its feature. If that is expensive, persist them, or write the graph with `chunk_graph`.
+    Collections must be deterministic: a dask partition whose length changes between passes is an error.
 
     Parameters
     ----------
     edges : frame, pair, array, or mapping of str or (str, str, str) to one of these
-        Of one edge type, or of each canonical edge type ``src:rel:dst``: a frame with columns ``src`` and ``dst`` (or
-        else the first two) of integers, type-wise IDs from 0 on; or a pair of arrays, or an array of shape (2, edges)
-        or (edges, 2). Row n is edge n. All other columns are features of the edges. A task holds one partition of
-        dask, whose size should be some ten megabytes.
+        Edges of one type, or a mapping from canonical edge types ``src:rel:dst``: a frame with integer columns ``src``
+        and ``dst`` (or else the first two) of type-wise IDs starting at 0, a pair of arrays, or an array of shape
+        (2, edges) or (edges, 2). Row n is edge n. All other columns are edge features. A task holds one dask
+        partition: aim for about ten megabytes each.
     num_nodes : mapping of str to int, or int, optional
-        Nodes of each type. Default: the rows of a feature, else the largest ID and one. Type IDs are in this order if
-        it has all types.
+        Number of nodes of each type. Default: the number of rows of a feature, else the largest ID plus one. If it
+        names all types, type IDs follow its order.
     node_data, edge_data : mapping of str to mapping of str to rows, optional
-        Features by type and name, or by name if there is one type, one row per node or edge: numbers or bool. Series
-        and frames of dask are computed once here, to count their rows.
+        Features by type and name, or by name if there is one type: numbers or bool, one row per node or edge. Dask
+        series and frames are computed once here, to count their rows.
     name : str
-        Of the graph.
+        Name of the graph.
 
     Returns
     -------
     Graph
-        Without files: its `directory` is empty.
+        A graph without files: its `directory` is empty.
 
     Raises
     ------
     OptionError
-        If it is no graph, lacks columns, or a feature does not hold numbers or is given twice.
+        If `edges` is not a graph or lacks columns, or a feature does not hold numbers or is given twice.
     InputFileError
-        If lengths do not agree.
+        If lengths differ.
 
     Examples
     --------
@@ -71,14 +71,14 @@ def from_edges(
 
 @with_keywords(WHERE)
 def from_networkx(graph: Any, *, name: str = "graph", **keywords: Any) -> Graph:
-    """Make a graph of one of networkx, as `dgl.from_networkx` does: nodes in sorted order, undirected edges both ways.
+    """Make a graph from a networkx graph, as `dgl.from_networkx` does: sorted nodes, undirected edges both ways.
 
-    Attributes that every node (or edge) has as a number, or as numbers of one shape, become features.
+    Attributes become features if every node (or edge) has them, as numbers or arrays of one shape.
 
     Parameters
     ----------
     graph : networkx.Graph or networkx.DiGraph
-        The graph, whose nodes can be sorted.
+        The graph; its nodes must be sortable.
     name : str
         Of the graph.
 
@@ -89,7 +89,7 @@ def from_networkx(graph: Any, *, name: str = "graph", **keywords: Any) -> Graph:
     Raises
     ------
     OptionError
-        If it is no graph of networkx, or its nodes have no order.
+        If it is not a networkx graph, or its nodes cannot be sorted.
 
     Examples
     --------
@@ -100,12 +100,12 @@ def from_networkx(graph: Any, *, name: str = "graph", **keywords: Any) -> Graph:
 
 @with_keywords(WHERE)
 def from_scipy(matrix: Any, *, name: str = "graph", **keywords: Any) -> Graph:
-    """Make a graph of a square sparse matrix: an edge from row to column for every stored element.
+    """Make a graph from a square sparse matrix: one edge from row to column per stored element.
 
     Parameters
     ----------
     matrix : scipy sparse matrix or array
-        Of any format; its values are left out, as by `dgl.from_scipy`.
+        Matrix in any format; its values are ignored, as in `dgl.from_scipy`.
     name : str
         Of the graph.
 
@@ -116,7 +116,7 @@ def from_scipy(matrix: Any, *, name: str = "graph", **keywords: Any) -> Graph:
     Raises
     ------
     OptionError
-        If it is no sparse matrix, or not square.
+        If it is not a sparse matrix, or not square.
 
     Examples
     --------
@@ -127,12 +127,12 @@ def from_scipy(matrix: Any, *, name: str = "graph", **keywords: Any) -> Graph:
 
 @with_keywords(WHERE)
 def from_pyg(data: Any, *, name: str = "graph", **keywords: Any) -> Graph:
-    """Make a graph of PyG's `Data` or `HeteroData`: edges, and all tensors with a row for each node or edge.
+    """Make a graph from PyG's `Data` or `HeteroData`, with every tensor that has one row per node or edge.
 
     Parameters
     ----------
     data : torch_geometric.data.Data or torch_geometric.data.HeteroData
-        With `edge_index`.
+        The data, with `edge_index`.
     name : str
         Of the graph.
 
@@ -143,7 +143,7 @@ def from_pyg(data: Any, *, name: str = "graph", **keywords: Any) -> Graph:
     Raises
     ------
     OptionError
-        If it is no such object, or has no `edge_index`.
+        If it is not such an object, or has no `edge_index`.
 
     Examples
     --------
@@ -154,12 +154,12 @@ def from_pyg(data: Any, *, name: str = "graph", **keywords: Any) -> Graph:
 
 @with_keywords(WHERE)
 def from_dgl(graph: Any, *, name: str = "graph", **keywords: Any) -> Graph:
-    """Make a graph of a `DGLGraph`, with its features.
+    """Make a graph from a `DGLGraph`, with its features.
 
     Parameters
     ----------
     graph : dgl.DGLGraph
-        With one type, or several.
+        A homogeneous or heterogeneous graph.
     name : str
         Of the graph.
 
@@ -170,7 +170,7 @@ def from_dgl(graph: Any, *, name: str = "graph", **keywords: Any) -> Graph:
     Raises
     ------
     OptionError
-        If it is no `DGLGraph`.
+        If it is not a `DGLGraph`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The noun `Graph` as users have it: what the passes read, and what can be made of it."""
+"""`Graph`, the public class: what the passes read, with methods to change and write it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Graph(chunked.Graph):
-    """A graph: its schema, and lazy collections of its edges and features; made by the functions below, never changed.
+    """A graph: its schema and lazy collections of its edges and features. Immutable: methods return a new graph.
 
     Attributes
     ----------
@@ -64,27 +64,27 @@ class Graph(chunked.Graph):
         out : path
             Output directory; must be empty or absent, unless `overwrite`.
         name : str, optional
-            Name of the graph; default: that it has.
+            Name of the graph; default: its current name.
         num_chunks : int, optional
-            Files of every edge type and every feature; default by size.
+            Number of files per edge type and per feature; default: by size.
         edge_format : str
             ``"parquet"``, ``"csv"`` or ``"numpy"``.
         data_format : str
             ``"numpy"`` or ``"parquet"``.
         overwrite : bool
-            Replace a graph that is there.
+            Replace an existing graph.
 
         Returns
         -------
         Graph
-            The graph that was written, open.
+            The written graph, open.
 
         Raises
         ------
         OutputExistsError
-            If `out` holds something that may not be replaced.
+            If `out` is not empty and cannot be replaced.
         InputFileError
-            If the data are not what they should be.
+            If the input data are invalid.
         """
         from daskgraphpart.api.chunk_graph import chunk_graph  # jobs do without
 
@@ -99,9 +99,9 @@ class Graph(chunked.Graph):
         Parameters
         ----------
         names : str
-            ``"dgl"`` names reverse types ``rev_REL``, ``"graphstorm"`` ``REL-rev``, a pattern such as ``"{}-by"`` as
-            you like. Where DGL and GraphStorm add no type, edges are doubled in their own: ``"dgl"`` if source and
-            destination type are the same, ``"graphstorm"`` if the graph has one node type and one edge type.
+            How to name reverse types: ``"dgl"`` for ``rev_REL``, ``"graphstorm"`` for ``REL-rev``, or your own pattern
+            such as ``"{}-by"``. Where DGL and GraphStorm add no type, reverse edges join the type itself: ``"dgl"`` if
+            source and destination type are the same, ``"graphstorm"`` if the graph has one node and one edge type.
         copy_edata : bool
             Copy edge features to reverse edges. Otherwise reverse types have none, and reverse edges within their own
             type get zeros, as in DGL.
@@ -109,12 +109,12 @@ class Graph(chunked.Graph):
         Returns
         -------
         Graph
-            The changed graph. Nothing is written: the job that takes it makes the change.
+            The changed graph. Nothing is written yet: the job that reads the graph adds the edges.
 
         Raises
         ------
         OptionError
-            If a reverse type would be named like an existing type.
+            If a reverse type would have the name of an existing type.
 
         Examples
         --------
@@ -148,13 +148,13 @@ class Graph(chunked.Graph):
         Parameters
         ----------
         dtypes : mapping of str to str
-            By ``"type/feature"``, or ``"feature"`` for all that have that name. Floats are rounded.
+            New dtypes by ``"type/feature"``, or by ``"feature"`` for all features of that name. Floats are rounded.
 
         Returns
         -------
         Graph
-            The changed graph; rows are converted when they are read. A value that would become infinite, or a different
-            integer, is an `OptionError` then.
+            The changed graph; rows are converted when read. A value that would become infinite, or a different integer,
+            raises an `OptionError` at that point.
 
         Raises
         ------
@@ -169,14 +169,14 @@ class Graph(chunked.Graph):
 
     @with_keywords()
     def split_edges(self, etype: str | None = None, *, by: str) -> Graph:
-        """Make an edge type of each value of a feature.
+        """Split edge types by a feature: one edge type per value.
 
         Parameters
         ----------
         etype : str, optional
-            Canonical edge type; default: all. Of ``"user:*:item"`` become ``"user:bought:item"``, ``"user:saw:item"``.
+            Canonical edge type; default: all. ``"user:*:item"`` becomes ``"user:bought:item"``, ``"user:saw:item"``.
         by : str
-            The feature, or the column of a table: integers, or strings.
+            Feature, or column of a table, of integers or strings.
 
         Returns
         -------
@@ -306,18 +306,19 @@ def public(graph: chunked.Graph) -> Graph:
 def read_chunked(
     path: str | os.PathLike[str], *, confined: bool = False, storage_options: Mapping[str, Any] | None = None
 ) -> Graph:
-    """Open a chunked graph: metadata, npy headers and parquet footers are read and checked, no data.
+    """Open a chunked graph: read and check metadata, npy headers and parquet footers, but no data.
 
     Parameters
     ----------
     path : path or URL
-        Directory of `metadata.json`, or a metadata file of any name; local, or in a store that fsspec knows
-        (``s3://bucket/graph``), of which ranges of bytes are read.
+        Directory of `metadata.json`, or a metadata file of any name; local, or in any store fsspec supports
+        (``s3://bucket/graph``). From a store, only the needed byte ranges are read.
     confined : bool
-        Refuse files outside that directory: absolute paths, ``..`` and symbolic links may not lead out of it. For
-        graphs from somebody else; otherwise they are honoured.
+        Refuse files outside that directory, whether by absolute path, ``..`` or symbolic link. Use it for graphs you do
+        not trust; by default, such paths are followed.
     storage_options : mapping of str to object, optional
-        Of the store, as `fsspec.filesystem` takes them; default: its configuration and the environment.
+        Credentials and options of the store, as for `fsspec.filesystem`; default: its configuration and the
+        environment.
 
     Returns
     -------
@@ -326,12 +327,12 @@ def read_chunked(
     Raises
     ------
     InputFileNotFoundError
-        If there is no metadata.
+        If there is no metadata file.
     MetadataError
-        If the metadata are wrong; names every key.
+        If the metadata is invalid; the message lists every wrong key.
     InputFileError
-        If a header is damaged, or does not agree with the metadata.
+        If a header is damaged, or contradicts the metadata.
     EnvironmentFaultError
-        If a store fails, or refuses access.
+        If a store fails or denies access.
     """
     return public(chunked.read_chunked(path, confined=confined, storage_options=storage_options))

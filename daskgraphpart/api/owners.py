@@ -1,4 +1,4 @@
-"""The noun `Assignment` as users have it: owners as lazy collections, their quality, written and read."""
+"""`Assignment`, the public class: read and write owners, as lazy collections with their quality."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Assignment(made.Assignment):
     num_parts : int
         Number of parts.
     method : str
-        What made it: ``"random"``, a partitioner's name, or what the files say.
+        How owners were assigned: ``"random"``, a partitioner's name, or what the files say.
 
     Examples
     --------
@@ -51,7 +51,7 @@ class Assignment(made.Assignment):
 
     @property
     def owners(self) -> Mapping[str, Any]:
-        """For each node type a dask array: the part of each node, uint8 or uint16, by original type-wise ID."""
+        """Owners by node type: a dask array of parts, uint8 or uint16, indexed by original type-wise ID."""
         return LazyMapping("node type", tuple(self.files), lambda ntype: owner_array(self.files[ntype]))
 
     @property
@@ -61,7 +61,7 @@ class Assignment(made.Assignment):
         Raises
         ------
         AssignmentError
-            If the owners were read from files, and so not measured.
+            If the owners were read from files, which are not measured.
         """
         if self.measured is None:
             hint = "assign(graph, num_parts, method=DIRECTORY) measures owners that are in a directory"
@@ -79,13 +79,13 @@ class Assignment(made.Assignment):
         Returns
         -------
         dask.dataframe.DataFrame
-            Columns `id` (your own IDs if they were mapped, else type-wise ones) and `owner`.
+            Columns `id` (your own IDs if they were mapped, else type-wise IDs) and `owner`.
         """
         known = LazyMapping("node type", tuple(self.files), self.files.__getitem__)
         return owner_frame(known[ntype], self.id_maps.get(ntype))
 
     def with_owners(self, graph: Graph) -> Mapping[str, Any]:
-        """Join the edges of a graph with the owner of their destination, lazily, as `dispatch` does.
+        """Join each edge with the owner of its destination, lazily, as `dispatch` does.
 
         Parameters
         ----------
@@ -95,13 +95,13 @@ class Assignment(made.Assignment):
         Returns
         -------
         mapping of str to dask.dataframe.DataFrame
-            For each canonical edge type a frame with int64 columns `src` and `dst`, type-wise IDs, and the column
-            `owner`: the part that owns the edge.
+            A frame per canonical edge type: int64 columns `src` and `dst` (type-wise IDs), and `owner`, the part that
+            owns the edge.
 
         Raises
         ------
         AssignmentError
-            If there is not an owner for every node.
+            If a node has no owner.
         """
         self.check_fits(graph.schema)
         return LazyMapping(
@@ -117,11 +117,11 @@ class Assignment(made.Assignment):
         Parameters
         ----------
         out : path
-            Directory, made if need be; `dispatch` takes it, and `read_assignment`.
+            Output directory, created if missing; pass it to `dispatch` or `read_assignment`.
         form : str
             ``"npy"``, ``"parquet"`` or ``"zarr"``.
         overwrite : bool
-            Replace an assignment that is there.
+            Replace an existing assignment.
 
         Returns
         -------
@@ -131,7 +131,7 @@ class Assignment(made.Assignment):
         Raises
         ------
         OutputExistsError
-            If there is an assignment already.
+            If `out` already holds an assignment.
         """
         how: dict[str, Any] = {"form": form, "overwrite": overwrite, "progress": keywords.get("progress")}
         return keep_assignment(self, require_local(out, "an assignment"), resources_of(keywords), **how)
@@ -158,12 +158,12 @@ def read_assignment(
     num_parts: int | None = None,
     **keywords: Any,
 ) -> Assignment:
-    """Read owners from a directory, and check that there is one for every node.
+    """Read owners from a directory and check that every node has one.
 
     Parameters
     ----------
     path : path
-        Directory that `assign`, `Assignment.write`, DGL's step 1 or ParMETIS wrote.
+        Directory written by `assign`, `Assignment.write`, DGL's step 1 or ParMETIS.
     graph : Graph or path
         The graph that was assigned.
     num_parts : int, optional
@@ -176,7 +176,7 @@ def read_assignment(
     Raises
     ------
     InputFileNotFoundError
-        If there is no such directory.
+        If the directory does not exist.
     AssignmentError
         If the owners do not fit the graph.
     """

@@ -1,4 +1,4 @@
-"""The package's functions for ParMETIS: write its input, read its output, turn it into partitions. They compose."""
+"""Functions for ParMETIS: write its input, read its output, and convert it to partitions. They compose."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def write(
     overwrite: bool = False,
     **keywords: Any,
 ) -> ParmetisInput:
-    """Write a graph as the programs `pm_dglpart` and `pm_dglpart2` of ParMETIS (branch `dgl`) read it.
+    """Write a graph for the programs `pm_dglpart` and `pm_dglpart2` of ParMETIS (branch `dgl`).
 
     Writes `<graph>_nodes.txt`, `<graph>_edges.txt`, `<graph>_removed_edges.txt`, `<graph>.json` (the ranges of
     homogeneous IDs, as DGL's tools before 1.0 want them) and, last, `<graph>_stats.txt`. Nodes and edges are in the
@@ -60,34 +60,33 @@ def write(
     ParMETIS takes neither self-loops nor repeated edges. An edge is repeated if an earlier one has the same source and
     destination, whatever its type; the first stays. An edge and its reverse are two edges: `pm_dglpart` merges them
     itself. This is what DGL's own example does (examples/pytorch/rgcn/experimental/write_mag.py, DGL 0.8 to 1.0),
-    except that there the edges come out sorted. The edges that are taken out are in the file of removed edges.
+    except that it sorts the edges. Removed edges go to `<graph>_removed_edges.txt`.
 
     Parameters
     ----------
     graph : Graph or path
         The graph, or the directory of its `metadata.json`.
     out : path
-        Directory of the files, made if need be; ParMETIS is to be run in it.
+        Output directory, created if missing; run ParMETIS in it.
     weights : sequence of str
-        Node data, one integer or bool per node, that become node weights after those of the node types that have
-        nodes: a type without data of that name gets zeros. With `"train_mask"` each part gets its share of the
-        training nodes.
+        Node data, one integer or bool per node, to add as node weights after those of the node types that have nodes. A
+        type without data of that name gets zeros. With `"train_mask"`, each part gets its share of the training nodes.
     overwrite : bool
-        Replace such files in `out`.
+        Replace existing files of these names in `out`.
 
     Returns
     -------
     ParmetisInput
-        Directory, name of the graph, and what was counted.
+        Directory, name of the graph, and counts.
 
     Raises
     ------
     OutputExistsError
-        If one of the files is there already.
+        If one of the files already exists.
     OptionError
         If node data cannot be weights.
     InputFileError
-        If the data are not what the metadata say, or weights are negative or all zero.
+        If the data do not match the metadata, or weights are negative or all zero.
     """
     graph = opened_chunked(graph)
     check_weights(graph.schema, weights)
@@ -114,37 +113,38 @@ def read(
     overwrite: bool = False,
     **keywords: Any,
 ) -> Path:
-    """Read what ParMETIS has made of a graph, and write it as `assign` writes owners.
+    """Read the output of ParMETIS and write it as `assign` writes owners.
 
     Parameters
     ----------
     graph : Graph or path
-        The graph that `write` was given, or the directory of its `metadata.json`.
+        The graph you gave to `write`, or the directory of its `metadata.json`.
     path : path
         The file `<graph>_part.<num_parts>` of `pm_dglpart2` or `pm_dglpart3`, or the directory of that file or of the
         files `p000-<graph>_nodes.txt`, `p001-...` of `pm_dglpart`.
     out : path
-        Directory of the assignment; made if need be.
+        Output directory, created if missing.
     num_parts : int, optional
-        Default: as the name of the file says, else one more than the largest part in it.
+        Number of parts. Default: from the name of the file, else the largest part in it plus one.
     num_node_weights : int, optional
-        Needed for output of `pm_dglpart` if nodes have attributes and the stats file is not beside it.
+        Number of node weights. Needed for output of `pm_dglpart` if nodes have attributes and the stats file is not
+        beside it.
     form : str
         Binary form beside the text: ``"npy"``, ``"parquet"`` or ``"zarr"``.
     overwrite : bool
-        Replace an assignment that is there.
+        Replace an existing assignment.
 
     Returns
     -------
     Path
-        The directory, which `dispatch` and `read_assignment` take.
+        The directory; pass it to `dispatch` or `read_assignment`.
 
     Raises
     ------
     InputFileNotFoundError
-        If there is nothing of ParMETIS.
+        If there is no ParMETIS output.
     AssignmentError
-        If a line is at fault, or not every node has one part.
+        If a line is invalid, or a node does not have exactly one part.
     """
     graph = opened_chunked(graph)
     source = require_local(path, "the output of ParMETIS")
@@ -205,23 +205,22 @@ def convert(
 ) -> PartitionedGraph:
     """Turn the complete output of ParMETIS' `pm_dglpart` into the partitions DGL loads.
 
-    Does what `tools/convert_partition.py` of DGL 0.6 to 0.8 did, with memory that does not grow with the graph: nodes
-    and edges are brought back into their original order in the workspace, and dispatched. New IDs are therefore in the
-    order of part, type and original ID, not those ParMETIS gave. All edges of the graph have to be there: those that
-    were taken out for ParMETIS come back from the file of removed edges, every one of them (the old tool kept one
-    duplicate of each pair).
+    Does what `tools/convert_partition.py` of DGL 0.6 to 0.8 did, but memory does not grow with the graph: restores the
+    original order of nodes and edges in the workspace, then dispatches them. New IDs therefore follow part, type and
+    original ID, not the IDs from ParMETIS. The output must be complete: every edge taken out for ParMETIS comes back
+    from the file of removed edges (the old tool kept one duplicate of each pair).
 
     Parameters
     ----------
     path : path
         Directory of `p000-<graph_name>_nodes.txt`, `p000-<graph_name>_edges.txt` and so on.
     out : path
-        Output directory; must be empty or absent, unless `overwrite`. While it runs, the graph lies in the workspace,
-        or beside `out`.
+        Output directory; must be empty or absent, unless `overwrite`. During the run, the graph is kept in the
+        workspace, or beside `out`.
     graph_name : str
         Name of the graph.
     overwrite : bool
-        Replace partitions that are there.
+        Replace existing partitions.
 
     Returns
     -------
@@ -233,9 +232,9 @@ def convert(
     InputFileNotFoundError
         If a file is missing.
     MetadataError
-        If the schema file is wrong.
+        If the schema file is invalid.
     AssignmentError, InputFileError
-        If a line is at fault, or not every node and edge is there once.
+        If a line is invalid, or a node or edge is missing or repeated.
     """
     return parts_of(convert_job(path, out, graph_name, overwrite=overwrite, **keywords))
 
@@ -272,7 +271,7 @@ def convert_job(
             assignment = read_parmetis_parts(given.parts, graph.schema, workspace / "owners", resources)
             listener.advance(nbytes)
             listener.end()
-        # the graph is lost with a failure, and so nothing can be continued
+        # a failure loses the graph, so there is nothing to resume
         run = RunOptions(resources, overwrite, restart=True, progress=progress, can_continue=False)
         return run_dispatch(graph, Wanted(out, chosen(DispatchOptions, keywords), assignment, None), run)
 

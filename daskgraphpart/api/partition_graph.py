@@ -73,7 +73,7 @@ def partition_graph(
 ) -> Any:
     """Partition a graph for distributed training, as `dgl.distributed.partition_graph` does.
 
-    The graph goes through the same passes as in `partition`. As in DGL a part holds the edges that leave it, too.
+    Runs the same passes as `partition`. As in DGL, a part also holds the edges that leave it.
 
     Parameters
     ----------
@@ -92,52 +92,53 @@ def partition_graph(
         A method of `assign` (``"metis"`` and ``"random"`` are DGL's), a directory of owners, or the owners themselves:
         by node type, or of all nodes, type after type.
     balance_ntypes : array or mapping of str to array, optional
-        Class of every node, integers, by node type or for the only one: parts get equal shares of each class. Default:
-        every node type is a class of its own.
+        Integer class of every node, by node type or for the only type: parts get equal shares of each class. Default:
+        every node type is its own class.
     balance_edges : bool
-        Whether parts get equal shares of edges, too (of the edges to every node type, in a heterogeneous graph).
+        Give parts equal shares of edges, too (in a heterogeneous graph, of the edges into each node type).
     return_mapping : bool
-        Whether the original IDs are returned.
+        Return the original IDs.
     num_trainers_per_machine : int
-        Smaller parts every part is made of, kept as feature `trainer_id`.
+        Split every part into this many smaller ones, stored as feature `trainer_id`.
     objtype : str
-        Of METIS: ``"cut"`` or ``"vol"``.
+        METIS objective: ``"cut"`` or ``"vol"``.
     graph_formats : str or sequence of str, optional
-        Formats that are stored, out of ``"coo"``, ``"csr"``, ``"csc"``; default ``"coo"``.
+        Formats to store: ``"coo"``, ``"csr"``, ``"csc"``; default ``"coo"``.
     use_graphbolt : bool
-        Whether GraphBolt's graphs are written beside DGL's, as DGL 2.1 to 2.4 do. DGL 2.5 refuses parts that have
-        both; give ``layout="graphbolt"`` for it.
+        Write GraphBolt's graphs beside DGL's, as DGL 2.1 to 2.4 do. DGL 2.5 refuses parts that have both; use
+        ``layout="graphbolt"`` for it.
     reshuffle : bool
-        False is the deprecated layout of DGL 0.9 in which nodes and edges keep their IDs (`node_map.npy`,
-        `edge_map.npy`); DGL since 1.0 cannot load it, `load_partition` can.
+        False writes the deprecated layout of DGL 0.9, in which nodes and edges keep their IDs (`node_map.npy`,
+        `edge_map.npy`). DGL since 1.0 cannot load it; `load_partition` can.
     layout : str or sequence of str
-        Layouts that are written, as in `dispatch`.
+        Layouts to write, as in `dispatch`.
     store_eids, store_inner_node, store_inner_edge : bool
-        What GraphBolt's graphs have beside node IDs: edge IDs, which nodes and which edges the part owns. As in DGL.
+        Add edge IDs, and which nodes and edges the part owns, to GraphBolt's graphs, as in DGL.
     num_nodes, node_data, edge_data : optional
-        Numbers of nodes and features beside those of `g`, as in `chunk_graph`.
+        Numbers of nodes, and features beside those of `g`, as in `chunk_graph`.
     overwrite : bool
-        Replace partitions that are there.
+        Replace existing partitions.
     restart : bool
-        Start over, where an unfinished run would be continued: one of a chunked graph, as of others the files are gone.
+        Start over instead of resuming an unfinished run. Only runs on a chunked graph can resume; for other input, the
+        files are gone.
 
     Returns
     -------
     PartitionedGraph, tuple or None
-        The partitions, open; None if IDs are kept, or neither dgl nor graphbolt is written. With `return_mapping` two
-        tensors as in DGL, original IDs of nodes and of edges by new ID; of a heterogeneous graph two dictionaries of
-        them, by node type and by canonical edge type (a tuple).
+        The partitions, open; None with ``reshuffle=False``, or if neither dgl nor graphbolt is written. With
+        `return_mapping`, two tensors as in DGL: original IDs of nodes and of edges by new ID. For a heterogeneous
+        graph, two dictionaries of tensors, by node type and by canonical edge type (a tuple).
 
     Raises
     ------
     OptionError
-        If `g` is no graph, or an option is impossible.
+        If `g` is not a graph, or an option has an invalid value.
     AssignmentError
-        If owners that are given do not fit.
+        If given owners do not fit the graph.
     InputFileError, OutputExistsError, PlanError
-        As `chunk_graph` and `partition`.
+        As in `chunk_graph` and `partition`.
     MissingPackageError
-        If `return_mapping` is asked for and torch is not installed.
+        If `return_mapping` is set and torch is not installed.
 
     Examples
     --------

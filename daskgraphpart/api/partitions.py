@@ -1,4 +1,4 @@
-"""The noun `PartitionedGraph` as users have it: what lies in the parts, and its comparison with the input."""
+"""`PartitionedGraph`, the public class: open partitions and compare them with the input."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ class PartitionedGraph(partitioned.PartitionedGraph):  # noqa: D101
 
     @with_keywords(WHERE, PROGRESS)
     def verify(self, graph: Any = None, *, sample: float = 1.0, quick: bool = False, **keywords: Any) -> VerifyReport:
-        """Compare the partitions with the graph they were made from, as `daskgraphpart.verify` does.
+        """Compare the partitions with their input graph, as `daskgraphpart.verify` does.
 
         Parameters
         ----------
         graph : Graph, path or URL, optional
-            The input, as `partition` takes it. Without it, files are compared with the checksums of their manifest.
+            The input, as for `partition`. Without it, compare files with the checksums in their manifest.
         sample : float
-            Share of the rows of features that is compared with the graph.
+            Share of feature rows to compare with the graph.
         quick : bool
-            Whether no data are read but headers and small files.
+            Read only headers and small files.
 
         Returns
         -------
         VerifyReport
-            Everything that is wrong (`findings`, `ok`); `print` shows it.
+            All faults found (`findings`, `ok`); `print` shows them.
         """
         if graph is None:
             return verify_checksums(str(self.config), sample=sample, quick=quick, **keywords)
@@ -49,18 +49,19 @@ class PartitionedGraph(partitioned.PartitionedGraph):  # noqa: D101
 def open_partitions(
     path: AnyPath, *, confined: bool = False, storage_options: Mapping[str, Any] | None = None
 ) -> PartitionedGraph:
-    """Open partitions that we or DGL wrote; reads the config and, when asked, headers of files.
+    """Open partitions written by daskgraphpart or DGL: read the config, and file headers when needed.
 
     Parameters
     ----------
     path : path or URL
-        Output directory, or its partition config; local, or in a store that fsspec knows (``s3://bucket/partitions``).
-        Of a store ranges of bytes are read, those of the rows that are asked for.
+        Output directory, or its partition config; local, or in any store fsspec supports (``s3://bucket/partitions``).
+        From a store, only the byte ranges of the rows you ask for are read.
     confined : bool
-        Refuse files outside that directory: absolute paths, ``..`` and symbolic links may not lead out of it. For
-        partitions from somebody else; otherwise they are honoured.
+        Refuse files outside that directory, whether by absolute path, ``..`` or symbolic link. Use it for partitions
+        you do not trust; by default, such paths are followed.
     storage_options : mapping of str to object, optional
-        Of the store, as `fsspec.filesystem` takes them; default: its configuration and the environment.
+        Credentials and options of the store, as for `fsspec.filesystem`; default: its configuration and the
+        environment.
 
     Returns
     -------
@@ -69,9 +70,9 @@ def open_partitions(
     Raises
     ------
     LayoutError
-        If there is no config, it is inconsistent, or a file is missing.
+        If the config is missing or inconsistent, or a file is missing.
     EnvironmentFaultError
-        If a store fails, or refuses access.
+        If a store fails or denies access.
     """
     return PartitionedGraph(*partitioned.read_partitions(path, confined, storage_options))
 

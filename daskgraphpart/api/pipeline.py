@@ -60,7 +60,7 @@ def assign(
     Raises
     ------
     OptionError
-        If an option is impossible, or there are more parts than nodes.
+        If an option has an invalid value, or there are more parts than nodes.
     AssignmentError
         If given owners do not fit the graph, or a weight is negative.
     PlanError
@@ -102,8 +102,8 @@ def dispatch(
     assignment : Assignment or path
         The owners of all nodes, or their directory.
     out : path or URL
-        Output directory: empty or absent, unless `overwrite`. Resumes an unfinished run. Partitions for a store are
-        made in `workspace` and sent at the end.
+        Output directory: empty or absent, unless `overwrite`. Resumes an unfinished run. For a store, partitions are
+        written to `workspace` and uploaded at the end.
     num_parts : int, optional
         Number of parts; needed only if the directory of owners lacks `partition_meta.json`.
     storage_options : mapping of str to object, optional
@@ -124,7 +124,7 @@ def dispatch(
     OutputLockedError
         If another run is writing there.
     ResumeError
-        If there is an unfinished run with other input or options.
+        If `out` holds an unfinished run with other input or options.
     PlanError
         If the memory budget is too small; the message names the smallest that works.
     InputFileError, AssignmentError

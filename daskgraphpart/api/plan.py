@@ -1,4 +1,4 @@
-"""`plan`: what `partition` would read, write and hold, without reading the data."""
+"""`plan`: estimate what `partition` would read, write and hold, without reading the data."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ VERSION = 2
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Plan:
-    """What a job will read, write and hold, and how nodes will be assigned. Sizes are in bytes."""
+    """Estimate of what a job reads, writes and holds in memory, and its method of assignment. Sizes are in bytes."""
 
     graph_name: str
     num_parts: int
@@ -61,11 +61,11 @@ class Plan:
     warnings: tuple[str, ...]  # what may not fit
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of it as plain values, for JSON; ``"version"`` is that of the form."""
+        """Return the plan as plain values, for JSON; ``"version"`` is the version of this format."""
         return {"version": VERSION, **asdict(self)}
 
     def check_disks(self) -> None:
-        """Raise a `PlanError` if a disk is too small whatever the edges are."""
+        """Raise a `PlanError` if a disk is too small, whatever the edges are."""
         for directory, nbytes in self.smallest_disks.items():
             free = _free_near(Path(directory))
             if nbytes > free:
@@ -79,7 +79,7 @@ class Plan:
 
     @property
     def summary(self) -> str:
-        """One line: method, why, memory, disk."""
+        """Method, reason, memory and disk, in one line."""
         sizes = ((self.output_nbytes, "of partitions"), (self.workspace_nbytes, "of temporary files"))
         disk = " and ".join(f"{format_size(nbytes)} {what}" for nbytes, what in sizes if nbytes) or "nothing"
         parts = format_number(self.num_parts, "part")
@@ -127,37 +127,38 @@ def plan(
     dispatch_to: str | os.PathLike[str] | None = None,
     **keywords: Any,
 ) -> Plan:
-    """Estimate what `partition` reads, writes and holds, and which method it takes, without reading the data.
+    """Estimate what `partition` reads, writes and holds, and which method it picks, without reading the data.
 
-    Closed formulas over the schema, see `daskgraphpart.dispatching.estimate`. What depends on the edges themselves (cut
-    edges, HALO nodes, parallel edges) has typical values; the output of a run is within some per cent of the estimate.
+    Uses closed formulas over the schema, see `daskgraphpart.dispatching.estimate`. Assumes typical values for what
+    depends on the edges (cut edges, HALO nodes, parallel edges); the output of a run is within a few per cent of the
+    estimate.
 
     Parameters
     ----------
     graph : Graph, path or URL
-        As in `partition`. Tables have to be read for it, in a temporary directory.
+        As in `partition`. Tables are read into a temporary directory first.
     num_parts : int
         Number of parts.
     out : path or URL
-        Where the partitions would go; a warning is given if its disk is too small. Need not exist.
+        Output directory of the partitions; warns if its disk is too small. Need not exist.
     assignment : Assignment, optional
-        Owners that `dispatch` would be given.
+        Owners you would give to `dispatch`.
     dispatch_to : path, optional
-        File of machines, as in `dispatch`.
+        DGL's `ip_config.txt`, as in `dispatch`.
 
     Returns
     -------
     Plan
-        Bytes of input, output and temporary files, memory, method; `to_dict()` for JSON.
+        Bytes of input, output and temporary files, memory and method; `to_dict()` for JSON.
 
     Raises
     ------
     OptionError
-        If an option is impossible.
+        If an option has an invalid value.
     PlanError
-        If the memory does not suffice; says what would do.
+        If the memory budget is too small; the message names the smallest that works.
     InputFileError
-        If the graph's metadata or headers are wrong.
+        If the graph's metadata or headers are invalid.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""`read_tables` and its kind: graphs that are described, for any job to read; what a job is given is opened."""
+"""`read_tables`, `read_dataset`, `read_construction`: describe graphs for jobs to read; open the input of a job."""
 
 from __future__ import annotations
 
@@ -38,50 +38,51 @@ def read_tables(
     masks: FeaturePaths | None = None,
     **keywords: Any,
 ) -> Graph:
-    """Make a graph of tables of edges and nodes.
+    """Make a graph from tables of edges and nodes.
 
-    Nothing is read here. The job that takes the graph opens and checks all files before it stages the first, and stages
-    no more than it has to; one that was stopped continues if the files are the same. A look at the data (`schema`,
+    Reads nothing yet. The job you give the graph to opens and checks all files before it stages the first, and stages
+    no more than it has to; an interrupted job resumes if the files are unchanged. Accessing the data (`schema`,
     `edges`, `node_data`) reads the tables into a temporary directory, once.
 
-    Edges keep their order: files in the order in which they are given (those of a pattern sorted), rows as they are in
-    them.
+    Edges keep their order: files as you list them (those of a pattern sorted), rows as in the file.
 
     Parameters
     ----------
     edges : mapping of str to paths, or paths
         Files of each edge type ``"src:rel:dst"``; without types, of ``"_N:_E:_N"``. Text (any delimiter), parquet,
-        Matrix Market, npz (sparse matrices of scipy, too) or npy; a path may be a directory (also of a Delta or Iceberg
-        table), a pattern such as ``"edges-*.csv"`` or a pipe. ``"edges.csv:no-header"``, ``":tab"`` or ``":from,to"``
-        say how one file is read; ``"edges.bin:uint32"`` has raw rows of two numbers, ``"edges.bin:int64:3:0,2"`` of
-        three, little-endian.
+        Matrix Market, npz (also scipy sparse matrices) or npy. A path can be a directory (also a Delta or Iceberg
+        table), a pattern such as ``"edges-*.csv"``, or a pipe. Suffixes such as ``"edges.csv:no-header"``, ``":tab"``
+        or ``":from,to"`` say how to read a file. ``"edges.bin:uint32"`` has raw little-endian rows of two numbers,
+        ``"edges.bin:int64:3:0,2"`` of three.
     name : str
         Name of the graph.
     nodes : mapping of str to paths or (paths, str), optional
-        Lists of nodes by node type, and the column of IDs, default `id` or the first; they may have no edges.
+        Files that list nodes, by node type, and their ID column (default `id` or the first). Listed nodes may have no
+        edges.
     num_nodes : mapping of str to int, optional
-        Without `map_ids`: number of nodes by type; default the largest ID of all edges plus one.
+        Without `map_ids`: number of nodes by type. Default: the largest ID of all edges plus one.
     num_edges : mapping of str to int, optional
-        Numbers of rows that the files of edge types must have.
+        Number of rows that the files of each edge type must have.
     node_data : mapping of str to mapping of str to paths, optional
-        Features by node type and name. ``"customers/:age"`` is a column of a table, whose rows go to the nodes whose
-        IDs are in the column of `nodes`; ``"customers/:key:age"`` names another one; ``"customers/:key:*"`` is a vector
-        of all others. Whole files, npy, parquet or CSV, raw ones such as ``"feat.bin:float32:1024"``, and arrays of npz
-        files, ``"data.npz:feat"``, are in the order of IDs, or follow `nodes` if it lists that type.
+        Features by node type and name. ``"customers/:age"`` is a column of a table; the ID column named in `nodes` says
+        which node each row belongs to. ``"customers/:key:age"`` names another ID column, and ``"customers/:key:*"``
+        makes a vector of all other columns. Whole files (npy, parquet, CSV), raw ones such as
+        ``"feat.bin:float32:1024"``, and arrays of npz files such as ``"data.npz:feat"`` are in ID order, or in the
+        order of `nodes` if it lists that type.
     edge_data : mapping of str to mapping of str to paths, optional
         Features by edge type and name; rows follow the edges.
     masks : mapping of str to mapping of str to paths, optional
-        Lists of node IDs by node type and name, which become features, bool, true for these nodes.
+        Lists of node IDs by node type and name. Each becomes a bool feature, true for these nodes.
 
     Returns
     -------
     Graph
-        Any function takes it; `Graph.write_chunked` writes it.
+        Pass it to any function; `Graph.write_chunked` writes it.
 
     Raises
     ------
     OptionError
-        If an option has a value it cannot have. What is wrong with files and rows is an `InputFileError` of the job.
+        If an option has an invalid value. The job raises an `InputFileError` if files or rows are wrong.
 
     Examples
     --------
@@ -105,18 +106,18 @@ def read_dataset(
     leave_out: Sequence[str] = (),
     **keywords: Any,
 ) -> Graph:
-    """Make a graph of a public data set, as it is downloaded and unpacked.
+    """Make a graph from a public data set, as downloaded and unpacked.
 
     Parameters
     ----------
     kind : str
         ``"ogb"`` (node and link property prediction), ``"mag240m"``, ``"wikikg"`` (WikiKG90Mv2), or ``"igb"``.
     path : path
-        The directory that was unpacked: it holds `raw` and `split`, or `processed`.
+        The unpacked directory; it holds `raw` and `split`, or `processed`.
     name : str, optional
-        Name of the graph; default: that of the directory.
+        Name of the graph; default: the name of the directory.
     leave_out : sequence of str
-        Features to leave out, as ``"type/feature"``, or ``"feature"`` for all that have that name.
+        Features to leave out, as ``"type/feature"``, or ``"feature"`` for all features of that name.
 
     Returns
     -------
@@ -128,9 +129,9 @@ def read_dataset(
     InputFileNotFoundError
         If files are missing; the message names them all.
     InputFileError
-        If counts or splits are not what they should be.
+        If counts or splits are wrong.
     OptionError
-        If there is no such data set, or no feature that is left out.
+        If `kind` is unknown, or a feature in `leave_out` does not exist.
 
     Examples
     --------
@@ -164,20 +165,20 @@ def read_construction(
     split_seed: int = 0,
     **keywords: Any,
 ) -> Graph:
-    """Make a graph of GraphStorm's construction config, gconstruct's or GSProcessing's.
+    """Make a graph from a GraphStorm construction config, for gconstruct or GSProcessing.
 
     ``add_reverse="graphstorm"`` is GraphStorm's ``--add-reverse-edges``.
 
     Parameters
     ----------
     config : path
-        The JSON file. Paths in it are relative to the working directory, or else to that of the config.
+        The JSON file. Its paths are relative to the working directory, or else to the directory of the config.
     name : str
         Name of the graph.
     unknown_nodes : str
-        ``"error"`` or ``"drop"``: what becomes of edges whose nodes the table of their type does not list.
+        What to do with edges whose nodes are missing from the table of their type: ``"error"`` or ``"drop"``.
     split_seed : int
-        Seed by which the train, validation and test sets are drawn.
+        Random seed for the train, validation and test sets.
 
     Returns
     -------
@@ -187,9 +188,9 @@ def read_construction(
     Raises
     ------
     OptionError
-        If an option has a value it cannot have.
+        If an option has an invalid value.
     MetadataError
-        If the file is not JSON. All else that is wrong with it is told together by the job, before anything is written.
+        If the file is not JSON. The job reports all other faults of the config together, before it writes anything.
 
     Examples
     --------

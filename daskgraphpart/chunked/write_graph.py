@@ -136,24 +136,24 @@ def write_chunked(
     num_chunks: int | tuple[int, int] = 1,
     delimiter: str = " ",
 ) -> Path:
-    """Write a graph that is in memory as a chunked graph.
+    """Write an in-memory graph as a chunked graph.
 
     Parameters
     ----------
     directory : path
-        Made if need be.
+        Output directory, created if missing.
     schema : GraphSchema
-        Types and counts; features are taken from the arrays.
+        Types and counts; features come from the arrays.
     edges : mapping of str to (src, dst)
-        By canonical edge type, type-wise IDs.
+        Type-wise IDs, by canonical edge type.
     node_data, edge_data : mapping of str to mapping of str to array, optional
-        By type and feature.
+        Features, by type and name.
     edge_format, data_format : str
-        Formats of edges and of features.
+        File formats of edges and of features.
     num_chunks : int or (int, int)
-        Files for each edge type and each feature; two numbers set them apart.
+        Number of files per edge type and per feature, or a pair of both.
     delimiter : str
-        Of CSV.
+        CSV delimiter.
 
     Returns
     -------
@@ -163,7 +163,7 @@ def write_chunked(
     Raises
     ------
     InputFileError
-        If there are more or fewer edges or rows than the schema says.
+        If the number of edges or rows differs from the schema.
     OptionError
         If an ID is out of range, or a format is unknown.
     """

@@ -53,12 +53,12 @@ def read_partitions(
 
 
 class PartitionedGraph(Loaders, Orders):
-    """A partitioned graph; all data are lazy dask collections over memory-mapped or remote files.
+    """A partitioned graph, as lazy dask collections over memory-mapped or remote files.
 
     Attributes
     ----------
     config : Path or UPath
-        The partition config, which DGL's trainers and servers are given as `part_config`.
+        The partition config; pass it to DGL's trainers and servers as `part_config`.
     name : str
         Name of the graph.
     book : PartitionBook
@@ -114,7 +114,7 @@ class PartitionedGraph(Loaders, Orders):
 
     @property
     def quality(self) -> Quality:
-        """Edge cut, HALO nodes and balance; computed from the files where these do not say."""
+        """Edge cut, HALO nodes and balance; computed from the files if they are not recorded."""
         if self._quality is not None:
             return self._quality
         manifest = find_manifest(self.config.parent, self.name)
@@ -144,7 +144,7 @@ class PartitionedGraph(Loaders, Orders):
         return tuple(self.part(i) for i in range(self.num_parts))
 
     def part(self, part_id: int) -> Part:
-        """One part."""
+        """Return one part."""
         if not 0 <= part_id < self.num_parts:
             raise IndexError(f"no part {part_id}; there are parts 0 to {self.num_parts - 1}")
         if self._unreadable:
@@ -157,7 +157,7 @@ class PartitionedGraph(Loaders, Orders):
 
     @property
     def schema(self) -> GraphSchema:
-        """Types and counts, without features; what `IdConverter` takes."""
+        """Types and counts, without features; pass it to `IdConverter`."""
         return GraphSchema(
             self.name,
             tuple(NodeType(ntype, self.num_nodes(ntype)) for ntype in self.ntypes),
@@ -166,28 +166,28 @@ class PartitionedGraph(Loaders, Orders):
 
     @property
     def nodes(self) -> Mapping[str, NodeView]:
-        """For each node type its nodes: ``nodes["paper"].data["feat"][[0, 10, 20]]``, as in DGL's `DistGraph`."""
+        """Nodes by node type, as in DGL's `DistGraph`: ``nodes["paper"].data["feat"][[0, 10, 20]]``."""
         return LazyMapping("node type", self.ntypes, lambda name: NodeView(name, self.parts))
 
     @property
     def edges(self) -> Mapping[str, EdgeView]:
-        """For each edge type its edges; the key may be a relation that no two types share, or a tuple."""
+        """Edges by edge type; the key can be a tuple, or a relation if it is unique."""
         make, resolve = lambda name: EdgeView(name, self.parts), self.book.canonical_etype
         return LazyMapping("edge type", self.etypes, make, resolve)
 
     @property
     def node_data(self) -> Mapping[str, Mapping[str, Any]]:
-        """For each node type and feature a dask array over all parts, rows in new type-wise order."""
+        """Node features by type and name: a dask array over all parts, rows in new type-wise order."""
         return _arrays("node type", self.nodes)
 
     @property
     def edge_data(self) -> Mapping[str, Mapping[str, Any]]:
-        """For each edge type and feature a dask array over all parts, rows in new type-wise order."""
+        """Edge features by type and name: a dask array over all parts, rows in new type-wise order."""
         return _arrays("edge type", self.edges)
 
     @property
     def original_ids(self) -> Mapping[str, Any]:
-        """For each node or edge type a dask array: original type-wise IDs by new type-wise ID, where they are saved."""
+        """Original type-wise IDs by node or edge type, if saved: a dask array indexed by new type-wise ID."""
         from daskgraphpart.partitioned.collections import lazy_rows
 
         views = {**self.nodes, **self.edges}
@@ -199,11 +199,11 @@ class PartitionedGraph(Loaders, Orders):
         return LazyMapping("type with original IDs", saved, lambda kind: lazy_rows(views[kind].original_ids), resolve)
 
     def to_pyg_stores(self) -> tuple[Any, Any]:
-        """Give PyG's loaders the graph as a `FeatureStore` and a `GraphStore`, by new type-wise ID.
+        """Return a `FeatureStore` and a `GraphStore` for PyG's loaders, indexed by new type-wise ID.
 
-        Features are read from the files of the parts when they are asked for, and may be larger than the memory; edges
-        are held, 16 bytes each, and sorted by PyG. A graph with one node type and one edge type is homogeneous: its
-        types are None.
+        Features are read from the files of the parts on demand, so they can be larger than memory. Edges are held in
+        memory, 16 bytes each, and sorted by PyG. A graph with one node type and one edge type is homogeneous: its types
+        are None.
 
         Returns
         -------
@@ -227,18 +227,18 @@ class PartitionedGraph(Loaders, Orders):
     def report(
         self, labels: Iterable[str] | None = None, *, sampling: Any = None, batch_size: int = 1000, **keywords: Any
     ) -> Report:
-        """Compute the figures of the partitions from their files, out of core.
+        """Compute statistics of the partitions from their files, out of core.
 
         Parameters
         ----------
         labels : iterable of str, optional
-            Node data that are classes, as ``ntype:name``; default: whole numbers named `label`, `labels` or `y`.
+            Node data that hold classes, as ``ntype:name``; default: integers named `label`, `labels` or `y`.
         sampling : list of int, dict of such lists by edge type, or str, optional
-            Neighbours that training samples at each hop, such as ``[10, 10]`` or ``"10,10"``: estimate what trainers
-            fetch from other parts, by some sampled batches of each part. Training nodes are those of masks named
-            `train_mask` or alike, else all nodes. Needs the graph format csc, or sorts the edges for it, 16 bytes each.
+            Neighbours that training samples at each hop, such as ``[10, 10]`` or ``"10,10"``. If given, sample batches
+            of each part to estimate what trainers fetch from other parts. Training nodes come from masks named
+            `train_mask` or similar, else all nodes. Needs the graph format csc, or else sorts the edges, 16 bytes each.
         batch_size : int
-            Training nodes in a batch of `sampling`.
+            Training nodes per batch for `sampling`.
 
         Returns
         -------
@@ -249,9 +249,9 @@ class PartitionedGraph(Loaders, Orders):
         LayoutError
             If a file is missing or truncated, or contradicts the config.
         OptionError
-            If there are no such labels, or they are not one whole number per node.
+            If the labels do not exist, or are not one integer per node.
         PlanError
-            If the memory does not suffice for one task.
+            If the memory is too small for one task.
         """
         from daskgraphpart.reporting.pipeline import report_parts
 

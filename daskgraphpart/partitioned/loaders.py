@@ -1,4 +1,4 @@
-"""Loaders of sampled batches for PyG, with the arguments of PyG's own, over all parts or over one."""
+"""Load sampled batches for PyG, with the arguments of PyG's loaders, over all parts or one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SUBGRAPH_TYPES = ("directional",)
 
 
 class Loaders:
-    """What has loaders: partitions, and one part."""
+    """Loader methods of `PartitionedGraph` and `Part`."""
 
     def _sampled(self) -> tuple[Any, int | None]:
         """Partitions, and the part that is sampled, or None for all."""
@@ -42,54 +42,54 @@ class Loaders:
     ) -> Loader:
         """Load sampled neighbourhoods of nodes from the files, as PyG's `NeighborLoader` does from memory.
 
-        Neither pyg-lib nor torch-sparse is needed. Edges and features are read as batches ask for them, and may be
-        larger than the memory. Over all parts, batches are those of the whole graph. Over one part, neighbours are
-        those that the part holds: nodes that it owns have all of theirs, HALO nodes those of `num_hops` - 1 hops.
+        Needs neither pyg-lib nor torch-sparse. Reads edges and features as batches need them, so they can be larger
+        than memory. Over all parts, samples the whole graph. Over one part, samples the neighbours that the part holds:
+        all of them for nodes that it owns, those of `num_hops` - 1 hops for HALO nodes.
 
         Parameters
         ----------
         num_neighbors : list of int, or dict of such lists by edge type
-            In-edges that are sampled at each node, for every hop; -1 for all of them.
+            In-edges to sample at each node, for every hop; -1 for all.
         input_nodes : IDs, mask, str, or (str, IDs or mask), optional
-            Seeds: new type-wise IDs, a mask with a row for each node of the type, or the name of a mask such as
-            ``"train_mask"``; with several node types a pair that begins with the type. A node type alone, or None where
-            there is one node type, is all of its nodes. Of a part, those that it owns.
+            Seeds: new type-wise IDs, a mask with one row per node of the type, or the name of a mask such as
+            ``"train_mask"``. With several node types, a pair that starts with the type. A node type alone, or None if
+            there is only one, means all its nodes. For a part, only nodes that it owns.
         replace : bool
-            Whether an edge may be picked several times.
+            Sample with replacement.
         subgraph_type : str
             ``"directional"``: edges point from sampled neighbours to the nodes that they were sampled for.
         batch_size : int
-            Seeds of a batch.
+            Seeds per batch.
         shuffle, drop_last : bool
-            Whether seeds come in another order each epoch; whether a last, smaller batch is left out.
+            Shuffle the seeds every epoch; drop the last batch if it is smaller.
         num_workers, prefetch_factor : int
-            Threads that make batches ahead, and how many batches each; with 0 threads a batch is made when it is asked
-            for. They change no batch.
+            Threads that prepare batches ahead, and how many batches each; with 0 threads, batches are made on demand.
+            Batches are the same either way.
         seed : int
-            Of all random numbers: loaders with the same seed give the same batches.
+            Random seed: loaders with the same seed give the same batches.
         transform : callable, optional
-            Called with each batch, in the thread that made it; what it returns is given instead.
+            Called with each batch, in the thread that made it; the loader yields what it returns.
         node_data, edge_data : iterable of str, optional
-            Names of the features that batches have, as ``"feat"`` or ``"paper/feat"``. Default: all.
+            Features to include in batches, as ``"feat"`` or ``"paper/feat"``. Default: all.
         workspace : path, optional
-            Directory for the edges of parts without the graph format csc, which are sorted once, 16 bytes an edge.
-            Default: the system's for temporary files.
+            Directory for sorted edges of parts without the graph format csc: sorted once, 16 bytes per edge. Default:
+            the system's temporary directory.
 
         Returns
         -------
         Loader
             An iterable of `Data`, or `HeteroData` if there are several types, with `n_id`, `e_id`, `input_id`,
-            `batch_size`, `num_sampled_nodes` and `num_sampled_edges` as PyG has them, and the features under their
-            names. IDs are new type-wise ones.
+            `batch_size`, `num_sampled_nodes` and `num_sampled_edges` as in PyG, and the features by name. IDs are new
+            type-wise IDs.
 
         Raises
         ------
         OptionError
             If an argument does not fit the graph.
         IdOutOfRangeError
-            If there is no such type, or a seed is out of range.
+            If a type does not exist, or a seed is out of range.
         LayoutError
-            If a file has changed since it was opened, or is damaged; also later, by the loader.
+            If a file is damaged or has changed since it was opened; the loader can raise it later, too.
         MissingPackageError
             If torch or torch_geometric is not installed.
 
@@ -131,30 +131,31 @@ class Loaders:
         Parameters
         ----------
         num_neighbors : list of int, or dict of such lists by edge type
-            As of `neighbor_loader`.
+            As in `neighbor_loader`.
         edge_label_index : (2, edges) IDs of nodes, (edges,) IDs or a mask of edges, optional
-            Seeds, in new type-wise IDs; with several edge types a pair that begins with the edge type. An edge type
-            alone, or None where there is one edge type, is all of its edges. Of a part, those that it owns.
+            Seeds, as new type-wise IDs. With several edge types, a pair that starts with the edge type. An edge type
+            alone, or None if there is only one, means all its edges. For a part, only edges that it owns.
         edge_label : tensor, optional
-            A label for each seed. With binary negative edges, whose label is 0, one is added to labels that begin at 0.
+            One label per seed. With binary negative sampling, negative edges get label 0, and labels that start at 0
+            are raised by 1.
         neg_sampling : str, tuple, dict or torch_geometric.sampler.NegativeSampling, optional
-            ``"binary"`` adds pairs of nodes drawn at random, ``"triplet"`` destinations. A pair of mode and number,
-            such as ``("binary", 2.0)``, draws more of them for each seed. They may happen to be edges, as in PyG.
+            ``"binary"`` adds random pairs of nodes, ``"triplet"`` random destinations. A pair of mode and number, such
+            as ``("binary", 2.0)``, sets how many per seed. As in PyG, a negative edge can be a real edge by chance.
         replace, subgraph_type, batch_size, shuffle, drop_last, num_workers, prefetch_factor, seed, transform, node_data
-            As of `neighbor_loader`.
+            As in `neighbor_loader`.
         edge_data, workspace
-            As of `neighbor_loader`.
+            As in `neighbor_loader`.
 
         Returns
         -------
         Loader
-            As of `neighbor_loader`, but with `edge_label_index` and `edge_label`, or for triplets `src_index`,
-            `dst_pos_index` and `dst_neg_index`, in place of `batch_size`.
+            As in `neighbor_loader`, but with `edge_label_index` and `edge_label`, or for triplets `src_index`,
+            `dst_pos_index` and `dst_neg_index`, instead of `batch_size`.
 
         Raises
         ------
         OptionError, IdOutOfRangeError, LayoutError, MissingPackageError
-            As `neighbor_loader`. Edges are found by ID in parts with the graph format coo only.
+            As in `neighbor_loader`. Finding edges by ID needs parts with the graph format coo.
         """
         from daskgraphpart.partitioned.sampled import load_links
 

@@ -141,16 +141,16 @@ class Part(Loaders):
 
     @property
     def directory(self) -> Location:
-        """Directory of its files."""
+        """Directory of the part's files."""
         return self.graph_path.parent
 
     @property
     def has_graph(self) -> bool:
-        """Whether it has a graph of DGL."""
+        """Whether the part has a DGL graph."""
         return self.graph_path.name != GRAPHBOLT
 
     def check_has_graph(self) -> None:
-        """Refuse a part that has a graph of GraphBolt only."""
+        """Refuse a part that has only a GraphBolt graph."""
         if not self.has_graph:
             raise LayoutError(
                 "a part without a graph of DGL",
@@ -169,16 +169,16 @@ class Part(Loaders):
 
     @cached_property
     def node_rows(self) -> PartRows:
-        """Arrays, features and original IDs of its nodes."""
+        """Arrays, features and original IDs of the nodes."""
         return PartRows(self, self.book.nodes, self.node_feats_path)
 
     @cached_property
     def edge_rows(self) -> PartRows:
-        """Arrays, features and original IDs of its edges."""
+        """Arrays, features and original IDs of the edges."""
         return PartRows(self, self.book.edges, self.edge_feats_path)
 
     def rows(self, kind: str) -> PartRows:
-        """Those of ``"node"`` or ``"edge"``."""
+        """Return `node_rows` for ``"node"``, `edge_rows` for ``"edge"``."""
         return self.node_rows if kind == "node" else self.edge_rows
 
     @cached_property
@@ -188,35 +188,35 @@ class Part(Loaders):
 
     @property
     def num_inner_nodes(self) -> int:
-        """Nodes the part owns."""
+        """Number of nodes that the part owns."""
         return self.node_rows.num_inner
 
     @property
     def num_halo_nodes(self) -> int:
-        """Foreign nodes the part holds."""
+        """Number of HALO nodes."""
         return self.graph.num_nodes - self.num_inner_nodes
 
     @property
     def num_inner_edges(self) -> int:
-        """Edges the part owns."""
+        """Number of edges that the part owns."""
         return self.edge_rows.num_inner
 
     @property
     def nbytes(self) -> int:
-        """Size of the part's files."""
+        """Size of the part's files in bytes."""
         return sum(file_sizes_in(self.directory).values())
 
     def edges(self, *, original: bool = False) -> Any:
-        """Dask DataFrame of all edges the part holds, in local order."""
+        """Return all edges that the part holds as a dask DataFrame, in local order."""
         from daskgraphpart.partitioned.collections import part_edge_frame
 
         return part_edge_frame(self.graph, self.book, self.all_original_ids() if original else None)
 
     @property
     def original_ids(self) -> Mapping[str, Any]:
-        """For each node or edge type a dask array: original type-wise IDs of what the part owns, where they are saved.
+        """Original type-wise IDs of owned nodes and edges, by type, if saved: a dask array each.
 
-        Row i is that of the i-th node or edge of the type that the part owns, as in its features.
+        Row i is the i-th node or edge of the type that the part owns, as in its features.
         """
         from daskgraphpart.partitioned.collections import lazy_rows
 
@@ -228,14 +228,14 @@ class Part(Loaders):
         return LazyMapping("type with original IDs", tuple(found), ids_of, self._resolve)
 
     def to_original(self, kind: str | tuple[str, str, str], rows: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Bring rows of the nodes or edges that the part owns into the order of the input: what one trainer computed.
+        """Sort one trainer's results into input order: a row for each node or edge of a type that the part owns.
 
         Parameters
         ----------
         kind : str or tuple of str
             Node type or edge type.
         rows : array, tensor, frame or path
-            One row per node or edge of the type that the part owns, as its features have them.
+            One row per node or edge of the type that the part owns, in the order of its features.
 
         Returns
         -------
@@ -247,7 +247,7 @@ class Part(Loaders):
         Raises
         ------
         OptionError
-            If the number of rows is not that of the type in this part.
+            If the number of rows differs from the number the part owns of the type.
 
         Examples
         --------
@@ -268,7 +268,8 @@ class Part(Loaders):
         """Read the part as PyG's `Data`, or `HeteroData` if there are several types, with its HALO nodes.
 
         Nodes and edges that the part owns come first (`inner_mask`, `inner_edge_mask`), then the HALO nodes, with their
-        features, and the edges held beside; masks mark owned nodes only. `n_id` and `e_id` are new type-wise IDs.
+        features, and the other edges that the part holds. Masks mark owned nodes only. `n_id` and `e_id` are new
+        type-wise IDs.
 
         Raises
         ------

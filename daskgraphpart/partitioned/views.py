@@ -1,4 +1,4 @@
-"""Nodes and edges of a type over all parts, as `dgl.distributed.DistGraph` shows them."""
+"""View the nodes or edges of a type over all parts, as in `dgl.distributed.DistGraph`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class TypeView:
 
     @property
     def data(self) -> Mapping[str, StoredRows]:
-        """Features, whose rows are taken by new type-wise ID."""
+        """Features by name; index their rows by new type-wise ID."""
         of_type = [part.rows(self.kind).features.get(self.name, {}) for part in self.parts]
 
         def stored(name: str) -> StoredRows:
@@ -42,7 +42,7 @@ class TypeView:
 
     @property
     def original_ids(self) -> StoredRows:
-        """Original type-wise IDs by new type-wise ID; a `LayoutError` if they were not saved."""
+        """Original type-wise IDs by new type-wise ID; raises `LayoutError` if they were not saved."""
         if not self.original_regions:
             raise LayoutError(
                 f"the original IDs of {self.name} were not saved",
@@ -77,16 +77,16 @@ class NodeView(TypeView):
     kind = "node"
 
     def frame(self, features: Sequence[str] | str = (), *, part: bool = False, original: bool = False) -> Any:
-        """All nodes of the type as a dask DataFrame.
+        """Return all nodes of the type as a dask DataFrame.
 
         Parameters
         ----------
         features : sequence of str or str
-            Features of one number in a row, which become columns.
+            Scalar features to add as columns.
         part : bool
             Add the column `part`: the part that owns the node.
         original : bool
-            Whether `id` is the type-wise ID of the input; else the new one.
+            Use original type-wise IDs in `id`, not new ones.
 
         Returns
         -------
@@ -109,21 +109,21 @@ class EdgeView(TypeView):
     kind = "edge"
 
     def frame(self, features: Sequence[str] | str = (), *, part: bool = False, original: bool = False) -> Any:
-        """All edges of the type as a dask DataFrame.
+        """Return all edges of the type as a dask DataFrame.
 
         Parameters
         ----------
         features : sequence of str or str
-            Features of one number in a row, which become columns.
+            Scalar features to add as columns.
         part : bool
             Add the column `part`: the part that owns the edge.
         original : bool
-            Whether IDs are type-wise ones of the input, those of edges included; else new ones.
+            Use original type-wise IDs, also for edges, not new ones.
 
         Returns
         -------
         dask.dataframe.DataFrame
-            Columns `src` and `dst`, with original IDs `eid`, then `part` and the features.
+            Columns `src` and `dst`, `eid` if `original`, then `part` and the features.
         """
         from daskgraphpart.partitioned.collections import typed_edge_frame
 
