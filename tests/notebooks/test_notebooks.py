@@ -53,7 +53,9 @@ def execute(name: str, monkeypatch: pytest.MonkeyPatch, directory: Path) -> str:
 
 
 @pytest.mark.filterwarnings("ignore")  # of the notebook client's own event loop
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in ("03_dask_cluster", "04_slurm")])
+@pytest.mark.parametrize(
+    "name", ["01_ten_minutes", pytest.param("02_choosing_a_partitioner", marks=pytest.mark.long), "05_training"]
+)
 def test_a_notebook_on_a_real_graph_runs_from_top_to_bottom(
     name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

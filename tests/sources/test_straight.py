@@ -86,7 +86,10 @@ def by_both_roads(tables: Mapping[str, Any], directory: Path, num_parts: int, **
 @pytest.mark.parametrize("names", [False, True], ids=["dense", "names"])
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=pytest.mark.long if name in ("vcs_curl", "cnr2000") else ()) for name in REAL_GRAPHS],
+    [
+        pytest.param(name, marks=pytest.mark.long if name in ("vcs_curl", "cnr2000", "oewn") else ())
+        for name in REAL_GRAPHS
+    ],
 )
 def test_the_parts_of_real_graphs_are_the_same_by_both_roads(name: str, names: bool, tmp_path: Path) -> None:
     tables = write_tables(load_real_graph(name), tmp_path, names=names)
