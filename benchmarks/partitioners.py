@@ -302,14 +302,23 @@ def weights(root: Path, options: argparse.Namespace) -> list[dict[str, Any]]:
 
 def limits(root: Path, options: argparse.Namespace) -> list[dict[str, Any]]:
     """Cut of `auto` within limits of edges that are looser and looser, and with nodes balanced alone."""
+
+    def cuts(graph: Path, parts: int) -> dict[str, Any]:
+        return {balance: assigned(graph, parts, "auto", balance)["cut"] for balance in LOOSER}
+
+    return of_real_graphs(root / "limits", options, cuts)
+
+
+def of_real_graphs(
+    directory: Path, options: argparse.Namespace, measured: Callable[[Path, int], dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """What is measured of each real graph and number of parts, printed as it comes."""
     rows = []
     for name in options.graphs.split(","):
-        directory = load_real_graph(name).write(root / f"limits-{name.replace('/', '_')}", edge_format="numpy")
+        graph = load_real_graph(name).write(directory / name.replace("/", "_"), edge_format="numpy")
         for parts in options.parts:
-            row: dict[str, Any] = {"graph": name, "parts": parts}
-            row |= {balance: assigned(directory, parts, "auto", balance)["cut"] for balance in LOOSER}
-            rows.append(row)
-            print(row, flush=True)
+            rows.append({"graph": name, "parts": parts, **measured(graph, parts)})
+            print(rows[-1], flush=True)
     return rows
 
 
@@ -323,8 +332,8 @@ def limits_table(rows: list[dict[str, Any]]) -> list[str]:
     return [
         "## Looser limits: cut of `auto`",
         "",
-        "Nodes within 3 %; edges within 5 to 50 %, then not at all. Last column: the most that a looser limit cuts,",
-        "over the least within a tighter one.",
+        "Nodes within 3 %; edges within 5 to 50 %, then not at all. The last column is the worst rise: the cut within",
+        "a limit, over the smallest cut within any tighter limit.",
         "",
         *table(["graph", "parts", *(balance.rpartition(",")[2] for balance in LOOSER), "rises to"], body),
     ]
@@ -332,15 +341,11 @@ def limits_table(rows: list[dict[str, Any]]) -> list[str]:
 
 def efforts(root: Path, options: argparse.Namespace) -> list[dict[str, Any]]:
     """Cut and CPU time of `high` beside the default's, nodes and edges balanced."""
-    rows = []
-    for name in options.graphs.split(","):
-        directory = load_real_graph(name).write(root / f"efforts-{name.replace('/', '_')}", edge_format="numpy")
-        for parts in options.parts:
-            row: dict[str, Any] = {"graph": name, "parts": parts}
-            row |= {effort: assigned(directory, parts, "auto", None, effort=effort) for effort in ("default", "high")}
-            rows.append(row)
-            print(row, flush=True)
-    return rows
+
+    def each(graph: Path, parts: int) -> dict[str, Any]:
+        return {effort: assigned(graph, parts, "auto", None, effort=effort) for effort in ("default", "high")}
+
+    return of_real_graphs(root / "efforts", options, each)
 
 
 def efforts_table(rows: list[dict[str, Any]]) -> list[str]:

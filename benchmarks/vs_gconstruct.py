@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import resource
 import subprocess
 import tempfile
 import time
@@ -17,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 from harness import keep_lines, measure, our_command, show
@@ -79,18 +79,17 @@ def gconstruct(config: Path, out: Path, parts: str) -> list[str]:
 def run(command: list[str], limit: float) -> dict[str, Any]:
     """Run a command until it ends, or holds more than `limit` bytes."""
     environment = {**os.environ, "DGLBACKEND": "pytorch", "PYTHONPATH": str(WITHOUT_AUTOGLUON)}
-    peak, cpu, started = 0, 0.0, time.monotonic()
+    peak, cpu, started = 0, cpu_of_children(), time.monotonic()
     with tempfile.TemporaryFile("w+") as output:
-        process = psutil.Popen(
+        process = subprocess.Popen(
             command, stdout=output, stderr=subprocess.STDOUT, env=environment if command[0] == str(GRAPHSTORM) else None
         )
         while True:
             try:
                 code = process.wait(SECONDS_BETWEEN_SAMPLES)
                 break
-            except psutil.TimeoutExpired:
+            except subprocess.TimeoutExpired:
                 peak = max(peak, tree_bytes(process.pid))
-                cpu = max(cpu, cpu_seconds(process))
             if peak > limit:
                 process.kill()
                 process.wait()
@@ -99,15 +98,14 @@ def run(command: list[str], limit: float) -> dict[str, Any]:
         output.seek(0)
         if code:
             raise SystemExit(f"{' '.join(command)} ended with {code}:\n{output.read()[-3000:]}")
-    return {"seconds": time.monotonic() - started, "cpu_seconds": cpu, "peak_bytes": peak, "ended": code == 0}
+    taken = {"seconds": time.monotonic() - started, "cpu_seconds": cpu_of_children() - cpu}
+    return {**taken, "peak_bytes": peak, "ended": code == 0}
 
 
-def cpu_seconds(process: psutil.Popen) -> float:
-    """CPU time of a process, its threads, and the children that have ended."""
-    try:
-        return sum(process.cpu_times()[:4])
-    except psutil.Error:
-        return 0.0
+def cpu_of_children() -> float:
+    """CPU time of all commands that have ended, with the processes they waited for."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def write_tables(root: Path, num_nodes: int, num_edges: int) -> Path:

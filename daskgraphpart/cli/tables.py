@@ -100,6 +100,7 @@ INPUT_NAMES = (
 
 def tables_of(values: dict[str, Any]) -> dict[str, Any]:
     """Keyword arguments that only tables have; what a public data set has, too, is that of the options."""
+    from daskgraphpart.sources.given import ends_of_types
     from daskgraphpart.sources.published import describe_dataset
     from daskgraphpart.sources.table_words import parse_by_type, parse_features
 
@@ -111,7 +112,7 @@ def tables_of(values: dict[str, Any]) -> dict[str, Any]:
     edges = parse_by_type(values["edges"], DEFAULT_ETYPE, "--edges")
     nodes = parse_by_type(values["nodes"], DEFAULT_NTYPE, "--nodes")
     counts, known_edges = _num_nodes(values["num_nodes"]), (*edges, *tables.get("edges", ()))
-    ntypes = {*nodes, *counts, *(end for etype in known_edges for end in etype.split(":")[::2])}
+    ntypes = {*nodes, *counts, *ends_of_types(known_edges)}
     given: dict[str, dict[str, Any]] = {
         "edges": edges,
         "num_nodes": counts,

@@ -85,7 +85,7 @@ class ConstructionBuilder:
             opened = _open(connection, config, faults)
             described = _described(connection, opened.tables, faults)
             on_open(self.files)
-            for ntype in types_without_table(config):
+            for ntype in _types_without_table(config):
                 runner.progress.note(f"{ntype!r} nodes have no table: their IDs are those of edges")
             ids = _read_ids(connection, directory, out, opened)
             built = _Built()
@@ -102,10 +102,9 @@ class ConstructionBuilder:
         return graph_of(name, num_nodes, edges, built.data)
 
 
-def types_without_table(config: Construction) -> list[str]:
+def _types_without_table(config: Construction) -> list[str]:
     """Node types that only edges name: allowed, as in GraphStorm, and what a misspelt type looks like."""
-    ends = {end for entry in config.edges for end in entry.of_type.split(":")[::2]}
-    return sorted(ends - {entry.of_type for entry in config.nodes})
+    return sorted(config.ends - {entry.of_type for entry in config.nodes})
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -128,11 +128,15 @@ class Construction:
         return self.nodes + self.edges
 
     @property
+    def ends(self) -> set[str]:
+        """Node types at the ends of edges."""
+        return {end for entry in self.edges for end in entry.of_type.split(":")[::2]}
+
+    @property
     def is_homogeneous(self) -> bool:
         """Whether there is one node type and one relation of it, which then lose their names."""
         ntypes, etypes = {entry.of_type for entry in self.nodes}, {entry.of_type for entry in self.edges}
-        ends = {end for etype in etypes for end in etype.split(":")[::2]}
-        return len(etypes) == 1 and len(ntypes) == 1 and ends == ntypes
+        return len(etypes) == 1 and len(ntypes) == 1 and self.ends == ntypes
 
 
 @dataclass(frozen=True, slots=True)
