@@ -84,6 +84,7 @@ def run(scratch: Path, options: argparse.Namespace) -> None:
     show(["loader", "workers", "batches a second", "waiting", "nodes a batch"], rows)
     print(f"({name}, torch {torch.__version__}, torch_geometric {torch_geometric.__version__})")
     setting = {"nodes": options.nodes, "edges": options.edges, "device": name, "method": options.method}
+    setting["model"] = not options.no_model
     keep_lines("loader_gpu", setting, found)
 
 

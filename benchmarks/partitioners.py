@@ -1,4 +1,4 @@
-"""Partitioners side by side: cut, balance, time and memory; writes the tables of docs/benchmarks.md.
+"""Partitioners side by side: cut, balance, time and memory; `partitioner_tables.py` writes the tables.
 
 Sections: ``cuts`` (all real graphs: every method against METIS with balanced nodes, auto against METIS with nodes and
 edges balanced, and against real DGL's METIS with ``balance_edges=True``), ``types`` (several constraints on
@@ -30,7 +30,8 @@ from unittest import mock
 import numpy as np
 import pymetis
 import scipy.sparse
-from harness import RESULTS, generate_once, measure, our_command, touch_memory
+from harness import generate_once, measure, our_command, touch_memory
+from partitioner_tables import KEPT, LARGE_KEY, LOOSER, METHODS, MULTILEVEL_SHARE, NEXT_TO_NOTHING, WEIGHTED, write
 
 import daskgraphpart as dgp
 from daskgraphpart.assignment import partition
@@ -43,19 +44,9 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE.parent / "tests" / "data"), str(HERE.parent / "tests")]
 from graphs import REAL_GRAPHS, Graph, load_real_graph  # noqa: E402
 
-PAGE = HERE.parent / "docs" / "benchmarks.md"
-KEPT = RESULTS / "partitioners.json"
 BOTH = ("metis", "auto")  # that are given both constraints, too
-METHODS = ("metis", "auto", "kaminpar", "multilevel", "fennel", "random")
 HETEROGENEOUS = ("dblp_hetero", "vcs_networkit", "oewn")
-LOOSER = (*(f"nodes,edges={share}" for share in (0.05, 0.1, 0.2, 0.3, 0.5)), "nodes")
-METIS_TOLERANCE = 1.03005  # METIS takes 3 % and a little more
-GENERATED = "<!-- made by benchmarks/partitioners.py from here on -->"
-NEXT_TO_NOTHING = 1000  # nodes and edges
-WEIGHTED = ("metis", "auto", "kaminpar", "multilevel", "fennel", "auto, unweighted")
 METIS_LARGEST = 1 << 20  # of the weights that METIS is given
-MOST_SHOWN = 100  # with decimals
-MULTILEVEL_SHARE = 8  # multilevel gets memory for a coarsest graph of an eighth of the arcs
 
 
 def main() -> None:
@@ -85,7 +76,7 @@ def main() -> None:
         for section in options.sections.split(","):
             found[section] = SECTIONS[section](Path(scratch), options)
             KEPT.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    PAGE.write_text(page(found), encoding="utf-8")
+    write(found)
 
 
 def assigned(
@@ -207,9 +198,6 @@ def large(root: Path, options: argparse.Namespace) -> list[dict[str, Any]]:
     return list(rows.values())
 
 
-LARGE_KEY = ("graph", "edges", "parts", "balance", "method")
-
-
 def large_graph(kind: str, root: Path, options: argparse.Namespace) -> Path:
     """A generated graph, of 20 edges per node, a real one, or one of ours in a directory."""
     if (Path(kind) / "metadata.json").is_file():
@@ -322,23 +310,6 @@ def of_real_graphs(
     return rows
 
 
-def limits_table(rows: list[dict[str, Any]]) -> list[str]:
-    """Cuts from the tightest limits to the loosest, and the most that a looser limit cuts, over the least before."""
-    body = []
-    for row in rows:
-        cuts = [row[balance] for balance in LOOSER]
-        rise = max(cut / min(cuts[: i + 1]) for i, cut in enumerate(cuts[1:]))
-        body.append([row["graph"], row["parts"], *map(percent, cuts), f"{rise:.3f}"])
-    return [
-        "## Looser limits: cut of `auto`",
-        "",
-        "Nodes within 3 %; edges within 5 to 50 %, then not at all. The last column is the worst rise: the cut within",
-        "a limit, over the smallest cut within any tighter limit.",
-        "",
-        *table(["graph", "parts", *(balance.rpartition(",")[2] for balance in LOOSER), "rises to"], body),
-    ]
-
-
 def efforts(root: Path, options: argparse.Namespace) -> list[dict[str, Any]]:
     """Cut and CPU time of `high` beside the default's, nodes and edges balanced."""
 
@@ -346,19 +317,6 @@ def efforts(root: Path, options: argparse.Namespace) -> list[dict[str, Any]]:
         return {effort: assigned(graph, parts, "auto", None, effort=effort) for effort in ("default", "high")}
 
     return of_real_graphs(root / "efforts", options, each)
-
-
-def efforts_table(rows: list[dict[str, Any]]) -> list[str]:
-    """Ratios of cut and CPU time."""
-    ratios = [[row["high"][what] / row["default"][what] for what in ("cut", "cpu")] for row in rows]
-    body = [
-        [row["graph"], row["parts"], percent(row["default"]["cut"]), f"{cut:.3f}", f"{cpu:.1f}"]
-        for row, (cut, cpu) in zip(rows, ratios, strict=True)
-    ]
-    means = [statistics.geometric_mean(column) for column in zip(*ratios, strict=True)]
-    body.append(["**mean**", "", "", f"{means[0]:.3f}", f"{means[1]:.1f}"])
-    headers = ["graph", "parts", "default: cut", "high: cut over that", "CPU time over the default's"]
-    return ["## `--effort high` beside the default, nodes and edges balanced", "", *table(headers, body)]
 
 
 def weighted_graphs() -> Iterator[tuple[str, str, np.ndarray]]:
@@ -469,179 +427,6 @@ SECTIONS = {
     "cuts": cuts, "types": types, "large": large, "external": external, "speed": speed, "weights": weights,
     "limits": limits, "efforts": efforts,
 }  # fmt: skip
-
-
-def page(found: dict[str, Any]) -> str:
-    """Put the tables of all sections into the page, after the line that says where they begin."""
-    lines = [PAGE.read_text(encoding="utf-8").partition(GENERATED)[0] + GENERATED, ""]
-    if "cuts" in found:
-        lines += cuts_tables(found["cuts"])
-    if "types" in found:
-        lines += ["## Several constraints: every node type and edges within 5 %", ""]
-        lines += table(
-            ["graph", "parts", "method", "cut, nodes only", "cut", "all constraints kept", "worst ratio / allowed"],
-            [
-                [
-                    r["graph"], r["parts"], r["method"], percent(r["free"]["cut"]), percent(r["bound"]["cut"]),
-                    "yes" if r["kept"] else "no",
-                    f"{max(ratio / allowed for ratio, allowed in r['bound']['balances'].values() if allowed):.3f}",
-                ]
-                for r in found["types"]
-            ],
-        )  # fmt: skip
-    if "large" in found:
-        lines += large_table(found["large"])
-    if "weights" in found:
-        lines += weights_table(found["weights"])
-    if "limits" in found:
-        lines += limits_table(found["limits"])
-    if "efforts" in found:
-        lines += efforts_table(found["efforts"])
-    if "external" in found:
-        lines += ["## multilevel with a budget of 256 MB, 8 parts", ""]
-        empty = [r["peak"] / 1e9 for r in found["external"] if r["edges"] == NEXT_TO_NOTHING]
-        if empty:
-            lines += [
-                f"Of the memory {max(empty):.2f} GB are interpreter and libraries: that much a job with next to",
-                "nothing to do takes. The budget, and at most 32 bytes per node, come on top, however many edges.",
-                "Times are medians of several runs in turn, memory is the largest of all.",
-                "",
-            ]
-        lines += table(
-            ["nodes", "edges", "cores", "cut", "seconds", "peak memory", "as fast as one core"],
-            [
-                [f"{r['nodes']:,}", f"{r['edges']:,}", r["workers"], percent(r["cut"]), f"{r['seconds']:.1f}",
-                 f"{r['peak'] / 1e9:.2f} GB", times_as_fast(r["faster"])]
-                for r in found["external"] if r["edges"] > NEXT_TO_NOTHING
-            ],
-        )  # fmt: skip
-    return "\n".join(lines)
-
-
-def times_as_fast(ratios: list[float] | None) -> str:
-    """Median of ratios, smallest and largest."""
-    return f"{statistics.median(ratios):.2f} x ({ratios[0]:.2f} to {ratios[-1]:.2f})" if ratios else ""
-
-
-def weights_table(rows: list[dict[str, Any]]) -> list[str]:
-    """Weighted cuts over that of METIS, called directly."""
-    body, ratios = [], []
-    for row in rows:
-        ratios.append([row[name] / row["METIS"] for name in WEIGHTED])
-        cells = [f"{ratio:.3f}" if ratio < MOST_SHOWN else f"{ratio:.0f}" for ratio in ratios[-1]]
-        body.append([row["graph"], row["weights"], row["parts"], f"{row['METIS']:.3%}", *cells])
-    means = [statistics.geometric_mean(column) for column in zip(*ratios, strict=True)]
-    body.append(["**mean**", "", "", "", *(f"{mean:.3f}" if mean < MOST_SHOWN else f"{mean:.0f}" for mean in means)])
-    return [
-        "## Weights of edges: cut against METIS",
-        "",
-        "METIS: share of the weight that is cut by `pymetis.part_graph` on the whole graph in memory, with the same",
-        "weights; the others: their cut over that, nodes balanced (3 %), with `--edge-weight` but for the last column.",
-        f"`multilevel` is given memory for 1/{MULTILEVEL_SHARE} of the arcs. Means are geometric.",
-        "",
-        *table(["graph", "weights", "parts", "METIS", *WEIGHTED], body),
-    ]
-
-
-def large_table(rows: list[dict[str, Any]]) -> list[str]:
-    """Cut, CPU time and peak memory of every method over those of METIS for the same graph, parts and balance."""
-    cases: dict[tuple[Any, ...], dict[str, dict[str, Any]]] = {}
-    for row in rows:
-        cases.setdefault(tuple(row[key] for key in LARGE_KEY[:-1]), {})[row["method"]] = row
-    others = list(dict.fromkeys(row["method"] for row in rows if row["method"] != "metis"))
-    figures = [(method, key) for method in others for key in ("cut", "cpu", "peak")]
-    head = ["graph", "edges", "parts", "balance", "METIS: cut", "CPU s", "memory"]
-    head += [f"{method}: cut" if key == "cut" else {"cpu": "CPU", "peak": "memory"}[key] for method, key in figures]
-    body, ratios = [], []
-    for case, found in cases.items():
-        metis = found["metis"]
-        ratios.append([found[m][key] / metis[key] if m in found else float("nan") for m, key in figures])
-        first = [case[0], f"{case[1]:,}", case[2], case[3]]
-        cells = [percent(metis["cut"]), f"{metis['cpu']:.1f}", f"{metis['peak'] / 1e9:.2f} GB"]
-        body.append([*first, *cells, *("" if ratio != ratio else f"{ratio:.2f}" for ratio in ratios[-1])])  # is it NaN
-    columns = [[ratio for ratio in column if ratio == ratio] for column in zip(*ratios, strict=True)]
-    for name, figure in (("mean", statistics.mean), ("worst", max)):
-        body.append([f"**{name}**", *[""] * 6, *(f"{figure(column):.2f}" for column in columns)])
-    return [
-        "## More than a million edges: whole commands against METIS",
-        "",
-        "Whole `assign` commands in turn, from the files to the parts; `auto:fast` is `--effort fast`.",
-        "Figures are over those of `--method metis`, which is given the same constraints.",
-        "",
-        *table(head, body),
-    ]
-
-
-def cuts_tables(rows: list[dict[str, Any]]) -> list[str]:
-    """Cuts with balanced nodes, and with nodes and edges balanced, against METIS; CPU time of `auto` and METIS."""
-    others = [method for method in METHODS[1:] if method in rows[0]]
-    head = ["graph", "parts", "METIS", *others, "METIS, s", "auto, s", "both: METIS", "auto", "METIS, s", "auto, s"]
-    body, ratios = [], []
-    for row in rows:
-        metis, both, auto = row["metis"], row["both"]["metis"], row["both"]["auto"]
-        ratios.append([*(over(row[method], metis) for method in others), over(auto, both)])
-        seconds = [[f"{each['cpu']:.1f}" for each in pair] for pair in ((metis, row["auto"]), (both, auto))]
-        cells = [f"{ratio:.3f}" for ratio in ratios[-1]]
-        body.append([row["graph"], row["parts"], percent(metis["cut"]), *cells[:-1], *seconds[0]])
-        body[-1] += [percent(both["cut"]) + excess(both), cells[-1] + excess(auto), *seconds[1]]
-    columns = list(zip(*ratios, strict=True))
-    for name, figure in (("mean", statistics.mean), ("worst", max)):
-        cells = [f"{figure(column):.3f}" for column in columns]
-        body.append([f"**{name}**", "", "", *cells[:-1], "", "", "", cells[-1], "", ""])
-    pairs = [(row["metis"], row["auto"], row["both"]["metis"], row["both"]["auto"]) for row in rows]
-    sums = [f"{sum(each['cpu'] for each in column):.0f}" for column in zip(*pairs, strict=True)]
-    body.append(["**sum**", "", "", *("" for _ in others), *sums[:2], "", "", *sums[2:]])
-    return [
-        "## Real graphs: cut against METIS",
-        "",
-        "METIS: share of edges cut; the others: their cut over METIS'. Nodes are balanced (3 %), in the last four",
-        "columns nodes and edges (10 %), METIS being given both; + tells by how much the worst constraint is exceeded.",
-        "CPU seconds include reading the graph and building the adjacency.",
-        *([f"`multilevel` is given memory for 1/{MULTILEVEL_SHARE} of the arcs."] if "multilevel" in rows[0] else []),
-        "",
-        *table(head, body),
-        *dgl_tables(rows),
-    ]
-
-
-def excess(found: dict[str, Any]) -> str:
-    """By how much the worst constraint is exceeded, if one is."""
-    worst = max(ratio / allowed for ratio, allowed in found["balances"].values() if allowed)
-    return f" (+{worst - 1:.1%})" if worst > 1 + 1e-6 else ""
-
-
-def dgl_tables(rows: list[dict[str, Any]]) -> list[str]:
-    """`auto` with both constraints against DGL's METIS with ``balance_edges=True``."""
-    body = []
-    for row in rows:
-        if row["dgl"]:
-            theirs, ours = row["dgl"]["edges"], row["both"]["auto"]
-            balances = [f"{ours['balances'][name][0]:.3f}" for name in ("nodes", "edges")]
-            cells = [percent(theirs["cut"]), f"{theirs['nodes']:.3f}", f"{theirs['edges']:.3f}"]
-            ratio = f"{over(ours, theirs):.3f}" if theirs["edges"] <= METIS_TOLERANCE else ""
-            body.append([row["graph"], row["parts"], percent(ours["cut"]), *balances, *cells, ratio])
-    head = ["graph", "parts", "our cut", "nodes", "edges", "DGL's cut", "nodes", "edges", "ours / DGL's"]
-    return [
-        "## Nodes and edges balanced: `auto` against DGL's METIS",
-        "",
-        "DGL with `balance_edges=True` balances edges (in-degree) alone; what it does to nodes is in the table. Where",
-        "its largest part is beyond its tolerance of 3 %, there is nothing to compare.",
-        "",
-        *table(head, body),
-    ]
-
-
-def over(ours: dict[str, Any], theirs: dict[str, Any]) -> float:
-    return float(ours["cut"] / theirs["cut"]) if theirs["cut"] else 1.0
-
-
-def percent(share: float) -> str:
-    return f"{share:.2%}"
-
-
-def table(headers: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[str]:
-    body = [headers, ["---"] * len(headers), *rows]
-    return ["| " + " | ".join(str(cell) for cell in row) + " |" for row in body] + [""]
 
 
 if __name__ == "__main__":
