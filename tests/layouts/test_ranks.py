@@ -61,8 +61,8 @@ def test_any_types_beside_the_files_of_dgl_which_stay_as_they_are(
     assert call("verify", source, tmp_path / "both", "--quiet") == 0
 
 
-ENDED = "dist.destroy_process_group()"
-"""Without it, a thread of gloo may end the process at its exit."""
+ENDED = "dist.destroy_process_group()\nsys.stdout.flush()\nos._exit(0)"
+"""Threads of gloo outlive `destroy_process_group`; one that frees a tensor while Python ends aborts the process."""
 
 FETCHED = """
 import numpy as np
@@ -136,7 +136,7 @@ def test_processes_train_on_a_real_graph_to_the_accuracy_of_one(tmp_path: Path) 
     source = Graph(schema, edges, data).write(tmp_path / "in")
     how = ("--num-parts", "4", "--method", "metis", "--quiet", "--layout", "ranks")
     assert call("partition", source, tmp_path / "communities", *how) == 0
-    program = f"{LOADER}\n{TRAINER.replace('NUM_LABELS = 4', 'NUM_LABELS = 7')}\n{ENDED}"
+    program = f"import sys\n{LOADER}\n{TRAINER.replace('NUM_LABELS = 4', 'NUM_LABELS = 7')}\n{ENDED}"
     alone, *both = [accuracy_of(run_processes(count, program, cwd=tmp_path)[0]) for count in (1, 2, 4)]
     assert alone > 0.8
     assert both == pytest.approx([alone] * 2, abs=0.02), alone
