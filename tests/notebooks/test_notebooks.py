@@ -54,7 +54,11 @@ def execute(name: str, monkeypatch: pytest.MonkeyPatch, directory: Path) -> str:
 
 @pytest.mark.filterwarnings("ignore")  # of the notebook client's own event loop
 @pytest.mark.parametrize(
-    "name", ["01_ten_minutes", pytest.param("02_choosing_a_partitioner", marks=pytest.mark.long), "05_training"]
+    "name",
+    [
+        "01_ten_minutes",
+        *(pytest.param(name, marks=pytest.mark.long) for name in ("02_choosing_a_partitioner", "05_training")),
+    ],
 )
 def test_a_notebook_on_a_real_graph_runs_from_top_to_bottom(
     name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
@@ -69,6 +73,7 @@ def test_the_notebook_on_a_dask_cluster_runs_from_top_to_bottom(
     assert "/status" in execute("03_dask_cluster", monkeypatch, tmp_path)
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore")
 def test_the_notebook_on_slurm_runs_with_jobs_if_there_is_a_slurm_and_says_so_if_there_is_none(
     slurm: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
