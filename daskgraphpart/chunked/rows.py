@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 import os
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -103,7 +104,8 @@ class JoinedRows:
     def read(self, start: int, stop: int) -> np.ndarray:
         """Read rows ``[start, stop)``."""
         rows = np.empty((stop - start, *self.shape[1:]), self.dtype)
-        for part, first in zip(self.parts, self.starts, strict=False):
+        begin, end = bisect_right(self.starts, start) - 1, bisect_left(self.starts, stop)
+        for part, first in zip(self.parts[begin:end], self.starts[begin:end], strict=False):
             low, high = max(start, first), min(stop, first + part.shape[0])
             if low < high:
                 rows[low - start : high - start] = part.read(low - first, high - first)

@@ -6,8 +6,10 @@ reads on its own. Sources that read any range of rows are `Rows`, too, and can b
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass, fields, is_dataclass
-from functools import partial
+from functools import cached_property, partial
+from itertools import accumulate, takewhile
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
@@ -16,7 +18,7 @@ from daskgraphpart.chunked.blocks import Block, InputFile, clip_blocks, cut_byte
 from daskgraphpart.chunked.formats import FORMATS, check_ends, read_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from dask.delayed import Delayed
     from typing_extensions import TypeIs
@@ -131,11 +133,44 @@ def nbytes_of(source: Any) -> int:
     return nbytes
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+def read_block(block: Block) -> Edges:
+    """Read the sources and destinations of a block of a file, int64."""
+    edges: Edges = FORMATS[block.format].read_edges(block)
+    return edges
+
+
+def edges_between(blocks: Sequence[Any], read: Callable[[Any], Edges], start: int, stop: int) -> np.ndarray:
+    """Read edges ``[start, stop)`` of numbered blocks, int64 (edges, 2)."""
+    edges = np.empty((stop - start, 2), np.int64)
+    begin = max(0, bisect_right(blocks, start, key=lambda block: int(block.first_row)) - 1)
+    for block in takewhile(lambda block: block.first_row < stop, blocks[begin:]):
+        first = block.first_row
+        low, high = max(start, first), min(stop, first + block.num_rows)
+        edges[low - start : high - start] = np.stack(read(block), axis=1)[low - first : high - first]
+    return edges
+
+
+@dataclass(frozen=True, eq=False)
 class _InFiles:
     """Files, one after another."""
 
     files: tuple[InputFile, ...]
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """First row of each file, and the number of all rows."""
+        return [*accumulate((file.num_rows or 0 for file in self.files), initial=0)]
+
+    def between(self, start: int, stop: int) -> Iterator[Block]:
+        """Cut rows ``[start, stop)`` out of the files, a block of each."""
+        begin = bisect_right(self.starts, start) - 1
+        for file, first, end in zip(self.files[begin:], self.starts[begin:], self.starts[begin + 1 :], strict=False):
+            low, high = max(start, first), min(stop, end)
+            if first >= stop:
+                return
+            if low < high:
+                place = low - first
+                yield Block(file.path, file.format, file.delimiter, place, high - first, low, high - low, place)
 
     @property
     def paths(self) -> tuple[FilePath, ...]:
@@ -148,7 +183,7 @@ class _InFiles:
         return sum(file.nbytes for file in self.files)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class FileRows(_InFiles):
     """A feature in npy or parquet files."""
 
@@ -163,20 +198,13 @@ class FileRows(_InFiles):
     @property
     def shape(self) -> tuple[int, ...]:
         """Number of rows, and shape of a row."""
-        return sum(file.num_rows or 0 for file in self.files), *self.spec.row_shape
+        return self.starts[-1], *self.spec.row_shape
 
     def cut(self, max_rows: int, stretches: np.ndarray | None = None) -> list[Piece]:
         """Cut the files, along their row groups."""
         blocks = cut_rows(self.files, max_rows)
         return [
-            Piece(
-                block.first_row,
-                block.num_rows,
-                self._reader(block),
-                None,
-                block.path,
-                block.row_in_file,
-            )
+            Piece(block.first_row, block.num_rows, self._reader(block), None, block.path, block.row_in_file)
             for block in (blocks if stretches is None else clip_blocks(blocks, stretches))
         ]
 
@@ -190,12 +218,12 @@ class FileRows(_InFiles):
     def read(self, start: int, stop: int) -> np.ndarray:
         """Read rows ``[start, stop)``."""
         rows = np.empty((stop - start, *self.spec.row_shape), self.spec.dtype)
-        for piece in self.cut(stop - start, np.array([[start, stop]])):
-            rows[piece.first_row - start :][: piece.num_rows] = piece.read()
+        for block in self.between(start, stop):
+            rows[block.first_row - start :][: block.num_rows] = self._reader(block)()
         return rows
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class FileEdges(_InFiles):
     """The edges of one type in CSV, npy or parquet files.
 
@@ -225,20 +253,15 @@ class FileEdges(_InFiles):
         blocks = self.blocks if self.is_text else cut_rows(self.files, max_rows)
         assert blocks is not None, "lines are counted first"
         return [
-            Piece(block.first_row, block.num_rows, partial(FORMATS[block.format].read_edges, block), None, block.path,
-                  block.row_in_file)
+            Piece(block.first_row, block.num_rows, partial(read_block, block), None, block.path, block.row_in_file)
             for block in blocks
-        ]  # fmt: skip
+        ]
 
     def read(self, start: int, stop: int) -> np.ndarray:
         """Read edges ``[start, stop)``, int64 (edges, 2)."""
-        edges = np.empty((stop - start, 2), np.int64)
-        for piece in self.cut(stop - start):
-            low, high = max(start, piece.first_row), min(stop, piece.first_row + piece.num_rows)
-            if low < high:
-                ends = np.stack(piece.read(), axis=1)
-                edges[low - start : high - start] = ends[low - piece.first_row : high - piece.first_row]
-        return edges
+        blocks = self.blocks if self.is_text else [*self.between(start, stop)]
+        assert blocks is not None, "lines are counted first"
+        return edges_between(blocks, read_block, start, stop)
 
     def uncounted(self, max_bytes: int) -> list[Block]:
         """Cut the files into blocks of lines that are yet to be counted."""

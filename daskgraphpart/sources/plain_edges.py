@@ -7,7 +7,6 @@ plain, or may be wrong, is left to the database, which names the line.
 from __future__ import annotations
 
 import os
-from bisect import bisect_right
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -18,7 +17,7 @@ from daskgraphpart.chunked.blocks import InputFile
 from daskgraphpart.chunked.read_csv import read_lines
 from daskgraphpart.chunked.read_parquet import read_parquet_header
 from daskgraphpart.chunked.rows import ArrayRows, EdgeEnds, JoinedRows
-from daskgraphpart.chunked.sources import INT64, FileRows, Piece, cut
+from daskgraphpart.chunked.sources import INT64, FileRows, Piece, cut, edges_between
 from daskgraphpart.engine.runner import Pass, Unit
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.schema import DataSpec
@@ -110,16 +109,7 @@ class TextEdges:
 
     def read(self, start: int, stop: int) -> np.ndarray:
         """Read edges ``[start, stop)``, int64 (edges, 2)."""
-        edges = np.empty((stop - start, 2), np.int64)
-        first = max(0, bisect_right(self.blocks, start, key=lambda block: block.first_row) - 1)
-        for block in self.blocks[first:]:
-            low, high = max(start, block.first_row), min(stop, block.first_row + block.num_rows)
-            if block.first_row >= stop:
-                break
-            if low < high:
-                ends = np.stack(read_block(block))[:, low - block.first_row : high - block.first_row]
-                edges[low - start : high - start] = ends.T
-        return edges
+        return edges_between(self.blocks, read_block, start, stop)
 
 
 def read_block(block: TextBlock) -> tuple[np.ndarray, np.ndarray]:
