@@ -71,6 +71,7 @@ def with_keywords(*stated: Mapping[str, Field[Any]]) -> Callable[[FunctionT], Fu
         others = [
             inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=_default(of), annotation=_type(of))
             for name, of in options.items()
+            if name not in signature.parameters
         ]
         known = [of.name for of in (*own, *others)]
 
@@ -82,7 +83,7 @@ def with_keywords(*stated: Mapping[str, Field[Any]]) -> Callable[[FunctionT], Fu
             return function(*args, **keywords)
 
         checked.__signature__ = signature.replace(parameters=[*own, *others])  # type: ignore[attr-defined]
-        checked.__doc__ = _with_block(inspect.cleandoc(function.__doc__ or ""), options)
+        checked.__doc__ = _with_block(inspect.cleandoc(function.__doc__ or ""), options, own)
         checked.options = options  # type: ignore[attr-defined]
         del checked.__wrapped__  # or tools that unwrap, such as the reference's, see neither
         return checked  # type: ignore[return-value]
@@ -111,19 +112,18 @@ def _type(stated: Field[Any]) -> str:
     return f"{given} | None" if _default(stated) is None and "None" not in given else given
 
 
-def _with_block(docstring: str, options: Mapping[str, Field[Any]]) -> str:
-    """Add options to the parameters of a docstring of numpydoc."""
+def _with_block(docstring: str, options: Mapping[str, Field[Any]], own: Sequence[inspect.Parameter]) -> str:
+    """Add options to the parameters of a numpydoc docstring; those that the function has itself have no default."""
     if not options:
         return docstring
     head, heading, rest = docstring.partition("\n\nReturns\n-------\n")
-    return f"{head}\n{_block(options)}{heading}{rest}"
-
-
-def _block(options: Mapping[str, Field[Any]]) -> str:
-    return "\n".join(
-        f"{name} : {_type(of)}, default {_default(of)!r}\n{textwrap.indent(of.metadata['meaning'], '    ')}"
+    required = [of.name for of in own]
+    block = "\n".join(
+        f"{name} : {_type(of)}{'' if name in required else f', default {_default(of)!r}'}\n"
+        f"{textwrap.indent(of.metadata['meaning'], '    ')}"
         for name, of in options.items()
     )
+    return f"{head}\n{block}{heading}{rest}"
 
 
 def check_options(options: Any) -> None:
@@ -164,4 +164,4 @@ def by_name(given: Mapping[str, Any] | Sequence[str], place: str) -> dict[str, s
 
 def option_name(keyword: str) -> str:
     """Name of an option on the command line."""
-    return f"--{keyword.replace('_', '-')}"
+    return "--mask" if keyword == "masks" else f"--{keyword.replace('_', '-')}"

@@ -39,7 +39,11 @@ if TYPE_CHECKING:
     from daskgraphpart.engine.runner import Runner
 
 
-@with_keywords(stated_options(GraphChanges), WHERE, PROGRESS)
+READING = ("map_ids", "unknown_nodes", "missing_ids", "fill", "ids_from", "codes_from")
+OF_TABLES = {name: of for name, of in stated_options(ReadOptions).items() if name in READING}
+
+
+@with_keywords(OF_TABLES, stated_options(GraphChanges), WHERE, PROGRESS)
 def chunk_graph(
     g: Any,
     name: str,
@@ -57,12 +61,6 @@ def chunk_graph(
     num_chunks_edge_data: int | Mapping[Any, Any] | None = None,
     num_nodes: Mapping[str, int] | int | None = None,
     delimiter: str = " ",
-    map_ids: bool = False,
-    unknown_nodes: str = "add",
-    missing_ids: str = "error",
-    fill: Mapping[str, object] | object = None,
-    ids_from: str | os.PathLike[str] | None = None,
-    codes_from: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
     **keywords: Any,
 ) -> Path:
@@ -106,8 +104,6 @@ def chunk_graph(
         Number of nodes, if `g` does not say. Default: the number of rows of a feature, else the largest ID plus one.
     delimiter : str
         CSV delimiter.
-    map_ids, unknown_nodes, missing_ids, fill, ids_from, codes_from
-        As in `read_tables`, for frames with string or sparse IDs, and for tables of nodes.
     overwrite : bool
         Replace an existing graph.
 
@@ -147,15 +143,8 @@ def chunk_graph(
     form = ChunkFormat(edges_fmt, data_fmt, delimiter, num_chunks, chunks_of, names)
     form.check_holds(wanted.dtypes.values())
     out = require_local(output_path, "a graph that is written").absolute()
-    reading = ReadOptions(
-        map_ids=map_ids,
-        unknown_nodes=unknown_nodes,
-        missing_ids=missing_ids,
-        fill=fill,
-        ids_from=ids_from,
-        codes_from=codes_from,
-    )
-    is_tables = map_ids or is_split_by_text(g, wanted) or any(map(is_frame, (ndata_paths or {}).values()))
+    reading = chosen(ReadOptions, keywords)
+    is_tables = reading.map_ids or is_split_by_text(g, wanted) or any(map(is_frame, (ndata_paths or {}).values()))
     if not is_tables:
         _refuse_options_of_tables(reading)
     is_tables = is_tables or isinstance(g, TableSpec)

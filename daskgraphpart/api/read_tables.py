@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from daskgraphpart.api.graph import UnreadGraph
 from daskgraphpart.errors import OptionError, check_choice
 from daskgraphpart.options import chosen, stated_options, with_keywords
-from daskgraphpart.sources.options import GraphChanges, ReadOptions
+from daskgraphpart.sources.options import GraphChanges, ReadOptions, Tables
 from daskgraphpart.sources.stage_frames import named_tables
 from daskgraphpart.sources.table_spec import TableSpec, opened
 from daskgraphpart.storage.paths import is_url
@@ -21,23 +21,11 @@ if TYPE_CHECKING:
     from daskgraphpart.api.graph import Graph
     from daskgraphpart.chunked import graph as chunked
     from daskgraphpart.engine.resources import Resources
-    from daskgraphpart.sources.edge_list_inputs import FeaturePaths
     from daskgraphpart.sources.table_files import Paths
 
 
-@with_keywords(stated_options(ReadOptions), stated_options(GraphChanges))
-def read_tables(
-    edges: Mapping[str, Paths] | Paths,
-    *,
-    name: str = "graph",
-    nodes: Mapping[str, Paths | tuple[Paths, str]] | None = None,
-    num_nodes: Mapping[str, int] | None = None,
-    num_edges: Mapping[str, int] | None = None,
-    node_data: FeaturePaths | None = None,
-    edge_data: FeaturePaths | None = None,
-    masks: FeaturePaths | None = None,
-    **keywords: Any,
-) -> Graph:
+@with_keywords(stated_options(Tables), stated_options(ReadOptions), stated_options(GraphChanges))
+def read_tables(edges: Mapping[str, Paths] | Paths, *, name: str = "graph", **keywords: Any) -> Graph:
     """Make a graph from tables of edges and nodes.
 
     Reads nothing yet. The job you give the graph to opens and checks all files before it stages the first, and stages
@@ -46,33 +34,15 @@ def read_tables(
 
     Edges keep their order: files as you list them (those of a pattern sorted), rows as in the file.
 
+    Give a mapping by type in the place of TYPE, and one by name in the place of NAME; a FILE is a path, or a list of
+    paths, with the words that the command line has: ``edges={"user:buys:item": "orders.csv:from,to"}``,
+    ``node_data={"user": {"age": "users.csv:key:age"}}``. A single table of edges needs no mapping. Frames and arrays
+    are taken in the place of files.
+
     Parameters
     ----------
-    edges : mapping of str to paths, or paths
-        Files of each edge type ``"src:rel:dst"``; without types, of ``"_N:_E:_N"``. Text (any delimiter), parquet,
-        Matrix Market, npz (also scipy sparse matrices) or npy. A path can be a directory (also a Delta or Iceberg
-        table), a pattern such as ``"edges-*.csv"``, or a pipe. Suffixes such as ``"edges.csv:no-header"``, ``":tab"``
-        or ``":from,to"`` say how to read a file. ``"edges.bin:uint32"`` has raw little-endian rows of two numbers,
-        ``"edges.bin:int64:3:0,2"`` of three.
     name : str
         Name of the graph.
-    nodes : mapping of str to paths or (paths, str), optional
-        Files that list nodes, by node type, and their ID column (default `id` or the first). Listed nodes may have no
-        edges.
-    num_nodes : mapping of str to int, optional
-        Without `map_ids`: number of nodes by type. Default: the largest ID of all edges plus one.
-    num_edges : mapping of str to int, optional
-        Number of rows that the files of each edge type must have.
-    node_data : mapping of str to mapping of str to paths, optional
-        Features by node type and name. ``"customers/:age"`` is a column of a table; the ID column named in `nodes` says
-        which node each row belongs to. ``"customers/:key:age"`` names another ID column, and ``"customers/:key:*"``
-        makes a vector of all other columns. Whole files (npy, parquet, CSV), raw ones such as
-        ``"feat.bin:float32:1024"``, and arrays of npz files such as ``"data.npz:feat"`` are in ID order, or in the
-        order of `nodes` if it lists that type.
-    edge_data : mapping of str to mapping of str to paths, optional
-        Features by edge type and name; rows follow the edges.
-    masks : mapping of str to mapping of str to paths, optional
-        Lists of node IDs by node type and name. Each becomes a bool feature, true for these nodes.
 
     Returns
     -------
@@ -91,9 +61,9 @@ def read_tables(
     >>> graph.write_chunked("graph")  # doctest: +SKIP
     """
     reading, changes = chosen(ReadOptions, keywords), chosen(GraphChanges, keywords)
-    counts: dict[str, Any] = {"num_nodes": num_nodes or {}, "num_edges": num_edges or {}}
-    tables = named_tables(edges, nodes or {}, node_data or {}, edge_data or {})
-    spec = TableSpec(**tables, **counts, name=name, masks=masks or {}, reading=reading, changes=changes)
+    tables = named_tables(edges, *(keywords.get(name) or {} for name in ("nodes", "node_data", "edge_data")))
+    given: dict[str, Any] = {name: keywords.get(name) or {} for name in ("num_nodes", "num_edges", "masks")}
+    spec = TableSpec(**tables, **given, name=name, reading=reading, changes=changes)
     return UnreadGraph(spec)
 
 
@@ -210,7 +180,7 @@ def read_construction(
     if is_reversed and read_config(Path(config))[0].is_homogeneous:
         wanted = replace(wanted, add_reverse=None, copy_edata=False)
     builder = ConstructionBuilder(Path(config), unknown_nodes == "drop", is_reversed, split_seed)
-    return UnreadGraph(TableSpec({}, name, changes=wanted, builder=builder))
+    return UnreadGraph(TableSpec(name=name, changes=wanted, builder=builder))
 
 
 def opened_input(

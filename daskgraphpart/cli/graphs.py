@@ -30,9 +30,7 @@ from daskgraphpart.cli.tables import (
 from daskgraphpart.engine.resources import resources_of
 from daskgraphpart.errors import EnvironmentFaultError, LayoutError, OptionError
 from daskgraphpart.layouts.written_files import OWN_LAYOUTS, description_of
-from daskgraphpart.options import stated_options
 from daskgraphpart.schema import name_of_directory
-from daskgraphpart.sources.options import GraphChanges
 from daskgraphpart.storage.files import is_directory, is_file, list_directory
 from daskgraphpart.storage.json_file import read_json_object
 from daskgraphpart.storage.paths import Location, resolve_path
@@ -151,12 +149,11 @@ def chunk(**values: Any) -> None:
     *configs, out_dir = values["directories"] or [None]
     if out_dir is None or len(configs) > 1:
         raise click.UsageError("Give OUT, or CONFIG and OUT.")
-    changes = {name: values[name] for name in stated_options(GraphChanges)}
     if configs:
         graph = _construction(configs[0], values)
     elif values["graph"] is None:
         values["name"] = values["name"] or name_of_directory(Path(out_dir), "graph")
-        graph = read_tables(**{**changes, **tables_of(values)})
+        graph = read_tables(**tables_of(values))
     else:
         refuse_tables(INPUT_NAMES, "--graph")
         graph = changed_graph(values["graph"], values)

@@ -20,7 +20,6 @@ from daskgraphpart.cli.session import LOG_OPTIONS, Session
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.options import option_name, stated_options
-from daskgraphpart.sources.options import GraphChanges, ReadOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-def _options_of(kind: type, heading: str, *names: str) -> tuple[Callable[[Any], Any], ...]:
+def options_of(kind: type, heading: str, *names: str) -> tuple[Callable[[Any], Any], ...]:
     """Options that a dataclass states; without defaults where these are found out later."""
     stated = stated_options(kind)
     return tuple(_option(stated[name], heading) for name in names or stated)
@@ -60,7 +59,7 @@ def _option(stated: Field[Any], heading: str) -> Callable[[Any], Any]:
         settings["type"] = {"int": int, "float": float, "str": str}[word]
     name = option_name(stated.name)
     name = f"{name}/--no-{name[2:]}" if word == "bool" and stated.default is None else name
-    return click.option(name, cls=Option, heading=heading, help=limits["meaning"], **settings)
+    return click.option(name, stated.name, cls=Option, heading=heading, help=limits["meaning"], **settings)
 
 
 def _complete(choices: tuple[str, ...], ctx: click.Context, param: click.Parameter, typed: str) -> list[CompletionItem]:
@@ -91,7 +90,7 @@ FORM_OPTION = _files(
 )
 _shown = partial(click.option, cls=Option, heading="Progress", common=True)
 RESOURCE_OPTIONS = (
-    *_options_of(Resources, "Resources", "memory", "cluster", "workers", "workspace"),
+    *options_of(Resources, "Resources", "memory", "cluster", "workers", "workspace"),
     _shown(
         "--progress",
         type=click.Choice(["auto", "bar", "log", "json", "none"]),
@@ -104,22 +103,20 @@ RESOURCE_OPTIONS = (
     _shown("--verbose", "-v", is_flag=True, help="Show every pass and a table of the parts."),
     *LOG_OPTIONS,
 )
-(STAGING_OPTION,) = _options_of(Resources, "Resources", "staging")
+(STAGING_OPTION,) = options_of(Resources, "Resources", "staging")
 CONFINED_OPTION = rare(
     "--confined", is_flag=True, help="Refuse input files outside the input directory, even through links."
 )
 _output = partial(click.option, cls=Option, heading="Output")
 OUTPUT_OPTIONS = (
-    *_options_of(DispatchOptions, "Output", "layout", "num_hops", "graph_formats", "out_edges", "map_feature"),
+    *options_of(DispatchOptions, "Output", "layout", "num_hops", "graph_formats", "out_edges", "map_feature"),
     _output("--overwrite", is_flag=True, common=True, help="Replace existing partitions in OUT."),
 )
 JOB_OPTIONS = (
     _output("--restart", is_flag=True, common=True, help="Start over instead of resuming a stopped run."),
     _output("--keep-workspace", is_flag=True, help="Keep the temporary files."),
 )
-READ_OPTIONS = _options_of(ReadOptions, "Tables")
-CHANGE_OPTIONS = _options_of(GraphChanges, "Tables")
-METHOD_OPTIONS = _options_of(AssignOptions, "Method")
+METHOD_OPTIONS = options_of(AssignOptions, "Method")
 DISPATCH_OPTIONS = (
     *OUTPUT_OPTIONS,
     _output(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,11 +11,11 @@ import click
 from click.core import ParameterSource
 
 from daskgraphpart.cli.help import Option
-from daskgraphpart.cli.options import CHANGE_OPTIONS, READ_OPTIONS, graph_of
+from daskgraphpart.cli.options import graph_of, keywords_of, options_of
 from daskgraphpart.errors import OptionError
 from daskgraphpart.options import chosen, option_name, stated_options
 from daskgraphpart.schema import DEFAULT_ETYPE, DEFAULT_NTYPE
-from daskgraphpart.sources.options import NO_CHANGES, GraphChanges, ReadOptions
+from daskgraphpart.sources.options import NO_CHANGES, GraphChanges, ReadOptions, Tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -24,17 +23,8 @@ if TYPE_CHECKING:
 
 KINDS = ("ogb", "mag240m", "igb", "wikikg")
 _table = partial(click.option, cls=Option, heading="Tables")
-INPUT_OPTIONS = (
-    _table(
-        "--edges",
-        multiple=True,
-        common=True,
-        metavar="[TYPE=]FILE[:WORD]",
-        help="A table of edges; repeat it for more. Text, Parquet, Matrix Market, npz or npy; a file, "
-        "a directory (Delta and Iceberg, too), a quoted pattern, a pipe, or - for standard input. A WORD says how to "
-        "read it: header, no-header, comma, tab, space, semicolon, the columns SRC,DST, or for raw binary rows their "
-        "dtype and width: uint32, int64:3. TYPE is SRC:REL:DST, _N:_E:_N if you leave it out.",
-    ),
+TABLE_OPTIONS = (
+    *options_of(Tables, "Tables", "edges"),
     _table(
         "--from",
         type=(click.Choice(KINDS), click.Path()),
@@ -43,63 +33,20 @@ INPUT_OPTIONS = (
         help=f"A public data set: {', '.join(KINDS)}. DIR is where you downloaded it. Splits become train_mask, "
         "val_mask and test_mask. Other options add to it.",
     ),
-    _table(
-        "--num-nodes",
-        multiple=True,
-        metavar="[TYPE=]N|FILE",
-        help="Number of nodes of a type whose IDs are not mapped, or a file that holds it. Default: the rows of a "
-        "feature, else the largest ID plus one.",
-    ),
-    _table(
-        "--nodes",
-        multiple=True,
-        metavar="[TYPE=]FILE[:COLUMN]",
-        help="A list of nodes, which may have no edges. COLUMN holds the IDs; default id, else the first.",
-    ),
-    _table(
-        "--node-data",
-        multiple=True,
-        common=True,
-        metavar="[TYPE:]NAME=FILE[:[ID:]COLUMN],...",
-        help="A node feature; a COLUMN is joined by node ID. [TYPE=]FILE:* takes each column as a feature. "
-        "The IDs are in the column ID: default that of "
-        "--nodes, id, or the first. A whole file (npy, Parquet, CSV, or raw binary as FILE:float32:WIDTH) or an array "
-        "of an npz file has its rows in the order of IDs, or of the list given to --nodes.",
-    ),
-    _table(
-        "--edge-data",
-        multiple=True,
-        metavar="[TYPE:]NAME=FILE[:COLUMN],...",
-        help="An edge feature from npy, Parquet or CSV, its rows in the order of the edges.",
-    ),
-    _table(
-        "--mask",
-        multiple=True,
-        metavar="[TYPE:]NAME=FILE[:COLUMN],...",
-        help="A list of node IDs that becomes a mask, such as train_mask.",
-    ),
+    *options_of(Tables, "Tables", "num_nodes", "nodes", "node_data", "edge_data", "masks"),
     _table("--split-seed", type=int, default=0, help="Seed of the splits that a GraphStorm config asks for."),
     _table(
         "--name",
         help="Name of the graph. chunk names it after its directory; default elsewhere: graph, or the name it has.",
     ),
+    *options_of(ReadOptions, "Tables"),
+    *options_of(GraphChanges, "Tables"),
 )
-TABLE_OPTIONS = *INPUT_OPTIONS, *READ_OPTIONS, *CHANGE_OPTIONS
-INPUT_NAMES = (
-    "from",
-    "edges",
-    "nodes",
-    "num_nodes",
-    "node_data",
-    "edge_data",
-    "mask",
-    "split_seed",
-    *stated_options(ReadOptions),
-)
+INPUT_NAMES = ("from", *stated_options(Tables), "split_seed", *stated_options(ReadOptions))
 
 
 def tables_of(values: dict[str, Any]) -> dict[str, Any]:
-    """Keyword arguments that only tables have; what a public data set has, too, is that of the options."""
+    """Keyword arguments of `read_tables`; what a public data set has, too, is that of the options."""
     from daskgraphpart.sources.given import ends_of_types
     from daskgraphpart.sources.published import describe_dataset
     from daskgraphpart.sources.table_words import parse_by_type, parse_features
@@ -118,18 +65,14 @@ def tables_of(values: dict[str, Any]) -> dict[str, Any]:
         "num_nodes": counts,
         "node_data": parse_features(values["node_data"], DEFAULT_NTYPE, "--node-data", ntypes),
         "edge_data": parse_features(values["edge_data"], DEFAULT_ETYPE, "--edge-data"),
-        "masks": parse_features(values["mask"], DEFAULT_NTYPE, "--mask"),
+        "masks": parse_features(values["masks"], DEFAULT_NTYPE, "--mask"),
     }
     for name, by_type in given.items():
         known = tables.setdefault(name, {})
         for of_type, value in by_type.items():
             known[of_type] = {**known.get(of_type, {}), **value} if isinstance(value, dict) else value
-    return {
-        **tables,
-        "name": values["name"] or "graph",
-        "nodes": nodes,
-        **asdict(chosen(ReadOptions, values)),
-    }
+    options = {"name": values["name"] or "graph", "nodes": nodes, **keywords_of(values, ReadOptions)}
+    return {**keywords_of(values, GraphChanges), **tables, **options}
 
 
 def input_of(values: dict[str, Any], given: Sequence[str | None], names: Sequence[str]) -> tuple[Any, list[str]]:
@@ -160,8 +103,7 @@ def input_of(values: dict[str, Any], given: Sequence[str | None], names: Sequenc
         values = {**values, "edges": (first,)}
     from daskgraphpart.api.read_tables import read_tables  # a job without tables does without
 
-    changes = {name: values[name] for name in stated_options(GraphChanges)}
-    return read_tables(**{**changes, **tables_of(values)}), paths
+    return read_tables(**tables_of(values)), paths
 
 
 def changed_graph(in_dir: str, values: dict[str, Any]) -> Any:
@@ -183,7 +125,7 @@ def construction_of(path: str, values: dict[str, Any]) -> Any:
         name=values["name"] or "graph",
         unknown_nodes=values["unknown_nodes"] if unknown is ParameterSource.COMMANDLINE else "error",
         split_seed=values["split_seed"],
-        **{name: values[name] for name in stated_options(GraphChanges)},
+        **keywords_of(values, GraphChanges),
     )
 
 

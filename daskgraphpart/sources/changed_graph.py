@@ -37,9 +37,9 @@ def changed(graph: Graph | TableSpec, changes: GraphChanges) -> TableSpec:
         is_later = max(before, default=-1) < min(now, default=4) or {*before, *now} == {3}
         if is_later:
             return replace(graph, changes=replace(graph.changes, **changes_made(changes)))
-        return TableSpec({}, graph.name, changes=changes, builder=GraphBefore(graph))
+        return TableSpec(name=graph.name, changes=changes, builder=GraphBefore(graph))
     changes.check(graph.schema.ntypes, graph.schema.etypes, graph.data_sources)
-    return TableSpec({}, graph.schema.name, changes=changes, builder=GraphBefore(graph))
+    return TableSpec(name=graph.schema.name, changes=changes, builder=GraphBefore(graph))
 
 
 def changes_made(changes: GraphChanges) -> dict[str, Any]:

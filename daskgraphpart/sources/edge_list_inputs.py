@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
     import duckdb
 
-    from daskgraphpart.sources.options import GraphChanges, ReadOptions
+    from daskgraphpart.sources.options import ReadOptions
+    from daskgraphpart.sources.table_spec import TableSpec
 
 FeaturePaths: TypeAlias = Mapping[str, Mapping[str, "Paths | Rows"]]
 
@@ -48,21 +49,14 @@ class _Request:
 def open_inputs(
     connection: duckdb.DuckDBPyConnection,
     directory: Path,
-    options: ReadOptions,
-    *,
-    edges: Mapping[str, Any],
-    nodes: Mapping[str, Any],
-    num_nodes: Mapping[str, int],
-    num_edges: Mapping[str, int] | None = None,
-    node_data: FeaturePaths,
-    edge_data: FeaturePaths,
-    masks: FeaturePaths,
-    changes: GraphChanges,
+    spec: TableSpec,
 ) -> Inputs:
     """Find and open all files; what has to be unpacked is unpacked into the directory.
 
     A column that edges are split by is a feature until they are.
     """
+    options, changes, edges, nodes, num_nodes = spec.reading, spec.changes, spec.edges, spec.nodes, spec.num_nodes
+    node_data, edge_data, masks = spec.node_data, spec.edge_data, spec.masks
     _check_types(edges, nodes, num_nodes)
     etypes = tuple(sorted(edges))
     ends = {etype: tuple(etype.split(":")[::2]) for etype in etypes}
@@ -103,7 +97,7 @@ def open_inputs(
         counts = {
             ntype: counts[ntype] or max((n for end, n in sizes if end == ntype), default=None) for ntype in ntypes
         }
-    inputs = Inputs(options, etypes, groups, counts, rows, tuple(notes), changes, num_edges or {}, old_ids, old_codes)
+    inputs = Inputs(options, etypes, groups, counts, rows, tuple(notes), changes, spec.num_edges, old_ids, old_codes)
     _check_names(inputs)
     changes.check(ntypes, etypes, {of_type: inputs.features(of_type) for of_type in (*ntypes, *etypes)})
     for of_type, name, found in [(t, name, found) for t in rows for name, found in rows[t].items()]:

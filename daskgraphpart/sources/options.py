@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +25,57 @@ REVERSE_NAMES = {"dgl": "rev_{}", "graphstorm": "{}-rev"}
 MIN_TABLE_MEMORY = 64_000_000
 """Bytes below which no table is read: DuckDB could not read text and sort at one time."""
 _ALLOWED = dict.fromkeys(map(ord, FORBIDDEN_IN_NAMES), "\x1f")
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """Tables of edges and nodes, and what is known of their rows."""
+
+    edges: Mapping[str, Any] = option(
+        (),
+        "A table of edges; repeat it for more. Text, Parquet, Matrix Market, npz or npy; a file, a directory (Delta "
+        "and Iceberg, too), a quoted pattern, a pipe, or - for standard input. A WORD says how to read it: header, "
+        "no-header, comma, tab, space, semicolon, the columns SRC,DST, or for raw binary rows their dtype and width: "
+        "uint32, int64:3. TYPE is SRC:REL:DST, _N:_E:_N if you leave it out.",
+        values="[TYPE=]FILE[:WORD]",
+        common=True,
+        given="Mapping[str, Paths] | Paths",
+    )
+    num_nodes: Mapping[str, int] = option(
+        (),
+        "Number of nodes of a type whose IDs are not mapped, or a file that holds it. Default: the rows of a feature, "
+        "else the largest ID plus one.",
+        values="[TYPE=]N|FILE",
+    )
+    num_edges: Mapping[str, int] = option((), "Number of rows that the files of each edge type must have.")
+    nodes: Mapping[str, Any] = option(
+        (),
+        "A list of nodes, which may have no edges. COLUMN holds the IDs; default id, else the first.",
+        values="[TYPE=]FILE[:COLUMN]",
+        given="Mapping[str, Paths | tuple[Paths, str]]",
+    )
+    node_data: Mapping[str, Mapping[str, Any]] = option(
+        (),
+        "A node feature; a COLUMN is joined by node ID. [TYPE=]FILE:* takes each column as a feature. The IDs are in "
+        "the column ID: default that of --nodes, id, or the first. A whole file (npy, Parquet, CSV, or raw binary as "
+        "FILE:float32:WIDTH) or an array of an npz file has its rows in the order of IDs, or of the list given to "
+        "--nodes.",
+        values="[TYPE:]NAME=FILE[:[ID:]COLUMN],...",
+        common=True,
+        given="Mapping[str, Mapping[str, Paths]]",
+    )
+    edge_data: Mapping[str, Mapping[str, Any]] = option(
+        (),
+        "An edge feature from npy, Parquet or CSV, its rows in the order of the edges.",
+        values="[TYPE:]NAME=FILE[:COLUMN],...",
+        given="Mapping[str, Mapping[str, Paths]]",
+    )
+    masks: Mapping[str, Mapping[str, Any]] = option(
+        (),
+        "A list of node IDs that becomes a mask, such as train_mask.",
+        values="[TYPE:]NAME=FILE[:COLUMN],...",
+        given="Mapping[str, Mapping[str, Paths]]",
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,9 @@ from daskgraphpart.chunked.rows import token_of
 from daskgraphpart.chunked.sources import is_rows, paths_of, tokens_of
 from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.errors import OptionError
+from daskgraphpart.options import stated_options
 from daskgraphpart.schema import DEFAULT_ETYPE, check_name
-from daskgraphpart.sources.options import NO_CHANGES, GraphChanges, ReadOptions
+from daskgraphpart.sources.options import NO_CHANGES, GraphChanges, ReadOptions, Tables
 from daskgraphpart.sources.table_files import TableFile, are_files, find_files
 
 if TYPE_CHECKING:
@@ -47,32 +48,21 @@ class Builder(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TableSpec:
+class TableSpec(Tables):
     """Tables of edges and nodes, as `read_tables` takes them; opened, read and staged by the job that takes them.
 
     Those of a `builder` are described by it alone.
     """
 
-    edges: Mapping[str, Any]
     name: str = "graph"
-    nodes: Mapping[str, Any] = field(default_factory=dict)
-    num_nodes: Mapping[str, int] = field(default_factory=dict)
-    num_edges: Mapping[str, int] = field(default_factory=dict)
-    node_data: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    edge_data: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    masks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     reading: ReadOptions = field(default_factory=ReadOptions)
     changes: GraphChanges = NO_CHANGES
     builder: Builder | None = None
 
     def __post_init__(self) -> None:
         check_name(self.name, "graph name", OptionError, place="--name")
-
-    @property
-    def tables(self) -> dict[str, Any]:
-        """What `open_inputs` takes."""
-        names = ("edges", "nodes", "num_nodes", "num_edges", "node_data", "edge_data", "masks")
-        return {name: getattr(self, name) for name in names}
+        for name in stated_options(Tables):
+            object.__setattr__(self, name, dict(getattr(self, name) or {}))
 
     @property
     def files(self) -> list[str]:
@@ -80,7 +70,7 @@ class TableSpec:
         if self.builder is not None:
             return self.builder.files
         found: dict[str, None] = {}
-        for place, given in self._given():
+        for place, given in self._given:
             files = find_files(given, place, self.reading) if are_files(given) else ()
             found |= dict.fromkeys([*(file.path for file in files), *map(str, paths_of(given))])
         for earlier in (self.reading.ids_from, self.reading.codes_from):
@@ -91,29 +81,27 @@ class TableSpec:
     @property
     def frames(self) -> list[Any]:
         """Frames, and pairs of arrays, that are in no files."""
-        return [given for _, given in self._given() if not are_files(given) and not is_rows(given)]
+        return [given for _, given in self._given if not are_files(given) and not is_rows(given)]
 
+    @property
     def _given(self) -> Iterator[tuple[str, Any]]:
         """Yield all that is given as files or as rows, with its option."""
-        for paths in self.edges.values():
-            yield "--edges", paths
-        for nodes in self.nodes.values():
-            yield "--nodes", nodes[0] if isinstance(nodes, tuple) else nodes
-        for place, data in (("--node-data", self.node_data), ("--edge-data", self.edge_data), ("--mask", self.masks)):
-            for of_type in data.values():
-                yield from ((place, value) for value in of_type.values())
+        for place, (*_, given) in self._named:
+            yield place, given[0] if place == "--nodes" and isinstance(given, tuple) else given
 
     def identity(self) -> dict[str, Any]:
         """Describe what is made of the files, as a flat dictionary of JSON values: options, and a sum of the rest."""
         options = {**asdict(self.reading), **asdict(self.changes)}
         found = {f"--{name.replace('_', '-')}": repr(value) for name, value in options.items()}
-        counts = [sorted(self.num_nodes.items()), sorted(self.num_edges.items())]
-        shown = [self.name, counts, *((place, _shown(given)) for place, given in self._named())]
+        counts = [sorted(dict(of).items()) for of in (self.num_nodes, self.num_edges)]
+        shown = [self.name, counts, *((place, _shown(given)) for place, given in self._named)]
         if self.builder is not None:
             found |= self.builder.identity()
         return {**found, "tables": zlib.crc32(repr(shown).encode())}
 
+    @property
     def _named(self) -> Iterator[tuple[str, Any]]:
+        """Yield the same with its type, and the name of a feature."""
         yield from (("--edges", item) for item in self.edges.items())
         yield from (("--nodes", item) for item in self.nodes.items())
         for place, data in (("--node-data", self.node_data), ("--edge-data", self.edge_data), ("--mask", self.masks)):
