@@ -105,6 +105,7 @@ print(next(int(line.split()[1]) * 1024 for line in open("/proc/self/status") if 
 
 
 @pytest.mark.memory
+@pytest.mark.long
 def test_peak_memory_of_text_for_parmetis_does_not_grow_with_edges(tmp_path: Path) -> None:
     peaks = []
     for name, edges in (("warm-up", 20_000), ("small", 1_000_000), ("large", 6_000_000)):
