@@ -62,7 +62,7 @@ def table(results: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
         end = "" if found["ended"] else ", then stopped"
         peak = f"{found['peak_bytes'] / 1e9:.2f} GB{end}"
         rows.append([way, f"{found['seconds']:.0f} s", f"{found['cpu_seconds']:.0f} s", peak])
-    return ["", "wall time", "CPU time", "peak memory of the process tree"], rows
+    return ["", "wall time", "CPU time", "peak memory"], rows
 
 
 def ours(config: Path, out: Path, options: argparse.Namespace) -> list[str]:
