@@ -29,7 +29,7 @@ STYLE = """
 .dgp-report h2{font-size:1.1em;margin:0 0 4px}
 .dgp-report .dgp-quiet{opacity:.75;font-size:.9em;margin:0}
 .dgp-report .dgp-verdict{font-size:1.2em;margin:14px 0 18px;max-width:56em;overflow-wrap:anywhere}
-.dgp-report .dgp-tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(118px,1fr));gap:12px;margin:0 0 20px}
+.dgp-report .dgp-tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(165px,1fr));gap:12px;margin:0 0 20px}
 .dgp-report .dgp-tiles div{background:var(--soft);border-radius:8px;padding:10px 12px}
 .dgp-report .dgp-tiles b{display:block;font-size:1.4em;font-weight:600;white-space:nowrap}
 .dgp-report .dgp-pictures{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,480px),1fr));gap:16px}

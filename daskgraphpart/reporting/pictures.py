@@ -96,7 +96,7 @@ def _bars(axes: Axes, own: np.ndarray, foreign: np.ndarray | None, of_foreign: s
     if len(own) > MOST_BARS:  # as a curve: bars would be thinner than a line
         axes.fill_between(places, np.sort(own + (0 if foreign is None else foreign))[::-1], color=OWN, lw=0)
     else:
-        axes.bar(places, own, color=OWN, label="own")
+        axes.bar(places, own, color=OWN, label="own" if of_foreign != "cut" else "within")
         if foreign is not None:
             axes.bar(places, foreign, bottom=own, color=FOREIGN if of_foreign == "HALO" else CUT, label=of_foreign)
             axes.legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False, fontsize=9)
