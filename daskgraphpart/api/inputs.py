@@ -104,7 +104,7 @@ def check_assignment_directory(graph: Graph | TableSpec, out: Path, overwrite: b
         raise OutputExistsError("there is an assignment already", file=out, hint=hint)
 
 
-WORK_VERSION = 6
+WORK_VERSION = 7
 """Of what passes exchange through the workspace; raise it when a file or the order of passes changes."""
 
 MOST_SHOWN = 3

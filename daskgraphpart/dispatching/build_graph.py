@@ -45,7 +45,7 @@ def build_graph(segment: Segment, config: BuildConfig) -> dict[str, np.ndarray]:
     src, dst, new_eids = (_read_owned if is_owned else _read_extra)(segment, config)
     if not any(name.startswith(LOCAL_GRAPH) for name in graph.arrays):
         return {}
-    local_src, local_dst = local_ids_of(graph, config.graph.work, src, dst)
+    local_src, local_dst = local_ids_of(graph, config.graph, src, dst)
 
     def write(name: str, values: np.ndarray) -> None:
         write_rows(graph.arrays.get(name, ()), values, segment.first_local_eid)

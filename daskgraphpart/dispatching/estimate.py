@@ -95,8 +95,7 @@ def workspace_files(
     """Estimate the bytes of temporary files by directory of the workspace."""
     owner, item = owner_dtype(num_parts).itemsize, id_dtype(schema.num_nodes).itemsize
     with_owners = [t.num_edges for t in schema.edge_types if t.data or not options.reshuffle]
-    words = -(-schema.num_nodes // 64)
-    bitmaps = words * (8 + item) + (8 * words if options.num_hops > 1 else 0)
+    bitmaps = -(-schema.num_nodes // 64) * (16 if options.num_hops > 1 else 8)
     fits_maps = (owner + item) * schema.num_nodes <= choose_sizes(resources).map_bytes
     compressed = len(set(options.graph_formats) - {"coo"})
     rows = sum(kind.num_rows * spec.row_nbytes for kind in schema.row_types for spec in kind.data)

@@ -20,7 +20,9 @@ from daskgraphpart.dispatching.part_graph import (
     write_nodes,
 )
 from daskgraphpart.engine.runner import Pass, Unit
+from daskgraphpart.kernels.bitmap import empty_bitmap
 from daskgraphpart.quality import Quality
+from daskgraphpart.storage.region import create_files, npy_region
 from daskgraphpart.storage.runs import id_dtype
 
 if TYPE_CHECKING:
@@ -63,9 +65,10 @@ class HeldGraphs:
 def find_held(job: Job, runs: RunTable, book: PartitionBook) -> HeldGraphs:
     """Find the edges and nodes that each part holds beside its own."""
     schema = job.graph.schema
-    config = GraphConfig(
-        job.work, schema.num_nodes, schema.num_edges, id_dtype(schema.num_nodes), job.sizes.segment_edges
-    )
+    halo = npy_region(job.work.file("halo", "words"), np.uint64, (job.num_parts, empty_bitmap(schema.num_nodes).size))
+    job.runner.step("create-halo", lambda: create_files([halo]))
+    dtype = id_dtype(schema.num_nodes)
+    config = GraphConfig(job.work, schema.num_nodes, schema.num_edges, dtype, job.sizes.segment_edges, halo)
     ranges = np.stack([book.node_ranges[:, 0, 0], book.node_ranges[:, -1, 1]], axis=1)
     extra = [np.empty(0, SLICE)] * job.num_parts
     if job.options.has_extra_edges:
@@ -73,8 +76,8 @@ def find_held(job: Job, runs: RunTable, book: PartitionBook) -> HeldGraphs:
     held = zip(ranges.tolist(), runs.slices_of_parts(), extra, strict=True)
     parts = [HaloUnit(part, low, high, owned, others) for part, ((low, high), owned, others) in enumerate(held)]
     units = [Unit(part, int(part.owned["count"].sum()) * config.run_dtype.itemsize) for part in parts]
-    halo = job.runner.run(Pass("mark-halo", mark_halo, units, config))
-    return HeldGraphs(config, runs, book, parts, np.array(halo, np.int64))
+    found = job.runner.run(Pass("mark-halo", mark_halo, units, config))
+    return HeldGraphs(config, runs, book, parts, np.array(found, np.int64))
 
 
 def _collect_extra(job: Job, config: GraphConfig, runs: RunTable, book: PartitionBook, ranges: np.ndarray) -> RunTable:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
@@ -144,9 +145,13 @@ def lay_out(job: Job, sizes: GraphSizes) -> Places:
             places.staged[array] = StagedArray.of(path, target.dtype, target.row_shape, target.num_rows, limit)
 
     def create() -> None:
-        for file in files:
-            if not file.is_streamed:
-                create_file(f"{array_directory(job, file.layout)}/{file.path}", file.layout)
+        made = {
+            f"{array_directory(job, file.layout)}/{file.path}": file.layout for file in files if not file.is_streamed
+        }
+        for directory in dict.fromkeys(map(os.path.dirname, made)):
+            os.makedirs(directory, exist_ok=True)
+        for path, layout in made.items():
+            create_file(path, layout)
         for name, array in places.staged.items():
             array.create(name)
 
@@ -172,6 +177,8 @@ def _targets(job: Job, files: Sequence[OutputFile]) -> list[tuple[tuple[str, boo
 def _files_of(job: Job, sizes: GraphSizes) -> dict[Layout, list[OutputFile]]:
     """All files of each layout; those that are encoded read what files of the same run hold, of whatever dtype."""
     files = {layout: list(_files_of_layout(job, layout, sizes)) for layout in job.layouts}
+    if all(file.layout.encode is None for of_layout in files.values() for file in of_layout):
+        return files
     held = {
         (array, file.part): Region(temporary_path(f"{job.out}/{file.path}"), *where)
         for of_layout in files.values()

@@ -1,7 +1,6 @@
 """Passes `mark-halo` and `follow-hop`: which foreign nodes each part holds.
 
-A bitmap over the new ID space, N / 8 bytes, with the number of members before each word: membership and local IDs
-without sorting or hashing.
+A bitmap over the new ID space, N / 8 bytes: membership without sorting or hashing. Those of all parts lie in one file.
 """
 
 from __future__ import annotations
@@ -9,15 +8,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from daskgraphpart.dispatching.edge_runs import Slices, reads_of
-from daskgraphpart.kernels.bitmap import add_foreign, add_sources_of_members, empty_bitmap, rank_words
+from daskgraphpart.dispatching.part_graph import ranks_of
+from daskgraphpart.kernels.bitmap import add_foreign, add_sources_of_members, empty_bitmap
 from daskgraphpart.storage.region import open_npy, save_npy
-from daskgraphpart.storage.runs import DESTINATION, EXTRA_DTYPE, SOURCE, id_dtype, run_column
+from daskgraphpart.storage.runs import DESTINATION, EXTRA_DTYPE, SOURCE, run_column
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    import numpy as np
 
     from daskgraphpart.dispatching.part_graph import GraphConfig
 
@@ -36,7 +36,7 @@ class HaloUnit:
 
 
 def mark_halo(unit: HaloUnit, config: GraphConfig) -> tuple[int, int]:
-    """Write bitmap and ranks of one part's HALO nodes; return how many there are, and the cut edges the part owns."""
+    """Write the bitmap of one part's HALO nodes; return how many there are, and the cut edges the part owns."""
     words = empty_bitmap(config.num_nodes)
     num_cut_edges = 0
     for run, run_rows, start, count in reads_of(unit.owned):
@@ -46,12 +46,8 @@ def mark_halo(unit: HaloUnit, config: GraphConfig) -> tuple[int, int]:
         for ends in _read(config.work.file("extra", run), EXTRA_DTYPE, run_rows, (SOURCE, DESTINATION), start, count):
             for ids in ends:
                 add_foreign(ids, unit.low, unit.high, words)
-    # counts of HALO nodes stay below the number of nodes
-    ranks = np.empty(words.size, id_dtype(config.num_nodes))
-    num_halo_nodes = rank_words(words, ranks)
-    save_npy(config.work.file("halo", unit.part, "words"), words)
-    save_npy(config.work.file("halo", unit.part, "ranks"), ranks)
-    return int(num_halo_nodes), int(num_cut_edges)
+    config.halo.row(unit.part).write(words, 0)
+    return ranks_of(words, config.num_nodes)[1], int(num_cut_edges)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -37,7 +37,7 @@ def check_output(out: Location, inputs: Iterable[Location]) -> None:
 
 def check_empty(out: Location, overwrite: bool) -> None:
     """Refuse a directory that holds something, unless it may be overwritten; raises as `check_claimable`."""
-    found = [name for name in _names_in(out) if not name.startswith(OWN_PREFIX)]
+    found = [name for name in _listed(out) if not name.startswith(OWN_PREFIX)]
     if found and not overwrite:
         raise OutputExistsError(
             "the output directory is not empty",
@@ -50,7 +50,7 @@ def check_empty(out: Location, overwrite: bool) -> None:
 def check_claimable(out: Location, own_names: Iterable[str], overwrite: bool) -> None:
     """Check that partitions can be written to a directory, with what describes them at `own_names`."""
     check_empty(out, overwrite)
-    names = _names_in(out)
+    names = _listed(out)
     wrong = [name for name in names if OWN_DIRECTORY.fullmatch(name) and not _is_own_directory(out / name)]
     wrong += [name for name in own_names if name in names and not is_config(out / name)]
     if wrong:
@@ -85,7 +85,7 @@ def _discard(out: Location, names: Iterable[str]) -> None:
         delete_file(out / name)
     if is_remote(out):
         return  # a store has no directories
-    for name in filter(OWN_DIRECTORY.fullmatch, _names_in(out)):
+    for name in filter(OWN_DIRECTORY.fullmatch, _listed(out)):
         for directory, _, _ in os.walk(out / name, topdown=False):
             if not os.path.islink(directory) and not os.listdir(directory):
                 os.rmdir(directory)
@@ -93,9 +93,9 @@ def _discard(out: Location, names: Iterable[str]) -> None:
 
 def _own_files(out: Location, within: str = "") -> Iterator[str]:
     """Paths of the files in a directory of partitions, and in its directories that are named as ours are."""
-    for name in _names_in(out / within if within else out):
+    for name, nbytes in _listed(out / within if within else out).items():
         path = within + name
-        if (within or OWN_DIRECTORY.fullmatch(name)) and _is_own_directory(out / path):
+        if nbytes is None and (within or OWN_DIRECTORY.fullmatch(name)) and _is_own_directory(out / path):
             yield from _own_files(out, f"{path}/")
         else:
             yield path
@@ -111,8 +111,8 @@ def is_config(path: Location) -> bool:
         return False
 
 
-def _names_in(out: Location) -> list[str]:
-    return [*list_directory(out)] if is_remote(out) or out.is_dir() else []
+def _listed(out: Location) -> dict[str, int | None]:
+    return list_directory(out) if is_remote(out) or out.is_dir() else {}
 
 
 def _is_own_directory(path: Location) -> bool:

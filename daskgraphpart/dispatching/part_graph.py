@@ -12,13 +12,14 @@ import numpy as np
 
 from daskgraphpart.book import PartitionBook, places_by_part
 from daskgraphpart.dispatching.lay_out import Target, write_rows
-from daskgraphpart.kernels.bitmap import list_members, local_ids
-from daskgraphpart.storage.region import Region, open_npy
+from daskgraphpart.kernels.bitmap import list_members, local_ids, rank_words
+from daskgraphpart.storage.runs import id_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from daskgraphpart.dispatching.workspace import Workspace
+    from daskgraphpart.storage.region import Region
 
 NODES_PER_WRITE = 1 << 18
 NODE_NBYTES = 13
@@ -33,6 +34,7 @@ class GraphConfig:
     num_edges: int
     run_dtype: np.dtype
     max_edges: int  # that fit into the memory of a task
+    halo: Region  # bitmaps of the HALO nodes of all parts, uint64 (parts, words)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,7 +108,7 @@ class NodeConfig:
 def write_nodes(graph: PartGraph, config: NodeConfig) -> None:
     """Write the IDs of one part's nodes, whether they are inner, and their types."""
     ids, arrays, local = config.new_nids, graph.arrays, 0
-    for new_nids, inner in _nodes(graph, config.graph.work):
+    for new_nids, inner in _nodes(graph, config.graph.halo):
         write_rows(arrays.get("nodes/id", ()), ids.stored(new_nids), local)
         if "nodes/inner" in arrays:
             write_rows(arrays["nodes/inner"], np.full(new_nids.size, inner, np.uint8), local)
@@ -116,12 +118,12 @@ def write_nodes(graph: PartGraph, config: NodeConfig) -> None:
     assert local == graph.num_nodes, f"part {graph.part}: {local} nodes written, {graph.num_nodes} counted"
 
 
-def _nodes(graph: PartGraph, work: Workspace) -> Iterator[tuple[np.ndarray, bool]]:
+def _nodes(graph: PartGraph, halo: Region) -> Iterator[tuple[np.ndarray, bool]]:
     for first in range(graph.low, graph.high, NODES_PER_WRITE):
         yield np.arange(first, min(first + NODES_PER_WRITE, graph.high)), True
     if not graph.num_halo_nodes:
         return
-    words = open_npy(work.file("halo", graph.part, "words"))
+    words = halo.row(graph.part)
     per_read = NODES_PER_WRITE // 64
     members = np.empty(NODES_PER_WRITE, np.int64)
     for first in range(0, words.num_rows, per_read):
@@ -129,12 +131,19 @@ def _nodes(graph: PartGraph, work: Workspace) -> Iterator[tuple[np.ndarray, bool
         yield members[:count], False
 
 
-def local_ids_of(graph: PartGraph, work: Workspace, *columns: np.ndarray) -> list[np.ndarray]:
+def local_ids_of(graph: PartGraph, config: GraphConfig, *columns: np.ndarray) -> list[np.ndarray]:
     """Turn arrays of new node IDs into local IDs of one part, int64; holds the part's bitmap and ranks."""
     if not graph.num_halo_nodes:
         return [np.subtract(new_nids, graph.low, dtype=np.int64) for new_nids in columns]
-    words, ranks = (open_npy(work.file("halo", graph.part, name)).read() for name in ("words", "ranks"))
+    words = config.halo.row(graph.part).read()
+    ranks, _ = ranks_of(words, config.num_nodes)
     found = [np.empty(new_nids.size, np.int64) for new_nids in columns]
     for new_nids, out in zip(columns, found, strict=True):
         local_ids(new_nids, graph.low, graph.high, words, ranks, out)
     return found
+
+
+def ranks_of(words: np.ndarray, num_nodes: int) -> tuple[np.ndarray, int]:
+    """Count the members before each word of a bitmap, and all of them: fewer than there are nodes."""
+    ranks = np.empty(words.size, id_dtype(num_nodes))
+    return ranks, int(rank_words(words, ranks))

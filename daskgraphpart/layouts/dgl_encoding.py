@@ -35,6 +35,7 @@ DTYPES = {
     for name in ("int8", "int16", "int32", "int64", "uint8", "float16", "float32", "float64")
 } | {(4, 16): BFLOAT16}
 """Dtypes by type code and bits."""
+_CODES = {dtype: code for code, dtype in DTYPES.items()}
 
 
 def u64(*values: int) -> bytes:
@@ -55,7 +56,7 @@ def text(value: str) -> bytes:
 
 def array_header(dtype: np.dtype, shape: tuple[int, ...]) -> bytes:
     """Header of an array; the elements follow."""
-    code = next((code for code, known in DTYPES.items() if known == dtype), None)
+    code = _CODES.get(dtype)
     if code is None or not shape:
         known = ", ".join(sorted(known.name for known in DTYPES.values()))
         raise LayoutError(

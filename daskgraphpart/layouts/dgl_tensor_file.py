@@ -6,7 +6,6 @@ name, array header and elements.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from daskgraphpart.layouts.dgl_encoding import MAGIC_TENSOR_FILE, add_array, text, u64
@@ -25,7 +24,7 @@ def tensor_file_layout(arrays: Sequence[ArraySpec], prefix: str = "") -> FileLay
     builder.add(u64(MAGIC_TENSOR_FILE, len(arrays), len(arrays)))
     for spec in arrays:
         builder.add(text(spec.key))
-        add_array(builder, replace(spec, key=prefix + spec.key))
+        add_array(builder, ArraySpec(prefix + spec.key, spec.dtype, spec.shape))
     return builder.finish()
 
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from io import BytesIO
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from daskgraphpart.storage.atomic import temporary_path
 from daskgraphpart.storage.faults import attach_path_to_error
-from daskgraphpart.storage.region import Region, reserve
+from daskgraphpart.storage.region import Region, reserve, write_exactly
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+    from pathlib import Path
 
 LEAST_RESERVED_NBYTES = 64 << 10
 
@@ -91,16 +91,16 @@ def npy_file_layout(spec: ArraySpec) -> FileLayout:
 
 
 def create_file(path: str | Path, layout: FileLayout) -> dict[str, Region]:
-    """Create the temporary file of `path`, with all but the elements of arrays; return where these go."""
-    temporary = temporary_path(path)
-    Path(temporary).parent.mkdir(parents=True, exist_ok=True)
-    with attach_path_to_error(temporary), open(temporary, "wb") as file:
-        # small ones, of which there may be many thousands, get their room as they are written
+    """Create the temporary file of `path` without the elements of arrays; return where these go."""
+    temporary, pieces = temporary_path(path), layout.pieces
+    with attach_path_to_error(temporary), open(temporary, "wb", buffering=0) as file:
         if layout.nbytes >= LEAST_RESERVED_NBYTES:
             reserve(file.fileno(), layout.nbytes, temporary)
-        else:
-            file.truncate(layout.nbytes)
-        for offset, content in layout.pieces:
-            file.seek(offset)
-            file.write(content)
+        else:  # small ones, of which there may be many thousands, are one write
+            whole = bytearray(layout.nbytes)
+            for offset, content in pieces:
+                whole[offset : offset + len(content)] = content
+            pieces = ((0, bytes(whole)),)
+        for offset, content in pieces:
+            write_exactly(file.fileno(), memoryview(content), offset, temporary)
     return {key: Region(temporary, *where) for key, where in layout.regions.items()}

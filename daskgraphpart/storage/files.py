@@ -74,8 +74,9 @@ def signatures_of(paths: Iterable[Location]) -> dict[str, Any]:
 def list_directory(directory: Location) -> dict[str, int | None]:
     """Return the names in a directory, sorted, with the bytes of files, None for others; a store may have no such."""
     if not is_remote(directory):
-        paths = sorted(directory.iterdir())
-        return {path.name: path.stat().st_size if path.is_file() else None for path in paths}
+        with os.scandir(directory) as entries:
+            found = {entry.name: entry.stat().st_size if entry.is_file() else None for entry in entries}
+        return dict(sorted(found.items()))
     from daskgraphpart.storage.stores import list_in_store
 
     return list_in_store(directory)

@@ -12,9 +12,11 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import math
 import os
 import re
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from io import BytesIO
 from typing import TYPE_CHECKING
 
@@ -63,7 +65,7 @@ class Region:
     @property
     def row_nbytes(self) -> int:
         """Bytes of one row."""
-        return int(np.prod(self.shape[1:], dtype=np.int64)) * self.dtype.itemsize
+        return math.prod(self.shape[1:]) * self.dtype.itemsize
 
     @property
     def nbytes(self) -> int:
@@ -74,6 +76,10 @@ class Region:
     def paths(self) -> tuple[FilePath, ...]:
         """The file."""
         return (self.path,)
+
+    def row(self, number: int) -> Region:
+        """Return one row as a region of its own."""
+        return replace(self, offset=self.offset + number * self.row_nbytes, shape=self.shape[1:])
 
     def moved(self, path: AnyPath) -> Region:
         """Return the same region of another file (the temporary name of this one, say)."""
@@ -150,6 +156,7 @@ def create_npy(
     return region
 
 
+@lru_cache(maxsize=64)
 def _npy_header(dtype: np.dtype, shape: tuple[int, ...]) -> bytes:
     header = BytesIO()
     content = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
@@ -183,6 +190,9 @@ def map_npy(path: str | os.PathLike[str]) -> np.ndarray:
     return np.memmap(region.path, region.dtype, "r+", region.offset, region.shape)
 
 
+_fallocate = getattr(ctypes.CDLL(None, use_errno=True), "fallocate", None)
+
+
 def write_exactly(fd: int, content: memoryview, offset: int, path: str) -> None:
     """Write all of `content` at a byte offset of the open file `path`, which errors name."""
     done = 0
@@ -199,8 +209,7 @@ def reserve(fd: int, nbytes: int, path: str) -> None:
     """
     with attach_path_to_error(path):
         os.ftruncate(fd, nbytes)
-        fallocate = getattr(ctypes.CDLL(None, use_errno=True), "fallocate", None)
-        if fallocate is not None and fallocate(fd, 0, ctypes.c_int64(0), ctypes.c_int64(nbytes)):
+        if _fallocate is not None and _fallocate(fd, 0, ctypes.c_int64(0), ctypes.c_int64(nbytes)):
             number = ctypes.get_errno()
             if number in (errno.ENOSPC, errno.EDQUOT):
                 raise OSError(number, os.strerror(number))

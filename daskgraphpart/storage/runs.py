@@ -28,8 +28,7 @@ def write_run(path: str | Path, columns: np.ndarray) -> None:
 
 def run_column(path: str | Path, dtype: np.dtype, num_rows: int, column: int) -> Region:
     """Region of one column of a run, without reading its header."""
-    run = npy_region(path, dtype, (3, num_rows))
-    return Region(run.path, run.offset + column * run.row_nbytes, dtype, (num_rows,))
+    return npy_region(path, dtype, (3, num_rows)).row(column)
 
 
 def id_dtype(num_ids: int) -> np.dtype:
