@@ -42,6 +42,9 @@ class IdRanges:
         """Half-open range of the IDs that a part owns."""
         if not 0 <= part_id < len(self.ranges):
             raise IdOutOfRangeError("no such part", expected=f"0 to {len(self.ranges) - 1}", found=part_id)
+        if name is None and self.names:  # there may be tens of thousands of parts
+            first, *_, last = self.ranges[part_id].reshape(-1).tolist()
+            return first, last
         before = self._before(name)
         return int(before[part_id]), int(before[part_id + 1])
 

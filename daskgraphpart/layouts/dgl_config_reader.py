@@ -170,11 +170,11 @@ class _ConfigReader:
             raise self.fault("a part without a graph", f"{key}.part_graph")
         for field, name in msgspec.to_builtins(paths).items():
             names = (name, name.replace("_feat.dgl", "_feats.dgl"), name.replace("_feats.dgl", "_feat.dgl"))
-            there = [path for path in names if is_file(self.path.parent / path)]
-            if not there:
+            there = next((path for path in names if is_file(self.path.parent / path)), None)
+            if there is None:
                 place = f"{key}.{field}"
                 raise self.fault("file of a part is missing", place, found=name, hint="copy it beside the config")
-            found[field] = there[0]
+            found[field] = there
         return PartPaths(**found)
 
     def check_confined(self, parts: Sequence[PartPaths]) -> None:

@@ -23,6 +23,7 @@ from daskgraphpart.layouts.dgl_graph_file import (
     HETEROGRAPH,
     MATRIX_ARRAYS,
     METADATA_NBYTES,
+    METAGRAPH,
     VERSION,
 )
 
@@ -226,6 +227,10 @@ def _read_data(reader: FileReader, num_rows: int, what: str) -> dict[str, Region
 
 
 def _read_metagraph(reader: FileReader) -> None:
+    begin = reader.position
+    if begin + len(METAGRAPH) <= reader.size and reader.take(len(METAGRAPH)) == METAGRAPH:
+        return
+    reader.seek(begin)
     reader.magic(MAGIC_METAGRAPH, "metagraph")
     reader.magic(MAGIC_CSR, "metagraph")
     reader.unpack("<qq")

@@ -54,7 +54,7 @@ def graph_file_layout(
     builder.add(u64(MAGIC_GRAPH_FILE, VERSION, HETEROGRAPH, 1).ljust(METADATA_NBYTES, b"\0"))
     builder.add(u64(METADATA_NBYTES + 16, 0))  # where the graph begins; no labels
     begin = builder.offset
-    builder.add(u64(MAGIC_HETEROGRAPH), _METAGRAPH, u64(1, MAGIC_RELATION))
+    builder.add(u64(MAGIC_HETEROGRAPH), METAGRAPH, u64(1, MAGIC_RELATION))
     stored = sum(FORMAT_BITS[name] for name in formats)
     builder.add(i64(BITMASK | stored, BITMASK | ALL_FORMATS))
     for name in FORMAT_BITS:
@@ -72,7 +72,7 @@ def graph_file_layout(
 
 
 def _add_matrix(builder: LayoutBuilder, name: str, num_nodes: int, num_edges: int) -> None:
-    builder.add(_METAGRAPH, u64(MAGIC_COO if name == "coo" else MAGIC_CSR), i64(num_nodes, num_nodes))
+    builder.add(METAGRAPH, u64(MAGIC_COO if name == "coo" else MAGIC_CSR), i64(num_nodes, num_nodes))
     for key in MATRIX_ARRAYS[name]:
         add_array(builder, ArraySpec(f"{name}/{key}", INT64, (num_nodes + 1 if key == "indptr" else num_edges,)))
     # readers ignore edge IDs of COO; neither rows nor columns are claimed to be sorted
@@ -86,4 +86,5 @@ def _metagraph() -> bytes:
     return u64(MAGIC_METAGRAPH, MAGIC_CSR) + i64(1, 1) + content + b"\0"
 
 
-_METAGRAPH = _metagraph()
+METAGRAPH = _metagraph()
+"""As every version of DGL writes it."""

@@ -40,7 +40,7 @@ class PartRows:
     @cached_property
     def counts(self) -> dict[str, int]:
         """Rows that the part owns of each type."""
-        return dict(zip(self.ids.names, self.ids.counts[self.part.part_id].tolist(), strict=True))
+        return dict(zip(self.ids.names, np.diff(self.ids.ranges[self.part.part_id])[:, 0].tolist(), strict=True))
 
     @property
     def num_inner(self) -> int:
@@ -184,7 +184,12 @@ class Part(Loaders):
     @cached_property
     def split_nids(self) -> Mapping[str, np.ndarray]:
         """New type-wise IDs of training, validation and test nodes, by ``<ntype>/<mask>``; memory-mapped if local."""
-        return {key: region.memmap() for key, region in self.read_beside(SPLIT_NIDS).items()}
+        return {key: region.memmap() for key, region in self.split_regions.items()}
+
+    @cached_property
+    def split_regions(self) -> Mapping[str, Region]:
+        """Regions of `split_nids`."""
+        return self.read_beside(SPLIT_NIDS)
 
     @property
     def num_inner_nodes(self) -> int:

@@ -38,6 +38,8 @@ MAX_WRITE_NBYTES = 128 << 10
 which takes longer than to fill them where free memory is in pieces."""
 
 
+MAX_WHOLE_NBYTES = 64 << 10
+"""Bytes of a region that is read as a whole where some rows are wanted: a map takes longer."""
 _MAX_READ_NBYTES = 1 << 30  # Linux moves at most 2 GiB - 4 KiB in one call
 MAX_AXES = 32
 MAX_NBYTES = 1 << 62
@@ -130,7 +132,7 @@ class Region:
 
             return take_rows(self.path, self.offset, self.dtype, self.shape, np.asarray(rows))
         # numpy is slower in taking from a map than from an array
-        taken: np.ndarray = np.asarray(self.memmap())[rows]
+        taken: np.ndarray = (self.read() if self.nbytes <= MAX_WHOLE_NBYTES else np.asarray(self.memmap()))[rows]
         return taken
 
 

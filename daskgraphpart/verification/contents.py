@@ -15,8 +15,7 @@ import numpy as np
 from daskgraphpart.chunked.partitions import RowBlock, list_edge_blocks, list_row_blocks
 from daskgraphpart.dispatching.sizes import choose_sizes
 from daskgraphpart.engine.runner import Pass, Runner, Unit
-from daskgraphpart.storage.region import create_npy
-from daskgraphpart.storage.runs import id_dtype
+from daskgraphpart.storage.region import create_files, create_npy
 from daskgraphpart.verification.findings import Finding
 from daskgraphpart.verification.passes import MISSING, UNWANTED, verify_edges, verify_extra, verify_nodes, verify_once
 from daskgraphpart.verification.rows import (
@@ -28,7 +27,7 @@ from daskgraphpart.verification.rows import (
     sum_input,
     verify_rows,
 )
-from daskgraphpart.verification.run import IN_SUMS, ORIGINAL_NIDS, SEEN, Run, group_parts, pieces, window_size
+from daskgraphpart.verification.run import IN_SUMS, SEEN, Run, group_parts, pieces, window_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -65,7 +64,7 @@ class Contents:
     def nodes(self) -> list[Finding]:
         """Check the nodes of all parts, and that they are the nodes of the input."""
         run, total = self.run, self.run.schema.num_nodes
-        create_npy(run.temporary(ORIGINAL_NIDS), id_dtype(total), (total,))
+        create_files([run.original_nids()])
         create_npy(run.temporary(SEEN), np.uint8, (total,), is_mapped=True)
         nbytes = 17 * self.parts.book.node_counts.sum(axis=1)
         findings = [*chain(*self.on_parts("verify-nodes", verify_nodes, run, nbytes))]

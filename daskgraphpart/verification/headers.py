@@ -13,7 +13,7 @@ import numpy as np
 from daskgraphpart.layouts.dgl_graph_file import FORMAT_BITS
 from daskgraphpart.schema import DEFAULT_ETYPE, DEFAULT_NTYPE, GraphSchema, RowType
 from daskgraphpart.verification.findings import Finding, differences
-from daskgraphpart.verification.run import Run, check_part, open_parts
+from daskgraphpart.verification.run import Run, check_part, open_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -86,7 +86,7 @@ def config_findings(schema: GraphSchema, parts: PartitionedGraph) -> Iterator[Fi
 
 def verify_headers(numbers: tuple[int, ...], run: Run) -> list[PartHeaders]:
     """Check the headers of all files of some parts."""
-    return [_headers_of(part, run) for part in map(open_parts(run).part, numbers)]
+    return [_headers_of(open_part(number, run), run) for number in numbers]
 
 
 def _headers_of(part: Part, run: Run) -> PartHeaders:
@@ -102,9 +102,9 @@ def _check_headers(part: Part, schema: GraphSchema) -> Iterator[Finding]:
     yield from _graph(part)
     yield from _of_kind(part.node_rows, schema.node_types)
     yield from _of_kind(part.edge_rows, schema.edge_types)
-    for key, ids in part.split_nids.items():
+    for key, ids in part.split_regions.items():
         ntype, _, mask = key.rpartition("/")
-        if mask not in part.node_rows.features.get(ntype, {}) or ids.dtype != np.int64 or ids.ndim != 1:
+        if mask not in part.node_rows.features.get(ntype, {}) or ids.dtype != np.int64 or len(ids.shape) != 1:
             what = f"{key}: not the IDs of a mask that the part has"
             yield Finding("split", "split_nids.dgl", what, ntype)
 

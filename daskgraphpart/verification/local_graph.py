@@ -64,8 +64,8 @@ def check_halo_once(part: Part, run: Run) -> Iterator[Finding]:
 
 def check_split(part: Part, run: Run) -> Iterator[Finding]:
     """Compare the lists of training, validation and test nodes with the masks of the part."""
-    for key, ids in part.split_nids.items():
-        ntype, _, mask = key.rpartition("/")
+    for key, region in part.split_regions.items():
+        (ntype, _, mask), ids = key.rpartition("/"), region.memmap()
         marks, done, low = part.node_rows.features[ntype][mask], 0, part.book.part_range(part.part_id, ntype)[0]
         for first, stop in pieces(0, marks.num_rows, run.piece_rows):
             expected = low + first + np.flatnonzero(marks.read(first, stop).reshape(stop - first, -1).any(axis=1))

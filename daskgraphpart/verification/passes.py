@@ -31,7 +31,6 @@ from daskgraphpart.verification.rows import all_edges, original_ends
 from daskgraphpart.verification.run import (
     IN_SUMS,
     NUM_WINDOWS,
-    ORIGINAL_NIDS,
     SEEN,
     Run,
     check_parts,
@@ -67,7 +66,7 @@ def _check_nodes(part: Part, run: Run) -> Iterator[Finding]:
     yield from check_arrays(part, "node", run)
     yield from check_halo_once(part, run)
     if run.has_originals:
-        originals, seen = open_npy(run.temporary(ORIGINAL_NIDS)), map_npy(run.temporary(SEEN))
+        originals, seen = run.original_nids(), map_npy(run.temporary(SEEN))
         for type_id, first, ids in _originals(part, "node", run):
             yield from _check_originals(part, "node", type_id, first, ids, run)
             ids += run.firsts("node")[type_id]

@@ -24,7 +24,6 @@ from daskgraphpart.engine.runner import Pass, Runner, Unit, open_runner
 from daskgraphpart.errors import LayoutError, OptionError
 from daskgraphpart.layouts.dgl_config_reader import find_config
 from daskgraphpart.options import with_keywords
-from daskgraphpart.partitioned.graph import PartitionedGraph, open_partitions
 from daskgraphpart.sources.stage_tables import opened_graph
 from daskgraphpart.sources.table_spec import opened
 from daskgraphpart.storage.atomic import scratch_directory
@@ -42,13 +41,14 @@ from daskgraphpart.verification.files import (
 )
 from daskgraphpart.verification.findings import Finding, VerifyReport
 from daskgraphpart.verification.headers import ORIGINALS, align_types, config_findings, type_findings, verify_headers
-from daskgraphpart.verification.run import Run, group_parts
+from daskgraphpart.verification.run import Run, group_parts, opened_once
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from contextlib import AbstractContextManager
 
     from daskgraphpart.chunked.graph import Graph
+    from daskgraphpart.partitioned.graph import PartitionedGraph
 
 PIECE_NBYTES = 192
 """Memory that an edge of a part takes while it is checked: ends, new and original IDs, masks, windows."""
@@ -117,7 +117,10 @@ def verify(
         # two bitmaps over the nodes, as where hops are followed
         smallest = smallest_task_memory(found.schema, DispatchOptions(num_hops=2))
         with open_runner(resources.limited(smallest), listener) as runner:
-            return _compare(found, config, runner, sample, checksums, quick)
+            try:
+                return _compare(found, config, runner, sample, checksums, quick)
+            finally:
+                opened_once.cache_clear()
 
 
 def _compare(
@@ -126,7 +129,7 @@ def _compare(
     """Compare partitions with a graph that is open."""
     findings: list[Finding] = []
     notes: tuple[str, ...] = (NO_CHECKSUMS,)
-    num_files = 0
+    num_files, token = 0, uuid.uuid4().hex
     try:
         manifest = manifest_of(config)
         findings += () if manifest is None else change_findings(manifest)
@@ -136,14 +139,14 @@ def _compare(
             if checksums:
                 wrong, num_files = checksum_findings(manifest, sound, runner, quick=quick)
                 findings += wrong
-        parts = open_partitions(config)
+        parts = opened_once(to_key(config), token)
     except LayoutError as error:
         return VerifyReport((*findings, _layout_finding(error, config)), notes=notes, num_files=num_files)
     parts.part(0).check_has_graph()
     findings += unlisted_findings(parts.config, parts.num_parts, manifest)
     if manifest is None:
         findings += missing_manifest(parts.config, parts.name)
-    run, wrong, facts = _check_headers(graph, parts, manifest is not None, runner)
+    run, wrong, facts = _check_headers(graph, parts, manifest is not None, runner, token)
     counts, notes = (0, 0, 0), notes if run is not None and not quick else (*notes, QUICK)
     if run is not None and not quick:
         wanted = manifest is not None and manifest.content.get("out_edges") is True
@@ -234,14 +237,14 @@ def _layout_finding(error: LayoutError, config: Location) -> Finding:
 
 
 def _check_headers(
-    graph: Graph, parts: PartitionedGraph, has_manifest: bool, runner: Runner
+    graph: Graph, parts: PartitionedGraph, has_manifest: bool, runner: Runner, token: str
 ) -> tuple[Run | None, list[Finding], dict[str, Any]]:
     """Compare everything but data; return the run that compares these, if nothing is wrong, and facts of the parts."""
     schema = align_types(graph.schema, parts)
     if schema is None:
         return None, [*type_findings(graph.schema, parts)], {}
     rows = min(MAX_PIECE_ROWS, max(1024, runner.resources.task_memory // PIECE_NBYTES))
-    run = Run(to_key(parts.config), uuid.uuid4().hex, schema, rows, parts.content.halo_hops)
+    run = Run(to_key(parts.config), token, schema, rows, parts.content.halo_hops)
     units = [Unit(group, len(group)) for group in group_parts(parts.num_parts)]
     found = runner.run(Pass("verify-headers", verify_headers, units, run))
     headers = [*chain(*found)]

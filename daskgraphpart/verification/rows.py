@@ -14,11 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daskgraphpart.kernels.compare import add_row_hashes
-from daskgraphpart.storage.region import open_npy
 from daskgraphpart.verification.findings import Finding, show_from
 from daskgraphpart.verification.run import (
     NUM_WINDOWS,
-    ORIGINAL_NIDS,
     Run,
     check_parts,
     open_parts,
@@ -138,7 +136,7 @@ def _restored(rows: np.ndarray, feature: Compared, name: str) -> np.ndarray:
         return rows
     new_nids = open_parts(run).book.map_to_homo_nid(rows[rows >= 0], ntype)
     first = run.firsts("node")[run.schema.ntypes.index(ntype)]
-    rows[rows >= 0] = open_npy(run.temporary(ORIGINAL_NIDS)).take(new_nids) - first
+    rows[rows >= 0] = run.original_nids().take(new_nids) - first
     return rows
 
 
@@ -146,7 +144,7 @@ def original_ends(
     part: Part, src: np.ndarray, dst: np.ndarray, eids: np.ndarray, run: Run
 ) -> tuple[np.ndarray, np.ndarray]:
     """Original homogeneous IDs of the ends of owned local edges, int64 (edges, 2), and of the edges themselves."""
-    new_nids, originals, rows = part.graph.node_arrays["_ID"], open_npy(run.temporary(ORIGINAL_NIDS)), part.edge_rows
+    new_nids, originals, rows = part.graph.node_arrays["_ID"], run.original_nids(), part.edge_rows
     ends = np.stack([originals.take(new_nids.take(end)) for end in (src, dst)], axis=1).astype(np.int64, copy=False)
     stops, firsts = np.cumsum([*rows.counts.values()]), run.firsts("edge")
     types, ids = np.searchsorted(stops, eids, side="right"), np.empty(eids.size, np.int64)

@@ -11,6 +11,8 @@ import numpy as np
 
 from daskgraphpart.errors import GraphPartError
 from daskgraphpart.partitioned.graph import PartitionedGraph, open_partitions
+from daskgraphpart.storage.region import npy_region
+from daskgraphpart.storage.runs import id_dtype
 from daskgraphpart.verification.findings import Finding
 
 if TYPE_CHECKING:
@@ -19,9 +21,13 @@ if TYPE_CHECKING:
     from daskgraphpart.partitioned.part import Part
     from daskgraphpart.schema import GraphSchema, RowType
     from daskgraphpart.storage.paths import FilePath
+    from daskgraphpart.storage.region import Region
 
 MAX_GROUPS = 256
 """Units that the parts are grouped into: what the client holds does not grow with their square."""
+
+KEPT_PARTS = 4096
+"""Parts whose headers are kept from pass to pass, some kilobytes each: to read them takes longer than a small part."""
 
 NUM_WINDOWS = 256
 MIN_WINDOW = 4096
@@ -68,28 +74,38 @@ class Run:
         type_id = int(np.searchsorted(firsts, homo_id, side="right")) - 1
         return self.types(kind)[type_id].name, homo_id - int(firsts[type_id])
 
+    def original_nids(self) -> Region:
+        """Region of `ORIGINAL_NIDS`."""
+        total = self.schema.num_nodes
+        return npy_region(self.temporary(ORIGINAL_NIDS), id_dtype(total), (total,))
+
     def temporary(self, name: str) -> str:
         """File of an array that passes leave for others: `ORIGINAL_NIDS`, `SEEN`, `IN_SUMS`."""
         return f"{self.scratch}/{name}.npy"
 
 
 def open_parts(run: Run) -> PartitionedGraph:
-    """Open the partitions; the config, which may be long, is read once in each process, and no header is kept."""
-    parts = _opened(run.config_path, run.token)
-    return PartitionedGraph(parts.config, parts.content)
+    """Open the partitions; the config, which may be long, is read once in each process."""
+    return opened_once(run.config_path, run.token)
 
 
 @lru_cache(maxsize=1)
-def _opened(config_path: FilePath, _token: str) -> PartitionedGraph:
+def opened_once(config_path: FilePath, _token: str) -> PartitionedGraph:
+    """Open partitions, once for each token."""
     return open_partitions(config_path)
+
+
+def open_part(number: int, run: Run) -> Part:
+    """Open a part; the headers of the first `KEPT_PARTS` are read once in each process."""
+    parts = open_parts(run)
+    return (parts if number < KEPT_PARTS else PartitionedGraph(parts.config, parts.content)).part(number)
 
 
 def check_parts(
     numbers: Iterable[int], run: Run, check: Callable[[Part], Iterable[Finding]], limit: int | None = 1
 ) -> list[Finding]:
     """Collect what a check finds in some parts; of each the first alone if what comes after it relies on it."""
-    parts = open_parts(run)
-    return [finding for number in numbers for finding in check_part(parts.part(number), check, limit)]
+    return [finding for number in numbers for finding in check_part(open_part(number, run), check, limit)]
 
 
 def check_part(part: Part, check: Callable[[Part], Iterable[Finding]], limit: int | None = None) -> list[Finding]:
