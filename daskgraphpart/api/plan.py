@@ -228,8 +228,8 @@ def estimate(
         files = workspace_files(schema, num_parts, options, likely, limited)
         output, temporary = output_nbytes(schema, num_parts, options, likely), workspace_nbytes(files)
         disks = {str(out): output_nbytes(schema, num_parts, options, certain)}
-    needs = {workspace: max(assigning, temporary)}
-    needs[out] = needs.get(out, 0) + output
+    needs = {out: output}  # what owners are made from is deleted before parts are written
+    needs[workspace] = max(assigning, temporary + needs.get(workspace, 0))
     warnings = [
         f"about {format_size(nbytes)} will be written to the disk of {place}, where {format_size(free)} are free"
         for place, nbytes in needs.items()

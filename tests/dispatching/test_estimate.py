@@ -123,6 +123,17 @@ def test_a_disk_that_is_too_small_is_a_warning_and_then_refused(
     assert not any((tmp_path / "out").iterdir())
 
 
+def test_owners_and_parts_do_not_take_the_disk_at_one_time(
+    graph: dgp.Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    how = {"out": tmp_path, "method": "multilevel", **spelled(resources())}
+    plan = dgp.plan(graph, 2, **how)
+    for free, is_enough in ((plan.workspace_nbytes + plan.output_nbytes - 1, True), (plan.output_nbytes, False)):
+        usage = namedtuple("usage", "free")(free)
+        monkeypatch.setattr(plan_module.shutil, "disk_usage", lambda _, usage=usage: usage)
+        assert is_enough != bool(dgp.plan(graph, 2, **how).warnings)
+
+
 def test_impossible_plans_are_one_error(graph: dgp.Graph) -> None:
     for num_parts, method, message in (
         (2, "nonsense", "no such method"),
