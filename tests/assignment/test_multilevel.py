@@ -26,6 +26,7 @@ from daskgraphpart.assignment.multilevel.cycle import v_cycle
 from daskgraphpart.assignment.multilevel.graph import MESH_DEGREE, Graph, hold, is_mesh
 from daskgraphpart.assignment.multilevel.refine import Limits, assign_rest, rebalance, refine
 from daskgraphpart.assignment.multilevel.stream import stream
+from daskgraphpart.assignment.options import AssignOptions
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.sources.generate import generate
@@ -219,18 +220,33 @@ def test_limits_are_kept_with_a_v_cycle_and_without(
     assert report.cut_share < 1 - 1 / 6
 
 
-def test_only_with_much_effort_are_large_graphs_kept_in_memory(rmat: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(choose, "MULTILEVEL_ARCS", 0)
-    monkeypatch.setattr(choose, "COARSE_ARCS", 20_000)
-    methods = {}
-    for effort in ("default", "high", "fast"):
-        report = dgp.assign(rmat, 4, balance="nodes", effort=effort, threads=1).quality
+def test_only_with_much_effort_are_large_graphs_kept_in_memory() -> None:
+    found = {
+        effort: choose.choose(250_000, 10_000_000, 2, AssignOptions(effort=effort), Resources(8 << 30))
+        for effort in ("fast", "default", "high")
+    }
+    assert {effort: choice.method for effort, choice in found.items()} == {
+        "fast": "multilevel",
+        "default": "multilevel",
+        "high": "auto",
+    }
+    assert [len(choice.calls) for choice in found.values()] == [1, 2, 8]
+
+
+def test_a_graph_that_is_coarsened_fast_is_balanced_and_cut_about_as_little(tmp_path: Path) -> None:
+    with open_runner(Resources(1 << 28)) as runner:
+        sizes = {"num_nodes": 5000, "num_edges": 100_000, "feature_width": 0}
+        generate(tmp_path / "graph", kind="communities", runner=runner, **sizes)
+    cuts = {}
+    for effort, workers in (("default", 2), ("fast", 1), ("fast", 2)):
+        # no room for the libraries, so that the graph is coarsened
+        options = {"method": "multilevel", "effort": effort, "workers": workers, "memory": "12MB"}
+        report = dgp.assign(tmp_path / "graph", 4, **options).quality
         assert report is not None
-        assert report.balance_of("nodes").is_kept
-        methods[effort] = report.method
-    assert "multilevel" in methods["default"]
-    assert "multilevel" not in methods["high"]
-    assert methods["fast"] == "fennel (2 passes), refined"
+        assert report.method.startswith("multilevel, coarsest graph by")
+        assert all(balance.is_kept for balance in report.balances), report.balances
+        cuts[effort, workers] = report.cut_share
+    assert cuts["fast", 1] == cuts["fast", 2] < 1.2 * cuts["default", 2]
 
 
 def chunked(matrix: np.ndarray, directory: Path) -> Path:

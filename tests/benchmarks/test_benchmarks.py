@@ -20,6 +20,7 @@ RUNS = [
 ]
 LONG_RUNS = [
     ("vs_dgl", f"{TOY} --dgl-python DGL-2.1.0 --directory TMP", ("dgl.distributed.partition_graph",)),
+    ("drop_in", f"{TOY} --dgl-python DGL-2.1.0 --directory TMP", ('| ours, `"auto"`',)),
     ("vs_graphbolt", f"{TOY} --dgl-python DGL-2.1.0 --directory TMP", ("4 parts, ours", "preprocess_ondisk_dataset")),
     ("chunk_string_ids", "--edges 2e4 --directory TMP", ("all restored",)),
     ("memory_vs_scale", "--edges 1e4,2e4 --runs 1 --directory TMP", ("| 10000 |", "| 20000 |")),

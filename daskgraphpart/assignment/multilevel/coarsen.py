@@ -20,11 +20,13 @@ if TYPE_CHECKING:
     from daskgraphpart.adjacency.csr_blocks import Block
     from daskgraphpart.assignment.multilevel.graph import Map
 
-SWEEPS = 3
+CLUSTER_SWEEPS = 3
 SETTLED = 0.02  # of the nodes; when fewer move, a further sweep is not worth its time
 
 
-def cluster(graph: Graph, most: np.ndarray, inside: np.ndarray | None, seed: int, each: Map) -> tuple[np.ndarray, int]:
+def cluster(
+    graph: Graph, most: np.ndarray, inside: np.ndarray | None, seed: int, each: Map, sweeps: int = CLUSTER_SWEEPS
+) -> tuple[np.ndarray, int]:
     """Cluster the nodes: cluster of each node, int32 or int64 (nodes,), and how many there are.
 
     No cluster of several nodes weighs more than `most`, int64 (constraints,), and each is in one of the sets that
@@ -49,7 +51,7 @@ def cluster(graph: Graph, most: np.ndarray, inside: np.ndarray | None, seed: int
             )  # fmt: skip
         return mine
 
-    for _ in range(SWEEPS):
+    for _ in range(sweeps):
         moved = 0
         for blocks in graph.rounds():
             for block, mine in zip(blocks, list(each(propose, blocks)), strict=True):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from daskgraphpart.assignment.multilevel.graph import Graph, Map
 
 MAX_REBALANCES = 6
-MAX_SWEEPS = 16
+REFINE_SWEEPS = 16
 SETTLED = 0.02  # of what the best sweep gained; when one gains less, a further one is not worth its time
 NOTHING = 1e-12  # of overload
 PATIENCE = 50  # a pass ends after one move in so many nodes without a better cut
@@ -48,7 +48,7 @@ class Limits:
         return self.overload(graph, parts), graph.cut(parts, self.num_parts, each)
 
 
-def refine(graph: Graph, parts: np.ndarray, limits: Limits, each: Map, sweeps: int = MAX_SWEEPS) -> None:
+def refine(graph: Graph, parts: np.ndarray, limits: Limits, each: Map, sweeps: int = REFINE_SWEEPS) -> None:
     """Assign nodes of no part (-1), restore balance and improve the cut; in place."""
     assign_rest(graph, parts, limits)
     rebalance(graph, parts, limits, each)
@@ -93,7 +93,7 @@ def rebalance(graph: Graph, parts: np.ndarray, limits: Limits, each: Map) -> flo
     return left
 
 
-def improve(graph: Graph, parts: np.ndarray, limits: Limits, each: Map, sweeps: int = MAX_SWEEPS) -> None:
+def improve(graph: Graph, parts: np.ndarray, limits: Limits, each: Map, sweeps: int = REFINE_SWEEPS) -> None:
     """Move nodes to neighbouring parts that have room, best first, sweep by sweep while the cut falls; in place.
 
     After the first sweep only nodes that moved and their neighbours may begin.
