@@ -57,7 +57,6 @@ def summary(found: dict[str, Any]) -> list[str]:
     """Means and worst cases."""
     lines = cuts_means(found["cuts"]) if "cuts" in found else []
     lines += large_table([row for row in found.get("large", []) if row["balance"] == "nodes,edges"], short=True)
-    lines += weights_means(found["weights"]) if "weights" in found else []
     return lines + (limits_means(found["limits"]) if "limits" in found else [])
 
 
@@ -105,19 +104,6 @@ def both(row: dict[str, Any]) -> dict[str, Any]:
 def is_comparable(dgl: dict[str, Any] | None) -> bool:
     """Whether DGL kept its own tolerance."""
     return dgl is not None and dgl["edges"]["edges"] <= METIS_TOLERANCE
-
-
-def weights_means(rows: list[dict[str, Any]]) -> list[str]:
-    """Weighted cuts over METIS'."""
-    means = [statistics.geometric_mean(row[method] / row["METIS"] for row in rows) for method in WEIGHTED]
-    return [
-        "## Weights of edges: cut against METIS",
-        "",
-        f"Share of the weight that is cut over that of METIS called directly: geometric means of {len(rows)} cases.",
-        f"`multilevel` has memory for 1/{MULTILEVEL_SHARE} of the arcs.",
-        "",
-        *table(WEIGHTED, [[f"{mean:.2f}" for mean in means]]),
-    ]
 
 
 def limits_means(rows: list[dict[str, Any]]) -> list[str]:

@@ -80,11 +80,12 @@ def front() -> str:
 def cores() -> str:
     """The same job on more and more cores of one machine."""
     newest = newest_of("cores")
-    rows = [["edges", "cores", "wall time", "CPU time"]]
+    said = []
     for edges, by_cores in newest["results"].items():
-        for number, run in by_cores.items():
-            rows.append([f"{int(float(edges)):,}", number, f"{run['seconds']:.1f} s", f"{run['cpu']:.0f} s"])
-    return f"{in_lines(rows)}\n\n({newest['setting']['machine']}, commit {newest['commit']})"
+        took = (f"{run['seconds']:.0f} s on {number}" for number, run in by_cores.items())
+        said.append(f"{float(edges) / 1e6:.0f} million edges {', '.join(took)}")
+    where = newest["setting"]["machine"]
+    return f"`partition` in 16 parts takes for {' cores; for '.join(said)} cores ({where}): more than 8 do not help."
 
 
 def memory_vs_scale_multilevel() -> str:
@@ -104,7 +105,7 @@ def loader_gpu() -> str:
             for ahead in (0, 2):
                 heads.append(f"{float(kept['setting']['edges']) / 1e6:.0f} M edges, {ahead} ahead")
                 for found in kept["results"][1:]:  # the first is the model alone
-                    if found["workers"] == ahead:
+                    if found["workers"] == ahead and "tensor" not in found["loader"]:
                         rows.setdefault(found["loader"], []).append(f"{found['rate']:.1f}")
     return in_lines([heads, *([name, *rates] for name, rates in rows.items())])
 
