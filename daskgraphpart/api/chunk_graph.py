@@ -23,8 +23,7 @@ from daskgraphpart.sources.changed_graph import BYTES_PER_BLOCK, changed, copy_m
 from daskgraphpart.sources.given import canonical_name, count_known, ends_of_types, is_dgl_graph, is_frame
 from daskgraphpart.sources.given_rows import open_given
 from daskgraphpart.sources.options import MIN_TABLE_MEMORY, NO_CHANGES, GraphChanges, ReadOptions
-from daskgraphpart.sources.stage_collections import stage_collections
-from daskgraphpart.sources.stage_frames import is_split_by_text, named_tables
+from daskgraphpart.sources.stage_frames import is_split_by_text, named_tables, stage_collections
 from daskgraphpart.sources.stage_tables import graph_of_tables
 from daskgraphpart.sources.table_spec import TableSpec
 from daskgraphpart.storage.atomic import scratch_directory

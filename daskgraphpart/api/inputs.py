@@ -37,12 +37,14 @@ def opened(
     """Open a graph unless it is open; what is no path of a chunked graph is a table, or an object."""
     if isinstance(graph, Graph):
         return getattr(graph, "spec", graph)
-    is_json = isinstance(graph, (str, os.PathLike)) and os.fspath(graph).endswith(".json")
-    if isinstance(graph, (str, os.PathLike)) and not is_json and not is_table(graph):
+    is_path = isinstance(graph, (str, os.PathLike))
+    if is_path and not os.fspath(graph).endswith(".json") and not is_table(graph):
         return read_chunked(graph, storage_options=storage_options)
-    from daskgraphpart.api.read_tables import opened_input  # a job without tables does without
+    from daskgraphpart.api.read_tables import is_construction, read_construction  # a job without tables does without
+    from daskgraphpart.sources import table_spec
 
-    return opened_input(graph, storage_options, resources)
+    found = read_construction(graph) if is_construction(graph) else graph
+    return table_spec.opened(found, storage_options, resources)
 
 
 def in_reach(graph: Graph, directory: Path, resources: Resources) -> Graph:

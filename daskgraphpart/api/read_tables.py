@@ -12,15 +12,13 @@ from daskgraphpart.errors import OptionError, check_choice
 from daskgraphpart.options import chosen, stated_options, with_keywords
 from daskgraphpart.sources.options import GraphChanges, ReadOptions, Tables
 from daskgraphpart.sources.stage_frames import named_tables
-from daskgraphpart.sources.table_spec import TableSpec, opened
+from daskgraphpart.sources.table_spec import TableSpec
 from daskgraphpart.storage.paths import is_url
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from daskgraphpart.api.graph import Graph
-    from daskgraphpart.chunked import graph as chunked
-    from daskgraphpart.engine.resources import Resources
     from daskgraphpart.sources.table_files import Paths
 
 
@@ -181,14 +179,6 @@ def read_construction(
         wanted = replace(wanted, add_reverse=None, copy_edata=False)
     builder = ConstructionBuilder(Path(config), unknown_nodes == "drop", is_reversed, split_seed)
     return UnreadGraph(TableSpec(name=name, changes=wanted, builder=builder))
-
-
-def opened_input(
-    graph: Any, storage_options: Mapping[str, Any] | None = None, resources: Resources | None = None
-) -> chunked.Graph | TableSpec:
-    """Open what a job is given: a graph, tables, a path of either or of a construction config, or an object."""
-    graph = read_construction(graph) if is_construction(graph) else graph
-    return opened(graph, storage_options, resources)
 
 
 def is_construction(path: Any) -> bool:

@@ -23,14 +23,10 @@ class DaskEdges:
     """
 
     __slots__ = ("frame", "lengths", "name")
+    dtype = INT64  # of IDs
 
     def __init__(self, name: str, frame: Any, lengths: tuple[int, ...]) -> None:
         self.name, self.frame, self.lengths = name, frame, lengths
-
-    @property
-    def dtype(self) -> np.dtype:
-        """Dtype of IDs."""
-        return INT64
 
     @property
     def shape(self) -> tuple[int, ...]:

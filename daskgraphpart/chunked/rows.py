@@ -202,11 +202,7 @@ class EdgeEnds:
 
     src: Rows
     dst: Rows
-
-    @property
-    def dtype(self) -> np.dtype:
-        """Dtype of IDs."""
-        return INT64
+    dtype = INT64  # of IDs
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -232,11 +232,7 @@ class FileEdges(_InFiles):
 
     num_edges: int
     blocks: tuple[Block, ...] | None = None
-
-    @property
-    def dtype(self) -> np.dtype:
-        """Dtype of IDs."""
-        return INT64
+    dtype = INT64  # of IDs
 
     @property
     def shape(self) -> tuple[int, ...]:

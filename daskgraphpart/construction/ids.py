@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daskgraphpart.chunked.output import ID_MAP
-from daskgraphpart.construction.tables import INTEGERS, id_place, name
+from daskgraphpart.chunked.rows import EdgeEnds
+from daskgraphpart.construction.tables import INTEGERS, id_place, name, scan
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.sources.database import read, run, stage_rows, translated_errors
-from daskgraphpart.sources.id_map import write_id_map
+from daskgraphpart.sources.given import ENDS
+from daskgraphpart.sources.read_table import count_rows, drop_rows, keep_ids, rank_ids
 from daskgraphpart.storage.region import Region, create_npy
 
 if TYPE_CHECKING:
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
     import duckdb
 
+    from daskgraphpart.chunked.sources import Rows
     from daskgraphpart.construction.config import Faults
     from daskgraphpart.construction.statistics import Described, TransformColumn
     from daskgraphpart.construction.tables import Table
@@ -80,15 +83,14 @@ def read_ids(ids: Ids, table: Table) -> None:
     """Read the IDs of a table, those of nodes or of both ends of edges; null ones are refused."""
     entry, connection = table.entry, ids.connection
     ends = entry.of_type.split(":")[::2] if ":" in entry.of_type else [entry.of_type]
-    names = ["src", "dst"] if len(ends) == 2 else ["id"]
+    names = ENDS if len(ends) == 2 else ("id",)
     values = [
         f"CAST({name(c)} AS {ids.sql_type(end)}) AS {n}" for c, end, n in zip(entry.ids, ends, names, strict=True)
     ]
     with translated_errors(table.files[0]):
         run(connection, f"CREATE TABLE {ids.table(entry.of_type)} AS SELECT {', '.join(values)} FROM {table.relation}")
     for i, column in enumerate(names):
-        query = f"SELECT min(rowid) FROM {ids.table(entry.of_type)} WHERE {column} IS NULL"
-        ((row,),) = run(connection, query)
+        ((row,),) = run(connection, f"SELECT min(rowid) FROM {ids.table(entry.of_type)} WHERE {column} IS NULL")
         if row is not None:
             place, hint = id_place(entry, i), "in CSV, texts such as NA and null are missing values, as pandas has it"
             raise InputFileError("ID is missing", **located(ids, table, row, place), hint=hint)
@@ -99,24 +101,16 @@ def check_ids(ids: Ids, table: Table) -> None:
     source = ids.table(table.entry.of_type)
     query = f"SELECT id, max(rowid) FROM {source} GROUP BY id HAVING count(*) > 1 ORDER BY 2 LIMIT 1"
     for value, row in run(ids.connection, query):
-        place, hint = id_place(table.entry, 0), "remove one of the rows"
-        found = f"{value!r} twice"
-        raise InputFileError(
-            "a node is listed twice",
-            **located(ids, table, row, place),
-            expected="every ID once",
-            found=found,
-            hint=hint,
-        )
+        where, hint = located(ids, table, row, id_place(table.entry, 0)), "remove one of the rows"
+        what, expected, found = "a node is listed twice", "every ID once", f"{value!r} twice"
+        raise InputFileError(what, **where, expected=expected, found=found, hint=hint)
 
 
 def located(ids: Ids, table: Table, row: int, place: str) -> dict[str, Any]:
     """Return the file and the row of a row of all files, from 1, for errors."""
-    from daskgraphpart.construction.tables import scan
 
     def count(path: str) -> int:
-        ((found,),) = run(ids.connection, f"SELECT count(*) FROM {scan(table.entry, (path,), table.types)}")
-        return int(found)
+        return count_rows(ids.connection, scan(table.entry, (path,), table.types))
 
     ends = list(accumulate(count(path) for path in table.files))
     index = min(bisect_right(ends, row), len(ends) - 1)
@@ -127,46 +121,47 @@ def located(ids: Ids, table: Table, row: int, place: str) -> dict[str, Any]:
 def finish_nodes(ids: Ids, out: Path, etypes: Sequence[str]) -> None:
     """Collect the IDs of node types that only edges have, in their order; write maps of the IDs of all types."""
     for ntype in sorted(ids.are_integers):
-        if ntype not in ids.names:
+        kept, is_text = out / ID_MAP / f"{ntype}.parquet", not ids.are_integers[ntype]
+        if ntype in ids.names:
+            keep_ids(ids.connection, ids.table(ntype), kept, is_text=is_text)
+        else:
             ends = [
                 f"SELECT {column} AS id FROM {ids.table(etype)}"
                 for etype in etypes
-                for column, end in zip(("src", "dst"), etype.split(":")[::2], strict=True)
+                for column, end in zip(ENDS, etype.split(":")[::2], strict=True)
                 if end == ntype
             ]
-            distinct = f"SELECT DISTINCT id FROM ({' UNION ALL '.join(ends)}) ORDER BY id"
-            run(ids.connection, f"CREATE TABLE {ids.table(ntype)} AS {distinct}")
-        ((ids.num_nodes[ntype],),) = run(ids.connection, f"SELECT count(*) FROM {ids.table(ntype)}")
-        path = out / ID_MAP / f"{ntype}.parquet"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        batches = (batch.column(0) for batch in read(ids.connection, f"SELECT id FROM {ids.table(ntype)}"))
-        write_id_map(path, batches, is_text=not ids.are_integers[ntype])
+            rank_ids(ids.connection, ids.table(ntype), " UNION ALL ".join(ends), kept, is_text=is_text)
+        ids.num_nodes[ntype] = count_rows(ids.connection, ids.table(ntype))
 
 
-def find_ends(ids: Ids, table: Table, *, drop_unknown: bool) -> tuple[Region, Region | None]:
-    """Write the ends of edges, int64 (edges, 2); and the numbers of the rows that have both, if some were dropped."""
-    etype, path = table.entry.of_type, str(ids.directory / ids.table(table.entry.of_type))
-    src, _, dst = etype.split(":")
-    for i, (column, end) in enumerate((("src", src), ("dst", dst))):
-        query = (
-            f"SELECT min(e.rowid) FROM {ids.table(etype)} e "
-            f"WHERE NOT EXISTS (SELECT 1 FROM {ids.table(end)} i WHERE i.id = e.{column})"
-        )
-        ((row,),) = run(ids.connection, query)
-        if row is not None and not drop_unknown:
-            ((value,),) = run(ids.connection, f"SELECT {column} FROM {ids.table(etype)} WHERE rowid = {row}")
+def find_ends(ids: Ids, table: Table, *, drop_unknown: bool) -> tuple[Rows, Region | None]:
+    """Write the ends of edges; and the numbers of the rows that have both, if some were dropped."""
+    connection, name = ids.connection, ids.table(table.entry.of_type)
+    num_rows, int64 = count_rows(connection, name), np.dtype(np.int64)
+    ends = list(zip(ENDS, table.entry.of_type.split(":")[::2], strict=True))
+    for i, (column, end) in enumerate(ends):
+        is_unknown = f"NOT EXISTS (SELECT 1 FROM {ids.table(end)} i WHERE i.id = {name}.{column})"
+        if drop_unknown:
+            drop_rows(connection, name, is_unknown)
+            continue
+        for row, value in run(connection, f"SELECT rowid, {column} FROM {name} WHERE {is_unknown} ORDER BY 1 LIMIT 1"):
             what, hint = f"an edge of an unknown {end!r} node", "--unknown-nodes drop leaves such edges out"
             where = located(ids, table, row, id_place(table.entry, i))
             raise InputFileError(what, **where, found=repr(value), hint=hint)
-    joined = (
-        f"(SELECT *, rowid AS row FROM {ids.table(etype)}) e JOIN {ids.numbers(src)} s ON e.src = s.id "
-        f"JOIN {ids.numbers(dst)} d ON e.dst = d.id ORDER BY e.row"
-    )
-    ends = stage_rows(ids.connection, f"SELECT s.n AS src, d.n AS dst FROM {joined}", path, np.dtype(np.int64), (2,))
-    ((num_rows,),) = run(ids.connection, f"SELECT count(*) FROM {ids.table(etype)}")
-    if ends.num_rows == num_rows:
-        return ends, None
-    return ends, stage_rows(ids.connection, f"SELECT e.row FROM {joined}", f"{path}-rows", np.dtype(np.int64))
+    numbers = [
+        stage_rows(
+            connection,
+            f"SELECT i.rowid FROM {name} t JOIN {ids.table(end)} i ON t.{column} = i.id ORDER BY t.rowid",
+            str(ids.directory / f"{name}-{column}"),
+            int64,
+        )
+        for column, end in ends
+    ]
+    if numbers[0].num_rows == num_rows:
+        return EdgeEnds(*numbers), None
+    kept = f"SELECT row FROM {name} ORDER BY rowid"
+    return EdgeEnds(*numbers), stage_rows(connection, kept, str(ids.directory / f"{name}-rows"), int64)
 
 
 def write_hard_negatives(ids: Ids, described: Described, column: TransformColumn, ntype: str, path: Path) -> Region:

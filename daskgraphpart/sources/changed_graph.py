@@ -12,7 +12,7 @@ from daskgraphpart.chunked.output import CATEGORIES, ID_MAP, LABEL_COUNTS, TRANS
 from daskgraphpart.chunked.partitions import count_lines
 from daskgraphpart.chunked.sources import tokens_of
 from daskgraphpart.sources.options import NO_CHANGES, GraphChanges
-from daskgraphpart.sources.stage_collections import stage_collections
+from daskgraphpart.sources.stage_frames import stage_collections
 from daskgraphpart.sources.stage_tables import graph_of_tables
 from daskgraphpart.sources.table_spec import TableSpec
 from daskgraphpart.storage.files import cached_listings, is_file, open_for_reading, signatures_of

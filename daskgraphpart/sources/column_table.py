@@ -1,4 +1,8 @@
-"""Read columns of parquet files, and arrays of npz and npy files, as one stream of Arrow batches."""
+"""Read columns of parquet files, and arrays of npz and npy files, as one stream of Arrow batches that DuckDB knows.
+
+Times become microseconds since 1970, rounded down; decimals integers, or floats if they have decimal places. The first
+row that 64 bits cannot hold is refused.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from daskgraphpart.chunked.metadata import MAX_ROWS
 from daskgraphpart.chunked.output import to_arrow
@@ -27,7 +32,6 @@ from daskgraphpart.sources.columns import (
 )
 from daskgraphpart.sources.database import insert_batches
 from daskgraphpart.sources.map_arrays import map_arrays
-from daskgraphpart.sources.plain_columns import checked_column, is_list, plain_column
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -36,6 +40,7 @@ if TYPE_CHECKING:
     import duckdb
 
     from daskgraphpart.sources.table_files import TableFile
+
 
 ROWS_PER_BATCH, BYTES_PER_BATCH = 1 << 16, 4 << 20
 MAX_NUMBER_BYTES = 8  # Arrow knows no longer floats
@@ -271,3 +276,76 @@ def _check_arrays(path: str, arrays: Mapping[str, Any]) -> None:
         if not is_known or not array.shape or dtype.itemsize == 0:
             what, found = f"array {name!r} does not hold numbers or strings", f"dtype {dtype}, shape {array.shape}"
             raise InputFileError(what, file=path, found=found)
+
+
+MICROSECONDS = {"s": 1_000_000, "ms": 1000, "us": 1}
+MICROSECONDS_PER_DAY = 86_400_000_000
+
+
+def plain_column(column: Any) -> Any:
+    """Return a column as one of a type that DuckDB knows; an `ArrowInvalid` if a value is out of range."""
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        return plain_column(column.cast(kind.value_type))
+    if pa.types.is_null(kind):
+        return column.cast(pa.string())
+    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
+        return _microseconds(column)
+    if pa.types.is_decimal(kind):
+        return column.cast(pa.float64() if kind.scale > 0 else pa.int64())
+    if is_list(kind) and kind.value_type == pa.float16():
+        return column.cast(pa.list_(pa.float32()))
+    return column.cast(pa.float32()) if kind == pa.float16() else column
+
+
+def is_list(kind: Any) -> bool:
+    """Whether a type is one of lists."""
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
+
+
+def checked_column(column: Any, path: str, name: str, first_row: int) -> Any:
+    """Return the same as `plain_column`, or refuse the row of a value that is out of range."""
+    try:
+        return plain_column(column)
+    except pa.ArrowInvalid as fault:
+        row = _first_out_of_range(column)
+        is_time = not pa.types.is_decimal(column.type)
+        what = f"{'time' if is_time else 'number'} out of range"
+        expected = "microseconds since 1970 in 64 bits" if is_time else "an integer of 64 bits"
+        found = f"{_text(column[row])} ({column.type})"
+        hint = "leave the column out, or mend the value" if is_time else "leave the column out, or cast it to double"
+        place = f"row {first_row + row:,}, column {name!r}"
+        raise InputFileError(what, file=path, place=place, expected=expected, found=found, hint=hint) from fault
+
+
+def _microseconds(times: Any) -> Any:
+    """Return times as int64; what is finer than microseconds is rounded down."""
+    kind = times.type
+    numbers = times.cast(pa.int32() if pa.types.is_date32(kind) else pa.int64()).cast(pa.int64())
+    if pa.types.is_date(kind):
+        return pc.multiply_checked(numbers, MICROSECONDS_PER_DAY if pa.types.is_date32(kind) else MICROSECONDS["ms"])
+    if kind.unit in MICROSECONDS:
+        return pc.multiply_checked(numbers, MICROSECONDS[kind.unit])
+    return pc.divide(pc.if_else(pc.less(numbers, 0), pc.subtract_checked(numbers, 999), numbers), 1000)
+
+
+def _first_out_of_range(column: Any) -> int:
+    """Return the first row whose value is out of range, if there is one: rows below `low` are in range."""
+    low, high = 0, len(column)
+    while high - low > 1:
+        middle = (low + high) // 2
+        try:
+            plain_column(column.slice(low, middle - low))
+        except pa.ArrowInvalid:
+            high = middle
+        else:
+            low = middle
+    return low
+
+
+def _text(value: Any) -> str:
+    """Return a value as it is stored, if Python has no such time."""
+    try:
+        return str(value.as_py())
+    except (ValueError, OverflowError):
+        return str(value.cast(pa.int64() if value.type.bit_width == 64 else pa.int32()).as_py())

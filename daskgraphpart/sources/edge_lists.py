@@ -20,7 +20,7 @@ from daskgraphpart.sources.columns import STRINGS, shown
 from daskgraphpart.sources.database import run
 from daskgraphpart.sources.earlier_graph import check_old_ids
 from daskgraphpart.sources.place_features import FeaturePlacer
-from daskgraphpart.sources.read_table import TableJob, drop_rows, drops_missing, read_table
+from daskgraphpart.sources.read_table import TableJob, count_rows, drop_rows, drops_missing, rank_ids, read_table
 from daskgraphpart.sources.tables import TableGroup, check_edge_counts
 
 if TYPE_CHECKING:
@@ -43,7 +43,9 @@ def read_graph(job: TableJob, name: str, plain: Mapping[str, PlainEdges]) -> Gra
     job.progress.begin("read-edges", len(sizes), sum(sizes))
     read = [group for group in inputs.groups if group.name not in plain]
     raise_together([fault for group in read for fault in find_faults(job, group, read_table(job, group))])
-    given = {g.name: plain[g.name].num_rows if g.name in plain else job.count_rows(g.name) for g in inputs.groups}
+    given = {
+        g.name: plain[g.name].num_rows if g.name in plain else count_rows(job.connection, g.name) for g in inputs.groups
+    }
     check_edge_counts(inputs, given)
     job.progress.end()
     for group in read:
@@ -76,7 +78,7 @@ def _drop_missing(job: TableJob, group: TableGroup, num_rows: int) -> None:
     if not drops_missing(job, group):
         return
     drop_rows(job.connection, group.name, "no_id")
-    if count := num_rows - job.count_rows(group.name):
+    if count := num_rows - count_rows(job.connection, group.name):
         job.progress.note(f"{group.tables[0].path}: {count:,} of {num_rows:,} rows have no ID, and were left out")
 
 
@@ -182,11 +184,11 @@ def _rank_ids(job: TableJob) -> dict[str, int]:
         sources = [f"SELECT c{i} AS id FROM {group.name}" for group, i in _columns(job, ntype)]
         sources += [_listed(job, ntype)] if job.inputs.lists(ntype) else []
         kept, every, old = job.out / ID_MAP / f"{ntype}.parquet", " UNION ALL ".join(sources), inputs.old_ids.get(ntype)
-        num_old = job.rank(job.ids(ntype), every, kept, is_text=kind == STRINGS, old=old)
+        num_old = rank_ids(job.connection, job.ids(ntype), every, kept, is_text=kind == STRINGS, old=old)
         if inputs.options.ids_from is not None:
             _tell_old(job, ntype, every, num_old)
         job.progress.advance(1)
-    return {ntype: job.count_rows(job.ids(ntype)) for ntype in job.kinds}
+    return {ntype: count_rows(job.connection, job.ids(ntype)) for ntype in job.kinds}
 
 
 def _tell_old(job: TableJob, ntype: str, every: str, num_old: int) -> None:
@@ -196,5 +198,5 @@ def _tell_old(job: TableJob, ntype: str, every: str, num_old: int) -> None:
     query = f"SELECT count(*) FROM {ids} i WHERE rowid < {num_old} AND NOT {is_there}"
     ((num_absent,),) = run(job.connection, query)
     gone = f", {num_absent:,} of them gone and without edges" if num_absent else ""
-    num_new = job.count_rows(ids) - num_old
+    num_new = count_rows(job.connection, ids) - num_old
     job.progress.note(f"{ntype!r} nodes: {num_old:,} keep the IDs of the earlier graph{gone}; {num_new:,} are new")

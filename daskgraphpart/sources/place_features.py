@@ -13,7 +13,7 @@ from daskgraphpart.chunked.rows import ConstantRows, KeptRows
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.sources.columns import STRINGS, TIMES, filled_dtype, shown
 from daskgraphpart.sources.database import quote, run, stage_rows
-from daskgraphpart.sources.read_table import TableJob, drop_rows, stage_feature
+from daskgraphpart.sources.read_table import TableJob, count_rows, drop_rows, first_twice, rank_ids, stage_feature
 from daskgraphpart.sources.tables import TableGroup, check_row_count
 from daskgraphpart.storage.region import create_npy
 
@@ -54,7 +54,11 @@ class FeaturePlacer:
     def _sorted(self, group: TableGroup) -> str:
         """Return SQL of the rows of a table of nodes in the order of these, if it has all of them and no categories."""
         job = self.job
-        if len(group.ends) != 1 or not group.features or job.count_rows(group.name) != self.num_nodes[group.of_type]:
+        if (
+            len(group.ends) != 1
+            or not group.features
+            or count_rows(job.connection, group.name) != self.num_nodes[group.of_type]
+        ):
             return ""
         if any(group.kind(numbers[0]) == STRINGS for numbers in group.features.values()):
             return ""
@@ -71,7 +75,7 @@ class FeaturePlacer:
             check_row_count(inputs, of_type, name, getattr(rows, "paths", (path,)), rows.shape[0], expected)
         if group is None:
             return dict(features)
-        if group.name not in self.plain and self.job.count_rows(group.name) != expected:
+        if group.name not in self.plain and count_rows(self.job.connection, group.name) != expected:
             query, where = f"SELECT row FROM {group.name} ORDER BY rowid", str(self.job.directory / f"{of_type}-kept")
             numbers = stage_rows(self.job.connection, query, where, np.dtype(np.int64))
             features = {name: KeptRows(rows, numbers) for name, rows in features.items()}
@@ -90,8 +94,10 @@ class FeaturePlacer:
         values = f"SELECT c{number} AS id FROM {group.name}"
         kept = job.out / CATEGORIES / group.of_type / f"{name}.parquet"
         every = values if fill is None else f"{values} UNION ALL SELECT {quote(fill)}"
-        num_old = job.rank(table, every, kept, is_text=True, old=job.inputs.old_codes.get((group.of_type, name)))
-        self._tell_codes(group, name, job.count_rows(table), num_old)
+        num_old = rank_ids(
+            job.connection, table, every, kept, is_text=True, old=job.inputs.old_codes.get((group.of_type, name))
+        )
+        self._tell_codes(group, name, count_rows(job.connection, table), num_old)
         query = f"SELECT i.rowid FROM {group.name} t JOIN {table} i ON t.c{number} = i.id ORDER BY t.rowid"
         return stage_rows(job.connection, query, path, np.dtype(np.int64))
 
@@ -132,7 +138,7 @@ class FeaturePlacer:
         if not group.mask:
             self._check_list(group, num_nodes)
         fills: dict[str, Any] = {group.mask: 0} if group.mask else {}
-        missing = 0 if group.mask else num_nodes - self.job.count_rows(group.name)
+        missing = 0 if group.mask else num_nodes - count_rows(self.job.connection, group.name)
         self._check_rows(group, features, missing)
         for name in features if missing else ():
             fills[name] = fill = job.fill(group.of_type, name) or ""
@@ -161,8 +167,7 @@ class FeaturePlacer:
 
     def _check_list(self, group: TableGroup, num_nodes: int) -> None:
         """Refuse a table that has a node twice, if features follow it."""
-        twice = f"SELECT min(c0) FROM (SELECT c0 FROM {group.name} GROUP BY c0 HAVING count(*) > 1)"
-        ((value,),) = run(self.job.connection, twice)
+        value = first_twice(self.job.connection, group.name, "c0")
         if value is not None:
             what, expected = (
                 f"a {group.of_type!r} node is listed twice",

@@ -69,11 +69,7 @@ class TextEdges:
     """Edges in lines of text that were counted."""
 
     blocks: tuple[TextBlock, ...]
-
-    @property
-    def dtype(self) -> np.dtype:
-        """Dtype of IDs."""
-        return INT64
+    dtype = INT64  # of IDs
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -171,7 +167,8 @@ def _columns_of(table: ColumnTable) -> Rows | None:
     if any(column.position is None or str(column.dtype) not in PLAIN_DTYPES for column in columns):
         return None
     if table.arrays:
-        return EdgeEnds(*(_array_rows(array) for array in table.arrays[:2])) if _are_arrays(table.arrays) else None
+        are_ends = len(table.arrays) == 2 and all(isinstance(array, np.ndarray) for array in table.arrays)
+        return EdgeEnds(*map(ArrayRows, table.arrays)) if are_ends else None
     names = tuple(column.name for column in columns)
     if names[0] == names[1]:
         return None
@@ -182,14 +179,6 @@ def _columns_of(table: ColumnTable) -> Rows | None:
         table.content, "parquet", " ", header.num_rows, os.path.getsize(table.content), header.row_group_ends
     )
     return FileRows((file,), DataSpec("edges", INT64, (2,)), names)
-
-
-def _are_arrays(arrays: Sequence[Any]) -> bool:
-    return len(arrays) == 2 and all(isinstance(array, np.ndarray) for array in arrays)
-
-
-def _array_rows(array: np.ndarray) -> Rows:
-    return ArrayRows(array)
 
 
 def _scan_text(group: TableGroup, tables: Sequence[TextTable], runner: Runner) -> PlainEdges | None:

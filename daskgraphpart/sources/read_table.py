@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 import numpy as np
@@ -22,7 +22,7 @@ from daskgraphpart.sources.columns import (
 )
 from daskgraphpart.sources.database import ROWS_PER_BATCH, insert_batches, read, run, stage_rows, translated_errors
 from daskgraphpart.sources.id_map import id_batches, read_map_header, write_id_map
-from daskgraphpart.sources.packed_files import check_gzip
+from daskgraphpart.sources.table_files import check_gzip
 from daskgraphpart.sources.text_table import TextTable
 
 if TYPE_CHECKING:
@@ -72,57 +72,6 @@ class TableJob:
         fill = self.inputs.options.fills
         return fill.get(f"{of_type}:{feature}", fill.get(feature, fill.get("")))
 
-    def rank(self, name: str, every: str, kept: Path, *, is_text: bool, old: Location | None = None) -> int:
-        """Make a table of the different IDs in their order, so that the row of each is its new ID; keep them.
-
-        Those of an old map come first, in its order; return how many these are.
-        """
-        num_old = 0
-        if old is not None:
-            num_old = self._insert_old(old, f"{name}_old", is_text=is_text)
-            every = f"SELECT id FROM ({every}) e WHERE NOT EXISTS (SELECT 1 FROM {name}_old o WHERE o.id = e.id)"
-        self._sort_distinct(name, every)
-        if old is not None:
-            run(self.connection, f"INSERT INTO {name}_old SELECT id FROM {name} ORDER BY rowid")
-            run(self.connection, f"DROP TABLE {name}; ALTER TABLE {name}_old RENAME TO {name}")
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        ids = (batch.column(0) for batch in read(self.connection, f"SELECT id FROM {name}"))
-        write_id_map(kept, ids, is_text=is_text)
-        return num_old
-
-    def _insert_old(self, old: Location, name: str, *, is_text: bool) -> int:
-        """Make a table of the IDs of an old map; return how many there are."""
-        kind, count = read_map_header(old)
-        if (kind == STRINGS) != is_text:
-            raise InputFileError("codes of another type", file=str(old), expected=STRINGS, found=kind)
-        batches = id_batches(old, count, ROWS_PER_BATCH)
-        schema = pa.schema([("id", next(batches))])
-        of_schema = (pa.RecordBatch.from_arrays([ids], schema=schema) for ids in batches)
-        insert_batches(self.connection, f"CREATE TABLE {name} AS SELECT id FROM {{}}", schema, of_schema)
-        twice = f"SELECT min(id) FROM (SELECT id FROM {name} GROUP BY id HAVING count(*) > 1)"
-        ((value,),) = run(self.connection, twice)
-        if value is not None:
-            raise InputFileError("not different IDs", file=str(old), expected="each once", found=f"{value!r} twice")
-        return count
-
-    def _sort_distinct(self, name: str, every: str) -> None:
-        distinct = f"SELECT DISTINCT id FROM ({every})"
-        try:
-            run(self.connection, f"CREATE TABLE {name} AS SELECT id FROM ({distinct}) ORDER BY id")
-        except duckdb.OutOfMemoryException:  # hashing needs room for the different ones; sorting does not
-            run(self.connection, f"CREATE TABLE sorted AS SELECT id FROM ({every}) ORDER BY id")
-            previous = "SELECT id, lag(id) OVER () AS previous FROM sorted"
-            run(
-                self.connection,
-                f"CREATE TABLE {name} AS SELECT id FROM ({previous}) WHERE previous IS DISTINCT FROM id",
-            )
-            run(self.connection, "DROP TABLE sorted")
-
-    def count_rows(self, name: str) -> int:
-        """Count the rows of a table."""
-        ((count,),) = run(self.connection, f"SELECT count(*) FROM {name}")
-        return int(count)
-
 
 def read_table(job: TableJob, group: TableGroup) -> list[int]:
     """Fill a table with all rows of all files: IDs c0 and c1; features as floats c2 and integers n2, and so on.
@@ -142,14 +91,14 @@ def read_table(job: TableJob, group: TableGroup) -> list[int]:
             table.insert(job.connection, f"INSERT INTO {group.name} SELECT {_values(job, group, table)} FROM {{}}")
         if isinstance(table, TextTable) and table.num_entries is not None:
             _complete_matrix(job, group, table, starts[-1])
-        starts.append(job.count_rows(group.name))
+        starts.append(count_rows(job.connection, group.name))
         job.progress.advance(os.path.getsize(table.content or table.path))
     return starts
 
 
 def _complete_matrix(job: TableJob, group: TableGroup, table: TextTable, start: int) -> None:
     """Compare the number of entries with the header of a matrix; add the other half of a symmetric one."""
-    found = job.count_rows(group.name) - start
+    found = count_rows(job.connection, group.name) - start
     if found != table.num_entries:
         what, place = "a different number of entries", f"line {table.skipped}"
         raise InputFileError(what, file=table.path, place=place, expected=f"{table.num_entries:,}", found=f"{found:,}")
@@ -247,3 +196,74 @@ def width_of(job: TableJob, group: TableGroup, number: int) -> int:
 def first_id(table: Table) -> int:
     """Return the ID that counting begins with."""
     return table.first_id if isinstance(table, TextTable) else 0
+
+
+def rank_ids(
+    connection: duckdb.DuckDBPyConnection,
+    name: str,
+    every: str,
+    kept: Path,
+    *,
+    is_text: bool,
+    old: Location | None = None,
+) -> int:
+    """Make a table of the different IDs in their order, so that the row of each is its new ID; keep them.
+
+    Those of an old map come first, in its order; return how many these are.
+    """
+    num_old = 0
+    if old is not None:
+        num_old = _insert_old(connection, old, f"{name}_old", is_text=is_text)
+        every = f"SELECT id FROM ({every}) e WHERE NOT EXISTS (SELECT 1 FROM {name}_old o WHERE o.id = e.id)"
+    _sort_distinct(connection, name, every)
+    if old is not None:
+        run(connection, f"INSERT INTO {name}_old SELECT id FROM {name} ORDER BY rowid")
+        run(connection, f"DROP TABLE {name}; ALTER TABLE {name}_old RENAME TO {name}")
+    keep_ids(connection, name, kept, is_text=is_text)
+    return num_old
+
+
+def keep_ids(connection: duckdb.DuckDBPyConnection, name: str, kept: Path, *, is_text: bool) -> None:
+    """Write the map of the IDs in a table, in its order."""
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    write_id_map(kept, (batch.column(0) for batch in read(connection, f"SELECT id FROM {name}")), is_text=is_text)
+
+
+def _insert_old(connection: duckdb.DuckDBPyConnection, old: Location, name: str, *, is_text: bool) -> int:
+    """Make a table of the IDs of an old map; return how many there are."""
+    kind, count = read_map_header(old)
+    if (kind == STRINGS) != is_text:
+        raise InputFileError("codes of another type", file=str(old), expected=STRINGS, found=kind)
+    batches = id_batches(old, count, ROWS_PER_BATCH)
+    schema = pa.schema([("id", next(batches))])
+    of_schema = (pa.RecordBatch.from_arrays([ids], schema=schema) for ids in batches)
+    insert_batches(connection, f"CREATE TABLE {name} AS SELECT id FROM {{}}", schema, of_schema)
+    value = first_twice(connection, name, "id")
+    if value is not None:
+        raise InputFileError("not different IDs", file=str(old), expected="each once", found=f"{value!r} twice")
+    return count
+
+
+def _sort_distinct(connection: duckdb.DuckDBPyConnection, name: str, every: str) -> None:
+    distinct = f"SELECT DISTINCT id FROM ({every})"
+    try:
+        run(connection, f"CREATE TABLE {name} AS SELECT id FROM ({distinct}) ORDER BY id")
+    except duckdb.OutOfMemoryException:  # hashing needs room for the different ones; sorting does not
+        run(connection, f"CREATE TABLE sorted AS SELECT id FROM ({every}) ORDER BY id")
+        previous = "SELECT id, lag(id) OVER () AS previous FROM sorted"
+        run(connection, f"CREATE TABLE {name} AS SELECT id FROM ({previous}) WHERE previous IS DISTINCT FROM id")
+        run(connection, "DROP TABLE sorted")
+
+
+def first_twice(connection: duckdb.DuckDBPyConnection, name: str, column: str) -> Any:
+    """Return the least value that a column of a table has twice; None if there is none."""
+    ((value,),) = run(
+        connection, f"SELECT min(v) FROM (SELECT {column} AS v FROM {name} GROUP BY v HAVING count(*) > 1)"
+    )
+    return value
+
+
+def count_rows(connection: duckdb.DuckDBPyConnection, name: str) -> int:
+    """Count the rows of a table."""
+    ((count,),) = run(connection, f"SELECT count(*) FROM {name}")
+    return int(count)

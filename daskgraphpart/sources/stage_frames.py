@@ -1,4 +1,7 @@
-"""Pass `stage-frames`: frames of pandas and dask, and pairs of arrays, become files of tables, of parquet."""
+"""Write what is in memory or in collections of dask into files: frames and pairs of arrays as tables, arrays as rows.
+
+Passes `stage-frames`, into parquet, and `stage-collections`, into npy files, block by block.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from daskgraphpart.chunked.count_nodes import as_it_is, run_collections
-from daskgraphpart.chunked.rows import array_rows
-from daskgraphpart.chunked.sources import is_rows
+from daskgraphpart.chunked.partitions import RowBlock
+from daskgraphpart.chunked.rows import JoinedRows, array_rows
+from daskgraphpart.chunked.sources import cut, is_rows
 from daskgraphpart.engine.runner import Input, Pass, Runner, Unit
 from daskgraphpart.errors import OptionError, check_choice
 from daskgraphpart.schema import DEFAULT_ETYPE
@@ -17,10 +23,13 @@ from daskgraphpart.sources.given import canonical_name, ends_of, ends_of_types, 
 from daskgraphpart.sources.given_rows import as_array
 from daskgraphpart.sources.table_files import TableFile, are_files
 from daskgraphpart.sources.table_words import EACH, takes_each
+from daskgraphpart.storage.region import Region, npy_region, save_npy
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from daskgraphpart.chunked.graph import Graph
+    from daskgraphpart.chunked.sources import Source
     from daskgraphpart.sources.options import GraphChanges, ReadOptions
     from daskgraphpart.sources.table_spec import TableSpec
 
@@ -151,3 +160,48 @@ def _frame_of_pair(value: Any, what: str) -> Any:
     if len(ends[0]) != len(ends[1]):
         raise OptionError(f"{what}: not as many sources as destinations", found=[len(end) for end in ends])
     return pd.DataFrame({"src": ends[0], "dst": ends[1]})
+
+
+ROWS_PER_UNIT = 1 << 18
+
+
+@dataclass(frozen=True, slots=True)
+class StageUnit:
+    """A block of edges or of a feature, and its file."""
+
+    block: RowBlock[Any]
+    path: str
+
+
+def stage_collections(graph: Graph, directory: Path, runner: Runner) -> Graph:
+    """Return a graph of which any range of rows can be read: what a task has to compute as a whole is computed."""
+    sources = {**graph.edge_sources}
+    sources |= {f"{of}/{name}": rows for of, data in graph.data_sources.items() for name, rows in data.items()}
+    lazy = {name: source for name, source in sources.items() if not is_rows(source)}
+    if not lazy:
+        return graph
+    named = enumerate(lazy.items())
+    units = [unit for i, (name, source) in named for unit in _units(name, source, str(directory / f"lazy-{i}"))]
+    regions = run_collections(runner, Pass("stage-collections", stage_block, units, None, (Region,)))
+    staged: dict[str, list[Region]] = {}
+    for unit, region in zip(units, regions, strict=True):
+        staged.setdefault(unit.key, []).append(region)
+    rows = {name: JoinedRows(tuple(staged[name])) if name in staged else source for name, source in sources.items()}
+    data = {of: {name: rows[f"{of}/{name}"] for name in features} for of, features in graph.data_sources.items()}
+    return replace(graph, edge_sources={etype: rows[etype] for etype in graph.edge_sources}, data_sources=data)
+
+
+def _units(name: str, source: Source, path: str) -> list[Unit[StageUnit]]:
+    blocks = [
+        RowBlock(piece.read, piece.given, name=name, number=i, first_row=piece.first_row, num_rows=piece.num_rows)
+        for i, piece in enumerate(cut(source, ROWS_PER_UNIT))
+    ]
+    return [Unit(StageUnit(block, f"{path}-{block.number}.npy"), 1, key=name) for block in blocks]
+
+
+def stage_block(unit: StageUnit, _: None) -> Region:
+    """Write a block: of edges, int64 (edges, 2)."""
+    rows = unit.block.read()
+    rows = np.stack(rows, axis=1) if isinstance(rows, tuple) else rows
+    save_npy(unit.path, rows)
+    return npy_region(unit.path, rows.dtype, rows.shape)

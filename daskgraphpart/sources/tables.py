@@ -12,8 +12,7 @@ from daskgraphpart.sources.column_table import ColumnTable, open_array_table, op
 from daskgraphpart.sources.columns import BYTES, INTEGERS, STRINGS, UNKNOWN, Column
 from daskgraphpart.sources.database import translated_errors
 from daskgraphpart.sources.id_map import read_map_header
-from daskgraphpart.sources.packed_files import check_zstd
-from daskgraphpart.sources.table_files import TableFile, read_form
+from daskgraphpart.sources.table_files import TableFile, check_zstd, read_form
 from daskgraphpart.sources.text_table import TextTable, open_text_table
 
 if TYPE_CHECKING:

@@ -35,7 +35,7 @@ ROOMS = {
     ),
     "published data": ("sources/published",),
     "objects": (
-        *("sources/given.py", "sources/given_rows.py", "sources/stage_collections.py", "sources/stage_frames.py"),
+        *("sources/given.py", "sources/given_rows.py", "sources/stage_frames.py"),
         *("api/chunk_graph.py", "api/from_edges.py"),
     ),
     "ParMETIS": ("parmetis_files", "api/parmetis.py", "cli/dgl.py"),
