@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -13,8 +13,8 @@ from daskgraphpart.chunked.output import claimed_directory
 from daskgraphpart.chunked.partitions import count_lines
 from daskgraphpart.chunked.sources import is_rows
 from daskgraphpart.chunked.write_graph import TASK_MEMORY, ChunkFormat, write_graph
-from daskgraphpart.engine.progress import PROGRESS, Progress, ProgressListener, open_progress
-from daskgraphpart.engine.resources import WHERE, Resources, detect_resources, resources_of
+from daskgraphpart.engine.progress import PROGRESS, ProgressListener, open_progress
+from daskgraphpart.engine.resources import WHERE, Resources, resources_of
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import OptionError
 from daskgraphpart.options import chosen, stated_options, with_keywords
@@ -31,7 +31,6 @@ from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.paths import require_local
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from contextlib import AbstractContextManager
     from pathlib import Path
 
@@ -131,7 +130,7 @@ def chunk_graph(
     if not (ndata_paths or edata_paths or num_nodes):  # beside which a graph that is only described is read first
         g = getattr(g, "spec", g)
     wanted = chosen(GraphChanges, keywords)
-    resources, progress = resources_of(keywords), keywords.get("progress")
+    resources = resources_of(keywords)
     chunks_of = {
         "nodes": num_chunks_nodes,
         "edges": _by_etype(num_chunks_edges),
@@ -147,7 +146,13 @@ def chunk_graph(
     if not is_tables:
         _refuse_options_of_tables(reading)
     is_tables = is_tables or isinstance(g, TableSpec)
-    with _open_writer(out, form, wanted, resources, progress, needs_database=is_tables) as writer:
+    resources = resources.limited(max(MIN_TABLE_MEMORY, TASK_MEMORY) if is_tables else TASK_MEMORY)
+    with (
+        environment_faults(),
+        open_progress(keywords.get("progress")) as listener,
+        scratch_directory(resources.workspace or out.parent) as scratch,
+    ):
+        writer = _Writer(out, form, wanted, resources, listener, scratch)
         if isinstance(g, TableSpec):
             form.check_holds(g.changes.dtypes.values())
             return writer.write_tables(replace(changed(g, wanted), name=name), overwrite)
@@ -218,24 +223,3 @@ class _Writer:
     def _threads(self) -> AbstractContextManager[Runner]:
         """Open a runner here: arrays in memory, and files of this machine, are not sent anywhere."""
         return open_runner(replace(self.resources, cluster="threads"), self.progress)
-
-
-@contextmanager
-def _open_writer(
-    out: Path,
-    form: ChunkFormat,
-    changes: GraphChanges,
-    resources: Resources | None,
-    progress: Progress | None,
-    *,
-    needs_database: bool = False,
-) -> Iterator[_Writer]:
-    """Find out what may be used, show progress, and make a directory for temporary files."""
-    least = max(MIN_TABLE_MEMORY, TASK_MEMORY) if needs_database else TASK_MEMORY
-    resources = (resources or detect_resources()).limited(least)
-    with (
-        environment_faults(),
-        open_progress(progress) as listener,
-        scratch_directory(resources.workspace or out.parent) as scratch,
-    ):
-        yield _Writer(out, form, changes, resources, listener, scratch)

@@ -220,30 +220,11 @@ class UnreadGraph(Graph):
     __eq__ = object.__eq__
     __hash__ = object.__hash__
 
-    @property
-    def schema(self) -> GraphSchema:
-        """Types, counts, features and their dtypes."""
-        return self._read().schema
-
-    @property
-    def edge_sources(self) -> Mapping[str, Source]:
-        """Sources of edges."""
-        return self._read().edge_sources
-
-    @property
-    def data_sources(self) -> Mapping[str, Mapping[str, Source]]:
-        """Sources of features."""
-        return self._read().data_sources
-
-    @property
-    def directory(self) -> str:
-        """Directory of the maps of IDs."""
-        return self._read().directory
-
-    @property
-    def raw_ids(self) -> Mapping[str, tuple[FilePath, ...]]:
-        """Files of the IDs that nodes had before GSProcessing."""
-        return self._read().raw_ids
+    schema: GraphSchema = property(lambda self: self._read().schema)  # type: ignore[assignment]
+    edge_sources: Mapping[str, Source] = property(lambda self: self._read().edge_sources)  # type: ignore[assignment]
+    data_sources: Mapping[str, Mapping[str, Source]] = property(lambda self: self._read().data_sources)  # type: ignore[assignment]
+    directory: str = property(lambda self: self._read().directory)  # type: ignore[assignment]
+    raw_ids: Mapping[str, tuple[FilePath, ...]] = property(lambda self: self._read().raw_ids)  # type: ignore[assignment]
 
     @property
     def _name(self) -> str:

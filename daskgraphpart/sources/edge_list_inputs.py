@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     import duckdb
 
-    from daskgraphpart.sources.options import ReadOptions
     from daskgraphpart.sources.table_spec import TableSpec
 
 FeaturePaths: TypeAlias = Mapping[str, Mapping[str, "Paths | Rows"]]
@@ -46,11 +45,7 @@ class _Request:
     is_list: bool = False
 
 
-def open_inputs(
-    connection: duckdb.DuckDBPyConnection,
-    directory: Path,
-    spec: TableSpec,
-) -> Inputs:
+def open_inputs(connection: duckdb.DuckDBPyConnection, directory: Path, spec: TableSpec) -> Inputs:
     """Find and open all files; what has to be unpacked is unpacked into the directory.
 
     A column that edges are split by is a feature until they are.
@@ -63,7 +58,14 @@ def open_inputs(
     ntypes = sorted({end for pair in ends.values() for end in pair} | set(nodes) | set(num_nodes))
     features = (("--node-data", node_data, ntypes), ("--edge-data", edge_data, etypes), ("--mask", masks, ntypes))
     faults = _unknown_types(features)
-    requests, find = [], _Finder(options)
+    requests, seen = [], list[TableFile]()
+
+    def find(paths: Any, place: str, columns: tuple[str, ...] = ()) -> tuple[TableFile, ...]:
+        files = find_files(paths, place, options, columns)
+        seen.extend(files)
+        refuse_pipes_twice(seen)
+        return files
+
     for etype in etypes:
         files = find(edges[etype], "--edges")
         names = changes.features_of_table(etype, files[0].options.edge_columns, edge_data.get(etype, ()))
@@ -86,40 +88,30 @@ def open_inputs(
     groups = _open_all(connection, directory, requests, notes, faults)
     groups, old_codes = continue_codes(options.codes_from, groups, changes)
     old_ids = find_old_ids(options.ids_from, ntypes)
-    counts: dict[str, int | None] = {ntype: num_nodes.get(ntype) for ntype in ntypes}
-    if not options.map_ids:
-        sizes = [
-            pair
-            for group in groups
-            for table in group.tables
-            for pair in zip(group.ends, table.num_nodes, strict=False)
-        ]
-        counts = {
-            ntype: counts[ntype] or max((n for end, n in sizes if end == ntype), default=None) for ntype in ntypes
-        }
+    counts = _known_counts(spec, ntypes, groups)
     inputs = Inputs(options, etypes, groups, counts, rows, tuple(notes), changes, spec.num_edges, old_ids, old_codes)
     _check_names(inputs)
     changes.check(ntypes, etypes, {of_type: inputs.features(of_type) for of_type in (*ntypes, *etypes)})
-    for of_type, name, found in [(t, name, found) for t in rows for name, found in rows[t].items()]:
-        ordered = inputs.ordered(of_type)
-        expected = counts[of_type] if ordered is None else ordered.num_rows
-        check_row_count(inputs, of_type, name, [*map(str, paths_of(found))], found.shape[0], expected)
+    _check_rows(inputs)
     return inputs
 
 
-@dataclass(frozen=True, slots=True)
-class _Finder:
-    """Finds files, and remembers those it has found: a pipe can be read once."""
+def _known_counts(spec: TableSpec, ntypes: Sequence[str], groups: Sequence[TableGroup]) -> dict[str, int | None]:
+    """Return numbers of nodes as they are given, or as sparse matrices tell them."""
+    counts: dict[str, int | None] = {ntype: spec.num_nodes.get(ntype) for ntype in ntypes}
+    for group in groups if not spec.reading.map_ids else ():
+        for end, count in (pair for table in group.tables for pair in zip(group.ends, table.num_nodes, strict=False)):
+            if end not in spec.num_nodes:
+                counts[end] = max(counts[end] or 0, count)
+    return counts
 
-    options: ReadOptions
-    found: list[TableFile] = field(default_factory=list)
 
-    def __call__(self, paths: Any, place: str, columns: tuple[str, ...] = ()) -> tuple[TableFile, ...]:
-        """Find files as `find_files` does."""
-        files = find_files(paths, place, self.options, columns)
-        self.found.extend(files)
-        refuse_pipes_twice(self.found)
-        return files
+def _check_rows(inputs: Inputs) -> None:
+    """Refuse rows in files of a different number than is known."""
+    for of_type, name, rows in [(t, name, rows) for t, of in inputs.rows.items() for name, rows in of.items()]:
+        ordered = inputs.ordered(of_type)
+        expected = inputs.num_nodes[of_type] if ordered is None else ordered.num_rows
+        check_row_count(inputs, of_type, name, [*map(str, paths_of(rows))], rows.shape[0], expected)
 
 
 def _files_of_features(data: FeaturePaths) -> list[tuple[str, str, Paths]]:

@@ -27,7 +27,7 @@ from daskgraphpart.sources.database import quote, run, selecting
 from daskgraphpart.sources.table_files import METIS, TableFile, refuse_foreign
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import duckdb
 
@@ -189,10 +189,7 @@ def open_text_table(
         _check_no_header(path, rows, [position for _, position in found[:num_ids] if position is not None])
     numbers = [line for line, _, fields in lines if fields is not None]
     sample = list(zip(numbers, rows, strict=True))[has_header:]
-    columns = tuple(
-        constant_column(name, file.constants[name]) if position is None else _column(name, position, sample)
-        for name, position in found
-    )
+    columns = tuple(_column(*place, sample, file.constants) for place in found)
     skipped = lines[0][0] if has_header else 0
     table = replace(table, columns=columns, num_fields=len(rows[0]), skipped=skipped)
     delimiter = NAMES_OF_DELIMITERS.get(table.delimiter, table.delimiter)
@@ -234,15 +231,19 @@ def _open_matrix(
     named = path.lower().endswith((".mtx", ".mtx.gz"))
     features = tuple(names[2:]) if named and len(wanted) == 2 else ()
     found = find_columns(path, [*wanted, *features], names, len(names), num_ids, file.constants)
-    columns = tuple(
-        constant_column(name, file.constants[name]) if position is None else _column(name, position, sample)
-        for name, position in found
-    )
+    columns = tuple(_column(*place, sample, file.constants) for place in found)
     return replace(table, columns=columns, features=features, first_id=1, is_symmetric=is_symmetric)
 
 
-def _column(name: str, position: int, sample: Sequence[tuple[int, Sequence[str]]]) -> Column:
-    """Describe a column by its first value that is not missing."""
+def _column(
+    name: str,
+    position: int | None,
+    sample: Sequence[tuple[int, Sequence[str]]],
+    constants: Mapping[str, str | None],
+) -> Column:
+    """Describe a column by its first value that is not missing, or one that the name of a directory holds."""
+    if position is None:
+        return constant_column(name, constants[name])
     for line, row in sample:
         if position < len(row) and row[position].strip(" \t") not in ("", *MISSING):
             example = f"line {line:,}, column {name!r} ({shown(row[position])})"
