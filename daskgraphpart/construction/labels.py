@@ -36,7 +36,7 @@ def draw_masks(label: Label, values: Region | None, num_rows: int, key: np.uint6
     """Draw the sets among labelled rows, and write masks, int8."""
     counts = np.zeros(_BINS, np.int64)
     num_labelled = 0
-    for keys, _ in _drawn(values, num_rows, key):
+    for keys in _drawn(values, num_rows, key):
         counts += np.bincount((keys >> np.uint64(48)).astype(np.int64), minlength=_BINS)
         num_labelled += len(keys)
     ends = np.cumsum([int(num_labelled * share) for share in label.shares])
@@ -56,7 +56,7 @@ def _limits(values: Region | None, num_rows: int, key: np.uint64, counts: np.nda
     totals = np.cumsum(counts)
     bins = [int(np.searchsorted(totals, end, side="right")) for end in ends]
     kept: dict[int, list[np.ndarray]] = {of_bin: [] for of_bin in bins if of_bin < _BINS}
-    for keys, _ in _drawn(values, num_rows, key):
+    for keys in _drawn(values, num_rows, key):
         of_keys = (keys >> np.uint64(48)).astype(np.int64)
         for of_bin, found in kept.items():
             found.append(keys[of_keys == of_bin])
@@ -70,11 +70,11 @@ def _limits(values: Region | None, num_rows: int, key: np.uint64, counts: np.nda
     return limits
 
 
-def _drawn(values: Region | None, num_rows: int, key: np.uint64) -> Iterator[tuple[np.ndarray, int]]:
-    """Yield the keys of labelled rows, block by block, and where the block begins."""
+def _drawn(values: Region | None, num_rows: int, key: np.uint64) -> Iterator[np.ndarray]:
+    """Yield the keys of labelled rows, block by block."""
     for start in range(0, num_rows, ROWS):
         stop = min(start + ROWS, num_rows)
-        yield _keys(start, stop, key)[_is_labelled(values, start, stop)], start
+        yield _keys(start, stop, key)[_is_labelled(values, start, stop)]
 
 
 def _keys(start: int, stop: int, key: np.uint64) -> np.ndarray:
