@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import accuracy
+import drop_in
 import partitioner_tables
 import vs_gconstruct
 from layouts import table
@@ -25,9 +26,10 @@ GRAPHBOLT = HERE.parent / "docs" / "howto" / "graphbolt.md"
 
 
 def main() -> None:
-    write(README, (("vs_dgl", vs_dgl),))
+    against_dgl = (("vs_dgl", vs_dgl), ("drop_in", drop_in.table))
+    write(README, against_dgl)
     more = (("vs_gconstruct", of_gconstruct), ("accuracy", of_accuracy))
-    write(BENCHMARKS, (("vs_dgl", vs_dgl), ("memory_vs_scale", memory_vs_scale), ("layouts", of_layouts), *more))
+    write(BENCHMARKS, (*against_dgl, ("memory_vs_scale", memory_vs_scale), ("layouts", of_layouts), *more))
     write(GRAPHBOLT, (("vs_graphbolt", vs_dgl),))
     for content in (cores, memory_vs_scale_multilevel, loader_gpu, vs_copy, verify):
         set_block(BENCHMARKS, content.__name__, content())
