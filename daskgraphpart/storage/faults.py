@@ -40,15 +40,21 @@ _MISTAKES = {
 }
 
 
-@contextmanager
-def attach_path_to_error(path: AnyPath) -> Iterator[None]:
+class attach_path_to_error:  # noqa: N801  # around every read and write: a generator takes longer than a small one
     """Name the file in errors of the system: those of reads and writes, unlike those of `open`, name none."""
-    try:
-        yield
-    except OSError as fault:
-        if fault.filename is None and fault.errno is not None:
-            fault.filename = str(path)
-        raise
+
+    __slots__ = ("path",)
+
+    def __init__(self, path: AnyPath) -> None:
+        self.path = path
+
+    def __enter__(self) -> None:
+        """Do nothing."""
+
+    def __exit__(self, _kind: object, fault: object, _trace: object) -> None:
+        """Name the file."""
+        if isinstance(fault, OSError) and fault.filename is None and fault.errno is not None:
+            fault.filename = str(self.path)
 
 
 @contextmanager

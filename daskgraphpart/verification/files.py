@@ -13,7 +13,7 @@ from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.layouts.manifest import SUFFIX, Manifest, find_manifest, read_manifest, stated_data
 from daskgraphpart.layouts.written_files import ASSIGNMENT, DIST_GRAPH, OWN_LAYOUTS, description_of
 from daskgraphpart.storage.checksums import hash_file
-from daskgraphpart.storage.files import cached_listings, file_size, is_directory, is_file, read_file
+from daskgraphpart.storage.files import cached_listings, file_size, is_directory, is_file, list_directory, read_file
 from daskgraphpart.storage.paths import Location, to_key
 from daskgraphpart.verification.findings import Finding, differences
 from daskgraphpart.verification.headers import TRAINERS
@@ -112,15 +112,13 @@ def unlisted_findings(config: Location, num_parts: int, manifest: Manifest | Non
         return  # a store has other objects below the same prefix
     listed = None if manifest is None or manifest.files is None else {*manifest.files, manifest.path.name}
     known = {*OWN_LAYOUTS, DIST_GRAPH, ASSIGNMENT, *(name.partition("/")[0] for name in listed or ())}
-    for entry in sorted(root.iterdir()):
-        number = part_of(entry.name) if entry.is_dir() else None
-        if number is not None and (number >= num_parts or entry.name != f"part{number}"):
+    for entry in list_directory(root):
+        number = part_of(entry) if is_directory(root / entry) else None
+        if number is not None and (number >= num_parts or entry != f"part{number}"):
             what = "the config has no such part"
-            yield Finding("files", entry.name, what, expected=f"{num_parts:,} parts")
-        elif listed is not None and not entry.name.startswith(".") and (number is not None or entry.name not in known):
-            found = [entry] if number is None else sorted(entry.iterdir())
-            names = (path.relative_to(root).as_posix() for path in found)
-            for name in names:
+            yield Finding("files", entry, what, expected=f"{num_parts:,} parts")
+        elif listed is not None and not entry.startswith(".") and (number is not None or entry not in known):
+            for name in [entry] if number is None else [f"{entry}/{name}" for name in list_directory(root / entry)]:
                 if name not in listed:
                     yield Finding("files", name, "not in the manifest", expected="no such file", part=part_of(name))
 
