@@ -10,6 +10,7 @@ import argparse
 import json
 import os
 import platform
+import resource
 import statistics
 import subprocess
 import sys
@@ -49,6 +50,12 @@ def measure(command: Sequence[str]) -> Measurement:
     if code:
         raise SystemExit(f"{' '.join(command)} ended with {code}:\n{output[-3000:]}")
     return taken
+
+
+def cpu_seconds() -> float:
+    """CPU seconds, those of the system included, of all processes that this one has started and that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def in_turn(

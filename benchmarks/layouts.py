@@ -6,21 +6,15 @@ with one part of DGL's. CPU seconds are those of the whole process tree, system 
 
 from __future__ import annotations
 
-import resource
 import shutil
 import tempfile
 from dataclasses import asdict
 from pathlib import Path
 from statistics import median
 
-from harness import generate_once, graph_options, keep_lines, measure, our_command, show, touch_memory
+from harness import cpu_seconds, generate_once, graph_options, keep_lines, measure, our_command, show, touch_memory
 
 ONE_PART = ("ondisk",)
-
-
-def cpu_seconds() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
 
 
 def main() -> None:
