@@ -22,9 +22,9 @@ FENNEL = (
     "begin", "scan-edges", "create-in-degrees", "split-edges", "merge-arcs", "create-weights", "weigh-nodes",
     "partition-graph", "create-filled", "fill-parts", "create-owner-files", "write-owners",
     "measure-cut", "create-trainers", "write-trainers", "create-trainers-of-edges", "trainers-of-edges",
-    "count-owners", "create-node-maps", "relabel-nodes", "create-edge-owners", "bucket-edges", "mark-halo",
-    "count-marked", "lay-out", "list-nodes", "write-nodes", "build-graph", "place-rows", "split-nids", "discard-old",
-    "hash-files",
+    "count-owners", "create-node-maps", "relabel-nodes", "create-edge-owners", "bucket-edges", "create-halo",
+    "mark-halo", "count-marked", "lay-out", "list-nodes", "write-nodes", "build-graph", "place-rows", "split-nids",
+    "discard-old", "hash-files",
 )  # fmt: skip
 WALKS: dict[str, tuple[str, ...]] = {
     "fennel": FENNEL,
