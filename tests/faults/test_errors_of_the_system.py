@@ -37,7 +37,7 @@ ERRORS: list[tuple[str, str, str, tuple[str, ...], int, int]] = [
     ("random", "build-graph", "the-output", ("write",), errno.EIO, 20),
     ("random", "lay-out", "the-output", ("create",), errno.EACCES, 1),
     ("random", "lay-out", "the-output", ("create",), errno.EROFS, 1),
-    ("random", "mark-halo", "the-workspace", ("rename",), errno.EIO, 2),
+    ("random", "bucket-edges", "the-workspace", ("rename",), errno.EIO, 2),
     ("random", "split-nids", "the-output", ("write",), errno.EIO, 1),
     ("random", "hash-files", "the-output", ("sync",), errno.EIO, 0),
     ("assign", "write-assignment", "the-output", ("rename",), errno.EIO, 0),
