@@ -56,8 +56,7 @@ def write(found: dict[str, Any]) -> None:
 def summary(found: dict[str, Any]) -> list[str]:
     """Means and worst cases."""
     lines = cuts_means(found["cuts"]) if "cuts" in found else []
-    lines += large_table([row for row in found.get("large", []) if row["balance"] == "nodes,edges"], short=True)
-    return lines + (limits_means(found["limits"]) if "limits" in found else [])
+    return lines + large_table([row for row in found.get("large", []) if row["balance"] == "nodes,edges"], short=True)
 
 
 def cuts_means(rows: list[dict[str, Any]]) -> list[str]:
@@ -104,18 +103,6 @@ def both(row: dict[str, Any]) -> dict[str, Any]:
 def is_comparable(dgl: dict[str, Any] | None) -> bool:
     """Whether DGL kept its own tolerance."""
     return dgl is not None and dgl["edges"]["edges"] <= METIS_TOLERANCE
-
-
-def limits_means(rows: list[dict[str, Any]]) -> list[str]:
-    """Cuts within looser limits over that within the tightest."""
-    means = [statistics.geometric_mean(row[balance] / row[LOOSER[0]] for row in rows) for balance in LOOSER[1:]]
-    return [
-        "## Looser limits",
-        "",
-        f"Cut of `auto` over that with edges within 5 %, mean of {len(rows)} graphs; `nodes` leaves edges free.",
-        "",
-        *table([balance.rpartition(",")[2] for balance in LOOSER[1:]], [[f"{mean:.2f}" for mean in means]]),
-    ]
 
 
 def mean_and_worst(ratios: Sequence[float]) -> str:
