@@ -1,4 +1,4 @@
-"""`chunk_graph`: write in-memory graphs, dask collections, graphs of other libraries and tables as files."""
+"""`chunk_graph`: write graphs from memory, dask, other libraries or tables as a chunked graph."""
 
 from __future__ import annotations
 
@@ -125,9 +125,9 @@ def chunk_graph(
     >>> chunk_graph(edges, "social", {"user": {"x": "x.npy"}}, output_path="graph")  # doctest: +SKIP
     """
     if output_path is None:
-        raise OptionError("nowhere to write", place="output_path", expected="a directory")
+        raise OptionError("nowhere to write", place="output_path", hint="give a directory")
     check_name(name, "graph name")
-    if not (ndata_paths or edata_paths or num_nodes):  # beside which a graph that is only described is read first
+    if not (ndata_paths or edata_paths or num_nodes):  # what only describes a graph is read first
         g = getattr(g, "spec", g)
     wanted = chosen(GraphChanges, keywords)
     resources = resources_of(keywords)
@@ -172,22 +172,22 @@ def chunk_graph(
 
 
 def _by_etype(chunks: int | Mapping[Any, Any] | None) -> Any:
-    """Numbers of chunks by the names of edge types, which DGL gives as tuples."""
+    """Key numbers of chunks by edge type as a string; DGL uses tuples."""
     return {canonical_name(etype): found for etype, found in chunks.items()} if isinstance(chunks, Mapping) else chunks
 
 
 def _refuse_options_of_tables(reading: ReadOptions) -> None:
-    """Refuse options that would have no effect on a graph whose IDs are not mapped and whose nodes are no tables."""
+    """Refuse options of tables for a graph that needs none."""
     defaults = ReadOptions()
     for name in ("codes_from", "fill", "missing_ids", "unknown_nodes"):
         if getattr(reading, name) != getattr(defaults, name) and getattr(reading, name) is not None:
-            what, hint = "this is about tables, and nothing here is read as one", "leave it out, or give map_ids=True"
+            what, hint = "only tables take this option", "leave it out, or give map_ids=True"
             raise OptionError(what, place=f"--{name.replace('_', '-')}", hint=hint)
 
 
 @dataclass(frozen=True, slots=True)
 class _Writer:
-    """Writes a chunked graph: where, in which form and with which changes; temporary files lie in `scratch`."""
+    """Write a chunked graph, with changes if any; `scratch` has the temporary files."""
 
     out: Path
     form: ChunkFormat
@@ -197,8 +197,8 @@ class _Writer:
     scratch: Path
 
     def write_graph(self, graph: Graph) -> Path:
-        """Compute what is lazy on the cluster, count lines; change the graph, and write all of it from here."""
-        if not all(is_rows(source) for source in graph.sources):  # a cluster is not started for nothing
+        """Compute lazy collections on the cluster, count lines, and write the changed graph from this process."""
+        if not all(is_rows(source) for source in graph.sources):  # no cluster for nothing
             with open_runner(self.resources, self.progress) as runner:
                 graph = stage_collections(graph, self.scratch, runner)
         with self._threads() as runner:
@@ -221,5 +221,5 @@ class _Writer:
                 return write_graph(graph, self.out, self.form, runner)
 
     def _threads(self) -> AbstractContextManager[Runner]:
-        """Open a runner here: arrays in memory, and files of this machine, are not sent anywhere."""
+        """Open a runner of threads, to send neither arrays nor local files anywhere."""
         return open_runner(replace(self.resources, cluster="threads"), self.progress)

@@ -48,16 +48,16 @@ HEADERS = ("parts", "method", "edge cut", "nodes", "edges", "replication", "time
 class Compared:
     """Result of one method with one number of parts."""
 
-    method: str  # as asked for
+    method: str  # as given
     num_parts: int
-    used: str = ""  # what was used in the end
-    cut_share: float = 0.0  # share of edges that are cut; nodes with copies of foreign neighbours over nodes
+    used: str = ""  # as run
+    cut_share: float = 0.0  # cut edges / edges
     replication_factor: float = 0.0
-    balances: dict[str, float] | None = None  # for each constraint the weight of the heaviest part over the average
-    seconds: float = 0.0  # wall time of the whole process
+    balances: dict[str, float] | None = None  # by constraint: heaviest part / average
+    seconds: float = 0.0  # wall time of the process
     peak_bytes: int = 0  # peak memory of its process tree
-    fault: str = ""  # what went wrong, if anything did
-    # share of training input rows that other parts own, if `sampling` was given
+    fault: str = ""  # the error, if it failed
+    # share of training input rows fetched from other parts; needs `sampling`
     remote_share: float | None = None
 
 
@@ -109,10 +109,10 @@ def compare(
     if not num_parts or not methods or min(num_parts) < 1:
         found = f"{list(num_parts)}, {list(methods)}"
         raise OptionError("nothing to compare", place="--parts, --methods", found=found)
-    for method in methods:  # a bad method, or path, is one error and not one per run
+    for method in methods:  # report a bad method or path once, not per run
         check_method(AssignOptions(method))
     if sampling is not None:
-        Sampling(sampling, batch_size)  # refuses what are no numbers
+        Sampling(sampling, batch_size)  # checks its numbers
         sampling = ",".join(map(str, sampling)) if not isinstance(sampling, str) else sampling
     where = {name: value for name, value in keywords.items() if name in WHERE}
     fetching = None if sampling is None else _Fetching(sampling, batch_size, _flags(where))
@@ -130,7 +130,7 @@ def compare(
 
 @contextmanager
 def _as_directory(graph: Graph | str | os.PathLike[str], where: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the directory of a chunked graph; any other is written into a temporary one meanwhile."""
+    """Yield the directory of a chunked graph; write any other graph to a temporary one."""
     if isinstance(graph, Graph) and (
         is_unread(graph) or not is_file(join_path(to_path(graph.directory), METADATA_FILE))
     ):
@@ -141,20 +141,20 @@ def _as_directory(graph: Graph | str | os.PathLike[str], where: Mapping[str, Any
 
 
 def _named(options: AssignOptions) -> dict[str, Any]:
-    """Options by name, but for the method."""
+    """Options by name, except the method."""
     return {field.name: getattr(options, field.name) for field in fields(options) if field.name != "method"}
 
 
 @dataclass(frozen=True, slots=True)
 class _Fetching:
-    """How the share of remote rows is estimated, and flags of the resources."""
+    """How to estimate the share of remote rows, and the flags for resources."""
 
     sampling: str
     batch_size: int
     flags: list[str]
 
     def commands(self, graph: str, scratch: str) -> list[list[str]]:
-        """Commands that write partitions, and what is fetched from them to ``<scratch>/fetched.json``."""
+        """Commands that write partitions and estimate fetches into ``<scratch>/fetched.json``."""
         sampled = ["--sampling", self.sampling, "--batch-size", str(self.batch_size), "--output"]
         return [
             ["dispatch", graph, f"{scratch}/owners", f"{scratch}/parts", "--graph-formats", "csc", *self.flags],
@@ -163,11 +163,11 @@ class _Fetching:
 
 
 def _flags(given: Mapping[str, Any]) -> list[str]:
-    """Options of the command `assign` that say the same as keywords."""
+    """Turn keywords into flags of `assign`."""
     flags: list[str] = []
     for name, value in given.items():
         if name == "cluster" and not isinstance(value, str):
-            continue  # no process gets hold of the client of another
+            continue  # a client cannot be passed to another process
         flag = f"--{name.replace('_', '-')}"
         if value is True:
             flags.append(flag)
@@ -200,7 +200,7 @@ def _run(
 
 
 def _measured(arguments: Sequence[str]) -> tuple[Measurement, str]:
-    """Run a command of this package; what it took, and what went wrong, if anything did."""
+    """Run a command of this package; return what it took and its error, if any."""
     taken, code, output = measure([sys.executable, "-m", "daskgraphpart", *arguments, "--quiet"])
     if code == 0:
         return taken, ""
@@ -262,14 +262,14 @@ def write_comparison(results: Sequence[Compared], path: str | os.PathLike[str]) 
 
 
 def check_plot(path: str | os.PathLike[str]) -> None:
-    """Refuse a picture that cannot be drawn: before methods are compared, which takes long."""
+    """Refuse a plot that cannot be drawn, before the slow part."""
     try:
         from matplotlib.figure import Figure
     except ImportError as fault:
         raise OptionError("matplotlib is not installed", place="--plot", hint="pip install matplotlib") from fault
     known = Figure().canvas.get_supported_filetypes()
     if Path(path).suffix.lstrip(".").lower() not in known:
-        raise OptionError("unknown format of a picture", place="--plot", expected=", ".join(known), found=path)
+        raise OptionError("unknown picture format", place="--plot", expected=", ".join(known), found=path)
 
 
 def plot_comparison(results: Sequence[Compared], path: str | os.PathLike[str]) -> None:

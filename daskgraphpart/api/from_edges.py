@@ -1,4 +1,4 @@
-"""`from_edges` and the other `from_*` functions: partition collections, frames, arrays or objects without files."""
+"""`from_edges` and its kind: make a `Graph` from frames, arrays, dask collections or objects of other libraries."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ def from_dgl(graph: Any, *, name: str = "graph", **keywords: Any) -> Graph:
 
 
 def _of(library: str, attribute: str, given: Any, name: str, keywords: dict[str, Any]) -> Graph:
-    """Make a graph of an object of a library, told by its class and by an attribute."""
+    """Make a graph from a library's object, recognised by its class and an attribute."""
     is_one = library in {kind.__module__.partition(".")[0] for kind in type(given).__mro__}
     if not is_one or not hasattr(given, attribute):
         found = f"{type(given).__module__}.{type(given).__name__}"

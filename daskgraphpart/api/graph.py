@@ -86,7 +86,7 @@ class Graph(chunked.Graph):
         InputFileError
             If the input data are invalid.
         """
-        from daskgraphpart.api.chunk_graph import chunk_graph  # jobs do without
+        from daskgraphpart.api.chunk_graph import chunk_graph  # slow to import
 
         form: Any = {"num_chunks": num_chunks, "edges_fmt": edge_format, "data_fmt": data_format}
         chunk_graph(self, name or self._name, output_path=out, overwrite=overwrite, **form, **keywords)
@@ -203,10 +203,10 @@ class Graph(chunked.Graph):
 
 
 class UnreadGraph(Graph):
-    """A graph of tables, or one that is changed: jobs read it as it is described, and so does a look at its data."""
+    """A graph still to be read from tables or changed; reading its data does both."""
 
     __slots__ = ("_found", "spec")
-    __dataclass_fields__: ClassVar[Any] = {}  # dask looks into those of what functions are given, and would read it
+    __dataclass_fields__: ClassVar[Any] = {}  # dask would look into the fields, and so read the graph
 
     spec: TableSpec
 
@@ -231,7 +231,7 @@ class UnreadGraph(Graph):
         return self.spec.name
 
     def _read(self) -> chunked.Graph:
-        """Read the graph into a temporary directory, once."""
+        """Read the graph once, into a temporary directory."""
         found: chunked.Graph | None = self._found  # type: ignore[attr-defined]
         if found is None:
             from daskgraphpart.sources.stage_tables import stage_tables
@@ -248,7 +248,7 @@ class UnreadGraph(Graph):
         return super()._repr_html_() if self._found is not None else f"<pre>{escape(self._outline())}</pre>"  # type: ignore[attr-defined]
 
     def _outline(self) -> str:
-        """Say what is known before anything is read."""
+        """Describe the graph without reading it."""
         from daskgraphpart.sources.changed_graph import changes_made
 
         made = ", ".join(option_name(name)[2:] for name in changes_made(self.spec.changes))
@@ -258,7 +258,7 @@ class UnreadGraph(Graph):
 
 
 def changed(graph: Graph, changes: GraphChanges) -> Graph:
-    """Return a graph after changes, if there are some."""
+    """Return a graph with changes, if any."""
     if changes == NO_CHANGES:
         return graph
     from daskgraphpart.sources.changed_graph import changed  # imports duckdb
@@ -267,12 +267,12 @@ def changed(graph: Graph, changes: GraphChanges) -> Graph:
 
 
 def is_unread(graph: object) -> bool:
-    """Whether a graph is only described."""
+    """Whether a graph is still to be read."""
     return isinstance(graph, UnreadGraph)
 
 
 def staged(graph: Any) -> Any:
-    """Return a graph with its rows staged if it was only described, and anything else as it is."""
+    """Return a graph with its rows staged if it is still to be read; anything else as it is."""
     return graph._read() if isinstance(graph, UnreadGraph) else graph
 
 

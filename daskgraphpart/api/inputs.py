@@ -1,4 +1,4 @@
-"""Open the graph, look at where the output goes, and describe what a job depends on."""
+"""Open input graphs, find the output directory, and fingerprint what a job depends on."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 def opened(
     graph: Any, storage_options: Mapping[str, Any] | None = None, resources: Resources | None = None
 ) -> Graph | TableSpec:
-    """Open a graph unless it is open; what is no path of a chunked graph is a table, or an object."""
+    """Open a graph unless it is open; a path that is no chunked graph is a table."""
     if isinstance(graph, Graph):
         return getattr(graph, "spec", graph)
     is_path = isinstance(graph, (str, os.PathLike))
@@ -48,7 +48,7 @@ def opened(
 
 
 def in_reach(graph: Graph, directory: Path, resources: Resources) -> Graph:
-    """Return a graph whose arrays in memory are files of a directory, if tasks run in other processes."""
+    """Write arrays in memory to files of a directory, if tasks run in other processes."""
     if graph.directory or resources.cluster in ("threads", "sync"):
         return graph
     from daskgraphpart.sources.stage_tables import has_arrays, settled
@@ -66,7 +66,7 @@ def output_of(
     dispatch_to: str | os.PathLike[str] | None,
     storage_options: Mapping[str, Any] | None = None,
 ) -> Location | Machines:
-    """Return the directory of the output, or the one on the disks of machines."""
+    """Return the output directory, here or on the disks of machines."""
     if dispatch_to is None:
         return resolve_path(out_dir, storage_options)
     from daskgraphpart.dispatching.machines import read_machines  # on the rim
@@ -75,19 +75,19 @@ def output_of(
 
 
 def is_machines(target: Location | Machines) -> TypeIs[Machines]:
-    """Whether an output goes to the disks of machines; told without importing their room."""
+    """Whether the output goes to the disks of machines; does not import their folder."""
     return hasattr(target, "hosts")
 
 
 def made_in(target: Location | Machines, workspace: str | None) -> Path:
-    """Directory of this machine in which files are made; they go on to a store, or to machines, from a workspace."""
+    """Local directory to write to; for a store or machines, the workspace."""
     if isinstance(target, Path):
         return target.absolute()
     return staging_directory(target.path if is_machines(target) else target, workspace)
 
 
 def input_paths(graph: Graph | TableSpec) -> list[Location]:
-    """List the directory and the data files of a graph, as far as it has some, or the files of tables."""
+    """List a graph's directory and data files, or the files of its tables."""
     if not isinstance(graph, Graph):
         return [Path(path) for path in graph.files if os.path.isfile(path)]
     directory = [to_path(graph.directory)] if graph.directory else []
@@ -95,15 +95,15 @@ def input_paths(graph: Graph | TableSpec) -> list[Location]:
 
 
 def check_assignment_directory(graph: Graph | TableSpec, out: Path, overwrite: bool) -> None:
-    """Refuse to write owners among the files of the graph, or over an assignment that is there."""
+    """Refuse to write owners into the input graph, or over an assignment."""
     directory = os.path.realpath(out)
     for path in map(str, input_paths(graph)):
         if directory in (os.path.realpath(path), os.path.dirname(os.path.realpath(path))):
-            hint = "give one of its own"
-            raise OutputExistsError("the directory of owners holds the input", file=out, found=path, hint=hint)
+            hint = "choose another directory"
+            raise OutputExistsError("the output directory contains the input graph", file=out, found=path, hint=hint)
     if (out / META_FILE).exists() and not overwrite:
-        hint = "give another directory, or --overwrite to replace it"
-        raise OutputExistsError("there is an assignment already", file=out, hint=hint)
+        hint = "add --overwrite, or choose another directory"
+        raise OutputExistsError("the directory already has an assignment", file=out, hint=hint)
 
 
 WORK_VERSION = 7
@@ -115,11 +115,11 @@ MOST_SHOWN = 3
 def fingerprint(
     command: str, graph: Graph | TableSpec, options: Mapping[str, Any], files: Iterable[Location] = ()
 ) -> dict[str, Any]:
-    """Describe what the output of a job depends on, as a flat dictionary of JSON values.
+    """Describe what the output depends on, as a flat dictionary of JSON values.
 
-    Options, metadata, and path, size, times of change and inode of every input file. The journal keeps it; a run that
-    continues the job must have the same, because what is in the workspace was made from it. Times are only compared for
-    being equal, never with a clock, so that one that lies in the future does no harm.
+    That is: options, metadata, and path, size, times and inode of every input file. The journal keeps it, and a run
+    that
+    resumes must match it, since the workspace was made from it. Times are compared only for equality.
     """
     found: dict[str, Any] = {"command": command, "version of the workspace": WORK_VERSION}
     for name, value in options.items():
@@ -142,7 +142,7 @@ def fingerprint(
 def identify_owners(
     graph: Graph | TableSpec, owners: Assignment | Path | AssignOptions, num_parts: int | None
 ) -> tuple[str, dict[str, Any], list[Location]]:
-    """Return the command, the options and the files that the owners of a job depend on."""
+    """Return the command, options and files that a job's owners depend on."""
     if isinstance(owners, AssignOptions):
         named = [name for name in (owners.method, owners.extend) if name is not None and name not in METHODS]
         files: list[Location] = [file for name in named for file in _files_in(require_local(name, "an assignment"))]
@@ -151,11 +151,11 @@ def identify_owners(
 
             if isinstance(graph, Graph):
                 files += [path for pair in find_map_pairs(owners, graph).values() for path in (pair.old, pair.new)]
-            else:  # maps of tables are made by the job
+            else:  # the job itself makes the maps of tables
                 files += list_old_maps(owners)
         return "partition", {"num_parts": num_parts, **asdict(owners)}, [*files, *_balance_files(owners)]
     if isinstance(owners, Assignment):
-        # not in a directory of the user's: its files are temporary, their names too
+        # a temporary directory's file names change from run to run
         regions = {**owners.files, **{f"{TRAINERS}/{name}": region for name, region in owners.trainers.items()}}
         crcs = {name: [region.num_rows, crc_of(Path(region.path))] for name, region in regions.items()}
         return "dispatch", {"assignment": [owners.num_parts, owners.method, crcs]}, []
@@ -166,7 +166,7 @@ def identify_owners(
 def read_owners(
     directory: Path, schema: GraphSchema, workspace: Path, runner: Runner, num_parts: int | None
 ) -> Assignment:
-    """Read the owners of a directory, or, where there are none, what ParMETIS has written."""
+    """Read owners from a directory, or ParMETIS' output if it has none."""
     from daskgraphpart.assignment.read_files import has_owners, read_assignment
 
     if not has_owners(directory, schema):
@@ -179,14 +179,14 @@ def read_owners(
 
 
 def _balance_files(options: AssignOptions) -> list[Path]:
-    """List the files that a balance names."""
+    """List the files named in `balance`."""
     items = options.balance.split(",") if isinstance(options.balance, str) else options.balance or ()
     named = [item.strip().removeprefix("file:") for item in items if item.strip().startswith("file:")]
     return [Path(name if Path(name).is_file() else name.rpartition("=")[0]) for name in named]
 
 
 def _files_in(root: Path) -> list[Path]:
-    """List the files of an assignment: those directly in its directory, and those of its trainers and zarr arrays."""
+    """List an assignment's files, with those of trainers and zarr arrays."""
     if not root.is_dir():
         return [root]
     found = [child for child in root.iterdir() if child.is_file() and not child.name.startswith(".")]
@@ -197,18 +197,18 @@ def _files_in(root: Path) -> list[Path]:
 
 
 def check_unchanged(before: Mapping[str, Any], now: Mapping[str, Any], workspace: str) -> None:
-    """Compare the fingerprints of an unfinished run and of the one that is to continue it."""
+    """Refuse to resume if the fingerprint has changed."""
     changed = [key for key in {**now, **before} if before.get(key) != now.get(key) or (key in before) != (key in now)]
     if not changed:
         return
-    # options and files say more than what follows from them
+    # name options and files before what follows from them
     shown = [key for key in changed if key not in ("schema", "metadata")][:MOST_SHOWN] or changed
     more = "" if len(changed) <= len(shown) else f", and {len(changed) - len(shown)} more"
     raise ResumeError(
-        "an unfinished run is here, and what it was begun with has changed",
+        "the input or options of the unfinished run have changed",
         file=workspace,
         place=f"{', '.join(shown)}{more}",
         expected=before.get(shown[0], "nothing"),
         found=now.get(shown[0], "nothing"),
-        hint=f"bytes, mtime, ctime and inode are those of files; run it as it was begun, or {RESTART_HINT}",
+        hint=f"restore them, or {RESTART_HINT}",
     )

@@ -1,9 +1,8 @@
-"""One job on one output directory: locked, begun or continued, and what is left behind when it ends.
+"""Run one job on one output directory: lock it, start or resume, clean up.
 
-While it runs, a job has a lock in the output directory and a workspace with its journal. A job that fails for a reason
-that may pass (disk full, a worker lost, a kill) leaves them, and the same command continues; one that fails for a
-mistake in its input or options removes them, because what is corrected makes another job. The last thing a job removes
-is its journal: before that it can be continued, after that it is done.
+A running job keeps a lock in the output directory, and a workspace with its journal. After a failure that may pass
+(disk full, a lost worker, a kill), both stay and the same command resumes. After a mistake in input or options, both
+go, because the corrected job is another. The journal goes last: until then the job can resume.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ CONTINUE_HINT = "run the same command again to continue, or add --restart to sta
 
 @dataclass(frozen=True, slots=True)
 class OutputDirectory:
-    """Directory that a job writes to."""
+    """The directory a job writes to."""
 
     path: Path
     claim: Callable[[bool], None]
@@ -55,12 +54,12 @@ class OutputDirectory:
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """How a job runs, which changes no byte of its output."""
+    """How a job runs; changes no byte of its output."""
 
     resources: Resources
-    overwrite: bool = option(False, "Replace what is there: an assignment, a graph or partitions.")
-    restart: bool = option(False, "Start over, where an unfinished run would be continued.")
-    keep_workspace: bool = option(False, "Keep the temporary files at the end.")
+    overwrite: bool = option(False, "Replace existing output in `out`.")
+    restart: bool = option(False, "Start over instead of resuming an unfinished run.")
+    keep_workspace: bool = option(False, "Keep the temporary files.")
     progress: Progress | None = None
     can_continue: bool = True
     """False for the end of a larger job, whose earlier results are lost with a failure."""
@@ -71,7 +70,7 @@ RUN = {**stated_options(RunOptions), **WHERE, **PROGRESS}
 
 
 def run_of(keywords: Mapping[str, Any]) -> RunOptions:
-    """Say how a job runs, by its keywords."""
+    """Make run options from keywords."""
     given = {name: keywords[name] for name in stated_options(RunOptions) if name in keywords}
     return RunOptions(resources_of(keywords), progress=keywords.get("progress"), **given)
 
@@ -80,10 +79,11 @@ def run_of(keywords: Mapping[str, Any]) -> RunOptions:
 def open_job(
     output: OutputDirectory, graph: Graph | TableSpec, fingerprint: dict[str, Any], run: RunOptions
 ) -> Iterator[tuple[Workspace, Runner]]:
-    """Lock an output directory, and begin a job or continue the unfinished one that is there.
+    """Lock the output directory, and start a job or resume the unfinished one.
 
-    Raises `OutputLockedError` if another run is writing there, and `ResumeError` if an unfinished job was begun with
-    other input or options, or cannot be continued.
+    Raises `OutputLockedError` if another run is writing there, and `ResumeError` if the unfinished job cannot resume,
+    or
+    was started with other input or options.
     """
     output.path.mkdir(parents=True, exist_ok=True)
     lock = DirectoryLock(output.path)
@@ -125,7 +125,7 @@ def _begin_or_continue(
             _refuse_damaged(journal, fault)
             raise
         wanted.remove_torn_files(output.path)
-        logger.info("continuing the unfinished run: %s done", format_number(journal.num_finished, "task"))
+        logger.info("resuming the unfinished run: %s done", format_number(journal.num_finished, "task"))
         journal.begin_run()
         return wanted, journal
     output.claim(is_unfinished or lock.notes.workspace is not None)
@@ -140,12 +140,12 @@ def _begin_or_continue(
 
 
 def _refuse_damaged(journal: Journal, fault: BaseException) -> None:
-    """Tell that a journal with values of another form cannot be continued; its lines have checksums, and seem whole."""
+    """Refuse to resume from a journal with unreadable values: its checksums agree, so another version wrote them."""
     wrong_values = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError)
     if journal.machine and isinstance(fault, wrong_values) and not isinstance(fault, GraphPartError):
         logger.debug("while an unfinished run was continued", exc_info=fault)
         raise ResumeError(
-            "the unfinished run cannot be continued: its journal may be damaged",
+            "cannot resume: the journal may be damaged",
             file=str(journal.path),
             found=f"{type(fault).__name__}: {fault}",
             hint=RESTART_HINT,
@@ -153,7 +153,7 @@ def _refuse_damaged(journal: Journal, fault: BaseException) -> None:
 
 
 def _find_workspace(out: Path, lock: DirectoryLock, default: Path) -> Path:
-    """Return the workspace that the lock names, if its journal says that it is of this output: else it is not ours."""
+    """Return the workspace named in the lock, if its journal names this output."""
     noted, output = lock.notes.workspace, str(out.resolve())
     if noted is None or Path(noted) == default or lock.notes.output != output:
         return default
@@ -162,7 +162,7 @@ def _find_workspace(out: Path, lock: DirectoryLock, default: Path) -> Path:
 
 
 def _find_journal(workspace: Path, restart: bool) -> tuple[Journal | None, bool]:
-    """Open the journal of a job that can be continued; the second value is whether there is an unfinished job."""
+    """Open the journal of a job that can resume, and say whether one is unfinished."""
     try:
         journal = Journal.open(workspace)
     except ResumeError:
@@ -177,7 +177,7 @@ def _find_journal(workspace: Path, restart: bool) -> tuple[Journal | None, bool]
     machine = journal.machine
     if machine.get("host") == socket.gethostname() and machine.get("boot") != boot_id():
         logger.warning(
-            "this machine was started anew since the unfinished run, whose files may be incomplete: it starts over"
+            "starting over: this machine has restarted since the unfinished run, whose files may be incomplete"
         )
         journal.close()
         return None, True
@@ -185,10 +185,10 @@ def _find_journal(workspace: Path, restart: bool) -> tuple[Journal | None, bool]
 
 
 def _check_plan(journal: Journal, there: Path, wanted: Path, resources: Resources) -> None:
-    """Refuse another workspace, and less memory than the work is cut for."""
+    """Refuse another workspace, or less memory than the work was cut for."""
     if there.resolve() != wanted.resolve():
         raise ResumeError(
-            "an unfinished run has its workspace elsewhere",
+            "the unfinished run has another workspace",
             place="--workspace",
             expected=there.parent,
             found=wanted.parent,
@@ -197,7 +197,7 @@ def _check_plan(journal: Journal, there: Path, wanted: Path, resources: Resource
     memory = journal.header["plan"]["memory"]
     if resources.memory < memory:
         raise ResumeError(
-            "an unfinished run was begun with more memory",
+            "the unfinished run started with more memory",
             file=str(there),
             place="--memory",
             expected=f"at least {format_size(memory)} ({memory} bytes)",
@@ -207,11 +207,11 @@ def _check_plan(journal: Journal, there: Path, wanted: Path, resources: Resource
 
 
 def _shares(resources: Resources, begun_with: dict[str, Any]) -> tuple[Resources, Resources]:
-    """What the work is cut for, which stays as it was begun, and what it may use now: as many such tasks as fit."""
+    """Keep the task size of the first run, with as many workers as fit now."""
     plan = replace(resources, **begun_with)
     if plan != resources:
         logger.info(
-            "tasks stay as they were planned at first: memory %s, workers %d, staging %s",
+            "tasks keep their size: memory %s, workers %d, staging %s",
             format_size(plan.memory),
             plan.workers,
             plan.staging,
@@ -220,13 +220,13 @@ def _shares(resources: Resources, begun_with: dict[str, Any]) -> tuple[Resources
 
 
 def _end(work: Workspace, journal: Journal, lock: DirectoryLock) -> None:
-    """Remove what is no longer needed, in an order that leaves no doubt about what is done."""
+    """Clean up; the order leaves no doubt whether the job is done."""
     if work.is_kept:
         journal.finish()
     journal.close()
     if not work.is_kept:
         work.remove_all_but(JOURNAL_NAME)
-    with suppress(OSError):  # all is written; a disk that is full by now changes nothing
+    with suppress(OSError):  # a disk that fills up now does no harm
         lock.write(workspace=None)
     if not work.is_kept:
         work.remove()
@@ -241,7 +241,7 @@ def _leave(
     fault: BaseException,
     can_continue: bool,
 ) -> None:
-    """Leave everything for a run that continues, or nothing if there is nothing to continue."""
+    """Keep everything if a run can resume; else remove it."""
     told = _explain(fault, Path(work.root), output.path)
     is_mistake = isinstance(told, GraphPartError) and told.exit_code == 2 and not isinstance(told, ResumeError)
     if is_mistake or not can_continue or not journal.num_finished:
@@ -261,7 +261,7 @@ def _leave(
 
 
 def _explain(fault: BaseException, workspace: Path, out: Path) -> BaseException:
-    """Return an error that says which temporary or output file is damaged or gone, or else the fault itself."""
+    """Return an error that names the damaged or missing file, or else the fault itself."""
     file = getattr(fault, "file", None) or getattr(fault, "filename", None)
     within = Path(str(file or "")).parents
     if workspace in within and (isinstance(fault, FileNotFoundError) or isinstance(fault.__cause__, FileNotFoundError)):

@@ -1,4 +1,4 @@
-"""`Assignment`, the public class: read and write owners, as lazy collections with their quality."""
+"""`Assignment`, the public class: owners as lazy collections, with their quality."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ class Assignment(made.Assignment):
             If the owners were read from files, which are not measured.
         """
         if self.measured is None:
-            hint = "assign(graph, num_parts, method=DIRECTORY) measures owners that are in a directory"
-            raise AssignmentError("these owners were read, not measured", hint=hint)
+            hint = "measure them by assign(graph, num_parts, method=DIRECTORY)"
+            raise AssignmentError("owners read from files have no measurements", hint=hint)
         return self.measured
 
     def to_frame(self, ntype: str) -> Any:

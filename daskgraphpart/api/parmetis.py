@@ -165,7 +165,7 @@ def read(
 
 @dataclass(frozen=True, slots=True)
 class ConvertOptions:
-    """What is to be known of the output of `pm_dglpart`."""
+    """What to know about the output of `pm_dglpart`."""
 
     schema: str | None = option(
         None,
@@ -174,10 +174,10 @@ class ConvertOptions:
         "types it joins, or `src:relation:dst`.",
         given="str | os.PathLike[str]",
     )
-    num_parts: int | None = option(None, "Must agree with the files, if given.")
+    num_parts: int | None = option(None, "Number of parts, checked against the files.")
     num_node_weights: int | None = option(
         None,
-        "Weights in a line of nodes. Default: what `<graph_name>_stats.txt` says; without it, all columns but three.",
+        "Weights per node line. Default: from `<graph_name>_stats.txt`, or else all columns but three.",
     )
     removed_edges: str | None = option(
         None,
@@ -247,7 +247,7 @@ def convert_job(
     overwrite: bool = False,
     **keywords: Any,
 ) -> Outcome:
-    """Do what `convert` does, and open nothing."""
+    """Do what `convert` does, but do not open the result."""
     source = require_local(path, "what pm_dglpart has written")
     out = require_local(out, "the output of a conversion").absolute()
     check_name(graph_name, "graph name")
@@ -260,7 +260,7 @@ def convert_job(
         attribute_dtype(of.node_attr_dtype, "--node-attr-dtype"),
         attribute_dtype(of.edge_attr_dtype, "--edge-attr-dtype"),
     )
-    check_output(out, [source])  # before the work that comes first
+    check_output(out, [source])  # before the work
     check_empty(out, overwrite or is_unfinished(out))
     resources, progress = resources_of(keywords).limited(SMALLEST_TASK_MEMORY), keywords.get("progress")
     with environment_faults(), scratch_directory(resources.workspace or out.parent) as workspace:
@@ -271,13 +271,13 @@ def convert_job(
             assignment = read_parmetis_parts(given.parts, graph.schema, workspace / "owners", resources)
             listener.advance(nbytes)
             listener.end()
-        # a failure loses the graph, so there is nothing to resume
+        # a failed conversion loses the staged graph: nothing to resume
         run = RunOptions(resources, overwrite, restart=True, progress=progress, can_continue=False)
         return run_dispatch(graph, Wanted(out, chosen(DispatchOptions, keywords), assignment, None), run)
 
 
 def _removed(source: Path, path: str | os.PathLike[str] | None) -> Path | None:
-    """File of removed edges: relative to the input directory, as the old tool has it, or to the working directory."""
+    """File of removed edges: relative to the input directory, as in the old tool, or to the working directory."""
     if path is None:
         return None
     inside = source / path

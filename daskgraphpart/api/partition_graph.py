@@ -1,4 +1,4 @@
-"""`partition_graph` with the parameters of `dgl.distributed.partition_graph`, out of core and without dgl."""
+"""`partition_graph`: the parameters of `dgl.distributed.partition_graph`, out of core and without dgl."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def partition_graph(
     """
     check_name(graph_name, "graph name")
     owner_dtype(num_parts)
-    chosen(AssignOptions, keywords)  # refuses impossible values, also where owners are given
+    chosen(AssignOptions, keywords)  # checks values, even if owners are given
     layouts = words_of(layout)
     written = DispatchOptions(
         num_hops,
@@ -199,17 +199,21 @@ def partition_graph(
 
 
 def _check_mapped(written: DispatchOptions) -> None:
-    """Refuse to return original IDs where there are none, and say what to install before the work is done."""
+    """Refuse `return_mapping` where there is none, or torch is missing, before the work."""
     torch_module()
     if not written.reshuffle or not written.graphs:
-        what = "IDs that are kept have no mapping" if written.graphs else "mappings are read from dgl or graphbolt"
+        what = (
+            "reshuffle=False keeps IDs, so there is no mapping"
+            if written.graphs
+            else "only the layouts dgl and graphbolt have mappings"
+        )
         raise OptionError(what, place="return_mapping", hint="leave it out")
 
 
 def _balance(
     graph: Graph, method: str, balance_ntypes: Any, balance_edges: bool, scratch: Path
 ) -> tuple[str, ...] | None:
-    """Translate DGL's parameters to constraints of a method that has some."""
+    """Translate DGL's parameters to balance constraints, for methods that have them."""
     schema = graph.schema
     if method not in METHODS or method == "random":
         return None
@@ -223,11 +227,11 @@ def _balance(
 
 def _check_ready(assignment: Assignment, num_parts: int, trainers: int) -> None:
     if assignment.num_parts != num_parts:
-        what, expected = "the assignment is for a different number of parts", assignment.num_parts
+        what, expected = "the assignment has a different number of parts", assignment.num_parts
         raise OptionError(what, place="num_parts", expected=expected, found=num_parts)
     if trainers != 1 and not assignment.trainers:
         raise OptionError(
-            "an assignment that is given has no trainers",
+            "the given assignment has no trainers",
             place="num_trainers_per_machine",
             expected="1, or an assignment made with num_trainers_per_machine",
             found=trainers,

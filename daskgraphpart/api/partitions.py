@@ -1,4 +1,4 @@
-"""`PartitionedGraph`, the public class: open partitions and compare them with the input."""
+"""`PartitionedGraph`, the public class, and `open_partitions`."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def open_partitions(
 
 
 def parts_of(outcome: Outcome, storage_options: Mapping[str, Any] | None = None) -> PartitionedGraph:
-    """Open what a job has written, as far as it can be opened here."""
+    """Open what a job has written, if it is reachable from here."""
     if not outcome.unreadable:
         return open_partitions(outcome.config_path, storage_options=storage_options)
     content = PartitionConfig(outcome.graph_name, "metis", 1, outcome.book, ())

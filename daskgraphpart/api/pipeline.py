@@ -1,4 +1,4 @@
-"""The package's functions: assign, dispatch, partition. They resolve options and compose; the work is below."""
+"""`assign`, `dispatch`, `partition`: resolve options and call the stages."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def assign(
     >>> assignment = assign("graph", 8, balance="nodes,edges", memory="8GB")  # doctest: +SKIP
     >>> assignment.owners["user"].compute()  # doctest: +SKIP
     """
-    from daskgraphpart.api.owners import public  # what users do with the result is imported when there is one
+    from daskgraphpart.api.owners import public  # slow to import, and not needed before
 
     how: Any = {"out": out, "form": form, "storage_options": storage_options}
     with _ending(keywords) as ending:
@@ -195,7 +195,7 @@ def partition(
 
 @contextmanager
 def _ending(keywords: dict[str, Any]) -> Iterator[Callable[[int, float, str], None]]:
-    """Show progress meanwhile, as keywords say; what is yielded tells in a line what was made, and in which time."""
+    """Show progress, and at the end one line with what was made and how long it took."""
     started = time.monotonic()
     with open_progress(keywords.get("progress")) as listener:
         keywords["progress"] = listener

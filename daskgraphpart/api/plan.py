@@ -41,40 +41,40 @@ VERSION = 2
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Plan:
-    """Estimate of what a job reads, writes and holds in memory, and its method of assignment. Sizes are in bytes."""
+    """What a job will read, write and hold in memory, and which method it picks. Sizes are in bytes."""
 
     graph_name: str
     num_parts: int
     num_nodes: int
     num_edges: int
-    input_nbytes: int  # of all data files
-    output_nbytes: int  # of all partitions, estimated
-    workspace_nbytes: int  # of all temporary files at their peak, estimated
-    method: str  # that will be taken
-    why: str  # what `auto` does, in words; empty if the method is asked for
-    method_memory: int  # that the method takes on this graph; 0 if it reads no edges
-    workers: int  # tasks that run at one time
-    memory_budget: int  # that all tasks may hold; about 200 MB per process come on top
-    task_memory: int  # that one task may hold
-    smallest_budget: int  # with which the passes run
-    smallest_disks: Mapping[str, int]  # bytes that a directory has to take at least: the output without HALO nodes
+    input_nbytes: int  # data files
+    output_nbytes: int  # partitions, estimated
+    workspace_nbytes: int  # temporary files at their peak, estimated
+    method: str  # the method it picks
+    why: str  # what `auto` does, in words; empty for any other method
+    method_memory: int  # of the method on this graph; 0 if it reads no edges
+    workers: int  # tasks at a time
+    memory_budget: int  # for all tasks; about 200 MB per process come on top
+    task_memory: int  # for one task
+    smallest_budget: int  # smallest budget that works
+    smallest_disks: Mapping[str, int]  # least bytes needed by directory: the output without HALO nodes
     warnings: tuple[str, ...]  # what may not fit
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the plan as plain values, for JSON; ``"version"`` is the version of this format."""
+        """Return the plan as plain values for JSON, with the ``"version"`` of the format."""
         return {"version": VERSION, **asdict(self)}
 
     def check_disks(self) -> None:
-        """Raise a `PlanError` if a disk is too small, whatever the edges are."""
+        """Raise a `PlanError` if a disk cannot even hold the output without HALO nodes."""
         for directory, nbytes in self.smallest_disks.items():
             free = _free_near(Path(directory))
             if nbytes > free:
                 raise PlanError(
-                    "this job does not fit on the disk",
+                    "the disk is too small for this job",
                     file=directory,
                     expected=f"at least {format_size(nbytes)} free",
                     found=format_size(free),
-                    hint="give an output directory, or a --workspace, on a larger disk",
+                    hint="choose an output directory or --workspace on a larger disk",
                 )
 
     @property
@@ -169,7 +169,7 @@ def plan(
     given = opened(graph, None, resources)
     if isinstance(given, Graph):
         return _plan(given, num_parts, out, owners, options, resources, dispatch_to)
-    from daskgraphpart.sources.stage_tables import opened_graph  # a job without tables does without
+    from daskgraphpart.sources.stage_tables import opened_graph  # slow to import
 
     with opened_graph(given, resources) as found:
         return _plan(found, num_parts, out, owners, options, resources, dispatch_to)
@@ -205,7 +205,7 @@ def estimate(
     resources: Resources,
     out: Path,
 ) -> Plan:
-    """Evaluate the formulas of assignment and, if there are options of it, of dispatch; output goes to a directory."""
+    """Evaluate the formulas of assignment and, with dispatch options, of dispatch."""
     owners = AssignOptions(str(owners)) if isinstance(owners, Path) else owners
     schema, smallest = graph.schema, smallest_memory(graph.schema, owners, options)
     limited, workspace = resources.limited(smallest), Path(resources.workspace or out)
@@ -231,12 +231,12 @@ def estimate(
     needs = {out: output}  # what owners are made from is deleted before parts are written
     needs[workspace] = max(assigning, temporary + needs.get(workspace, 0))
     warnings = [
-        f"about {format_size(nbytes)} will be written to the disk of {place}, where {format_size(free)} are free"
+        f"the disk of {place} may be too small: about {format_size(nbytes)} to write, {format_size(free)} free"
         for place, nbytes in needs.items()
         if nbytes > (free := _free_near(place))
     ]
     if need > limited.memory:
-        warnings.append(f"{method} takes about {format_size(need)} of memory, which is more than the budget")
+        warnings.append(f"{method} needs about {format_size(need)} of memory, more than the budget")
     return Plan(
         graph_name=schema.name,
         num_parts=num_parts,
@@ -258,7 +258,7 @@ def estimate(
 
 
 def announce(found: Plan, listener: ProgressListener) -> Plan:
-    """Show the plan of a run in one line, and its warnings."""
+    """Show the plan in one line, and its warnings."""
     listener.note(f"plan: {found.summary}")
     if is_first_run():
         listener.note("first run: compiling kernels takes about 10 s; later runs load them")
@@ -268,13 +268,13 @@ def announce(found: Plan, listener: ProgressListener) -> Plan:
 
 
 def smallest_memory(schema: GraphSchema, owners: object, options: DispatchOptions | None) -> int:
-    """Bytes that one task takes at least; an assignment alone is measured, and so reads the edges in any case."""
+    """Least bytes of one task; an assignment on its own is measured, which reads the edges."""
     dispatching = 0 if options is None else smallest_task_memory(schema, options)
     is_measured = options is None or (isinstance(owners, AssignOptions) and owners.needs_adjacency)
     return max(dispatching, smallest_assign_memory(schema) if is_measured else 0)
 
 
 def _free_near(directory: Path) -> int:
-    """Bytes that are free on the disk of a directory, which need not exist yet."""
+    """Free bytes on the disk of a directory that may not exist yet."""
     there = next(place for place in (directory.absolute(), *directory.absolute().parents) if place.exists())
     return shutil.disk_usage(there).free

@@ -1,4 +1,4 @@
-"""`read_tables`, `read_dataset`, `read_construction`: describe graphs for jobs to read; open the input of a job."""
+"""`read_tables`, `read_dataset`, `read_construction`: describe a graph that a job will read."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def read_dataset(
 
 
 def _leave_out(tables: Mapping[str, Any], names: Sequence[str]) -> None:
-    """Remove features from the description of a data set."""
+    """Remove features from a data set's description."""
     kinds = [tables.get(kind, {}) for kind in ("node_data", "edge_data", "masks")]
     features = [(of, name, of_type) for of_kind in kinds for of, of_type in of_kind.items() for name in of_type]
     known = {f"{of}/{name}": name for of, name, _ in features}
@@ -169,10 +169,15 @@ def read_construction(
 
     wanted = chosen(GraphChanges, keywords)
     if unknown_nodes not in ("error", "drop"):
-        expected = "error or drop, as features of nodes come from the tables alone"
-        raise OptionError("impossible here", place="--unknown-nodes", expected=expected, found=unknown_nodes)
+        expected = "error or drop, because node features come from tables"
+        raise OptionError(
+            "a construction config cannot do this", place="--unknown-nodes", expected=expected, found=unknown_nodes
+        )
     if wanted.split_by:
-        what, hint = "a config names the relations itself", "chunk its graph, then chunk that with --split-by"
+        what, hint = (
+            "a construction config names its own edge types",
+            "run chunk, then chunk its output with --split-by",
+        )
         raise OptionError(what, place="--split-by", hint=hint)
     is_reversed = wanted.add_reverse == "graphstorm"
     if is_reversed and read_config(Path(config))[0].is_homogeneous:
@@ -182,7 +187,7 @@ def read_construction(
 
 
 def is_construction(path: Any) -> bool:
-    """Whether a path is a construction config, in either of GraphStorm's dialects."""
+    """Whether a path is a GraphStorm construction config, in either dialect."""
     is_path = isinstance(path, (str, os.PathLike)) and not is_url(os.fspath(path))
     if not is_path or not os.fspath(path).endswith(".json") or not os.path.isfile(path):
         return False

@@ -1,4 +1,4 @@
-"""Write owners as a job, or keep them until the interpreter ends: what `assign` does."""
+"""Run `assign` as a job with an output directory, or in a temporary directory until Python exits."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def assign_job(
     storage_options: Mapping[str, Any] | None = None,
     **keywords: Any,
 ) -> Assignment:
-    """Do what `assign` does, without what users can do with the result."""
+    """Do what `assign` does; return the internal assignment."""
     options, run = chosen(AssignOptions, keywords), run_of(keywords)
     found = opened(graph, storage_options, run.resources)
     if out is None:
@@ -58,7 +58,7 @@ def assign_job(
 
 
 def _assign_here(graph: Graph | TableSpec, num_parts: int, options: AssignOptions, run: RunOptions) -> Assignment:
-    """Make owners in a temporary directory."""
+    """Assign in a temporary directory."""
     resources, directory = _limited(graph, num_parts, options, run.resources), lasting_directory()
     with (
         open_runner(resources, run.progress) as first,
@@ -71,7 +71,7 @@ def _assign_here(graph: Graph | TableSpec, num_parts: int, options: AssignOption
 
 
 def _limited(graph: Graph | TableSpec, num_parts: int, options: AssignOptions, resources: Resources) -> Resources:
-    """Check what can be checked before tables are read; return what the job may use."""
+    """Check what needs no table to be read; return the job's resources."""
     smallest = MIN_TABLE_MEMORY
     if isinstance(graph, Graph):
         check_assignable(options, graph, num_parts)
@@ -82,7 +82,7 @@ def _limited(graph: Graph | TableSpec, num_parts: int, options: AssignOptions, r
 def _assign_to(
     graph: Graph | TableSpec, num_parts: int, options: AssignOptions, out: Path, form: str, run: RunOptions
 ) -> Assignment:
-    """Write owners into a directory, or continue to."""
+    """Assign into a directory, or resume there."""
     from daskgraphpart.assignment.id_maps import describe_id_maps
     from daskgraphpart.assignment.read_files import read_assignment
     from daskgraphpart.assignment.write_files import write_assignment
@@ -108,7 +108,7 @@ def _assign_to(
             seed = options.seed if options.method in METHODS else None
             id_maps = describe_id_maps(staged.id_maps, out, runner)
             write_assignment(assignment, out, runner, form=form, seed=seed, id_maps=id_maps)
-            # where they last as long as this interpreter: the workspace is removed, and forms are not all files of rows
+            # keep them until Python exits: the workspace goes, and not every form can be read in place
             with open_runner(replace(resources, cluster="sync", workers=1)) as reader:
                 files_of = read_assignment(out, staged.schema, lasting_directory(), reader).files
             trainers = {
@@ -121,12 +121,12 @@ def _assign_to(
 def _assignable(
     graph: Graph | TableSpec, directory: Path, options: AssignOptions, num_parts: int, runner: Runner
 ) -> Iterator[tuple[Graph, Runner]]:
-    """Yield a graph, one of tables staged in a directory, and a runner for its tasks."""
+    """Yield a graph (tables staged in a directory) and a runner for its tasks."""
     if isinstance(graph, Graph):
         graph = in_reach(graph, directory, runner.resources)
         yield count_lines(graph, choose_sizes(runner.resources).csv_block_bytes, runner), runner
         return
-    from daskgraphpart.sources.stage_tables import stage_tables  # a job without tables does without
+    from daskgraphpart.sources.stage_tables import stage_tables  # slow to import
 
     staged = stage_tables(graph, directory, runner)
     check_assignable(options, staged, num_parts)

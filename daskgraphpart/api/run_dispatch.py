@@ -1,4 +1,4 @@
-"""Run a dispatch: check its options and its output, identify it, begin or continue it, bring parts to the output."""
+"""Run a dispatch: check options and output, start or resume the job, move the parts to the output."""
 
 from __future__ import annotations
 
@@ -58,9 +58,9 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Wanted:
-    """What is to be made of a graph: where, how, and with owners that are given, lie in a directory, or are made.
+    """What to make of a graph, where, and where its owners come from.
 
-    The number of parts may be unknown if they are in a directory.
+    With owners in a directory, the number of parts may be unknown.
     """
 
     target: Location | Machines
@@ -70,7 +70,7 @@ class Wanted:
 
     @property
     def known_parts(self) -> int | None:
-        """Number of parts, as far as it is known before owners are read."""
+        """Number of parts, if known before owners are read."""
         if isinstance(self.owners, Assignment):
             return self.owners.num_parts
         is_unknown = isinstance(self.owners, Path) and self.num_parts is None
@@ -91,7 +91,7 @@ def dispatch_job(
     dispatch_to: str | os.PathLike[str] | None = None,
     **keywords: Any,
 ) -> Outcome:
-    """Do what `dispatch` does, and open nothing."""
+    """Do what `dispatch` does, but do not open the result."""
     run, options = run_of(keywords), chosen(DispatchOptions, keywords)
     owners = assignment if isinstance(assignment, Assignment) else require_local(assignment, "an assignment")
     target = output_of(out, dispatch_to, storage_options)
@@ -108,9 +108,9 @@ def partition_job(
     dispatch_to: str | os.PathLike[str] | None = None,
     **keywords: Any,
 ) -> Outcome:
-    """Do what `partition` does, and open nothing."""
+    """Do what `partition` does, but do not open the result."""
     if isinstance(keywords.get("method"), Assignment):
-        what, hint = "an assignment is not a method", "give it to dispatch(graph, assignment, out)"
+        what, hint = "method is an Assignment", "call dispatch(graph, assignment, out) instead"
         raise OptionError(what, place="method", hint=hint)
     owners, run = chosen(AssignOptions, keywords), run_of(keywords)
     found = opened(graph, storage_options, run.resources)
@@ -121,7 +121,7 @@ def partition_job(
 
 
 def run_dispatch(graph: Graph | TableSpec, wanted: Wanted, run: RunOptions) -> Outcome:
-    """Dispatch a graph; one of tables is staged in the job."""
+    """Dispatch a graph; stage tables as part of the job."""
     target, owners = wanted.target, wanted.owners
     if isinstance(graph, Graph):
         wanted, layouts = _fitting(graph, wanted)
@@ -139,7 +139,7 @@ def run_dispatch(graph: Graph | TableSpec, wanted: Wanted, run: RunOptions) -> O
         names = tuple(name for layout in layouts for name in layout.descriptions(named))
         out, destination = made_in(target, run.resources.workspace), None
         if not isinstance(target, Path):
-            from daskgraphpart.dispatching.machines import Destination  # on the rim
+            from daskgraphpart.dispatching.machines import Destination  # slow to import
 
             destination = Destination(target, str(out), names, run.overwrite)
             run = replace(run, resources=replace(run.resources, workspace=None))
@@ -166,7 +166,7 @@ def run_dispatch(graph: Graph | TableSpec, wanted: Wanted, run: RunOptions) -> O
 def _dispatch_tables(
     spec: TableSpec, wanted: Wanted, destination: Destination | None, out: Path, work: Workspace, runner: Runner
 ) -> Outcome:
-    """Stage tables, and dispatch them; the maps of their IDs go beside the partitions."""
+    """Stage tables and dispatch them; their ID maps go beside the partitions."""
     from daskgraphpart.layouts.files_beside import FilesBeside
     from daskgraphpart.sources.stage_tables import maps_beside, stage_tables
 
@@ -177,14 +177,14 @@ def _dispatch_tables(
         plan = _announced(graph, wanted, limited.resources, out, limited.progress)
         if plan is not None:
             plan.check_disks()
-        # `extend` matches nodes by the maps of IDs, which are in the workspace still
+        # `extend` matches nodes by the ID maps, still in the workspace
         owners = _assign(graph, wanted.owners, wanted.num_parts, work, limited)
         wanted, graph = replace(wanted, owners=owners), replace(graph, directory=str(out))
         return _dispatch(graph, wanted, layouts, destination, out, work, limited)
 
 
 def _fitting(graph: Graph, wanted: Wanted) -> tuple[Wanted, tuple[Layout, ...]]:
-    """Return what is wanted, with options that the graph adds, and layouts; refuse what cannot be made of it."""
+    """Add the graph's own options and layouts; refuse what the graph cannot become."""
     if isinstance(wanted.owners, AssignOptions):
         assert wanted.num_parts is not None, "owners are made for a number of parts"
         check_assignable(wanted.owners, graph, wanted.num_parts)
@@ -203,9 +203,9 @@ def _fitting(graph: Graph, wanted: Wanted) -> tuple[Wanted, tuple[Layout, ...]]:
 def _announced(
     graph: Graph, wanted: Wanted, resources: Resources, out: Path, listener: ProgressListener
 ) -> Plan | None:
-    """Show the plan, if the number of parts is known, and what DGL cannot serve."""
+    """Show the plan, if the number of parts is known, and warn about what DGL cannot serve."""
     if wanted.options.graphs and (held := graph.schema.bfloat16_features):
-        what = "DGL's distributed servers cannot start on bfloat16, its load_partition reads it (cast to float16): %s"
+        what = "DGL's servers cannot read bfloat16 (load_partition can); cast to float16 for them: %s"
         logger.warning(what, ", ".join(held))
     parts = wanted.known_parts
     if parts is None:
@@ -222,12 +222,12 @@ def _dispatch(
     work: Workspace,
     runner: Runner,
 ) -> Outcome:
-    """Find the owners, and bring everything to them."""
+    """Find the owners and dispatch."""
     sizes = choose_sizes(runner.resources)
     if isinstance(wanted.owners, AssignOptions):
         graph = count_lines(graph, sizes.csv_block_bytes, runner)
     assignment = _assign(graph, wanted.owners, wanted.num_parts, work, runner)
-    graph = count_lines(graph, sizes.csv_block_bytes, runner)  # owners that are given are looked at first
+    graph = count_lines(graph, sizes.csv_block_bytes, runner)  # read given owners before counting lines
     _check_fits(graph, layouts, wanted.options, wanted.target, assignment.num_parts)
     if assignment.trainers:
         from daskgraphpart.assignment.trainers import with_trainers
@@ -243,7 +243,7 @@ def _check_fits(
     target: Location | Machines,
     num_parts: int | None,
 ) -> None:
-    """Check that what is wanted can be made of a graph, as far as the number of parts is known."""
+    """Check what can be made of a graph, as far as the number of parts is known."""
     options.check_fits(graph.schema)
     for layout in layouts:
         layout.check_fits(graph.schema, num_parts)
@@ -251,14 +251,14 @@ def _check_fits(
         target.check_parts(num_parts)
     if not isinstance(target, Path) and (not options.reshuffle or "ondisk" in options.layout):
         raise OptionError(
-            "what names its files by path, or links them, is written to a directory here only",
+            "this output names its files by local path or link, so it needs a local directory",
             place="layout ondisk" if options.reshuffle else "reshuffle",
-            hint="give a directory of this file system, without dispatch_to",
+            hint="choose a local directory, without dispatch_to",
         )
 
 
 def _layouts(options: DispatchOptions, graph: Graph | None) -> tuple[Layout, ...]:
-    """Return the layouts that options ask for, that of DGL first; of a graph that is not known yet without its IDs."""
+    """Return the requested layouts, DGL's first; ID maps only if the graph is known."""
     found: list[Layout] = []
     if options.graphs:
         stored = GraphBoltAttributes(options.store_eids, options.store_inner_node, options.store_inner_edge)
@@ -293,7 +293,7 @@ def _assign(
     work: Workspace,
     runner: Runner,
 ) -> Assignment:
-    """Return the owners, read or made if need be."""
+    """Read the owners, or assign."""
     if isinstance(owners, AssignOptions):
         assert num_parts is not None, "owners are made for a number of parts"
         return assign_nodes(graph, num_parts, owners, work.owners, runner, read_owners=read_owners, report=False)
@@ -306,11 +306,11 @@ def _assign(
 def _output_directory(
     out: Path, destination: Destination | None, names: tuple[str, ...], run: RunOptions, plan: Plan | None
 ) -> OutputDirectory:
-    """Directory in which a job makes files; partitions that are replaced stay until the new ones are complete."""
+    """Directory in which to make files; partitions to replace stay until the new ones are complete."""
 
     def claim(is_unfinished: bool) -> None:
         target = out if destination is None else destination.target
-        if not is_machines(target):  # these are asked when workers are there
+        if not is_machines(target):  # machines are asked once workers are there
             check_claimable(target, names, run.overwrite or is_unfinished)
         discard()
         if plan is not None:

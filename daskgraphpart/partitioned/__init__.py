@@ -1,1 +1,1 @@
-"""Open what came out."""
+"""Open partitions."""

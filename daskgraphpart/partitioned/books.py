@@ -1,9 +1,8 @@
-"""Partition books as DGL's code knows them: seen from one part, torch tensors in and out.
+"""Partition books with the interface of DGL's, as seen from one part, for torch tensors.
 
-`RangePartitionBook`, `NodePartitionPolicy` and `EdgePartitionPolicy` have the methods and meaning of
-`dgl.distributed.graph_partition_book` (DGL 1.0 to 2.5); IDs that are out of range are errors instead of wrong answers.
-`BasicPartitionBook` is for layouts in which nodes and edges kept their IDs, DGL 0.9 with `reshuffle=False`: the owner
-of each is looked up in `node_map.npy` and `edge_map.npy`, which stay on disk.
+`RangePartitionBook`, `NodePartitionPolicy` and `EdgePartitionPolicy` follow `dgl.distributed.graph_partition_book`
+(DGL 1.0 to 2.5), but IDs out of range raise errors. `BasicPartitionBook` serves layouts that keep IDs (DGL 0.9,
+`reshuffle=False`): it looks owners up in `node_map.npy` and `edge_map.npy`, which stay on disk.
 """
 
 from __future__ import annotations
@@ -30,20 +29,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DglBook:
-    """What all books of DGL's tell, seen from one part."""
+    """What all of DGL's books have in common, as seen from one part."""
 
     book: PartitionBook  # the ranges
     partid: int  # the part
 
     def __post_init__(self) -> None:
-        self.book.nodes.part_range(self.partid)  # refuses parts that are not there
+        self.book.nodes.part_range(self.partid)  # refuses unknown parts
 
     def num_partitions(self) -> int:
         """Number of parts."""
         return self.book.num_parts
 
     def metadata(self) -> list[dict[str, int]]:
-        """For each part `machine_id`, `num_nodes` and `num_edges`, the numbers of what it owns."""
+        """`machine_id`, `num_nodes` and `num_edges` of each part, counting what it owns."""
         counts = (of_kind.counts.sum(axis=1).tolist() for of_kind in (self.book.nodes, self.book.edges))
         rows = enumerate(zip(*counts, strict=True))
         return [{"machine_id": part, "num_nodes": nodes, "num_edges": edges} for part, (nodes, edges) in rows]
@@ -63,9 +62,9 @@ class DglBook:
 
 
 class RangePartitionBook(DglBook, BookMethods):
-    """New IDs of all parts, seen from one of them.
+    """New IDs of all parts, as seen from one part.
 
-    IDs are torch tensors or numpy arrays of integers, and results are of the same kind; `partid2nids` and
+    IDs are torch tensors or numpy arrays of integers; results have the same type, except that `partid2nids` and
     `partid2eids` return tensors. Without a type, or with DGL's ``"_N"`` and ``("_N", "_E", "_N")``, IDs are
     homogeneous.
     """
@@ -82,34 +81,34 @@ class RangePartitionBook(DglBook, BookMethods):
 
     @property
     def etypes(self) -> list[str]:
-        """Relations in the order of the edge types' IDs; not unique in all graphs."""
+        """Relations in edge type order; may repeat."""
         return [rel for _, rel, _ in self.canonical_etypes]
 
     @property
     def local_ntype_offset(self) -> list[int]:
-        """First local ID of the nodes of each type in this part, then their number."""
+        """First local ID of the nodes of each type in this part, then the number of nodes."""
         return [0, *np.cumsum(self.book.node_counts[self.partid]).tolist()]
 
     @property
     def local_etype_offset(self) -> list[int]:
-        """First local ID of the edges of each type in this part, then their number."""
+        """First local ID of the edges of each type in this part, then the number of edges."""
         return [0, *np.cumsum(self.book.edge_counts[self.partid]).tolist()]
 
     def to_canonical_etype(self, etype: EdgeTypeName) -> tuple[str, str, str]:
-        """Canonical edge type of a relation, or of a canonical edge type itself."""
+        """Canonical edge type of a relation or canonical edge type."""
         return canonical_tuple(self.canonical_etype(etype))
 
     def partid2nids(self, partid: int, ntype: str | None = None) -> Any:
-        """IDs of the nodes a part owns, int64 tensor."""
+        """IDs of the nodes that a part owns, int64 tensor."""
         return torch_module().from_numpy(self.book.partid2nids(partid, ntype))
 
     def partid2eids(self, partid: int, etype: EdgeTypeName | None = None) -> Any:
-        """IDs of the edges a part owns, int64 tensor."""
+        """IDs of the edges that a part owns, int64 tensor."""
         return torch_module().from_numpy(self.book.partid2eids(partid, etype))
 
 
 class _PartitionPolicy:
-    """How rows of a type are spread over the parts, seen from the part of the book."""
+    """How the rows of a type are spread over parts, as seen from one part."""
 
     def __init__(self, book: RangePartitionBook, ids: IdRanges, type_name: Any, name: str | None) -> None:
         self.partition_book, self.type_name = book, type_name
@@ -123,29 +122,29 @@ class _PartitionPolicy:
 
     @property
     def is_node(self) -> bool:
-        """Whether the rows are of nodes, not of edges."""
+        """Whether rows belong to nodes, not edges."""
         return self._ids.what == "node"
 
     @property
     def policy_str(self) -> str:
-        """Name of the policy, as DGL's key-value store knows it."""
+        """Name of the policy in DGL's key-value store."""
         return f"{self._ids.what}~{self.type_name if self.is_node else ':'.join(self.type_name)}"
 
     def to_local(self, ids: Any) -> Any:
-        """Rows in this part of IDs that it owns."""
+        """Rows in this part, by IDs that it owns."""
         return self._ids.local(ids, self.part_id, self._name)
 
     def to_partid(self, ids: Any) -> Any:
-        """Parts that own IDs."""
+        """Owners of IDs."""
         return self._ids.part_of(ids, self._name)
 
     def get_part_size(self) -> int:
-        """Rows of this part."""
+        """Number of rows in this part."""
         start, stop = self._ids.part_range(self.part_id, self._name)
         return stop - start
 
     def get_size(self) -> int:
-        """Rows of all parts."""
+        """Number of rows in all parts."""
         return self._ids.part_range(len(self._ids.ranges) - 1, self._name)[1]
 
     def __repr__(self) -> str:
@@ -153,7 +152,7 @@ class _PartitionPolicy:
 
 
 class NodePartitionPolicy(_PartitionPolicy):
-    """How rows of the nodes of a type are spread over the parts, seen from the part of the book."""
+    """How the rows of a node type are spread over parts, as seen from one part."""
 
     def __init__(self, partition_book: RangePartitionBook, ntype: str = DEFAULT_NTYPE) -> None:
         name = None if ntype == DEFAULT_NTYPE else ntype
@@ -161,7 +160,7 @@ class NodePartitionPolicy(_PartitionPolicy):
 
 
 class EdgePartitionPolicy(_PartitionPolicy):
-    """How rows of the edges of a type are spread over the parts, seen from the part of the book."""
+    """How the rows of an edge type are spread over parts, as seen from one part."""
 
     def __init__(self, partition_book: RangePartitionBook, etype: EdgeTypeName = DEFAULT_ETYPE) -> None:
         name = partition_book.known_etype(etype)
@@ -170,15 +169,15 @@ class EdgePartitionPolicy(_PartitionPolicy):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BasicPartitionBook(DglBook):
-    """Owners of nodes and edges that kept their IDs, seen from one part, as DGL 0.9's `BasicPartitionBook`.
+    """Owners of nodes and edges that keep their IDs, as in DGL 0.9's `BasicPartitionBook`.
 
-    IDs are torch tensors or numpy arrays of integers, and results are of the same kind; `partid2nids` and
+    IDs are torch tensors or numpy arrays of integers; results have the same type, except that `partid2nids` and
     `partid2eids` return tensors.
     """
 
     node_owners: Region  # owner of every node and edge
     edge_owners: Region
-    graph: GraphFile  # the part's local graph, which has the IDs of its nodes and edges
+    graph: GraphFile  # the local graph, with the IDs of its nodes and edges
 
     def nid2partid(self, nids: Any) -> Any:
         """Part that owns each node, int64."""
@@ -189,11 +188,11 @@ class BasicPartitionBook(DglBook):
         return _owners(self.edge_owners, eids, "edge")
 
     def partid2nids(self, partid: int) -> Any:
-        """IDs of the nodes a part owns, int64 tensor."""
+        """IDs of the nodes that a part owns, int64 tensor."""
         return self._owned(self.node_owners, partid)
 
     def partid2eids(self, partid: int) -> Any:
-        """IDs of the edges a part owns, int64 tensor."""
+        """IDs of the edges that a part owns, int64 tensor."""
         return self._owned(self.edge_owners, partid)
 
     def nid2localnid(self, nids: Any, partid: int) -> Any:
@@ -213,12 +212,12 @@ class BasicPartitionBook(DglBook):
         return _sorted(self.graph.edge_arrays["_ID"])
 
     def _owned(self, region: Region, partid: int) -> Any:
-        self.book.nodes.part_range(partid)  # refuses parts that are not there
+        self.book.nodes.part_range(partid)  # refuses unknown parts
         return torch_module().from_numpy(np.flatnonzero(np.asarray(region.memmap()) == partid))
 
     def _local(self, known: tuple[np.ndarray, np.ndarray], given: Any, partid: int, what: str) -> Any:
         if partid != self.partid:
-            raise IdOutOfRangeError("local IDs are known of this part only", expected=self.partid, found=partid)
+            raise IdOutOfRangeError("this book knows only its own part's local IDs", expected=self.partid, found=partid)
         ids, (stored, order) = as_ids(given), known
         places = np.minimum(np.searchsorted(stored, ids), max(len(stored) - 1, 0))
         absent = ids[stored[places] != ids] if len(stored) else ids
@@ -228,7 +227,7 @@ class BasicPartitionBook(DglBook):
 
 
 def open_kept_ids(config: PartitionConfig, directory: Location, part_id: int) -> tuple[Part, BasicPartitionBook]:
-    """Open one part of a layout in which IDs were kept, and its book, of whose ranges only the sizes mean something."""
+    """Open one part that keeps IDs, and its book; only the sizes of the book's ranges have a meaning."""
     owners = [_open_owners(path, config.num_parts) for path in config.id_maps or ()]
     counts = [np.bincount(region.memmap(), minlength=config.num_parts)[:, np.newaxis] for region in owners]
     book = PartitionBook.from_counts(config.book.ntypes, config.book.etypes, counts[0], counts[1])
@@ -242,7 +241,7 @@ def _open_owners(path: AnyPath, num_parts: int) -> Region:
     owners = region.memmap()
     if not is_list or (owners.size and not 0 <= owners.min() <= owners.max() < num_parts):
         expected, found = f"one integer in [0, {num_parts}) per ID", f"{region.dtype} of shape {region.shape}"
-        raise LayoutError("not a map of owners", file=region.path, expected=expected, found=found)
+        raise LayoutError("not an array of owners", file=region.path, expected=expected, found=found)
     return region
 
 
@@ -259,8 +258,8 @@ def _sorted(region: Region) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _no_data(part: Part) -> None:
-    raise LayoutError("PyG is given parts with new IDs only", file=part.directory)
+    raise LayoutError("PyG needs partitions with new IDs, not reshuffle=False", file=part.directory)
 
 
 def _no_parts() -> tuple[None, None]:
-    raise LayoutError("PyG is given parts with new IDs only")
+    raise LayoutError("PyG needs partitions with new IDs, not reshuffle=False")

@@ -1,4 +1,4 @@
-"""Show partitions as lazy dask collections: arrays over regions of files, frames of edges, rows that are staged."""
+"""Partitions as lazy dask collections: arrays of features, frames of edges and nodes, staged rows."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ EDGES_PER_PARTITION = 2 << 20
 
 
 def lazy_rows(rows: Any, *, name: bool | None = None) -> da.Array:
-    """Dask array of rows of which slices can be taken, in chunks of at most 16 MiB; without a name it has its own."""
+    """Wrap sliceable rows in a dask array with chunks of at most 16 MiB; unnamed rows get a unique name."""
     row_nbytes = max(1, int(np.prod(rows.shape[1:], dtype=np.int64)) * rows.dtype.itemsize)
     chunks = (max(1, BYTES_PER_CHUNK // row_nbytes), *rows.shape[1:])
-    # one array, not a concatenation: dask passes slices of it on to the files
+    # one array and no concatenation: dask then passes slices on to the files
     return da.from_array(rows, chunks=chunks, inline_array=True, name=name)
 
 
 def reordered_array(rows: Reordered) -> da.Array:
-    """Dask array of rows in the other order; rows that are a dask array stay lazy."""
+    """Dask array of rows in the other order; dask arrays stay lazy."""
     if hasattr(rows.rows, "dask"):
         places = da.from_array(rows.places, chunks=max(rows.rows.chunks[0])) - rows.shift
-        with warnings.catch_warnings():  # any chunk of the result may need rows of any chunk that is given
+        with warnings.catch_warnings():  # dask warns that any chunk may need every other
             warnings.simplefilter("ignore", da.PerformanceWarning)
             return rows.rows[places]
     return da.from_array(rows, chunks=(rows.block_rows, *rows.shape[1:]), name=False)
@@ -82,7 +82,7 @@ def typed_node_frame(book: PartitionBook, ntype: str, originals: StoredRows | No
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """What a frame has beside IDs: the part that owns each row, and features of one number in a row."""
+    """Columns of a frame beside IDs: the owner of each row, and scalar features."""
 
     has_part: bool
     features: Mapping[str, StoredRows]
@@ -93,7 +93,7 @@ class Columns:
         return ({"part": "int64"} if self.has_part else {}) | {n: rows.dtype.name for n, rows in self.features.items()}
 
     def read(self, part_id: int, start: int, stop: int) -> dict[str, Any]:
-        """Read the columns of rows that one part owns, by new type-wise ID."""
+        """Read the columns for rows of one part, by new type-wise ID."""
         part = {"part": np.full(stop - start, part_id)} if self.has_part else {}
         return {**part, **{name: rows[start:stop] for name, rows in self.features.items()}}
 
@@ -120,7 +120,7 @@ def _part_edges(start: int, graph: GraphFile, book: PartitionBook, maps: Maps | 
 
 
 def _original(typed: tuple[np.ndarray, np.ndarray], of_types: Sequence[StoredRows]) -> np.ndarray:
-    """Original homogeneous IDs of type-wise new IDs."""
+    """Map new type-wise IDs to original homogeneous IDs."""
     types, ids = typed
     found, first = np.empty_like(ids), 0
     for type_id, rows in enumerate(of_types):
@@ -133,7 +133,7 @@ def _original(typed: tuple[np.ndarray, np.ndarray], of_types: Sequence[StoredRow
 def _typed_edges(
     piece: tuple[GraphFile, int, int, int, int], book: PartitionBook, maps: EdgeMaps | None, beside: Columns
 ) -> pd.DataFrame:
-    """Read local edges of one type, which begin with a new type-wise edge ID."""
+    """Read local edges of one type, starting at a new type-wise edge ID."""
     graph, part_id, start, stop, new_eid = piece
     src, dst = (book.map_to_per_ntype(ids)[1] for ids in _ends(graph, book, start, stop))
     others = beside.read(part_id, new_eid, new_eid + stop - start)
@@ -144,7 +144,7 @@ def _typed_edges(
 
 
 def _typed_nodes(piece: tuple[int, int, int], originals: StoredRows | None, beside: Columns) -> pd.DataFrame:
-    """Read nodes of one type that one part owns."""
+    """Read the nodes of one type that one part owns."""
     part_id, start, stop = piece
     ids = np.arange(start, stop) if originals is None else originals[start:stop]
     return pd.DataFrame({"id": ids, **beside.read(part_id, start, stop)})
@@ -160,37 +160,37 @@ def _ends(graph: GraphFile, book: PartitionBook, start: int, stop: int) -> tuple
 
 
 def _check_new_ids(ids: np.ndarray, ranges: np.ndarray, region: Region) -> None:
-    """Refuse homogeneous IDs in a part's file that no part owns."""
+    """Refuse IDs in a part's file that belong to no part."""
     total = int(ranges.max(initial=0))
     if ids.size and not 0 <= ids.min() <= ids.max() < total:
         raise LayoutError(
-            "an ID that is in no part",
+            "an ID belongs to no part",
             file=region.path,
             place="_ID",
             expected=f"an ID in [0, {total:,})",
             found=int(ids[(ids < 0) | (ids >= total)][0]),
-            hint="copy the part again, or make the partitions again",
+            hint="copy the part again, or partition the graph again",
         )
 
 
 def open_staged(workspace: str | os.PathLike[str]) -> dict[str, Any]:
-    """Open the staged features of a job that is under way or stopped, or has kept its workspace.
+    """Open the staged features of a running, stopped or kept job.
 
     Parameters
     ----------
     workspace : path
-        Workspace of the job: ``.daskgraphpart-work`` in its output directory, or its directory in `--workspace`.
+        The job's workspace: ``.daskgraphpart-work`` in its output directory, or its directory in `--workspace`.
 
     Returns
     -------
     dict of str to dask.array.Array
-        By ``node_data/<ntype>/<feature>`` or ``edge_data/<etype>/<feature>``; rows in the order of new IDs, in the
-        dtype that is stored. Chunks end where parts end. Rows that are not there yet are 0.
+        Features as stored, by ``node_data/<ntype>/<feature>`` or ``edge_data/<etype>/<feature>``. Rows are in the order
+        of new IDs; chunks end where parts end. Rows not yet staged are 0.
 
     Raises
     ------
     InputFileNotFoundError
-        If nothing is staged there.
+        If the workspace has no staged features.
     """
     found = {}
     for path in sorted(Path(workspace, "staged").glob("*.zarr")):
@@ -199,5 +199,7 @@ def open_staged(workspace: str | os.PathLike[str]) -> dict[str, Any]:
         parts = zip(array.attrs["first_rows"], array.attrs["num_rows"], strict=True)
         found[str(array.attrs["name"])] = da.concatenate([rows[first : first + count] for first, count in parts])
     if not found:
-        raise InputFileNotFoundError("nothing is staged here", file=workspace, hint="run with --staging zarr")
+        raise InputFileNotFoundError(
+            "no staged features in this workspace", file=workspace, hint="run with --staging zarr"
+        )
     return found

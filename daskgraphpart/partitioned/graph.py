@@ -1,4 +1,4 @@
-"""Open partitions on disk without reading data."""
+"""Open partitions without reading data."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def open_partitions(
 def read_partitions(
     path: AnyPath, confined: bool, storage_options: Mapping[str, Any] | None
 ) -> tuple[Location, PartitionConfig, bool, FileState]:
-    """Read the config of partitions: its path and content, whether they are confined, and what the file was."""
+    """Read the partition config: path, content, confinement and file identity."""
     with environment_faults(), cached_listings(resolve_path(path, storage_options)):
         config_path = find_config(path, storage_options)
         state = None if is_remote(config_path) else file_state(str(config_path))
@@ -149,7 +149,7 @@ class PartitionedGraph(Loaders, Orders):
             raise IndexError(f"no part {part_id}; there are parts 0 to {self.num_parts - 1}")
         if self._unreadable:
             raise LayoutError("the parts cannot be opened here", file=self.config, hint=self._unreadable)
-        if part_id not in self._opened:  # one alone: there may be tens of thousands
+        if part_id not in self._opened:  # on demand: there may be tens of thousands
             files, directory = self.content.parts, self.config.parent
             readers = self._original_ids, self._pyg_data, self._sampled
             self._opened[part_id] = open_part(part_id, self.book, directory, files, *readers)

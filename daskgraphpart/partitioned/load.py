@@ -1,8 +1,7 @@
-"""One partition in memory as torch tensors, by the functions DGL has for it.
+"""Load one part into memory as torch tensors, by DGL's functions.
 
-`load_partition`, `load_partition_feats` and `load_partition_book` return what those of `dgl.distributed` (DGL 1.0 to
-2.5) return, but without dgl: the graph is a `LocalGraph`. Partitions that are too large for that are looked into by
-`open_partitions`.
+`load_partition`, `load_partition_feats` and `load_partition_book` return what `dgl.distributed` (DGL 1.0 to 2.5)
+does, without dgl: the graph is a `LocalGraph`. For parts larger than memory, use `open_partitions`.
 """
 
 from __future__ import annotations
@@ -36,16 +35,15 @@ FORMATS = ("coo", "csr", "csc")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LocalGraph:
-    """The local graph of a part: homogeneous, with inner nodes and edges first."""
+    """The local graph of a part: homogeneous, inner nodes and edges first."""
 
-    file: GraphFile  # where everything is; the structure is read when it is asked for
-    # reserved data: `_ID` (new homogeneous IDs), `inner_node` or `inner_edge`, `_TYPE` where the graph is
-    # heterogeneous, and what else the file holds
+    file: GraphFile  # reads the structure on demand
+    # `_ID` (new homogeneous IDs), `inner_node` or `inner_edge`, `_TYPE` in a heterogeneous graph, and any other data
     ndata: Mapping[str, Any]
     edata: Mapping[str, Any]
 
     def num_nodes(self) -> int:
-        """Number of nodes, HALO nodes included."""
+        """Number of nodes, with HALO nodes."""
         return self.file.num_nodes
 
     def num_edges(self) -> int:
@@ -53,7 +51,7 @@ class LocalGraph:
         return self.file.num_edges
 
     def formats(self) -> tuple[str, ...]:
-        """Formats the file holds, out of ``"coo"``, ``"csr"``, ``"csc"``."""
+        """Formats in the file: ``"coo"``, ``"csr"``, ``"csc"``."""
         return tuple(self.file.formats)
 
     def nodes(self) -> Any:
@@ -61,13 +59,13 @@ class LocalGraph:
         return torch_module().arange(self.num_nodes())
 
     def edges(self) -> tuple[Any, Any]:
-        """Local sources and destinations of all edges in the order of their local IDs, two tensors."""
+        """Local sources and destinations of all edges, by local edge ID: two tensors."""
         src, dst = self.file.ends(0, self.num_edges())
         torch = torch_module()
         return torch.from_numpy(np.ascontiguousarray(src)), torch.from_numpy(np.ascontiguousarray(dst))
 
     def adj_tensors(self, fmt: str) -> tuple[Any, ...]:
-        """Return the adjacency as tensors, as `DGLGraph.adj_tensors`; converted if the file has another format."""
+        """Return the adjacency as tensors, like `DGLGraph.adj_tensors`; converts it if needed."""
         if fmt not in FORMATS:
             raise OptionError("unknown format", expected=" or ".join(FORMATS), found=fmt)
         if fmt == "coo":
@@ -104,31 +102,31 @@ def load_partition(
     *,
     storage_options: Mapping[str, Any] | None = None,
 ) -> tuple[LocalGraph, dict[str, Any], dict[str, Any], AnyBook, str, list[str], list[tuple[str, str, str]]]:
-    """Load one part into memory.
+    """Load one part into memory, as `dgl.distributed.load_partition` does.
 
     Parameters
     ----------
     part_config : path or URL
-        Partition config, or the directory it is in.
+        Partition config, or its directory.
     part_id : int
-        The part.
+        The part, from 0.
     load_feats : bool
-        Whether features are loaded; without, the dictionaries are empty.
+        Load features; otherwise their dictionaries are empty.
     storage_options : mapping of str to object, optional
-        Of the store, if it is a URL; as `fsspec.filesystem` takes them.
+        Credentials and options of the store, as for `fsspec.filesystem`.
 
     Returns
     -------
     tuple
         Local graph, node features by ``<ntype>/<name>``, edge features by ``<src:rel:dst>/<name>``, partition book,
-        graph name, node types, canonical edge types: as `dgl.distributed.load_partition`.
+        graph name, node types, canonical edge types.
 
     Raises
     ------
     LayoutError
-        If the config, or a file of the part, is missing, truncated, or of another version.
+        If the config or a file of the part is missing, truncated, or of another version.
     IdOutOfRangeError
-        If there is no such part.
+        If the part does not exist.
     MissingPackageError
         If torch is not installed.
     """
@@ -152,14 +150,14 @@ def load_partition_feats(
     *,
     storage_options: Mapping[str, Any] | None = None,
 ) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
-    """Load the features of one part into memory.
+    """Load the features of one part into memory, as `dgl.distributed.load_partition_feats` does.
 
     Parameters
     ----------
     part_config, part_id, storage_options
-        As of `load_partition`.
+        As in `load_partition`.
     load_nodes, load_edges : bool
-        What is loaded; None is returned for what is not.
+        Load node features, edge features; if False, None takes their place.
 
     Returns
     -------
@@ -169,7 +167,7 @@ def load_partition_feats(
     Raises
     ------
     LayoutError, IdOutOfRangeError, MissingPackageError
-        As `load_partition`.
+        As in `load_partition`.
     """
     part, _, _ = _opened(part_config, part_id, storage_options)
     return _features(part.node_rows.features) if load_nodes else None, _features(
@@ -181,23 +179,23 @@ def load_partition_feats(
 def load_partition_book(
     part_config: str | os.PathLike[str], part_id: int, *, storage_options: Mapping[str, Any] | None = None
 ) -> tuple[AnyBook, str, dict[str, int], dict[tuple[str, str, str], int]]:
-    """Load the partition book, as seen from one part.
+    """Load the partition book as seen from one part, as `dgl.distributed.load_partition_book` does.
 
     Parameters
     ----------
     part_config, part_id, storage_options
-        As of `load_partition`.
+        As in `load_partition`.
 
     Returns
     -------
     tuple
-        Partition book (`BasicPartitionBook` if IDs were not reshuffled), graph name, numbers
-        of the node types, numbers of the canonical edge types.
+        Partition book (`BasicPartitionBook` after ``reshuffle=False``), graph name, node type IDs by node type, edge
+        type IDs by canonical edge type.
 
     Raises
     ------
     LayoutError, IdOutOfRangeError
-        As `load_partition`.
+        As in `load_partition`.
     """
     _, book, name = _opened(part_config, part_id, storage_options)
     ntypes, etypes = enumerate(book.ntypes), enumerate(book.canonical_etypes)
@@ -205,10 +203,10 @@ def load_partition_book(
 
 
 def load_mappings(config_path: Path) -> tuple[Any, Any]:
-    """Load the original IDs of all nodes and edges by new ID, as DGL's `return_mapping` has them.
+    """Load all original IDs by new ID, in the form of DGL's `return_mapping`.
 
-    Of a homogeneous graph these are two int64 tensors, otherwise two dictionaries, by node type and by canonical edge
-    type (a tuple).
+    That is two int64 tensors for a homogeneous graph, else two dictionaries, by node type and by canonical edge type
+    (a tuple).
     """
     torch, graph = torch_module(), open_partitions(config_path)
     nids = {ntype: torch.from_numpy(graph.nodes[ntype].original_ids[:]) for ntype in graph.ntypes}
@@ -225,12 +223,12 @@ def _opened(
     config = read_config(config_path, allow_kept_ids=True)
     if config.id_maps is not None:
         return *open_kept_ids(config, config_path.parent, part_id), config.graph_name
-    book = RangePartitionBook(config.book, part_id)  # refuses parts that are not there
+    book = RangePartitionBook(config.book, part_id)  # refuses unknown parts
     return PartitionedGraph(config_path, config).part(part_id), book, config.graph_name
 
 
 def _read(region: Region) -> Any:
-    """Read a region into a torch tensor of its own memory."""
+    """Copy a region into a torch tensor."""
     torch_module()
     return to_tensor(region.read())
 

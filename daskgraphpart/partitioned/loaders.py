@@ -19,7 +19,7 @@ class Loaders:
     """Loader methods of `PartitionedGraph` and `Part`."""
 
     def _sampled(self) -> tuple[Any, int | None]:
-        """Partitions, and the part that is sampled, or None for all."""
+        """Partitions, and the part to sample, or None for all."""
         raise NotImplementedError
 
     def neighbor_loader(

@@ -1,4 +1,4 @@
-"""Bring rows of all nodes or edges of a type into the order of the input, or of new IDs: methods of partitions."""
+"""Bring rows of a type into the order of the input, or of new IDs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Orders:
-    """What has rows by original and by new ID: partitions."""
+    """Methods of partitions that reorder rows."""
 
     config: Location
     name: str
@@ -28,12 +28,12 @@ class Orders:
 
     @property
     def nodes(self) -> Mapping[str, NodeView]:
-        """For each node type its nodes."""
+        """Nodes by node type."""
         raise NotImplementedError
 
     @property
     def edges(self) -> Mapping[str, EdgeView]:
-        """For each edge type its edges."""
+        """Edges by edge type."""
         raise NotImplementedError
 
     @with_keywords(WHERE, PROGRESS)
@@ -47,22 +47,25 @@ class Orders:
         overwrite: bool = False,
         **keywords: Any,
     ) -> Any:
-        """Bring rows from the order of new IDs into that of the input graph; embeddings, for example.
+        """Bring rows, such as embeddings, from the order of new IDs back into input order.
 
         Parameters
         ----------
         kind : str or tuple of str
             Node type or edge type.
         rows : array, tensor, frame, dask array, dask frame or path
-            One row per node or edge, by new type-wise ID; a path is that of an npy file, a zarr array, a tensor
-            (``*.pt``) or a parquet file with one column of numbers or of lists.
+            One row per node or edge, by new type-wise ID. A path names an npy file, a zarr array, a tensor (``*.pt``),
+            or a
+            parquet file with one column of numbers or lists.
         out : path, optional
-            File ``*.npy``, ``*.pt`` or ``*.parquet``, or array ``*.zarr``, to write. Memory does not grow with the rows
-            then. Parquet has the columns `id` and `value`.
+            Output ``*.npy``, ``*.pt``, ``*.parquet`` or ``*.zarr``, written in bounded memory. Parquet gets columns
+            `id`
+            and `value`.
         id_map : path, optional
-            Where the original IDs of the user's input are, for the column `id` of parquet: the graph that
-            ``chunk --map-ids`` wrote, its directory ``id_map`` or one file of it. Default: where it was when the graph
-            was partitioned. Without one, `id` is the number of the row.
+            Your own IDs, for the column `id` of parquet: the graph written by ``chunk --map-ids``, its directory
+            ``id_map``,
+            or one file of it. Default: where it was when the graph was partitioned. Without a map, `id` is the row
+            number.
         overwrite : bool
             Replace `out`.
 
@@ -76,17 +79,17 @@ class Orders:
         LayoutError
             If original IDs were not saved.
         IdOutOfRangeError
-            If there is no such type.
+            If the type does not exist.
         OptionError
             If the number of rows is not that of the type.
         InputFileNotFoundError
-            If there is no file of rows, or the map of IDs is no longer there.
+            If the file of rows, or the ID map, does not exist.
         """
         from daskgraphpart.partitioned.row_files import find_id_map
 
         is_table, path = out is not None and Path(str(out)).suffix == ".parquet", None
         if id_map is not None and not is_table:
-            what = "only a parquet file has a column for the original IDs"
+            what = "only parquet output has a column for original IDs"
             raise OptionError(what, place="--id-map", expected="an output that ends in .parquet", found=out)
         if is_table and (id_map is not None or kind in self.ntypes):
             path = find_id_map(id_map, str(kind), self.config, self.name, confined=self._is_confined)
@@ -103,12 +106,12 @@ class Orders:
         overwrite: bool = False,
         **keywords: Any,
     ) -> Any:
-        """Bring rows from the order of the input graph into that of new IDs.
+        """Bring rows from input order into the order of new IDs.
 
         Parameters
         ----------
         kind, rows, out, overwrite
-            As in `to_original`.
+            As in `to_original`, with `rows` by original type-wise ID.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""Open one part of a partitioned graph without reading its data."""
+"""Open one part without reading its data."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PartRows:
-    """Nodes, or edges, of a part: arrays of all local ones, features and original IDs of those that it owns."""
+    """Nodes or edges of a part: arrays of all local ones; features and original IDs of the owned ones."""
 
     part: Part
-    ids: IdRanges  # of all nodes, or of all edges
+    ids: IdRanges  # all nodes or edges
     features_path: Location
 
     @cached_property
@@ -44,17 +44,17 @@ class PartRows:
 
     @property
     def num_inner(self) -> int:
-        """Rows that the part owns; they are its first ones."""
+        """Number of owned rows, which come first."""
         return sum(self.counts.values())
 
     @property
     def num_local(self) -> int:
-        """Rows that the part holds."""
+        """Number of local rows."""
         return self.part.graph.num_nodes if self.ids.what == "node" else self.part.graph.num_edges
 
     @property
     def arrays(self) -> Mapping[str, Region]:
-        """Regions of the data of all local nodes or edges: `_ID`, `inner_node` and so on."""
+        """Arrays of all local nodes or edges: `_ID`, `inner_node` and so on."""
         return self.part.graph.node_arrays if self.ids.what == "node" else self.part.graph.edge_arrays
 
     @cached_property
@@ -68,12 +68,12 @@ class PartRows:
 
     @property
     def originals_file(self) -> str:
-        """Name of the file of original IDs."""
+        """File name of original IDs."""
         return ORIG_NIDS if self.ids.what == "node" else ORIG_EIDS
 
     @cached_property
     def originals(self) -> Mapping[str, Region]:
-        """Regions of original IDs by type, from their file or, as in DGL 0.9, from the graph; empty if not saved."""
+        """Original IDs by type: from their file or, in DGL 0.9, the graph; empty if not saved."""
         regions = self.part.read_beside(self.originals_file)
         for kind, region in regions.items():
             self._check_rows(kind, kind, region, is_right=_is_list_of_integers(region))
@@ -85,29 +85,29 @@ class PartRows:
         return regions
 
     def check_graph(self, arrays: Mapping[str, Region], num_local: int) -> None:
-        """Refuse a local graph that cannot be the one of this part."""
+        """Check that a local graph belongs to this part."""
         for key in ("_ID", f"inner_{self.ids.what}"):
             region = arrays.get(key)
             if region is None or not _is_list_of_integers(region) or num_local < self.num_inner:
                 what = self.ids.what
                 raise LayoutError(
-                    "not the graph of this part",
+                    "the graph does not belong to this part",
                     file=str(self.part.graph_path),
                     expected=f"{what} data {key!r}, one integer per {what}, of at least {self.num_inner:,} {what}s",
                     found="none" if region is None else f"{region.dtype} of shape {region.shape}",
                 )
 
     def _check_rows(self, kind: str, place: str, region: Region, is_right: bool = True) -> None:
-        """Refuse an array of a type that has not as many rows as the part owns of it."""
+        """Check that an array has as many rows as the part owns of its type."""
         owned = self.counts.get(kind)
         if owned is not None and not (is_right and region.num_rows == owned):
             raise LayoutError(
-                "an array does not have the rows that the part owns",
+                "an array has the wrong number of rows for this part",
                 file=region.path,
                 place=place,
-                expected=f"{owned:,} rows; of original IDs, one integer each",
+                expected=f"{owned:,} rows (original IDs: one integer each)",
                 found=f"{region.dtype} of shape {region.shape}",
-                hint="copy the part again, or make the partitions again",
+                hint="copy the part again, or partition the graph again",
             )
 
 
@@ -117,12 +117,12 @@ class Part(Loaders):
 
     part_id: int  # its number
     book: PartitionBook  # ranges of new IDs
-    graph_path: Location  # its files; where there is no graph of DGL, that of GraphBolt
+    graph_path: Location  # GraphBolt's graph if there is no DGL graph
     node_feats_path: Location
     edge_feats_path: Location
-    all_original_ids: Callable[[], Maps]  # those of HALO nodes lie in other parts
-    pyg_data: Callable[[Part], Any]  # the part as PyG has it: features of HALO nodes lie in other parts, too
-    all_parts: Callable[[], tuple[Any, None]]  # what loaders read
+    all_original_ids: Callable[[], Maps]  # HALO nodes have theirs in other parts
+    pyg_data: Callable[[Part], Any]  # likewise, features of HALO nodes
+    all_parts: Callable[[], tuple[Any, None]]  # for loaders
 
     def __repr__(self) -> str:
         return f"{self._title()}\n{text_table(*self._table(), align='<>')}"
@@ -153,9 +153,9 @@ class Part(Loaders):
         """Refuse a part that has only a GraphBolt graph."""
         if not self.has_graph:
             raise LayoutError(
-                "a part without a graph of DGL",
+                "the part has no DGL graph",
                 file=str(self.graph_path),
-                hint="this needs the layout dgl, and there is graphbolt: add --layout dgl,graphbolt",
+                hint="partition again with --layout dgl,graphbolt",
             )
 
     @cached_property
@@ -221,7 +221,7 @@ class Part(Loaders):
     def original_ids(self) -> Mapping[str, Any]:
         """Original type-wise IDs of owned nodes and edges, by type, if saved: a dask array each.
 
-        Row i is the i-th node or edge of the type that the part owns, as in its features.
+        Rows are in the order of the part's features.
         """
         from daskgraphpart.partitioned.collections import lazy_rows
 
@@ -233,14 +233,14 @@ class Part(Loaders):
         return LazyMapping("type with original IDs", tuple(found), ids_of, self._resolve)
 
     def to_original(self, kind: str | tuple[str, str, str], rows: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Sort one trainer's results into input order: a row for each node or edge of a type that the part owns.
+        """Sort results for owned nodes or edges of a type into input order.
 
         Parameters
         ----------
         kind : str or tuple of str
             Node type or edge type.
         rows : array, tensor, frame or path
-            One row per node or edge of the type that the part owns, in the order of its features.
+            One row per owned node or edge, in the order of the part's features.
 
         Returns
         -------
@@ -252,7 +252,7 @@ class Part(Loaders):
         Raises
         ------
         OptionError
-            If the number of rows differs from the number the part owns of the type.
+            If the part does not own as many nodes or edges of the type.
 
         Examples
         --------
@@ -289,7 +289,7 @@ class Part(Loaders):
         return self.all_parts()[0], self.part_id
 
     def read_beside(self, name: str) -> dict[str, Region]:
-        """Regions of a file in its directory; none if there is no such file."""
+        """Regions of another file in the part's directory; none if it does not exist."""
         path = self.directory / name
         return read_tensor_file(path) if is_file(path) else {}
 
@@ -303,8 +303,8 @@ def open_part(
     pyg_data: Callable[[Part], Any],
     all_parts: Callable[[], tuple[Any, None]],
 ) -> Part:
-    """Open a part; `files` are those of all parts, named as in the config in a directory."""
-    book.nodes.part_range(number)  # refuses parts that are not there
+    """Open a part; `files` are those of all parts, as named in the config."""
+    book.nodes.part_range(number)  # refuses unknown parts
     of_part = files[number]
     paths = [directory / name for name in (of_part.graph, of_part.node_feats, of_part.edge_feats)]
     return Part(number, book, paths[0], paths[1], paths[2], all_original_ids, pyg_data, all_parts)
@@ -315,7 +315,7 @@ def _is_list_of_integers(region: Region) -> bool:
 
 
 def _by_type(regions: Mapping[str, Region], types: tuple[str, ...]) -> dict[str, dict[str, Region]]:
-    """Split keys ``<type>/<name>``; DGL takes names alone for the first type's, and DGL 0.9 has relations for types."""
+    """Split keys ``<type>/<name>``. DGL omits the type for the first; DGL 0.9 uses relations as types."""
     relations = {etype.split(":")[1]: etype for etype in types if etype.count(":") == 2}
     found: dict[str, dict[str, Region]] = {}
     for key, region in regions.items():

@@ -1,8 +1,7 @@
-"""Give partitions to PyG: one part as `Data` or `HeteroData`, or the files of all parts as its two stores.
+"""Give partitions to PyG: one part as `Data` or `HeteroData`, or all parts as two stores.
 
-A graph with one node type and one edge type becomes homogeneous data, whose types are None, any other heterogeneous
-data. Features keep their names; masks, of which partitions list the marked nodes, become bool. This imports
-torch_geometric: `pyg_module` says before what to do where it is missing.
+One node type and one edge type make homogeneous data with types None. Features keep their names; masks, stored as lists
+of nodes, become bool. Imports torch_geometric; call `pyg_module` first for a helpful error.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ OWN_NAMES = ("edge_index", "n_id", "e_id", "inner_mask", "inner_edge_mask", "num
 
 
 def part_data(part: Part, nodes: Mapping[str, TypeView], edges: Mapping[str, EdgeView]) -> Any:
-    """Read one part; `nodes` and `edges` are those of the whole graph, from which HALO nodes have their features."""
+    """Read one part; `nodes` and `edges` of the whole graph supply the features of HALO nodes."""
     (node_types, new_nids), (edge_types, new_eids) = _per_type(part, "node"), _per_type(part, "edge")
     places = _places(node_types, len(nodes))
     src, dst = part.graph.ends(0, part.graph.num_edges)
@@ -53,7 +52,7 @@ def part_data(part: Part, nodes: Mapping[str, TypeView], edges: Mapping[str, Edg
 
 
 def edge_index(edges: EdgeView) -> tuple[Any, Any]:
-    """Read the new type-wise IDs of the sources and destinations of all edges of a type, by new edge ID."""
+    """Read the new type-wise IDs of the ends of all edges of a type, by new edge ID."""
     ends, done = np.empty((2, len(edges)), np.int64), 0
     for piece in edges.frame().partitions:
         found = piece.compute(scheduler="sync")
@@ -70,7 +69,7 @@ def _per_type(part: Part, kind: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _places(types: np.ndarray, num_types: int) -> np.ndarray:
-    """Place of each local node among those of its type."""
+    """Position of each local node among those of its type."""
     places = np.empty(types.size, np.int64)
     for type_id in range(num_types):
         mine = np.flatnonzero(types == type_id)
@@ -79,7 +78,7 @@ def _places(types: np.ndarray, num_types: int) -> np.ndarray:
 
 
 def _features(view: TypeView, ids: np.ndarray, owned: int) -> Iterator[tuple[str, Any]]:
-    """Features of local rows, of which the first are owned, with consecutive IDs, and the others lie in other parts."""
+    """Features of local rows: owned ones first, with consecutive IDs, then those from other parts."""
     first = int(ids[0]) if owned else 0
     for name, rows in view.data.items():
         yield name, to_tensor(np.concatenate([rows[first : first + owned], rows[ids[owned:]]]))
@@ -89,24 +88,24 @@ def _set(part: Part, store: Any, name: str, rows: Any) -> None:
     """Add a feature, unless its name is taken."""
     if name in OWN_NAMES or name in store:
         raise LayoutError(
-            "two attributes of one name",
+            "the name of this feature is taken",
             file=part.directory,
             place=f"feature {name}",
             expected=f"not {', '.join(OWN_NAMES)}; in a homogeneous graph other names for nodes and edges",
-            hint="to_pyg_stores() has them apart",
+            hint="use to_pyg_stores(), which keeps them apart",
         )
     store[name] = rows
 
 
 def _refuse(*_: Any) -> bool:
     """Refuse to change a store."""
-    raise NotImplementedError("partitions are not changed: give a transform to the loader instead")
+    raise NotImplementedError("partitions are read-only: give the loader a transform instead")
 
 
 class PartitionFeatures(FeatureStore):  # type: ignore[misc]  # PyG ships no types
-    """Features of nodes and edges; rows are read from the files of the parts when they are asked for.
+    """Features of nodes and edges, read from the files on demand.
 
-    Beside the features every node type has `n_id`, new type-wise IDs, so that types without features are known.
+    Every node type also has `n_id`, its new type-wise IDs, so that PyG learns of types without features.
     """
 
     def __init__(self, nodes: Mapping[str, TypeView], edges: Mapping[str, EdgeView]) -> None:
@@ -117,7 +116,7 @@ class PartitionFeatures(FeatureStore):  # type: ignore[misc]  # PyG ships no typ
         self.views = {**of_nodes, **{canonical_tuple(name): view for name, view in edges.items()}}
 
     def get_all_tensor_attrs(self) -> list[TensorAttr]:
-        """List the features of nodes and, of heterogeneous graphs, of edges, which loaders leave to their users."""
+        """List features of nodes and, in heterogeneous graphs, of edges, which loaders leave to users."""
         return [
             TensorAttr(key, name)
             for key, view in self.views.items()
@@ -142,7 +141,7 @@ class PartitionFeatures(FeatureStore):  # type: ignore[misc]  # PyG ships no typ
 
 
 class PartitionEdges(GraphStore):  # type: ignore[misc]  # PyG ships no types
-    """Edges of all types in COO, by new edge ID, read into memory when they are asked for: 16 bytes an edge."""
+    """Edges of all types in COO, by new edge ID, read into memory on demand: 16 bytes each."""
 
     def __init__(self, nodes: Mapping[str, TypeView], edges: Mapping[str, EdgeView]) -> None:
         super().__init__()

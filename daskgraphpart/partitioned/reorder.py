@@ -1,8 +1,7 @@
-"""Bring rows from the order of new IDs into that of the input graph, and back, in bounded memory.
+"""Bring rows from the order of new IDs into input order, and back, in bounded memory.
 
-An embedding that was computed on partitions has its rows in new type-wise order. Either way row i of the result is row
-``places[i]`` of what is given: the places in original order are the original IDs, as the parts have them; those in new
-order are their inverse, which is written to a temporary file. A block of the result is read, and written, by itself.
+Row i of the result is row ``places[i]`` of the input. To get original order, places are the original IDs in the parts;
+to get new order, they are the inverse, written to a temporary file. Blocks of the result are independent.
 """
 
 from __future__ import annotations
@@ -65,7 +64,7 @@ def reorder(
 
 
 def invert(originals: StoredRows, scratch: Path, runner: Runner) -> StoredRows:
-    """Write the new IDs by original ID, counted from 1, and check that every original ID is there once."""
+    """Write new IDs by original ID, counted from 1; check that every original ID occurs once."""
     num_rows = len(originals)
     inverse = create_npy(scratch / "inverse.npy", np.int64, (num_rows,), is_mapped=True)
     units = [Unit(start, 8 * IDS_PER_READ) for start in range(0, num_rows, IDS_PER_READ)]
@@ -77,7 +76,7 @@ def invert(originals: StoredRows, scratch: Path, runner: Runner) -> StoredRows:
 
 @dataclass(frozen=True, slots=True)
 class InverseConfig:
-    """Original IDs, and the file of their inverse."""
+    """Original IDs, and the file for their inverse."""
 
     originals: StoredRows
     inverse: Region
@@ -102,15 +101,15 @@ def _check(start: int, config: InverseConfig) -> None:
     missing = np.flatnonzero(inverse.read(start, min(start + IDS_PER_READ, inverse.num_rows)) == 0)
     if missing.size:
         raise LayoutError(
-            "the original IDs are not those of the graph, each once",
+            "an original ID is missing or repeated",
             file=originals.regions[0].path,
             found=f"no node or edge {start + int(missing[0]):,}",
-            hint="make the partitions again",
+            hint="partition the graph again",
         )
 
 
 def _as_stored(rows: Any, scratch: Path, runner: Runner) -> Any:
-    """Store what tasks cannot read from anywhere: dask arrays, whose chunks are computed once, and our own memory."""
+    """Store what tasks cannot read: dask arrays, computed once, and arrays in our memory."""
     if hasattr(rows, "dask"):
         if rows.ndim > 1:
             rows = rows.rechunk(dict.fromkeys(range(1, rows.ndim), -1))
@@ -132,7 +131,7 @@ def _as_stored(rows: Any, scratch: Path, runner: Runner) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class StoreUnit:
-    """One chunk of a dask array, and its first row."""
+    """A chunk of a dask array, and its first row."""
 
     block: Input[np.ndarray]
     first: int
@@ -143,7 +142,7 @@ def _store(unit: StoreUnit, region: Region) -> None:
 
 
 def _write(rows: Reordered, out: Path, runner: Runner) -> None:
-    """Write all rows to ``*.npy`` or ``*.zarr``, which appears when it is whole."""
+    """Write all rows to ``*.npy`` or ``*.zarr``, which appears when complete."""
     step = rows.block_rows
     if out.suffix == ".zarr":
         target = create_rows_array(temporary_path(out), rows.shape, rows.dtype, step)
@@ -151,7 +150,7 @@ def _write(rows: Reordered, out: Path, runner: Runner) -> None:
         target = create_npy(temporary_path(out), rows.dtype, rows.shape)
     starts = list(range(0, rows.shape[0], step))
     if not rows.shift:
-        # new IDs run part by part, each through the whole input: all parts read the same of it at the same time
+        # new IDs run part by part, each through the whole input: read the same of all parts at a time
         starts.sort(key=lambda start: int(rows.places[start]))
     units = [Unit(start, BLOCK_NBYTES) for start in starts]
     runner.run(Pass("reorder-rows", _write_block, units, ReorderConfig(rows, target)))
@@ -160,7 +159,7 @@ def _write(rows: Reordered, out: Path, runner: Runner) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ReorderConfig:
-    """Rows in the order that is wanted, and the file or zarr array they go to."""
+    """Rows to write, in the new order, and the file or zarr array for them."""
 
     rows: Reordered
     target: Any

@@ -1,8 +1,8 @@
-"""Files that rows of nodes or edges come from and go to: npy, zarr, torch tensors (``*.pt``) and parquet.
+"""Read and write rows of nodes or edges: npy, zarr, torch tensors (``*.pt``) and parquet.
 
-A parquet file holds numbers, or lists of numbers, and may have a column `id`. In a file that is read it has to count
-the rows from 0, since rows are taken by their position; in a file that is written it tells which node or edge a row is
-of: its original ID, as the user's input had it where there is a map of IDs.
+Parquet holds numbers or lists of numbers, and perhaps a column `id`. On reading, `id` must count rows from 0, since
+rows
+are taken by position. On writing, it has the original ID, or the user's own ID if there is an ID map.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ VALUE = "value"
 
 
 def open_rows(rows: Any, num_rows: int, what: str) -> Any:
-    """Open what a user gave as rows: something with `shape`, `dtype` and slices of rows."""
+    """Open given rows as something with `shape`, `dtype` and slices."""
     refuse_gaps(rows, what)
     found, source = rows, None
     if isinstance(rows, (str, os.PathLike)):
@@ -56,7 +56,7 @@ def open_rows(rows: Any, num_rows: int, what: str) -> Any:
         found = to_array(rows)
     elif hasattr(rows, "to_dask_array"):
         found = rows.to_dask_array(lengths=True)
-    elif not hasattr(rows, "dtype") or hasattr(rows, "to_numpy"):  # rows of pandas are taken by position, too
+    elif not hasattr(rows, "dtype") or hasattr(rows, "to_numpy"):  # pandas rows go by position, too
         found = np.asarray(rows)
     if not found.shape or found.shape[0] != num_rows:
         is_unknown = found.shape and np.isnan(found.shape[0])
@@ -82,7 +82,7 @@ def _open_file(path: str) -> Any:
 
 
 def _load_tensor(path: str) -> np.ndarray:
-    """Map the tensor in a file of `torch.save`; nothing but tensors is unpickled."""
+    """Map the tensor in a file of `torch.save`; unpickle nothing else."""
     torch = torch_module()
     try:
         found = torch.load(path, map_location="cpu", mmap=True, weights_only=True)
@@ -94,14 +94,14 @@ def _load_tensor(path: str) -> np.ndarray:
         if getattr(fault, "errno", None):
             raise  # the machine's fault, not the file's
         text = str(fault).splitlines()[0][:200]
-        hint = "torch.save(rows.cpu().float(), path) writes one that numpy can hold"
-        raise InputFileError("not a tensor that can be read", file=path, found=text, hint=hint) from fault
-    hint = "torch.save one tensor, with a row for each node"
+        hint = "save it by torch.save(rows.cpu().float(), path)"
+        raise InputFileError("cannot read this tensor", file=path, found=text, hint=hint) from fault
+    hint = "save one tensor with a row per node by torch.save"
     raise InputFileError("not a tensor", file=path, expected="one tensor", found=type(found).__name__, hint=hint)
 
 
 class ParquetRows:
-    """Rows of a parquet file, of which slices are read."""
+    """Rows of a parquet file, read by slices."""
 
     def __init__(self, path: str) -> None:
         header = read_parquet_header(path)
@@ -124,7 +124,7 @@ class ParquetRows:
             wrong = np.flatnonzero(ids != np.arange(start, stop))
             if wrong.size:
                 raise InputFileError(
-                    "rows are taken by their position, and this one has another ID",
+                    "IDs must count the rows from 0",
                     file=self.path,
                     place=f"row {start + int(wrong[0]):,}, column {COLUMN!r}",
                     expected=f"{start + int(wrong[0]):,}",
@@ -135,20 +135,20 @@ class ParquetRows:
 
 
 def check_output(out: Path, dtype: np.dtype, overwrite: bool) -> None:
-    """Refuse an output that is there and may not be replaced, or in a format that is not known, or lacks the dtype."""
+    """Check that the output can be replaced, and that its format is known and can hold the dtype."""
     check_choice("format of the output", str(out), out.suffix, (".npy", ".pt") if dtype == BFLOAT16 else SUFFIXES)
     if out.exists():
         if not overwrite:
-            raise OutputExistsError("the output exists", file=str(out), hint="give another name, or --overwrite")
+            raise OutputExistsError("the output exists", file=str(out), hint="add --overwrite, or choose another name")
         if out.is_dir():
             if not (out / "zarr.json").is_file():
-                raise OutputExistsError("a directory that is not a zarr array", file=str(out), hint="remove it")
+                raise OutputExistsError("the output is a directory, but no zarr array", file=str(out), hint="remove it")
             shutil.rmtree(out)
     out.parent.mkdir(parents=True, exist_ok=True)
 
 
 def save_tensor(rows: str, out: Path) -> None:
-    """Write the rows of an npy file as a tensor; they are mapped, not read."""
+    """Write the rows of an npy file as a tensor, by memory mapping."""
     torch = torch_module()
     with whole_file(out) as temporary:
         torch.save(to_tensor(map_npy(rows)), temporary)
@@ -156,14 +156,14 @@ def save_tensor(rows: str, out: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class TableConfig:
-    """Rows in the order that is wanted, and the file they go to."""
+    """Rows to write, in the new order, and their file."""
 
     rows: Reordered
     out: Path
 
 
 def write_table(id_map: Location | None, config: TableConfig) -> None:
-    """Task of the pass `write-table`: write all rows, one after another, with the IDs of a map, or numbers."""
+    """Task of the pass `write-table`: write all rows in order, with mapped IDs or row numbers."""
     import pyarrow as pa
 
     rows = config.rows
@@ -184,9 +184,9 @@ def write_table(id_map: Location | None, config: TableConfig) -> None:
 def find_id_map(
     given: AnyPath | None, ntype: str, config_path: Location, graph_name: str, *, confined: bool
 ) -> Location | None:
-    """Find the map of a node type: in a graph, in its directory ``id_map``, or itself; by default as the manifest says.
+    """Find a node type's ID map: a graph, its directory ``id_map``, or the file; by default from the manifest.
 
-    Returns None if neither is known.
+    Returns None if neither names one.
     """
     checksum = None
     if given is None:
@@ -198,17 +198,17 @@ def find_id_map(
         parent = config_path.parent
         given = join_path(parent, given) if is_remote(parent) else os.path.normpath(os.path.join(str(parent), given))
         if confined and not is_remote(parent) and leads_outside(given, config_path.parent):
-            what = "the ID map lies outside the partitions, which --confined refuses"
-            hint = "say where it is with --id-map"
+            what = "--confined refuses the ID map, which lies outside the partitions"
+            hint = "give its path by --id-map"
             raise LayoutError(what, file=str(manifest), place="id_map", found=given, hint=hint)
     if (path := find_map(resolve_path(given), ntype)) is not None:
         if checksum is not None and hash_file(to_key(path)).digest != checksum:
-            what = f"not the IDs of these {ntype!r} nodes any more: the file was replaced"
-            raise InputFileError(what, file=str(path), hint="say with --id-map where those of their graph are")
+            what = f"the ID map of {ntype!r} has been replaced since partitioning"
+            raise InputFileError(what, file=str(path), hint="give the original map by --id-map")
         return path
     raise InputFileNotFoundError(
-        f"no map of the IDs of {ntype!r}",
+        f"no ID map of {ntype!r}",
         file=str(given),
         expected=f"the graph that `chunk --map-ids` wrote, with id_map/{ntype}.parquet",
-        hint="name it with --id-map, or write .npy, .zarr or .pt, which have no IDs",
+        hint="give --id-map, or write .npy, .zarr or .pt, which have no IDs",
     )

@@ -1,6 +1,6 @@
-"""Open what loaders sample, in partitions on this machine: in-edges, features, seeds.
+"""Open what loaders sample from local partitions: in-edges, features, seeds.
 
-`graph` is a `PartitionedGraph`, and views are its own: their modules import this one, by way of parts.
+`graph` is a `PartitionedGraph` and views are its own; their modules import this one through parts.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def load_links(
     batches: tuple[Any, ...],
     wanted: Wanted,
 ) -> Loader:
-    """Open the loader of `Loaders.link_neighbor_loader`; `links` are its seeds, labels and negative sampling."""
+    """Open the loader of `Loaders.link_neighbor_loader`; `links` are seeds, labels and negative sampling."""
     options, assembly = BatchOptions(*batches), _assembly()
     fanouts, (edges, labels, negative) = read_fanouts(num_neighbors, graph.book), links
     etype, given = split_type(edges, graph.etypes, graph.book.canonical_etype, "edge_label_index")
@@ -77,7 +77,7 @@ def _assembly() -> Any:
 
 
 def open_source(graph: Any, part_id: int | None, wanted: Wanted) -> Source:
-    """Open what is sampled, all parts or one, and the features of all parts."""
+    """Open all parts, or one, for sampling, with the features of all parts."""
     require_local(graph.config, "what is sampled", "copy the partitions to this machine")
     numbers = [*range(graph.num_parts)] if part_id is None else [part_id]
     parts, opened = [graph.part(number) for number in numbers], _columns.setdefault(graph, {})
@@ -105,7 +105,7 @@ def open_source(graph: Any, part_id: int | None, wanted: Wanted) -> Source:
 
 
 def _read_nodes(graph: Any, source: Source, given: Any) -> tuple[str, Seeds]:
-    """Type of the seeds, and the seeds; those of a mask by its name are listed in the files of the parts."""
+    """Type and IDs of the seeds; a named mask comes from the parts' files."""
     ntypes, place = graph.ntypes, "input_nodes"
     if isinstance(given, str) and given not in ntypes and len(ntypes) == 1:
         given = (ntypes[0], given)
@@ -123,7 +123,7 @@ def _read_nodes(graph: Any, source: Source, given: Any) -> tuple[str, Seeds]:
 
 
 def _features(graph: Any, place: str, views: Iterable[Any], wanted: Iterable[str] | None) -> Iterator[FeatureRows]:
-    """Features of nodes, or of edges, that are wanted: by name, or by ``<type>/<name>``."""
+    """Find features of nodes or edges by name, or by ``<type>/<name>``."""
     if isinstance(wanted, str):
         raise OptionError("not a list of names", place=place, expected=f"[{wanted!r}]", found=repr(wanted))
     marked, names = graph.part(0).split_nids, None if wanted is None else dict.fromkeys(wanted, False)

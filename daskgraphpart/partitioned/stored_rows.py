@@ -1,4 +1,4 @@
-"""Rows of one type over all parts: taken by new type-wise ID, as from DGL's `DistTensor`."""
+"""Rows of one type over all parts, by new type-wise ID, as in DGL's `DistTensor`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROW_NBYTES = 32
 
 
 class StoredRows:
-    """A feature of a type, or its original IDs; only the rows that are asked for are read.
+    """A feature of a type, or its original IDs; reads only the requested rows.
 
     Examples
     --------
@@ -29,7 +29,7 @@ class StoredRows:
     def __init__(self, name: str, regions: Sequence[Region]) -> None:
         self.name = name
         self.regions = tuple(regions)
-        # a region without rows may have any dtype
+        # an empty region may have any dtype
         first = next((region for region in regions if region.num_rows), regions[0])
         self.shape = (sum(region.num_rows for region in regions), *first.shape[1:])
         self.ndim, self.dtype = len(self.shape), first.dtype
@@ -40,7 +40,7 @@ class StoredRows:
         return self.shape[0]
 
     def __getitem__(self, where: Any) -> Any:
-        """Read rows: of an ID, a slice, IDs of any shape, a tensor of IDs, or a mask; then index the other axes."""
+        """Read rows by an ID, a slice, IDs of any shape, a tensor of IDs, or a mask; then index the other axes."""
         first, *rest = where if isinstance(where, tuple) else (where,)
         if isinstance(first, slice):
             start, stop, step = first.indices(len(self))
@@ -80,7 +80,7 @@ class StoredRows:
 
 
 class Reordered:
-    """Rows in the other order, of which slices are taken; `places` are too large by `shift`."""
+    """Sliceable rows in the other order; `places` are too large by `shift`."""
 
     def __init__(self, rows: Any, places: StoredRows, shift: int) -> None:
         self.rows, self.places, self.shift = rows, places, shift

@@ -1,4 +1,4 @@
-"""View the nodes or edges of a type over all parts, as in `dgl.distributed.DistGraph`."""
+"""Nodes or edges of a type over all parts, as in `dgl.distributed.DistGraph`."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class TypeView:
 
     @property
     def original_ids(self) -> StoredRows:
-        """Original type-wise IDs by new type-wise ID; raises `LayoutError` if they were not saved."""
+        """Original type-wise IDs by new type-wise ID; raises `LayoutError` if not saved."""
         if not self.original_regions:
             raise LayoutError(
                 f"the original IDs of {self.name} were not saved",
@@ -53,7 +53,7 @@ class TypeView:
 
     @property
     def original_regions(self) -> list[Region]:
-        """Regions of the original IDs in the parts; none if they were not saved."""
+        """Original IDs in the parts' files; none if not saved."""
         of_parts = [part.rows(self.kind).originals for part in self.parts]
         return [of_part[self.name] for of_part in of_parts if self.name in of_part]
 
@@ -63,7 +63,10 @@ class TypeView:
         found = {name: self.data[name] for name in ([features] if isinstance(features, str) else features)}
         for name, rows in found.items():
             if rows.ndim > 1:
-                what, hint = f"rows of {self.name}/{name} are no column", f"{self.kind}_data has them as a dask array"
+                what, hint = (
+                    f"{self.name}/{name} has more than one number per row",
+                    f"use {self.kind}_data, which returns a dask array",
+                )
                 raise OptionError(what, expected="one number in a row", found=f"{list(rows.shape[1:])}", hint=hint)
         return Columns(has_part, found)
 

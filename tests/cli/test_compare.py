@@ -60,7 +60,7 @@ def test_methods_are_sorted_by_what_training_fetches(
         (("--methods", "nope"), "no such method"),
         (("--parts", "a,b"), "not a list of numbers"),
         (("--parts", "0"), "nothing to compare"),
-        (("--plot", "methods.doc"), "unknown format of a picture"),
+        (("--plot", "methods.doc"), "unknown picture format"),
     ],
 )
 def test_a_mistake_is_one_error(

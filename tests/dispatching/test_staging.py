@@ -42,7 +42,7 @@ def test_staged_features_are_dask_arrays_in_the_order_of_new_ids(graph: Path, tm
         assert np.array_equal(rows.compute(), expected.compute())
         ranges = [parts.book.part_range(part, of_type) for part in range(3)]
         assert {int(stop) for _, stop in ranges} <= {0, *np.cumsum(rows.chunks[0]).tolist()}
-    with pytest.raises(InputFileNotFoundError, match="nothing is staged"):
+    with pytest.raises(InputFileNotFoundError, match="no staged features"):
         dgp.open_staged(tmp_path / "in-place" / ".daskgraphpart-work")
     contents = [local_contents(tmp_path / staging) for staging in ("in-place", "zarr")]
     of_output = [{k: v for k, v in of.items() if not k.startswith(".")} for of in contents]

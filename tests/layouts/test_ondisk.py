@@ -146,7 +146,7 @@ def test_masks_of_several_types_and_tasks_are_not_refused(tmp_path: Path) -> Non
 def test_several_parts_and_stores_are_refused_before_work(target: str, tmp_path: Path) -> None:
     source, out = small().write(tmp_path / "in"), target if "//" in target else tmp_path / target
     options = DispatchOptions(layout=("ondisk",))
-    with pytest.raises(OptionError, match="one part" if target == "out" else "links them") as fault:
+    with pytest.raises(OptionError, match="one part" if target == "out" else "local directory") as fault:
         dgp.partition(source, out, 2 if target == "out" else 1, **spelled(options))
     assert fault.value.place == "layout ondisk"
     assert not (tmp_path / "out").exists()
