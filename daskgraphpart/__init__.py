@@ -1,6 +1,6 @@
-"""Out-of-core graph partitioner: chunked graphs in, the partitions DGL trains on out.
+"""Out-of-core graph partitioner: splits a graph into parts for distributed GNN training.
 
-The names below are imported when they are first used, so that ``import daskgraphpart`` is quick.
+Names below are imported on first use, so that ``import daskgraphpart`` is quick.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ _INTERRUPTED, _ENVIRONMENT = 130, 3
 
 
 def main() -> None:
-    """Run the command line; what can go wrong before it is imported is one line, too."""
+    """Run the command line; faults before its import are one line, too."""
     _open_standard_streams()
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, lambda *_: _stop("interrupted", _INTERRUPTED))
@@ -27,7 +27,7 @@ def main() -> None:
 
 
 def _open_standard_streams() -> None:
-    """Open the null device where a standard stream is closed, so that no file of a job gets its number."""
+    """Open the null device for closed standard streams, so that no output file gets their numbers."""
     for number in range(3):
         try:
             os.fstat(number)
@@ -36,7 +36,7 @@ def _open_standard_streams() -> None:
 
 
 def _stop(text: str, exit_code: int) -> NoReturn:
-    """End at once; nothing has begun."""
+    """Exit before anything has begun."""
     os.write(2, f"error: {text}\n".encode())
     os._exit(exit_code)
 

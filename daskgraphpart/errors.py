@@ -1,7 +1,7 @@
-"""Every error a user can meet: one message with file, place, expected, found and what to do.
+"""Errors for users: one message with file, place, expected, found and what to do.
 
-The command line turns them into exit codes: 2 for a mistake in the input or the usage, 3 for a fault of the
-environment (disk full, a worker lost) that a rerun can survive.
+As exit codes: 2 for a mistake in input or usage, 3 for a fault of the environment (disk full, a lost worker), after
+which a rerun can succeed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ErrorT = TypeVar("ErrorT", bound="GraphPartError")
 
 
 def printable(text: str) -> str:
-    """Escape what a terminal must not obey, and no file can hold: control characters, lone surrogates; not newlines."""
+    """Escape control characters and lone surrogates, but not newlines."""
     return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
 
 
@@ -38,11 +38,11 @@ class GraphPartError(Exception):
     file : path or URL, optional
         File or directory with the fault.
     place : str, optional
-        Key, row, line or byte in the file, or an option, spelled as on the command line.
+        Key, row, line or byte in the file; or an option, spelled as on the command line.
     expected, found : object, optional
         Expected and actual value.
     hint : str, optional
-        What to do, with options spelled as on the command line. Outside the command line, messages name keywords.
+        What to do, with options spelled as on the command line. In Python, messages show keywords instead.
     """
 
     exit_code = 2
@@ -75,7 +75,7 @@ class GraphPartError(Exception):
             text += f"{',' if self.expected is not None else ';'} found {_shortened(self.found)}"
         if hint:
             text += f"; {hint}"
-        return printable(text)  # which may quote damaged files
+        return printable(text)  # may quote damaged files
 
     def add_hint(self, hint: str) -> None:
         """Add a hint on what to do."""
@@ -83,16 +83,16 @@ class GraphPartError(Exception):
         self.args = (self._message(_keywords(self.place), _keywords(self.hint)),)
 
     def restated(self, kind: type[ErrorT], **changes: Any) -> ErrorT:
-        """Return an error of a kind that says the same, but for what is given."""
+        """Return a copy of another kind, with changes."""
         return kind(**{name: getattr(self, name) for name in _FIELDS} | changes)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # keyword-only arguments do not survive the default pickling of exceptions
+        # the default pickling of exceptions loses keyword-only arguments
         return _rebuild, (type(self), {name: getattr(self, name) for name in _FIELDS})
 
 
 def _keywords(text: str | None) -> str | None:
-    """Name keywords of Python where a text names options of the command line."""
+    """Turn options of the command line into Python's keywords."""
 
     def keyword(option: re.Match[str]) -> str:
         name = _KEYWORDS.get(option[1], option[1].replace("-", "_"))
@@ -102,7 +102,7 @@ def _keywords(text: str | None) -> str | None:
 
 
 def _shortened(value: object) -> str:
-    """What is expected or found, as text that fits on a screen."""
+    """Turn a value into text that fits on a screen."""
     text = str(value)
     return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE // 2]} ... {text[-LONGEST_VALUE // 2 :]}"
 
@@ -112,7 +112,7 @@ def _rebuild(kind: type[GraphPartError], fields: dict[str, Any]) -> GraphPartErr
 
 
 def raise_together(faults: Sequence[GraphPartError]) -> None:
-    """Raise an error, or several as one that lists them; what to do comes once, at its end."""
+    """Raise one error, or several as a list with their hints at the end."""
     if not faults:
         return
     if len(faults) == 1:

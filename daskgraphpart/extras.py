@@ -1,4 +1,4 @@
-"""Import packages that come with extras, or say what to do when they are not there."""
+"""Import optional packages, or say how to install them."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from daskgraphpart.errors import MissingPackageError
 
 
 def how_to_install(extra: str) -> str:
-    """Say what to type for an extra; the package is on no index."""
+    """Say how to install an extra; no index has the package yet."""
     return f'pip install ".[{extra}]" in a clone of daskgraphpart'
 
 
 def import_extra(module: str, what: str, hint: str = "", *, file: object = None) -> Any:
-    """Import a module, or say what needs it; the hint is how to install it, by default with the extra of its name."""
+    """Import a module, or say what needs it and how to install it (default: the extra of its name)."""
     try:
         return importlib.import_module(module)
     except ImportError as fault:

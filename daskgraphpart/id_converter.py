@@ -1,8 +1,8 @@
-"""Convert IDs of the input graph between type-wise and homogeneous.
+"""Convert original IDs between type-wise and homogeneous.
 
-The `IDConverter` of DGL's user guide (section 7.5), for arrays of IDs. The guide's sketch looks types up with
-``bisect_left``, which takes the first ID of a type for the last of the one before; here a type begins at its first ID.
-Not to be confused with the partition book, which knows new IDs.
+This is `IDConverter` of DGL's user guide (section 7.5), for arrays, without the guide's error at the first ID of a
+type.
+The partition book converts new IDs.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ class IdConverter:
 
     @property
     def _book(self) -> PartitionBook:
-        """The book of a single part: of that, new IDs are the original ones."""
+        """A book of one part, in which new IDs are the original ones."""
         nodes, edges = ([[t.num_rows for t in of]] for of in (self.schema.node_types, self.schema.edge_types))
         counts = (np.array(rows, np.int64) for rows in (nodes, edges))
         return PartitionBook.from_counts(self.schema.ntypes, self.schema.etypes, *counts)

@@ -1,4 +1,4 @@
-"""A mapping whose values are made when they are asked for: types to frames, features to arrays."""
+"""A mapping that makes its values on demand: types to frames, features to arrays."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ValueT = TypeVar("ValueT")
 
 
 class LazyMapping(Mapping[str, ValueT]):
-    """Mapping whose values are made when they are asked for; `resolve` finds the names of other keys."""
+    """Mapping that makes its values on demand; `resolve` finds the names of other keys."""
 
     def __init__(
         self,

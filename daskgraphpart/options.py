@@ -1,4 +1,4 @@
-"""State an option of a job once, as a field: command line, keywords of functions, their help and checks follow."""
+"""State an option once, as a field, for the command line, keywords, help and checks."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 FunctionT = TypeVar("FunctionT", bound="Callable[..., Any]")
 GONE = {
-    "resources": "give memory, workers, cluster or workspace themselves",
-    "options": "give the options themselves, such as num_hops=2",
-    "part_method": "it is called method",
-    "ip_config": "it is called dispatch_to",
-    "return_mapping": "the partitions that are returned have original_ids",
-    "ndata_paths": "it is called node_data",
-    "edata_paths": "it is called edge_data",
+    "resources": "give memory=, workers=, cluster= or workspace=",
+    "options": "give each option as a keyword, such as num_hops=2",
+    "part_method": "use method",
+    "ip_config": "use dispatch_to",
+    "return_mapping": "use original_ids of the returned partitions",
+    "ndata_paths": "use node_data",
+    "edata_paths": "use edge_data",
 }
 """What to type in the place of keywords that there were once, or that users of DGL may expect."""
 OUTPUTS = ("out", "out_path", "output_path", "out_dir")
@@ -41,28 +41,30 @@ def option(
     is_open: bool = False,
     given: str | None = None,
 ) -> Any:
-    """Return a field with its default, its meaning, and its limits; `--help` shows the first sentence of common ones.
+    """Return a field with its default, meaning and limits; `--help` shows the first sentence of common ones.
 
-    `choices` are all values there are; or some of them, if `values` tells what else there is, as a command line's help
-    does: ``"auto|metis|DIR"``. An option that is given once for each value has the default ``()``. One that is open
-    is found out by the job if it is not given. `given` is the type of what functions take, if that is another.
+    `choices` lists all values; if `values` names further ones, as in help (``"auto|metis|DIR"``), it lists some. An
+    option
+    given once per value has the default ``()``. An open option, if not given, is decided by the job. `given` is the
+    type
+    that functions take, if different.
     """
     limits = {"meaning": meaning, "choices": choices, "min": minimum, "values": values, "common": common}
     return field(default=default, metadata={**limits, "is_open": is_open, "given": given})
 
 
 def stated_options(kind: Any) -> dict[str, Field[Any]]:
-    """Fields of a class that are options, by name."""
+    """A class's fields that are options, by name."""
     return {found.name: found for found in fields(kind) if "meaning" in found.metadata}
 
 
 def chosen(kind: type[T], keywords: Mapping[str, Any]) -> T:
-    """Make an options object of those keywords that are its options."""
+    """Make an options object from the keywords that belong to it."""
     return kind(**{name: keywords[name] for name in stated_options(kind) if name in keywords})
 
 
 def with_keywords(*stated: Mapping[str, Field[Any]]) -> Callable[[FunctionT], FunctionT]:
-    """Give a function options as keywords, in the place of its ``**keywords``: in its signature, help and checks."""
+    """Replace a function's ``**keywords`` by options, in signature, help and checks."""
     options = {name: found for of_kind in stated for name, found in of_kind.items()}
 
     def decorate(function: FunctionT) -> FunctionT:
@@ -85,20 +87,20 @@ def with_keywords(*stated: Mapping[str, Field[Any]]) -> Callable[[FunctionT], Fu
         checked.__signature__ = signature.replace(parameters=[*own, *others])  # type: ignore[attr-defined]
         checked.__doc__ = _with_block(inspect.cleandoc(function.__doc__ or ""), options, own)
         checked.options = options  # type: ignore[attr-defined]
-        del checked.__wrapped__  # or tools that unwrap, such as the reference's, see neither
+        del checked.__wrapped__  # else tools that unwrap, such as mkdocstrings, see neither
         return checked  # type: ignore[return-value]
 
     return decorate
 
 
 def unknown_keyword(function: str, name: str, known: list[str]) -> KeywordError:
-    """Return the error of a keyword that a function does not have, which names the nearest that it has."""
+    """Return the error for an unknown keyword, with the nearest known one."""
     from difflib import get_close_matches
 
     near = get_close_matches(name, known, 1)
     hint = GONE.get(name) or (f"did you mean {near[0]}?" if near else f"help({function}) lists all")
     if name in OUTPUTS and (named := [of for of in OUTPUTS if of in known]):
-        hint = f"the directory that is written is called {named[0]}"
+        hint = f"use {named[0]} for the output directory"
     return KeywordError(f"{function} has no keyword {name!r}", hint=hint)
 
 
@@ -127,10 +129,7 @@ def _with_block(docstring: str, options: Mapping[str, Field[Any]], own: Sequence
 
 
 def check_options(options: Any) -> None:
-    """Refuse values that are not among the choices, or below the minimum; of a tuple each may be there once.
-
-    A tuple may be given as one text, ``"coo,csc"``.
-    """
+    """Check choices and minimums; a tuple, or text such as ``"coo,csc"``, may name each choice once."""
     for name, found in stated_options(options).items():
         value, limits, place = getattr(options, name), found.metadata, option_name(name)
         if str(found.type).startswith("tuple"):
@@ -147,13 +146,13 @@ def check_options(options: Any) -> None:
 
 
 def words_of(value: Any) -> tuple[str, ...]:
-    """Return words that are given one by one, or with commas between them."""
+    """Split words at commas, unless they are given one by one."""
     words = value.split(",") if isinstance(value, str) and value else value or ()
     return tuple(str(word).strip() for word in words)
 
 
 def by_name(given: Mapping[str, Any] | Sequence[str], place: str) -> dict[str, str]:
-    """Take texts ``[NAME=]VALUE`` apart, of which the name may be empty; a mapping is one already."""
+    """Turn texts ``[NAME=]VALUE`` into a mapping; the name may be empty."""
     texts = (given,) if isinstance(given, str) else given
     pairs = given.items() if isinstance(given, Mapping) else [text.rpartition("=")[::2] for text in texts]
     found = {name: str(value) for name, value in pairs}

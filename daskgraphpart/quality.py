@@ -9,9 +9,9 @@ import numpy as np
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """Measures of one partition; definitions as in DistDGL."""
+    """Quality of a partition, as DistDGL defines it."""
 
-    num_cut_edges: int  # edges whose ends have different owners, and all edges
+    num_cut_edges: int  # of all edges, those whose ends have different owners
     num_edges: int
     num_inner_nodes: tuple[int, ...]  # by part
     num_halo_nodes: tuple[int, ...]
@@ -24,7 +24,7 @@ class Quality:
 
     @property
     def replication_factor(self) -> float:
-        """Inner and HALO nodes of all parts, divided by the number of nodes of the graph."""
+        """Inner and HALO nodes of all parts / nodes of the graph."""
         nodes = sum(self.num_inner_nodes)
         return (nodes + sum(self.num_halo_nodes)) / nodes if nodes else 1.0
 

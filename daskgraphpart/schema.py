@@ -58,7 +58,7 @@ class DataSpec:
 
     @property
     def stored_dtype(self) -> np.dtype:
-        """Little-endian dtype in the output; bool becomes uint8, as in DGL, which loads no empty bfloat16."""
+        """Little-endian output dtype; bool becomes uint8, as in DGL."""
         if self.dtype == BFLOAT16 and 0 in self.row_shape:
             return np.dtype("<f4")
         return np.dtype(np.uint8) if self.dtype == np.bool_ else self.dtype.newbyteorder("<")
@@ -136,8 +136,7 @@ class GraphSchema:
     name: str
     node_types: tuple[NodeType, ...]
     edge_types: tuple[EdgeType, ...]
-    # numbers of types by name, and the first homogeneous ID of each edge type, int64 (types + 1,): there are graphs of
-    # thousands of types
+    # IDs of types by name, and first homogeneous ID of each edge type: graphs can have thousands of types
     ntype_ids: Mapping[str, int] = field(init=False, repr=False, compare=False)
     etype_ids: Mapping[str, int] = field(init=False, repr=False, compare=False)
     edge_starts: np.ndarray = field(init=False, repr=False, compare=False)
@@ -217,7 +216,7 @@ class GraphSchema:
 
 
 def find_feature(types: Sequence[RowType], where: str, place: str, purpose: str, kinds: str) -> tuple[str, DataSpec]:
-    """Find a feature ``TYPE/FEATURE``; refuse what is not one number per row, of these kinds of dtype."""
+    """Find ``TYPE/FEATURE``, with one number per row of these kinds of dtype."""
     row = "edge" if isinstance(types[0] if types else None, EdgeType) else "node"
     name, _, feature = where.rpartition("/")
     name = types[0].name if not name and len(types) == 1 else name
@@ -234,7 +233,7 @@ def find_feature(types: Sequence[RowType], where: str, place: str, purpose: str,
 
 
 def parse_edge_type(name: str, num_edges: int, data: tuple[DataSpec, ...] = ()) -> EdgeType:
-    """Make the edge type of a canonical name."""
+    """Make an edge type from its canonical name."""
     parts = name.split(":")
     if len(parts) != 3:
         raise MetadataError("not a canonical edge type", expected="src:relation:dst", found=repr(name[:80]))
@@ -249,8 +248,8 @@ def check_name(
     file: str | None = None,
     place: str | None = None,
 ) -> None:
-    """Refuse names that DGL's keys cannot carry."""
-    encoded = str(name).encode(errors="replace")  # keys of the user's dictionaries are anything
+    """Check that DGL's files can hold a name."""
+    encoded = str(name).encode(errors="replace")  # keys of a user's dictionary can be anything
     if not 0 < len(encoded) <= LONGEST_NAME or encoded.decode() != name or set(name) & set(FORBIDDEN_IN_NAMES):
         raise error(
             f"{what} {str(name)[:40]!r} cannot be used in DGL's files",
@@ -262,7 +261,7 @@ def check_name(
 
 
 def name_of_directory(directory: Path, otherwise: str) -> str:
-    """Return the name of a directory for the graph that is written to it, if DGL's keys can carry it."""
+    """Name a graph after its output directory, if DGL's files can hold that name."""
     name = directory.absolute().name
     try:
         check_name(name, "graph name")

@@ -1,4 +1,4 @@
-"""Sizes, counts and durations, read from what people write and written for people; tables as text and HTML."""
+"""Sizes, counts and durations to and from text; tables as text and HTML."""
 
 from __future__ import annotations
 
@@ -65,12 +65,12 @@ def format_size(nbytes: float) -> str:
 
 
 def format_count(count: int) -> str:
-    """Number with its thousands apart: ``"5,000,000"``."""
+    """Number with thousands separators: ``"5,000,000"``."""
     return f"{count:,}"
 
 
 def format_number(count: int, noun: str) -> str:
-    """Number of things: ``"1 edge"``, ``"5,000 edges"``."""
+    """Number of something: ``"1 edge"``, ``"5,000 edges"``."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
@@ -87,7 +87,7 @@ def format_seconds(seconds: float) -> str:
 
 
 def text_table(headers: Sequence[str], rows: Sequence[Sequence[str]], align: str | None = None) -> str:
-    """Lay out a table with spaces; `align` has ``<`` or ``>`` for each column, by default ``<``."""
+    """Lay out a table as text; `align` has ``<`` or ``>`` per column, by default ``<``."""
     align = align or "<" * len(headers)
     table = [[printable(cell) for cell in line] for line in (headers, *rows)]
     widths = [max(len(cell) for cell in column) for column in zip(*table, strict=True)]
@@ -101,7 +101,7 @@ def text_table(headers: Sequence[str], rows: Sequence[Sequence[str]], align: str
 def html_table(
     headers: Sequence[str], rows: Sequence[Sequence[str]], caption: str = "", align: str | None = None
 ) -> str:
-    """Return a table as an HTML fragment, `align` as in `text_table`; all cells are escaped."""
+    """Lay out a table as an HTML fragment, cells escaped; `align` as in `text_table`."""
     styles = [" style='text-align:left'" if side == "<" else "" for side in align or "<" * len(headers)]
 
     def line(tag: str, cells: Sequence[str]) -> str:

@@ -1,8 +1,8 @@
-"""The noun `Assignment`: the owner of every node, in files; and the names of the files of a directory of owners.
+"""The noun `Assignment`: the owner of every node, in files; and the names of those files.
 
-A directory holds, for each node type, `<ntype>.txt` (one part per line, line i for node i), `.npy`, `.parquet` (one
-integer column) or `.zarr` (a one-dimensional array), and `partition_meta.json`. We write the text, which DGL's tools
-read, with a binary form beside it, and `assignment.json`, which tells which text the binary form belongs to.
+A directory has, for each node type, `<ntype>.txt` (one part per line, line i for node i), `.npy`, `.parquet` (one
+integer column) or `.zarr` (a one-dimensional array), and `partition_meta.json`. We write the text for DGL's tools, a
+binary form, and `assignment.json`, with checksums that tie both together.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MAX_PARTS = 65_535
 BINARY_FORMS = ("npy", "parquet", "zarr")
 META_FILE = "partition_meta.json"
 OURS_FILE = "assignment.json"
-TRAINERS = "trainer_id"  # directory of `<ntype>.npy`, int64: the smaller part of each node, if there are trainers
+TRAINERS = "trainer_id"  # directory of `<ntype>.npy`, int64: each node's smaller part, if there are trainers
 ROWS_PER_BATCH = 1 << 20
 
 
@@ -46,17 +46,17 @@ class Assignment:
     num_parts : int
         Number of parts.
     method : str
-        What made it: ``"random"``, a partitioner's name, or what the files say.
+        How owners were assigned: ``"random"``, a partitioner's name, or what the files say.
     """
 
     num_parts: int
     method: str
-    # for each node type the file of owners, uint8 (up to 256 parts) or uint16, in the order of original type-wise IDs
+    # owners by node type, uint8 (up to 256 parts) or uint16, by original type-wise ID
     files: Mapping[str, Region]
-    measured: AssignReport | None = None  # None for owners that were read from files
-    # for each node type the smaller part of each node, int64, if parts are made of those of several trainers
+    measured: AssignReport | None = None  # None for owners read from files
+    # smaller part of each node by node type, int64, if parts are split for trainers
     trainers: Mapping[str, Region] = field(default_factory=dict)
-    id_maps: Mapping[str, Location] = field(default_factory=dict)  # by node type, files of the user's own IDs
+    id_maps: Mapping[str, Location] = field(default_factory=dict)  # the user's own IDs, by node type
     seed: int | None = None  # of the partitioner
 
     def __repr__(self) -> str:
@@ -64,7 +64,7 @@ class Assignment:
         return f"<Assignment by {self.method}: {format_number(self.num_parts, 'part')}{cut}>"
 
     def check_fits(self, schema: GraphSchema) -> None:
-        """Check that there is an owner for every node of every type.
+        """Check that every node of every type has an owner.
 
         Raises
         ------
@@ -90,7 +90,7 @@ def owner_dtype(num_parts: int) -> np.dtype:
     """Smallest dtype that holds an owner."""
     if not 1 <= num_parts <= MAX_PARTS:
         raise OptionError(
-            "impossible number of parts", place="--num-parts", expected=f"1 to {MAX_PARTS:,}", found=num_parts
+            "invalid number of parts", place="--num-parts", expected=f"1 to {MAX_PARTS:,}", found=num_parts
         )
     return np.dtype(np.uint8) if num_parts <= 256 else np.dtype("<u2")
 
@@ -107,7 +107,7 @@ def owner_regions(directory: Path, schema: GraphSchema, num_parts: int) -> dict[
 def create_owner_files(
     directory: Path, schema: GraphSchema, num_parts: int, runner: Runner | None = None
 ) -> dict[str, Region]:
-    """Create an empty owner file per node type; with a runner once, so that a continued job keeps what is in them."""
+    """Create an owner file per node type; a runner does so once, so that a resumed job keeps the contents."""
     directory.mkdir(parents=True, exist_ok=True)
     regions = owner_regions(directory, schema, num_parts)
     if runner is None:

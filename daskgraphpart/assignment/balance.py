@@ -1,20 +1,18 @@
-"""What has to be balanced: constraints, their tolerances, and the limits that follow.
+"""What to balance: constraints, their tolerances, and the limits that follow.
 
-A constraint gives every node a weight; the parts' sums of weights have to be alike. Constraints are named as on the
-command line:
+A constraint gives every node a weight; the parts' sums of weights should be alike. The command line names them:
 
 - ``nodes``: every node weighs 1.
 - ``ntypes``: a constraint per node type, as DGL's ``balance_ntypes``.
 - ``edges``: in-degree, because an edge belongs to the owner of its destination; as DGL's ``balance_edges``.
 - ``edges-by-ntype``: in-degree, a constraint per node type.
-- ``bytes``: bytes of features, those of the node and, on average over its type, of its in-edges.
-- ``types:NTYPE/FEATURE``: a constraint per value of an integer or boolean node feature (its zero aside), a train mask
-  for example.
+- ``bytes``: bytes of features: the node's own, plus the average of its type's in-edges for each in-edge.
+- ``types:NTYPE/FEATURE``: a constraint per non-zero value of an integer or boolean node feature, such as a train mask.
 - ``weight:NTYPE/FEATURE``: the values of an integer node feature.
 - ``file:PATH``: weights of all nodes from an npy file, int (nodes,) or (nodes, constraints), homogeneous order.
 
-Each may have a tolerance, ``edges=0.05``; without one it is the imbalance that is asked for, and for edges and bytes at
-least 0.10, because few nodes hold many edges.
+Each may have a tolerance, ``edges=0.05``. The default is `imbalance`; for edges and bytes at least 0.10, because few
+nodes hold many edges.
 """
 
 from __future__ import annotations
@@ -36,7 +34,7 @@ NAMES = ("nodes", "ntypes", "edges", "edges-by-ntype", "bytes", "types:", "weigh
 
 @dataclass(frozen=True, slots=True)
 class BalanceConstraint:
-    """One item of a balance: what it names, and its tolerance."""
+    """One item of a balance: its name and tolerance."""
 
     name: str
     tolerance: float
@@ -47,26 +45,25 @@ class Constraint:
     """One column of node weights."""
 
     name: str  # for reports: ``nodes``, ``nodes of paper``, ``edges``
-    tolerance: float  # how much heavier than the average a part may be; 0.03 is 3 %
-    total: int  # sum of the weights, and the largest
+    tolerance: float  # excess over the average that a part may have; 0.03 is 3 %
+    total: int  # sum of all weights, and the largest weight
     largest: int
     heaviest: str  # the node of the largest weight, for messages
 
     def warn_of_node(self, num_parts: int) -> str:
-        """Say what is impossible because one node weighs more than a part may; nothing if none does."""
+        """Say that one node weighs more than a part may; nothing if none does."""
         average = max(self.total / num_parts, 1e-9)
         if self.largest <= max(math.floor((1 + self.tolerance) * average), -(-self.total // num_parts)):
             return ""
         return (
-            f"{self.name}: {self.heaviest} alone has {self.largest / average:.2f} times the share of a part; "
-            f"at most {1 + self.tolerance:.2f} was wanted, which no assignment reaches"
+            f"{self.name}: {self.heaviest} alone weighs {self.largest / average:.2f} times an average part, "
+            f"so no assignment can keep the limit of {1 + self.tolerance:.2f}"
         )
 
     def limit(self, num_parts: int) -> int:
         """Most that a part may weigh.
 
-        It is (1 + tolerance) times the average where that is possible; never less than the average rounded up, or
-        than the heaviest node.
+        That is (1 + tolerance) times the average, but at least the average rounded up, or the heaviest node.
         """
         return max(math.floor((1 + self.tolerance) * self.total / num_parts), -(-self.total // num_parts), self.largest)
 
@@ -75,7 +72,7 @@ def parse_balance(balance: str | Sequence[str], imbalance: float) -> tuple[Balan
     """Read a balance such as ``"nodes,edges=0.05"``."""
     if not 0 <= imbalance <= MAX_TOLERANCE:
         raise OptionError(
-            "impossible imbalance",
+            "invalid imbalance",
             place="--imbalance",
             expected=f"0 to {MAX_TOLERANCE:,}, such as 0.03",
             found=imbalance,
@@ -107,6 +104,6 @@ def _parse(item: str, imbalance: float) -> BalanceConstraint:
             tolerance = -1.0
         if not 0 <= tolerance <= MAX_TOLERANCE:
             raise OptionError(
-                "impossible tolerance", place=f"--balance {name}", expected=f"0 to {MAX_TOLERANCE:,}", found=number
+                "invalid tolerance", place=f"--balance {name}", expected=f"0 to {MAX_TOLERANCE:,}", found=number
             )
     return BalanceConstraint(name, tolerance)

@@ -1,6 +1,6 @@
-"""What each method needs, and what `auto` takes: closed formulas in nodes and arcs.
+"""What each method needs, and what `auto` picks: closed formulas in nodes and arcs.
 
-The figures are measured peaks of whole processes; METIS' of a graph with one hub, which are the largest.
+Constants are measured peaks of whole processes; METIS' are for a graph with one hub, the worst case.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ COARSE_ARCS, COARSE_BYTES_PER_ARC = 1 << 20, 100
 """Most arcs of the graph to which `multilevel` coarsens, and the bytes that METIS needs for each."""
 METIS_PER_ARC, METIS_PER_NODE = 88, 200
 KAMINPAR_PER_ARC, COMPRESSED_PER_ARC, KAMINPAR_PER_NODE = 18, 11, 80
-GRAPH_PER_ARC, CYCLE_PER_ARC, GRAPH_PER_NODE = 8, 36, 60  # in memory; while it is contracted
+GRAPH_PER_ARC, CYCLE_PER_ARC, GRAPH_PER_NODE = 8, 36, 60  # in memory; during contraction; per node
 MULTILEVEL_PER_NODE, STREAMING_PER_NODE = 24, 12
-TYPICAL_COARSE = 0.77  # of the arcs are between clusters: 0.67 of a graph with communities, 0.94 of an R-MAT graph
-SOLVING_PER_NODE = 20  # of temporary files: parts, proposals, scores
-BLOCK_NBYTES = 64 << 20  # one block of two million arcs with its weights, decoded
-TASK_NBYTES = 4 << 20  # of a task beside its block
+TYPICAL_COARSE = 0.77  # share of arcs between clusters: 0.67 with communities, 0.94 for R-MAT
+SOLVING_PER_NODE = 20  # temporary files: parts, proposals, scores
+BLOCK_NBYTES = 64 << 20  # a decoded block of two million arcs with weights
+TASK_NBYTES = 4 << 20  # of a task, besides its block
 BYTES_PER_BLOCK_ARC = 40  # arcs before and after merging, weights, row starts
 
 
 def smallest_task_memory(schema: GraphSchema) -> int:
-    """Bytes that one task takes while the adjacency is built and worked on."""
+    """Bytes that a task needs to build and use the adjacency."""
     num_arcs = 2 * schema.num_edges
     return TASK_NBYTES + BYTES_PER_BLOCK_ARC * min(max_arcs_of_block(num_arcs), num_arcs)
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A method, its calls of libraries, the bytes it takes, and what `auto` does and why, in words for people."""
+    """A method, its library calls, its memory, and what `auto` does and why, in words."""
 
     method: str
     calls: tuple[Call, ...]
@@ -54,7 +54,7 @@ class Choice:
 
 
 def needs(num_nodes: int, num_arcs: int, num_constraints: int, options: AssignOptions) -> dict[str, int]:
-    """Bytes that each method takes for a graph; ``"graph"`` is the graph in memory, with V-cycles if there are any."""
+    """Memory of each method in bytes; ``"graph"`` is the graph in memory, with V-cycles if any."""
     cycles = options.runs_cycles or num_arcs <= LARGE_ARCS
     weights, wide = 8 * num_constraints * num_nodes, 8 * bool(options.edge_weight)  # sums of weights have 64 bits
     held = num_arcs * GRAPH_PER_ARC + num_nodes * GRAPH_PER_NODE + 2 * weights
@@ -69,14 +69,14 @@ def needs(num_nodes: int, num_arcs: int, num_constraints: int, options: AssignOp
 
 
 def coarse_arcs(memory: int) -> int:
-    """Most arcs of a graph that is coarsened no further."""
+    """Most arcs of a graph that needs no further coarsening."""
     return min(COARSE_ARCS, memory // COARSE_BYTES_PER_ARC)
 
 
 def choose(num_nodes: int, num_arcs: int, num_constraints: int, options: AssignOptions, resources: Resources) -> Choice:
-    """Choose how a graph is partitioned.
+    """Choose how to partition a graph.
 
-    Raises an `OptionError` if the library of a method that was asked for is not installed.
+    Raises an `OptionError` if the method's library is not installed.
     """
     need = needs(num_nodes, num_arcs, num_constraints, options)
     method, why = options.method, ""
@@ -105,7 +105,7 @@ def choose(num_nodes: int, num_arcs: int, num_constraints: int, options: AssignO
             together = " combined" if len(calls) > 1 else ""
             return Choice("auto", calls, most, f"auto: {several}{names}{together}{_varies(calls[-1])}")
         lacking = (
-            f"{format_size(need['kaminpar, compressed'])} of memory, and there are {format_size(resources.memory)}"
+            f"{format_size(need['kaminpar, compressed'])} of memory and the budget is {format_size(resources.memory)}"
         )
         why = f"auto: multilevel, because KaMinPar needs {lacking}"
         if num_arcs > MULTILEVEL_ARCS and options.effort != "high":
@@ -119,7 +119,7 @@ def choose(num_nodes: int, num_arcs: int, num_constraints: int, options: AssignO
 
 
 def _by_effort(calls: tuple[Call, ...], num_constraints: int, effort: str) -> tuple[Call, ...]:
-    """Leave one call if there has to be little effort, METIS' if there are several constraints; repeat for much."""
+    """Keep one call for little effort (METIS' with several constraints); repeat calls for much."""
     if effort == "fast":
         return calls[:1] if num_constraints > 1 else calls[-1:]
     seeds = HIGH_SEEDS if effort == "high" else 1
@@ -133,13 +133,13 @@ def _varies(call: Call) -> str:
 
 
 def expected_choice(schema: GraphSchema, options: AssignOptions, resources: Resources) -> Choice:
-    """Choose as a run does, for a graph without parallel edges, self-loops and isolated nodes."""
+    """Choose as a run would, for a graph without parallel edges, self-loops or isolated nodes."""
     num_constraints = len(parse_balance(options.wanted_balance, options.imbalance))
     return choose(schema.num_nodes, 2 * schema.num_edges, num_constraints, options, resources)
 
 
 def advise_auto(schema: GraphSchema, options: AssignOptions, resources: Resources) -> str:
-    """Say what `auto` would take instead of METIS; nothing for small graphs, where that is no less."""
+    """Say what `auto` would do instead of METIS; nothing for small graphs, where it saves no memory."""
     metis, auto = (expected_choice(schema, replace(options, method=method), resources) for method in ("metis", "auto"))
     if auto.method != "multilevel":
         return ""
@@ -150,7 +150,7 @@ def advise_auto(schema: GraphSchema, options: AssignOptions, resources: Resource
 
 
 def workspace_nbytes(schema: GraphSchema, options: AssignOptions, choice: Choice | None) -> int:
-    """Estimate the bytes of temporary files at their peak: the adjacency, and the graph that the method makes of it."""
+    """Estimate the peak size of temporary files: the adjacency, and the method's own graph."""
     nodes, arcs, item = schema.num_nodes, 2 * schema.num_edges, id_dtype(schema.num_nodes).itemsize
     weights = 8 * len(parse_balance(options.wanted_balance, options.imbalance))
     made = 0
@@ -159,7 +159,7 @@ def workspace_nbytes(schema: GraphSchema, options: AssignOptions, choice: Choice
         all_of_them = (24 if options.edge_weight else 2 * item + 4) * arcs + adjacency_nbytes(schema)
         made = round(TYPICAL_COARSE * all_of_them)
     elif choice is not None and choice.calls:
-        nbytes = 16 if any(call.library == "metis" for call in choice.calls) else item + 8  # of an exported arc
+        nbytes = 16 if any(call.library == "metis" for call in choice.calls) else item + 8  # per exported arc
         made = 8 * nodes + nbytes * arcs
     return max(
         building_nbytes(schema, options.edge_weight),

@@ -1,4 +1,4 @@
-"""Show owners as lazy dask collections: arrays, frames with IDs, and edges with the owner of their destination."""
+"""Show owners as lazy dask collections: arrays, frames with IDs, and edges with owners."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ROWS_PER_CHUNK = 8 << 20
 
 
 class _Slices:
-    """A file of owners as dask takes slices of it."""
+    """An owner file that dask can slice."""
 
     def __init__(self, region: Region) -> None:
         self.region, self.shape, self.dtype, self.ndim = region, region.shape, region.dtype, 1
@@ -39,7 +39,7 @@ def owner_array(region: Region) -> Any:
 
 
 def owner_frame(region: Region, id_map: Location | None) -> Any:
-    """Dask DataFrame of IDs, the user's own if there is a map of them, and owners."""
+    """Dask DataFrame of IDs (the user's own if mapped) and owners."""
     if id_map is not None:
         from daskgraphpart.sources.id_map import id_map_frame
 
@@ -54,7 +54,7 @@ def owner_frame(region: Region, id_map: Location | None) -> Any:
 
 
 def owned_edges(graph: Graph, files: Mapping[str, Region], num_parts: int, etype: str) -> Any:
-    """Dask DataFrame of the edges of a type, with the owner of each."""
+    """Dask DataFrame of the edges of a type, with their owners."""
     edge_type, frame = graph.schema.edge_type(etype), graph.edges[etype]
     owners, num_src = files[edge_type.dst], graph.schema.node_type(edge_type.src).num_nodes
     meta = {"src": np.int64, "dst": np.int64, "owner": owners.dtype}
@@ -62,7 +62,7 @@ def owned_edges(graph: Graph, files: Mapping[str, Region], num_parts: int, etype
 
 
 def join_owners(edges: pd.DataFrame, owners: Region, num_src: int, num_parts: int) -> pd.DataFrame:
-    """Add the owner of each edge of a partition, by the look-up of the pass `bucket-edges`."""
+    """Add edge owners to a dask partition, as the pass `bucket-edges` does."""
     src, dst = edges["src"].to_numpy(), edges["dst"].to_numpy()
     found, counts = np.empty(dst.size, owners.dtype), np.zeros(num_parts, np.int64)
     look_up_owners(src, dst, num_src, owners.memmap(), found, counts)

@@ -1,4 +1,4 @@
-"""Take arrays of all nodes, by node type or in homogeneous order: owners, and classes to balance (`balance_ntypes`)."""
+"""Take arrays over all nodes, by type or in homogeneous order: owners, and classes to balance (`balance_ntypes`)."""
 
 from __future__ import annotations
 
@@ -24,12 +24,14 @@ ROWS_AT_ONCE = 1 << 20
 
 
 def assignment_of(owners: Any, schema: GraphSchema, num_parts: int, directory: Path) -> Assignment:
-    """Check the owners of all nodes that somebody's own partitioner returned, and put them into files."""
+    """Check the owners that a user's own partitioner gave, and write them to files."""
     if not isinstance(owners, Mapping):
         rows = _array(owners)
         if rows.shape != (schema.num_nodes,):
             expected = f"{schema.num_nodes:,} integers"
-            raise AssignmentError("not the owners of all nodes", expected=expected, found=f"shape {rows.shape}")
+            raise AssignmentError(
+                "wrong shape of the owners of all nodes", expected=expected, found=f"shape {rows.shape}"
+            )
         owners = dict(zip(schema.ntypes, np.split(rows, schema.homo_starts[1:-1]), strict=True))
     unknown = [ntype for ntype in owners if ntype not in schema.ntypes]
     missing = [ntype for ntype in schema.ntypes if ntype not in owners]
@@ -41,24 +43,24 @@ def assignment_of(owners: Any, schema: GraphSchema, num_parts: int, directory: P
         rows, ntype = _array(owners[node_type.name]), node_type.name
         if rows.shape != (node_type.num_nodes,) or (rows.dtype.kind not in "iu" and rows.size):
             expected, found = f"{node_type.num_nodes:,} integers, one per node", f"{rows.dtype} of shape {rows.shape}"
-            raise AssignmentError(f"not the owners of node type {ntype!r}", expected=expected, found=found)
+            raise AssignmentError(f"wrong owners for node type {ntype!r}", expected=expected, found=found)
         for start in range(0, len(rows), ROWS_AT_ONCE):
             piece = rows[start : start + ROWS_AT_ONCE]
             for bad in np.flatnonzero((piece < 0) | (piece >= num_parts))[:1].tolist():
-                what, place = f"owner of a {ntype!r} node is no part", f"node {start + bad:,}"
+                what, place = f"the owner of a {ntype!r} node is out of range", f"node {start + bad:,}"
                 raise AssignmentError(what, place=place, expected=f"0 to {num_parts - 1}", found=int(piece[bad]))
             files[ntype].write(piece, start)
     return Assignment(num_parts, METHOD, files)
 
 
 def write_type_weights(classes: Any, schema: GraphSchema, path: Path) -> Path:
-    """Write a column of weights for every class of nodes, for the constraint ``file:PATH``.
+    """Write a weight column per class of nodes, for the constraint ``file:PATH``.
 
-    As in DGL the classes of different node types are different, and a type for which none are given is a class.
+    As in DGL, classes of different node types are different, and a type without classes is one class.
     """
     if not isinstance(classes, Mapping):
         if len(schema.ntypes) != 1:
-            raise OptionError("there are several node types", place=CLASSES, expected="{node type: classes}")
+            raise OptionError("the graph has several node types", place=CLASSES, expected="{node type: classes}")
         classes = {schema.ntypes[0]: classes}
     for ntype in classes:
         if ntype not in schema.ntypes:
@@ -84,7 +86,7 @@ def _checked(classes: Any, ntype: str, count: int) -> np.ndarray:
     array = _array(classes)
     if array.shape != (count,) or array.dtype.kind not in "iub":
         expected, found = f"{count:,} integers", f"{array.dtype} of shape {array.shape}"
-        raise OptionError(f"not the classes of the {ntype!r} nodes", place=CLASSES, expected=expected, found=found)
+        raise OptionError(f"wrong classes for node type {ntype!r}", place=CLASSES, expected=expected, found=found)
     if (num_values := len(np.unique(array))) > MAX_VALUES:
         raise OptionError("too many classes", place=CLASSES, expected=f"at most {MAX_VALUES}", found=num_values)
     return array

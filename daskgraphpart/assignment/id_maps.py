@@ -1,6 +1,6 @@
-"""Say, beside owners and partitions, where the maps of a graph's IDs are, with checksums: pass `hash-id-maps`.
+"""Record, beside owners and partitions, the paths and checksums of ID maps: pass `hash-id-maps`.
 
-A path alone would not do: another graph may be written where the graph was.
+The checksum tells if another graph has taken the place of the first.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def describe_id_maps(id_maps: Mapping[str, Location], out: Path, runner: Runner) -> IdMaps | None:
-    """Describe the maps of IDs, as seen from an output directory; None if there are none on this machine."""
+    """Describe ID maps relative to an output directory; None if this machine has none."""
     maps = {ntype: path for ntype, path in id_maps.items() if not is_remote(path)}
     if not maps:
         return None
@@ -31,7 +31,7 @@ def describe_id_maps(id_maps: Mapping[str, Location], out: Path, runner: Runner)
 
 
 def hash_id_maps(paths: Iterable[Location], runner: Runner) -> list[str]:
-    """Read maps of IDs and return their checksums."""
+    """Return the checksums of ID maps."""
     units = [Unit(to_key(path), file_size(path)) for path in paths]
     found = runner.run(Pass("hash-id-maps", hash_file, units, None, (FileChecksum,)))
     return [checksum.digest for checksum in found]

@@ -1,7 +1,6 @@
-"""Pass `match-nodes`: the old part of every node of a graph that has changed, and -1 of nodes that are new.
+"""Pass `match-nodes`: the old part of every node of a changed graph; -1 for new nodes.
 
-Nodes are matched by original IDs, in whatever order the maps are: DuckDB joins them within the memory budget, on disk
-if need be. Types without maps are matched by row.
+DuckDB joins nodes by original ID within the memory budget, on disk if need be. Types without ID maps match by row.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ ROWS_AT_ONCE = 1 << 17
 
 @dataclass(frozen=True, slots=True)
 class OldParts:
-    """The old part of every node, int32, -1 of new ones; and in words how many nodes were found again."""
+    """The old part of every node, int32, -1 for new ones; and a summary in words."""
 
     parts: Region
     matched: str
@@ -47,7 +46,7 @@ class OldParts:
 
 @dataclass(frozen=True, slots=True)
 class MatchConfig:
-    """Old owners, the graph's nodes, where their parts go, and what the join may use."""
+    """Old owners, the graph's nodes, the output, and the join's resources."""
 
     old: OldOwners
     schema: GraphSchema
@@ -57,8 +56,8 @@ class MatchConfig:
 
 
 def place_old_nodes(graph: Graph, num_parts: int, options: AssignOptions, directory: Path, runner: Runner) -> OldParts:
-    """Read the owners of an earlier state of the graph, and give them to the nodes that it had."""
-    (directory / "parts").mkdir(parents=True, exist_ok=True)  # a name that no file of a type has
+    """Read the owners of an earlier graph and give them to its nodes."""
+    (directory / "parts").mkdir(parents=True, exist_ok=True)  # a name that no type's file has
     old = read_old_owners(options, graph, directory, runner, num_parts)
     schema, resources = graph.schema, runner.resources
     parts = npy_region(directory / "parts" / "given.npy", np.int32, (schema.num_nodes,))
@@ -71,7 +70,7 @@ def place_old_nodes(graph: Graph, num_parts: int, options: AssignOptions, direct
 
 
 def match_nodes(_: None, config: MatchConfig) -> tuple[int, int]:
-    """Match the nodes of all types; return how many were, and how many old ones there are no more."""
+    """Match the nodes of all types; return how many match, and how many old ones are gone."""
     parts, matched = map_npy(config.parts.path), 0
     for node_type, first in zip(config.schema.node_types, config.schema.homo_starts, strict=False):
         of_type = parts[first : first + node_type.num_nodes]
@@ -89,7 +88,7 @@ def match_nodes(_: None, config: MatchConfig) -> tuple[int, int]:
 
 
 def _match_by_id(pair: MapPair, owners: Region, parts: np.ndarray, config: MatchConfig) -> int:
-    """Write the parts of the nodes whose IDs were there before; return how many they are."""
+    """Write the parts of nodes whose IDs are old; return their number."""
     resources, num_matched = Resources(config.memory, "threads", config.workers), 0
     scratch = scratch_directory(Path(config.parts.path).parent)
     with scratch as directory, open_database(directory, resources) as connection:
@@ -102,7 +101,9 @@ def _match_by_id(pair: MapPair, owners: Region, parts: np.ndarray, config: Match
             num_matched += nodes.size
     num_known = sum(int(np.count_nonzero(parts[i : i + ROWS_AT_ONCE] >= 0)) for i in range(0, parts.size, ROWS_AT_ONCE))
     if num_matched != num_known:
-        raise InputFileError("an ID is in this map more than once", file=str(pair.old), hint="write it again by chunk")
+        raise InputFileError(
+            "an ID occurs twice in this map", file=str(pair.old), hint="write the graph again with chunk"
+        )
     return num_matched
 
 

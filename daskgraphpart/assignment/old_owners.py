@@ -1,7 +1,8 @@
-"""Read the owners of an earlier state of a graph, in the order that its nodes had, and find the maps of its IDs.
+"""Read the owners of an earlier graph in its order of nodes, and find its ID maps.
 
-They are output of `assign`, or partitions, whose parts keep original IDs. Both say where the maps of the graph's IDs
-were, with checksums, so that no other map is taken for them.
+They come from `assign`, or from partitions with original IDs. Both record the paths and checksums of ID maps, so that
+no
+other map passes for them.
 """
 
 from __future__ import annotations
@@ -37,24 +38,24 @@ if TYPE_CHECKING:
     from daskgraphpart.storage.paths import Location
 
 ROWS_AT_ONCE = 1 << 20
-_HINT_OLD_MAP = "say with --old-id-map where the graph is that they are the owners of"
+_HINT_OLD_MAP = "give the old graph by --old-id-map"
 
 
 @dataclass(frozen=True, slots=True)
 class MapPair:
-    """Maps of the IDs of one node type, of the old graph and of the new one; a checksum where one is known."""
+    """ID maps of one node type, of the old graph and the new."""
 
     old: Location
     new: Location
     num_old: int  # nodes of the old graph
-    checksum: str | None  # of the old map
+    checksum: str | None  # of the old map, if known
 
 
 @dataclass(frozen=True, slots=True)
 class OldOwners:
-    """By node type the owners in the order of the old graph, how many they are, and the maps that match its nodes.
+    """Owners by node type, in the old graph's order, with their number and the maps that match nodes.
 
-    The nodes of a type without maps are the first of that type of the new graph.
+    Types without maps: the first nodes of the new graph are the old ones.
     """
 
     owners: Mapping[str, Region]
@@ -63,7 +64,7 @@ class OldOwners:
 
 
 def check_old_owners(options: AssignOptions, graph: Graph, num_parts: int) -> None:
-    """Refuse owners for a different number of parts, or without those or the IDs of some type; no owner is read."""
+    """Check the number of parts, types and IDs, without reading an owner."""
     directory = Path(str(options.extend))
     if not _find_original_ids(directory, num_parts):
         _, ours, _ = read_meta(directory, num_parts)
@@ -73,7 +74,7 @@ def check_old_owners(options: AssignOptions, graph: Graph, num_parts: int) -> No
 
 
 def read_old_owners(options: AssignOptions, graph: Graph, workspace: Path, runner: Runner, num_parts: int) -> OldOwners:
-    """Read old owners into files of a workspace, and check the maps of the old graph's IDs."""
+    """Read old owners into the workspace, and check the old ID maps."""
     maps, directory = find_map_pairs(options, graph), Path(str(options.extend))
     _check_unchanged(maps, directory, runner)
     # without a map, at most all nodes are old
@@ -89,7 +90,7 @@ def read_old_owners(options: AssignOptions, graph: Graph, workspace: Path, runne
         owners = assignment.files
     for ntype, pair in maps.items():
         if found[ntype] != pair.num_old:
-            what, expected = f"not the map of the IDs of these old {ntype!r} nodes", f"{found[ntype]:,} IDs"
+            what, expected = f"not the ID map of these old {ntype!r} nodes", f"{found[ntype]:,} IDs"
             raise AssignmentError(
                 what, file=str(pair.old), expected=expected, found=f"{pair.num_old:,}", hint=_HINT_OLD_MAP
             )
@@ -97,7 +98,7 @@ def read_old_owners(options: AssignOptions, graph: Graph, workspace: Path, runne
 
 
 def find_map_pairs(options: AssignOptions, graph: Graph) -> dict[str, MapPair]:
-    """Find the maps of the IDs of both graphs, by node type; refuse types that have a map in only one of them."""
+    """Find the ID maps of both graphs by node type; refuse types with a map in only one."""
     directory, new = Path(str(options.extend)), graph.id_maps
     stated = _find_stated(directory)
     old = {ntype: _find_old_map(ntype, options, directory, stated) for ntype in graph.schema.ntypes}
@@ -105,19 +106,19 @@ def find_map_pairs(options: AssignOptions, graph: Graph) -> dict[str, MapPair]:
     only_old = [ntype for ntype, path in old.items() if path is not None and ntype not in new]
     if only_new or only_old:
         mapped = ", ".join(map(repr, only_new or only_old))
-        what = f"only the old owners have a map of the IDs of {mapped} nodes, not the graph"
+        what = f"the old owners have an ID map of {mapped} nodes, but the graph has none"
         raise AssignmentError(
-            f"only the graph has a map of the IDs of {mapped} nodes, not the old owners" if only_new else what,
+            f"the graph has an ID map of {mapped} nodes, but the old owners have none" if only_new else what,
             file=str(directory),
-            expected="maps of both, by which nodes are matched, or of neither: then node i is old node i",
-            hint=_HINT_OLD_MAP if only_new else "make the graph by chunk --map-ids",
+            expected="maps of both, to match nodes by ID, or of neither, to match node i with old node i",
+            hint=_HINT_OLD_MAP if only_new else "make the graph with chunk --map-ids",
         )
     found = {}
     for ntype, path in old.items():
         if path is not None:
             (kind, count), (new_kind, _) = read_map_header(path), read_map_header(new[ntype])
             if kind != new_kind:
-                what = f"old and new IDs of {ntype!r} nodes are of two types, so that none would match"
+                what = f"no {ntype!r} nodes can match: old and new IDs have different types"
                 hint = "use --id-type to make both integers, or both strings"
                 raise AssignmentError(
                     what, file=str(new[ntype]), expected=f"{kind}, as in {path}", found=new_kind, hint=hint
@@ -127,7 +128,7 @@ def find_map_pairs(options: AssignOptions, graph: Graph) -> dict[str, MapPair]:
 
 
 def list_old_maps(options: AssignOptions) -> list[Path]:
-    """List the maps of the old graph's IDs, whatever node types the new one has."""
+    """List the old graph's ID maps, whatever node types the new graph has."""
     stated = _find_stated(Path(str(options.extend)))
     given = options.old_id_map or (None if stated is None else stated.directory)
     if given is None:
@@ -136,7 +137,7 @@ def list_old_maps(options: AssignOptions) -> list[Path]:
 
 
 def _find_stated(directory: Path) -> IdMaps | None:
-    """Read what owners, or partitions, say of the maps of IDs; their directory becomes absolute."""
+    """Read where owners or partitions say the ID maps are, with absolute directories."""
     try:
         config = find_config(directory)
         manifest = find_manifest(config.parent, read_config(config).graph_name)
@@ -151,7 +152,7 @@ def _find_stated(directory: Path) -> IdMaps | None:
 
 
 def _find_old_map(ntype: str, options: AssignOptions, directory: Path, stated: IdMaps | None) -> Location | None:
-    """Return the map of the old graph's IDs of a type, from where the user or the old owners say; None if none is."""
+    """Return a type's old ID map, from where the user or the old owners say; None if neither does."""
     if options.old_id_map is not None:
         return find_map(resolve_path(options.old_id_map), ntype)
     if stated is None or (stated.checksums and ntype not in stated.checksums):
@@ -160,40 +161,40 @@ def _find_old_map(ntype: str, options: AssignOptions, directory: Path, stated: I
     if is_file(path):
         return path
     if ntype in stated.checksums or not is_directory(path.parent):
-        what = f"the IDs of the old {ntype!r} nodes are gone"
+        what = f"the ID map of the old {ntype!r} nodes is gone"
         raise InputFileNotFoundError(what, file=str(path), place=f"named in {directory}", hint=_HINT_OLD_MAP)
     return None
 
 
 def _check_unchanged(maps: Mapping[str, MapPair], directory: Path, runner: Runner) -> None:
-    """Refuse maps of IDs that are not those that the old owners were made for."""
+    """Check that the ID maps are those of the old owners."""
     known = {ntype: pair for ntype, pair in maps.items() if pair.checksum is not None}
     for (ntype, pair), found in zip(known.items(), hash_id_maps([p.old for p in known.values()], runner), strict=True):
         if found != pair.checksum:
             raise AssignmentError(
-                f"not the IDs of the old {ntype!r} nodes any more: the file was replaced",
+                f"the ID map of the old {ntype!r} nodes has been replaced",
                 file=str(pair.old),
-                expected=f"checksum {pair.checksum}, as {directory} says",
+                expected=f"checksum {pair.checksum}, as in {directory}",
                 found=found,
                 hint=f"keep the old graph, or its id_map, beside the new one and {_HINT_OLD_MAP}",
             )
 
 
 def _find_original_ids(directory: Path, num_parts: int) -> list[Location]:
-    """Name the file of original IDs of each part of partitions in DGL's layout; none if there is no config."""
+    """List the original-ID files of partitions in DGL's layout; none without a config."""
     try:
         config = find_config(directory)
     except LayoutError:
         return []
     files = [(config.parent / part.graph).parent / ORIG_NIDS for part in read_config(config).parts]
     if len(files) != num_parts:
-        what = "the partitions are a different number of parts"
+        what = "the partitions have a different number of parts"
         raise AssignmentError(what, file=str(config), expected=num_parts, found=len(files))
     return files
 
 
 def place_owners(files: Sequence[Location], owners: Mapping[str, Region]) -> dict[str, int]:
-    """Write the part of every node of partitions, by its original ID; return how many there are of each type."""
+    """Write the part of every node of partitions by its original ID; return the number of each type."""
     found, counts = [read_tensor_file(file) for file in files], {}
     for ntype, owner_file in owners.items():
         regions = [of_part[ntype] for of_part in found if ntype in of_part]
@@ -205,7 +206,7 @@ def place_owners(files: Sequence[Location], owners: Mapping[str, Region]) -> dic
                 parts[inside] = number
                 total += int(inside.sum())
         if len(regions) < len(files) or count > parts.size or total != count * (count - 1) // 2:
-            what, found_nodes = f"not the original IDs of old {ntype!r} nodes, each once", f"{count:,} nodes"
+            what, found_nodes = f"an original ID of old {ntype!r} nodes is out of range or repeated", f"{count:,} nodes"
             expected = f"at most {parts.size:,} nodes, and the IDs 0, 1, ..."
             raise AssignmentError(what, file=str(files[0].parent.parent), expected=expected, found=found_nodes)
         counts[ntype] = count

@@ -1,4 +1,4 @@
-"""Options of the assignment: everything that changes who owns what."""
+"""Options of the assignment: all that changes who owns what."""
 
 from __future__ import annotations
 
@@ -106,23 +106,23 @@ class AssignOptions:
         check_options(self)
         if self.recursive and self.objtype == "vol":
             raise OptionError(
-                "METIS minimises the communication volume with k-way only",
+                "METIS minimises the communication volume only without --recursive",
                 place="--recursive --objtype vol",
                 hint="leave one of them out",
             )
         object.__setattr__(self, "may_move", parse_share(self.may_move, "--may-move"))
         self._check_extension()
         if self.edge_weight and self.objtype == "vol":
-            what, place = "the communication volume knows no weights of edges", "--edge-weight --objtype vol"
+            what, place = "the communication volume ignores edge weights", "--edge-weight --objtype vol"
             raise OptionError(what, place=place, hint="leave one of them out")
         if self.seed >= 2**31:
-            raise OptionError("impossible seed", place="--seed", expected="0 to 2147483647", found=self.seed)
+            raise OptionError("invalid seed", place="--seed", expected="0 to 2147483647", found=self.seed)
 
     def _check_extension(self) -> None:
-        """Refuse options by which old nodes would move."""
+        """Refuse options that would move old nodes."""
         for place, is_given in (("--may-move", self.may_move), ("--old-id-map", self.old_id_map is not None)):
             if self.extend is None and is_given:
-                raise OptionError("there are no old nodes", place=place, hint="give their owners by --extend")
+                raise OptionError("this option needs old owners", place=place, hint="add --extend OLD")
         others = {
             f"--method {self.method}": self.method != "auto",
             "--refine": self.refine,
@@ -130,9 +130,7 @@ class AssignOptions:
             "--num-trainers-per-machine": self.num_trainers_per_machine > 1,
         }
         for name in [name for name, is_given in others.items() if is_given and self.extend is not None]:
-            raise OptionError(
-                "old nodes would not stay where they are", place=f"--extend {name}", hint=f"leave out {name}"
-            )
+            raise OptionError("this option would move old nodes", place=f"--extend {name}", hint=f"leave out {name}")
 
     def check_fits(self, schema: GraphSchema, num_parts: int) -> None:
         """Refuse more parts than nodes, unless owners are random."""
@@ -147,20 +145,20 @@ class AssignOptions:
 
     @property
     def needs_adjacency(self) -> bool:
-        """Whether owners cannot be had without reading the edges."""
+        """Whether assigning reads the edges."""
         return self.method in METHODS[:-1] or self.refine or self.balance is not None
 
     @property
     def keeps_owners(self) -> bool:
-        """Whether owners that are given stay as they are."""
+        """Whether given owners stay as they are."""
         return not self.refine and self.balance is None and self.extend is None
 
     @property
     def runs_cycles(self) -> bool:
-        """Whether V-cycles follow while they gain."""
+        """Whether V-cycles run while they gain."""
         return self.refine or self.effort == "high"
 
     @property
     def wanted_balance(self) -> str | Sequence[str]:
-        """What is balanced, or at least reported."""
+        """What to balance, or at least report."""
         return DEFAULT_BALANCE if self.balance is None else self.balance

@@ -1,7 +1,8 @@
-"""Owners of nodes in a file for each type: written from parts of all nodes, read back, drawn at random, filled up.
+"""Owner files: write them from parts of all nodes, read them back, draw them at random, fill empty parts.
 
 Passes `write-owners`, `write-trainers`, `read-owners`, `assign-random` and `fill-parts`. DGL's servers cannot start on
-a part that lacks a type with features.
+a
+part that lacks a type with features.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ ROWS_PER_UNIT = 1 << 22
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Consecutive nodes of one type, and the homogeneous ID of the type's first node."""
+    """Consecutive nodes of one type, and the type's first homogeneous ID."""
 
     ntype: str
     first: int
@@ -37,7 +38,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class SpanConfig:
-    """Parts of all nodes, a file for each type, and by what parts are divided to give what is in it."""
+    """Parts of all nodes, a file per type, and what to divide parts by for the file."""
 
     parts: Region
     files: Mapping[str, Region]
@@ -47,7 +48,7 @@ class SpanConfig:
 def span_pass(
     name: str, task: Callable[[Span, ConfigT], None], files: Mapping[str, Region], config: ConfigT
 ) -> Pass[Span, ConfigT, None]:
-    """Plan a pass over the nodes of every type, in the order of types."""
+    """Plan a pass over the nodes of every type, in type order."""
     spans, first = [], 0
     for ntype, region in files.items():
         starts = range(0, region.num_rows, ROWS_PER_UNIT)
@@ -58,7 +59,7 @@ def span_pass(
 
 
 def write_parts(name: str, parts: Region, files: Mapping[str, Region], divisor: int, runner: Runner) -> None:
-    """Write a file for each type: parts of its nodes, divided."""
+    """Write the divided parts of nodes to a file per type."""
     runner.run(span_pass(name, write_span, files, SpanConfig(parts, files, divisor)))
 
 
@@ -80,17 +81,18 @@ def read_span(unit: Span, config: SpanConfig) -> None:
 
 
 def assign_random(owners: Mapping[str, Region], num_parts: int, seed: int, fill: bool, runner: Runner) -> None:
-    """Give every node a part at random, as DGL's `random_partition.py` does.
+    """Give every node a random part, as DGL's `random_partition.py` does.
 
-    The part of a node is a function of the seed, the name of its type and its ID, so it does not depend on how the work
-    is cut. Parts are even up to chance: their sizes differ by about the square root of their size.
+    A node's part depends only on the seed, its type's name and its ID. Part sizes differ by about the square root of
+    their
+    size.
     """
     runner.run(span_pass("assign-random", draw_span, owners, DrawConfig(owners, num_parts, seed, fill)))
 
 
 @dataclass(frozen=True, slots=True)
 class DrawConfig:
-    """A file for each type, number of parts, seed, and whether every part gets a node of every type."""
+    """A file per type, number of parts, seed, and whether every part gets a node of every type."""
 
     files: Mapping[str, Region]
     num_parts: int
@@ -99,7 +101,7 @@ class DrawConfig:
 
 
 def draw_span(unit: Span, config: DrawConfig) -> None:
-    """Draw the owners of one unit and write them."""
+    """Draw and write the owners of one unit."""
     region = config.files[unit.ntype]
     owners = np.empty(unit.stop - unit.start, region.dtype)
     uniform_ints(stream_key(config.seed, f"owner of {unit.ntype}"), unit.start, config.num_parts, owners)
@@ -112,7 +114,7 @@ def draw_span(unit: Span, config: DrawConfig) -> None:
 
 
 def fill_parts(parts: Region, schema: GraphSchema, num_parts: int, runner: Runner) -> Region:
-    """Move one node of the fullest parts of its type to each part that has none; return the new parts' file."""
+    """Give each part without nodes of a type one from the fullest parts; return the file of new parts."""
     filled = npy_region(Path(parts.path).with_name("filled.npy"), parts.dtype, parts.shape)
     runner.step("create-filled", lambda: create_files([filled]))
     units = [
@@ -125,7 +127,7 @@ def fill_parts(parts: Region, schema: GraphSchema, num_parts: int, runner: Runne
 
 @dataclass(frozen=True, slots=True)
 class FillConfig:
-    """Parts of all nodes, where they go when none is empty, and how many there are."""
+    """Parts of all nodes, the output, and the number of parts."""
 
     parts: Region
     filled: Region
@@ -140,9 +142,9 @@ def fill_type(nodes: range, config: FillConfig) -> None:
 
 
 def use_every_part(parts: np.ndarray, num_parts: int) -> None:
-    """Give each empty part one node of a part that has several, in place.
+    """Give each empty part one node of a part with several, in place.
 
-    Libraries leave parts empty at times. With fewer nodes than parts nothing is done.
+    Libraries leave parts empty at times. Does nothing with fewer nodes than parts.
     """
     counts = np.bincount(parts, minlength=num_parts)
     empty = np.flatnonzero(counts == 0)

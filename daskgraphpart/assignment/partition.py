@@ -1,8 +1,10 @@
-"""Pass `partition-graph`: the part of every node, by one task with as many threads as the job has workers.
+"""Pass `partition-graph`: the part of every node, by one task with a thread per worker.
 
-A graph that fits into memory goes to libraries; one that does not is coarsened until it does. The task works on arrays
-of all nodes at random, which machines cannot share; what it reads from disk are blocks of the adjacency. It changes
-none of its inputs, so that it can be repeated.
+A graph that fits into memory goes to libraries; a larger one is coarsened until it does. The task needs random access
+to
+arrays of all nodes, which machines cannot share; from disk it reads blocks of the adjacency. It leaves its inputs
+alone,
+so that it can run twice.
 """
 
 from __future__ import annotations
@@ -37,14 +39,14 @@ if TYPE_CHECKING:
     from daskgraphpart.assignment.weigh_nodes import NodeWeights
     from daskgraphpart.storage.region import Region
 
-MAX_CYCLES = 4  # further V-cycles, where an assignment is refined
-LEAST_GAIN = 0.001  # of the cut, for a further V-cycle
+MAX_CYCLES = 4  # further V-cycles with `refine`
+LEAST_GAIN = 0.001  # of the cut, to go on with V-cycles
 LEAST_CLUSTER_NODES = 4
 CLUSTER_GROWTH = 4  # nodes of a cluster, times how often the arcs that fit go into those of the graph
 COARSE_NODES_PER_PART = 128  # a graph with fewer is coarsened no further, if it fits into memory
 MOST_RESTREAMED = 256  # parts; streaming looks at all of them for each node
-NO_STRUCTURE = 0.75  # of the edges; where more are cut, streaming may cut less
-TIGHTER = (0.995, 0.99, 0.98)  # times the limits: what attempts at balance aim at where the limits are not reached
+NO_STRUCTURE = 0.75  # share of edges cut, above which streaming may cut less
+TIGHTER = (0.995, 0.99, 0.98)  # times the limits, to aim at if they are not reached
 
 
 class Effort(NamedTuple):
@@ -60,7 +62,7 @@ FAST = Effort(2, 3, streams=False)  # cuts 0.98 to 1.12 of what more effort does
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A graph with node weights, of which the first `num_wanted` have to be balanced, and a directory for files."""
+    """A graph with node weights, the first `num_wanted` to be balanced, and a directory for files."""
 
     adjacency: Adjacency
     weights: NodeWeights
@@ -70,7 +72,7 @@ class Problem:
 
     @property
     def balanced(self) -> list[int]:
-        """Numbers of the weights to be balanced: those that a node has, and the first, so that there is one."""
+        """Numbers of the weights to balance: those that some node has, and always the first."""
         return [i for i in range(self.num_wanted) if self.weights.constraints[i].total or i == 0]
 
     @property
@@ -81,10 +83,11 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class PartitionConfig:
-    """What is partitioned, and how.
+    """What to partition, and how.
 
-    Without a choice there is nothing to cut, or parts are given (`start`, int32) and have to be balanced or refined, or
-    those of some nodes are, and the others (-1) have to be assigned.
+    Without a choice, there is nothing to cut, or `start` (int32) has parts to balance or refine; or parts of some
+    nodes,
+    with -1 for those to assign.
     """
 
     problem: Problem
@@ -93,12 +96,12 @@ class PartitionConfig:
     workers: int
     choice: Choice | None
     start: Region | None
-    parts: Region  # where the parts go
+    parts: Region  # the output
 
 
 def partition_graph(_: None, config: PartitionConfig) -> str:
-    """Find the part of every node and write them; return what they come from."""
-    give_memory_back()  # to the libraries
+    """Find and write the part of every node; return how."""
+    give_memory_back()  # for the libraries
     threads = min(config.workers, len(os.sched_getaffinity(0)), max(1, config.memory // BLOCK_NBYTES))
     problem, balanced = config.problem, config.problem.balanced
     columns = tuple(problem.weights.columns[i].memmap() for i in balanced)
@@ -115,15 +118,15 @@ def partition_graph(_: None, config: PartitionConfig) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Solver:
-    """What stays the same while a graph is partitioned."""
+    """What stays the same while partitioning a graph."""
 
     config: PartitionConfig
     limits: Limits
-    directory: Path  # for temporary files
-    each: Map  # what makes calls, side by side
+    directory: Path  # temporary files
+    each: Map  # runs calls side by side
 
     def partition(self, graph: Graph) -> tuple[np.ndarray, str]:
-        """Return the part of each node, int32 (nodes,), and what it comes from; given parts are improved."""
+        """Return the part of each node, int32 (nodes,), and its source; improves given parts."""
         config, options, method = self.config, self.config.options, self._method
         given, taken = None if config.start is None else config.start.read(), "given"
         if given is not None and options.extend is not None:
@@ -168,7 +171,7 @@ class Solver:
     def _multilevel(
         self, graph: Graph, given: np.ndarray | None, most_arcs: int, depth: int = 0
     ) -> tuple[np.ndarray, str]:
-        """Partition a graph in memory if it is small enough, and coarsen it on disk if it is not."""
+        """Partition a small graph in memory; coarsen a larger one on disk."""
         if graph.num_arcs <= most_arcs or self._is_coarse(graph):
             starts = self._call_libraries(graph) if given is None else []
             held, kept = hold(graph, self.each)
@@ -180,8 +183,8 @@ class Solver:
             rebalance(graph, parts, self.limits, self.each)
             return parts, taken
         seed = self.config.options.seed
-        # the further a graph is from what fits, the larger its clusters: dense ones would take many levels, each as
-        # many passes over nearly all arcs; of sparse ones large clusters have ragged borders
+        # the further a graph is from fitting, the larger its clusters: a dense one would take many levels, each with
+        # passes over nearly all arcs; a sparse one gets ragged borders from large clusters
         growth, degree = CLUSTER_GROWTH * graph.num_arcs / max(1, most_arcs), graph.num_arcs / graph.num_nodes
         largest = min(max(CLUSTER_NODES, growth), max(LEAST_CLUSTER_NODES, degree**2 / 3))
         most = largest_clusters(graph, self.limits, largest)
@@ -207,12 +210,12 @@ class Solver:
         return parts, taken
 
     def _is_coarse(self, graph: Graph) -> bool:
-        """Whether a graph has few nodes per part, and fits into memory."""
+        """Whether a graph has few nodes per part and fits into memory."""
         few = graph.num_nodes <= COARSE_NODES_PER_PART * self.limits.num_parts
         return few and graph.num_arcs * COARSE_BYTES_PER_ARC <= self.config.memory
 
     def _stream_unless_cut_less(self, graph: Graph, parts: np.ndarray, taken: str) -> tuple[np.ndarray, str]:
-        """Stream a graph in which no structure was found, most of its edges being cut; return the better parts."""
+        """Stream a graph whose parts cut most edges, for lack of structure; return the better parts."""
         value = self._value(graph, parts)
         if not self._effort.streams or value[1] <= NO_STRUCTURE * graph.total_weight / 2:
             return parts, taken
@@ -236,9 +239,9 @@ class Solver:
         return self._finish(graph, parts), taken
 
     def _balance(self, graph: Graph, starts: list[tuple[np.ndarray, str]]) -> list[np.ndarray]:
-        """Refine those parts that exceed limits as they are.
+        """Refine parts that exceed limits without V-cycles.
 
-        V-cycles move heavy clusters first, which may lose what looser limits would let a part keep.
+        V-cycles move heavy clusters first, which can lose a cut that looser limits would keep.
         """
         found = [start.copy() for start, _ in starts if self._value(graph, start)[0] > 0]
         for parts in found:
@@ -268,7 +271,7 @@ class Solver:
         return [(f.result(), str(call)) for f, call, e in zip(futures, calls, failed, strict=True) if e is None]
 
     def _finish(self, graph: Graph, parts: np.ndarray) -> np.ndarray:
-        """Run further V-cycles: as many as were asked for while they gain, and within tighter limits if need be."""
+        """Run further V-cycles: the requested ones while they gain, and with tighter limits if need be."""
         value, seed = self._value(graph, parts), self.config.options.seed + 2
         for cycle in range(MAX_CYCLES if self.config.options.runs_cycles else 0):
             further = v_cycle(graph, [parts], self.limits, seed + cycle, self.each)

@@ -49,19 +49,19 @@ def assign_nodes(
     read_owners: ReadOwners,
     report: bool = True,
 ) -> Assignment:
-    """Give every node an owner; `read_owners` reads those that a directory has, where the method is one."""
+    """Give every node an owner; `read_owners` reads those of a directory."""
     started = time.monotonic()
     check_assignable(options, graph, num_parts)
     directory.mkdir(parents=True, exist_ok=True)
     given = _given_owners(graph, num_parts, options, directory, runner, read_owners)
     old = None
     if options.extend is not None:
-        from daskgraphpart.assignment.match_nodes import place_old_nodes  # few jobs need it and duckdb
+        from daskgraphpart.assignment.match_nodes import place_old_nodes  # slow to import
 
         old = place_old_nodes(graph, num_parts, options, directory / "given", runner)
     num_trainers = options.num_trainers_per_machine
     if given is not None and options.edge_weight and options.keeps_owners:
-        logger.warning("--edge-weight changes nothing: owners are %s; assign measures their cut by it", given.method)
+        logger.warning("--edge-weight has no effect on %s owners; assign measures their cut by it", given.method)
     if given is not None and not (report or options.needs_adjacency or num_trainers > 1):
         return given
     problem = _prepare(graph, num_parts * num_trainers, options, directory / "adjacency", runner)
@@ -95,7 +95,7 @@ def assign_nodes(
 
 
 def check_assignable(options: AssignOptions, graph: Graph, num_parts: int) -> None:
-    """Refuse what can be refused before any edge is read: an unknown method, features that are not there, parts."""
+    """Check what needs no edges: the method, features, parts."""
     schema = graph.schema
     owner_dtype(num_parts)
     check_method(options)
@@ -108,7 +108,7 @@ def check_assignable(options: AssignOptions, graph: Graph, num_parts: int) -> No
 
         find_weights(schema, options.edge_weight)
     if options.extend is not None:
-        from daskgraphpart.assignment.old_owners import check_old_owners  # few jobs need it, and it imports pyarrow
+        from daskgraphpart.assignment.old_owners import check_old_owners  # slow to import
 
         check_old_owners(options, graph, num_parts)
 
@@ -117,11 +117,11 @@ def check_method(options: AssignOptions) -> None:
     """Check that the method is one of ours, or a directory."""
     if options.method not in METHODS and not Path(options.method).exists():
         raise OptionError(
-            "no such method, and no such directory of owners",
+            "no such method or directory of owners",
             place="--method",
-            expected=f"{', '.join(METHODS)} or a directory that assign has written",
+            expected=f"{', '.join(METHODS)} or a directory written by assign",
             found=options.method,
-            hint="LDG is gone: fennel cuts fewer edges in the same time" if options.method == "ldg" else None,
+            hint="use fennel, which cuts fewer edges in the same time" if options.method == "ldg" else None,
         )
 
 
@@ -133,7 +133,7 @@ def _given_owners(
     runner: Runner,
     read_owners: ReadOwners,
 ) -> Assignment | None:
-    """Owners that need no edges: random ones, or those of a file."""
+    """Owners that need no edges: random, or from a file."""
     total, target = num_parts * options.num_trainers_per_machine, directory / "given"
     if options.method == "random":
         owners = create_owner_files(target, graph.schema, total, runner)
@@ -148,7 +148,7 @@ def _given_owners(
 
 
 def _prepare(graph: Graph, num_parts: int, options: AssignOptions, directory: Path, runner: Runner) -> Problem:
-    """Build the adjacency and weigh the nodes, for what is balanced and for what is reported."""
+    """Build the adjacency and weigh nodes, for balance and report."""
     adjacency = build_adjacency(graph, directory, runner, options.edge_weight)
     wanted = parse_balance(options.wanted_balance, options.imbalance)
     names = {item.name for item in wanted}
@@ -160,7 +160,7 @@ def _prepare(graph: Graph, num_parts: int, options: AssignOptions, directory: Pa
 def _partition(
     problem: Problem, given: Assignment | None, old: OldParts | None, options: AssignOptions, runner: Runner
 ) -> tuple[Region, str, str, int]:
-    """Find the part of every node: its file, what it comes from, why, and how many bytes that was expected to take."""
+    """Find the part of every node: its file, its source, why, and the expected memory."""
     adjacency, resources = problem.adjacency, runner.resources
     parts, start = (
         npy_region(problem.directory / f"{n}.npy", np.int32, (adjacency.num_nodes,)) for n in ("parts", "given")
@@ -180,7 +180,7 @@ def _partition(
                 place="--memory",
                 expected=f"about {format_size(choice.need)}",
                 found=format_size(resources.memory),
-                hint="give more, or use --method multilevel",
+                hint="give more memory, or use --method multilevel",
             )
     begin = old.parts if old is not None else start if given is not None else None
     config = PartitionConfig(problem, options, resources.memory, resources.workers, choice, begin, parts)

@@ -1,4 +1,4 @@
-"""Read the owners of a node type batch by batch, int64, from a file of any form."""
+"""Read the owners of a node type in batches, int64, from any form of file."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ MAX_CHUNK_NBYTES = 256 << 20
 
 
 def read_batches(path: str, form: str, num_nodes: int | None) -> Iterator[np.ndarray]:
-    """Yield the owners of a file; whether they are parts, and as many as they should be, is for the caller to see."""
+    """Yield the owners in a file; the caller checks their range and number."""
     read = {"txt": _read_txt, "npy": _read_npy, "parquet": _read_parquet, "zarr": _read_zarr}[form]
     try:
         for owners in read(path, num_nodes):
-            # integers of any kind: those beyond int64 become negative, which is no part either
+            # beyond int64 they turn negative, which is no part either
             yield owners.astype(np.int64, copy=False)
     except InputFileNotFoundError:
         raise
@@ -39,7 +39,7 @@ def _read_txt(path: str, _: int | None) -> Iterator[np.ndarray]:
     import pyarrow as pa
     from pyarrow import csv
 
-    if not os.path.getsize(path):  # which Arrow refuses
+    if not os.path.getsize(path):  # Arrow refuses empty files
         return
     reading = csv.ReadOptions(column_names=["owner"], block_size=4 << 20, use_threads=False)
     conversion = csv.ConvertOptions(column_types={"owner": pa.int64()}, null_values=[])
@@ -74,7 +74,7 @@ def _read_parquet(path: str, _: int | None) -> Iterator[np.ndarray]:
 
 def _read_zarr(path: str, num_nodes: int | None) -> Iterator[np.ndarray]:
     special = next((inner for inner in Path(path).rglob("*") if not (inner.is_file() or inner.is_dir())), None)
-    if special is not None:  # opening a pipe would wait for ever
+    if special is not None:  # opening a pipe would block forever
         raise AssignmentError("not a regular file", file=str(special), hint="remove it, or write the array again")
     array = open_rows_array(path)
     _check_integers(path, array)
@@ -84,7 +84,7 @@ def _read_zarr(path: str, num_nodes: int | None) -> Iterator[np.ndarray]:
     num_there = min(array.nchunks_initialized, array.nchunks)
     if num_there < array.nchunks:
         what = "chunks of a zarr array are missing"
-        hint = "write it with a fill value that is no part, such as -1"
+        hint = "write the array with fill value -1"
         raise AssignmentError(what, file=path, expected=f"{array.nchunks:,} chunks", found=f"{num_there:,}", hint=hint)
     chunk_nbytes = array.chunks[0] * array.dtype.itemsize
     if chunk_nbytes > MAX_CHUNK_NBYTES:

@@ -1,4 +1,4 @@
-"""Read an assignment from a directory: any of the forms of assignment.py, checked, into binary owner files."""
+"""Read and check an assignment's directory, in any form of assignment.py, into binary owner files."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ _HINT_EMPTY_PARTS = (
 
 
 class _Meta(msgspec.Struct):
-    """`partition_meta.json`, as DGL has it."""
+    """`partition_meta.json`, as in DGL."""
 
     num_parts: Annotated[int, msgspec.Meta(ge=1, le=MAX_PARTS)]
     algo_name: str = "file"
 
 
 class _Ours(msgspec.Struct):
-    """`assignment.json`: what made the owners, and for each node type the CRC-32 of the text and of the owners."""
+    """`assignment.json`: the method, and the CRC-32 of text and owners by node type."""
 
     method: str | None = None
     text_crc32: dict[str, int] = {}
@@ -58,7 +58,7 @@ ContentT = TypeVar("ContentT")
 
 @dataclass(frozen=True, slots=True)
 class ReadUnit:
-    """Owners of one node type: file, form, CRC-32 of text and owners if there are both, and trainers."""
+    """Owners of one node type: file, form, CRC-32 of text and owners if both exist, and trainers."""
 
     ntype: str
     file: Path
@@ -69,12 +69,12 @@ class ReadUnit:
 
 @dataclass(frozen=True, slots=True)
 class ReadConfig:
-    """Where the owners go."""
+    """Output of owners."""
 
     owners: Mapping[str, Region]
     num_parts: int
-    hint: str | None  # where an owner is out of range
-    is_old: bool  # whether some nodes have no owners yet
+    hint: str | None  # for owners out of range
+    is_old: bool  # whether some nodes may have no owner
 
 
 def read_assignment(
@@ -84,10 +84,9 @@ def read_assignment(
     runner: Runner,
     num_parts: int | None = None,
 ) -> Assignment:
-    """Read and check the owners of every node, into binary files in a workspace.
+    """Read and check every node's owner into binary files in a workspace.
 
-    `directory` is as described in assignment.py; `num_parts` is needed when it has no `partition_meta.json`, else it
-    must agree.
+    See assignment.py for the files of `directory`. `num_parts` must agree with `partition_meta.json`, or replace it.
     """
     return read_owner_files(Path(directory), schema, workspace, runner, num_parts, is_old=False)[0]
 
@@ -95,7 +94,7 @@ def read_assignment(
 def read_owner_files(
     directory: Path, schema: GraphSchema, workspace: Path, runner: Runner, num_parts: int | None, *, is_old: bool
 ) -> tuple[Assignment, dict[str, int]]:
-    """Read and check owners; also return how many there are, which may be less than nodes if they are old ones."""
+    """Read and check owners; return their number, too, which may be less than all nodes for old owners."""
     meta, ours, parts = read_meta(directory, num_parts)
     method = ours.method or (meta.algo_name if meta is not None else "file")
     trainers = {} if is_old else _open_trainers(directory / TRAINERS, schema)
@@ -115,13 +114,13 @@ def read_owner_files(
 
 
 def read_meta(directory: Path, num_parts: int | None) -> tuple[_Meta | None, _Ours, int]:
-    """Read what a directory of owners says of itself, and find the number of parts."""
+    """Read what a directory of owners says about itself, and the number of parts."""
     if not directory.is_dir():
         hint = "give the output of assign"
         raise InputFileNotFoundError("no such directory of owners", file=str(directory), hint=hint)
     meta, ours = _read_json(directory / META_FILE, _Meta), _read_json(directory / OURS_FILE, _Ours) or _Ours()
     if meta is not None and num_parts not in (None, meta.num_parts):
-        what, file = "the assignment is for a different number of parts", str(directory / META_FILE)
+        what, file = "the assignment has a different number of parts", str(directory / META_FILE)
         raise AssignmentError(what, file=file, expected=num_parts, found=meta.num_parts)
     parts = num_parts if meta is None else meta.num_parts
     if parts is None:
@@ -131,7 +130,7 @@ def read_meta(directory: Path, num_parts: int | None) -> tuple[_Meta | None, _Ou
 
 
 def read_num_parts(directory: Path) -> int | None:
-    """Read the number of parts that a directory of owners says it has, if it does."""
+    """Read the number of parts of a directory of owners, if stated."""
     meta = _read_json(directory / META_FILE, _Meta)
     return None if meta is None else meta.num_parts
 
@@ -140,11 +139,11 @@ def _read_json(path: Path, form: type[ContentT]) -> ContentT | None:
     if not path.is_file():
         return None
     content = read_json_object(path, AssignmentError)
-    return convert_json(content, form, AssignmentError, "not what an assignment says of itself", file=str(path))
+    return convert_json(content, form, AssignmentError, "invalid description of an assignment", file=str(path))
 
 
 def has_owners(path: Path, schema: GraphSchema) -> bool:
-    """Whether a path is a directory with owners, which DGL's `parmetis_postprocess.py` may put beside other files."""
+    """Whether a path is a directory with owners; DGL's `parmetis_postprocess.py` puts them beside other files."""
     return path.is_dir() and ((path / META_FILE).is_file() or any(_forms(path, ntype) for ntype in schema.ntypes))
 
 
@@ -154,7 +153,7 @@ def _forms(directory: Path, ntype: str) -> list[str]:
 
 
 def choose_form(directory: Path, ntype: str, ours: _Ours, trainers: Region | None) -> ReadUnit:
-    """Find the file of the owners of a node type."""
+    """Find a node type's owner file."""
     forms, crcs = _forms(directory, ntype), None
     if not forms:
         expected = " or ".join(f"{ntype}.{form}" for form in ("txt", *BINARY_FORMS))
@@ -169,7 +168,7 @@ def choose_form(directory: Path, ntype: str, ours: _Ours, trainers: Region | Non
 
 
 def _open_trainers(directory: Path, schema: GraphSchema) -> dict[str, Region]:
-    """Open the files of the smaller parts that trainers have, if there are any."""
+    """Open the trainers' files of smaller parts, if any."""
     if not directory.is_dir():
         return {}
     files = {ntype: open_npy(directory / f"{ntype}.npy") for ntype in schema.ntypes}
@@ -187,7 +186,7 @@ def _open_trainers(directory: Path, schema: GraphSchema) -> dict[str, Region]:
 
 
 def read_owners(unit: ReadUnit, config: ReadConfig) -> tuple[np.ndarray, int]:
-    """Read, check and write the owners of one type; return the least and greatest trainer of parts, and how many."""
+    """Read, check and write one type's owners; return the least and greatest trainer of each part, and their number."""
     region, text = config.owners[unit.ntype], unit.file.with_suffix(".txt")
     if unit.crcs is not None and crc_of(text) != unit.crcs[0]:
         hint = f"delete {unit.file.name} and {OURS_FILE} to use the text"
@@ -225,10 +224,10 @@ def read_owners(unit: ReadUnit, config: ReadConfig) -> tuple[np.ndarray, int]:
 
 
 def _check_trainers(borders: Sequence[np.ndarray], num_parts: int, directory: str) -> None:
-    """Refuse trainers unless those of part p are p * n to p * n + n - 1, for some number n of trainers of a part."""
+    """Check that part p has trainers p * n to p * n + n - 1, for one n."""
     least, most = np.min([low for low, _ in borders], axis=0), np.max([high for _, high in borders], axis=0)
     parts = np.flatnonzero(least <= most)
-    num_trainers = int((most[parts] // (parts + 1)).max(initial=0)) + 1  # fewer would not reach the greatest
+    num_trainers = int((most[parts] // (parts + 1)).max(initial=0)) + 1  # fewer could not reach the greatest
     is_impossible = num_trainers * num_parts > MAX_PARTS
     bad = parts[(least[parts] < parts * num_trainers) | is_impossible]
     if bad.size:
@@ -236,7 +235,7 @@ def _check_trainers(borders: Sequence[np.ndarray], num_parts: int, directory: st
             "trainers do not fit the owners",
             file=directory,
             place=f"part {bad[0]}",
-            expected="trainers of its own, as many for each part",
+            expected="its own trainers, the same number for each part",
             found=f"{least[bad[0]]:,} to {most[bad[0]]:,}",
             hint="run assign again",
         )

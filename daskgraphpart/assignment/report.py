@@ -1,4 +1,4 @@
-"""Measure an assignment: cut, communication volume, the balance of every constraint; pass `measure-cut`."""
+"""Measure an assignment: cut, communication volume, balance of every constraint; pass `measure-cut`."""
 
 from __future__ import annotations
 
@@ -25,24 +25,23 @@ EDGES_PER_UNIT = 1 << 19
 
 @dataclass(frozen=True, slots=True)
 class Balance:
-    """How one constraint is kept."""
+    """How well a constraint is kept."""
 
     name: str  # of the constraint
-    ratio: float  # weight of the heaviest part over the average
-    # the most the ratio may be: 1 and the tolerance, or what one node or rounding makes of it; None if the constraint
-    # was only measured
+    ratio: float  # heaviest part / average
+    # most the ratio may be: 1 + tolerance, or more for a heavy node or rounding; None if only measured
     allowed: float | None
-    impossible: str = ""  # why the tolerance cannot be kept, if one node weighs too much for it
+    impossible: str = ""  # why no assignment can keep the tolerance, if a node is too heavy
 
     @property
     def is_kept(self) -> bool:
-        """Whether the ratio is within what is allowed."""
+        """Whether the ratio is within its limit."""
         return self.allowed is None or self.ratio <= self.allowed + 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class WeightedCut:
-    """Weight of the edges that are cut, and of all edges, as the input has weights (rounded to units)."""
+    """Weight of cut edges and of all edges, by the input's weights (rounded to units)."""
 
     cut: float
     total: float
@@ -55,19 +54,19 @@ class WeightedCut:
 
 @dataclass(frozen=True, slots=True)
 class AssignReport:
-    """What came out of an assignment."""
+    """Result of an assignment."""
 
-    method: str  # what was used, such as ``"kaminpar (eco, 1 thread, seed 0)"``
-    why: str  # what `auto` did, in words; empty if the method was asked for
+    method: str  # what ran, such as ``"kaminpar (eco, 1 thread, seed 0)"``
+    why: str  # what `auto` did, in words; empty for any other method
     num_parts: int
-    num_cut_edges: int  # edges of the input whose ends have different owners, and all edges
+    num_cut_edges: int  # of the input's edges, those whose ends have different owners
     num_edges: int
-    volume: int  # communication volume: for every node the number of foreign parts among its neighbours, summed up
+    volume: int  # sum over nodes of the number of foreign parts among their neighbours
     num_nodes: int
-    balances: tuple[Balance, ...]  # of every constraint, then of nodes and edges if they are none
-    need: int  # bytes that were expected to be needed
-    seconds: float  # time of the assignment, adjacency included
-    weighted: WeightedCut | None = None  # by the weights of edges, if some were given
+    balances: tuple[Balance, ...]  # of every constraint, then of nodes and edges unless they are constraints
+    need: int  # bytes expected to be needed
+    seconds: float  # of the assignment, with the adjacency
+    weighted: WeightedCut | None = None  # if there are edge weights
 
     @property
     def summary(self) -> str:
@@ -81,16 +80,16 @@ class AssignReport:
 
     @property
     def replication_factor(self) -> float:
-        """Nodes of all parts, the copies of foreign neighbours in either direction included, for each node."""
+        """Nodes of all parts, with copies of foreign neighbours in either direction, per node."""
         return 1 + self.volume / self.num_nodes if self.num_nodes else 1.0
 
     def balance_of(self, name: str) -> Balance:
-        """Balance of the constraint of that name."""
+        """Balance of the named constraint."""
         return next(balance for balance in self.balances if balance.name == name)
 
     @property
     def constraints(self) -> tuple[str, ...]:
-        """What was balanced, with the ratio reached and the one allowed, as text."""
+        """Each constraint with the ratio reached and allowed, as text."""
         return tuple(
             f"{b.name} {b.ratio:.3f} (at most {b.allowed:.3f})" for b in self.balances if b.allowed is not None
         )
@@ -100,21 +99,21 @@ class AssignReport:
         """What the user should know."""
         found = [b.impossible for b in self.balances if b.impossible]
         found += [
-            f"{b.name}: a part has {b.ratio:.2f} times its share; at most {b.allowed:.2f} was wanted and not reached"
+            f"{b.name}: a part has {b.ratio:.2f} times its share, above the limit of {b.allowed:.2f}"
             for b in self.balances
             if not b.is_kept and not b.impossible
         ]
         edges = self.balance_of("edges")
         if edges.is_kept and not edges.impossible and edges.ratio > EDGE_WARNING:
             found.append(
-                f"a part has {edges.ratio:.2f} times its share of edges, so that trainers wait for one another; "
+                f"a part has {edges.ratio:.2f} times its share of edges, so trainers will wait for each other; "
                 "balance edges as well (nodes,edges)"
             )
         return tuple(found)
 
 
 def measure(problem: Problem, parts: Region, num_wanted: int, runner: Runner) -> tuple[int, int, tuple[Balance, ...]]:
-    """Measure parts: cut, volume, and the balance of all constraints, of which the first ones are to be kept."""
+    """Measure cut, volume, and the balance of all constraints; the first `num_wanted` have limits."""
     weights, num_parts = problem.weights, problem.num_parts
     config = MeasureConfig(parts, weights.columns, num_parts)
     units = [Unit(block, block.nbytes) for block in problem.adjacency.blocks]
@@ -131,7 +130,7 @@ def measure(problem: Problem, parts: Region, num_wanted: int, runner: Runner) ->
 
 @dataclass(frozen=True, slots=True)
 class MeasureConfig:
-    """Parts of all nodes, a column of weights for each constraint, number of parts."""
+    """Parts of all nodes, a column of weights per constraint, number of parts."""
 
     parts: Region
     columns: tuple[Region, ...]
@@ -139,7 +138,7 @@ class MeasureConfig:
 
 
 def measure_block(block: CsrBlock, config: MeasureConfig) -> tuple[int, int, np.ndarray]:
-    """Cut weight (in both directions), volume, and loads of the parts, int64 (parts, constraints), of one block."""
+    """Measure one block: cut weight (both directions), volume, and loads of parts, int64 (parts, constraints)."""
     everywhere = config.parts.memmap()
     cut, volume = cut_of_rows(*block.read(), block.start, everywhere, config.num_parts)
     weights = np.stack([column.read(block.start, block.stop) for column in config.columns], axis=1)
@@ -149,7 +148,7 @@ def measure_block(block: CsrBlock, config: MeasureConfig) -> tuple[int, int, np.
 
 
 def count_cut_edges(graph: Graph, parts: Region, runner: Runner) -> int:
-    """Count the edges of the input that are cut; the adjacency knows their weights only, if they have some."""
+    """Count the input's cut edges; with weights, the adjacency only knows their weight."""
     firsts = dict(zip(graph.schema.ntypes, graph.schema.homo_starts, strict=False))
     units = [
         Unit(CutUnit(block, firsts[etype.src], firsts[etype.dst]), 16 * block.num_rows, key=etype.name)

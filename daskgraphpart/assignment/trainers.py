@@ -1,8 +1,7 @@
-"""Trainers per machine: the smaller parts that a machine's part is made of, as a feature of nodes and edges.
+"""Trainers per machine: split a machine's part into smaller ones, kept as a feature of nodes and edges.
 
-As in DGL (`partition_graph(num_trainers_per_machine=...)`), the graph is partitioned into parts times trainers,
-consecutive ones are coalesced, and the number of the smaller part is kept as `trainer_id`, int64; an edge has that of
-its destination.
+As in DGL (`partition_graph(num_trainers_per_machine=...)`), the graph is partitioned into parts times trainers, and
+consecutive ones form a part. The feature `trainer_id`, int64, has the smaller part; an edge has its destination's.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ EDGES_PER_BLOCK = 1 << 19
 
 @dataclass(frozen=True, slots=True)
 class TrainerUnit:
-    """One block of edges, the trainers of the nodes that they point at, and where those of the edges go."""
+    """One block of edges, the trainers of their destinations, and the output."""
 
     block: RowBlock[Edges]
     nodes: Region
@@ -40,7 +39,7 @@ class TrainerUnit:
 
 
 def write_trainers(parts: Region, schema: GraphSchema, directory: Path, runner: Runner) -> dict[str, Region]:
-    """Write the smaller part of every node, a file per node type, int64 (nodes,)."""
+    """Write the smaller part of every node, a file per type, int64 (nodes,)."""
     target = directory / TRAINERS
     target.mkdir(exist_ok=True)
     files = {t.name: npy_region(target / f"{t.name}.npy", np.int64, (t.num_nodes,)) for t in schema.node_types}
@@ -55,7 +54,7 @@ def with_trainers(graph: Graph, trainers: Mapping[str, Region], directory: Path,
     for kind in schema.row_types:
         if any(spec.name == FEATURE.name for spec in kind.data):
             place = f"{kind.name}/{FEATURE.name}"
-            raise OptionError(f"there is a feature {FEATURE.name!r} already", place=place)
+            raise OptionError(f"the graph already has a feature {FEATURE.name!r}", place=place)
     directory.mkdir(parents=True, exist_ok=True)
     files = {
         t.name: npy_region(directory / f"edges-{i}.npy", np.int64, (t.num_edges,))
@@ -77,6 +76,6 @@ def with_trainers(graph: Graph, trainers: Mapping[str, Region], directory: Path,
 
 
 def trainers_of_edges(unit: TrainerUnit, _config: None) -> None:
-    """Write the trainers of one block of edges: those of their destinations."""
+    """Write the trainers of one block of edges: their destinations'."""
     _, dst = unit.block.read()
     unit.edges.write(unit.nodes.memmap()[dst], unit.block.first_row)

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from daskgraphpart.chunked.graph import Graph
 
 ROWS_PER_UNIT = 1 << 20
-MAX_VALUES = 64  # of a feature that makes a constraint per value
+MAX_VALUES = 64  # of a feature whose every value is a constraint
 
 
 @dataclass(frozen=True, slots=True)
 class WeightColumn:
-    """The weights of one constraint: for each node type the weight of a node, and of each of its in-edges.
+    """Weights of one constraint: for each node type the weight of a node, and of each of its in-edges.
 
-    Or the values of a feature, of which only `value` weighs something if it is given, and then 1; or rows of a file.
+    Or the values of a feature (if `value` is given, 1 for rows with that value), or a column of a file.
     """
 
     name: str  # of the constraint
@@ -49,12 +49,12 @@ class WeighUnit:
     ntype_id: int
     start: int  # range of homogeneous IDs
     stop: int
-    block: RowBlock[np.ndarray] | None = None  # of the feature, if the column depends on one
+    block: RowBlock[np.ndarray] | None = None  # of the feature, if any
 
 
 @dataclass(frozen=True, slots=True)
 class WeighConfig:
-    """What weights are made of, and where they go."""
+    """What weights come from, and where they go."""
 
     columns: tuple[WeightColumn, ...]
     targets: tuple[Region, ...]
@@ -72,7 +72,7 @@ class NodeWeights:
 def weigh_nodes(
     graph: Graph, wanted: Sequence[BalanceConstraint], in_degrees: Region | None, directory: Path, runner: Runner
 ) -> NodeWeights:
-    """Write the columns; only constraints of edges need in-degrees."""
+    """Write the columns; only edge constraints need in-degrees."""
     columns = tuple(column for item in wanted for column in _columns(graph, item, runner))
     shape = (graph.schema.num_nodes,)
     targets = tuple(npy_region(directory / f"weights-{i}.npy", np.int64, shape) for i in range(len(columns)))
@@ -94,7 +94,7 @@ def weigh_nodes(
 
 
 def check_constraints(schema: GraphSchema, wanted: Sequence[BalanceConstraint]) -> None:
-    """Refuse features and files of weights that are not there, or do not fit."""
+    """Check that the features and weight files exist and fit."""
     for item in wanted:
         kind, _, where = item.name.partition(":")
         if kind == "file":
@@ -118,7 +118,7 @@ def _columns(graph: Graph, item: BalanceConstraint, runner: Runner) -> list[Weig
         feature = feature_of(schema, where, f"--balance {item.name}")
         values = _values(graph, *feature, runner)
         if len(values) > MAX_VALUES:
-            what, expected = "too many values to balance each of them", f"at most {MAX_VALUES}"
+            what, expected = "too many values to balance each", f"at most {MAX_VALUES}"
             raise OptionError(what, place=f"--balance {item.name}", expected=expected, found=len(values))
         names = [f"{where}={value}" if len(values) > 1 else where for value in values]
         return [WeightColumn(n, item.tolerance, feature=feature, value=v) for n, v in zip(names, values, strict=True)]
@@ -136,7 +136,7 @@ def _columns(graph: Graph, item: BalanceConstraint, runner: Runner) -> list[Weig
 
 
 def _bytes_of_types(schema: GraphSchema) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Bytes of features of a node, and on average of one of its in-edges, by node type."""
+    """Bytes of features per node, and on average per in-edge, by node type."""
     per_node = tuple(sum(spec.row_nbytes for spec in node_type.data) for node_type in schema.node_types)
     per_edge = []
     for node_type in schema.node_types:
@@ -163,12 +163,12 @@ def _file_columns(path: str, tolerance: float, num_nodes: int) -> list[WeightCol
 
 
 def feature_of(schema: GraphSchema, where: str, place: str) -> tuple[str, DataSpec]:
-    """Find a feature ``NTYPE/FEATURE`` of nodes; refuse what is not one integer or boolean per node."""
+    """Find ``NTYPE/FEATURE`` with one integer or boolean per node."""
     return find_feature(schema.node_types, where, place, "be balanced", "iub")
 
 
 def _values(graph: Graph, ntype: str, spec: DataSpec, runner: Runner) -> list[int]:
-    """Find values of a feature other than zero; `MAX_VALUES` and one at most."""
+    """Find a feature's non-zero values, up to one more than `MAX_VALUES`."""
     blocks = list_row_blocks(graph, ntype, spec, ROWS_PER_UNIT)
     units = [Unit(ValuesUnit(block), block.num_rows * spec.dtype.itemsize, key=ntype) for block in blocks]
     found = runner.run(Pass("find-values", find_values, units, None))
@@ -203,7 +203,7 @@ def _units(graph: Graph, columns: Sequence[WeightColumn]) -> Iterator[WeighUnit]
 
 
 def weigh(unit: WeighUnit, config: WeighConfig) -> tuple[int, int, int, int]:
-    """Write the weights of one unit; return their sum, the smallest, the largest and its node."""
+    """Write the weights of one unit; return their sum, smallest, largest, and the heaviest node."""
     column = config.columns[unit.column]
     weights = np.zeros(unit.stop - unit.start, np.int64)
     if unit.block is not None:

@@ -1,4 +1,4 @@
-"""Write an assignment to a directory: the text DGL's tools read, and a binary form beside it."""
+"""Write an assignment: the text for DGL's tools, and a binary form beside it."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ if TYPE_CHECKING:
     from daskgraphpart.layouts.id_maps import IdMaps
     from daskgraphpart.storage.region import Region
 
-DGL_META_VERSION = "1.0.0"  # tools/partition_algo/base.py of DGL 1.1 to 2.5 accepts no other
+DGL_META_VERSION = "1.0.0"  # DGL 1.1 to 2.5 accepts no other (tools/partition_algo/base.py)
 
 
 def keep_assignment(
     assignment: Assignment, out: Path, resources: Resources, *, form: str, overwrite: bool, progress: Progress | None
 ) -> Path:
-    """Write an assignment as `assign` does, with the maps of IDs that lie in a temporary directory."""
+    """Write an assignment as `assign` does, and move ID maps out of a temporary directory."""
     from daskgraphpart.assignment.id_maps import describe_id_maps
 
     if (out / META_FILE).exists() and not overwrite:
-        hint = "give another directory, or --overwrite to replace it"
-        raise OutputExistsError("there is an assignment already", file=out, hint=hint)
+        hint = "add --overwrite, or choose another directory"
+        raise OutputExistsError("the directory already has an assignment", file=out, hint=hint)
     id_maps = dict(assignment.id_maps)
     with environment_faults(), open_runner(resources, progress) as runner:
         for ntype, path in assignment.id_maps.items():
-            if not is_file(path.parent.parent / METADATA_FILE):  # of tables, gone when the interpreter ends
+            if not is_file(path.parent.parent / METADATA_FILE):  # made from tables, and gone when Python exits
                 kept = out / ID_MAP / path.name
                 kept.parent.mkdir(parents=True, exist_ok=True)
                 with whole_file(kept) as temporary:
@@ -57,7 +57,7 @@ def keep_assignment(
 
 @dataclass(frozen=True, slots=True)
 class WriteConfig:
-    """Where the owners go, and in which binary form."""
+    """Output of owners, and its binary form."""
 
     owners: Mapping[str, Region]
     directory: str
@@ -73,7 +73,7 @@ def write_assignment(
     seed: int | None = None,
     id_maps: IdMaps | None = None,
 ) -> None:
-    """Write `<ntype>.txt` and `partition_meta.json` as DGL reads them, with a binary form beside the text."""
+    """Write `<ntype>.txt` and `partition_meta.json` for DGL, with a binary form beside the text."""
     if form not in BINARY_FORMS:
         raise OptionError("unknown form of owners", place="--form", expected=" or ".join(BINARY_FORMS), found=form)
     directory = Path(directory)
@@ -94,7 +94,7 @@ def write_assignment(
     }
     write_json(directory / OURS_FILE, ours)
     runner.step("copy-trainers", lambda: _copy_trainers(assignment.trainers, directory / TRAINERS))
-    # DGL's readers accept these two names only
+    # DGL's readers accept only these two names
     algorithm = "random" if assignment.method == "random" else "metis"
     meta = {"version": DGL_META_VERSION, "num_parts": assignment.num_parts, "algo_name": algorithm}
     write_json(directory / META_FILE, meta)
@@ -110,7 +110,7 @@ def _copy_trainers(trainers: Mapping[str, Region], directory: Path) -> None:
 
 
 def write_owners(ntype: str, config: WriteConfig) -> tuple[int, int]:
-    """Write the owners of one node type; return the CRC-32 of the text and of the owners as 64-bit integers."""
+    """Write one node type's owners; return the CRC-32 of the text and of the owners as 64-bit integers."""
     region, directory = config.owners[ntype], Path(config.directory)
     text, binary = directory / f"{ntype}.txt", directory / f"{ntype}.{config.form}"
     owners_crc = 0
@@ -149,7 +149,7 @@ def _write_zarr(region: Region, path: str) -> None:
         path,
         shape=region.shape,
         dtype=np.dtype("<i4"),
-        fill_value=-1,  # no part: so chunks that get lost are noticed
+        fill_value=-1,  # no part, so lost chunks show
         chunks=(max(1, min(ROWS_PER_BATCH, region.num_rows)),),
     )
     for start, owners in _batches(region):

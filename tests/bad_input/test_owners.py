@@ -165,7 +165,7 @@ FILES = [
     ("too few trainers", trainers(OWNERS[:9]), ("trainer_id/n.npy", "(20,)", "(9,)")),
     ("negative trainer", trainers(instead(0, -1)), ("trainer_id", "part 0", "found -1 to 0")),
     ("huge trainer", trainers(instead(1, 2**62)), ("trainer_id", "part")),
-    ("trainer of another part", trainers(instead(0, 2)), ("trainer_id", "part", "trainers of its own")),
+    ("trainer of another part", trainers(instead(0, 2)), ("trainer_id", "part", "its own trainers")),
 ]
 
 

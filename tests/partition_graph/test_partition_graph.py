@@ -220,7 +220,7 @@ def test_ids_can_be_kept_as_dgl_once_did(num_parts: int, tmp_path: Path) -> None
     [
         ({"part_method": "mtis"}, ("no such method", "metis", "mtis")),
         ({"part_method": OWNERS[:5]}, ("120 integers", "(5,)")),
-        ({"part_method": {"_N": OWNERS + 1}}, ("is no part", "0 to 2", "3")),
+        ({"part_method": {"_N": OWNERS + 1}}, ("out of range", "0 to 2", "3")),
         ({"part_method": {"n": OWNERS}}, ("unknown node type 'n'", "_N")),
         ({"part_method": {}}, ("no owners for node type '_N'",)),
         ({"part_method": {"_N": OWNERS / 2}}, ("integers", "float64")),

@@ -1,1 +1,1 @@
-"""METIS and KaMinPar: called in processes of their own."""
+"""METIS and KaMinPar, in processes of their own."""

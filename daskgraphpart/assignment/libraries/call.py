@@ -1,4 +1,4 @@
-"""METIS and KaMinPar on an exported graph: the call, its process, and the check of what comes back."""
+"""Call METIS or KaMinPar on an exported graph in its own process, and check the result."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ PACKAGES = {"metis": "pymetis", "kaminpar": "kaminpar"}
 class Call:
     """One way to call a library.
 
-    `threads` (with several the result varies from run to run) and `compress` are KaMinPar's, `recursive` and `objtype`
-    METIS'.
+    KaMinPar takes `threads` (with several, results vary from run to run) and `compress`; METIS takes `recursive` and
+    `objtype`.
     """
 
     library: str
@@ -50,7 +50,7 @@ def has_library(library: str) -> bool:
 
 
 def need_library(library: str) -> None:
-    """Raise an `OptionError` that tells what to install if a library is missing."""
+    """Raise an `OptionError` with the package to install if a library is missing."""
     if not has_library(library):
         raise OptionError(
             f"{PACKAGES[library]} is not installed",
@@ -60,18 +60,18 @@ def need_library(library: str) -> None:
 
 
 def run_library(call: Call, exported: Exported, directory: Path) -> np.ndarray:
-    """Run a library in a process of its own: part of each node, int32 (nodes,).
+    """Run a library in its own process; return the part of each node, int32 (nodes,).
 
-    Raises an `EnvironmentFaultError` if it crashes, runs out of memory, or returns something that is no partition.
+    Raises an `EnvironmentFaultError` if it crashes, runs out of memory, or returns an invalid partition.
     """
     name = f"{call.library}-{call.seed}"
     call_path, result = directory / f"{name}.json", directory / f"{name}.int32"
     with attach_path_to_error(call_path):
         content = {**asdict(exported), **asdict(call), "result": str(result)}
         call_path.write_text(json.dumps(content), encoding="utf-8")
-    # by its path, and without the working directory, where other modules of these names may lie
+    # by path and without the working directory, which may have modules of these names
     command = [sys.executable, "-P", str(Path(__file__).with_name("run.py")), str(call_path)]
-    # the process ends when its standard input closes, whatever becomes of this one
+    # closing standard input ends the process, whatever happens to this one
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
     with subprocess.Popen(command, **pipes) as process:  # type: ignore[call-overload]  # noqa: S603
         stderr = process.stderr.read()
@@ -83,13 +83,13 @@ def run_library(call: Call, exported: Exported, directory: Path) -> np.ndarray:
             f"{call.library} failed",
             place=str(call),
             found=f"{how}{': ' + lines[-1] if lines else ''}",
-            hint="out of memory if it is signal 9; try --method multilevel, which needs less, or another seed",
+            hint="signal 9 means out of memory: try --method multilevel, which needs less, or another seed",
         )
     with attach_path_to_error(result):
         parts: np.ndarray = np.fromfile(result, np.int32)
     if parts.shape != (exported.num_nodes,) or parts.min(initial=0) < 0 or parts.max(initial=0) >= exported.num_parts:
         raise EnvironmentFaultError(
-            f"{call.library} returned something that is no partition",
+            f"{call.library} returned an invalid partition",
             place=str(call),
             expected=f"{exported.num_nodes:,} parts in [0, {exported.num_parts})",
             found=f"{parts.size:,} in [{parts.min(initial=0)}, {parts.max(initial=0)}]",

@@ -1,9 +1,10 @@
-"""Write a graph as METIS and KaMinPar read it: one file in ParHiP's binary format, and what else METIS needs.
+"""Write a graph for METIS and KaMinPar: one file in ParHiP's binary format, and METIS' extras.
 
-ParHiP's format (KaHIP user guide, version 3, section 3.2): three 64-bit numbers (flags, nodes, arcs), then for each
-node the byte at which its neighbours begin, the neighbours, node weights, arc weights. A flag of 0 means that the file
-has arc weights (bit 0), node weights (bit 1), and numbers of 64 bits (bits 2 to 5: starts, neighbours, node weights,
-arc weights). Here neighbours have 32 bits where METIS, which maps them in 64, does not read the file.
+ParHiP's format (KaHIP user guide, version 3, section 3.2): three 64-bit numbers (flags, nodes, arcs), the byte offset
+of
+each node's neighbours, the neighbours, node weights, arc weights. A flag of 0 means that the file has arc weights (bit
+0), node weights (bit 1), and 64-bit numbers (bits 2 to 5: starts, neighbours, node weights, arc weights). Neighbours
+have 32 bits here, unless METIS, which maps 64, reads the file.
 """
 
 from __future__ import annotations
@@ -22,15 +23,15 @@ if TYPE_CHECKING:
     from daskgraphpart.assignment.multilevel.refine import Limits
 
 HEADER_NBYTES = 24
-SCALE = 1000  # average weight of a node when several constraints are made into one
+SCALE = 1000  # average node weight after several constraints are combined
 
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """An exported graph, as the program of the libraries needs it described."""
+    """An exported graph, as the libraries' program needs it."""
 
     graph: str
-    for_metis: str  # file of 64-bit numbers: for each node where its neighbours begin, then all weights of the nodes
+    for_metis: str  # 64-bit numbers: start of each node's neighbours, then all node weights
     num_nodes: int
     num_parts: int
     limit: int  # most that a part may weigh, for KaMinPar
@@ -38,7 +39,7 @@ class Exported:
 
 
 def export_graph(graph: Graph, limits: Limits, directory: Path, *, for_metis: bool) -> Exported:
-    """Write the files of a graph."""
+    """Write a graph's files."""
     n, m, path = graph.num_nodes, graph.num_arcs, directory / "graph.parhip"
     weights = graph.node_weights(0, n)
     one, limit = _one_weight(weights, limits)
@@ -69,10 +70,11 @@ def export_graph(graph: Graph, limits: Limits, directory: Path, *, for_metis: bo
 
 
 def _one_weight(weights: np.ndarray, limits: Limits) -> tuple[np.ndarray, int]:
-    """One weight per node, int64 (nodes,), and its limit: the first, or the mean if some nodes weigh nothing in that.
+    """One weight per node, int64 (nodes,), and its limit: the first constraint, or a mean if nodes weigh 0 in it.
 
-    Neither depends on the limits of the others: where these are looser KaMinPar starts from the same parts, of which
-    less has to be moved. Weights are positive, because KaMinPar takes no zeros.
+    Neither depends on the other constraints' limits: if those are looser, KaMinPar starts from the same parts and less
+    has
+    to move. Weights are positive, because KaMinPar takes no zeros.
     """
     totals = np.maximum(weights.sum(axis=0), 1)
     slacks = limits.most * limits.num_parts / totals
@@ -82,5 +84,5 @@ def _one_weight(weights: np.ndarray, limits: Limits) -> tuple[np.ndarray, int]:
         return np.maximum(one, 1), limit + -(-weightless // limits.num_parts)
     mean = (weights / totals).mean(axis=1)
     one = np.maximum(np.rint(mean * SCALE * weights.shape[0]).astype(np.int64), 1)
-    # within the tightest tolerance, because each of the constraints comes out worse than their mean
+    # use the tightest tolerance: each constraint ends worse than their mean
     return one, int(np.ceil(one.sum() * slacks.min() / limits.num_parts))

@@ -1,8 +1,8 @@
-"""Program that runs METIS or KaMinPar on an exported graph, in a process of its own.
+"""Program that runs METIS or KaMinPar on an exported graph, in its own process.
 
-These libraries print, may crash on odd graphs, and return Python lists; here none of that reaches the job. Called as
-``python -P run.py CALL.json``; writes the part of each node, int32, to a file, and ends
-when the process that has called it does. It does without numpy, so that it starts in a fifth of the time.
+The libraries print, may crash on odd graphs, and return Python lists; none of that reaches the job. Called as
+``python -P run.py CALL.json``; writes the part of each node, int32, to a file, and ends with its caller. Without numpy,
+it starts in a fifth of the time.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ METIS_OK = 1
 
 def main() -> None:
     """Read the call, run the library, write the parts."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # a library does not see Ctrl-C
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # libraries do not handle Ctrl-C
     end_with_parent()
     call = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
     parts = run_metis(call) if call["library"] == "metis" else run_kaminpar(call)
@@ -33,10 +33,10 @@ def main() -> None:
 
 
 def end_with_parent() -> None:
-    """Have the kernel end this process (SIGIO) when the other end of its standard input closes."""
+    """Have the kernel end this process (SIGIO) when the caller closes our standard input."""
     fcntl.fcntl(0, fcntl.F_SETOWN, os.getpid())
     fcntl.fcntl(0, fcntl.F_SETFL, fcntl.fcntl(0, fcntl.F_GETFL) | os.O_ASYNC)
-    if select.select([0], [], [], 0)[0]:  # it has closed already: nobody ever writes to it
+    if select.select([0], [], [], 0)[0]:  # already closed: the caller never writes
         sys.exit("the calling process has ended")
 
 
@@ -52,7 +52,7 @@ def run_kaminpar(call: dict[str, Any]) -> memoryview:
 
 
 def run_metis(call: dict[str, Any]) -> memoryview:
-    """Run METIS through the library inside pymetis, whose Python function knows one constraint only.
+    """Run METIS through the library inside pymetis, whose Python function takes only one constraint.
 
     METIS 5 manual, section 5.10 (METIS_PartGraphKway, METIS_PartGraphRecursive).
     """
@@ -67,7 +67,7 @@ def run_metis(call: dict[str, Any]) -> memoryview:
     options = (integer * 40)()  # METIS_NOPTIONS
     library.METIS_SetDefaultOptions(options)
     options[int(_internal.OptionKey.OBJTYPE)] = int(call["objtype"] == "vol")
-    options[int(_internal.OptionKey.SEED)] = (call["seed"] + 1) % 2**31  # 0 and 1 are the same to it
+    options[int(_internal.OptionKey.SEED)] = (call["seed"] + 1) % 2**31  # METIS treats 0 and 1 alike
 
     def column(rows: memoryview) -> ctypes.Array[Any]:
         return (integer * len(rows)).from_buffer(rows if is_wide else array("i", rows))
@@ -88,7 +88,7 @@ def run_metis(call: dict[str, Any]) -> memoryview:
 
 
 def _map(path: str) -> memoryview:
-    """Map a file of 64-bit integers; what is written to the memory does not reach it."""
+    """Map a file of 64-bit integers, copy-on-write."""
     with open(path, "rb") as file:
         return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)).cast("q")
 

@@ -1,4 +1,4 @@
-"""Coarsen a graph: size-constrained label propagation over its blocks, and the contraction of the clusters found."""
+"""Coarsen a graph: cluster by size-constrained label propagation over its blocks, then contract."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def cluster(
 ) -> tuple[np.ndarray, int]:
     """Cluster the nodes: cluster of each node, int32 or int64 (nodes,), and how many there are.
 
-    No cluster of several nodes weighs more than `most`, int64 (constraints,), and each is in one of the sets that
-    `inside` tells, int32 (nodes,).
+    No cluster of several nodes weighs more than `most`, int64 (constraints,), or crosses the sets in `inside`, int32
+    (nodes,).
     """
     n = graph.num_nodes
     labels = np.arange(n, dtype=id_dtype(n))
@@ -59,7 +59,7 @@ def cluster(
                 moved += apply_clusters(block.start, mine, weights, most, labels, loads)
         if moved < SETTLED * n:
             break
-        # only nodes whose neighbours have moved are looked at again
+        # revisit only nodes whose neighbours have moved
         active[:], following[:] = following, False
     sizes = np.bincount(labels, minlength=n).astype(np.int32)
     waiting = np.full(n + int(sets.max(initial=0)) + 1, -1, labels.dtype)
@@ -71,9 +71,9 @@ def cluster(
 
 
 def contract(graph: Graph, clusters: np.ndarray, count: int, each: Map, directory: Path | None = None) -> Graph:
-    """Make clusters nodes, and add up the arcs between them and the weights inside them.
+    """Turn clusters into nodes; add up arcs between them and weights inside them.
 
-    With a directory the blocks, and the runs of arcs that they are merged from, lie there instead of in memory.
+    With a directory, blocks and the runs merged into them are files instead of arrays.
     """
     dtype = np.dtype(np.int32 if graph.total_weight < 1 << 31 else np.int64)
     shift = range_shift(count, graph.num_arcs)

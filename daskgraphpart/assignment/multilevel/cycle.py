@@ -1,4 +1,4 @@
-"""The V-cycle: coarsen inside the parts, restore balance and improve the cut on every level from the coarsest on."""
+"""The V-cycle: coarsen inside the parts, then restore balance and improve the cut level by level."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ if TYPE_CHECKING:
     from daskgraphpart.assignment.multilevel.graph import Graph, Map
     from daskgraphpart.assignment.multilevel.refine import Limits
 
-CLUSTER_SHARE, CLUSTER_NODES = 0.02, 32  # most that a cluster may weigh: of a part's limit, and average nodes
+CLUSTER_SHARE, CLUSTER_NODES = 0.02, 32  # most that a cluster may weigh: share of a part's limit, and average nodes
 LEAST_SHRINKAGE = 0.9
 NODES_PER_PART, LEAST_NODES = 40, 2000  # of the coarsest graph
 
 
 def v_cycle(graph: Graph, starts: Sequence[np.ndarray], limits: Limits, seed: int, each: Map) -> np.ndarray:
-    """Return the parts that one V-cycle makes of given ones, int32 (nodes,).
+    """Run one V-cycle from given partitions; return the parts, int32 (nodes,).
 
-    Nodes that one of the starts separates stay separate while the graph is coarsened; all are refined on the coarsest
-    level, and the best one from there on. What two partitions agree on is thus combined.
+    Nodes that any of the partitions separates stay separate while coarsening. The best partition of the coarsest level
+    goes
+    on. This combines what the partitions agree on.
     """
     if graph.num_nodes > max(LEAST_NODES, NODES_PER_PART * limits.num_parts):
         clusters, count = cluster(graph, largest_clusters(graph, limits), overlay(starts, limits), seed, each)
@@ -42,7 +43,7 @@ def v_cycle(graph: Graph, starts: Sequence[np.ndarray], limits: Limits, seed: in
 
 
 def overlay(starts: Sequence[np.ndarray], limits: Limits) -> np.ndarray:
-    """Number the sets of nodes that are in the same part in all of the partitions, int32 (nodes,)."""
+    """Number the sets of nodes that share a part in all partitions, int32 (nodes,)."""
     sets = starts[0]
     for parts in starts[1:]:
         pairs = sets.astype(np.int64) * limits.num_parts + parts
@@ -51,7 +52,7 @@ def overlay(starts: Sequence[np.ndarray], limits: Limits) -> np.ndarray:
 
 
 def largest_clusters(graph: Graph, limits: Limits, num_nodes: float = CLUSTER_NODES) -> np.ndarray:
-    """Most that a cluster may weigh, int64 (constraints,): so many average nodes, and never much of a part."""
+    """Most that a cluster may weigh, int64 (constraints,): so many average nodes, and a small share of a part."""
     averages = np.array([column.sum() for column in graph.columns]) / max(1, graph.num_nodes)
     most: np.ndarray = np.minimum(limits.most * CLUSTER_SHARE, averages * num_nodes)
     return np.maximum(most.astype(np.int64), 1)

@@ -1,7 +1,7 @@
-"""Extend an assignment to the nodes that a graph has got: old nodes stay, new ones go where their edges lead.
+"""Extend an assignment to new nodes: old ones stay, new ones follow their edges.
 
-Old nodes of one part are one node to the new ones, so that the graph of these is small. It is coarsened, its coarsest
-nodes are streamed to parts, and moved on every level.
+The old nodes of a part count as one node, which keeps the graph small. It is coarsened, its coarsest nodes are streamed
+to parts, and every level is refined.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ UNLIMITED = 1000  # times the limits, which no part reaches
 def extend(
     graph: Graph, old: np.ndarray, limits: Limits, may_move: float, seed: int, directory: Path, each: Map
 ) -> tuple[np.ndarray, str]:
-    """Assign the nodes of no part (-1); return the parts of all nodes, and how many old ones moved.
+    """Assign the nodes without a part (-1); return all parts, and how many old nodes moved.
 
-    The old nodes that may move are those by whose moves the cut would fall most, and no more than their share.
+    Of the old nodes, only the share `may_move` moves: those that shrink the cut most.
     """
     is_old, num_parts = old >= 0, limits.num_parts
     num_old = int(np.count_nonzero(is_old))
@@ -44,7 +44,7 @@ def extend(
     clusters[~is_old] = np.arange(num_parts, count)
     known = np.full(count, -1, np.int32)
     known[:num_parts] = np.arange(num_parts)
-    # rows of old nodes, which stay, are not needed
+    # rows of old nodes that stay are not needed
     blocks = [block for block in graph.blocks if not is_old[block.start : block.stop].all()]
     small = _contract(replace(graph, blocks=blocks or graph.blocks[:1]), clusters, count, directory, each)
     parts = _assign_new(small, known, limits, seed, directory, each)[clusters]
@@ -58,11 +58,11 @@ def extend(
 
 
 def _assign_new(graph: Graph, known: np.ndarray, limits: Limits, seed: int, directory: Path, each: Map) -> np.ndarray:
-    """Assign the nodes whose part is not known (-1), the others staying where they are.
+    """Assign nodes without a part (-1); the others stay.
 
-    On each level two assignments are restored to balance and improved, and the better one is taken: that of the coarser
-    graph, and one that streams nodes to their neighbours whatever the limits are, so that those leave full parts first
-    that lose least.
+    Each level keeps the better of two balanced and refined assignments: the coarser graph's, and one that streams nodes
+    to
+    their neighbours regardless of limits, so that rebalancing moves those that lose least.
     """
     fixed, coarse_parts = replace(graph, fixed=known >= 0), None
     if graph.num_nodes > max(LEAST_NODES, NODES_PER_PART * limits.num_parts):
@@ -82,13 +82,13 @@ def _assign_new(graph: Graph, known: np.ndarray, limits: Limits, seed: int, dire
 
 
 def _contract(graph: Graph, clusters: np.ndarray, count: int, directory: Path, each: Map) -> Graph:
-    """Contract a graph, on disk unless it is small, whatever the memory is, so that results do not depend on that."""
+    """Contract a graph, on disk unless it is small: memory must not change results."""
     directory.mkdir(exist_ok=True)
     return contract(graph, clusters, count, each, directory if graph.num_arcs > MAX_ARCS_IN_MEMORY else None)
 
 
 def _best_to_move(graph: Graph, parts: np.ndarray, limits: Limits, each: Map) -> np.ndarray:
-    """Nodes that have neighbours in other parts with room, those whose move gains most first."""
+    """Nodes with neighbours in other parts that have room, largest gain first."""
     over = limits.over(graph.loads(parts, limits.num_parts))
 
     def gains_of(block: Block) -> np.ndarray:

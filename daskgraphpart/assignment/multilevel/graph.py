@@ -1,4 +1,4 @@
-"""The noun `Graph`: a weighted graph as CSR blocks, whether these lie in memory or on disk."""
+"""The noun `Graph`: a weighted graph as CSR blocks, in memory or on disk."""
 
 from __future__ import annotations
 
@@ -19,17 +19,16 @@ if TYPE_CHECKING:
     Map = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
     """As the function `map`: it may make its calls side by side, and gives the results in their order."""
 
-MOST_ARCS_OF_ONE_BLOCK = 1 << 23  # of a graph in memory; one of more is worked on by blocks, side by side
+MOST_ARCS_OF_ONE_BLOCK = 1 << 23  # per block in memory; a larger graph is worked on by blocks side by side
 BLOCKS_PER_ROUND = 4
-MESH_DEGREE = 8  # times the average number of neighbours, which no node of a mesh exceeds
+MESH_DEGREE = 8  # times the average degree, which no node of a mesh exceeds
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Graph:
-    """A weighted undirected graph: its blocks in the order of nodes, and a column of node weights per constraint.
+    """A weighted undirected graph: blocks in node order, and a column of node weights per constraint.
 
-    The sum of the weights of all arcs is at most `total_weight`. Nodes that are `fixed`, bool (nodes,) or (0,) if none
-    is, stay in their parts.
+    All arc weights sum to at most `total_weight`. Nodes in `fixed`, bool (nodes,) or (0,) for none, keep their parts.
     """
 
     blocks: Sequence[Block]
@@ -52,44 +51,44 @@ class Graph:
         return np.stack([column[start:stop] for column in self.columns], axis=1)
 
     def rounds(self) -> Iterator[Sequence[Block]]:
-        """Cut the blocks into rounds, whose blocks are worked on side by side and do not see each other's moves.
+        """Group blocks into rounds; blocks of a round run side by side without seeing each other's moves.
 
-        How many there are depends on the graph alone, so that the result does not depend on the number of workers.
+        The number of rounds depends on the graph alone, so the number of workers does not change results.
         """
         size = max(BLOCKS_PER_ROUND, len(self.blocks) // 8)
         for first in range(0, len(self.blocks), size):
             yield self.blocks[first : first + size]
 
     def loads(self, parts: np.ndarray, num_parts: int) -> np.ndarray:
-        """What the parts weigh, int64 (parts, constraints); nodes of no part (-1) are left out."""
+        """Weight of each part, int64 (parts, constraints), without nodes of no part (-1)."""
         loads = np.zeros((num_parts, len(self.columns)), np.int64)
         for start, stop in spans(self.num_nodes):
             add_up(parts, start, self.node_weights(start, stop), loads)
         return loads
 
     def cut(self, parts: np.ndarray, num_parts: int, each: Map) -> int:
-        """Weight of the edges that are cut."""
+        """Weight of the cut edges."""
         return (
             sum(each(lambda block: int(cut_of_rows(*block.read(), block.start, parts, num_parts)[0]), self.blocks)) // 2
         )
 
 
 def is_mesh(graph: Graph) -> bool:
-    """Whether no node has many more neighbours than the average; ends at the first block with one that has."""
+    """Whether no degree is far above average; stops at the first block with one."""
     most = MESH_DEGREE * graph.num_arcs / max(1, graph.num_nodes)
     return all(widest_row(block.read()[0]) <= most for block in graph.blocks)
 
 
 def spans(num_nodes: int, size: int = 1 << 20) -> Iterator[tuple[int, int]]:
-    """Cut a range of nodes into pieces of bounded size."""
+    """Cut a range of nodes into spans of bounded size."""
     for start in range(0, num_nodes, size):
         yield start, min(start + size, num_nodes)
 
 
 def hold(graph: Graph, each: Map) -> tuple[Graph, np.ndarray]:
-    """Read a graph into memory without its isolated nodes.
+    """Read a graph into memory without isolated nodes.
 
-    Arrays: returns int64 (nodes that are kept,).
+    Arrays: returns int64 (kept nodes,).
     """
     blocks = list(each(lambda block: Rows(block.start, *block.read()), graph.blocks))
     degrees = np.concatenate([np.diff(block.indptr) for block in blocks]) if blocks else np.empty(0, np.int64)

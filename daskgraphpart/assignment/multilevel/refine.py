@@ -1,4 +1,4 @@
-"""Restore balance and improve the cut, by moves of single nodes over the blocks of a graph."""
+"""Restore balance and improve the cut by moving single nodes, block by block."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MAX_REBALANCES = 6
 REFINE_SWEEPS = 16
 SETTLED = 0.02  # of what the best sweep gained; when one gains less, a further one is not worth its time
 NOTHING = 1e-12  # of overload
-PATIENCE = 50  # a pass ends after one move in so many nodes without a better cut
+PATIENCE = 50  # stop a pass after this share of nodes moved without a better cut
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,11 +40,11 @@ class Limits:
         return over
 
     def overload(self, graph: Graph, parts: np.ndarray) -> float:
-        """By how much parts exceed the limits altogether, each as a share of its limit."""
+        """Sum of overloads, each as a share of its limit."""
         return round(float(overload(self.over(graph.loads(parts, self.num_parts)), self.shares)), 9)
 
     def value(self, graph: Graph, parts: np.ndarray, each: Map) -> tuple[float, int]:
-        """What parts are worth, the less the better: overload, then cut."""
+        """Rank parts, least best: overload, then cut."""
         return self.overload(graph, parts), graph.cut(parts, self.num_parts, each)
 
 
@@ -56,7 +56,7 @@ def refine(graph: Graph, parts: np.ndarray, limits: Limits, each: Map, sweeps: i
 
 
 def rebalance(graph: Graph, parts: np.ndarray, limits: Limits, each: Map) -> float:
-    """Move nodes out of overloaded parts, each block its share of them, in place; return the overload that is left."""
+    """Move nodes out of overloaded parts, a share per block, in place; return the remaining overload."""
 
     def move(call: tuple[Block, np.ndarray]) -> np.ndarray:
         block, over = call
@@ -70,7 +70,7 @@ def rebalance(graph: Graph, parts: np.ndarray, limits: Limits, each: Map) -> flo
     for number in range(MAX_REBALANCES):
         if left <= NOTHING:
             break
-        # nodes of each part, and all nodes, of the blocks that are still to come
+        # nodes of each part, and all nodes, in the blocks to come
         remaining, rest = np.bincount(parts, minlength=limits.num_parts), graph.num_nodes
         for blocks in graph.rounds() if number == 0 else ([block] for block in graph.blocks):
             over, calls = limits.over(loads), []
@@ -79,7 +79,7 @@ def rebalance(graph: Graph, parts: np.ndarray, limits: Limits, each: Map) -> flo
             for block in blocks:
                 counts = np.bincount(parts[block.start : block.stop], minlength=limits.num_parts)
                 excess, room = (counts / np.maximum(remaining, 1))[:, None], (block.stop - block.start) / rest
-                # what the first round leaves is little: the first blocks that can take all of it do
+                # little remains after the first round: the first blocks that can take it all do
                 share = over if number else np.where(over > 0, over * excess, over * room)
                 calls.append((block, share))
             moved = list(each(move, calls))
@@ -96,13 +96,13 @@ def rebalance(graph: Graph, parts: np.ndarray, limits: Limits, each: Map) -> flo
 def improve(graph: Graph, parts: np.ndarray, limits: Limits, each: Map, sweeps: int = REFINE_SWEEPS) -> None:
     """Move nodes to neighbouring parts that have room, best first, sweep by sweep while the cut falls; in place.
 
-    After the first sweep only nodes that moved and their neighbours may begin.
+    After the first sweep, only moved nodes and their neighbours start.
     """
     loads, highest = graph.loads(parts, limits.num_parts), 0
     active, following = np.ones(graph.num_nodes, np.bool_), np.zeros(graph.num_nodes, np.bool_)
     if graph.fixed.size:
         active &= ~graph.fixed
-    # parts are looked up at random: the fewer bytes they have, the more of them are in the cache
+    # random lookups: the smaller the array, the more of it fits in cache
     narrow = parts.astype(np.min_scalar_type(-limits.num_parts))
 
     def move(call: tuple[Block, int]) -> tuple[int, np.ndarray]:
@@ -131,7 +131,7 @@ def improve(graph: Graph, parts: np.ndarray, limits: Limits, each: Map, sweeps: 
 
 
 def _take(graph: Graph, block: Block, mine: np.ndarray, parts: np.ndarray, loads: np.ndarray) -> None:
-    """Let the moves of a block take effect."""
+    """Apply the moves of a block."""
     moved = np.flatnonzero(mine != parts[block.start : block.stop])
     if moved.size:
         weights = graph.node_weights(block.start, block.stop)[moved]
@@ -141,7 +141,7 @@ def _take(graph: Graph, block: Block, mine: np.ndarray, parts: np.ndarray, loads
 
 
 def assign_rest(graph: Graph, parts: np.ndarray, limits: Limits) -> None:
-    """Give the nodes that have no part yet to the parts with most room, the heaviest first; in place."""
+    """Give nodes without a part to the parts with most room, heaviest first, in place."""
     over, shares = limits.over(graph.loads(parts, limits.num_parts)), limits.shares
     for start, stop in spans(graph.num_nodes):
         nodes = np.flatnonzero(parts[start:stop] < 0)

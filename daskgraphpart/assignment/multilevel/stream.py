@@ -1,7 +1,7 @@
-"""Fennel over the blocks of a graph, with restreaming: memory for the parts of the nodes and one block.
+"""Fennel over the blocks of a graph, with restreaming; holds the parts of nodes and one block.
 
 Tsourakakis, Gkantsidis, Radunovic and Vojnovic, "FENNEL" (WSDM 2014), with gamma = 1.5; Nishimura and Ugander,
-"Restreaming graph partitioning" (KDD 2013). Several constraints count as the fullest of a part's limits.
+"Restreaming graph partitioning" (KDD 2013). With several constraints, the fullest counts.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from daskgraphpart.assignment.multilevel.refine import Limits
 
 FENNEL_PASSES = 3
-# a full price would scatter the first nodes, when parts are empty; later passes press harder, as Nishimura and Ugander
+# the full price would scatter the first nodes over empty parts; later passes press harder, as Nishimura and Ugander
 # advise
 FIRST_PRICE, PRICE_GROWTH = 0.2, 2.0
-# full parts take none of the nodes that are bound to them: all passes but the last may exceed limits, the first by this
+# full parts would turn away nodes that belong there, so all passes but the last may exceed limits, the first by this
 # share
 FIRST_ROOM = 0.02
 
@@ -28,13 +28,13 @@ FIRST_ROOM = 0.02
 def stream(
     graph: Graph, limits: Limits, passes: int, num_isolated: int = 0, given: np.ndarray | None = None
 ) -> np.ndarray:
-    """Assign all nodes that have neighbours, in the order of their IDs, once or several times; the others get -1.
+    """Assign all nodes with neighbours in ID order, in one or several passes; the others get -1.
 
-    Those that are fixed stay in the parts that are given, int32 (nodes,).
+    Fixed nodes keep their `given` parts, int32 (nodes,).
     """
     parts = np.full(graph.num_nodes, -1, np.int32) if given is None else given.copy()
     loads = graph.loads(parts, limits.num_parts)
-    # Fennel's alpha, m sqrt(k) / n^1.5, times the square root of the size n / k of a full part: edges per node
+    # Fennel's alpha, m sqrt(k) / n^1.5, times the square root of a full part's size n / k: edges per node
     alpha = graph.total_weight / 2 / max(1, graph.num_nodes - num_isolated)
     for number in range(passes):
         room = FIRST_ROOM * (passes - 1 - number) / max(1, passes - 1)
