@@ -1,8 +1,8 @@
 """Pass `bucket-edges`: every edge goes to the owner of its destination node.
 
-Takes one block, or several small ones that follow each other, looks up owner and new IDs of both ends, groups the edges
-stably by owner and writes one run. Original order is kept inside each owner, so new edge IDs follow from the counts
-alone (see edge_runs.py). `Assignment.with_owners` shows the same join as frames.
+Takes one block, or several small consecutive ones, looks up owner and new IDs of both ends, groups the edges stably by
+owner and writes one run. Original order stays inside each owner, so new edge IDs follow from the counts alone (see
+edge_runs.py). `Assignment.with_owners` shows the same join as frames.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class EdgeUnit:
-    """Consecutive blocks, with the edge type of each, and the number of their run."""
+    """Consecutive blocks with their edge types, and the number of their run."""
 
     index: int
     edge_types: tuple[EdgeType, ...]
@@ -41,18 +41,18 @@ class EdgeUnit:
 
     @property
     def key(self) -> str:
-        """Edge type, for keys; of several the first and how many there are."""
+        """Edge type, for keys; of several, the first and how many more."""
         names = dict.fromkeys(edge_type.name for edge_type in self.edge_types)
         return next(iter(names)) + (f" and {len(names) - 1} more" if len(names) > 1 else "")
 
 
 @dataclass(frozen=True, slots=True)
 class BucketConfig:
-    """Files that all tasks look things up in."""
+    """Lookup files of all tasks."""
 
     owners: Mapping[str, Region]  # owner and new ID of every node, by node type
     maps: Mapping[str, Region]
-    edge_owners: Mapping[str, Region]  # where the owners of edges go, for the edge types that carry data
+    edge_owners: Mapping[str, Region]  # output of edge owners, for edge types with data
     num_parts: int
     work: Workspace
 
@@ -64,14 +64,14 @@ def edge_pass(
     config: ConfigT,
     id_nbytes: int,
 ) -> Pass[EdgeUnit, ConfigT, ResultT]:
-    """Plan a pass over the blocks of edges; it reads them (as decoded) and writes ends of so many bytes."""
+    """Plan a pass over the blocks of edges, with decoded bytes to read and ends to write."""
     per_edge = 16 + 3 * id_nbytes
     units = [Unit(work, work.num_edges * per_edge, work.num_edges, work.key) for work in works]
     return Pass(name, task, units, config)
 
 
 def bucket_edges(unit: EdgeUnit, config: BucketConfig) -> np.ndarray:
-    """Group the edges of a unit by owner; return how many of each block each part owns, int64 (blocks, parts)."""
+    """Group a unit's edges by owner; return how many of each block each part owns, int64 (blocks, parts)."""
     ntypes = {ntype for edge_type in unit.edge_types for ntype in (edge_type.src, edge_type.dst)}
     new_nids = {ntype: config.maps[ntype].memmap() for ntype in ntypes}
     owner_of = {edge_type.dst: config.owners[edge_type.dst].memmap() for edge_type in unit.edge_types}
@@ -92,7 +92,7 @@ def bucket_edges(unit: EdgeUnit, config: BucketConfig) -> np.ndarray:
 def owners_of_edges(
     src: np.ndarray, dst: np.ndarray, num_src: int, owner_of_dst: np.ndarray, num_parts: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Join edges that are in range with the owner of their destination; also count the edges of each part."""
+    """Join edges in range with their destination's owner; also count the edges of each part."""
     owners = np.empty(dst.size, owner_of_dst.dtype)
     counts = np.zeros(num_parts, np.int64)
     bad = look_up_owners(src, dst, num_src, owner_of_dst, owners, counts)
@@ -101,6 +101,6 @@ def owners_of_edges(
 
 
 def write_edge_owners(config: BucketConfig, edge_type: EdgeType, first_row: int, owners: np.ndarray) -> None:
-    """Keep the owners of edges whose type carries data."""
+    """Write the owners of edges whose type carries data."""
     if edge_type.name in config.edge_owners:
         config.edge_owners[edge_type.name].write(owners, first_row)

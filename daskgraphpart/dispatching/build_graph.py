@@ -1,8 +1,8 @@
 """Pass `build-graph`: the edges of each part's graph, by local ID.
 
-A unit is a segment of one part's edges: slices of runs for the edges it owns, a window of new IDs for those it holds
-beside them. The sizes of all files are known, so segments are written in any order. COO is a straight copy; for CSR and
-CSC the edges are grouped by bucket of their row and left to `compress-graph`.
+A unit is a segment of a part's edges: slices of runs for edges it owns, a window of new IDs for the others. File sizes
+are known, so segments go in any order. COO is a straight copy; for CSR and CSC, edges are grouped by bucket of rows for
+`compress-graph`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ BY_EDGE_ID = ("csc/id", "csc/type", "csc/type_id")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Segment:
-    """Consecutive local edges of one part: in slices of runs, or, of those it does not own, a window of extra runs."""
+    """Consecutive local edges of a part: slices of runs or, for edges it does not own, a window of extra runs."""
 
     graph: PartGraph
     number: int
@@ -40,7 +40,7 @@ class Segment:
 
 
 def build_graph(segment: Segment, config: BuildConfig) -> dict[str, np.ndarray]:
-    """Write one segment; return for ``"csr"`` and ``"csc"`` the edges in each bucket of rows."""
+    """Write one segment; return the edges in each bucket of rows for ``"csr"`` and ``"csc"``."""
     graph, is_owned = segment.graph, segment.window is None
     src, dst, new_eids = (_read_owned if is_owned else _read_extra)(segment, config)
     if not any(name.startswith(LOCAL_GRAPH) for name in graph.arrays):
@@ -65,7 +65,7 @@ def build_graph(segment: Segment, config: BuildConfig) -> dict[str, np.ndarray]:
 
 
 def _read_owned(segment: Segment, config: BuildConfig) -> tuple[np.ndarray, ...]:
-    """Read new IDs of sources, of destinations and of the edges; write what is by type: both ends, original IDs."""
+    """Read new IDs of sources, destinations and edges; write what goes by type: both ends, original IDs."""
     graph, slices, done = segment.graph, segment.slices, 0
     first_new_eid = graph.first_new_eid + segment.first_local_eid
     columns = [np.empty(segment.num_edges, config.graph.run_dtype) for _ in range(3)]
@@ -76,7 +76,7 @@ def _read_owned(segment: Segment, config: BuildConfig) -> tuple[np.ndarray, ...]
         done += count
     src, dst, rows = columns
     orig_eids, types = rows + np.repeat(slices["first_row"], slices["count"]), slices["etype_id"]
-    type_ids, first = np.unique(types, return_index=True)  # they ascend
+    type_ids, first = np.unique(types, return_index=True)  # ascending
     bounds = np.append(group_starts(slices["count"])[first], segment.num_edges).tolist()
     for type_id, (start, stop) in zip(type_ids.tolist(), pairwise(bounds), strict=True):
         row, etype = first_new_eid + start - config.new_eids.start(graph.part, type_id), config.book.etypes[type_id]
@@ -95,7 +95,7 @@ def _read_extra(segment: Segment, config: BuildConfig) -> tuple[np.ndarray, ...]
 
 
 def bucket_bits(graph: PartGraph, max_edges: int) -> int:
-    """Logarithm of the rows per bucket: enough buckets to cut a part into ranges that fit, not many for small parts."""
+    """Logarithm of rows per bucket: enough buckets that ranges fit into memory, few for small parts."""
     wanted = min(MAX_BUCKETS, 32 * -(-max(graph.num_edges, graph.num_nodes) // max_edges))
     return (max(1, graph.num_nodes) // wanted).bit_length() if wanted > 32 else graph.num_nodes.bit_length()
 

@@ -1,8 +1,8 @@
-"""Passes `collect-extra` and `order-extra`: edges that a part holds without owning them (`inner_edge` = 0).
+"""Passes `collect-extra` and `order-extra`: edges that a part holds but does not own (`inner_edge` = 0).
 
-Two kinds: edges from inner nodes to HALO nodes (option `out_edges`), and in-edges of HALO nodes fewer than `num_hops`
-hops away. Each is stored once, under the new ID its owner gave it, after the inner edges, in ascending new ID. An extra
-run has the form of a run, with new edge IDs in its third column.
+Those are edges from inner nodes to HALO nodes (option `out_edges`), and in-edges of HALO nodes fewer than `num_hops`
+hops away. They follow the inner edges in ascending new ID, the one their owner gave them. An extra run is like a run,
+with new edge IDs in its third column.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExtraUnit:
-    """One run by its number: edges of each block and owner, and the new ID of their first, int64 (blocks, parts)."""
+    """One run by number: edges of each block and owner, and their first new ID, int64 (blocks, parts)."""
 
     run: int
     counts: np.ndarray
@@ -36,7 +36,7 @@ class ExtraUnit:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExtraConfig:
-    """Files, ranges of new node IDs (parts, 2), which edges are wanted, and the hops whose in-edges are (or 0)."""
+    """Files, ranges of new node IDs (parts, 2), which edges to collect, and the hops whose in-edges to add (or 0)."""
 
     work: Workspace
     ranges: np.ndarray
@@ -45,9 +45,9 @@ class ExtraConfig:
 
 
 def collect_extra(unit: ExtraUnit, config: ExtraConfig) -> np.ndarray:
-    """Write the edges of one run that parts hold without owning them, grouped by part; return how many, by part.
+    """Write the edges of one run that parts hold but do not own, grouped by part; return the count by part.
 
-    An edge may go to many parts, so the rows of one part at a time are held, at the price of choosing them twice.
+    An edge may go to many parts, so rows are chosen twice, and held for one part at a time.
     """
     src, dst, _ = open_npy(config.work.file("runs", unit.run)).read()
     shifts = unit.first_new_eids - starts_in_run(unit.counts)
@@ -80,7 +80,7 @@ def _wanted_by(part: int, src: np.ndarray, dst: np.ndarray, config: ExtraConfig)
 
 
 def _leaving(src: np.ndarray, counts: np.ndarray, config: ExtraConfig) -> list[np.ndarray]:
-    """Rows that leave their source's part, by that part; one look-up instead of one scan per part."""
+    """Rows that leave their source's part, by that part; one lookup for all parts."""
     owner_of_src = np.searchsorted(config.ranges[:, 1], src, side="right")
     rows = np.flatnonzero(owner_of_src != np.repeat(np.arange(counts.size), counts))
     owners = owner_of_src[rows].astype(np.uint16)  # numpy sorts 16 bits by radix
@@ -91,7 +91,7 @@ def _leaving(src: np.ndarray, counts: np.ndarray, config: ExtraConfig) -> list[n
 def order_extra(slices: Slices, config: GraphConfig) -> list[tuple[int, int, int]]:
     """Cut one part's extra edges into windows of new edge IDs that fit into memory: (low, high, edges) of each.
 
-    Each slice is in ascending ID, so counting a window is one binary search per slice.
+    Each slice ascends, so counting a window is one binary search per slice.
     """
     columns = eid_columns(slices, config.work)
     windows: list[tuple[int, int, int]] = []
@@ -108,7 +108,7 @@ def order_extra(slices: Slices, config: GraphConfig) -> list[tuple[int, int, int
 
 
 def read_window(slices: Slices, window: tuple[int, int], work: Workspace) -> tuple[np.ndarray, ...]:
-    """Read new IDs of sources, destinations and edges of one part's extra edges in a window, by ascending edge ID."""
+    """Read new IDs of sources, destinations and edges of a part's extra edges in a window, by ascending edge ID."""
     columns: list[list[np.ndarray]] = [[], [], []]
     found = window_rows(eid_columns(slices, work), *window)
     for (run, run_rows, first, _), (start, stop) in zip(places_of(slices), found, strict=True):
@@ -129,5 +129,5 @@ def eid_columns(slices: Slices, work: Workspace) -> list[np.ndarray]:
 
 
 def window_rows(columns: Sequence[np.ndarray], low: int, high: int) -> list[tuple[int, int]]:
-    """Rows of each slice whose new edge IDs lie in ``[low, high)``."""
+    """Rows of each slice with new edge IDs in ``[low, high)``."""
     return [(int(start), int(stop)) for start, stop in (np.searchsorted(column, (low, high)) for column in columns)]

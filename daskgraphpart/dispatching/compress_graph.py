@@ -1,8 +1,8 @@
-"""Passes `compress-graph` and `place-edges`: CSR and CSC of each part, by counting sorts that fit into memory.
+"""Passes `compress-graph` and `place-edges`: CSR and CSC of each part, by counting sorts in memory.
 
-`build-graph` left the edges grouped by bucket of their row. A unit takes consecutive buckets, which are one slice of
-every segment's run, and writes its stretch of all arrays. Inside a row edges keep the order of their local IDs,
-hence of their types, which DGL's samplers rely on. The places of edges by their IDs are known when all are sorted.
+`build-graph` grouped the edges by bucket of rows. A unit takes consecutive buckets, one slice of every segment's run,
+and writes its stretch of all arrays. Within a row, edges stay in order of local ID and so of type, on which DGL's
+samplers rely. Places of edges by ID are known once all are sorted.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MatrixRows:
-    """Consecutive rows of one part's ``"csr"`` or ``"csc"``, and the place of their first edge in the sorted order.
+    """Consecutive rows of a part's ``"csr"`` or ``"csc"``, and the sorted position of their first edge.
 
-    `slices` are those of the runs of segments, with the local ID of the segment's first edge as `first_row`.
+    `slices` are those of segments' runs; `first_row` is the local ID of the segment's first edge.
     """
 
     graph: PartGraph
@@ -48,7 +48,7 @@ class MatrixRows:
 def row_ranges(
     graph: PartGraph, name: str, counts: np.ndarray, first_eids: Sequence[int], max_edges: int
 ) -> list[MatrixRows]:
-    """Cut one part's rows into ranges of at most `max_edges` edges or rows, if no bucket holds more.
+    """Cut a part's rows into ranges of at most `max_edges` edges or rows, unless one bucket holds more.
 
     `counts` is int64 (segments, buckets), `first_eids` the local ID of the first edge of each segment.
     """
@@ -74,7 +74,7 @@ def compress_graph(unit: MatrixRows, config: BuildConfig) -> None:
     prefix, max_edges = f"{unit.name}/", config.graph.max_edges
     arrays = {key.removeprefix(prefix): of for key, of in unit.graph.arrays.items() if key.startswith(prefix)}
     groups, degrees = cut_slices(unit.slices, max_edges), np.zeros(unit.stop_row - unit.first_row, np.int64)
-    # one window, and one group, unless a single bucket holds more edges than fit: the hub of a power-law graph
+    # one window and group, unless a single bucket is too large: the hub of a power-law graph
     read = lru_cache(maxsize=1)(lambda number: _read(unit, groups[number], config))
     for number in range(len(groups)):
         count_keys(read(number)["rows"], unit.first_row, 0, degrees)
@@ -99,7 +99,7 @@ def compress_graph(unit: MatrixRows, config: BuildConfig) -> None:
 
 
 def _read(unit: MatrixRows, slices: Slices, config: BuildConfig) -> dict[str, np.ndarray]:
-    """Read edges, and all of them that is sorted by row: names are those of arrays, without that of the matrix."""
+    """Read edges and all that is sorted by row, named as arrays without the matrix."""
     graph, work, done = unit.graph, config.graph.work, 0
     edges = np.empty((int(slices["count"].sum()), 3), config.graph.run_dtype)
     for number, num_rows, start, count in places_of(slices):
@@ -124,7 +124,7 @@ def _read(unit: MatrixRows, slices: Slices, config: BuildConfig) -> dict[str, np
 
 @contextmanager
 def _places_file(unit: MatrixRows, regions: tuple[Region, ...], work: Workspace) -> Iterator[tuple[Region, ...]]:
-    """File of the place of each edge in the order in which they are read, where places are wanted."""
+    """File for the sorted position of each edge as read, where positions are wanted."""
     if not regions:
         yield ()
         return
@@ -134,9 +134,9 @@ def _places_file(unit: MatrixRows, regions: tuple[Region, ...], work: Workspace)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SegmentPlaces:
-    """Edges of one segment: `slices` of the files of places of row ranges, in the order of the segment's run.
+    """Edges of one segment: `slices` of the row ranges' files of positions, in the order of the segment's run.
 
-    These have the first row of the range as `run`, and the local ID of the segment's first edge as `first_row`.
+    Their `run` is the first row of the range, and `first_row` the local ID of the segment's first edge.
     """
 
     graph: PartGraph
@@ -145,7 +145,7 @@ class SegmentPlaces:
 
 
 def segment_places(ranges: Sequence[MatrixRows]) -> list[SegmentPlaces]:
-    """Find where the places of the edges of each segment are, given the ranges of all rows of a part."""
+    """Find the positions of each segment's edges, given the row ranges of a part."""
     num_slices = [unit.slices.size for unit in ranges]
     slices = np.concatenate([unit.slices for unit in ranges])
     segments = slices["run"].copy()
@@ -158,7 +158,7 @@ def segment_places(ranges: Sequence[MatrixRows]) -> list[SegmentPlaces]:
 
 
 def place_edges(unit: SegmentPlaces, config: GraphConfig) -> None:
-    """Write the places of the edges of one segment in CSC."""
+    """Write the positions of one segment's edges in CSC."""
     graph, slices, (region, *_) = unit.graph, unit.slices, unit.graph.arrays["csc/places"]
     num_edges, done = int(slices["count"].sum()), 0
     places, by_eid = np.empty((2, num_edges), region.dtype)

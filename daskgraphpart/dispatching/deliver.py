@@ -1,6 +1,6 @@
-"""Write files from front to back: to a store, to the disks of other machines, or out of staged arrays.
+"""Write files from front to back: to a store, to other machines' disks, or from staged arrays.
 
-Pass `export-files`. Files appear whole or not at all; what a run that was killed has sent is not sent again.
+Pass `export-files`. Files appear complete or not at all; a rerun sends only what is missing.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 def send(
     job: Job, destination: Destination, files: Sequence[OutputFile], staged: Mapping[str, StagedArray]
 ) -> dict[str, FileChecksum]:
-    """Replace what a store or machines have by the files of all parts."""
+    """Replace what the store or machines have by the files of all parts."""
     if not isinstance(destination.target, Machines):
         job.runner.step("discard-old", partial(discard_output, destination.target))
         return export(job, files, staged)
@@ -55,7 +55,7 @@ def send(
 
 
 def describe(job: Job, destination: Destination, sent: Mapping[OutputFile, FileChecksum]) -> None:
-    """Compare what was sent with what is there, and send what describes it, the config last."""
+    """Check what was sent, then send what describes it, the config last."""
     target = destination.target
     if not isinstance(target, Machines):
         from daskgraphpart.storage.upload import upload_file
@@ -73,24 +73,24 @@ def describe(job: Job, destination: Destination, sent: Mapping[OutputFile, FileC
 
 
 def _check_sent(target: UPath, checksums: Mapping[str, FileChecksum]) -> None:
-    """Compare what a store lists with what it was sent, in this run or in an earlier one."""
+    """Compare a store's listing with what this run or an earlier one sent."""
     for directory in sorted({name.rpartition("/")[0] for name in checksums}):
         found = file_sizes_in(target / directory if directory else target)
         for name, expected in checksums.items():
             parent, _, file = name.rpartition("/")
             if parent == directory and found.get(file) != expected.nbytes:
                 raise ResumeError(
-                    "a file that was uploaded is not in the store any more",
+                    "an uploaded file is missing from the store",
                     file=target / name,
                     expected=f"{expected.nbytes:,} bytes",
                     found=f"{found[file]:,}" if file in found else "no such file",
-                    hint="somebody has changed it; add --restart to start over",
+                    hint="add --restart to start over",
                 )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExportConfig:
-    """Directory in which files were made, where they go, and the arrays of features, by name."""
+    """Local directory of the files, their destination, and the arrays of features by name."""
 
     source: str
     target: Location | Machines
@@ -99,10 +99,10 @@ class ExportConfig:
 
 
 def export(job: Job, files: Sequence[OutputFile], staged: Mapping[str, StagedArray]) -> dict[str, FileChecksum]:
-    """Write files to the destination of a job, or under their temporary names where they belong; return checksums."""
+    """Write files to the destination, or in place under temporary names; return checksums."""
     target = Path(job.out) if job.destination is None else job.destination.target
     machines = target if isinstance(target, Machines) else None
-    # what machines lost is sent again
+    # send again what machines have lost
     config = ExportConfig(job.out, target, staged, keeps_source=machines is not None or job.work.is_kept)
     units = [
         Unit(file, file.layout.nbytes, host="" if machines is None else machines.host_of(file.part)) for file in files
@@ -122,7 +122,7 @@ def export_file(file: OutputFile, config: ExportConfig) -> FileChecksum:
     target = source if str(directory) == config.source else directory / file.path
     with attach_host_to_error(host):
         if not file.is_streamed and not source.exists() and is_file(target):
-            return hash_file(to_key(target))  # a run that was killed has sent it, and deleted it here
+            return hash_file(to_key(target))  # a killed run has sent it and deleted it here
         state = xxhash.xxh3_128()
         nbytes = file.layout.nbytes if file.is_streamed else source.stat().st_size
         with _open_whole(target, nbytes) as opened:
@@ -136,7 +136,7 @@ def export_file(file: OutputFile, config: ExportConfig) -> FileChecksum:
 
 @contextmanager
 def _open_whole(path: Location, nbytes: int) -> Iterator[Any]:
-    """Open a file for writing that appears when it is whole."""
+    """Open a file for writing that appears once complete."""
     if is_remote(path):
         from daskgraphpart.storage.upload import open_for_upload
 
@@ -149,7 +149,7 @@ def _open_whole(path: Location, nbytes: int) -> Iterator[Any]:
 
 
 def _stream(file: OutputFile, staged: Mapping[str, StagedArray]) -> Iterator[Buffer]:
-    """Content of a file from front to back: what a layout says, and the rows of staged arrays."""
+    """Content of a file from front to back: the layout's bytes, and rows of staged arrays."""
     places: list[tuple[int, bytes | str]] = [*file.layout.pieces]
     places += [(offset, name) for name, (offset, _, _) in file.layout.regions.items()]
     for _, content in sorted(places, key=lambda place: place[0]):

@@ -1,7 +1,7 @@
-"""The table of runs: what every part holds of every block of edges, and which IDs that gives. Pure.
+"""The table of runs: how many edges each part holds of every block, and the IDs that follow. Pure.
 
-New edge IDs follow (part, edge type, original ID), so inside a part the slices of its runs, taken in the order of
-edge types and blocks, hold consecutive local edge IDs. Small blocks that follow each other share a run.
+New edge IDs follow (part, edge type, original ID), so a part's slices of runs, in order of edge types and blocks, hold
+consecutive local edge IDs. Small consecutive blocks share a run.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ Slices: TypeAlias = np.ndarray
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunTable:
-    """All blocks of a graph's edges, by edge type and ID, and the runs that hold them; a run holds some that follow."""
+    """All blocks of edges, by edge type and ID, and the runs that hold them."""
 
-    runs: np.ndarray  # int64 (blocks,): number of each block's run; ascending
-    etype_ids: np.ndarray  # int64 (blocks,): edge type; ascending
+    runs: np.ndarray  # int64 (blocks,): run of each block, ascending
+    etype_ids: np.ndarray  # int64 (blocks,): edge type, ascending
     first_rows: np.ndarray  # int64 (blocks,): original type-wise ID of the first edge
     counts: np.ndarray  # int64 (blocks, parts): edges that each part holds
 
@@ -59,11 +59,11 @@ class RunTable:
         return first
 
     def by_run(self, of_blocks: np.ndarray) -> list[np.ndarray]:
-        """Split rows of blocks into those of each run."""
+        """Split rows of blocks by run."""
         return np.split(of_blocks, np.flatnonzero(np.diff(self.runs)) + 1) if len(self.runs) else []
 
     def slices_of_parts(self) -> list[Slices]:
-        """Slices of the runs that hold edges of each part, in the order of blocks."""
+        """Slices of runs with each part's edges, in block order."""
         if not self.runs.size:
             return [np.empty(0, SLICE)] * self.counts.shape[1]
         found, starts = [], np.concatenate([starts_in_run(counts) for counts in self.by_run(self.counts)])
@@ -79,14 +79,14 @@ class RunTable:
 
 
 def starts_in_run(counts: np.ndarray) -> np.ndarray:
-    """Where the edges of each block that each part holds begin in a run of these blocks, int64 (blocks, parts)."""
-    ends = np.cumsum(counts.T).reshape(counts.shape[::-1]).T  # edges of a part are together, in the order of blocks
+    """Where each part's edges of each block begin in a run of these blocks, int64 (blocks, parts)."""
+    ends = np.cumsum(counts.T).reshape(counts.shape[::-1]).T  # a part's edges are together, in block order
     starts: np.ndarray = np.ascontiguousarray(ends - counts)
     return starts
 
 
 def reads_of(slices: Slices) -> Iterable[tuple[int, int, int, int]]:
-    """Places of slices as `places_of` lists them, but those that follow each other in a run in one."""
+    """Places of slices like `places_of`, with consecutive ones joined."""
     if not slices.size:
         return []
     ends = slices["start"] + slices["count"]
@@ -98,7 +98,7 @@ def reads_of(slices: Slices) -> Iterable[tuple[int, int, int, int]]:
 
 
 def places_of(slices: Slices) -> Iterable[tuple[int, int, int, int]]:
-    """Number of the run, its rows, first row and number of rows of each slice."""
+    """Run number, its rows, first row and row count of each slice."""
     places: list[tuple[int, int, int, int]] = slices[["run", "run_rows", "start", "count"]].tolist()
     return places
 

@@ -1,4 +1,4 @@
-"""Bring edges to their owners, as runs: by `bucket-edges`, or by three passes when node maps are larger than memory."""
+"""Bring edges to owners as runs: by `bucket-edges`, or by three passes if node maps exceed memory."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ SMALL_ROWS = 1 << 16
 
 
 def bucket_all_edges(job: Job, nodes: NumberedNodes) -> tuple[RunTable, Mapping[str, Region]]:
-    """Write the blocks of all edges as runs, in one pass or, if the node maps exceed the memory, in three.
+    """Write all blocks of edges as runs, in one pass or three.
 
-    Also returns the owners of edges, of the types that carry data, or of all if IDs are kept.
+    Also returns the owners of edges whose types carry data, or of all edges if IDs are kept.
     """
     schema, sizes = job.graph.schema, job.sizes
     found = list_edge_blocks(job.graph, sizes.edge_block_rows, sizes.csv_block_bytes, job.runner)
@@ -42,7 +42,7 @@ def bucket_all_edges(job: Job, nodes: NumberedNodes) -> tuple[RunTable, Mapping[
     job.runner.step("create-edge-owners", lambda: create_files(edge_owners.values()))
     config = BucketConfig(job.assignment.files, nodes.maps, edge_owners, job.num_parts, job.work)
     dtype = next(iter(nodes.maps.values())).dtype
-    # what one pass over all edges looks up at random
+    # random lookups of a pass over all edges
     looked_up = sum(region.nbytes for files in (nodes.maps, job.assignment.files) for region in files.values())
     fits = looked_up <= sizes.map_bytes
     limit = min(sizes.edge_block_rows, SMALL_ROWS) if fits else 0
@@ -53,7 +53,7 @@ def bucket_all_edges(job: Job, nodes: NumberedNodes) -> tuple[RunTable, Mapping[
     if fits:
         counts = job.runner.run(edge_pass("bucket-edges", bucket_edges, units, config, dtype.itemsize))
     else:
-        from daskgraphpart.dispatching.edges_by_range import RangeConfig, bucket_by_range  # few jobs need it
+        from daskgraphpart.dispatching.edges_by_range import RangeConfig, bucket_by_range  # slow to import
 
         part_ends = np.cumsum(nodes.counts.sum(axis=1))
         ranges = RangeConfig(config, sizes.range_nodes, part_ends)

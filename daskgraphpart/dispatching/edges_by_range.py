@@ -1,8 +1,9 @@
-"""Bring edges to owners when maps of nodes are larger than memory: the join of `bucket-edges`, in three passes.
+"""The join of `bucket-edges` in three passes, for node maps larger than memory.
 
-Without random I/O: `split-ends` groups both ends of each block's edges by range of IDs; `resolve-ends` takes one range
-of a node type at a time, whose slice of the map fits into memory, and looks up all ends in it; `merge-ends` brings the
-ends of each block back into its order and writes the very run that `bucket-edges` would have written.
+It avoids random I/O: `split-ends` groups both ends of each block's edges by ID range; `resolve-ends` takes one range of
+a
+node type at a time, whose slice of the map fits into memory; `merge-ends` restores each block's order and writes the
+same run as `bucket-edges`.
 """
 
 from __future__ import annotations
@@ -30,21 +31,21 @@ class RangeConfig:
 
     bucket: BucketConfig  # as for `bucket-edges`
     range_nodes: int  # nodes per range
-    part_ends: np.ndarray  # int64 (parts,): end of each part's range of new node IDs, from which owners follow
+    part_ends: np.ndarray  # int64 (parts,): end of each part's range of new node IDs, which gives owners
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ResolveUnit:
-    """One range of original type-wise IDs of one node type, and the slices of ends that fall into it."""
+    """One ID range of a node type, and the slices of ends in it."""
 
     ntype: str
     start: int
     stop: int
-    slices: tuple[tuple[int, str, int, int], ...]  # number of the run, "src" or "dst", first row, number of rows
+    slices: tuple[tuple[int, str, int, int], ...]  # run, "src" or "dst", first row, row count
 
 
 def bucket_by_range(edges: Sequence[EdgeUnit], config: RangeConfig, runner: Runner) -> list[np.ndarray]:
-    """Run the three passes; the results are those of `bucket-edges`."""
+    """Run the three passes; results as from `bucket-edges`."""
     dtype = next(iter(config.bucket.maps.values())).dtype
     split_pass = edge_pass("split-ends", split_ends, edges, config, dtype.itemsize)
     split = runner.run(split_pass)
@@ -65,7 +66,7 @@ def bucket_by_range(edges: Sequence[EdgeUnit], config: RangeConfig, runner: Runn
 
 
 def split_ends(unit: EdgeUnit, config: RangeConfig) -> tuple[np.ndarray, np.ndarray]:
-    """Group both ends of a block by range of IDs; return how many of each fall into each range."""
+    """Group both ends of a block by ID range; return how many fall into each."""
     ((src, dst), (edge_type,)), counts = (unit.blocks[0].read(), unit.edge_types), []
     for end, ids, ntype in (("src", src, edge_type.src), ("dst", dst, edge_type.dst)):
         num_ranges = -(-config.bucket.maps[ntype].num_rows // config.range_nodes)
@@ -79,7 +80,7 @@ def split_ends(unit: EdgeUnit, config: RangeConfig) -> tuple[np.ndarray, np.ndar
 def resolve_units(
     units: Sequence[EdgeUnit], split: Sequence[tuple[np.ndarray, np.ndarray]], config: RangeConfig
 ) -> list[ResolveUnit]:
-    """List the ranges of all node types with the slices of ends in them."""
+    """List the ranges of all node types with their slices of ends."""
     slices: dict[tuple[str, int], list[tuple[int, str, int, int]]] = {}
     for unit, both in zip(units, split, strict=True):
         ends = (("src", unit.edge_types[0].src), ("dst", unit.edge_types[0].dst))
@@ -96,7 +97,7 @@ def resolve_units(
 
 
 def resolve_ends(unit: ResolveUnit, config: RangeConfig) -> None:
-    """Look up the new IDs of all ends in one range."""
+    """Look up the new IDs of all ends in a range."""
     new_ids = config.bucket.maps[unit.ntype].read(unit.start, unit.stop)
     for index, end, start, num_rows in unit.slices:
         ids = open_npy(config.bucket.work.file("ends", index, end, "ids")).read(start, start + num_rows)
@@ -105,7 +106,7 @@ def resolve_ends(unit: ResolveUnit, config: RangeConfig) -> None:
 
 @dataclass(frozen=True, slots=True)
 class MergeUnit:
-    """One block whose ends have new IDs: the number of its run, the type and the type-wise ID of its first edge."""
+    """One block with new IDs of its ends: run, edge type, and type-wise ID of its first edge."""
 
     index: int
     edge_type: EdgeType
@@ -113,7 +114,7 @@ class MergeUnit:
 
 
 def merge_ends(unit: MergeUnit, config: RangeConfig) -> np.ndarray:
-    """Bring the ends of a block back into its order, write its run, and count each part's edges, int64 (1, parts)."""
+    """Restore a block's order, write its run, and count each part's edges, int64 (1, parts)."""
     ends = []
     for end in ("src", "dst"):
         rows = open_npy(config.bucket.work.file("ends", unit.index, end, "rows")).read()

@@ -1,8 +1,7 @@
-"""Estimate what a dispatch writes, from the schema alone: the partitions, and temporary files by directory.
+"""Estimate from the schema what a dispatch writes: partitions, and temporary files by directory.
 
-Exact but for the headers of files (below a kilobyte each) and for what only the edges tell: how many are cut, and how
-many different sources the edges of a part have. Degrees are taken to be geometrically distributed there, between graphs
-whose nodes are alike (more HALO nodes) and power laws (fewer).
+Exact but for file headers (below a kilobyte each) and what only edges tell: the cut, and the distinct sources of each
+part's edges. For those, degrees are geometric: between regular graphs (more HALO nodes) and power laws (fewer).
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ RANDOM_CUT, TYPICAL_CUT = 1.0, 0.55
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """Numbers that only the edges tell: HALO nodes, and edges held without being owned, of all parts together."""
+    """What only edges tell, over all parts: HALO nodes, and edges held without being owned."""
 
     num_halo: int
     num_extra: int
@@ -41,7 +40,7 @@ def expect(
     is_random: bool = False,
     known: tuple[float, int] | None = None,
 ) -> Expected:
-    """Estimate HALO nodes and extra edges; `known` is the share of cut edges and the HALO nodes of one hop."""
+    """Estimate HALO nodes and extra edges; `known` has the share of cut edges and the one-hop HALO nodes."""
     between = 1 - 1 / num_parts
     cut, halo = known or ((RANDOM_CUT if is_random else TYPICAL_CUT) * between, None)
     if halo is None:
@@ -135,12 +134,12 @@ def workspace_nbytes(files: Mapping[str, int]) -> int:
 
 
 def _whole_graph_nbytes(schema: GraphSchema) -> int:
-    """Bytes of a sampling graph of all nodes and edges, whose integers are of 32 or of 64 bits."""
+    """Bytes of a sampling graph of all nodes and edges, with 32-bit or 64-bit integers."""
     nid, eid = (4 if count < 1 << 31 else 8 for count in (schema.num_nodes, schema.num_edges))
     has_eids = schema.is_heterogeneous or any(kind.data for kind in schema.edge_types)
     return eid * schema.num_nodes + (nid + eid * has_eids + schema.is_heterogeneous) * schema.num_edges
 
 
 def _distinct(num_nodes: float, num_draws: float) -> float:
-    """Nodes met when so many ends of edges are drawn from them, of geometrically distributed degrees."""
+    """Distinct nodes after so many draws of edge ends, with geometric degrees."""
     return num_draws * num_nodes / (num_draws + num_nodes) if num_draws else 0.0

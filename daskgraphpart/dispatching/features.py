@@ -1,7 +1,7 @@
-"""Pass `place-rows`: bring rows of node and edge features to their owners, in place or by way of staged zarr arrays.
+"""Pass `place-rows`: bring feature rows to their owners, in place or through staged zarr arrays.
 
-Each block is read once, in order; its rows are grouped by owner, and each group is one write at an offset known
-since `count-owners`. HALO nodes never carry features.
+Reads each block once, in order, and groups its rows by owner; each group is one write at an offset known since
+`count-owners`. HALO nodes never carry features.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Feature:
     kind: str  # ``"node"`` or ``"edge"``
     type_name: str  # node type or canonical edge type
     spec: DataSpec  # name, dtype and shape of a row
-    blocks: Sequence[RowBlock[np.ndarray]]  # its rows, in order
+    blocks: Sequence[RowBlock[np.ndarray]]  # rows, in order
 
     @property
     def key(self) -> str:
@@ -49,24 +49,24 @@ class Feature:
 
     @property
     def array(self) -> str:
-        """Name of the array that its rows make in a part."""
+        """Name of its array in a part."""
         return f"{self.kind}_data/{self.key}"
 
 
 def cut_features(graph: Graph, kind: str, max_nbytes: int) -> list[Feature]:
-    """List the blocks of all features of all node types, or of all edge types; those of files are cut so small."""
+    """List the blocks of all features of nodes or edges; cuts files to size."""
     types: Sequence[RowType] = graph.schema.node_types if kind == "node" else graph.schema.edge_types
     found = []
     for of_type in types:
         for spec in of_type.data:
-            # the place of a row takes 8 bytes while rows are grouped
+            # a row's place takes 8 bytes while grouping
             max_rows = max_nbytes // max(8, spec.row_nbytes)
             found.append(Feature(kind, of_type.name, spec, list_row_blocks(graph, of_type.name, spec, max_rows)))
     return found
 
 
 def block_marks(features: Sequence[Feature]) -> dict[str, list[int]]:
-    """Rows of each type at which a block of one of its features begins."""
+    """Rows of each type at which a feature's block begins."""
     marks: dict[str, list[int]] = {}
     for feature in features:
         marks.setdefault(feature.type_name, []).extend(block.first_row for block in feature.blocks)
@@ -75,19 +75,19 @@ def block_marks(features: Sequence[Feature]) -> dict[str, list[int]]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowUnit:
-    """One block of a feature: owners of all rows of the type, rows of each part before it, where its rows go."""
+    """One block of a feature: owners of all rows of the type, rows of each part before it, and the output."""
 
     block: RowBlock[np.ndarray]
     spec: DataSpec
     owners: Region
     before: np.ndarray  # int64 (parts,)
     targets: Sequence[RowTarget]
-    ids: NodeIds | None = None  # what the values are, if they are IDs
+    ids: NodeIds | None = None  # how to map values that are IDs
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NodeIds:
-    """New homogeneous IDs of the nodes of one type by original ID, and the book that makes them type-wise."""
+    """New homogeneous IDs of one type's nodes by original ID, and the book that makes them type-wise."""
 
     new_nids: Region
     book: PartitionBook
@@ -101,12 +101,12 @@ def move_features(
     targets: Mapping[str, Sequence[RowTarget]],
     ids: Mapping[str, NodeIds],
 ) -> None:
-    """Bring the rows of all features to their owners; types that have features have owners and offsets.
+    """Bring all feature rows to their owners; types with features have owners and offsets.
 
-    `ids` are of those that hold IDs of nodes, by key.
+    `ids` map those that hold node IDs, by key.
     """
     wanted = [feature for feature in features if feature.array in targets]
-    moved = [feature for feature in wanted if feature.spec.row_nbytes]  # those of width 0 are laid out already
+    moved = [feature for feature in wanted if feature.spec.row_nbytes]  # width 0 needs no bytes
     units = [
         replace(unit, ids=ids.get(feature.key))
         for feature in moved
@@ -117,7 +117,7 @@ def move_features(
     after = _signatures(job.graph, wanted)
     for path, signature in before.items():
         if after[path] != signature:
-            raise InputFileError("the file was replaced while it was read", file=path, hint="run again")
+            raise InputFileError("the file changed while it was read", file=path, hint="run again")
 
 
 def row_units(
@@ -146,24 +146,24 @@ def place_rows(unit: RowUnit, _: None) -> None:
 
 
 def group_rows(values: np.ndarray, unit: RowUnit) -> tuple[np.ndarray, np.ndarray]:
-    """Group the rows of a block by owner; also return how many each part owns, int64 (parts,)."""
+    """Group a block's rows by owner; also return how many each part owns, int64 (parts,)."""
     block = unit.block
     owners = unit.owners.read(block.first_row, block.first_row + block.num_rows)
     positions, counts = group_by_owner(owners, unit.before.size)
     stored = values.view(unit.spec.stored_dtype)
     grouped = np.empty_like(stored)
-    # with `out` and a mode that needs no second look, numpy copies row by row at the speed of memory, without the GIL
+    # with `out` and a mode that checks nothing twice, numpy copies rows at memory speed, without the GIL
     np.take(stored, positions, axis=0, out=grouped, mode="clip")
     return grouped, counts
 
 
 def map_ids(values: np.ndarray, ids: NodeIds, block: RowBlock[np.ndarray]) -> np.ndarray:
-    """Return new type-wise IDs of nodes for original ones; -1 stays."""
+    """Map original node IDs to new type-wise IDs; -1 stays."""
     total = ids.new_nids.num_rows
     bad = np.flatnonzero((values < -1) | (values >= total))
     if bad.size:
         row = block.first_row + int(bad[0]) * len(values) // values.size
-        what, expected = f"not an ID of a node in a feature of {block.name!r}", f"-1, or an ID in [0, {total:,})"
+        what, expected = f"a feature of {block.name!r} holds an invalid node ID", f"-1, or an ID in [0, {total:,})"
         found = int(values.reshape(-1)[bad[0]])
         raise InputFileError(what, place=f"row {row:,}", expected=expected, found=found, hint="see --map-feature")
     mapped = values.copy()

@@ -1,8 +1,7 @@
-"""Finish the output: bring files to where they belong, take their checksums, let each layout describe its own.
+"""Finish the output: move files into place, take checksums, let each layout describe its own.
 
-In a local directory files were made in place under temporary names, and are renamed. Stores and the disks of other
-machines take files from front to back, as does every output if features were staged: see `deliver.py`. Files appear
-whole or not at all.
+Local files, made in place under temporary names, are renamed. For stores, other machines or staged features,
+`deliver.py` writes them from front to back. Files appear complete or not at all.
 """
 
 from __future__ import annotations
@@ -39,16 +38,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Outcome:
-    """What came out."""
+    """Result of a dispatch."""
 
-    config_path: Location  # the partition config, which DGL is given; on each machine, if the parts went to several
+    config_path: Location  # the partition config for DGL; with several machines, on each
     graph_name: str
     book: PartitionBook  # ranges of new IDs
     quality: Quality  # edge cut, balance, replication
-    hosts: tuple[str, ...] | None = None  # machine of each part, if they went to the disks of several
-    part_nbytes: tuple[int, ...] = ()  # bytes of the files of each part
-    report: AssignReport | None = None  # method, and balance of every constraint; None for owners that were given
-    unreadable: str = ""  # what to do instead of opening the partitions, if they cannot be opened here
+    hosts: tuple[str, ...] | None = None  # machine of each part, if there are several
+    part_nbytes: tuple[int, ...] = ()  # size of each part's files
+    report: AssignReport | None = None  # method and balance of every constraint; None for given owners
+    unreadable: str = ""  # what to do instead of opening the partitions here
 
     def __repr__(self) -> str:
         parts = format_number(self.book.num_parts, "part")
@@ -56,10 +55,10 @@ class Outcome:
 
 
 def finish(job: Job, sizes: GraphSizes, book: PartitionBook, quality: Quality, places: Places) -> Outcome:
-    """Bring the files of all layouts to where they belong, and describe them; the config of the first is named."""
+    """Move the files of all layouts into place and describe them; return the first layout's config."""
     complete, elsewhere = partial(_complete, job, sizes, book, quality, places), job.destination
     hosts = None if elsewhere is None else elsewhere.hosts_of(job.num_parts)
-    # as a whole, because a machine that was lost may come back with another disk
+    # all in one, because a lost machine may return with another disk
     part_nbytes = complete() if hosts is None else job.runner.step("deliver", complete)
     config = job.layouts[0].descriptions(job.graph.schema)[-1]
     path, name = (Path(job.out) if elsewhere is None else elsewhere.root) / config, job.graph.schema.name
@@ -68,13 +67,13 @@ def finish(job: Job, sizes: GraphSizes, book: PartitionBook, quality: Quality, p
 
 
 def _why_unreadable(job: Job, hosts: tuple[str, ...] | None) -> str:
-    """Say what to do instead where `open_partitions` cannot open what was written."""
+    """Say what to do where `open_partitions` cannot open the output."""
     if hosts is not None:
-        return "each part lies on the disk of its machine; open_partitions opens them where all are"
+        return "each part is on its own machine; copy them to one place and use open_partitions"
     if not job.options.reshuffle:
-        return "load_partition reads partitions that keep their IDs"
+        return "use load_partition, which reads partitions that keep their IDs"
     if not job.options.graphs:
-        return f"these are files of the layout {', '.join(job.options.layout)}; with dgl among --layout they open"
+        return f"the layout {', '.join(job.options.layout)} cannot be opened; add dgl to --layout"
     return ""
 
 
@@ -90,7 +89,7 @@ def _complete(job: Job, sizes: GraphSizes, book: PartitionBook, quality: Quality
         checksums = send(job, job.destination, flat, staged)
     beside = {path: sum_of for path, sum_of in checksums.items() if path.startswith(f"{ID_MAP}/")}
     id_maps = None
-    if beside:  # of tables: they go wherever the partitions go
+    if beside:  # ID maps of tables go with the partitions
         from daskgraphpart.layouts.id_maps import IdMaps
 
         named = {path.removeprefix(f"{ID_MAP}/").removesuffix(".parquet"): path for path in beside}
@@ -125,7 +124,7 @@ def _complete(job: Job, sizes: GraphSizes, book: PartitionBook, quality: Quality
 
 
 def _encode(job: Job, files: Sequence[OutputFile]) -> None:
-    """Write, or complete, the files that need their arrays whole, as these are now."""
+    """Write, or complete, the files that need whole arrays."""
     units = [
         Unit(file, file.layout.nbytes + sum(region.nbytes for region in file.held.values()))
         for file in files
@@ -143,12 +142,12 @@ class EncodeConfig:
 
 
 def encode_file(file: OutputFile, config: EncodeConfig) -> None:
-    """Write one file under its temporary name, and delete its own arrays."""
+    """Write one file under its temporary name, and delete its arrays."""
     out, work = config.out, config.work
     target = Path(temporary_path(f"{out}/{file.path}"))
     source = temporary_path(f"{work.encoded}/{file.path}") if file.layout.encode else str(target)
     if not os.path.exists(source):
-        return  # a run that was killed has done it
+        return  # done by a killed run
     target.parent.mkdir(parents=True, exist_ok=True)
     write = file.layout.encode or file.layout.complete
     assert write is not None, "only files that need their arrays whole are units"
@@ -159,7 +158,7 @@ def encode_file(file: OutputFile, config: EncodeConfig) -> None:
 
 
 def _write_here(job: Job, files: Sequence[OutputFile], staged: Mapping[str, StagedArray]) -> dict[str, FileChecksum]:
-    """Replace what was there by the files that are complete now under temporary names."""
+    """Replace the old files by the completed temporary ones."""
     checksums: dict[str, FileChecksum] = {}
     if streamed := [file for file in files if file.is_streamed]:
         from daskgraphpart.dispatching.deliver import export
@@ -170,6 +169,6 @@ def _write_here(job: Job, files: Sequence[OutputFile], staged: Mapping[str, Stag
         publish_once(f"{job.out}/{file.path}")
     made = [file for file in files if not file.is_streamed]
     units = [Unit(f"{job.out}/{file.path}", file.layout.nbytes) for file in made]
-    # they are mostly in the page cache still
+    # mostly still in the page cache
     found = job.runner.run(Pass("hash-files", hash_file, units, None, (FileChecksum,)))
     return {**checksums, **{file.path: checksum for file, checksum in zip(made, found, strict=True)}}

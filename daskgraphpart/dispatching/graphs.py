@@ -1,4 +1,4 @@
-"""Make the local graph of every part from the runs: find what it holds beside its own, then write nodes and edges."""
+"""Make each part's local graph from the runs: find HALO nodes and extra edges, then write nodes and edges."""
 
 from __future__ import annotations
 
@@ -38,21 +38,21 @@ GRAPH_ARRAYS = ("nodes", "edges", "coo", "csr", "csc", "orig_eids", "edge_src", 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HeldGraphs:
-    """What every part holds: its ranges and edges, those it does not own as well, HALO nodes and cut edges."""
+    """What every part holds: its ranges and edges, extra edges, HALO nodes and cut edges."""
 
     config: GraphConfig
     runs: RunTable
     book: PartitionBook
     parts: Sequence[HaloUnit]
-    halo: np.ndarray  # int64 (parts, 2): HALO nodes of each part, and the cut edges it owns
+    halo: np.ndarray  # int64 (parts, 2): HALO nodes of each part, and its cut edges
 
     @property
     def num_extra_edges(self) -> np.ndarray:
-        """Edges that parts hold without owning them, int64 (parts,)."""
+        """Edges that parts hold but do not own, int64 (parts,)."""
         return np.array([unit.extra["count"].sum() for unit in self.parts], np.int64)
 
     def quality(self) -> Quality:
-        """Say how good the partition is."""
+        """Quality of the partition."""
         return Quality(
             num_cut_edges=int(self.halo[:, 1].sum()),
             num_edges=int(self.runs.counts.sum()),
@@ -63,7 +63,7 @@ class HeldGraphs:
 
 
 def find_held(job: Job, runs: RunTable, book: PartitionBook) -> HeldGraphs:
-    """Find the edges and nodes that each part holds beside its own."""
+    """Find the edges and nodes that each part holds besides its own."""
     schema = job.graph.schema
     halo = npy_region(job.work.file("halo", "words"), np.uint64, (job.num_parts, empty_bitmap(schema.num_nodes).size))
     job.runner.step("create-halo", lambda: create_files([halo]))
@@ -81,7 +81,7 @@ def find_held(job: Job, runs: RunTable, book: PartitionBook) -> HeldGraphs:
 
 
 def _collect_extra(job: Job, config: GraphConfig, runs: RunTable, book: PartitionBook, ranges: np.ndarray) -> RunTable:
-    """Write the edges that parts hold without owning them as extra runs."""
+    """Write the edges that parts hold but do not own as extra runs."""
     from daskgraphpart.dispatching.collect_extra import ExtraConfig, ExtraUnit, collect_extra
 
     hops = job.options.num_hops
@@ -100,7 +100,7 @@ def _collect_extra(job: Job, config: GraphConfig, runs: RunTable, book: Partitio
 
 
 def write_graphs(job: Job, held: HeldGraphs, targets: Targets) -> None:
-    """Write nodes, edges and adjacency of every part, and the original IDs of its edges."""
+    """Write every part's nodes, edges and adjacency, and its edges' original IDs."""
     arrays = {name: of for name, of in targets.items() if name.partition("/")[0] in GRAPH_ARRAYS}
     if not arrays:
         return
@@ -117,7 +117,7 @@ def write_graphs(job: Job, held: HeldGraphs, targets: Targets) -> None:
     new_eids = NewIds(book.edge_ranges[:, :, 1], originals[1])
     config = BuildConfig(held.config, book, new_eids)
     found: list[tuple[Segment, Mapping[str, np.ndarray]]] = []
-    for segments in _segments(job, parts, held):  # original IDs of extra edges are those of edges that other parts own
+    for segments in _segments(job, parts, held):  # other parts have the original IDs of extra edges
         units = [Unit(segment, segment.num_edges * EDGE_NBYTES, segment.num_edges) for segment in segments]
         counts = job.runner.run(Pass("build-graph", build_graph, units, config))
         found += zip(segments, counts, strict=True)
@@ -143,7 +143,7 @@ def _part_graphs(held: HeldGraphs, arrays: Targets) -> list[PartGraph]:
 
 
 def _segments(job: Job, parts: Sequence[PartGraph], held: HeldGraphs) -> tuple[list[Segment], list[Segment]]:
-    """Cut the edges of all parts into segments: of those that they own, and of those that they do not."""
+    """Cut the edges of all parts into segments: owned, and extra."""
     windows: Sequence[list[tuple[int, int, int]]] = [[]] * len(parts)
     if job.options.has_extra_edges:
         from daskgraphpart.dispatching.collect_extra import order_extra
@@ -161,9 +161,7 @@ def _segments(job: Job, parts: Sequence[PartGraph], held: HeldGraphs) -> tuple[l
             segments[window is not None].append(Segment(graph, number, first, count, slices, window))
             first += count
     for of_parts in segments:
-        of_parts.sort(
-            key=lambda segment: segment.number
-        )  # side by side in several parts: a file takes one write at a time
+        of_parts.sort(key=lambda segment: segment.number)  # interleave parts: a file takes one write at a time
     return segments
 
 

@@ -22,13 +22,13 @@ class Job:
 
     graph: Graph
     assignment: Assignment
-    out: str  # directory in which files are made
+    out: str  # local directory for the files
     options: DispatchOptions
     sizes: Sizes
     work: Workspace
     runner: Runner
     layouts: tuple[Layout, ...]
-    destination: Destination | None = None  # where files go if they do not stay in `out`
+    destination: Destination | None = None  # where files go if not `out`
 
     @property
     def num_parts(self) -> int:
@@ -37,5 +37,5 @@ class Job:
 
     @property
     def is_staged(self) -> bool:
-        """Whether rows of features travel through zarr."""
+        """Whether features are staged in zarr."""
         return self.destination is not None or self.runner.resources.staging == "zarr"

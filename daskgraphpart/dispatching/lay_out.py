@@ -1,4 +1,4 @@
-"""Create the files of all parts under temporary names, once their sizes are known, and say where each array goes."""
+"""Create the files of all parts under temporary names at full size, and say where each array goes."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _FEATURES = ("node_data/", "edge_data/")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Target:
-    """Where one array goes in one file of every part: `offsets` (bytes) and `num_rows` are int64 (parts,)."""
+    """Place of an array in a file of every part: `offsets` (bytes) and `num_rows` are int64 (parts,)."""
 
-    out: str  # output, or directory of files that are encoded
+    out: str  # output, or a directory for files to encode
     name: str  # path of the file below it, with ``{part}``
     offsets: np.ndarray
     num_rows: np.ndarray
@@ -37,13 +37,13 @@ class Target:
     row_shape: tuple[int, ...]
 
     def region(self, part: int) -> Region:
-        """Region of a part, in its unfinished file."""
+        """Region of a part in its unfinished file."""
         shape = (int(self.num_rows[part]), *self.row_shape)
         path = temporary_path(f"{self.out}/{file_of_part(self.name, part)}")
         return Region(path, int(self.offsets[part]), self.dtype, shape)
 
     def write(self, part: int, start: int, rows: np.ndarray) -> None:
-        """Write rows of a part from its row `start` on."""
+        """Write rows of a part, from its row `start` on."""
         self.region(part).write(rows, start)
 
 
@@ -56,7 +56,7 @@ RowTarget: TypeAlias = "Target | StagedArray"
 
 
 def file_of_part(name: str, part: int) -> str:
-    """Path of a part's file, of one with ``{part}``."""
+    """Path of a part's file; fills in ``{part}``."""
     return name.replace("{part}", str(part))
 
 
@@ -67,7 +67,7 @@ def write_rows(regions: tuple[Region, ...], rows: np.ndarray, start: int) -> Non
 
 
 def write_groups(rows: np.ndarray, counts: np.ndarray, targets: Sequence[RowTarget], before: np.ndarray) -> None:
-    """Write rows that are grouped by part, `counts` of each, behind the `before` rows of each (int64 (parts,))."""
+    """Write rows grouped by part, `counts` of each, after the `before` rows of each (int64 (parts,))."""
     if rows.size == 0:
         return
     starts = group_starts(counts)
@@ -78,19 +78,19 @@ def write_groups(rows: np.ndarray, counts: np.ndarray, targets: Sequence[RowTarg
 
 
 def wanted_arrays(job: Job) -> frozenset[str]:
-    """Names of the arrays that some layout wants and that are gathered before sizes are known."""
+    """Names of arrays that some layout wants, and that must be gathered before sizes are known."""
     return frozenset(name for layout in job.layouts for name in layout.wants(job.graph.schema))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OutputFile:
-    """A file of one layout: `name` below the output, with ``{part}``; no part is for a file of the whole graph."""
+    """A file of one layout: `name` below the output, with ``{part}``, or for the whole graph if `part` is None."""
 
     name: str
     part: int | None
     layout: FileLayout
-    is_streamed: bool  # whether it is written from front to back, out of staged arrays
-    held: Mapping[str, Region] = field(default_factory=dict)  # arrays that it is encoded from, in files beside it
+    is_streamed: bool  # written from front to back from staged arrays
+    held: Mapping[str, Region] = field(default_factory=dict)  # arrays in other files from which to encode it
 
     @property
     def path(self) -> str:
@@ -99,19 +99,19 @@ class OutputFile:
 
 
 def array_directory(job: Job, file: FileLayout) -> str:
-    """Directory below which the arrays of a file are written: the output, or the workspace if they are encoded."""
+    """Directory for a file's arrays: the output, or the workspace if the file is encoded."""
     return job.out if file.encode is None else job.work.encoded
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Places:
-    """All files of each layout; where arrays go, by name."""
+    """All files of each layout, and the places of arrays by name."""
 
     files: Mapping[Layout, list[OutputFile]]
 
-    targets: dict[str, tuple[Target, ...]]  # in the files of every part
-    whole: dict[str, tuple[Region, ...]]  # in the files of the whole graph
-    staged: dict[str, StagedArray]  # in the workspace, for files that are streamed
+    targets: dict[str, tuple[Target, ...]]  # in every part's files
+    whole: dict[str, tuple[Region, ...]]  # in files of the whole graph
+    staged: dict[str, StagedArray]  # in the workspace, for streamed files
 
     @property
     def all_files(self) -> list[OutputFile]:
@@ -120,7 +120,7 @@ class Places:
 
     @property
     def rows(self) -> Mapping[str, tuple[RowTarget, ...]]:
-        """Where rows go that may be staged."""
+        """Places of rows that may be staged."""
         rows: dict[str, tuple[RowTarget, ...]] = {**self.targets}
         for name, array in self.staged.items():
             rows[name] = (*rows.get(name, ()), array)
@@ -128,7 +128,7 @@ class Places:
 
 
 def lay_out(job: Job, sizes: GraphSizes) -> Places:
-    """Create all files once, and the arrays of what is streamed; what tasks have written stays in a continued job."""
+    """Create all files and staged arrays once; a resumed job keeps what tasks have written."""
     places = Places(_files_of(job, sizes), {}, {}, {})
     files = places.all_files
     for file in files:
@@ -160,7 +160,7 @@ def lay_out(job: Job, sizes: GraphSizes) -> Places:
 
 
 def _targets(job: Job, files: Sequence[OutputFile]) -> list[tuple[tuple[str, bool], Target]]:
-    """Gather where arrays go in the files of all parts: with each its name, and whether it is streamed."""
+    """Gather the places of arrays in all parts' files, each with its name and whether it is streamed."""
     found: dict[tuple[str, str, bool], Target] = {}
     for file in files:
         for array, (offset, dtype, shape) in file.layout.regions.items() if file.part is not None else ():
@@ -175,7 +175,7 @@ def _targets(job: Job, files: Sequence[OutputFile]) -> list[tuple[tuple[str, boo
 
 
 def _files_of(job: Job, sizes: GraphSizes) -> dict[Layout, list[OutputFile]]:
-    """All files of each layout; those that are encoded read what files of the same run hold, of whatever dtype."""
+    """All files of each layout; encoded ones read arrays from files of the same run."""
     files = {layout: list(_files_of_layout(job, layout, sizes)) for layout in job.layouts}
     if all(file.layout.encode is None for of_layout in files.values() for file in of_layout):
         return files
@@ -202,7 +202,7 @@ def _files_of_layout(job: Job, layout: Layout, sizes: GraphSizes) -> Iterator[Ou
     """All files of a layout, part by part."""
     for part in range(sizes.num_parts):
         for name, file in layout.part_files(sizes, part).items():
-            # features and nothing else need not be made before they are exported
+            # features alone need no file before the export
             is_features = bool(file.regions) and all(map(_is_feature, file.regions)) and file.encode is None
             is_streamed = job.is_staged and is_features
             yield OutputFile(name, part, file, is_streamed)

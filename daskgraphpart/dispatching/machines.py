@@ -1,7 +1,7 @@
-"""Bring partitions to the disks of the machines that will serve them: part p goes to line p, modulo lines, as in DGL.
+"""Bring partitions to the disks of machines: part p goes to line p, modulo lines, as in DGL.
 
-A task runs on the machine that it is about, by a worker there. From the first file to the config a mark in the
-directory holds the name of the job that writes there.
+A worker on each machine runs the tasks about it. From the first file to the config, a mark in the directory names the
+job that writes there.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ MARK = ".daskgraphpart-delivery"
 
 @dataclass(frozen=True, slots=True)
 class Machines:
-    """A directory on the disk of each of several machines: its path, the machine of each line of a file, that file."""
+    """A directory on each of several machines: its path, the machine on each line of a file, that file."""
 
     path: Path
     hosts: tuple[str, ...]
@@ -48,30 +48,30 @@ class Machines:
 
     @property
     def distinct(self) -> tuple[str, ...]:
-        """Each machine once, in the order of the lines."""
+        """Each machine once, in line order."""
         return tuple(dict.fromkeys(self.hosts))
 
     def host_of(self, part: int | None) -> str:
-        """Machine of a part, the one that DGL's dispatch pipeline writes it on; files of the whole graph: the first."""
+        """Machine of a part, as in DGL's dispatch pipeline; the first for files of the whole graph."""
         return self.hosts[(part or 0) % len(self.hosts)]
 
     def check_cluster(self, cluster: object) -> None:
-        """Refuse tasks that run on this machine only."""
+        """Refuse to run without workers on other machines."""
         if is_on_this_machine(cluster):
             raise OptionError(
-                "parts go to other machines by workers that run there",
+                "writing to other machines needs a worker on each",
                 file=self.file,
                 place="--cluster",
-                expected="a dask cluster with a worker on each machine: its address, its scheduler file, or a client",
+                expected="the address, scheduler file or client of a dask cluster with a worker on each machine",
                 found=cluster,
-                hint="start dask scheduler and dask worker, or leave out --dispatch to write all parts here",
+                hint="start `dask scheduler` and `dask worker`, or leave out --dispatch to write all parts here",
             )
 
     def check_parts(self, num_parts: int) -> None:
-        """Refuse, as DGL's dispatch does, machines that cannot share the parts evenly."""
+        """Refuse, as DGL does, machines that cannot share the parts evenly."""
         if num_parts % len(self.hosts):
             raise OptionError(
-                "the parts cannot be shared evenly by the machines",
+                "the machines cannot share the parts evenly",
                 file=self.file,
                 expected=f"a number of lines that divides {num_parts}",
                 found=len(self.hosts),
@@ -80,16 +80,16 @@ class Machines:
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """A store or machines, which take whole files."""
+    """A store or machines, which take complete files."""
 
     target: UPath | Machines
-    staging: str  # local directory that all workers see, in which files that are not streamed are made before
-    own_names: tuple[str, ...]  # paths of what describes the parts, in the order in which it is written
-    overwrite: bool  # whether partitions there may be replaced
+    staging: str  # shared local directory in which to make files that are not streamed
+    own_names: tuple[str, ...]  # paths of what describes the parts, in writing order
+    overwrite: bool  # replace partitions there
 
     @property
     def root(self) -> Location:
-        """Directory in the store, or on the disk of every machine."""
+        """Directory in the store, or on every machine's disk."""
         return self.target.path if isinstance(self.target, Machines) else self.target
 
     def hosts_of(self, num_parts: int) -> tuple[str, ...] | None:
@@ -99,19 +99,19 @@ class Destination:
         return tuple(self.target.host_of(part) for part in range(num_parts))
 
     def check(self, runner: Runner) -> None:
-        """Look before work starts whether machines can take the parts."""
+        """Check before work starts whether machines can take the parts."""
         if isinstance(self.target, Machines):
             run_on_each("check-machines", check_machine, self.target, self, runner)
 
     @property
     def directory(self) -> Path:
-        """Directory on the disk of every machine."""
+        """Directory on every machine's disk."""
         assert isinstance(self.target, Machines), "a store has no machines"
         return self.target.path
 
 
 def read_machines(file: str | os.PathLike[str], directory: Path) -> Machines:
-    """Read a file of machines as DGL reads it: an address, or a name, on each line; ports behind it are ignored."""
+    """Read a file of machines as DGL does: an address or name per line; ignores ports."""
     path, expected = Path(file), "one address per line"
     try:
         lines = path.read_bytes().decode("ascii").splitlines()
@@ -133,13 +133,13 @@ def read_machines(file: str | os.PathLike[str], directory: Path) -> Machines:
             )
         hosts += words[:1]
     if not hosts:
-        raise OptionError("a file of machines without any", file=path, expected=expected)
+        raise OptionError("the file of machines is empty", file=path, expected=expected)
     return Machines(directory.absolute(), tuple(hosts), str(path))
 
 
 @dataclass(frozen=True, slots=True)
 class SentFiles:
-    """What machines were sent: checksums of files by machine and path."""
+    """Checksums of sent files by machine and path."""
 
     destination: Destination
     checksums: Mapping[str, Mapping[str, FileChecksum]]
@@ -155,7 +155,7 @@ def run_on_each(
 
 @dataclass(frozen=True, slots=True)
 class MachineCall(Generic[ConfigT]):
-    """A task of this file, and what it is called with beside the machine."""
+    """A task of this file, and its other argument."""
 
     task: Callable[[str, ConfigT], None]
     config: ConfigT
@@ -167,7 +167,7 @@ def _run_on(host: str, call: MachineCall[ConfigT]) -> None:
 
 
 def check_machine(_: str, destination: Destination) -> None:
-    """Look before work starts whether the directory on a machine can be the output, and touch nothing."""
+    """Check, without changes, whether a machine's directory can be the output."""
     out = destination.directory
     there = next(path for path in (out, *out.parents) if path.exists())
     if not there.is_dir():
@@ -178,7 +178,7 @@ def check_machine(_: str, destination: Destination) -> None:
 
 
 def claim_machine(_: str, destination: Destination) -> None:
-    """Delete the partitions that may be replaced, and leave the mark; a fault here is one that the work survives."""
+    """Delete partitions to replace and leave the mark; a fault here can be retried."""
     out = destination.directory
     out.mkdir(parents=True, exist_ok=True)
     try:
@@ -192,17 +192,17 @@ def claim_machine(_: str, destination: Destination) -> None:
 
 
 def check_files(host: str, sent: SentFiles) -> None:
-    """Compare the files that a machine was sent with their checksums."""
+    """Compare a machine's files with their checksums."""
     for name, expected in sent.checksums[host].items():
         path = sent.destination.directory / name
         found = hash_file(str(path)) if path.is_file() else None
         if found != expected:
             raise EnvironmentFaultError(
-                "a file that was sent is gone, or another",
+                "a file on this machine is missing or has changed",
                 file=path,
                 expected=f"{expected.nbytes:,} bytes, checksum {expected.digest}",
                 found="no such file" if found is None else f"{found.nbytes:,} bytes, checksum {found.digest}",
-                hint="see what happens to that directory, and run again",
+                hint="find out what changes that directory, and run again",
             )
 
 
@@ -216,7 +216,7 @@ def describe_parts(_: str, sent: SentFiles) -> None:
 
 
 def _is_ours(destination: Destination) -> bool:
-    """Whether the mark of this job is there, or its manifest, where that machine was complete already."""
+    """Whether this job's mark is there, or its manifest if that machine is complete."""
     out, staging, manifest = destination.directory, Path(destination.staging), destination.own_names[0]
     pairs = ((out / MARK, destination.staging.encode()), (out / manifest, _content(staging / manifest)))
     return any(content is not None and _content(path) == content for path, content in pairs)
@@ -228,7 +228,7 @@ def _content(path: Path) -> bytes | None:
 
 @contextmanager
 def attach_host_to_error(host: str) -> Iterator[None]:
-    """Name the machine, if there is one, before the file: ``10.0.0.2:/data/part1/graph.dgl``."""
+    """Put the machine, if any, before the file: ``10.0.0.2:/data/part1/graph.dgl``."""
     try:
         yield
     except GraphPartError as fault:

@@ -26,7 +26,7 @@ ROWS_PER_READ = 1 << 18
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HaloUnit:
-    """One part: its range of new node IDs, the edges it owns, and those it holds without owning them."""
+    """One part: its range of new node IDs, the edges it owns, and its extra edges."""
 
     part: int
     low: int
@@ -52,7 +52,7 @@ def mark_halo(unit: HaloUnit, config: GraphConfig) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HopConfig:
-    """Rows of all runs, and how many hops out the nodes to add are."""
+    """Rows of all runs, and how many hops out the new nodes are."""
 
     graph: GraphConfig
     run_rows: np.ndarray
@@ -60,9 +60,9 @@ class HopConfig:
 
 
 def follow_hop(parts: list[tuple[int, int, int]], config: HopConfig) -> None:
-    """Add the foreign sources of all edges that end in a part or in a member, for parts (part, low, high).
+    """Add the foreign sources of all edges that end in a part or a member, for parts (part, low, high).
 
-    The bitmaps of the hop before are left as they are, so that the task can run again.
+    Leaves the previous hop's bitmaps alone, so the task can run again.
     """
     work, dtype, hop = config.graph.work, config.graph.run_dtype, config.hop
     members = [
@@ -83,7 +83,7 @@ def follow_hop(parts: list[tuple[int, int, int]], config: HopConfig) -> None:
 def group_parts(
     ranges: np.ndarray, num_nodes: int, bitmap_bytes: int, workers: int
 ) -> list[list[tuple[int, int, int]]]:
-    """Group parts so that the bitmaps of a group fit into memory and all workers have something to do."""
+    """Group parts so that a group's bitmaps fit into memory and every worker has work."""
     fit = max(1, bitmap_bytes // max(1, 2 * (num_nodes // 8 + 8)))
     size = max(1, min(fit, -(-len(ranges) // workers)))
     parts = [(part, low, high) for part, (low, high) in enumerate(ranges.tolist())]
@@ -93,7 +93,7 @@ def group_parts(
 def _read(
     path: str, dtype: np.dtype, run_rows: int, columns: tuple[int, ...], start: int, count: int
 ) -> Iterator[tuple[np.ndarray, ...]]:
-    """Read columns of a slice of a run, piece by piece."""
+    """Read columns of a slice of a run in pieces."""
     regions = [run_column(path, dtype, run_rows, column) for column in columns]
     for first in range(start, start + count, ROWS_PER_READ):
         yield tuple(region.read(first, min(first + ROWS_PER_READ, start + count)) for region in regions)

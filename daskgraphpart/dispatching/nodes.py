@@ -1,8 +1,8 @@
-"""Passes over owners: `relabel-nodes` gives new IDs, `list-nodes` lists what each part owns, `copy-owners` copies them.
+"""Passes over owners: `relabel-nodes` gives new IDs, `list-nodes` lists each part's nodes, `copy-owners` copies owners.
 
-New IDs are in the order (part, node type, original ID). `relabel-nodes` writes the map from original to new IDs into
-the workspace; `list-nodes` writes the original IDs of each part's nodes, in the order of their new IDs; `copy-owners`
-writes the owners of all nodes and edges by original ID, for layouts that keep these (`reshuffle=False`).
+New IDs are ordered by (part, node type, original ID). `relabel-nodes` writes the map from original to new IDs into the
+workspace; `list-nodes` writes the original IDs of each part's nodes by new ID; `copy-owners` writes the owners of all
+nodes and edges by original ID, for layouts that keep IDs (`reshuffle=False`).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ TargetT = TypeVar("TargetT")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NumberedNodes:
-    """Nodes with new IDs: owned by each part, int64 (parts, node types); offsets and new IDs by node type."""
+    """Nodes with new IDs: count by part, int64 (parts, node types); offsets and new IDs by node type."""
 
     counts: np.ndarray
     offsets: Mapping[str, RowOffsets]
@@ -39,7 +39,7 @@ class NumberedNodes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NodeUnit(Generic[TargetT]):
-    """Nodes of one type, for each part where its nodes among them begin (a new ID, or a row), and what is written."""
+    """Nodes of one type, where each part's share of them begins (new ID or row), and the output."""
 
     nodes: Interval
     first: np.ndarray  # int64 (parts,)
@@ -47,7 +47,7 @@ class NodeUnit(Generic[TargetT]):
 
 
 def number_nodes(job: Job, marks: Mapping[str, Sequence[int]]) -> NumberedNodes:
-    """Count and relabel all nodes; `marks` are the rows of each node type at which blocks of features begin."""
+    """Count and relabel all nodes; `marks` are the rows of each node type at which feature blocks begin."""
     schema = job.graph.schema
     owners = {ntype: job.assignment.files[ntype] for ntype in schema.ntypes}
     offsets = count_intervals(owners, marks, job.num_parts, job.sizes.interval_rows, job.runner)
@@ -73,7 +73,7 @@ def number_nodes(job: Job, marks: Mapping[str, Sequence[int]]) -> NumberedNodes:
 
 
 def relabel_nodes(unit: NodeUnit[Region], _: None) -> None:
-    """Number the nodes of one interval."""
+    """Number the nodes of an interval."""
     owners = unit.nodes.read()
     new_nids = np.empty(owners.size, unit.target.dtype)
     rank_rows(owners, unit.first.copy(), new_nids)
@@ -81,7 +81,7 @@ def relabel_nodes(unit: NodeUnit[Region], _: None) -> None:
 
 
 def list_all_nodes(job: Job, nodes: NumberedNodes, targets: Targets) -> None:
-    """List the nodes of all parts, for the layouts that want them."""
+    """List the nodes of all parts, for layouts that want them."""
     owners = job.assignment.files
     units = [
         Unit(
@@ -97,13 +97,13 @@ def list_all_nodes(job: Job, nodes: NumberedNodes, targets: Targets) -> None:
 
 
 def list_nodes(unit: NodeUnit[tuple[Target, ...]], _: None) -> None:
-    """Write the original IDs of one interval to the lists of their owners."""
+    """Write the original IDs of an interval to its owners' lists."""
     rows, counts = group_by_owner(unit.nodes.read(), unit.first.size)
     write_groups(rows + unit.nodes.start, counts, unit.target, unit.first)
 
 
 def copy_owners(job: Job, edge_owners: Mapping[str, Region], whole: Mapping[str, tuple[Region, ...]]) -> None:
-    """Write the owners of all nodes and edges, for the layouts that want them."""
+    """Write the owners of all nodes and edges, for layouts that want them."""
     rows = job.sizes.interval_rows
     works = [
         CopyUnit(Interval(region, start, min(start + rows, region.num_rows)), whole[f"{name}/{of_type}"])
@@ -118,7 +118,7 @@ def copy_owners(job: Job, edge_owners: Mapping[str, Region], whole: Mapping[str,
 
 @dataclass(frozen=True, slots=True)
 class CopyUnit:
-    """Consecutive rows of one type, and where their owners go."""
+    """Consecutive rows of one type, and the output of their owners."""
 
     rows: Interval
     targets: tuple[Region, ...]

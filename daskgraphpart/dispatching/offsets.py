@@ -1,8 +1,7 @@
-"""Pass `count-owners`, and positions from its counts by prefix sums: everything after this is data movement.
+"""Pass `count-owners`, and positions as prefix sums of its counts: after it, everything is data movement.
 
-Nodes and edges alike: once they have owners, both are rows with an owner file. The original ID is the last key of every
-order, so the rows of one interval that go to one part are contiguous in that part's output, and where they begin
-follows from how many rows of earlier intervals the part owns.
+Nodes and edges alike are rows with an owner file. The original ID is the last key of every order, so the rows of an
+interval that go to one part are contiguous in its output, and begin after the part's rows of earlier intervals.
 """
 
 from __future__ import annotations
@@ -25,19 +24,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowOffsets:
-    """How many rows of a type each part owns before certain rows; int64 arrays."""
+    """Rows of a type that each part owns before certain rows; int64 arrays."""
 
     bounds: np.ndarray  # (intervals,): first rows of intervals
-    before: np.ndarray  # (intervals, parts): rows that each part owns before them
-    totals: np.ndarray  # (parts,): rows that each part owns in all
+    before: np.ndarray  # (intervals, parts): rows of each part before them
+    totals: np.ndarray  # (parts,): all rows of each part
 
     def intervals(self) -> Iterator[tuple[int, int, np.ndarray]]:
-        """First row, end, and rows of each part before it, of every interval."""
+        """Each interval's first row, end, and rows of each part before it."""
         ends = np.append(self.bounds, self.totals.sum())[1:]
         yield from zip(self.bounds.tolist(), ends.tolist(), self.before, strict=True)
 
     def owned_before(self, row: int) -> np.ndarray:
-        """Rows that each part owns before `row`, which must begin an interval."""
+        """Rows of each part before `row`, which must begin an interval."""
         index = int(np.searchsorted(self.bounds, row))
         assert self.bounds[index] == row, f"row {row} begins no interval"
         counts: np.ndarray = self.before[index]
@@ -46,7 +45,7 @@ class RowOffsets:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """Consecutive rows of one type, whose owners are in a file."""
+    """Consecutive rows of one type, with owners in a file."""
 
     owners: Region
     start: int
@@ -65,7 +64,7 @@ class Interval:
 def count_intervals(
     owners: Mapping[str, Region], marks: Mapping[str, Sequence[int]], num_parts: int, max_rows: int, runner: Runner
 ) -> dict[str, RowOffsets]:
-    """Count the owners of whole types, by intervals of at most `max_rows` that begin at every mark."""
+    """Count the owners of whole types in intervals of at most `max_rows` that begin at every mark."""
     intervals = {
         name: [Interval(region, *bounds) for bounds in cut_intervals(region.num_rows, marks.get(name, ()), max_rows)]
         for name, region in owners.items()
@@ -98,7 +97,7 @@ def count_owners(unit: Interval, num_parts: int) -> np.ndarray:
 
 
 def row_offsets(bounds: Sequence[int], counts: Sequence[np.ndarray], num_parts: int) -> RowOffsets:
-    """Turn the counts (parts,) of consecutive intervals, whose first rows are `bounds`, into offsets."""
+    """Turn counts (parts,) of consecutive intervals, with first rows `bounds`, into offsets."""
     table = np.array(counts, np.int64).reshape(len(bounds), num_parts)
     return RowOffsets(np.array(bounds, np.int64), exclusive_sums(table), table.sum(axis=0, dtype=np.int64))
 
@@ -111,7 +110,7 @@ def exclusive_sums(table: np.ndarray) -> np.ndarray:
 
 
 def cut_intervals(num_rows: int, marks: Iterable[int], max_rows: int) -> list[tuple[int, int]]:
-    """Cut rows into consecutive intervals of at most `max_rows` that begin at every mark: (start, stop) of each."""
+    """Cut rows into intervals (start, stop) of at most `max_rows` that begin at every mark."""
     edges = sorted({0, num_rows, *(mark for mark in marks if 0 <= mark < num_rows)})
     return [
         (start, min(start + max_rows, stop))

@@ -1,4 +1,4 @@
-"""Options that change the output. What a job may use is `engine.resources.Resources`, which never does."""
+"""Options that change the output; `engine.resources.Resources` never does."""
 
 from __future__ import annotations
 
@@ -74,23 +74,23 @@ class DispatchOptions:
                 place="reshuffle",
                 expected='layout="dgl", and no map_feature',
                 found=",".join((*self.layout, *self.map_feature)),
-                hint="leave out reshuffle=False; every layout has the original IDs beside the new ones",
+                hint="leave out reshuffle=False; every layout also has the original IDs",
             )
 
     @property
     def mapped_features(self) -> dict[str, str]:
-        """Node types whose IDs features hold, by ``<type>/<feature>``."""
+        """Node types whose IDs are in features, by ``<type>/<feature>``."""
         return by_name(self.map_feature, "--map-feature")
 
     def check_fits(self, schema: GraphSchema) -> None:
-        """Raise an `OptionError` if a heterogeneous graph should keep its IDs, or a feature cannot be one of IDs."""
+        """Raise an `OptionError` if a heterogeneous graph should keep its IDs, or a feature cannot hold IDs."""
         counts = {kind.name: kind.num_nodes for kind in schema.node_types}
         features = {f"{kind.name}/{spec.name}": spec.dtype for kind in schema.row_types for spec in kind.data}
         for name, ntype in self.mapped_features.items():
             dtype = features.get(name, np.dtype(bool))
             if dtype.kind not in "iu" or ntype not in counts or np.iinfo(dtype).max < counts[ntype] - 1:
                 raise OptionError(
-                    "not a feature whose IDs can be mapped",
+                    "cannot map the IDs of this feature",
                     place="--map-feature",
                     expected="TYPE/FEATURE=NTYPE, of integers wide enough for the IDs of all nodes of NTYPE",
                     found=f"{name}={ntype}" + (f", of {dtype.name}" if name in features else ""),
@@ -107,11 +107,11 @@ class DispatchOptions:
 
     @property
     def graphs(self) -> tuple[str, ...]:
-        """Graphs that the parts have: dgl, graphbolt or both; none without a layout that DGL loads."""
+        """Graphs in the parts: dgl, graphbolt, both or none."""
         found = tuple(name for name in ("dgl", "graphbolt") if name in self.layout)
         return found or (("dgl",) if "graphstorm" in self.layout else ())
 
     @property
     def has_extra_edges(self) -> bool:
-        """Whether parts hold edges they do not own."""
+        """Whether parts hold edges that they do not own."""
         return self.out_edges or self.num_hops > 1

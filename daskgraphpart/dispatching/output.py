@@ -1,4 +1,4 @@
-"""Say what may be written and deleted in the directory of an output, be it here, on another machine, or in a store."""
+"""What may be written and deleted in an output directory: here, on another machine, or in a store."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _UNFINISHED = re.compile(rf"(.*?)(\.[0-9a-f]{{12}})?{re.escape(TEMPORARY_SUFFIX)
 
 
 def check_output(out: Location, inputs: Iterable[Location]) -> None:
-    """Check that a directory can be the output, before anything is touched."""
+    """Check that a directory can be the output, without changing anything."""
     check_apart(out, inputs)
     if is_file(out) or (not is_remote(out) and out.exists() and not out.is_dir()):
         raise OutputExistsError("the output is a file", file=out, hint="give a directory")
@@ -43,26 +43,26 @@ def check_empty(out: Location, overwrite: bool) -> None:
             "the output directory is not empty",
             file=out,
             found=", ".join(found[:5]) + (" ..." if len(found) > 5 else ""),
-            hint="give another directory, or --overwrite to replace partitions in it",
+            hint="add --overwrite to replace partitions there, or choose another directory",
         )
 
 
 def check_claimable(out: Location, own_names: Iterable[str], overwrite: bool) -> None:
-    """Check that partitions can be written to a directory, with what describes them at `own_names`."""
+    """Check that partitions can go to a directory, described at `own_names`."""
     check_empty(out, overwrite)
     names = _listed(out)
     wrong = [name for name in names if OWN_DIRECTORY.fullmatch(name) and not _is_own_directory(out / name)]
     wrong += [name for name in own_names if name in names and not is_config(out / name)]
     if wrong:
         raise OutputExistsError(
-            "something that is not of a partition is in the way",
+            "this is no part of a partition, and in the way",
             file=out / wrong[0],
-            hint="links are not followed; remove it, or give another directory",
+            hint="remove it (links are not followed), or choose another directory",
         )
 
 
 def discard_output(out: Location) -> None:
-    """Delete finished partitions, and nothing else: configs first, so that nothing ever looks whole."""
+    """Delete finished partitions and nothing else, configs first, so that nothing looks complete."""
     names = [*_own_files(out)]
     for name in names:
         if name.endswith(".json") and is_config(out / name):
@@ -71,7 +71,7 @@ def discard_output(out: Location) -> None:
 
 
 def discard_unfinished(out: Path) -> None:
-    """Delete what a local directory holds of unfinished partitions: finished ones have a config, and stay."""
+    """Delete unfinished partitions in a local directory; finished ones have a config, and stay."""
     names = [*_own_files(out)]
     unfinished = [(name, match[1]) for name in names if (match := _UNFINISHED.fullmatch(name))]
     _discard(out, [name for name, whole in unfinished if whole.endswith(".json") or OWN_FILE.fullmatch(whole)])
@@ -80,7 +80,7 @@ def discard_unfinished(out: Path) -> None:
 
 
 def _discard(out: Location, names: Iterable[str]) -> None:
-    """Delete files, and the directories of ours that are empty then."""
+    """Delete files, and then our empty directories."""
     for name in names:
         delete_file(out / name)
     if is_remote(out):
@@ -102,7 +102,7 @@ def _own_files(out: Location, within: str = "") -> Iterator[str]:
 
 
 def is_config(path: Location) -> bool:
-    """Whether a file is a partition config, or a manifest of ours."""
+    """Whether a file is a partition config or our manifest."""
     if not is_file(path):
         return False
     try:

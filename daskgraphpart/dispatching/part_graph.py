@@ -1,6 +1,6 @@
-"""Describe the graph of one part to the tasks that write it, and write its nodes: pass `write-nodes`.
+"""Describe one part's graph to the tasks that write it, and write its nodes: pass `write-nodes`.
 
-Local node IDs are those of inner nodes in new-ID order, then those of HALO nodes in ascending new ID.
+Local node IDs: inner nodes by new ID, then HALO nodes by new ID.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class GraphConfig:
     """What passes over graphs share."""
 
     work: Workspace
-    num_nodes: int  # of the whole graph
+    num_nodes: int  # in the whole graph
     num_edges: int
     run_dtype: np.dtype
     max_edges: int  # that fit into the memory of a task
@@ -42,7 +42,7 @@ class PartGraph:
     """One part, once its sizes are known."""
 
     part: int
-    low: int  # range of the new IDs of its inner nodes
+    low: int  # range of its inner nodes' new IDs
     high: int
     num_halo_nodes: int
     num_owned_edges: int
@@ -57,16 +57,16 @@ class PartGraph:
 
     @property
     def num_edges(self) -> int:
-        """Edges it holds."""
+        """Edges in the part."""
         return self.num_owned_edges + self.num_extra_edges
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NewIds:
-    """New IDs of nodes or edges: the ends of their ranges, int64 (parts, types), and, if IDs are kept, the old ones."""
+    """Ends of the ranges of new node or edge IDs, int64 (parts, types), and original IDs if kept."""
 
     ends: np.ndarray
-    originals: Target | None  # original IDs of each part by new ID, of the only type
+    originals: Target | None  # original IDs by part and new ID, of the only type
 
     def start(self, part: int, type_id: int) -> int:
         """First ID of a part and type."""
@@ -79,7 +79,7 @@ class NewIds:
         return types
 
     def stored(self, new_ids: np.ndarray) -> np.ndarray:
-        """IDs that graphs hold in place of new ones: the same, or the original ones."""
+        """IDs that graphs store: new, or original if kept."""
         if self.originals is None:
             return new_ids
         found = np.empty(new_ids.size, np.int64)
@@ -106,7 +106,7 @@ class NodeConfig:
 
 
 def write_nodes(graph: PartGraph, config: NodeConfig) -> None:
-    """Write the IDs of one part's nodes, whether they are inner, and their types."""
+    """Write the IDs of a part's nodes, whether they are inner, and their types."""
     ids, arrays, local = config.new_nids, graph.arrays, 0
     for new_nids, inner in _nodes(graph, config.graph.halo):
         write_rows(arrays.get("nodes/id", ()), ids.stored(new_nids), local)

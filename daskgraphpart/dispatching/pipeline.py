@@ -1,4 +1,4 @@
-"""Dispatch a graph: from a chunked graph and an assignment to partitions in the layouts that are wanted."""
+"""Dispatch a graph: from a chunked graph and an assignment to partitions in the requested layouts."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ def dispatch_graph(job: Job) -> Outcome:
 
 
 def _warn_of_empty_parts(job: Job, sizes: GraphSizes) -> None:
-    """Warn of parts that DGL's servers cannot start on; its loaders read them all the same."""
+    """Warn of parts on which DGL's servers cannot start, though its loaders read them."""
     for node_type, owned in zip(job.graph.schema.node_types, sizes.num_nodes.T, strict=True):
         empty = int((owned == 0).sum())
         if empty and node_type.data:
             logger.warning(
-                "%d of %d parts own no node of type %r, which has features: DGL's distributed servers cannot start on "
-                "them (use fewer parts, or assign with fill parts)",
+                "%d of %d parts own no node of type %r, which has features, so DGL's servers cannot start on them; use "
+                "fewer parts, or assign with fill parts",
                 empty,
                 job.num_parts,
                 node_type.name,
@@ -68,5 +68,5 @@ def _warn_of_empty_parts(job: Job, sizes: GraphSizes) -> None:
     empty = int((sizes.num_edges.sum(axis=1) == 0).sum())
     if empty:
         logger.warning(
-            "%d of %d parts own no edge: DGL's distributed servers cannot start on them", empty, job.num_parts
+            "%d of %d parts own no edge, so DGL's servers cannot start on them; use fewer parts", empty, job.num_parts
         )

@@ -1,7 +1,7 @@
-"""Passes `count-marked` and `split-nids`: the training, validation and test nodes of each part, where masks exist.
+"""Passes `count-marked` and `split-nids`: training, validation and test nodes of each part, from masks.
 
-Masks are read block by block as all features are; how many nodes each marks in each part gives the place of
-every list before a byte is written. IDs are new and type-wise, the ones `DistGraph` indexes its data with.
+Reads masks block by block; counts by part give the place of every list before a byte is written. IDs are new and
+type-wise, as in `DistGraph`.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ RowUnitT = TypeVar("RowUnitT", bound=RowUnit)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SplitUnit(RowUnit):
-    """One block of a mask; int64 (parts,): nodes of each part that earlier ones mark, its first node's new ID."""
+    """One block of a mask; int64 (parts,): marked nodes before it, its first node's new ID."""
 
     marked_before: np.ndarray = field(kw_only=True)
     first_nids: np.ndarray = field(kw_only=True)
 
 
 def wanted_masks(job: Job, features: Sequence[Feature]) -> list[Feature]:
-    """List the masks whose marked nodes some layout lists."""
+    """Masks whose nodes some layout lists."""
     wanted = wanted_arrays(job)
     return [feature for feature in features if f"split_nids/{feature.key}" in wanted]
 
 
 def count_marked(job: Job, masks: Sequence[Feature], nodes: NumberedNodes) -> dict[str, np.ndarray]:
-    """Count the nodes that each mask marks, int64 (blocks, parts); nothing of those that are not wanted."""
+    """Count each mask's nodes, int64 (blocks, parts); none if no layout lists them."""
     works = [unit for mask in masks for unit in row_units(mask, job.assignment.files, nodes.offsets, ())]
     found = iter(job.runner.run(Pass("count-marked", count_block, _priced(works), None)))
     blocks = {mask.key: mask.blocks for mask in masks}
@@ -52,7 +52,7 @@ def count_marked(job: Job, masks: Sequence[Feature], nodes: NumberedNodes) -> di
 
 
 def count_block(unit: RowUnit, _: None) -> np.ndarray:
-    """Task of `count-marked`: count the nodes of each part that one block of a mask marks, int64 (parts,)."""
+    """Task of `count-marked`: count a block's marked nodes by part, int64 (parts,)."""
     mask, counts = group_rows(unit.block.read(), unit)
     return np.diff(np.append(0, np.cumsum(mask != 0))[group_starts(counts)])
 
@@ -60,7 +60,7 @@ def count_block(unit: RowUnit, _: None) -> np.ndarray:
 def split_nids(
     job: Job, masks: Sequence[Feature], nodes: NumberedNodes, marked: Mapping[str, np.ndarray], targets: Targets
 ) -> None:
-    """List the nodes that masks mark."""
+    """List the marked nodes."""
     first_nids = dict(zip(job.graph.schema.ntypes, (np.cumsum(nodes.counts, axis=0) - nodes.counts).T, strict=True))
     works = []
     for mask in masks:
@@ -77,7 +77,7 @@ def split_nids(
 
 
 def split_block(unit: SplitUnit, _: None) -> None:
-    """Task of `split-nids`: list the nodes that one block of a mask marks."""
+    """Task of `split-nids`: list a block's marked nodes."""
     mask, counts = group_rows(unit.block.read(), unit)
     places, starts = np.flatnonzero(mask), group_starts(counts)
     part = np.searchsorted(starts, places, side="right") - 1

@@ -36,24 +36,23 @@ _TORN = re.compile(rf"\.[0-9a-f]{{12}}{re.escape(TEMPORARY_SUFFIX)}$")  # of `st
 
 
 def staging_directory(target: Location, workspace: str | None) -> Path:
-    """Name the local directory in which files are made for a store, or for machines."""
+    """Name the local directory in which to make files for a store or machines."""
     what = "a store" if is_remote(target) else "the disks of machines"
     if workspace is None:
         raise OptionError(
-            f"partitions for {what} are made in a workspace first",
+            f"partitions for {what} need a workspace",
             file=target,
             place="--workspace",
-            expected="a directory that all workers share with the client, with room for the partitions and for "
-            "temporary files",
+            expected="a directory that workers and client share, with room for partitions and temporary files",
         )
     of_output = hashlib.sha256(str(target).encode()).hexdigest()[:12]
     return Path(workspace).absolute() / f"{STAGING_NAME}-{of_output}"
 
 
 def remove_staging(directory: Path) -> None:
-    """Remove the staging directory of a job that is over, and leave that of one that can be continued.
+    """Remove a finished job's staging directory; keep it if the job can resume.
 
-    A workspace in it is one that was to be kept, or that a run continues from; a lock is that of another run.
+    A workspace in it was kept, or a run resumes from it; a lock belongs to another run.
     """
     if not (directory / WORKSPACE_NAME).exists() and not (directory / LOCK_NAME).exists():
         shutil.rmtree(directory, ignore_errors=True)
@@ -64,11 +63,11 @@ class Workspace:
     """Temporary files of one job, below one directory."""
 
     root: str  # the directory
-    is_kept: bool = False  # whether files stay that are no longer needed
+    is_kept: bool = False  # keep files that are no longer needed
 
     @classmethod
     def of(cls, out: Path, elsewhere: str | None, is_kept: bool = False) -> Workspace:
-        """Name the workspace of an output directory: in it, or in another directory, where each output has its own."""
+        """Name an output's workspace: inside it, or its own directory elsewhere."""
         if elsewhere is None:
             return cls(str(out / WORKSPACE_NAME), is_kept)
         of_output = hashlib.sha256(os.fsencode(out.resolve())).hexdigest()[:12]
@@ -76,12 +75,12 @@ class Workspace:
 
     @classmethod
     def create(cls, out: Path, elsewhere: str | None, is_kept: bool = False) -> Workspace:
-        """Make an empty workspace, beside the output unless it is wanted elsewhere."""
+        """Make an empty workspace, beside the output unless given elsewhere."""
         work = cls.of(out, elsewhere, is_kept)
         root = Path(work.root)
         shutil.rmtree(root, ignore_errors=True)
         root.parent.mkdir(parents=True, exist_ok=True)
-        root.mkdir(mode=0o700)  # the disk may be shared; a link somebody else has put there is an error
+        root.mkdir(mode=0o700)  # on a shared disk, a planted link is an error
         for name in DIRECTORIES:
             (root / name).mkdir()
         return work
@@ -99,31 +98,31 @@ class Workspace:
                 path.unlink(missing_ok=True)
 
     def remove_torn_files(self, out: Path) -> None:
-        """Delete what a run that was killed has left half written, here and in the output."""
+        """Delete what a killed run left half written, here and in the output."""
         for root in (self.root, out):
             for directory, _, names in os.walk(root):
                 for name in filter(_TORN.search, names):
                     Path(directory, name).unlink(missing_ok=True)
 
     def remove_edges(self) -> None:
-        """Delete all that leads from edges to graphs, once the graphs are written."""
+        """Delete edge files once the graphs are written."""
         if not self.is_kept:
             for name in EDGE_DIRECTORIES:
                 shutil.rmtree(f"{self.root}/{name}", ignore_errors=True)
 
     def remove_members(self, num_parts: int, hop: int) -> None:
-        """Delete the bitmaps of one hop, once those of the next are written."""
+        """Delete one hop's bitmaps once the next hop's are written."""
         for part in range(0 if self.is_kept else num_parts):
             Path(self.file("halo", part, "members", hop)).unlink(missing_ok=True)
 
     @property
     def encoded(self) -> str:
-        """Directory of the arrays of files that are encoded."""
+        """Directory of arrays to encode into files."""
         return f"{self.root}/encoded"
 
     @property
     def owners(self) -> Path:
-        """Directory of the owner files of node types."""
+        """Directory of owner files."""
         return Path(self.root) / "owners"
 
     def file(self, directory: str, *names: object) -> str:

@@ -245,8 +245,8 @@ def test_owners_that_do_not_fit_are_one_error_before_edges_are_read(directory: P
 
     owners = directory / "owners"
     refused(directory / "new", tmp_path / "nothing", InputFileNotFoundError, "no such directory of owners")
-    refused(directory / "new", owners, AssignmentError, "for a different number of parts", PARTS + 1)
-    with pytest.raises(AssignmentError, match="for a different number of parts"):
+    refused(directory / "new", owners, AssignmentError, "a different number of parts", PARTS + 1)
+    with pytest.raises(AssignmentError, match="a different number of parts"):
         dgp.plan(directory / "new", PARTS + 1, extend=str(owners))
     assert dgp.plan(directory / "new", PARTS, extend=str(owners)).method == "extend"
     dgp.assign(directory / "new", PARTS, method="random", out=tmp_path / "larger")

@@ -327,7 +327,7 @@ def test_a_library_that_returns_nonsense_is_found_out(
     python.write_text(f'#!/bin/sh\nexec {library_call.sys.executable} -c "{script}" "$3"\n')
     python.chmod(0o755)
     monkeypatch.setattr(library_call.sys, "executable", str(python))
-    with pytest.raises(EnvironmentFaultError, match="no partition"):
+    with pytest.raises(EnvironmentFaultError, match="invalid partition"):
         dgp.assign(communities, 4, method="metis")
 
 

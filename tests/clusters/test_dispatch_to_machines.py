@@ -191,7 +191,7 @@ def test_mistakes_are_one_error_before_work_starts(machines: Machines, graph: Pa
         return path
 
     unshared, gone = machines.disk / "unshared", "127.0.0.8, 127.0.0.9; found workers on 127.0.0.1, 127.0.0.2"
-    refused(OptionError, "workspace: partitions for the disks of machines are made in a workspace", workspace=None)
+    refused(OptionError, "workspace: partitions for the disks of machines need a workspace", workspace=None)
     refused(EnvironmentFaultError, "does not see the workspace of the client; keep", workspace=unshared)
     shutil.rmtree(unshared)
     refused(OptionError, "needs a local directory", reshuffle=False)
@@ -200,7 +200,7 @@ def test_mistakes_are_one_error_before_work_starts(machines: Machines, graph: Pa
     refused(EnvironmentFaultError, f"the cluster has no worker on {gone}", ips=ips)
     refused(GraphPartError, "not a file of machines; .* found No such file", ips=tmp_path / "none")
     refused(OptionError, "the output on machines must be in a file system", out="s3://bucket/out")
-    for text, match in [("\n", "without any"), ("127.0.0.1 port\n", "line 1: not a line"), ("1 2 3 4", "line 1")]:
+    for text, match in [("\n", "is empty"), ("127.0.0.1 port\n", "line 1: not a line"), ("1 2 3 4", "line 1")]:
         refused(OptionError, match, ips=lines(text))
 
 
@@ -293,7 +293,7 @@ def test_one_directory_of_both_machines_gets_everything(
     ips = tmp_path / "ips.txt"
     ips.write_text("localhost\n127.0.0.2\n127.0.0.1\n127.0.0.2\n")
     parts = partition(machines, graph, tmp_path / "out", ips=ips)
-    with pytest.raises(LayoutError, match="the disk of its machine"):
+    with pytest.raises(LayoutError, match="its own machine"):
         parts.part(0)
     assert file_hashes(tmp_path / "out") == undisturbed
 

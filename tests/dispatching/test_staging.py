@@ -115,5 +115,5 @@ def test_a_feature_that_is_replaced_while_it_is_read_is_refused(
         return place(*arguments)  # type: ignore[arg-type]
 
     monkeypatch.setattr(moving, "place_rows_pass", replacing)
-    with pytest.raises(dgp.errors.InputFileError, match="was replaced while it was read"):
+    with pytest.raises(dgp.errors.InputFileError, match="changed while it was read"):
         dgp.partition(data, tmp_path / "out", 2, method="random", memory=64 << 20, cluster="sync")

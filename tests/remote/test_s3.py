@@ -228,7 +228,7 @@ def test_a_file_that_vanished_between_two_runs_is_an_error(s3: S3, local: Path, 
         run(local / "csv", URL_OUT, tmp_path / "work", storage_options=s3.options)
     requests.fails = None
     s3.files.rm_file(f"{URL_OUT}/part2/graph.dgl")
-    with pytest.raises(ResumeError, match=r"part2/graph\.dgl.*not in the store any more"):
+    with pytest.raises(ResumeError, match=r"part2/graph\.dgl.*missing from the store"):
         run(local / "csv", URL_OUT, tmp_path / "work", storage_options=s3.options)
     run(local / "csv", URL_OUT, tmp_path / "work", storage_options=s3.options, restart=True)
     assert contents_of(s3.files, URL_OUT) == local_contents(local / "out")

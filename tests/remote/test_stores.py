@@ -199,7 +199,7 @@ def test_outputs_and_workspaces_that_a_store_cannot_be_are_one_error(local: Path
     kept = {"reshuffle": False, "workspace": tmp_path / "work"}
     for message, graph, how in (
         (r"^reshuffle: what names its files by path, .* to a directory here only; give a dir", tmp_path / "g", kept),
-        (r"workspace.*made in a workspace first", local / "graph", {}),
+        (r"workspace.*need a workspace", local / "graph", {}),
     ):
         with pytest.raises(OptionError, match=message):
             partition(graph, "memory://out", 2, method="random", **how)  # type: ignore[arg-type]

