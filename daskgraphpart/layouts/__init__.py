@@ -1,1 +1,1 @@
-"""Say where the bytes of each array of a part lie, and read what was laid out."""
+"""Lay out the bytes of each array of a part, and read them back."""

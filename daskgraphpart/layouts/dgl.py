@@ -1,8 +1,8 @@
-"""DGL's layout: the files that `dgl.distributed.load_partition` loads, and those that `dispatch_data.py` leaves beside.
+"""DGL's layout: the files for `dgl.distributed.load_partition`, and those that `dispatch_data.py` leaves beside them.
 
-Each ``part<i>/`` holds `graph.dgl`, `node_feat.dgl`, `edge_feat.dgl`, `orig_nids.dgl`, `orig_eids.dgl` and, where there
-are masks, `split_nids.dgl`; above them lie the manifest and, written last, the partition config. Where IDs are kept
-there are `node_map.npy` and `edge_map.npy` as well, int64, as DGL 0.9 wrote them.
+Each ``part<i>/`` holds `graph.dgl`, `node_feat.dgl`, `edge_feat.dgl`, `orig_nids.dgl`, `orig_eids.dgl` and, with masks,
+`split_nids.dgl`; above them lie the manifest and, written last, the partition config. If IDs are kept, there are also
+`node_map.npy` and `edge_map.npy`, int64, as in DGL 0.9.
 """
 
 from __future__ import annotations
@@ -53,11 +53,12 @@ _ARRAY_NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class DglLayout:
-    """Formats of `graph.dgl`, file name of the config (None for ``<graph>.json``), whether IDs are new, and graphs.
+    """Formats of `graph.dgl`, name of the config (None for ``<graph>.json``), whether IDs are new, and graphs.
 
-    These are ``"dgl"`` and ``"graphbolt"``, whose file takes the place of `graph.dgl` or lies beside it; DGL from 2.5
-    on refuses both together. `graphbolt` says what is in that file. `directory` is that of the config, and `parts` that
-    of the parts below it; both are empty, or end in a slash.
+    Graphs are ``"dgl"`` and ``"graphbolt"``, whose file replaces `graph.dgl` or lies beside it (DGL 2.5 refuses both
+    together); `graphbolt` says what it holds. `directory` is for the config and `parts` for the parts below it; both
+    are
+    empty or end in a slash.
     """
 
     graph_formats: tuple[str, ...] = ("coo",)
@@ -69,10 +70,10 @@ class DglLayout:
     parts: str = ""
 
     def check_fits(self, schema: GraphSchema, num_parts: int | None) -> None:
-        """Refuse nothing: what DGL cannot load is no schema."""
+        """Refuse nothing: DGL loads any valid schema."""
 
     def wants(self, schema: GraphSchema) -> Collection[str]:
-        """Lists of marked nodes; the owners of edges where IDs are kept."""
+        """Lists of marked nodes; owners of edges if IDs are kept."""
         owners = () if self.reshuffle else tuple(f"edge_owners/{name}" for name in schema.etypes)
         return *split_names(schema), *owners
 
@@ -92,7 +93,7 @@ class DglLayout:
         return {f"{self.directory}{self.parts}part{{part}}/{name}": layout for name, layout in files.items()}
 
     def graph_files(self, schema: GraphSchema) -> dict[str, FileLayout]:
-        """Lay out the maps of owners, which only graphs with one type of each and their own IDs have."""
+        """Lay out the maps of owners, if IDs are kept."""
         if self.reshuffle:
             return {}
         owned = ((NODE_MAP, "node_owners", schema.node_types[0]), (EDGE_MAP, "edge_owners", schema.edge_types[0]))
@@ -108,12 +109,12 @@ class DglLayout:
         )
 
     def finish(self, graph: DispatchedGraph) -> None:
-        """Write the manifest with the checksums of all files, and then the config."""
+        """Write the manifest with all checksums, then the config."""
         schema, directory = graph.schema, graph.out
         manifest, path = (directory / name for name in self.descriptions(schema))
         config = PartitionConfig(
             graph_name=schema.name,
-            # DGL's tools know two names; ours is in the manifest
+            # DGL's tools know two names; the manifest has ours
             part_method="random" if graph.method == "random" else "metis",
             halo_hops=graph.num_hops,
             book=graph.book,
@@ -136,15 +137,15 @@ class DglLayout:
         write_bytes(path, content)
 
     def _graphbolt(self, sizes: GraphSizes, part: int) -> dict[str, FileLayout]:
-        """Lay out GraphBolt's file, if it is wanted."""
+        """Lay out GraphBolt's file, if requested."""
         if "graphbolt" not in self.graphs:
             return {}
-        from daskgraphpart.layouts.graphbolt import graphbolt_layout  # on the rim: most jobs do without
+        from daskgraphpart.layouts.graphbolt import graphbolt_layout  # on the rim
 
         return {GRAPHBOLT: graphbolt_layout(sizes, part, self.graphbolt)}
 
     def _graph(self, sizes: GraphSizes, part: int) -> FileLayout:
-        """Lay out `graph.dgl`; types are int32, which is what DGL itself writes for both nodes and edges."""
+        """Lay out `graph.dgl`; types are int32, as DGL writes them for nodes and edges."""
         num_nodes, num_edges = sizes.num_local_nodes(part), sizes.num_local_edges(part)
         arrays = []
         for count, inner in ((num_nodes, "inner_node"), (num_edges, "inner_edge")):
@@ -156,7 +157,7 @@ class DglLayout:
         return replace(layout, regions={_ARRAY_NAMES.get(name, name): at for name, at in layout.regions.items()})
 
     def _manifest(self, graph: DispatchedGraph) -> dict[str, Any]:
-        """What DGL's config has no place for: original dtypes, the method's own name, the options, the quality."""
+        """What DGL's config has no place for: original dtypes, our method name, options, quality."""
         return {
             "graph_name": graph.schema.name,
             "num_parts": graph.book.num_parts,
@@ -176,7 +177,7 @@ class DglLayout:
 
 
 def _features(types: Sequence[RowType], counts: Sequence[int]) -> list[ArraySpec]:
-    """List features of a part."""
+    """List a part's features."""
     return [
         ArraySpec(f"{kind.name}/{spec.name}", spec.stored_dtype, (count, *spec.row_shape))
         for kind, count in zip(types, counts, strict=True)

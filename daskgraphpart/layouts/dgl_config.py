@@ -1,7 +1,8 @@
-"""The partition config: `<graph>.json`, which DGL is given to load partitions.
+"""The partition config: `<graph>.json`, from which DGL loads partitions.
 
-Keys and invariants as `dgl.distributed.partition` of DGL 1.0 to 2.5 reads them: ranges of new homogeneous IDs for every
-type and part, types listed in ID order, paths relative to the config.
+Keys and invariants as in `dgl.distributed.partition` of DGL 1.0 to 2.5: ranges of new homogeneous IDs for every type
+and
+part, types in ID order, paths relative to the config.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 62)]
 
 
 class PartPaths(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Files of one part; relative to the config, or absolute. Of the graphs, one may be missing: an empty name."""
+    """Files of one part, relative to the config or absolute. One of the graphs may be missing: an empty name."""
 
     node_feats: str
     edge_feats: str
@@ -34,12 +35,12 @@ class PartPaths(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def graph(self) -> str:
-        """That of DGL, or else that of GraphBolt."""
+        """DGL's graph, else GraphBolt's."""
         return self.part_graph or self.part_graph_graphbolt
 
 
 class ConfigKeys(msgspec.Struct, kw_only=True):
-    """Keys of a config beside those of the parts, in the order in which they are written."""
+    """Keys of a config, except those of parts, in writing order."""
 
     graph_name: str = ""
     num_nodes: Count
@@ -47,7 +48,7 @@ class ConfigKeys(msgspec.Struct, kw_only=True):
     part_method: str = "metis"
     num_parts: Annotated[int, msgspec.Meta(ge=1)]
     halo_hops: Count = 1
-    node_map: Any  # {type: [[start, stop] of each part]}, or the path of the owners of all nodes
+    node_map: Any  # {type: [[start, stop] of each part]}, or the path of all owners
     edge_map: Any
     ntypes: dict[str, int] = msgspec.field(default_factory=lambda: {DEFAULT_NTYPE: 0})
     etypes: dict[str, int] = msgspec.field(default_factory=lambda: {DEFAULT_ETYPE: 0})
@@ -57,8 +58,9 @@ class ConfigKeys(msgspec.Struct, kw_only=True):
 class PartitionConfig:
     """Content of a partition config.
 
-    `part_method` is ``"metis"`` or ``"random"``. `id_maps` are, where IDs were not reshuffled, the npy files with the
-    owner of every node and of every edge; of such a config the book's ranges are not known, and read as empty.
+    `part_method` is ``"metis"`` or ``"random"``. If IDs are kept, `id_maps` has the npy files with the owners of nodes
+    and
+    of edges, and the book's ranges are unknown and read as empty.
     """
 
     graph_name: str
@@ -85,7 +87,7 @@ class PartitionConfig:
 
 
 def config_bytes(config: PartitionConfig) -> bytes:
-    """Content of the file of a config."""
+    """Encode a config."""
     book = config.book
     maps: Sequence[Any] = config.id_maps or (
         {name: book.node_ranges[:, i].tolist() for i, name in enumerate(book.ntypes)},

@@ -1,4 +1,4 @@
-"""Find and read a partition config that we or DGL wrote; what somebody else wrote is checked as a whole."""
+"""Find and read a partition config, ours or DGL's, checking everything."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def find_config(path: AnyPath, options: Mapping[str, Any] | None = None) -> Location:
-    """Find the partition config: the file itself, or the only one in a directory; `options` are those of a store."""
+    """Find the partition config: the file itself, or the only one in a directory; `options` belong to the store."""
     given = resolve_path(path, options)
     if is_file(given):
         return given
@@ -46,19 +46,19 @@ def find_config(path: AnyPath, options: Mapping[str, Any] | None = None) -> Loca
 
 
 def _hint_of_layouts(directory: Location) -> str:
-    """Say which other layouts are there, or why there is nothing."""
+    """Say which other layouts exist, or why nothing does."""
     others = [layout for layout in OWN_LAYOUTS if is_file(directory / description_of(layout))]
     if not others:
-        return "a dispatch that did not finish leaves none"
-    return f"this needs the layout dgl, and there is {', '.join(others)}: add --layout dgl,{','.join(others)}"
+        return "an unfinished dispatch leaves none"
+    return f"the layout is {', '.join(others)}: partition with --layout dgl,{','.join(others)}"
 
 
 def read_config(path: AnyPath, *, confined: bool = False, allow_kept_ids: bool = False) -> PartitionConfig:
-    """Read and check a config that we or DGL 0.9 to 2.x wrote, given itself or its directory.
+    """Read and check a config that we or DGL 0.9 to 2.x wrote, given the file or its directory.
 
-    Bare relations, which DGL 0.9 wrote, become canonical edge types: the first edge of each tells which node types it
-    joins. If `confined`, all files must lie in that directory; links are followed. Unless `allow_kept_ids`, IDs must
-    have been reshuffled.
+    Bare relations, from DGL 0.9, become canonical edge types by the ends of each type's first edge. If `confined`, all
+    files
+    must lie in that directory, after following links. Unless `allow_kept_ids`, IDs must be reshuffled.
     """
     config_path = find_config(path)
     reader = _ConfigReader(config_path, read_json_object(config_path, LayoutError))
@@ -84,7 +84,7 @@ def read_config(path: AnyPath, *, confined: bool = False, allow_kept_ids: bool =
 
 @dataclass(frozen=True, slots=True)
 class _ConfigReader:
-    """Takes values out of a config without trusting them."""
+    """Takes values out of an untrusted config."""
 
     path: Location
     content: Mapping[str, Any]
@@ -99,7 +99,7 @@ class _ConfigReader:
         return convert_json(content, kind, LayoutError, what, file=str(self.path), place=place, expected=expected)
 
     def keys(self) -> ConfigKeys:
-        """Keys of the whole graph. Each part has an entry: no table is made for parts that somebody only claims."""
+        """Keys of the whole graph. Checks that each part has an entry before allocating for the number claimed."""
         keys: ConfigKeys = self.take(ConfigKeys, self.content)
         entries = sum(re.fullmatch(r"part-(0|[1-9]\d*)", key) is not None for key in self.content)
         if keys.num_parts != entries:
@@ -108,22 +108,22 @@ class _ConfigReader:
         return keys
 
     def types(self, key: str, numbers: dict[str, int]) -> tuple[str, ...]:
-        """Names of types in the order of their numbers, which must be 0, 1, ..."""
+        """Names of types by number, which must be 0, 1, ..."""
         if sorted(numbers.values()) != list(range(len(numbers))) or (key == "ntypes" and not numbers):
             raise self.fault("types are not numbered 0, 1, ...", key, found=shown(numbers))
         for name in numbers:
             if not name or "\0" in name or name.encode(errors="replace").decode() != name:
-                raise self.fault("impossible name of a type", key, expected="text", found=shown(name))
+                raise self.fault("invalid type name", key, expected="text", found=shown(name))
         return tuple(sorted(numbers, key=numbers.__getitem__))
 
     def ranges(self, key: str, maps: Any, names: tuple[str, ...], num_parts: int, total: int) -> np.ndarray:
-        """Ranges of `total` new IDs, int64 (parts, types, 2), which must follow each other by part and type."""
+        """Ranges of `total` new IDs, int64 (parts, types, 2), consecutive by part and type."""
         if isinstance(maps, list):
             maps = dict.fromkeys(names[:1], maps)
         if not isinstance(maps, dict) or set(maps) - set(names):
-            kept = "IDs were not reshuffled: load_partition reads this, all else needs partitions made with new IDs"
+            kept = "these partitions keep IDs, which only load_partition reads; else partition without reshuffle=False"
             raise self.fault(
-                "not a map of ranges",
+                "invalid ranges of IDs",
                 f"{key}.{min(set(maps) - set(names))}" if isinstance(maps, dict) else key,
                 expected=f"{{type: [[start, end], ...]}} of the types {', '.join(names)}",
                 found=shown(maps),
@@ -149,7 +149,7 @@ class _ConfigReader:
         return table
 
     def _ranges_of_type(self, place: str, given: Any, num_parts: int) -> np.ndarray:
-        """Ranges of one type, of which the oldest configs have the ends alone."""
+        """Ranges of one type; the oldest configs only have their ends."""
         has_ends_alone = isinstance(given, list) and bool(given) and isinstance(given[0], int)
         kind: Any = list[Count] if has_ends_alone else list[tuple[Count, Count]]
         each = Annotated[kind, msgspec.Meta(min_length=num_parts, max_length=num_parts)]
@@ -157,17 +157,17 @@ class _ConfigReader:
         return np.stack([np.append(0, found[:-1]), found], axis=1) if has_ends_alone else found
 
     def owner_file(self, key: str, name: Any) -> Location:
-        """File with the owners of IDs: the path in the config is absolute; a directory that was moved has it beside."""
+        """Owner file of IDs. The config has an absolute path; in a moved directory it lies beside the config."""
         for path in (resolve_path(str(name)), self.path.parent / Path(str(name)).name):
             if isinstance(name, str) and is_file(path):
                 return path
         raise self.fault("file is missing", key, found=name, hint="copy it beside the config")
 
     def part_paths(self, key: str) -> PartPaths:
-        """Files of a part, which must be there: DGL's documentation writes node_feats.dgl, its code node_feat.dgl."""
+        """Files of a part, which must exist. DGL's documentation says node_feats.dgl, its code node_feat.dgl."""
         found, paths = {}, self.take(PartPaths, self.content.get(key), key)
         if not paths.graph:
-            raise self.fault("a part without a graph", f"{key}.part_graph")
+            raise self.fault("the part has no graph", f"{key}.part_graph")
         for field, name in msgspec.to_builtins(paths).items():
             names = (name, name.replace("_feat.dgl", "_feats.dgl"), name.replace("_feats.dgl", "_feat.dgl"))
             there = next((path for path in names if is_file(self.path.parent / path)), None)
@@ -178,7 +178,7 @@ class _ConfigReader:
         return PartPaths(**found)
 
     def check_confined(self, parts: Sequence[PartPaths]) -> None:
-        """Refuse files, those that the config does not name included, that are not where the config is."""
+        """Refuse files outside the config's directory, named in the config or not."""
         directory = self.path.parent
         names = [self.path.name, *(name for name in list_directory(directory) if name.endswith(SUFFIX))]
         for part in parts:
@@ -197,7 +197,7 @@ class _ConfigReader:
     def canonical_name(
         self, name: str, ranges: np.ndarray, type_id: int, nodes: PartitionBook, graphs: Sequence[Location]
     ) -> str:
-        """Canonical name of an edge type, as DGL's `change_etype_to_canonical_etype.py` finds it."""
+        """Canonical name of an edge type, found as in DGL's `change_etype_to_canonical_etype.py`."""
         if name.count(":") == 2:
             return name
         parts = np.flatnonzero(np.diff(ranges[:, type_id]))
@@ -205,7 +205,7 @@ class _ConfigReader:
             return f"{nodes.ntypes[0]}:{name}:{nodes.ntypes[0]}"
         if not parts.size:
             raise self.fault(
-                "a relation without edges, whose node types nothing tells",
+                "cannot tell the node types of a relation without edges",
                 "etypes",
                 expected="a canonical name src:rel:dst",
                 found=name,

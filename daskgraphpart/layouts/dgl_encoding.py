@@ -1,7 +1,7 @@
-"""Primitive encodings of DGL's binary containers; all integers are little-endian, nothing is aligned.
+"""Primitive encodings of DGL's binary containers: little-endian, unaligned.
 
 Sources: dmlc/dgl 2.1, src/runtime/ndarray.cc and include/dgl/runtime/ndarray.h (arrays), src/graph/serialize (graphs);
-the same from 1.0 to 2.5.
+unchanged from 1.0 to 2.5.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ _CODES = {dtype: code for code, dtype in DTYPES.items()}
 
 
 def u64(*values: int) -> bytes:
-    """Eight bytes each, unsigned."""
+    """Unsigned, eight bytes each."""
     return struct.pack(f"<{len(values)}Q", *values)
 
 
 def i64(*values: int) -> bytes:
-    """Eight bytes each, signed."""
+    """Signed, eight bytes each."""
     return struct.pack(f"<{len(values)}q", *values)
 
 
@@ -60,15 +60,15 @@ def array_header(dtype: np.dtype, shape: tuple[int, ...]) -> bytes:
     if code is None or not shape:
         known = ", ".join(sorted(known.name for known in DTYPES.values()))
         raise LayoutError(
-            "an array that DGL cannot load", expected=f"{known}; at least one axis", found=f"{dtype} of shape {shape}"
+            "DGL cannot load such an array", expected=f"{known}; at least one axis", found=f"{dtype} of shape {shape}"
         )
     head = u64(MAGIC_ARRAY) + struct.pack(ARRAY_HEADER, 0, CPU, 0, len(shape), *code, 1)
     return head + i64(*shape, dtype.itemsize * math.prod(shape))
 
 
 def add_array(builder: LayoutBuilder, spec: ArraySpec) -> None:
-    """Append the header of an array, and room for its elements; DGL loads no bfloat16 without elements."""
-    # in the header alone: where rows go has one dtype in all parts
+    """Append an array's header and room for its elements; DGL loads no empty bfloat16."""
+    # in the header only: all parts share the dtype of rows
     is_loaded = spec.dtype != BFLOAT16 or 0 not in spec.shape
     builder.add(array_header(spec.dtype if is_loaded else np.dtype("<f4"), spec.shape))
     builder.add_array(spec)

@@ -1,6 +1,6 @@
-"""Read DGL's containers without trusting them: every size is compared with what the file can hold.
+"""Read DGL's containers without trust: every size is checked against the file.
 
-DGL's own reader loads truncated files silently or crashes on them.
+DGL's own reader loads truncated files silently, or crashes.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ if TYPE_CHECKING:
 
 MAX_ARRAYS = 1 << 20
 MAX_NAME_NBYTES = 1 << 12
-MIN_NAMED_ARRAY_NBYTES = 48  # length of the name, header of an array with no axis
-COPY_AGAIN = "copy the file again, or make the partitions again"
+MIN_NAMED_ARRAY_NBYTES = 48  # name length, array header without axes
+COPY_AGAIN = "copy the file again, or partition the graph again"
 
 
 @contextmanager
 def open_container(path: AnyPath) -> Iterator[FileReader]:
-    """Open a file of DGL's."""
+    """Open a DGL file."""
     key = to_key(path)
     if not is_file(key):
         raise LayoutError("no such file", file=key, hint="check the paths in the partition config")
-    # once, not at each of the many small reads, which take as long as that
+    # once, because it takes as long as one of the many small reads
     with attach_path_to_error(key), open_for_reading(key) as file:
         yield FileReader(key, file)
 
 
 class FileReader:
-    """A file and a position in it; all errors, which are `LayoutError`, name both."""
+    """A file and a position; errors (`LayoutError`) name both."""
 
     def __init__(self, path: FilePath, file: BinaryIO) -> None:
         self.path = path
@@ -58,7 +58,7 @@ class FileReader:
         self.position = position
 
     def take(self, count: int) -> bytes:
-        """Read exactly so many bytes."""
+        """Read exactly `count` bytes."""
         left = self.size - self.position
         content = self._file.read(count) if 0 <= count <= left else b""
         if len(content) != count:
@@ -72,7 +72,7 @@ class FileReader:
         return struct.unpack(form, self.take(struct.calcsize(form)))
 
     def number(self, form: str = "<Q") -> int:
-        """Read one number, by default unsigned."""
+        """Read one number, unsigned by default."""
         return int(self.unpack(form)[0])
 
     def magic(self, expected: int, what: str) -> None:
@@ -81,17 +81,17 @@ class FileReader:
         if found != expected:
             self.seek(self.position - 8)
             if found == int.from_bytes(expected.to_bytes(8, "little"), "big"):
-                raise self.fault(f"{what} of another byte order", hint="write it again; DGL's files are little-endian")
+                raise self.fault(f"{what} is not little-endian", hint="write it on a little-endian machine")
             raise self.fault(f"not a {what} of DGL", expected=f"{expected:#x}", found=f"{found:#x}")
 
     def one(self, what: str) -> None:
-        """Read a number of things, of which the graph of a partition has one."""
+        """Read a number that is 1 in the graph of a partition."""
         found = self.number()
         if found != 1:
-            raise self.fault(f"not the graph of a partition, which has one of each: {what}", expected=1, found=found)
+            raise self.fault(f"not the graph of a partition: wrong number of {what}", expected=1, found=found)
 
     def count(self, smallest_entry: int, most: int, what: str) -> int:
-        """Read a number of entries, none of which can be smaller than `smallest_entry` bytes."""
+        """Read a number of entries, each of at least `smallest_entry` bytes."""
         found = self.number()
         fitting = (self.size - self.position) // smallest_entry
         if found > min(fitting, most):
@@ -107,17 +107,17 @@ class FileReader:
             raise self.fault("name is not UTF-8", found=repr(content[:40])) from error
 
     def array(self) -> Region:
-        """Read the header of an array and skip its elements."""
+        """Read an array's header and skip its elements."""
         self.magic(MAGIC_ARRAY, "array")
         _, device, _, num_axes, code, bits, lanes = self.unpack(ARRAY_HEADER)
         if device != CPU or lanes != 1 or not 1 <= num_axes <= MAX_AXES:
             found = f"device {device}, {lanes} lanes, {num_axes} axes"
-            raise self.fault("not an array DGL writes", expected="CPU, 1 lane, 1 to 32 axes", found=found)
+            raise self.fault("DGL writes no such array", expected="CPU, 1 lane, 1 to 32 axes", found=found)
         *shape, nbytes = self.unpack(f"<{num_axes + 1}q")
         dtype = DTYPES.get((code, bits))
         if dtype is None:
             found, hint = f"type code {code} with {bits} bits", "convert it to float32 with DGL"
-            raise self.fault("array of a dtype that is not supported", found=found, hint=hint)
+            raise self.fault("unsupported dtype of an array", found=found, hint=hint)
         expected = checked_nbytes(tuple(shape), dtype)
         if nbytes != expected:
             raise self.fault(
@@ -133,5 +133,5 @@ class FileReader:
         return Region(self.path, offset, dtype, tuple(shape))
 
     def named_arrays(self) -> dict[str, Region]:
-        """Read a dictionary of arrays; of entries with the same name the last is kept, as in DGL."""
+        """Read a dictionary of arrays; of equal names the last counts, as in DGL."""
         return {self.text(): self.array() for _ in range(self.count(MIN_NAMED_ARRAY_NBYTES, MAX_ARRAYS, "arrays"))}

@@ -1,4 +1,4 @@
-"""Read `graph.dgl`: headers, and edges piece by piece from whichever format is stored; check what DGL does not."""
+"""Read `graph.dgl`: headers, then edges in pieces from any stored format; checks what DGL does not."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ OLD_FORMATS = {1: ("coo",), 2: ("csr",), 3: ("csc",)}
 
 @dataclass(frozen=True, slots=True)
 class GraphFile:
-    """What a graph file holds; nothing but headers has been read.
+    """Headers of a graph file.
 
     `formats` has ``row`` and ``col`` of ``coo``, and ``indptr``, ``indices`` and ``data`` (edge IDs) of ``csr`` and
-    ``csc``. `claims` are what the file says is sorted, on which DGL relies: for ``coo`` the rows, and the columns of
-    each row; for ``csr`` and ``csc`` the columns of each row. `may_make` are the formats that DGL may make, bits as in
-    `FORMAT_BITS`.
+    ``csc``.
+    `claims` say what is sorted, on which DGL relies: for ``coo`` the rows, and the columns of each row; for ``csr`` and
+    ``csc`` the columns of each row. `may_make` has the formats that DGL may make, bits as in `FORMAT_BITS`.
     """
 
     num_nodes: int
@@ -60,16 +60,17 @@ class GraphFile:
 
     @property
     def main_format(self) -> str:
-        """Format that edges are read from where nothing else is asked for: COO, else CSC, else CSR."""
+        """Default format to read edges from: COO, else CSC, else CSR."""
         return next(name for name in ("coo", "csc", "csr") if name in self.formats)
 
     def edge_pieces(
         self, start: int = 0, stop: int | None = None, *, name: str | None = None, rows: int = EDGES_PER_PIECE
     ) -> Iterator[Edges]:
-        """Read the local edges ``[start, stop)`` piece by piece: local sources, local destinations, local edge IDs.
+        """Read local edges ``[start, stop)`` in pieces: local sources, destinations and edge IDs.
 
-        They come in the order of the format `name`, by default `main_format`, at most `rows` at a time; of CSR and CSC
-        all are looked through.
+        They come in the order of the format `name`, by default `main_format`, at most `rows` at a time; CSR and CSC are
+        scanned
+        whole.
         """
         name, stop = name or self.main_format, self.num_edges if stop is None else stop
         if name == "coo":
@@ -87,7 +88,7 @@ class GraphFile:
                 yield src[mine], dst[mine], eids[mine]
 
     def ends(self, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
-        """Read the local sources and destinations of edges ``[start, stop)``, in the order of their IDs."""
+        """Read the local sources and destinations of edges ``[start, stop)``, by edge ID."""
         ends, found = np.full((2, stop - start), -1), np.zeros(stop - start, bool)
         for src, dst, eids in self.edge_pieces(start, stop):
             ends[0, eids - start], ends[1, eids - start] = src, dst
@@ -97,7 +98,7 @@ class GraphFile:
             edge = int(np.argmax(outside))
             wrong = next(end for end in ends[:, edge].tolist() if not 0 <= end < self.num_nodes)
             raise LayoutError(
-                "an edge ends at a node that is not in the part" if found[edge] else "a matrix lacks an edge",
+                "an edge ends at a node outside the part" if found[edge] else "a matrix lacks an edge",
                 file=next(iter(self.formats[self.main_format].values())).path,
                 place=f"local edge {start + edge:,}",
                 expected=f"local IDs in [0, {self.num_nodes:,})",
@@ -106,7 +107,7 @@ class GraphFile:
         return ends[0], ends[1]
 
     def _matrix_pieces(self, name: str, rows: int) -> Iterator[Edges]:
-        """Rows, columns and edge IDs of a CSR or CSC matrix, in the order of their places."""
+        """Rows, columns and edge IDs of a CSR or CSC matrix, in stored order."""
         matrix = self.formats[name]
         indptr, data, last = matrix["indptr"], matrix["data"], 0
         for row in range(0, max(1, self.num_nodes), rows):
@@ -122,7 +123,7 @@ class GraphFile:
             for first in range(int(starts[0]), last, rows):
                 stop = min(first + rows, last)
                 heads = row + np.repeat(np.arange(starts.size - 1), np.diff(starts.clip(first, stop)))
-                # without edge IDs an edge's ID is its place
+                # without edge IDs, positions are the IDs
                 eids = _integers(data, first, stop) if data.num_rows else np.arange(first, stop)
                 if eids.min() < 0 or eids.max() >= self.num_edges:
                     place = int(np.argmax((eids < 0) | (eids >= self.num_edges)))
@@ -140,7 +141,7 @@ def _fault(what: str, region: Region, place: str | None, largest: int, found: in
 
 
 def read_graph_file(path: AnyPath) -> GraphFile:
-    """Read the headers of a file with one homogeneous graph, which we or DGL 0.9 to 2.x wrote."""
+    """Read the headers of a file with one homogeneous graph, ours or that of DGL 0.9 to 2.x."""
     with open_container(path) as reader:
         reader.magic(MAGIC_GRAPH_FILE, "graph file")
         version, kind, num_graphs = reader.unpack("<QQQ")
@@ -149,7 +150,7 @@ def read_graph_file(path: AnyPath) -> GraphFile:
                 "not the graph of a partition",
                 expected=f"version {VERSION}, type {HETEROGRAPH}, 1 graph",
                 found=f"version {version}, type {kind}, {num_graphs} graphs",
-                hint="write it again with a DGL of 0.9 or later",
+                hint="write it again with DGL 0.9 or later",
             )
         reader.seek(METADATA_NBYTES)
         reader.seek(reader.number())
@@ -176,9 +177,9 @@ def _read_graph(reader: FileReader) -> GraphFile:
     for what in ("node type names", "edge type names"):
         reader.one(what)
         reader.text()
-    index = reader.unpack("<QQQQ")  # where the graph begins, which DGL seeks from the end of the file
+    index = reader.unpack("<QQQQ")  # start of the graph; DGL seeks it from the end of the file
     if (index[0], index[1], index[3]) != (16, 1, 16):
-        raise reader.fault("the index at the end of the file is damaged", expected="that of 1 graph", found=index)
+        raise reader.fault("the index at the end of the file is damaged", expected="1 graph", found=index)
     may_make = allowed & ALL_FORMATS if allowed >> 32 else ALL_FORMATS
     return GraphFile(num_nodes, num_edges, formats, node_arrays, edge_arrays, claims, may_make)
 
@@ -193,7 +194,7 @@ def _format_names(reader: FileReader, stored: int) -> tuple[str, ...]:
 
 
 def _read_matrix(reader: FileReader, name: str) -> tuple[tuple[int, int], dict[str, Region], tuple[bool, ...]]:
-    """Numbers of nodes and edges, arrays, and what is claimed to be sorted."""
+    """Read the numbers of nodes and edges, arrays, and claims of order."""
     is_coo = name == "coo"
     _read_metagraph(reader)
     reader.magic(MAGIC_COO if is_coo else MAGIC_CSR, f"{name.upper()} matrix")

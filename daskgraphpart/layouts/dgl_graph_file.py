@@ -1,6 +1,6 @@
 """Lay out `graph.dgl`: one homogeneous graph, as `dgl.save_graphs` writes it (container version 2).
 
-The graph of a partition is homogeneous (`_N`, `_E`, int64) even where the input is not; types are arrays beside it.
+It is homogeneous (`_N`, `_E`, int64) even if the input is not; types are arrays beside it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ METADATA_NBYTES = 4096
 FORMAT_BITS = {"coo": 1, "csr": 2, "csc": 4}
 MATRIX_ARRAYS = {name: ("row", "col") if name == "coo" else ("indptr", "indices", "data") for name in FORMAT_BITS}
 ALL_FORMATS = 7
-BITMASK = 1 << 32  # set where formats are bits; the 0.9 series numbered them
+BITMASK = 1 << 32  # formats are bits; DGL 0.9 numbered them
 INT64 = np.dtype("<i8")
 
 
@@ -45,14 +45,14 @@ def graph_file_layout(
     node_arrays: Sequence[ArraySpec],
     edge_arrays: Sequence[ArraySpec],
 ) -> FileLayout:
-    """Lay out the file of one homogeneous graph in some of the formats ``"coo"``, ``"csr"``, ``"csc"``.
+    """Lay out a file with one homogeneous graph in formats out of ``"coo"``, ``"csr"``, ``"csc"``.
 
-    It has the regions ``coo/row``, ``coo/col``, ``csr/indptr``, ``csr/indices``, ``csr/data`` (edge IDs), the same for
-    ``csc``, ``node/<key>`` and ``edge/<key>``. Entry i of COO is edge i.
+    Regions: ``coo/row``, ``coo/col``, ``csr/indptr``, ``csr/indices``, ``csr/data`` (edge IDs), likewise ``csc``,
+    ``node/<key>`` and ``edge/<key>``. Entry i of COO is edge i.
     """
     builder = LayoutBuilder()
     builder.add(u64(MAGIC_GRAPH_FILE, VERSION, HETEROGRAPH, 1).ljust(METADATA_NBYTES, b"\0"))
-    builder.add(u64(METADATA_NBYTES + 16, 0))  # where the graph begins; no labels
+    builder.add(u64(METADATA_NBYTES + 16, 0))  # start of the graph; no labels
     begin = builder.offset
     builder.add(u64(MAGIC_HETEROGRAPH), METAGRAPH, u64(1, MAGIC_RELATION))
     stored = sum(FORMAT_BITS[name] for name in formats)
@@ -67,7 +67,7 @@ def graph_file_layout(
             builder.add(text(spec.key))
             add_array(builder, ArraySpec(f"{prefix}/{spec.key}", spec.dtype, spec.shape))
     builder.add(u64(1), text("_N"), u64(1), text("_E"))
-    builder.add(u64(16, 1, begin, 16))  # the index and, on both sides, its size
+    builder.add(u64(16, 1, begin, 16))  # the index, and its size on both sides
     return builder.finish()
 
 
@@ -75,12 +75,12 @@ def _add_matrix(builder: LayoutBuilder, name: str, num_nodes: int, num_edges: in
     builder.add(METAGRAPH, u64(MAGIC_COO if name == "coo" else MAGIC_CSR), i64(num_nodes, num_nodes))
     for key in MATRIX_ARRAYS[name]:
         add_array(builder, ArraySpec(f"{name}/{key}", INT64, (num_nodes + 1 if key == "indptr" else num_edges,)))
-    # readers ignore edge IDs of COO; neither rows nor columns are claimed to be sorted
+    # readers ignore edge IDs of COO; we claim no order
     builder.add(EMPTY_ARRAY + b"\0\0" if name == "coo" else b"\0")
 
 
 def _metagraph() -> bytes:
-    """One node type with one relation to itself, as a CSR."""
+    """One node type with one relation to itself, as CSR."""
     arrays = [np.array([0, 1], INT64), np.array([0], INT64), np.array([0], INT64)]
     content = b"".join(array_header(array.dtype, array.shape) + array.tobytes() for array in arrays)
     return u64(MAGIC_METAGRAPH, MAGIC_CSR) + i64(1, 1) + content + b"\0"

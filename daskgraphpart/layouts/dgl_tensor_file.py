@@ -1,7 +1,7 @@
-"""Tensor files: named arrays, as `dgl.data.utils.save_tensors` writes and `load_tensors` reads them.
+"""Tensor files: named arrays, as in `dgl.data.utils.save_tensors` and `load_tensors`.
 
-Features and original IDs of a part are kept in such files. Layout: magic, number of entries twice, then for each its
-name, array header and elements.
+They hold a part's features and original IDs: magic, number of entries twice, then name, array header and elements of
+each.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def tensor_file_layout(arrays: Sequence[ArraySpec], prefix: str = "") -> FileLayout:
-    """Lay out a tensor file with these arrays, in this order; names of regions have a prefix."""
+    """Lay out a tensor file of these arrays, in order; region names get the prefix."""
     builder = LayoutBuilder()
     builder.add(u64(MAGIC_TENSOR_FILE, len(arrays), len(arrays)))
     for spec in arrays:
@@ -29,10 +29,10 @@ def tensor_file_layout(arrays: Sequence[ArraySpec], prefix: str = "") -> FileLay
 
 
 def read_tensor_file(path: AnyPath) -> dict[str, Region]:
-    """Read the headers of a tensor file: where the elements of each array are."""
+    """Read the headers of a tensor file: the place of each array's elements."""
     from daskgraphpart.layouts.dgl_file_reader import open_container
 
     with open_container(path) as reader:
         reader.magic(MAGIC_TENSOR_FILE, "tensor file")
-        reader.number()  # DGL's reader ignores the first count as well
+        reader.number()  # DGL's reader also ignores the first count
         return reader.named_arrays()

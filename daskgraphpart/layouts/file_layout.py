@@ -1,4 +1,4 @@
-"""Files whose arrays are written in parallel: laid out from known sizes, filled at offsets, renamed when whole."""
+"""Files whose arrays are written in parallel: laid out from known sizes, filled at offsets, renamed when complete."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LEAST_RESERVED_NBYTES = 64 << 10
 
 @dataclass(frozen=True, slots=True)
 class ArraySpec:
-    """Name, dtype and shape of an array that a file will hold."""
+    """Name, dtype and shape of an array in a file."""
 
     key: str
     dtype: np.dtype
@@ -31,12 +31,13 @@ class ArraySpec:
 
 @dataclass(frozen=True, slots=True)
 class FileLayout:
-    """Where everything in a file of `nbytes` bytes is.
+    """Where everything is in a file of `nbytes` bytes.
 
-    `pieces` are offset and content of all that is not an array's elements, `regions` offset, dtype and shape of each
-    array by name. Where values have no fixed place in the file, this is that of a temporary file in its stead, and
-    `encode`, which can be pickled, writes the file from the arrays when they are complete; `complete` writes into the
-    file itself what is not known before.
+    `pieces` are offset and content of everything except elements; `regions` are offset, dtype and shape of each array
+    by
+    name. If values have no fixed place, this describes a temporary file, from which the picklable `encode` writes the
+    real
+    one; `complete` adds to the file what was unknown before.
     """
 
     pieces: tuple[tuple[int, bytes], ...]
@@ -47,7 +48,7 @@ class FileLayout:
 
 
 class LayoutBuilder:
-    """Appends bytes and arrays one after another, as a sequential writer does, at `offset`."""
+    """Appends bytes and arrays at `offset`, like a sequential writer."""
 
     def __init__(self) -> None:
         self.offset = 0
@@ -61,7 +62,7 @@ class LayoutBuilder:
         self.offset += len(piece)
 
     def add_array(self, spec: ArraySpec) -> None:
-        """Append room for the elements of an array."""
+        """Append room for an array's elements."""
         self._regions[spec.key] = (self.offset, spec.dtype, spec.shape)
         self.offset += spec.dtype.itemsize * math.prod(spec.shape)
 
@@ -73,7 +74,7 @@ class LayoutBuilder:
 def raw_file_layout(
     arrays: Iterable[ArraySpec], encode: Callable[[Mapping[str, Region], str], None] | None = None
 ) -> FileLayout:
-    """Lay out a file of arrays and nothing else."""
+    """Lay out a file of arrays only."""
     builder = LayoutBuilder()
     for spec in arrays:
         builder.add_array(spec)

@@ -1,4 +1,4 @@
-"""A layout with files beside it that are copied: the maps of IDs of tables, and what their codes stand for."""
+"""A layout with files copied beside it: ID maps of tables, and what their codes stand for."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class FilesBeside:
     beside: Mapping[str, FileLayout]
 
     def check_fits(self, schema: GraphSchema, num_parts: int | None) -> None:
-        """Raise what the layout raises."""
+        """Check the layout."""
         self.layout.check_fits(schema, num_parts)
 
     def wants(self, schema: GraphSchema) -> Collection[str]:
@@ -37,7 +37,7 @@ class FilesBeside:
         return self.layout.part_files(sizes, part)
 
     def graph_files(self, schema: GraphSchema) -> Mapping[str, FileLayout]:
-        """Lay out the files of the whole graph, and those beside."""
+        """Lay out the whole graph's files, and those beside."""
         return {**self.layout.graph_files(schema), **self.beside}
 
     def descriptions(self, schema: GraphSchema) -> tuple[str, ...]:
@@ -51,7 +51,7 @@ class FilesBeside:
 
 @dataclass(frozen=True, slots=True)
 class CopiedFile:
-    """Encodes nothing: copies a file."""
+    """Encodes nothing; copies a file."""
 
     source: FilePath
 

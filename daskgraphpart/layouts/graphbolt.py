@@ -1,8 +1,9 @@
-"""GraphBolt's file of a part, `fused_csc_sampling_graph.pt`: a graph by in-edges that `dgl.graphbolt` samples from.
+"""GraphBolt's file of a part, `fused_csc_sampling_graph.pt`: a graph by in-edges for sampling by `dgl.graphbolt`.
 
-As `dgl.distributed.dgl_partition_to_graphbolt` of DGL 2.1 to 2.5 makes it with formats coo and csc
-(python/dgl/distributed/partition.py): with new IDs of nodes, of edges unless they are left out, and what
-`DistGraph.find_edges` needs. Local IDs are those of `graph.dgl`. Integers are as short as DGL makes them.
+As made by `dgl.distributed.dgl_partition_to_graphbolt` of DGL 2.1 to 2.5 with formats coo and csc
+(python/dgl/distributed/partition.py): with new IDs of nodes, optionally of edges, and what `DistGraph.find_edges`
+needs.
+Local IDs are those of `graph.dgl`. Integers are as short as in DGL.
 """
 
 from __future__ import annotations
@@ -24,8 +25,7 @@ VERSION_NUMBER = Tensor(INT64, (1,), np.array([6199]))
 def graphbolt_layout(sizes: GraphSizes, part: int, stored: GraphBoltAttributes) -> FileLayout:
     """Lay out the file of one part.
 
-    Rows of owned nodes come first, and an edge is owned with its destination: so `inner_edge` is the same in the order
-    of edge IDs and in that of the file.
+    Owned nodes come first and own their in-edges, so `inner_edge` is the same by edge ID and in file order.
     """
     num_nodes, num_edges, schema = sizes.num_local_nodes(part), sizes.num_local_edges(part), sizes.schema
     independent = {
@@ -52,7 +52,7 @@ def graphbolt_layout(sizes: GraphSizes, part: int, stored: GraphBoltAttributes) 
 
 
 def sampling_graph_layout(state: dict[str, Any]) -> FileLayout:
-    """Lay out a pickled `FusedCSCSamplingGraph` of what it is made of."""
+    """Lay out a pickled `FusedCSCSamplingGraph` from its state."""
     pickle = TorchPickle()
     pickled = (
         global_name("dgl.graphbolt.impl.fused_csc_sampling_graph", "FusedCSCSamplingGraph")
@@ -67,7 +67,7 @@ def sampling_graph_layout(state: dict[str, Any]) -> FileLayout:
 
 
 def shortest_int(limit: int, *sizes: int) -> np.dtype:
-    """Integers of the first size in bytes, by default 4 or 8, whose largest is above a limit, as DGL chooses them."""
+    """First integer size, by default 4 or 8 bytes, whose largest value exceeds a limit, as in DGL."""
     nbytes = next(size for size in (*(sizes or (4,)), 8) if limit < (1 << 8 * size - 1) - 1)
     return np.dtype(f"<i{nbytes}")
 

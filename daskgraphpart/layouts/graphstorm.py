@@ -1,11 +1,11 @@
-"""GraphStorm's layout: what GSPartition leaves, in `dist_graph/` and `partition_assignment/`, and training reads.
+"""GraphStorm's layout: what GSPartition leaves for training, in `dist_graph/` and `partition_assignment/`.
 
-``dist_graph/part<i>/`` holds the files of DGL, once: `dist_graph/metadata.json` names them to GraphStorm, and the
-config above them to DGL. Beside them lie `raw_id_mappings/<ntype>/*.parquet` (columns `orig` and `new`), by which
-results are brought back to the IDs of the user, and `data_transform_new.json`, if there is one. The text files of
-`partition_assignment/` have the part of each node, one a line. As of GraphStorm 0.5, in whose source
-gpartition/dist_partition_graph.py writes this, and `load_dist_nid_map` of model/utils.py takes whatever in
-`dist_graph/` begins with "part" for a part.
+``dist_graph/part<i>/`` holds DGL's files, once: `dist_graph/metadata.json` names them to GraphStorm, and the config
+above to DGL. `raw_id_mappings/<ntype>/*.parquet` (columns `orig` and `new`) brings results back to the user's IDs;
+`data_transform_new.json` is there if the input has it. Text files in `partition_assignment/` have the part of each
+node,
+one per line. As of GraphStorm 0.5: gpartition/dist_partition_graph.py writes it, and `load_dist_nid_map` of
+model/utils.py takes anything in `dist_graph/` that begins with "part" for a part.
 """
 
 from __future__ import annotations
@@ -37,41 +37,41 @@ ROWS_PER_PIECE = 1 << 18
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GraphStormLayout:
-    """Formats and graphs as in `DglLayout`, and the files of the input's IDs and transformations, by path."""
+    """Formats and graphs as in `DglLayout`, and files of original IDs and transformations by path."""
 
     layout: DglLayout
     beside: Mapping[str, FileLayout]
 
     @property
     def dgl(self) -> DglLayout:
-        """The files of the parts, and the config that DGL reads."""
+        """The files of parts, and DGL's config."""
         return replace(self.layout, parts=f"{DIST_GRAPH}/")
 
     @property
     def dist_graph(self) -> DglLayout:
-        """The config that GraphStorm reads."""
+        """GraphStorm's config."""
         return replace(self.layout, config_name="metadata.json", directory=f"{DIST_GRAPH}/")
 
     def check_fits(self, schema: GraphSchema, num_parts: int | None) -> None:
-        """Refuse the names and shapes that GraphStorm refuses."""
+        """Refuse names and shapes that GraphStorm refuses."""
         name, hint = schema.name, "or write the layout dgl"
         if name.startswith("part") or not re.sub(r"^\d+", "", name).replace("-", "_").isidentifier():
-            what = "a graph of this name cannot be trained on by GraphStorm"
-            expected = "letters, digits, - and _, one letter at least, and another beginning than 'part'"
+            what = "GraphStorm cannot train on a graph of this name"
+            expected = "letters, digits, - and _, at least one letter, not beginning with 'part'"
             hint = f"change graph_name in the metadata, {hint}"
             raise OptionError(what, place=f"layout {NAME}", expected=expected, found=name, hint=hint)
         check_file_names(schema, NAME)
-        refuse_bfloat16(schema, NAME, "GraphStorm trains by DGL's servers, which hold")
+        refuse_bfloat16(schema, NAME, "GraphStorm trains with DGL's servers, which hold")
         for kind in schema.row_types:
             for spec in kind.data:
                 if len(spec.row_shape) > 1:
-                    what, expected = "GraphStorm takes no rows of several dimensions", "numbers or vectors"
+                    what, expected = "GraphStorm takes only scalars and vectors", "numbers or vectors"
                     found = f"{kind.name}/{spec.name} of shape {list(spec.row_shape)}"
                     hint = f"flatten its rows, {hint}"
                     raise OptionError(what, place=f"layout {NAME}", expected=expected, found=found, hint=hint)
 
     def wants(self, schema: GraphSchema) -> Collection[str]:
-        """What the files of DGL have room for."""
+        """What DGL's files hold."""
         return self.layout.wants(schema)
 
     def part_files(self, sizes: GraphSizes, part: int) -> dict[str, FileLayout]:
@@ -79,7 +79,7 @@ class GraphStormLayout:
         return self.dgl.part_files(sizes, part)
 
     def graph_files(self, schema: GraphSchema) -> dict[str, FileLayout]:
-        """Lay out the parts of all nodes, and the files beside the parts."""
+        """Lay out the owners of all nodes, and the files beside the parts."""
         owners = {
             f"{ASSIGNMENT}/{kind.name}.txt": raw_file_layout(
                 [ArraySpec(f"node_owners/{kind.name}", np.dtype("<i4"), (kind.num_nodes,))], write_owners
@@ -89,13 +89,13 @@ class GraphStormLayout:
         return {**owners, **self.beside}
 
     def descriptions(self, schema: GraphSchema) -> tuple[str, ...]:
-        """Name the manifest and the config of DGL, then what GraphStorm reads."""
+        """Name DGL's manifest and config, then GraphStorm's."""
         return *self.dgl.descriptions(schema), ASSIGNMENT_META, *self.dist_graph.descriptions(schema)
 
     def finish(self, graph: DispatchedGraph) -> None:
-        """Write the configs, that of GraphStorm last."""
+        """Write the configs, GraphStorm's last."""
         self.dgl.finish(graph)
-        algorithm = "random" if graph.method == "random" else "metis"  # GraphStorm and DGL know these names
+        algorithm = "random" if graph.method == "random" else "metis"  # the names that GraphStorm and DGL know
         meta = {"algo_name": algorithm, "num_parts": graph.book.num_parts, "version": "1.0.0"}
         write_json(graph.out / ASSIGNMENT_META, meta)
         maps = graph.id_maps
@@ -104,7 +104,7 @@ class GraphStormLayout:
 
 
 def write_owners(arrays: Mapping[str, Region], path: str) -> None:
-    """Write the parts of the nodes of one type, one number a line."""
+    """Write the owners of one type's nodes, one number per line."""
     (owners,) = arrays.values()
     with whole_file(path) as temporary, open(temporary, "wb") as file:
         for start in range(0, owners.num_rows, ROWS_PER_PIECE):

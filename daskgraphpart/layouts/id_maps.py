@@ -1,4 +1,4 @@
-"""The noun `IdMaps`: what owners and partitions say of the maps of a graph's IDs."""
+"""The noun `IdMaps`: where a graph's ID maps are, as owners and partitions record it."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class IdMaps:
-    """Maps of a graph's IDs, as its owners and partitions name them: their directory, and a checksum by node type.
+    """A graph's ID maps as recorded by its owners and partitions: their directory, and a checksum by node type.
 
-    The path is that from the directory of whoever names them. An earlier version wrote no checksums.
+    The path is relative to the directory that records it. Earlier versions had no checksums.
     """
 
     directory: str
@@ -33,7 +33,7 @@ class IdMaps:
 
     @classmethod
     def of(cls, content: Mapping[str, Any], file: Location) -> IdMaps | None:
-        """Take them out of what a JSON file holds, if it names some."""
+        """Read them from a JSON file's content, if it has them."""
         what = "not maps of IDs"
         found = convert_json(dict(content), _StatedMaps, LayoutError, what, file=str(file))
         return None if found.id_map is None else cls(found.id_map, found.id_map_checksums)

@@ -1,39 +1,38 @@
-"""The contract of a layout: from the sizes of all parts to files, and to the place of each named array in them.
+"""The contract of a layout: from the sizes of all parts to files, and the place of each named array in them.
 
-Dispatch computes named arrays and knows no format; a layout knows where bytes lie and computes nothing. A layout wants
-the arrays that its files have room for; one that no layout wants is not computed. What has to be gathered before sizes
-are known, a layout names in `wants`. Several layouts may be written in one run: an array then goes to a place in the
-files of each.
+Dispatch computes named arrays and knows no format; a layout places bytes and computes nothing. Dispatch computes only
+arrays for which some layout has room; `wants` names those to gather before sizes are known. If one run writes several
+layouts, an array goes to a place in each.
 
-Names of the arrays of a part, with local IDs inner nodes before HALO nodes and owned edges before the others:
+Arrays of a part; local IDs have inner nodes before HALO nodes, and owned edges before others:
 
 ========================= =============== ====================================================================
-``nodes/id``              (local nodes,)  new homogeneous IDs; original ones where IDs are kept
-``nodes/inner``           (local nodes,)  1 where the part owns the node
-``nodes/type``            (local nodes,)  number of the node type
+``nodes/id``              (local nodes,)  new homogeneous IDs; original ones if IDs are kept
+``nodes/inner``           (local nodes,)  1 if the part owns the node
+``nodes/type``            (local nodes,)  node type ID
 ``edges/id``              (local edges,)  as of nodes
 ``edges/inner``           (local edges,)  as of nodes
 ``edges/type``            (local edges,)  as of nodes
-``coo/row``, ``coo/col``  (local edges,)  local IDs of sources and destinations, in the order of local edge IDs
+``coo/row``, ``coo/col``  (local edges,)  local IDs of sources and destinations, by local edge ID
 ``csr/indptr``            (local nodes+1,) rows are sources; of ``csc`` rows are destinations
 ``csr/indices``           (local edges,)  local IDs of the other ends
 ``csr/eids``              (local edges,)  local edge IDs
 ``csc/rows``              (local edges,)  local IDs of destinations
 ``csc/id``, ``csc/type``  (local edges,)  `edges/id` and `edges/type` in the order of ``csc``
 ``csc/type_id``           (local edges,)  new type-wise edge IDs
-``csc/places``            (local edges,)  place in ``csc`` of each edge, in the order of local edge IDs
-``orig_nids/<ntype>``     (owned nodes,)  original type-wise IDs, in the order of new IDs
+``csc/places``            (local edges,)  position in ``csc`` of each edge, by local edge ID
+``orig_nids/<ntype>``     (owned nodes,)  original type-wise IDs, by new ID
 ``orig_eids/<etype>``     (owned edges,)  as of nodes
-``edge_src/<etype>``      (owned edges,)  new type-wise IDs of sources, in the order of new edge IDs
+``edge_src/<etype>``      (owned edges,)  new type-wise IDs of sources, by new edge ID
 ``edge_dst/<etype>``      (owned edges,)  as of sources
-``node_data/<ntype>/<n>`` (owned nodes, ...) rows of a feature, in the order of new IDs
+``node_data/<ntype>/<n>`` (owned nodes, ...) rows of a feature, by new ID
 ``edge_data/<etype>/<n>`` (owned edges, ...) as of nodes
 ``split_nids/<ntype>/<m>`` (marked nodes,) new type-wise IDs of the nodes that a mask marks
 ========================= =============== ====================================================================
 
 Of the whole graph: ``node_owners/<ntype>`` and ``edge_owners/<etype>``, parts by original type-wise ID.
 
-Values are converted to the dtype of their place, which has to hold them.
+Values are converted to the dtype of their place, which must hold them.
 """
 
 from __future__ import annotations
@@ -59,9 +58,9 @@ if TYPE_CHECKING:
 class GraphSizes:
     """Sizes of all parts; int64 arrays.
 
-    `num_nodes` (parts, node types) and `num_edges` (parts, edge types) count what parts own, `num_halo_nodes` and
-    `num_extra_edges` (parts,) what they hold beside it, and `num_marked` (parts,) the owned nodes that each mask
-    ``<ntype>/<name>`` marks.
+    `num_nodes` (parts, node types) and `num_edges` (parts, edge types) count what parts own; `num_halo_nodes` and
+    `num_extra_edges` (parts,) what else they hold; `num_marked` (parts,) the owned nodes marked by each mask
+    ``<ntype>/<name>``.
     """
 
     schema: GraphSchema
@@ -81,13 +80,13 @@ class GraphSizes:
         return int(self.num_nodes[part].sum() + self.num_halo_nodes[part])
 
     def num_local_edges(self, part: int) -> int:
-        """Edges that a part holds."""
+        """Edges in a part."""
         return int(self.num_edges[part].sum() + self.num_extra_edges[part])
 
 
 @dataclass(frozen=True, slots=True)
 class GraphBoltAttributes:
-    """What GraphBolt's graphs have beside themselves: new edge IDs, and which nodes and edges the part owns."""
+    """Extras of GraphBolt's graphs: new edge IDs, and which nodes and edges the part owns."""
 
     eids: bool = True
     inner_node: bool = False
@@ -99,7 +98,7 @@ WITH_EIDS = GraphBoltAttributes()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DispatchedGraph:
-    """What a layout is told when all arrays are written; `checksums` are those of its files, by path."""
+    """What layouts learn once all arrays are written; `checksums` are those of their files, by path."""
 
     out: Path
     sizes: GraphSizes
@@ -110,9 +109,9 @@ class DispatchedGraph:
     out_edges: bool
     reshuffle: bool
     checksums: Mapping[str, FileChecksum]
-    id_maps: IdMaps | None = None  # where the original IDs of the user's input lie; None if there are none
-    mapped_features: Mapping[str, str] = field(default_factory=dict)  # node types of features that hold new IDs
-    constraints: tuple[str, ...] = ()  # what was balanced, with the ratios reached and allowed, where it is known
+    id_maps: IdMaps | None = None  # the user's own IDs, if mapped
+    mapped_features: Mapping[str, str] = field(default_factory=dict)  # node types of features with new IDs
+    constraints: tuple[str, ...] = ()  # balance constraints with the ratios reached and allowed, if known
 
     @property
     def schema(self) -> GraphSchema:
@@ -121,27 +120,27 @@ class DispatchedGraph:
 
 
 def split_names(schema: GraphSchema) -> tuple[str, ...]:
-    """Names of the lists of the nodes that masks mark."""
+    """Names of the lists of masked nodes."""
     return tuple(f"split_nids/{key}" for key in schema.masks)
 
 
 class Layout(Protocol):
-    """Where the arrays of all parts lie."""
+    """Places of the arrays of all parts."""
 
     def check_fits(self, schema: GraphSchema, num_parts: int | None) -> None:
-        """Raise an `OptionError` if the files cannot hold a graph in so many parts, None if they are not known yet."""
+        """Raise an `OptionError` if the files cannot hold the graph in so many parts (None: not known yet)."""
 
     def wants(self, schema: GraphSchema) -> Collection[str]:
-        """Names of the arrays ``split_nids/...`` and ``edge_owners/...`` that its files have room for."""
+        """Names of arrays ``split_nids/...`` and ``edge_owners/...`` with room in the files."""
 
     def part_files(self, sizes: GraphSizes, part: int) -> Mapping[str, FileLayout]:
-        """Files of one part by path below the output, with ``{part}`` for its number: the same paths for all parts."""
+        """Files of one part by path below the output, with ``{part}`` for its number: the same for all parts."""
 
     def graph_files(self, schema: GraphSchema) -> Mapping[str, FileLayout]:
         """Files of the whole graph by path below the output."""
 
     def descriptions(self, schema: GraphSchema) -> tuple[str, ...]:
-        """Paths below the output of what `finish` writes; the last is the config, which is what users are told of."""
+        """Paths below the output of what `finish` writes; the last is the config, which users are told."""
 
     def finish(self, graph: DispatchedGraph) -> None:
         """Write what describes the files, the config last."""

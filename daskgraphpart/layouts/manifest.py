@@ -1,6 +1,6 @@
 """The manifest beside a partition config: what DGL's config has no place for, and a checksum of every file.
 
-Version 1 had no checksums, early manifests of version 2 none of themselves. Partitions that DGL wrote have no manifest.
+Version 1 had no checksums; early manifests of version 2 had none of themselves. DGL writes no manifest.
 """
 
 from __future__ import annotations
@@ -33,10 +33,11 @@ SUFFIX = ".manifest.json"
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What verification needs of a manifest.
+    """What verification needs from a manifest.
 
-    `files` are checksums by path relative to it (None in version 1, which had none); `changed` are paths, too: of the
-    manifests that are not as they were written.
+    `files` are checksums by relative path (None in version 1); `changed` are the paths of manifests that are not as
+    they
+    were written.
     """
 
     path: Location
@@ -46,20 +47,20 @@ class Manifest:
 
 
 def write_manifest(path: Path, content: Mapping[str, Any], files: Mapping[str, FileChecksum]) -> None:
-    """Write ``<graph name>.manifest.json`` atomically: its content, and checksums by relative path in this order."""
+    """Write ``<graph name>.manifest.json`` atomically: content, and checksums by relative path in this order."""
     listed = {name: {"size": found.nbytes, ALGORITHM: found.digest} for name, found in files.items()}
     known = {"format": MANIFEST_FORMAT, "version": VERSION, **content, "checksum": ALGORITHM, "files": listed}
     write_json(path, {**known, DIGEST: _digest_of(known)})
 
 
 def _digest_of(content: Mapping[str, Any]) -> str:
-    """Checksum of all keys but its own, whatever their order and the spaces between them."""
+    """Checksum of all other keys, regardless of their order and spacing."""
     others = {key: value for key, value in content.items() if key != DIGEST}
     return hash_bytes(json.dumps(others, sort_keys=True).encode()).digest
 
 
 def describe_layout(graph: DispatchedGraph, layout: str, version: int, content: Mapping[str, Any]) -> None:
-    """Write the JSON file of a layout with a directory of its own: counts, its content, and checksums of its files."""
+    """Write the JSON file of a layout with its own directory: counts, content, and checksums of files."""
     schema, sizes = graph.schema, graph.sizes
     described = {
         "layout": layout,
@@ -77,7 +78,7 @@ def describe_layout(graph: DispatchedGraph, layout: str, version: int, content: 
 
 
 def stated_data(types: Sequence[RowType]) -> dict[str, Any]:
-    """Dtypes and row shapes of the features of node or edge types, as a manifest has them."""
+    """Dtypes and row shapes of features, as in a manifest."""
     return {
         kind.name: {spec.name: {"dtype": spec.dtype.name, "row_shape": list(spec.row_shape)} for spec in kind.data}
         for kind in types
@@ -86,7 +87,7 @@ def stated_data(types: Sequence[RowType]) -> dict[str, Any]:
 
 
 def find_manifest(directory: Location, graph_name: str | None = None) -> Location | None:
-    """Find the manifest of a graph in a directory of partitions, or the only one there is; else None."""
+    """Find a graph's manifest in a directory of partitions, or the only one there; else None."""
     if graph_name is not None:
         path = directory / f"{graph_name}{SUFFIX}"
         return path if is_file(path) else None
@@ -99,7 +100,7 @@ def read_manifest(path: Location) -> Manifest:
     try:
         content = read_json_object(path, LayoutError)
     except GraphPartError:
-        raise  # of a store that fails, too: that tells nothing of the manifest
+        raise  # a failing store says nothing about the manifest
     except OSError as fault:
         raise LayoutError("manifest is not readable", file=str(path), found=str(fault)) from fault
     if content.get("format") != MANIFEST_FORMAT:
@@ -107,18 +108,18 @@ def read_manifest(path: Location) -> Manifest:
     version = content.get("version")
     if type(version) is not int or not 1 <= version <= VERSION:
         raise LayoutError(
-            "manifest of a version this program does not know",
+            "unknown manifest version",
             file=str(path),
             expected=f"1 to {VERSION}",
             found=repr(version),
-            hint="install a newer daskgraphpart",
+            hint="install a newer version of daskgraphpart",
         )
     is_changed = DIGEST in content and content[DIGEST] != _digest_of(content)
     return Manifest(path, content, None if version == 1 else _files(path, content), (path.name,) * is_changed)
 
 
 def _files(path: Location, content: Mapping[str, Any]) -> dict[str, FileChecksum]:
-    """Take out the checksums; names that lead out of the directory are refused."""
+    """Read the checksums; refuse names that lead out of the directory."""
     files, algorithm = content.get("files"), content.get("checksum")
     if algorithm != ALGORITHM or not isinstance(files, dict):
         raise LayoutError(

@@ -1,12 +1,12 @@
 """The whole graph as GraphBolt's `OnDiskDataset`, for training on one machine: the dataset is `ondisk/dataset`.
 
-As `preprocess_ondisk_dataset` of DGL 2.1 leaves it (python/dgl/graphbolt/impl/ondisk_dataset.py): the sampling graph,
-features as npy files, and train, validation and test sets of the nodes that masks mark. There is one part, so new IDs
-are the original ones; types keep their order. Integers are as short as DGL makes them, of 64 bits from 2^31 on.
+As left by `preprocess_ondisk_dataset` of DGL 2.1 (python/dgl/graphbolt/impl/ondisk_dataset.py): the sampling graph,
+features as npy files, and train, validation and test sets from masks. With one part, new IDs are the original ones;
+types keep their order. Integers are as short as in DGL: 64 bits from 2^31 on.
 
-Unless it is told not to, DGL hashes all files of a dataset and deletes what was preprocessed if their paths or content
-have changed. `dataset/preprocessed` is a link to `files`, which its hash does not follow and its deletion refuses: the
-dataset opens at once, from any path, and stays.
+DGL hashes a dataset's files and deletes the preprocessed ones if paths or content have changed. `dataset/preprocessed`
+is a link to `files`, which the hash does not follow and the deletion refuses: the dataset opens at once, from any path,
+and stays.
 """
 
 from __future__ import annotations
@@ -59,17 +59,17 @@ class OnDiskLayout:
     """A dataset of one part."""
 
     def check_fits(self, schema: GraphSchema, num_parts: int | None) -> None:
-        """Refuse more than one part, names that cannot be those of files, and masks that are one set or one file."""
+        """Refuse several parts, names that no file can have, and masks that share a set or a file."""
         check_file_names(schema, ONDISK)
         _check_masks(schema)
         refuse_bfloat16(schema, ONDISK, "GraphBolt's datasets are read by numpy, which has")
         if num_parts not in (None, 1):
             raise OptionError(
-                "a dataset for one machine has one part",
+                "this layout has only one part",
                 place=f"layout {ONDISK}",
                 expected="--num-parts 1",
                 found=str(num_parts),
-                hint="the layout graphbolt writes the same graphs for several parts",
+                hint="use the layout graphbolt for several parts",
             )
 
     def wants(self, schema: GraphSchema) -> Collection[str]:
@@ -93,7 +93,7 @@ class OnDiskLayout:
         return files
 
     def graph_files(self, schema: GraphSchema) -> dict[str, FileLayout]:
-        """Lay out nothing for the whole graph."""
+        """Nothing for the whole graph."""
         return {}
 
     def descriptions(self, schema: GraphSchema) -> tuple[str, ...]:
@@ -104,25 +104,25 @@ class OnDiskLayout:
         """Write the metadata, a hash that fits the link, and the link; then the JSON file."""
         files, dataset = graph.out / FILES, graph.out / ONDISK / "dataset"
         content = json.dumps(_metadata(graph), indent=1, ensure_ascii=False)
-        # JSON is YAML, but for characters that cannot be printed
+        # JSON is YAML, except for unprintable characters
         content = re.sub("[\x7f-\x9f\ufffe\uffff]", lambda found: f"\\u{ord(found[0]):04x}", content)
         write_bytes(files / "metadata.yaml", content.encode())
         write_bytes(files / "dataset_hash_value.txt", b"{}")
         dataset.mkdir(exist_ok=True)
-        with suppress(FileExistsError):  # of a run that was killed
+        with suppress(FileExistsError):  # left by a killed run
             os.symlink("../files", dataset / LINKED)
         describe_layout(graph, ONDISK, VERSION, {"dataset": "dataset"})
 
 
 @dataclass(frozen=True, slots=True)
 class LabelFile:
-    """Encodes an npy file of the labels of a set: the array of all labels, and the name of that of the nodes."""
+    """Encodes an npy file of a set's labels: the array of all labels, and the name of the nodes' array."""
 
     labels: ArraySpec
     seeds: str
 
     def __call__(self, arrays: Mapping[str, Region], path: str) -> None:
-        """Write the file of the arrays that are complete."""
+        """Write the file from its complete arrays."""
         labels, seeds, dtype = arrays[self.labels.key], arrays[self.seeds], self.labels.dtype
         layout = npy_file_layout(ArraySpec("", dtype, (seeds.num_rows, *labels.shape[1:])))
         with whole_file(path) as temporary, open(temporary, "wb") as file:
@@ -133,7 +133,7 @@ class LabelFile:
 
 
 def _graph_layout(sizes: GraphSizes, part: int) -> FileLayout:
-    """Lay out the sampling graph; IDs of edges lead to their types and features."""
+    """Lay out the sampling graph; edge IDs lead to types and features."""
     schema, num_nodes, num_edges = sizes.schema, sizes.num_local_nodes(part), sizes.num_local_edges(part)
     nid_dtype, eid_dtype = shortest_int(schema.num_nodes - 1), shortest_int(schema.num_edges - 1)
     independent = {
@@ -159,7 +159,7 @@ def _features(sizes: GraphSizes, part: int) -> Iterator[ArraySpec]:
 
 
 def _feature_layout(spec: ArraySpec) -> FileLayout:
-    """Lay out an npy file; GraphBolt takes numbers as rows of one."""
+    """Lay out an npy file; GraphBolt takes scalars as rows of one."""
     rows = replace(spec, shape=(*spec.shape, 1)) if len(spec.shape) == 1 else spec
     layout = npy_file_layout(rows)
     return replace(layout, regions={spec.key: (layout.regions[spec.key][0], spec.dtype, spec.shape)})
@@ -170,7 +170,7 @@ def _npy(array: str) -> str:
 
 
 def _check_masks(schema: GraphSchema) -> None:
-    """Refuse pairs of masks for which DGL cannot open a dataset, or which would share a file."""
+    """Refuse pairs of masks that DGL cannot open, or that share a file."""
     masks = [(kind.name, spec.name) for kind in schema.node_types for spec in kind.data if spec.is_mask]
     for (ntype, first), (other_type, second) in permutations(masks, 2):
         is_one_type, is_one_set = ntype == other_type, _set_of(first) == _set_of(second)
@@ -178,9 +178,9 @@ def _check_masks(schema: GraphSchema) -> None:
         if is_one_type and is_one_set:
             what = "two masks of one set"
         elif is_one_type and has_labels and second == first + LABELS_SUFFIX:
-            what = "a mask is named like the labels of another"
+            what = "a mask has the name of another mask's labels"
         elif is_one_set and has_labels and not other_has:
-            what = "two masks of one set, of which the second has no labels"
+            what = "of two masks of one set, the second has no labels"
         else:
             continue
         found, hint = f"{ntype}/{first} and {other_type}/{second}", "rename or leave out one, or write another layout"
@@ -195,7 +195,7 @@ def _set_of(mask: str) -> tuple[str, str]:
 
 
 def _label_of(schema: GraphSchema, mask: str) -> str | None:
-    """Labels of the nodes that a mask ``<ntype>/<mask>`` is of, as ``<ntype>/<name>``."""
+    """Labels of the nodes of a mask ``<ntype>/<mask>``, as ``<ntype>/<name>``."""
     ntype = mask.partition("/")[0]
     names = [spec.name for spec in schema.node_type(ntype).data]
     return next((f"{ntype}/{name}" for name in LABELS if name in names), None)
@@ -205,7 +205,7 @@ def _metadata(graph: DispatchedGraph) -> dict[str, Any]:
     """Describe the dataset as DGL's `OnDiskMetaData` does."""
     return {
         "dataset_name": graph.schema.name,
-        "include_original_edge_id": False,  # what DGL asks for unless told otherwise; IDs that are there do no harm
+        "include_original_edge_id": False,  # DGL's default; unneeded IDs do no harm
         "graph_topology": {"type": "FusedCSCSamplingGraph", "path": f"{LINKED}/{GRAPHBOLT}"},
         "feature_data": [_feature_entry(graph, spec) for spec in _features(graph.sizes, 0)],
         "tasks": [*_tasks(graph).values()],
@@ -219,12 +219,12 @@ def _feature_entry(graph: DispatchedGraph, spec: ArraySpec) -> dict[str, Any]:
         **_type_entry(graph.schema, kind),
         "name": name,
         **_file_entry(spec.key),
-        "in_memory": 0 in spec.shape,  # the others are mapped: they may be larger than the memory
+        "in_memory": 0 in spec.shape,  # memory-map all others: they may exceed memory
     }
 
 
 def _tasks(graph: DispatchedGraph) -> dict[str, dict[str, Any]]:
-    """Tasks by name: masks, and what they have after ``_mask`` in common."""
+    """Tasks by name: masks with the same end after ``_mask``."""
     tasks: dict[str, dict[str, Any]] = {}
     for mask in (mask for mask, counts in graph.sizes.num_marked.items() if counts[0]):
         ntype, _, name = mask.partition("/")

@@ -1,4 +1,4 @@
-"""List the arrays of what a part owns, by new type-wise ID, for the layouts that have no local graphs."""
+"""List the arrays that a part owns, by new type-wise ID, for layouts without local graphs."""
 
 from __future__ import annotations
 
@@ -17,44 +17,44 @@ INT64 = np.dtype("<i8")
 
 
 def node_arrays(sizes: GraphSizes, part: int) -> dict[str, list[ArraySpec]]:
-    """Arrays of the nodes of each type that a part owns: original IDs and features, of which bool stay bool."""
+    """Arrays of a part's nodes by type: original IDs and features; bool stays bool."""
     counts = zip(sizes.schema.node_types, sizes.num_nodes[part].tolist(), strict=True)
     return {kind.name: _arrays(kind, ("orig_nids",), "node_data", count) for kind, count in counts}
 
 
 def edge_arrays(sizes: GraphSizes, part: int) -> dict[str, list[ArraySpec]]:
-    """Arrays of the edges of each type that a part owns: both ends, original IDs and features."""
+    """Arrays of a part's edges by type: both ends, original IDs and features."""
     ids, counts = ("edge_src", "edge_dst", "orig_eids"), sizes.num_edges[part].tolist()
     types = zip(sizes.schema.edge_types, counts, strict=True)
     return {kind.name: _arrays(kind, ids, "edge_data", count) for kind, count in types}
 
 
 def marked_arrays(sizes: GraphSizes, part: int) -> list[ArraySpec]:
-    """New IDs of the nodes that each mask marks in a part."""
+    """New IDs of a part's nodes that each mask marks."""
     return [ArraySpec(f"split_nids/{key}", INT64, (int(counts[part]),)) for key, counts in sizes.num_marked.items()]
 
 
 def file_name(array: str) -> str:
-    """Name an array or a canonical edge type in paths: some file systems and readers take no colons."""
+    """Name an array or edge type in paths: some file systems and readers take no colons."""
     return array.replace(":", "__")
 
 
 def check_file_names(schema: GraphSchema, layout: str) -> None:
-    """Refuse names of types and features that cannot be those of directories and files, or are the same there."""
+    """Refuse names of types and features that cannot be file names, or collide."""
     seen: dict[str, str] = {}
     for kind in schema.row_types:
         name = file_name(kind.name)
-        hint = "rename it, or write the layout dgl, which takes any name"
+        hint = "rename it, or use the layout dgl, which takes any name"
         if name in seen:
             found, expected = f"{seen[name]} and {kind.name}", f"one type for the directory {name}"
             raise OptionError(
-                "two types of one name", place=f"layout {layout}", expected=expected, found=found, hint=hint
+                "two types share a directory name", place=f"layout {layout}", expected=expected, found=found, hint=hint
             )
         seen[name] = kind.name
         for text in (name, *(spec.name for spec in kind.data)):
             if text in (".", "..") or "{part}" in text or len(text.encode()) > LONGEST_NAME:
                 raise OptionError(
-                    "a name that cannot be that of a file",
+                    "this name cannot be a file name",
                     place=f"layout {layout}",
                     expected=f"at most {LONGEST_NAME} bytes, and not '.', '..' or {{part}}",
                     found=text,
@@ -63,9 +63,9 @@ def check_file_names(schema: GraphSchema, layout: str) -> None:
 
 
 def refuse_bfloat16(schema: GraphSchema, layout: str, reason: str) -> None:
-    """Refuse features of bfloat16 in a layout that has no place for them."""
+    """Refuse bfloat16 features in a layout that cannot hold them."""
     if found := schema.bfloat16_features:
-        hint = "chunk --cast makes float16 of it; the layouts ranks and dgl hold bfloat16"
+        hint = "convert it by chunk --cast FEATURE=float16, or use the layouts ranks or dgl"
         raise OptionError(f"{reason} no bfloat16", place=f"layout {layout}", found=", ".join(found), hint=hint)
 
 

@@ -1,11 +1,11 @@
-"""Parquet: a table for each node type and edge type, cut by part as Hive does, for whatever reads tables.
+"""Parquet: a table per node type and edge type, cut by part as in Hive.
 
-``parquet/nodes/<ntype>/part=<i>/data.parquet`` has `new_id`, `orig_id` and the features; of edges there are `new_id`,
-`src`, `dst`, `orig_id` and the features. `src` and `dst` are new IDs, all IDs are type-wise, vectors are lists of fixed
-length. `parquet.json` is written last.
+``parquet/nodes/<ntype>/part=<i>/data.parquet`` has `new_id`, `orig_id` and features; edges have `new_id`, `src`, `dst`,
+`orig_id` and features. `src` and `dst` are new IDs; all IDs are type-wise; vectors are lists of fixed length.
+`parquet.json` is written last.
 
-Values have no fixed place in such files, so arrays are collected in a raw file of each table, which is encoded when it
-is complete, block by block: the memory is some times that of one row group. IDs are of 32 bits there if they fit.
+Values have no fixed place in parquet, so arrays go to a raw file per table, which is encoded once complete, block by
+block, in a few times the memory of a row group. IDs there have 32 bits if they fit.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class ParquetLayout:
     """Tables by type and part."""
 
     def check_fits(self, schema: GraphSchema, num_parts: int | None) -> None:
-        """Refuse features that no column can hold, and names that cannot be those of columns and directories."""
+        """Refuse features that no column can hold, and names that no column or directory can have."""
         check_file_names(schema, PARQUET)
         refuse_bfloat16(schema, PARQUET, "parquet has")
         for kind in schema.row_types:
@@ -51,15 +51,15 @@ class ParquetLayout:
                 taken = dict.fromkeys(("part", "new_id", *IDS.values()))
                 if 0 in spec.row_shape or spec.name.lower() in taken:
                     raise OptionError(
-                        "a feature that cannot be a column of a table",
+                        "this feature cannot be a table column",
                         place=f"layout {PARQUET}",
-                        expected=f"rows of at least one number, and another name than {', '.join(taken)}",
+                        expected=f"at least one number per row, and a name other than {', '.join(taken)}",
                         found=f"{kind.name}/{spec.name} of shape {list(spec.row_shape)}",
-                        hint="rename it or leave it out, or write the layout ranks",
+                        hint="rename it or leave it out, or use the layout ranks",
                     )
 
     def wants(self, schema: GraphSchema) -> Collection[str]:
-        """Nothing that has to be gathered before: masks are features here."""
+        """Nothing: masks are features here."""
         return ()
 
     def part_files(self, sizes: GraphSizes, part: int) -> dict[str, FileLayout]:
@@ -78,7 +78,7 @@ class ParquetLayout:
         }
 
     def graph_files(self, schema: GraphSchema) -> dict[str, FileLayout]:
-        """Lay out nothing for the whole graph."""
+        """Nothing for the whole graph."""
         return {}
 
     def descriptions(self, schema: GraphSchema) -> tuple[str, ...]:
@@ -92,23 +92,23 @@ class ParquetLayout:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Encodes a table: the arrays of its columns, whose raw values may be of another dtype, and the first new ID."""
+    """Encodes a table from the arrays of its columns (raw values may have another dtype) and its first new ID."""
 
     arrays: tuple[ArraySpec, ...]
     first_id: int
 
     def __call__(self, arrays: Mapping[str, Region], path: str) -> None:
-        """Write the table of the arrays that are complete."""
+        """Write the table from its complete arrays."""
         import pyarrow as pa
         from pyarrow.parquet import ParquetWriter
 
         num_rows = self.arrays[0].shape[0]
         group_rows = max(1, ROW_GROUP_NBYTES // (8 + sum(_row_nbytes(spec) for spec in self.arrays)))
         types = {_column(spec): _arrow_type(spec.dtype, spec.shape[1:]) for spec in self.arrays}
-        # what may be null, and statistics of features, would take a quarter of the time and tell nothing
+        # nullability and statistics of features would take a quarter of the time, for nothing
         fields = [pa.field(name, kind, nullable=False) for name, kind in {"new_id": pa.int64(), **types}.items()]
         schema = pa.schema(fields)
-        # IDs mostly ascend: a seventh of the bytes in a half of the time
+        # IDs mostly ascend: a seventh of the bytes in half the time
         encoding = {name: "DELTA_BINARY_PACKED" for name in ("new_id", *IDS.values()) if name in schema.names}
         how: Any = {"use_dictionary": False, "write_statistics": ["new_id"], "column_encoding": encoding}
         with whole_file(path) as temporary, ParquetWriter(temporary, schema, **how) as writer:
@@ -148,6 +148,6 @@ def _arrow_array(rows: np.ndarray, kind: Any) -> Any:
     if rows.ndim > 1:
         values = _arrow_array(rows.reshape(-1, *rows.shape[2:]), kind.value_type)
         return pa.FixedSizeListArray.from_arrays(values, type=kind)
-    # pa.array would import pandas, which takes longer than to write a small graph
+    # pa.array would import pandas, which takes longer than a small graph
     bits = np.packbits(rows, bitorder="little") if rows.dtype == np.bool_ else rows
     return pa.Array.from_buffers(kind, rows.size, [None, pa.py_buffer(bits)])

@@ -1,9 +1,10 @@
-"""Arrays by rank: raw files of little-endian rows that numpy and torch map, and one JSON that says what they hold.
+"""Arrays by rank: raw files of little-endian rows, to be mapped by numpy and torch, and one JSON that describes them.
 
-Below ``ranks/`` the file ``<array>_part_<r>_of_<k>`` holds the rows of part r of an array, and nothing else; the name
-of the array is as in `layouts.layout`, with ``__`` for the colons of edge types. Row i over all ranks is that of new
-type-wise ID i, which is what WholeGraph and cuGraph-PyG expect of files that they are given by prefix
-(rapidsai/cugraph-gnn 26.08, cpp/src/wholememory/file_io.cpp). `ranks.json` is written last.
+Below ``ranks/``, the file ``<array>_part_<r>_of_<k>`` holds part r's rows of an array and nothing else; arrays are
+named
+as in `layouts.layout`, with ``__`` for the colons of edge types. Row i over all ranks is new type-wise ID i, as
+WholeGraph and cuGraph-PyG expect of files given by prefix (rapidsai/cugraph-gnn 26.08,
+cpp/src/wholememory/file_io.cpp). `ranks.json` is written last.
 """
 
 from __future__ import annotations
@@ -34,17 +35,17 @@ class RanksLayout:
     """Raw arrays by rank."""
 
     def check_fits(self, schema: GraphSchema, num_parts: int | None) -> None:
-        """Refuse names that cannot be those of files, and features that WholeGraph cannot hold."""
+        """Refuse names that no file can have, and features that WholeGraph cannot hold."""
         check_file_names(schema, RANKS)
         for kind in schema.row_types:
             for spec in kind.data:
                 if len(spec.row_shape) > 1 or (spec.dtype == np.bool_ and not spec.is_mask):
                     raise OptionError(
-                        "a feature that ranks cannot hold",
+                        "the layout ranks cannot hold this feature",
                         place=f"layout {RANKS}",
-                        expected="numbers, one or a vector of them in each row, or a mask named like train_mask",
+                        expected="a number or vector per row, or a mask named like train_mask",
                         found=f"{kind.name}/{spec.name}, {spec.dtype.name} of shape {list(spec.row_shape)}",
-                        hint=f"write the layout dgl or {PARQUET}, or make it "
+                        hint=f"use the layout dgl or {PARQUET}, or make it "
                         + ("flat" if len(spec.row_shape) > 1 else "int8"),
                     )
 
@@ -58,7 +59,7 @@ class RanksLayout:
         return {f"{RANKS}/{file_name(spec.key)}{suffix}": raw_file_layout([spec]) for spec in _arrays(sizes, part)}
 
     def graph_files(self, schema: GraphSchema) -> dict[str, FileLayout]:
-        """Lay out nothing for the whole graph."""
+        """Nothing for the whole graph."""
         return {}
 
     def descriptions(self, schema: GraphSchema) -> tuple[str, ...]:
@@ -66,7 +67,7 @@ class RanksLayout:
         return (description_of(RANKS),)
 
     def finish(self, graph: DispatchedGraph) -> None:
-        """Write the JSON file: of each array its files, dtype, shape of a row, and the first row of each rank."""
+        """Write the JSON file: files, dtype, row shape, and first row of each rank for each array."""
         ranks = [_arrays(graph.sizes, part) for part in range(graph.sizes.num_parts)]
         arrays = {}
         for of_array in zip(*ranks, strict=True):

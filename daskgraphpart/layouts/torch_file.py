@@ -1,8 +1,8 @@
-"""Write what `torch.save` writes, without torch: a zip archive of a pickle and of the bytes of each tensor, not packed.
+"""Write what `torch.save` writes, without torch: an uncompressed zip of a pickle and the bytes of each tensor.
 
 Sources: pytorch 2.2, torch/serialization.py, torch/csrc/serialization and caffe2/serialize/inline_container.cc; read
-back by torch 2.2 and 2.13. Where tensors lie follows from their shapes, so they are written in place; checksums, which
-zip has before and after them, come last. Dates are those of the beginning of zip, so that bytes are the same.
+back by torch 2.2 and 2.13. The place of tensors follows from their shapes, so they are written in place; checksums,
+which zip has before and after them, come last. Dates are zip's earliest, to keep bytes the same.
 """
 
 from __future__ import annotations
@@ -52,20 +52,20 @@ class Tensor:
 
     @property
     def content(self) -> bytes | ArraySpec:
-        """Values as they are stored, or what an array with them looks like."""
+        """Stored values, or an empty array of the same form."""
         if isinstance(self.values, str):
             return ArraySpec(self.values, self.dtype, self.shape)
         return np.ascontiguousarray(self.values, self.dtype).tobytes()
 
 
 class TorchPickle:
-    """Makes the pickle of values, in which tensors are named by their places in `tensors`."""
+    """Pickles values; tensors are named by their places in `tensors`."""
 
     def __init__(self) -> None:
         self.tensors: list[Tensor] = []
 
     def dumps(self, value: Any) -> bytes:
-        """Opcodes that put text, whole numbers, tuples, dictionaries and tensors on the stack."""
+        """Opcodes that put text, integers, tuples, dictionaries and tensors on the stack."""
         if isinstance(value, Tensor):
             return self._tensor(value)
         if isinstance(value, str):
@@ -102,14 +102,14 @@ def global_name(module: str, name: str) -> bytes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TorchFile:
-    """A file of a pickle, without its first and last opcode, and its tensors; `root` is a directory in it."""
+    """A file of a pickle, without its first and last opcode, and its tensors; `root` is its inner directory."""
 
     root: str
     pickled: bytes
     tensors: tuple[Tensor, ...]
 
     def layout(self) -> FileLayout:
-        """Lay out the tensors that are arrays; all else is written when these are complete."""
+        """Lay out the tensors that are arrays; the rest is written once they are complete."""
         builder = LayoutBuilder()
         for name, nbytes, content in self._entries():
             builder.offset += _header_nbytes(name, nbytes)
@@ -121,7 +121,7 @@ class TorchFile:
         return replace(builder.finish(), complete=self)
 
     def __call__(self, arrays: Mapping[str, Region], path: str) -> None:
-        """Write all that is not an array, in place."""
+        """Write everything except arrays, in place."""
         with (
             attach_path_to_error(path),
             _FilledFile(io.FileIO(path, "r+")) as file,
@@ -144,7 +144,7 @@ class TorchFile:
 
 
 class _FilledFile(io.BufferedRandom):
-    """A file in which some of what is written is there already."""
+    """A file that already holds some of what is written."""
 
     is_filled = False
 
@@ -157,7 +157,7 @@ class _FilledFile(io.BufferedRandom):
 
 
 def _pieces(region: Region) -> Iterator[np.ndarray]:
-    """Bytes of a region, a bounded number at a time."""
+    """Bytes of a region, in bounded pieces."""
     for start in range(0, region.num_rows, ROWS_PER_PIECE):
         yield region.read(start, min(start + ROWS_PER_PIECE, region.num_rows)).view(np.uint8)
 
@@ -176,7 +176,7 @@ def _padding(offset: int) -> int:
 
 
 def _open(archive: zipfile.ZipFile, name: str, nbytes: int) -> Any:
-    """Open an entry whose content will be aligned, as torch needs it to map a file."""
+    """Open an entry with aligned content, as torch needs to map it."""
     info = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
     info.file_size = nbytes
     assert archive.fp is not None, "the archive is open"

@@ -1,4 +1,4 @@
-"""Recognise the files that layouts write, so that nothing else in an output directory is ever deleted."""
+"""Recognise our layouts' files, so that nothing else in an output directory is ever deleted."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ MANIFEST_FORMAT = "daskgraphpart partitions"
 
 
 def description_of(layout: str) -> str:
-    """Path below the output of the JSON file of a layout that has a directory of its own."""
+    """Path below the output of the JSON file of a layout with its own directory."""
     return f"{layout}/{layout}.json"
 
 
 def is_description(content: Mapping[str, Any]) -> bool:
-    """Whether this is the content of a partition config, or of a manifest of ours."""
+    """Whether this is the content of a partition config or of our manifest."""
     return "part-0" in content or content.get("format") == MANIFEST_FORMAT

@@ -1,7 +1,6 @@
-"""Compare the data of partitions with those of the input: passes over the parts, and over blocks of the input.
+"""Compare the data of partitions and input: passes over parts, and over blocks of the input.
 
-Temporary files take 5 bytes per node (9 from 2^31 nodes on), and where there is more than one hop of HALO nodes 8 bytes
-per node more.
+Temporary files take 5 bytes per node (9 from 2^31 nodes on), and 8 more with several hops of HALO nodes.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ MAX_EXPLAINED = 16
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """The input, the partitions, and how they are compared; `facts` are what a manifest should say of the parts."""
+    """The input, the partitions, and how to compare them; `facts` are what a manifest should say."""
 
     graph: Graph
     parts: PartitionedGraph
@@ -53,16 +52,16 @@ class Contents:
     facts: dict[str, Any]
 
     def compare(self, sample: float) -> tuple[list[Finding], int]:
-        """Compare all data; return what is wrong, and how many rows of features were compared."""
+        """Compare all data; return what is wrong, and how many feature rows were compared."""
         findings = self.nodes() or self.edges()
         if findings and self.run.has_originals:
-            return findings, 0  # rows are compared by the original IDs of sound nodes and edges
+            return findings, 0  # comparing rows needs sound original IDs
         nbytes = choose_sizes(self.runner.resources).row_block_bytes
         features = [*list_features(self.run, sample, nbytes)]
         return [*findings, *chain(*map(self.rows, features))], sum(feature.num_compared for feature in features)
 
     def nodes(self) -> list[Finding]:
-        """Check the nodes of all parts, and that they are the nodes of the input."""
+        """Check the nodes of all parts against the input."""
         run, total = self.run, self.run.schema.num_nodes
         create_files([run.original_nids()])
         create_npy(run.temporary(SEEN), np.uint8, (total,), is_mapped=True)
@@ -74,7 +73,7 @@ class Contents:
         return [*chain(*self.runner.run(Pass("verify-once", verify_once, units, run)))]
 
     def edges(self) -> list[Finding]:
-        """Check the edges of all parts, and that they are the edges of the input."""
+        """Check the edges of all parts against the input."""
         run, nbytes = self.run, 37 * self.parts.book.edge_counts.sum(axis=1)
         if run.num_hops > 1:
             create_npy(run.temporary(IN_SUMS), np.uint64, (run.schema.num_nodes,), is_mapped=True)
@@ -87,7 +86,7 @@ class Contents:
             config = run, np.sum([of.out_sums for of in found], axis=0)
             extra = [*chain(*self.on_parts("verify-extra", verify_extra, config, nbytes))]
             stated = None if self.manifest is None else self.manifest.content.get("out_edges")
-            # without a manifest, all parts shall have out edges, or none
+            # without a manifest, all parts or none should have out edges
             wanted = any(finding.check == UNWANTED for finding in extra) if stated is None else stated
             findings += [finding for finding in extra if finding.check != (UNWANTED if wanted else MISSING)]
         if run.has_originals:
@@ -99,7 +98,7 @@ class Contents:
         return findings
 
     def rows(self, feature: Compared) -> list[Finding]:
-        """Compare the rows of a feature."""
+        """Compare a feature's rows."""
         assert feature.spec is not None, "ends of edges are no feature"
         counts = getattr(self.parts.book, f"{feature.kind}_counts")[:, feature.type_id]
         found = self.on_parts("verify-rows", verify_rows, feature, feature.row_nbytes * counts)
@@ -112,7 +111,7 @@ class Contents:
     def compare_sums(
         self, what: str, compared: Compared, inputs: Sequence[tuple[int, RowBlock[Any]]], of_parts: Sequence[np.ndarray]
     ) -> list[Finding]:
-        """Compare the sums of blocks of the input, given with first IDs; where they differ, row by row."""
+        """Compare the sums of input blocks, given with first IDs; where they differ, row by row."""
         sums = self.on_input(f"sum-{what}", sum_input, [block for _, block in inputs], compared)
         differ = np.sum(sums, axis=0) != np.sum(of_parts, axis=0)
         lows = compared.window * np.flatnonzero(differ)[:MAX_EXPLAINED]
@@ -124,9 +123,9 @@ class Contents:
             if ((lows < first + block.num_rows) & (first < lows + compared.window)).any()
         ]
         findings = chain(*self.on_input(f"explain-{what}", explain_rows, wrong, compared))
-        # the same one of each block where single rows cannot be compared
+        # repeated for blocks in which single rows cannot be compared
         return [*dict.fromkeys(findings)] or [
-            Finding(what, "", "sums of hashes differ, but no row does: files were changed while they were compared")
+            Finding(what, "", "files changed while they were compared: sums of hashes differ, but no row does")
         ]
 
     def on_parts(self, name: str, task: Callable[..., Any], config: Any, nbytes: np.ndarray) -> list[Any]:

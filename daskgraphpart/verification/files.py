@@ -1,4 +1,4 @@
-"""Compare a manifest with the files of partitions (pass `verify-checksums`), with their config and with the input."""
+"""Compare a manifest with the partitions' files (pass `verify-checksums`), their config and the input."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _PART = re.compile(r"part([0-9]{1,18})(/|$)")
 
 
 def manifest_of(config: Location) -> Manifest | None:
-    """Manifest beside a config, or in a directory whose config is damaged; None if there is none."""
+    """Manifest beside a config, even a damaged one; None if there is none."""
     if is_directory(config):
         directory, path = config, find_manifest(config)
     else:
@@ -43,7 +43,7 @@ def manifest_of(config: Location) -> Manifest | None:
 
 
 def _with_layouts(directory: Location, manifest: Manifest | None) -> Manifest | None:
-    """Add the files of the layouts beside that of DGL, or without it."""
+    """Add the files of other layouts, with or without DGL's."""
     for layout in OWN_LAYOUTS if manifest is None or manifest.files is not None else ():
         if is_file(description := directory / description_of(layout)):
             found = read_manifest(description)
@@ -55,20 +55,20 @@ def _with_layouts(directory: Location, manifest: Manifest | None) -> Manifest | 
 
 
 def missing_manifest(config: Location, graph_name: str) -> Iterator[Finding]:
-    """Find that partitions of ours have lost their manifest: our config is one line, DGL's tools indent theirs."""
+    """Find that our partitions have lost their manifest: our config is one line, DGL's tools indent theirs."""
     if b"\n" not in read_file(config).strip():
         says = "the manifest that daskgraphpart writes beside its config"
         yield Finding("manifest", graph_name + SUFFIX, "file is missing", expected=says, found="none")
 
 
 def change_findings(manifest: Manifest) -> Iterator[Finding]:
-    """Find manifests that are not as they were written, in whatever key."""
+    """Find manifests that have changed since they were written, in any key."""
     for name in manifest.changed:
-        yield Finding("manifest", name, "changed since it was written: the digest of its keys is another")
+        yield Finding("manifest", name, "changed since it was written: the digest does not match")
 
 
 def size_findings(manifest: Manifest) -> tuple[list[Finding], list[str]]:
-    """Find files that are missing or of another size than the manifest says; return the names of the others as well."""
+    """Find files that are missing or of the wrong size; also return the names of the others."""
     findings, sound, files = [], [], manifest.files or {}
     with cached_listings(manifest.path):
         paths = {name: manifest.path.parent / name for name in files}
@@ -88,13 +88,13 @@ def size_findings(manifest: Manifest) -> tuple[list[Finding], list[str]]:
 def checksum_findings(
     manifest: Manifest, sound: list[str], runner: Runner, *, quick: bool = False
 ) -> tuple[list[Finding], int]:
-    """Compare checksums of files of the right size, small ones only if `quick`; return how many were compared, too."""
+    """Compare checksums of files of the right size, small ones only if `quick`; return their number, too."""
     files = manifest.files or {}
     names = sorted(sound, key=lambda name: files[name].nbytes)
     if quick:
         read = list(accumulate(files[name].nbytes for name in names))
         names = names[: bisect_right(read, QUICK_NBYTES)]
-    names.reverse()  # the largest first, so that no worker is left with one at the end
+    names.reverse()  # largest first, so that no worker ends with a large one
     units = [Unit(to_key(manifest.path.parent / name), files[name].nbytes) for name in names]
     digests = runner.run(Pass("verify-checksums", hash_file, units, None))
     findings = [
@@ -106,10 +106,10 @@ def checksum_findings(
 
 
 def unlisted_findings(config: Location, num_parts: int, manifest: Manifest | None) -> Iterator[Finding]:
-    """Find directories of parts that do not exist, and files that the manifest does not list."""
+    """Find directories of unknown parts, and files that the manifest does not list."""
     root = config.parent
     if not isinstance(root, Path):
-        return  # a store has other objects below the same prefix
+        return  # a store may have other objects below the prefix
     listed = None if manifest is None or manifest.files is None else {*manifest.files, manifest.path.name}
     known = {*OWN_LAYOUTS, DIST_GRAPH, ASSIGNMENT, *(name.partition("/")[0] for name in listed or ())}
     for entry in list_directory(root):
@@ -132,7 +132,7 @@ def part_of(name: str) -> int | None:
 def entry_findings(
     manifest: Manifest, config: PartitionConfig, schema: GraphSchema, facts: Mapping[str, Any]
 ) -> Iterator[Finding]:
-    """Compare the entries of a manifest with the config, the input, and facts that were found in the parts."""
+    """Compare the manifest with the config, the input, and facts found in the parts."""
     content, random = manifest.content, config.part_method == "random"
     method, out_edges = content.get("method"), content.get("out_edges")
     is_other = isinstance(method, str) and method != "random"
@@ -155,11 +155,11 @@ def entry_findings(
 
 
 def _flat(content: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Values by path, as ``node_data.author.x.dtype``; what is empty at the top is left out."""
+    """Values by path, as ``node_data.author.x.dtype``, without empty ones at the top."""
     found: dict[str, Any] = {}
     for key, value in content.items():
         if key == TRAINERS:
-            continue  # a feature that partitioning adds
+            continue  # a feature added by partitioning
         if isinstance(value, dict) and value:
             found |= _flat(value, f"{prefix}{key}.")
         elif prefix or value not in (None, {}):

@@ -1,4 +1,4 @@
-"""What a check has found: one line each, with an example."""
+"""Findings of a check: one line each, with an example."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ VALUES_SHOWN, FINDINGS_SHOWN = 4, 20
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that is wrong."""
+    """One fault."""
 
     check: str  # name of the check
     file: str  # file it was found in, relative to the partition config
     what: str  # what is wrong, with an example row or ID
     kind: str | None = None  # node or edge type
-    row: int | None = None  # row or ID of the example: local in the part's arrays, or original where no part is given
-    expected: str | None = None  # what should be there, and what is
+    row: int | None = None  # row or ID of the example: local to the part's arrays, or original without a part
+    expected: str | None = None  # expected and actual value
     found: str | None = None
-    count: int = 1  # how many rows are wrong like the example, as far as they were counted
-    part: int | None = None  # part it was found in
+    count: int = 1  # number of rows with this fault, as far as counted
+    part: int | None = None  # part with the fault
 
     def __str__(self) -> str:
         text = f"{self.check}: {self.file}: {self.what}"
@@ -38,15 +38,15 @@ class Finding:
         if self.found is not None:
             text += f"{'; found' if self.expected is None else ', found'} {self.found}"
         text += f" (and {self.count - 1:,} more like it)" if self.count > 1 else ""
-        return printable(text).replace("\n", "\\n")  # names and values are those of the files
+        return printable(text).replace("\n", "\\n")  # names and values come from the files
 
 
 @dataclass(frozen=True, slots=True)
 class VerifyReport:
     """Result of `verify`."""
 
-    findings: tuple[Finding, ...]  # everything that is wrong
-    num_nodes: int = 0  # nodes, edges and rows of features that were compared with the input
+    findings: tuple[Finding, ...]  # everything wrong
+    num_nodes: int = 0  # nodes, edges and feature rows compared with the input
     num_edges: int = 0
     num_rows: int = 0
     notes: tuple[str, ...] = ()  # what could not be checked, and why
@@ -68,7 +68,7 @@ class VerifyReport:
 
     @property
     def faults(self) -> str:
-        """Number of findings, with the noun."""
+        """Number of findings, as text."""
         return format_number(len(self.findings), "fault")
 
     @property
@@ -91,7 +91,7 @@ def wrong_rows(
     found: str | np.ndarray,
     kind: str | None = None,
 ) -> Iterator[Finding]:
-    """Yield one finding if any row is wrong, the first of them its example; `rows` are their IDs, or the first one."""
+    """Yield one finding if any row is wrong, with the first as example; `rows` are their IDs, or the first one."""
     if wrong.any():
         i = int(np.argmax(wrong))
         row = int(rows[i]) if isinstance(rows, np.ndarray) else rows + i
@@ -100,7 +100,7 @@ def wrong_rows(
 
 
 def differences(check: str, file: str, expected: Mapping[str, Any], found: Mapping[str, Any]) -> Iterator[Finding]:
-    """Compare values by key; one that is missing is nothing."""
+    """Compare values by key; a missing one counts as None."""
     for key in {**expected, **found}:
         one, other = expected.get(key), found.get(key)
         if repr(one) == repr(other):
@@ -119,14 +119,14 @@ def _shown(value: object) -> str:
 
 
 def show_difference(expected: Sequence[object], found: Sequence[object]) -> tuple[str, str]:
-    """Show two vectors as short text, from the element on in which they first differ."""
+    """Show two vectors as short text, from their first difference on."""
     pairs = enumerate(zip(expected, found, strict=False))
     first = next((i for i, (one, other) in pairs if one != other), min(len(expected), len(found)))
     return show_from(expected, first), show_from(found, first)
 
 
 def show_from(values: Sequence[object], first: int) -> str:
-    """Show a few values of a vector: its first ones if there are no more, else those from `first` on."""
+    """Show a few values of a vector: all, or those from `first` on."""
     first = first if len(values) > VALUES_SHOWN else 0
     shown = ", ".join(str(value) for value in values[first : first + VALUES_SHOWN])
     more = ", ..." if len(values) > first + VALUES_SHOWN else ""

@@ -1,6 +1,6 @@
-"""Pass `verify-headers`: what each part's files say they hold, against the config and the input. No data are read.
+"""Pass `verify-headers`: compare the headers of each part's files with config and input. Reads no data.
 
-That arrays have the rows that a part owns is checked where a part is opened.
+Opening a part checks that its arrays have as many rows as it owns.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 DTYPES = {
     "_ID": ("int64",),
-    # uint8 since DGL 1.0, before that int32 of nodes and int8 of edges
+    # uint8 since DGL 1.0; before, int32 for nodes and int8 for edges
     "inner_node": ("uint8", "int8", "int32"),
     "inner_edge": ("uint8", "int8", "int32"),
     # int32 since DGL 1.0, int64 from its older pipeline
@@ -44,7 +44,7 @@ DGL_TYPES = ((DEFAULT_NTYPE,), (DEFAULT_ETYPE,))
 
 @dataclass(frozen=True, slots=True)
 class PartHeaders:
-    """What the headers of a part say; sizes count only if nothing is wrong."""
+    """What a part's headers say; sizes count only if nothing is wrong."""
 
     findings: list[Finding]
     has_originals: bool = False
@@ -54,7 +54,7 @@ class PartHeaders:
 
 
 def align_types(schema: GraphSchema, parts: PartitionedGraph) -> GraphSchema | None:
-    """Return the types of the input in the order of those of the partitions; None if they are others."""
+    """Return the input's types in the partitions' order; None if they differ."""
     if not schema.is_heterogeneous and schema.etypes and (parts.ntypes, parts.etypes) == DGL_TYPES:
         return schema
     if sorted(schema.ntypes) != sorted(parts.ntypes) or sorted(schema.etypes) != sorted(parts.etypes):
@@ -73,7 +73,7 @@ def type_findings(schema: GraphSchema, parts: PartitionedGraph) -> Iterator[Find
 
 
 def config_findings(schema: GraphSchema, parts: PartitionedGraph) -> Iterator[Finding]:
-    """Compare the numbers of the config with the input."""
+    """Compare the numbers in the config with the input."""
     config, book, file = parts.content, parts.book, parts.config.name
     names = ["num_nodes", "num_edges", *(f"ranges of {of_type.name} in all parts" for of_type in schema.row_types)]
     expected = [schema.num_nodes, schema.num_edges, *(of_type.num_rows for of_type in schema.row_types)]
@@ -121,7 +121,7 @@ def _graph(part: Part) -> Iterator[Finding]:
     for name, matrices in graph.formats.items():
         arrays += [(f"{name} matrix, {key!r}", region, ("int64",)) for key, region in matrices.items()]
         if not graph.may_make & FORMAT_BITS[name]:
-            yield Finding("formats", file, f"{name} is stored, but not among the formats that DGL may make")
+            yield Finding("formats", file, f"{name} is stored, but DGL may not make it")
     for what, region, dtypes in arrays:
         if region.dtype.name not in dtypes or len(region.shape) != 1:
             says, found = f"{' or '.join(dtypes)}, one axis", f"{region.dtype.name} {region.shape}"
@@ -129,7 +129,7 @@ def _graph(part: Part) -> Iterator[Finding]:
 
 
 def _of_kind(rows: PartRows, types: Sequence[RowType]) -> Iterator[Finding]:
-    """Compare dtypes and row shapes; DGL's pipeline writes placeholders of any dtype where a part has no rows."""
+    """Compare dtypes and row shapes; DGL's pipeline writes placeholders of any dtype for parts without rows."""
     expected = {
         f"{name}/{spec.name}": f"{spec.stored_dtype.name} {spec.row_shape} per row"
         for name, of_type in zip(rows.ids.names, types, strict=True)

@@ -1,4 +1,4 @@
-"""Check the local graph of a part by itself: IDs, flags, types and owners, HALO nodes, formats, ends of edges."""
+"""Check a local graph by itself: IDs, flags, types and owners, HALO nodes, formats, ends of edges."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def check_arrays(part: Part, kind: str, run: Run) -> Iterator[Finding]:
 
 
 def check_halo_once(part: Part, run: Run) -> Iterator[Finding]:
-    """Find HALO nodes that are there twice: by their order, or with a bitmap (N / 8 bytes) where there is none."""
+    """Find repeated HALO nodes: by their order, or else with a bitmap (N / 8 bytes)."""
     last, ascending, ids = -1, True, part.graph.node_arrays["_ID"]
     halo = [*pieces(part.num_inner_nodes, part.graph.num_nodes, run.piece_rows)]
     for first, stop in halo:
@@ -75,12 +75,12 @@ def check_split(part: Part, run: Run) -> Iterator[Finding]:
         else:
             if done == ids.size:
                 continue
-        what = f"{key}: not the nodes that the mask marks, from entry {done:,} on"
+        what = f"{key}: differs from the nodes that the mask marks, from entry {done:,} on"
         yield Finding("split", "split_nids.dgl", what, ntype)
 
 
 def check_formats(part: Part, run: Run) -> Iterator[Finding]:
-    """Compare sums of hashes of the edges of all formats, and the order of those that are declared sorted."""
+    """Compare sums of hashes of the edges in all formats, and check claimed orders."""
     graph, main = part.graph, part.graph.main_format
     if len(graph.formats) == 1 and not any(graph.claims[main]):
         return
@@ -90,30 +90,33 @@ def check_formats(part: Part, run: Run) -> Iterator[Finding]:
         for src, dst, eids in graph.edge_pieces(name=name, rows=run.piece_rows):
             add_edge_hashes(src, dst, eids, eids // window, of_format)
             unsorted = _unsorted(graph, name, (src, dst), last)
-            what, says = f"{name}: row and column in place", "not smaller than in front of it, as it is declared sorted"
+            what, says = (
+                f"{name}: row and column in place",
+                "not smaller than the one before, because the file claims to be sorted",
+            )
             yield from wrong_rows("formats", FILE, what, unsorted, done, says, "smaller ones")
             done, last = done + eids.size, (int(src[-1]), int(dst[-1]))
     for name, differ in zip(graph.formats, sums != sums[[*graph.formats].index(main)], strict=True):
         if differ.any():
-            what = f"{name} and {main} hold different edges with local IDs from {window * int(differ.argmax()):,} on"
+            what = f"{name} and {main} differ in edges with local IDs from {window * int(differ.argmax()):,} on"
             yield Finding("formats", FILE, what)
 
 
 def _unsorted(graph: GraphFile, name: str, ends: tuple[np.ndarray, np.ndarray], last: tuple[int, int]) -> np.ndarray:
-    """Edges that break what the file declares of its order, bool (edges,); DGL crashes on such files."""
+    """Edges that break the file's claimed order, bool (edges,); DGL crashes on such files."""
     claims = graph.claims[name]
     src_steps, dst_steps = (np.diff(end, prepend=before) for end, before in zip(ends, last, strict=True))
     row_steps, column_steps = (dst_steps, src_steps) if name == "csc" else (src_steps, dst_steps)
-    # COO declares its rows, and its columns inside a row; CSR and CSC their columns inside a row
+    # COO claims its rows, and columns inside a row; CSR and CSC columns inside a row
     wrong = (row_steps < 0) & (name == "coo" and claims[0])
     unsorted: np.ndarray = wrong | ((row_steps == 0) & (column_steps < 0) & claims[-1])
     return unsorted
 
 
 def check_ends(part: Part, edges: tuple[np.ndarray, np.ndarray, np.ndarray], used: np.ndarray) -> Iterator[Finding]:
-    """Check that both ends are nodes of the part, and that it owns the edge if it owns the destination.
+    """Check that both ends are nodes of the part, and that it owns the edges of its owned destinations.
 
-    HALO nodes that are ends are marked in the bitmap `used`.
+    Marks HALO nodes that are ends in the bitmap `used`.
     """
     src, dst, eids = edges
     bad = int(mark_ends(src, dst, part.graph.num_nodes, part.num_inner_nodes, used))
@@ -130,7 +133,7 @@ def check_ends(part: Part, edges: tuple[np.ndarray, np.ndarray, np.ndarray], use
 
 
 def check_end_types(part: Part, src: np.ndarray, dst: np.ndarray, eids: np.ndarray) -> Iterator[Finding]:
-    """Check that the types of the ends are those that the edge type joins, all new IDs; original IDs tell it better."""
+    """Check that the edge type joins the types of the ends, for new IDs; original IDs tell it better."""
     book = part.book
     types = book.map_to_per_etype(eids)[0]
     for end, ids in ((0, src), (2, dst)):
@@ -140,7 +143,7 @@ def check_end_types(part: Part, src: np.ndarray, dst: np.ndarray, eids: np.ndarr
 
 
 def check_halo_used(part: Part, used: np.ndarray) -> Iterator[Finding]:
-    """Find HALO nodes that no edge of the part ends in; that none is missing follows from the ends of edges."""
+    """Find HALO nodes without an edge; a missing one would show in the ends of edges."""
     unused = part.num_halo_nodes - _count(used)
     if unused:
         word = int(np.argmax(used != ~np.uint64(0)))

@@ -1,10 +1,9 @@
 """Passes over the local graphs of parts.
 
-`verify-nodes` writes the original ID of every new node ID; `verify-once` finds every node of the input in one part;
-`verify-edges` hashes the owned edges by their original IDs. `verify-extra` compares the edges that a part holds without
-owning them with those of their owners: in-edges of HALO nodes, if there is more than one hop, and out edges, if they
-are wanted. Whether they are the right ones, each once, follows from sums of hashes that `verify-edges` has made: over
-the in-edges of the HALO nodes nearer than the last hop, and over the edges that begin in the part.
+`verify-nodes` writes the original ID of every new node ID; `verify-once` finds every input node in one part;
+`verify-edges` hashes owned edges by original ID. `verify-extra` compares edges that a part holds but does not own with
+those of their owners: in-edges of HALO nodes, with several hops, and out edges, if stored. It uses sums of hashes from
+`verify-edges`: of the in-edges of HALO nodes nearer than the last hop, and of edges that begin in the part.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ MISSING, UNWANTED = "missing out edges", "out edges"
 
 @dataclass(slots=True, eq=False)
 class EdgeSums:
-    """What some parts say of their edges."""
+    """Sums over some parts' edges."""
 
     findings: list[Finding]  # what is wrong
     sums: np.ndarray  # uint64 (windows,): hashes of owned edges by original IDs
@@ -58,7 +57,7 @@ class EdgeSums:
 
 
 def verify_nodes(numbers: tuple[int, ...], run: Run) -> list[Finding]:
-    """Check the nodes of some parts, and write where they come from."""
+    """Check the nodes of some parts, and write their original IDs."""
     return check_parts(numbers, run, lambda part: _check_nodes(part, run))
 
 
@@ -76,7 +75,7 @@ def _check_nodes(part: Part, run: Run) -> Iterator[Finding]:
 
 
 def _originals(part: Part, kind: str, run: Run) -> Iterator[tuple[int, int, np.ndarray]]:
-    """Read the original IDs of a part: number of their type, first row, type-wise IDs."""
+    """Read a part's original IDs: type ID, first row, type-wise IDs."""
     for type_id, (name, count) in enumerate(part.rows(kind).counts.items()):
         for first, stop in pieces(0, count, run.piece_rows):
             yield type_id, first, part.rows(kind).originals[name].read(first, stop).astype(np.int64)
@@ -90,15 +89,15 @@ def _check_originals(part: Part, kind: str, type_id: int, first: int, ids: np.nd
 
 
 def verify_once(unit: tuple[int, int], run: Run) -> list[Finding]:
-    """Task of the pass `verify-once`: find nodes of the input that are in no part, by original homogeneous ID.
+    """Task of the pass `verify-once`: find input nodes that are in no part, by original homogeneous ID.
 
-    There are as many nodes in the parts as in the input, so if none is missing, none is there twice.
+    Parts hold as many nodes as the input, so if none is missing, none repeats.
     """
     for first, stop in pieces(*unit, run.piece_rows):
         missing = np.flatnonzero(open_npy(run.temporary(SEEN)).read(first, stop) == 0)
         if missing.size:
             ntype, row = run.typed("node", first + int(missing[0]))
-            what = f"{ntype}: node {row:,} of the input is in no part, and another one is in two"
+            what = f"{ntype}: node {row:,} of the input is in no part, and another is in two"
             return [Finding("every node once", "orig_nids.dgl", what, kind=ntype, row=row, count=missing.size)]
     return []
 
@@ -128,7 +127,7 @@ def _check_edges(part: Part, run: Run, totals: EdgeSums) -> Iterator[Finding]:
 def _add_owned(
     part: Part, src: np.ndarray, dst: np.ndarray, eids: np.ndarray, run: Run, totals: EdgeSums
 ) -> Iterator[Finding]:
-    """Add owned edges to the sums by original IDs, by owner of the source and by destination."""
+    """Add owned edges to the sums by original ID, by owner of the source and by destination."""
     book, number = part.book, part.part_id
     cut = np.flatnonzero(src >= part.num_inner_nodes)
     totals.num_cut += cut.size
@@ -150,7 +149,7 @@ def _add_owned(
 def verify_extra(numbers: tuple[int, ...], config: tuple[Run, np.ndarray]) -> list[Finding]:
     """Check the extra edges of some parts.
 
-    The config has, for each part, the sum of the hashes of the edges that begin in it and others own, uint64 (parts,).
+    The config has, for each part, the sum of hashes of edges that begin in it but belong to others, uint64 (parts,).
     """
     run, out_sums = config
     return check_parts(numbers, run, lambda part: _check_extra(part, run, out_sums[part.part_id]), limit=None)
@@ -170,7 +169,7 @@ def _check_extra(part: Part, run: Run, out_sum: np.uint64) -> Iterator[Finding]:
         num_other += int((~leaves & ~is_near).sum())
     leaving, says = "edges that begin in the part and end outside", "those of their owners, each once"
     if num_other:
-        what = "edges other than those of the part, those of its HALO nodes, and those that begin in it"
+        what = "edges that neither end in the part or its HALO nodes, nor begin in it"
         yield Finding("extra edges", "graph.dgl", what, expected="0", found=f"{num_other:,}")
     if run.num_hops > 1 and sums[1] != _in_sum(part, run, near):
         what = "in-edges of HALO nodes nearer than the last hop"
@@ -182,21 +181,21 @@ def _check_extra(part: Part, run: Run, out_sum: np.uint64) -> Iterator[Finding]:
 
 
 def _near(part: Part, run: Run) -> np.ndarray:
-    """HALO nodes nearer than the last hop, whose in-edges the part has to hold: bool (HALO nodes,)."""
+    """HALO nodes nearer than the last hop, whose in-edges the part must hold: bool (HALO nodes,)."""
     inner, near = part.num_inner_nodes, np.zeros(part.num_halo_nodes, bool)
     for hop in range(run.num_hops - 1):
         grown, (first, stop) = near.copy(), (part.num_inner_edges, None) if hop else (0, part.num_inner_edges)
         for src, dst, _ in part.graph.edge_pieces(first, stop, rows=run.piece_rows):
             reached = src[near[dst - inner]] if hop else src
             grown[reached[reached >= inner] - inner] = True
-        if np.array_equal(near, grown):  # a damaged config may say that there are billions of hops
+        if np.array_equal(near, grown):  # a damaged config may claim billions of hops
             break
         near = grown
     return near
 
 
 def _in_sum(part: Part, run: Run, near: np.ndarray) -> np.uint64:
-    """Sum of the hashes of the in-edges that the owners of these HALO nodes have."""
+    """Sum of the hashes of these HALO nodes' in-edges, from their owners."""
     in_sums, new_nids, total = open_npy(run.temporary(IN_SUMS)), part.graph.node_arrays["_ID"], np.zeros(1, np.uint64)
     for first, stop in pieces(0, near.size, run.piece_rows):
         ids = new_nids.read(part.num_inner_nodes + first, part.num_inner_nodes + stop)

@@ -1,7 +1,7 @@
-"""Compare partitions with the graph they were made from, out of core and in parallel.
+"""Compare partitions with their input graph, out of core and in parallel.
 
-Parts and input are each read once, part by part and block by block, and meet in sums of hashes by original ID. The
-order of nodes and edges inside a (part, type) does not matter: ours ascends by original ID, that of DGL does not.
+Each is read once, by part and by block, and they meet in sums of hashes by original ID. The order of nodes and edges
+inside a (part, type) does not matter: ours ascends by original ID, DGL's does not.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ PIECE_NBYTES = 192
 
 MAX_PIECE_ROWS = 1 << 18
 
-QUICK = "headers only: no data were compared"
-NO_CHECKSUMS = "no checksums: there is no manifest that has them"
+QUICK = "compared headers only, no data"
+NO_CHECKSUMS = "compared no checksums: there is no manifest with them"
 NO_ORIGINALS = (
     "original IDs were not saved: nodes and edges were counted, parts compared with each other, and rows of features "
     "with the input in whatever order; which node or edge of the input is which cannot be checked"
@@ -74,27 +74,27 @@ def verify(
     checksums: bool = True,
     **keywords: Any,
 ) -> VerifyReport:
-    """Check that partitions hold every node, edge and row of a graph exactly once, where they belong.
+    """Check that partitions hold every node, edge and feature row of a graph exactly once, in the right place.
 
     Parameters
     ----------
     graph : Graph, path or URL
-        The input, as `partition` takes it. Tables are read again, in a temporary directory.
+        The input, as for `partition`. Tables are read again into a temporary directory.
     partitions : path or URL
-        The partitions, or their config. Ours, or those of DGL's own tools.
+        The partitions, or their config: ours, or those of DGL's tools.
     storage_options : mapping of str to object, optional
-        Of the stores, where URLs are given; as `fsspec.filesystem` takes them.
+        Credentials and options of stores, as for `fsspec.filesystem`.
     quick : bool
-        Whether no data are read but headers and small files: seconds, whatever the size.
+        Read only headers and small files: takes seconds for any size.
     sample : float
-        Share of the rows of features that is compared, in ``(0, 1]``; nodes and edges always are, all of them.
+        Share of feature rows to compare, in ``(0, 1]``. Nodes and edges are always compared in full.
     checksums : bool
-        Whether files are compared with the checksums of the manifest, if there is one.
+        Also compare files with the checksums in the manifest, if there is one.
 
     Returns
     -------
     VerifyReport
-        Everything that is wrong (`findings`, `ok`), and notes on what could not be checked; `print` shows it.
+        All faults found (`findings`, `ok`), and notes on what could not be checked; `print` shows them.
 
     Raises
     ------
@@ -105,7 +105,7 @@ def verify(
     MetadataError, InputFileError
         If the input cannot be read.
     PlanError
-        If the memory does not suffice.
+        If the memory budget is too small.
     """
     if not 0 < sample <= 1:
         raise OptionError("not a fraction", place="--sample", expected="more than 0, at most 1", found=sample)
@@ -114,7 +114,7 @@ def verify(
         open_progress(keywords.get("progress")) as listener,
         opened_graph(opened(graph, storage_options, resources), resources, listener) as found,
     ):
-        # two bitmaps over the nodes, as where hops are followed
+        # two bitmaps over the nodes, as for hops
         smallest = smallest_task_memory(found.schema, DispatchOptions(num_hops=2))
         with open_runner(resources.limited(smallest), listener) as runner:
             try:
@@ -126,7 +126,7 @@ def verify(
 def _compare(
     graph: Graph, config: Location, runner: Runner, sample: float, checksums: bool, quick: bool
 ) -> VerifyReport:
-    """Compare partitions with a graph that is open."""
+    """Compare partitions with an open graph."""
     findings: list[Finding] = []
     notes: tuple[str, ...] = (NO_CHECKSUMS,)
     num_files, token = 0, uuid.uuid4().hex
@@ -170,7 +170,7 @@ def verify_checksums(
     sample: float = 1.0,
     **keywords: Any,
 ) -> VerifyReport:
-    """Compare partitions with the checksums of their manifest, as after a copy; the graph is not needed.
+    """Compare partitions with the checksums in their manifest, after a copy for example; needs no graph.
 
     Parameters
     ----------
@@ -179,24 +179,24 @@ def verify_checksums(
     storage_options
         As in `verify`.
     quick : bool
-        Whether checksums of small files only are compared, and of others the size.
+        Compare checksums of small files only; of others, the size.
     sample : float
-        Refused unless it is 1: checksums are of whole files.
+        Must be 1: checksums cover whole files.
 
     Returns
     -------
     VerifyReport
-        Files that are missing, of another size, or of another checksum.
+        Files that are missing, or of another size or checksum.
 
     Raises
     ------
     LayoutError
-        If there are no partitions at that path, or they have no checksums: DGL's own tools write none.
+        If there are no partitions at that path, or they have no checksums (DGL's own tools write none).
     OptionError
-        If rows are to be sampled.
+        If `sample` is not 1.
     """
     if sample != 1:
-        what, hint = "without the graph, checksums of whole files are compared", "leave it out, or give the graph"
+        what, hint = "checksums cover whole files, so they cannot be sampled", "leave it out, or give the graph"
         raise OptionError(what, place="--sample", found=sample, hint=hint)
     try:
         manifest = manifest_of(_existing(out_dir, storage_options))
@@ -208,7 +208,7 @@ def verify_checksums(
         raise LayoutError(
             "these partitions have no checksums",
             file=str(out_dir),
-            expected="<graph>.manifest.json of version 2, which daskgraphpart writes",
+            expected="daskgraphpart's <graph>.manifest.json of version 2",
             hint="compare them with their graph: daskgraphpart verify GRAPH OUT",
         )
     findings, sound = size_findings(manifest)
@@ -220,7 +220,7 @@ def verify_checksums(
 
 
 def _existing(out_dir: str | os.PathLike[str], options: Mapping[str, Any] | None) -> Location:
-    """Find the config; where a damaged one is, there are partitions all the same."""
+    """Find the config; a damaged one counts, too."""
     try:
         return find_config(out_dir, options)
     except LayoutError:
@@ -239,7 +239,9 @@ def _layout_finding(error: LayoutError, config: Location) -> Finding:
 def _check_headers(
     graph: Graph, parts: PartitionedGraph, has_manifest: bool, runner: Runner, token: str
 ) -> tuple[Run | None, list[Finding], dict[str, Any]]:
-    """Compare everything but data; return the run that compares these, if nothing is wrong, and facts of the parts."""
+    """Compare everything except data; return the run that compares data, if nothing is wrong, and facts of the
+    parts.
+    """
     schema = align_types(graph.schema, parts)
     if schema is None:
         return None, [*type_findings(graph.schema, parts)], {}
@@ -261,7 +263,7 @@ def _check_headers(
 
 
 def _scratch(parts: PartitionedGraph, runner: Runner) -> AbstractContextManager[Path]:
-    """Make a directory for temporary files: the system's if the partitions are read-only, or in a store."""
+    """Make a directory for temporary files: the system's if the partitions are read-only or in a store."""
     out = parts.config.parent
     beside = out if isinstance(out, Path) and os.access(out, os.W_OK) else tempfile.gettempdir()
     return scratch_directory(runner.resources.workspace or beside)

@@ -1,9 +1,9 @@
-"""Compare rows that input and parts both hold by original ID: the ends of all edges, and every feature.
+"""Compare rows of input and parts by original ID: the ends of all edges, and every feature.
 
-Rows are hashed with their original IDs; sums of the hashes, by window of these, have to be those of the input. So
-neither side is sorted, and nothing is joined. Where sums differ, the pass `explain-edges` or `explain-rows` compares a
-partition of the input row by row. Bits are compared, so that NaNs are equal to themselves, and only to themselves.
-Without original IDs the rows of a feature are compared as a whole, in whatever order.
+Rows are hashed with their original IDs; sums of hashes, by window of IDs, must agree. So nothing is sorted or joined.
+Where sums differ, the pass `explain-edges` or `explain-rows` compares that stretch of the input row by row. Bits are
+compared, so a NaN equals only the same NaN. Without original IDs, a feature's rows are compared as a whole, in any
+order.
 """
 
 from __future__ import annotations
@@ -36,24 +36,24 @@ MIN_STRETCH, NUM_STRETCHES = 64, 1024
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Compared:
-    """What is compared in one run: the ends of all edges, by homogeneous ID, or a feature, by type-wise ID."""
+    """What one run compares: the ends of all edges, by homogeneous ID, or a feature, by type-wise ID."""
 
     run: Run
     kind: str  # ``"node"`` or ``"edge"``
     num_rows: int  # rows of all parts
-    stretches: np.ndarray  # int64 (n, 2): original IDs ``[first, stop)`` that are compared, ascending
-    piece_rows: int  # rows that a task reads at one time
-    type_id: int = 0  # number of the node or edge type
-    spec: DataSpec | None = None  # the feature; None for the ends of edges
+    stretches: np.ndarray  # int64 (n, 2): original IDs ``[first, stop)`` to compare, ascending
+    piece_rows: int  # rows that a task reads at a time
+    type_id: int = 0  # of the node or edge type
+    spec: DataSpec | None = None  # None for the ends of edges
 
     @property
     def num_compared(self) -> int:
-        """Rows that are compared."""
+        """Number of rows to compare."""
         return int((self.stretches[:, 1] - self.stretches[:, 0]).sum())
 
     @property
     def window(self) -> int:
-        """Original IDs of one window."""
+        """Original IDs per window."""
         return window_size(self.num_rows)
 
     @property
@@ -62,18 +62,18 @@ class Compared:
         return 16 if self.spec is None else self.spec.row_nbytes
 
     def add(self, rows: np.ndarray, ids: np.ndarray, sums: np.ndarray) -> None:
-        """Add hashes of rows with these original IDs to the sums of their windows, uint64 (windows,)."""
+        """Add hashes of rows to the sums of their IDs' windows, uint64 (windows,)."""
         add_row_hashes(_words(rows), ids, ids // self.window, sums)
 
 
 def all_edges(run: Run) -> Compared:
-    """Compare the original homogeneous IDs of the ends of all edges."""
+    """Plan to compare the original homogeneous IDs of the ends of all edges."""
     num_edges = run.schema.num_edges
     return Compared(run, "edge", num_edges, np.array([[0, num_edges]]), run.piece_rows)
 
 
 def list_features(run: Run, sample: float, piece_nbytes: int) -> Iterator[Compared]:
-    """List the features of all types; of a sample of their rows, if these have original IDs."""
+    """List the features of all types, with a sample of rows if they have original IDs."""
     for kind in ("node", "edge"):
         for type_id, of_type in enumerate(run.types(kind)):
             for spec in of_type.data:
@@ -83,7 +83,7 @@ def list_features(run: Run, sample: float, piece_nbytes: int) -> Iterator[Compar
 
 
 def _sample(num_rows: int, fraction: float) -> np.ndarray:
-    """Choose a stretch of that share out of each of a thousand ranges of rows; the same in every run."""
+    """Choose that share from each of a thousand ranges of rows, the same in every run."""
     if fraction == 1 or not num_rows:
         return np.array([[0, num_rows]])
     size = max(MIN_STRETCH, -(-num_rows // NUM_STRETCHES))
@@ -95,7 +95,7 @@ def _sample(num_rows: int, fraction: float) -> np.ndarray:
 
 
 def verify_rows(numbers: tuple[int, ...], feature: Compared) -> tuple[list[Finding], np.ndarray]:
-    """Sum up the rows of a feature in some parts: damaged files, and sums of hashes, uint64 (windows,)."""
+    """Sum up a feature's rows in some parts: damaged files, and sums of hashes, uint64 (windows,)."""
     sums = np.zeros(NUM_WINDOWS, np.uint64)
 
     def add(part: Part) -> tuple[()]:
@@ -107,7 +107,7 @@ def verify_rows(numbers: tuple[int, ...], feature: Compared) -> tuple[list[Findi
 
 
 def _feature_rows(part: Part, feature: Compared) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Read the rows of a part that are compared: rows, original IDs, numbers of the rows in the part."""
+    """Read a part's rows to compare: rows, original IDs, row numbers in the part."""
     assert feature.spec is not None, "ends of edges are no feature"
     of_kind = part.rows(feature.kind)
     name = of_kind.ids.names[feature.type_id]
@@ -129,7 +129,7 @@ def _feature_rows(part: Part, feature: Compared) -> Iterator[tuple[np.ndarray, n
 
 
 def _restored(rows: np.ndarray, feature: Compared, name: str) -> np.ndarray:
-    """Return rows as the input has them: of those that hold new IDs of nodes, the original ones."""
+    """Return rows as in the input: maps new node IDs in them back to original ones."""
     run, spec = feature.run, feature.spec
     ntype = None if spec is None else run.mapped.get(f"{name}/{spec.name}")
     if ntype is None:
@@ -157,7 +157,7 @@ def original_ends(
 
 @dataclass(frozen=True, slots=True)
 class InputUnit:
-    """One block of the input: edges, or rows of a feature."""
+    """One block of the input: edges, or feature rows."""
 
     block: RowBlock[Any]
 
@@ -173,7 +173,7 @@ def sum_input(unit: InputUnit, compared: Compared) -> np.ndarray:
 
 
 def _input_rows(block: RowBlock[Any], compared: Compared) -> tuple[np.ndarray, int]:
-    """Return the rows of a block of the input, as parts have them, and the original ID of the first."""
+    """Return the rows of an input block as parts have them, and the first original ID."""
     value = block.read()
     if compared.spec is not None:
         return value.astype(compared.spec.stored_dtype, copy=False), block.first_row
@@ -189,7 +189,7 @@ def explain_rows(unit: InputUnit, compared: Compared) -> list[Finding]:
     (expected, first), run, spec = _input_rows(unit.block, compared), compared.run, compared.spec
     if spec is not None and not run.has_originals:
         name = run.types(compared.kind)[compared.type_id].name
-        what = f"{name}/{spec.name}: the rows of all parts are not those of the input"
+        what = f"{name}/{spec.name}: the rows of all parts differ from the input's"
         return [Finding("features", f"{compared.kind}_feat.dgl", what, name)]
     chosen = replace(compared, stretches=np.clip(compared.stretches, first, first + len(expected)))
     times = np.zeros(len(expected), np.int64)
@@ -208,7 +208,7 @@ def explain_rows(unit: InputUnit, compared: Compared) -> list[Finding]:
 def _differences(
     part: Part, compared: Compared, expected: np.ndarray, first: int, times: np.ndarray
 ) -> Iterator[Finding]:
-    """Compare rows of a part with those of the input from `first` on, and count how often each is there."""
+    """Compare rows of a part with the input's from `first` on, and count how often each occurs."""
     example, count = None, 0
     for rows, ids, numbers in _rows_in(part, compared, first, first + len(expected)):
         np.add.at(times, ids - first, 1)
@@ -240,7 +240,7 @@ def _differences(
 def _rows_in(
     part: Part, compared: Compared, first: int, stop: int
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Rows of a part whose original IDs are in ``[first, stop)``, with these and their numbers in the part."""
+    """Rows of a part with original IDs in ``[first, stop)``, with these and their numbers in the part."""
     if compared.spec is not None:
         yield from _feature_rows(part, compared)
         return
@@ -251,7 +251,7 @@ def _rows_in(
 
 
 def _words(rows: np.ndarray) -> np.ndarray:
-    """Rows as the longest unsigned words that they are made of, (rows, words)."""
+    """View rows as the longest possible unsigned words, (rows, words)."""
     columns = int(np.prod(rows.shape[1:], dtype=np.int64))
     content = np.ascontiguousarray(rows).reshape(rows.shape[0], columns).view(np.uint8)
     size = next(size for size in (8, 4, 2, 1) if content.shape[1] % size == 0)

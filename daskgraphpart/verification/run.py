@@ -1,4 +1,4 @@
-"""Describe one run of `verify` to its tasks, which open the partitions once in each process."""
+"""Describe a run of `verify` to its tasks, which open the partitions once per process."""
 
 from __future__ import annotations
 
@@ -44,10 +44,11 @@ IN_SUMS = "in-sums"
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What all tasks of one run share; `schema` has the types of the input in the order of those of the partitions.
+    """What all tasks of a run share; `schema` has the input's types in the partitions' order.
 
     The token tells runs apart, between which files may change. Parts have extra edges if they hold, or should hold,
-    edges that they do not own.
+    edges
+    that they do not own.
     """
 
     config_path: FilePath
@@ -57,7 +58,7 @@ class Run:
     num_hops: int
     has_originals: bool = False
     has_extra: bool = False
-    mapped: Mapping[str, str] = field(default_factory=dict)  # node types of features that hold new IDs
+    mapped: Mapping[str, str] = field(default_factory=dict)  # node types of features with new IDs
     scratch: str = ""
 
     def types(self, kind: str) -> Sequence[RowType]:
@@ -65,7 +66,7 @@ class Run:
         return self.schema.node_types if kind == "node" else self.schema.edge_types
 
     def firsts(self, kind: str) -> np.ndarray:
-        """First original homogeneous ID of each node (edge) type, then their number."""
+        """First original homogeneous ID of each node or edge type, then the total."""
         return np.array(self.schema.homo_starts) if kind == "node" else self.schema.edge_starts
 
     def typed(self, kind: str, homo_id: int) -> tuple[str, int]:
@@ -80,7 +81,7 @@ class Run:
         return npy_region(self.temporary(ORIGINAL_NIDS), id_dtype(total), (total,))
 
     def temporary(self, name: str) -> str:
-        """File of an array that passes leave for others: `ORIGINAL_NIDS`, `SEEN`, `IN_SUMS`."""
+        """File of an array passed between passes: `ORIGINAL_NIDS`, `SEEN`, `IN_SUMS`."""
         return f"{self.scratch}/{name}.npy"
 
 
@@ -109,7 +110,7 @@ def check_parts(
 
 
 def check_part(part: Part, check: Callable[[Part], Iterable[Finding]], limit: int | None = None) -> list[Finding]:
-    """Collect what a check finds in the files of a part, and say in which part; a damaged file is one finding."""
+    """Collect a check's findings in one part; a damaged file is one finding."""
     findings: list[Finding] = []
     directory, number = f"part{part.part_id}", part.part_id
     try:
@@ -133,5 +134,5 @@ def pieces(start: int, stop: int, rows: int) -> Iterator[tuple[int, int]]:
 
 
 def window_size(num_ids: int) -> int:
-    """IDs that share one sum of hashes: where sums differ, the IDs of that window are compared one by one."""
+    """IDs that share one sum of hashes: if sums differ, these are compared one by one."""
     return max(MIN_WINDOW, -(-num_ids // NUM_WINDOWS))

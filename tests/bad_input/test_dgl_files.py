@@ -88,7 +88,7 @@ FILES = [
         ("one byte short", change(GRAPH, lambda c: c[:-1]), ("truncated",)),
         ("noise", change(GRAPH, lambda c: os.urandom(len(c))), ("not a graph file",)),
         ("a tensor file", lambda out: shutil.copy(out / FEATS, out / GRAPH), ("not a graph file",)),
-        ("other byte order", change(GRAPH, lambda c: c[:8][::-1] + c[8:]), ("byte order",)),
+        ("other byte order", change(GRAPH, lambda c: c[:8][::-1] + c[8:]), ("little-endian",)),
         ("version 1", put(GRAPH, 8, "Q", 1), ("version 1",)),
         ("two graphs", put(GRAPH, 24, "Q", 2), ("2 graphs",)),
         ("2**60 graphs", put(GRAPH, 24, "Q", 2**60), ("graphs",)),

@@ -116,7 +116,7 @@ def test_partitions_of_dgl_are_whole_with_original_ids_and_without(variant: str,
     report = verify(made / "in", made / f"{variant}-saved", **spelled(RESOURCES))
     assert report.findings == ()
     assert report.num_rows in (120 * 2 + 700, 150 + 80 + 300)
-    assert report.notes == ("no checksums: there is no manifest that has them",)
+    assert len(report.notes) == 1 and "no checksums" in report.notes[0]
     report = verify(made / "in", made / variant, **spelled(RESOURCES))
     assert report.findings == ()
     assert len(report.notes) == 2 and "original IDs were not saved" in report.notes[1]

@@ -164,9 +164,9 @@ CORRUPTIONS: dict[str, tuple[str, Callable[[c.Damaged], None], str]] = {
     "indices of CSC alone": ("csc", c.matrix("csc", "indices", 9, lambda n: n ^ 1), "edge"),
     "edge IDs of CSC alone": ("csc", c.swap_matrix("csc", "data"), "edge"),
     "repeated edge ID of CSR": ("csr", c.matrix("csr", "data", 9, lambda n: n ^ 1), "edge"),
-    "false claim of COO": ("coo", c.claim_sorted("coo"), "declared sorted"),
-    "false claim of CSR": ("csr", c.claim_sorted("csr"), "declared sorted"),
-    "forbidden format": ("coo", c.forbid_format, "may make"),
+    "false claim of COO": ("coo", c.claim_sorted("coo"), "claims to be sorted"),
+    "false claim of CSR": ("csr", c.claim_sorted("csr"), "claims to be sorted"),
+    "forbidden format": ("coo", c.forbid_format, "may not make"),
     "missing out edge": ("out", c.extra(c.drop_extra), "begin in the part"),
     "no out edges in one part": ("out", c.extra(c.drop_all_extra_of_part), "HALO"),
     "out edge twice": ("out", c.extra(c.repeat_extra), "each once"),
@@ -228,7 +228,7 @@ def test_what_we_write_is_found_whole_with_and_without_a_manifest(variant: str, 
     assert report.notes == ()
     alone = verify(whole / "in", damaged(whole, variant, tmp_path / "out").root, **spelled(RESOURCES))
     assert alone.findings == ()
-    assert alone.notes == ("no checksums: there is no manifest that has them",)
+    assert len(alone.notes) == 1 and "no checksums" in alone.notes[0]
 
 
 @pytest.mark.parametrize("name", CORRUPTIONS)

@@ -66,7 +66,7 @@ def other_halo_count(content: dict[str, Any]) -> None:
 
 MANIFESTS: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     "other format": (lambda m: m.update(format="other"), "not a manifest"),
-    "later version": (lambda m: m.update(version=3), "does not know"),
+    "later version": (lambda m: m.update(version=3), "manifest version"),
     "other checksum": (lambda m: m.update(checksum="md5"), "checksum"),
     "file outside": (lambda m: m["files"].update({"../x": {"size": 1, "xxh3-128": "0"}}), "bad entry"),
     "no checksum of a file": (lambda m: m["files"].update(x=None), "bad entry"),
@@ -78,8 +78,8 @@ MANIFESTS: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     "hops": (lambda m: m.update(num_hops=2), "num_hops"),
     "method": (lambda m: m.update(method="metis"), "method"),
     "version": (lambda m: m.update(version=1), "changed since it was written"),
-    "version as a float": (lambda m: m.update(version=2.0), "does not know"),
-    "version as a bool": (lambda m: m.update(version=True), "does not know"),
+    "version as a float": (lambda m: m.update(version=2.0), "manifest version"),
+    "version as a bool": (lambda m: m.update(version=True), "manifest version"),
     "halo counts as floats": (lambda m: m.update(num_cut_edges=float(m["num_cut_edges"])), "changed since"),
     "size as a text": (lambda m: m["files"]["g.json"].update(size="1"), "bad entry"),
     "NUL in a file": (lambda m: m["files"].update({"part0/\0": {"size": 1, "xxh3-128": "0"}}), "bad entry"),

@@ -113,7 +113,7 @@ def test_partitions_as_dgl_0_9_writes_them_are_compared_by_the_ids_in_the_graph(
     c.Damaged(tmp_path / "out").as_dgl_0_9_wrote_it()
     report = verify(made / "in", tmp_path / "out", **spelled(RESOURCES))
     assert report.findings == ()
-    assert report.notes == ("no checksums: there is no manifest that has them",)
+    assert len(report.notes) == 1 and "no checksums" in report.notes[0]
     region = dgp.open_partitions(tmp_path / "out").part(0).edge_rows.originals["v:of:u"]
     c.put(region, 0, int(region.read()[1]))
     assert not verify(made / "in", tmp_path / "out", **spelled(RESOURCES)).ok
@@ -141,7 +141,7 @@ def test_manifests_of_version_1_have_no_checksums(made: Path, tmp_path: Path) ->
     path.write_text(json.dumps({**content, "version": 1}))
     report = verify(made / "in", tmp_path / "out", **spelled(RESOURCES))
     assert report.ok
-    assert report.notes == ("no checksums: there is no manifest that has them",)
+    assert len(report.notes) == 1 and "no checksums" in report.notes[0]
     with pytest.raises(LayoutError, match="no checksums"):
         verify_checksums(tmp_path / "out")
 
