@@ -1,1 +1,1 @@
-"""Run passes over partitions of lazy collections as dask graphs, on whatever scheduler dask has."""
+"""Run passes as dask graphs, on any of dask's schedulers."""

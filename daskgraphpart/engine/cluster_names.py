@@ -1,4 +1,4 @@
-"""Tell what can be given as a cluster: names, addresses, scheduler files, and objects of distributed."""
+"""Resolve what users give as a cluster: names, addresses, scheduler files, and objects of distributed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ON_THIS_MACHINE = ("threads", "processes", "sync", "local")
 
 
 def resolve_cluster(cluster: Any) -> Any:
-    """Return what `cluster` stands for; ``"auto"`` and None mean the active client, or threads if there is none."""
+    """Resolve `cluster`; ``"auto"`` and None mean the active client, or threads."""
     if cluster is None or cluster == AUTO:
         active = active_client()
         return "threads" if active is None else active
@@ -44,7 +44,7 @@ def resolve_cluster(cluster: Any) -> Any:
 
 
 def job_queue(name: str) -> Any:
-    """Class of dask-jobqueue of that name, such as `SLURMCluster` for ``"slurm"``; None if there is none."""
+    """dask-jobqueue's class of that name, such as `SLURMCluster` for ``"slurm"``; None if unknown."""
     handler = signal.getsignal(signal.SIGINT)
     try:
         import dask_jobqueue
@@ -57,7 +57,7 @@ def job_queue(name: str) -> Any:
             hint=f"{how_to_install('jobqueue')}, if this is a queueing system",
         ) from fault
     finally:
-        # its import makes Ctrl-C leave the process with exit code 0
+        # importing it makes Ctrl-C exit with code 0
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGINT, handler)
     kinds = {kind.removesuffix("Cluster").lower(): kind for kind in dir(dask_jobqueue) if kind.endswith("Cluster")}
@@ -65,19 +65,19 @@ def job_queue(name: str) -> Any:
 
 
 def is_scheduler_file(cluster: str) -> bool:
-    """Whether this is the name of a file that a scheduler has written about itself."""
+    """Whether this names a scheduler file."""
     return cluster.endswith(".json")
 
 
 def is_on_this_machine(cluster: Any) -> bool:
-    """Whether it is one of those that are started here, on this machine."""
+    """Whether we start it, on this machine."""
     return isinstance(cluster, str) and cluster in ON_THIS_MACHINE
 
 
 def active_client() -> Any:
-    """The client that was made last and is still open; None if there is none, it is asynchronous, or in a task.
+    """The newest open client; None if there is none, it is asynchronous, or we are in a task.
 
-    A task that waits for others on its own cluster keeps a thread from them, and may wait for ever.
+    A task that waits for others on its own cluster blocks a thread, and may wait forever.
     """
     if "distributed" not in sys.modules:
         return None

@@ -1,4 +1,4 @@
-"""Connect to a dask cluster: started here, of jobs of a queueing system, found at an address, or opened by the user."""
+"""Connect to a dask cluster: started here, queued jobs, an address, or the user's own."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ NO_LIMIT = ("--memory-limit", "0")
 
 @contextmanager
 def connect(cluster: Any, workers: int) -> Iterator[Client]:
-    """Connect to a cluster, as `resolve_cluster` gives it, or start one of so many workers, which ends with it."""
+    """Connect to a resolved cluster, or start one with this many workers and end it afterwards."""
     if isinstance(cluster, Client):
         yield cluster
         return
     active = active_client()
     if active is not None and active.scheduler.address == getattr(cluster, "scheduler_address", cluster):
-        yield active  # what the user has persisted with it belongs to it
+        yield active  # data that the user has persisted belongs to it
         return
     made = _start(cluster, workers) if isinstance(cluster, str) and _is_started(cluster) else None
     if made is not None:
@@ -51,19 +51,19 @@ def connect(cluster: Any, workers: int) -> Iterator[Client]:
 
 
 def cluster_size(cluster: Any) -> tuple[int, int]:
-    """Tasks that a cluster can run at one time, and bytes for each on the worker with the least; 0 if not known."""
+    """Tasks that a cluster runs at a time, and bytes for each on the smallest worker; 0 if unknown."""
     if isinstance(cluster, str) and _is_started(cluster):
         return _job_size(cluster)
     with connect(cluster, 1) as client:
         workers = list(client.scheduler_info(n_workers=-1)["workers"].values())
     limits = [worker["memory_limit"] / worker["nthreads"] for worker in workers if worker["memory_limit"]]
     if not workers:
-        logger.warning("the cluster has no workers yet: memory and workers are taken from this machine")
+        logger.warning("the cluster has no workers yet; using this machine's memory and number of workers")
     return sum(worker["nthreads"] for worker in workers), math.floor(min(limits, default=0))
 
 
 def wait_for_worker(client: Client) -> None:
-    """Wait until a worker has done something: a cluster that scales itself needs a task to do so."""
+    """Wait until a worker has done something: adaptive clusters start workers for tasks only."""
     if client.nthreads():
         return
     seconds = read_settings().worker_timeout
@@ -76,14 +76,14 @@ def wait_for_worker(client: Client) -> None:
             "the cluster has no workers",
             place="--cluster",
             found=f"none after {seconds:.0f} s",
-            hint="see why in the queue and the logs of the jobs; daskgraphpart.worker-timeout is how long to wait",
+            hint="look at the queue and the jobs' logs, or raise daskgraphpart.worker-timeout",
         ) from fault
     finally:
         client.cancel([first], force=True)
 
 
 def _client(where: Any) -> Client:
-    """Connect to an address, a scheduler file or a cluster; not as the client of the user's own collections."""
+    """Connect to an address, a scheduler file or a cluster, without becoming the default client."""
     found = where
     if isinstance(where, str) and is_scheduler_file(where):
         found = str(read_json_object(Path(where), OptionError).get("address"))
@@ -99,23 +99,23 @@ def _client(where: Any) -> Client:
 
 
 def _is_started(cluster: str) -> bool:
-    """Whether a name is one of a cluster that is started by us, and not of one that is there."""
+    """Whether we start a cluster of this name."""
     return not is_scheduler_file(cluster) and ":" not in cluster
 
 
 def _start(cluster: str, workers: int) -> Any:
-    """Start a cluster on this machine, or jobs of a queueing system, for so many tasks."""
+    """Start a cluster on this machine, or queued jobs, for this many tasks."""
     if cluster != "local":
         return _start_jobs(cluster, workers)
-    # what fails is raised here; our own budget bounds the memory (see NO_LIMIT)
+    # raise failures here; our own budget bounds memory (see NO_LIMIT)
     quiet = {"memory_limit": 0, "dashboard_address": ":0", "silence_logs": logging.CRITICAL}
-    # `Resources.workers` is how many tasks run at one time; tasks of one process would share its event loop
+    # `Resources.workers` counts tasks; those of one process would share its event loop
     ours = {"n_workers": workers, "threads_per_worker": 1, "processes": True}
     return LocalCluster(**quiet | _arguments(read_settings().local) | ours)
 
 
 def _start_jobs(name: str, workers: int) -> Any:
-    """Start a cluster of dask-jobqueue by its configuration, with jobs for so many tasks, replaced when they end."""
+    """Start a dask-jobqueue cluster from its configuration, with jobs for this many tasks, replaced when they end."""
     cores, _ = _job_size(name)
     jobs = -(-workers // cores)
     arguments = _job_arguments(name)
@@ -127,7 +127,7 @@ def _start_jobs(name: str, workers: int) -> Any:
         cluster.adapt(minimum_jobs=jobs, maximum_jobs=jobs)
     except (RuntimeError, OSError, ValueError, TypeError) as fault:
         for job in cluster.workers.values() if cluster is not None else ():
-            if job.status == Status.created:  # refused; `close` expects that it was not only created
+            if job.status == Status.created:  # refused; `close` expects another status
                 job.status = Status.failed
         if cluster is not None:
             cluster.close()
@@ -135,27 +135,27 @@ def _start_jobs(name: str, workers: int) -> Any:
             f"{name} refuses the job",
             place="--cluster",
             found=str(fault),
-            hint=f"run this where jobs are submitted; see the section jobqueue.{name} of your dask configuration",
+            hint=f"run this where you submit jobs, and check the section jobqueue.{name} of your dask configuration",
         ) from fault
     logger.info("%d %s jobs of %d cores are in the queue", jobs, name, cores)
     return cluster
 
 
 async def _submit(cluster: Any, jobs: int) -> None:
-    """Submit jobs, as `scale` does, but raise what the queueing system says: `adapt` would go on trying for ever."""
+    """Submit jobs like `scale`, but raise what the queue says: `adapt` would retry forever."""
     while len(cluster.worker_spec) < jobs:
         cluster.worker_spec.update(cluster.new_worker_spec())
     await cluster
 
 
 def _job_size(name: str) -> tuple[int, int]:
-    """Tasks that one job of a queueing system runs at a time, and bytes for each."""
+    """Tasks that one queued job runs at a time, and bytes for each."""
     cores, memory = (_job_arguments(name)[key] for key in ("cores", "memory"))
     try:
         return int(cores), parse_size(str(memory)) // int(cores)
     except (ValueError, TypeError, ZeroDivisionError) as fault:
         raise OptionError(
-            f"the dask configuration does not say what a job of {name} is",
+            f"the dask configuration lacks the size of a {name} job",
             place=f"jobqueue.{name}",
             expected="cores and memory",
             found=f"cores {cores}, memory {memory}",
@@ -164,12 +164,12 @@ def _job_size(name: str) -> tuple[int, int]:
 
 
 def _job_arguments(name: str) -> dict[str, Any]:
-    """Arguments of a job queue that are needed here, from its own section, and all of those in ours."""
-    job_queue(name)  # the defaults of its configuration come with the package
+    """Job queue arguments needed here, from its own section, and all from ours."""
+    job_queue(name)  # loads the defaults of its configuration
     own = {key: dask.config.get(f"jobqueue.{name}.{key}", None) for key in ("cores", "memory", "worker-extra-args")}
     return _arguments(own) | _arguments(read_settings().jobqueue)
 
 
 def _arguments(section: Mapping[str, Any]) -> dict[str, Any]:
-    """Keyword arguments out of the configuration, where they may have hyphens."""
+    """Keyword arguments from the configuration, where they may have hyphens."""
     return {str(key).replace("-", "_"): argument for key, argument in section.items()}

@@ -1,13 +1,12 @@
-"""The journal of a job: which units of which passes are finished, and what they gave.
+"""The journal of a job: finished units of passes, and their results.
 
-An append-only file in the workspace, written by the client alone. Every line is the CRC-32 of a JSON value, and the
-value: first the header (what the job is), then, in the order in which the client runs them, a line for every pass and
-one for every unit of it that is finished. A job that is run again goes the same way, because all that it does follows
-from its input, its options and these results; so the n-th pass of the second run is the n-th pass of the first.
+An append-only file in the workspace, written by the client alone. Each line is a JSON value after its CRC-32: first the
+header (what the job is), then, in the order of the run, a line per pass and per finished unit. A rerun takes the same
+path, because it follows from input, options and these results; so its n-th pass is the same.
 
-A line that was cut short by a kill is the last one, and is dropped: its unit is done again. Anything else that does not
-fit its checksum is a damaged file, which is refused. Lines are not synced to disk one by one: they survive the death of
-the process, as the files that tasks have written do; after a crash of the machine neither is trusted (see `boot_id`).
+A line cut short by a kill is the last one; it is dropped and its unit runs again. Any other checksum fault means a
+damaged file, which is refused. Lines are not synced one by one: like the tasks' files, they survive the death of the
+process; after a crash of the machine we trust neither (see `boot_id`).
 """
 
 from __future__ import annotations
@@ -36,13 +35,13 @@ _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
 class Journal:
-    """A journal that is open for appending: what the job is, the passes of earlier runs, where the latest one ran."""
+    """An open journal: what the job is, the passes of earlier runs, and where the latest ran."""
 
     def __init__(self, path: Path, header: Mapping[str, Any], lines: Sequence[Any] = ()) -> None:
         self.path, self.header = path, header
         self.machine: dict[str, Any] = {}
         self.num_finished, self.is_done = 0, False
-        self._passes: list[tuple[Any, dict[int, Any]]] = []  # line of each, and its results as JSON by unit
+        self._passes: list[tuple[Any, dict[int, Any]]] = []  # line of each pass, and results as JSON by unit
         self._next = 0
         for line in lines:
             match line:
@@ -61,7 +60,7 @@ class Journal:
 
     @classmethod
     def create(cls, directory: str | Path, header: Mapping[str, Any]) -> Journal:
-        """Begin a journal in a workspace; there is none before its header, what the job is in JSON values, is whole."""
+        """Start a journal in a workspace; it exists once its header (JSON values) is complete."""
         path = Path(directory) / JOURNAL_NAME
         with attach_path_to_error(path):
             path.write_bytes(_line({**_FORMAT, "job": header}))
@@ -71,7 +70,7 @@ class Journal:
 
     @classmethod
     def open(cls, directory: str | Path) -> Journal | None:
-        """Open the journal of a workspace, if it has one that was begun."""
+        """Open a workspace's journal, if one was started."""
         path = Path(directory) / JOURNAL_NAME
         if not path.is_file():
             return None
@@ -94,11 +93,11 @@ class Journal:
         return journal
 
     def begin_run(self) -> None:
-        """Note that a run begins on this machine."""
+        """Note that a run starts on this machine."""
         self._append(["run", {"host": socket.gethostname(), "boot": boot_id(), "pid": os.getpid()}])
 
     def begin(self, name: str, sizes: Sequence[int]) -> tuple[int, Mapping[int, Any]]:
-        """Begin or continue the next pass, whose units move so many bytes each; its number and results by unit."""
+        """Start or resume the next pass, given the bytes of its units; return its number and results by unit."""
         number, line = self._next, ["pass", name, len(sizes), zlib.crc32(json.dumps([*map(int, sizes)]).encode())]
         self._next += 1
         if number == len(self._passes):
@@ -107,7 +106,7 @@ class Journal:
         found, finished = self._passes[number]
         if found != line:
             raise ResumeError(
-                "the unfinished run cannot be continued: its passes are not those of this one",
+                "cannot resume: the unfinished run has other passes",
                 file=str(self.path),
                 place=f"pass {number}",
                 expected=f"{name} of {len(sizes)} units",
@@ -117,12 +116,12 @@ class Journal:
         return number, finished
 
     def record(self, number: int, results: Mapping[int, Any]) -> None:
-        """Note that units of a pass are finished, and what they gave."""
+        """Note finished units of a pass, and their results."""
         self._append(*(["unit", number, unit, to_json(result)] for unit, result in results.items()))
         self.num_finished += len(results)
 
     def finish(self) -> None:
-        """Note that the job is done, so that nobody continues it."""
+        """Note that the job is done, so that nobody resumes it."""
         self._append(["done"])
         self.is_done = True
 
@@ -136,15 +135,15 @@ class Journal:
         line = b"".join(map(_line, values))
         try:
             with attach_path_to_error(self.path):
-                while line:  # the system may write less than it is given, and says why when it is given the rest
+                while line:  # after a partial write, the next attempt gives the reason
                     line = line[os.write(self._fd, line) :]
         except OSError:
-            self.close()  # nothing may follow a line that was cut short
+            self.close()  # nothing may follow a torn line
             raise
 
 
 def read_header(directory: str | Path) -> Mapping[str, Any] | None:
-    """Read what the job of a workspace is, and change nothing; None if there is no journal, or a damaged one."""
+    """Read what a workspace's job is, changing nothing; None without a sound journal."""
     try:
         lines, _ = _read_lines(Path(directory) / JOURNAL_NAME)
         return dict(lines[0]["job"])
@@ -153,7 +152,7 @@ def read_header(directory: str | Path) -> Mapping[str, Any] | None:
 
 
 def boot_id() -> str:
-    """Tell one boot of this machine from the next; empty where the system does not say."""
+    """Identify this boot of the machine; empty if the system does not say."""
     try:
         return _BOOT_ID.read_text(encoding="ascii").strip()
     except OSError:
@@ -166,7 +165,7 @@ def _line(value: Any) -> bytes:
 
 
 def _read_lines(path: Path) -> tuple[list[Any], int]:
-    """Values of all whole lines, and the bytes they take; a `ValueError` if there is more than a torn line behind."""
+    """Values of all complete lines, and their bytes; `ValueError` for more than a torn line after them."""
     values, whole = [], 0
     with attach_path_to_error(path), path.open("rb") as file:
         for line in file:
@@ -181,10 +180,10 @@ def _read_lines(path: Path) -> tuple[list[Any], int]:
 
 
 def to_json(value: Any) -> Any:
-    """Turn a result into what `json.dumps` takes; a type that the journal does not know is a bug of ours.
+    """Turn a result into JSON values; an unknown type is our bug.
 
-    Plain values, arrays, tuples and dataclasses come back equal, types included, NumPy scalars aside, which become
-    plain numbers. No pickle: a journal is read by whoever continues the job, and must not be able to run anything.
+    Plain values, arrays, tuples and dataclasses come back equal, types included; NumPy scalars become plain numbers. No
+    pickle: whoever resumes the job reads the journal, and it must not run code.
     """
     if isinstance(value, np.generic):
         return value.item()
@@ -207,7 +206,7 @@ def to_json(value: Any) -> Any:
 
 
 def from_json(content: Any, types: Sequence[type] = ()) -> Any:
-    """Turn what `to_json` gave back; `types` are the dataclasses that may occur in it."""
+    """Reverse `to_json`; `types` are the dataclasses that may occur."""
     if isinstance(content, list):
         return [from_json(item, types) for item in content]
     if not isinstance(content, dict):

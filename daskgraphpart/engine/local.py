@@ -1,4 +1,4 @@
-"""Compute tasks on dask's threaded, process or synchronous scheduler, and tell malloc (glibc's) what to keep."""
+"""Compute tasks on dask's threaded, process or synchronous scheduler, and tune malloc (glibc)."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 Key: TypeAlias = tuple[str | int, ...]
 Graph: TypeAlias = dict[Any, Any]
 _M_ARENA_MAX, _M_MMAP_THRESHOLD, _M_TRIM_THRESHOLD = -8, -3, -1  # malloc.h
-BLOCK_NBYTES = 32 << 20  # the most that malloc takes for this option
+BLOCK_NBYTES = 32 << 20  # malloc's maximum for this option
 KEPT_NBYTES = 64 << 20
 
 
 class LocalScheduler:
-    """One of dask's own schedulers, by its function and not by its name: a name makes dask import distributed first."""
+    """One of dask's own schedulers, by function: by name, dask would import distributed first."""
 
     def __init__(self, name: str, workers: int) -> None:
         self._pool: Executor | None = None
@@ -39,7 +39,7 @@ class LocalScheduler:
         elif name == "processes":
             from dask.multiprocessing import get
 
-            # one pool for all passes, because a process takes a second to start
+            # one pool for all passes: a process takes a second to start
             self._pool = ProcessPoolExecutor(
                 workers, multiprocessing.get_context("spawn"), initializer=_end_with_parent
             )
@@ -48,12 +48,12 @@ class LocalScheduler:
         self._get: Callable[..., Any] = get
 
     def check_shared(self, directories: Sequence[tuple[str, Path, str]]) -> None:
-        """Do nothing: the workers are on this machine."""
+        """Do nothing: workers on this machine share its directories."""
 
     def compute(
         self, name: str, graph: Graph, keys: Sequence[Key], on_done: Callable[[int, Any], None], hosts: Sequence[str]
     ) -> None:
-        """Compute these keys of a graph; `on_done` is called with the index and the result of each."""
+        """Compute these keys of a graph; calls `on_done` with the index and result of each."""
         assert not hosts, "no scheduler of this machine knows another"
         index = {key: i for i, key in enumerate(keys)}
 
@@ -68,17 +68,17 @@ class LocalScheduler:
             raise EnvironmentFaultError(
                 "a worker process died",
                 place=name,
-                hint="if the system killed it for want of memory, give fewer --workers",
+                hint="if it ran out of memory, give fewer --workers",
             ) from fault
 
     def close(self) -> None:
-        """Wait for tasks that are still running after a failure, and end the workers."""
+        """Wait for tasks still running after a failure, and end the workers."""
         if self._pool is not None:
             self._pool.shutdown(wait=True, cancel_futures=True)
 
 
 def _end_with_parent() -> None:
-    """End this process when its parent does, and not by Ctrl-C, which a terminal sends to all: the parent obeys it."""
+    """End this process with its parent, but not by Ctrl-C, which a terminal sends to all."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     assert parent is not None, "the initializer of a pool runs in its processes"
@@ -91,11 +91,13 @@ def _end_with_parent() -> None:
 
 
 def use_one_arena() -> None:
-    """Let all threads allocate from one arena: what is free at the end of another is never given back.
+    """Let all threads allocate from one arena: free memory of another is never given back.
 
-    Tasks ask for few and large pieces, so that threads hardly wait for one another. Pieces as large as a block come
-    from it as well, and some of what is free is kept for the next task: to get pages from the system, which clears
-    them, takes longer than to read a block, and threads wait for one another there.
+    Tasks make few, large requests, so threads hardly contend. Pieces as large as a block come from the arena, too, and
+    some
+    free memory stays for the next task: getting cleared pages from the system takes longer than reading a block, and
+    threads
+    contend for it.
     """
     set_option = getattr(ctypes.CDLL(None), "mallopt", None)
     if set_option is not None:
@@ -105,7 +107,7 @@ def use_one_arena() -> None:
 
 
 def give_memory_back() -> None:
-    """Return what this process has freed to the system."""
+    """Return this process's free memory to the system."""
     if "pyarrow" in sys.modules:
         import pyarrow as pa
 

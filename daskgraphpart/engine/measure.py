@@ -1,4 +1,4 @@
-"""Run a command in a fresh process and measure wall time and peak memory of its whole process tree."""
+"""Run a command in a fresh process; measure wall time and peak memory of its process tree."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class Measurement:
     """One run of one command."""
 
     seconds: float  # wall time
-    peak_bytes: int  # most resident memory of all processes of the tree, summed, as sampled twenty times a second
+    peak_bytes: int  # peak of the tree's resident memory, sampled twenty times a second
 
 
 def measure(command: Sequence[str]) -> tuple[Measurement, int, str]:
-    """Run a command; return what it took, its exit code, and all it wrote."""
+    """Run a command; return its measurement, exit code and output."""
     peak, started = 0, time.monotonic()
     with tempfile.TemporaryFile("w+", errors="replace") as output:
         process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)  # noqa: S603
@@ -42,13 +42,13 @@ def measure(command: Sequence[str]) -> tuple[Measurement, int, str]:
 
 
 def tree_bytes(pid: int) -> int:
-    """Resident memory of a process and its children, summed; pages that several share count for each.
+    """Resident memory of a process and its children; shared pages count for each.
 
-    Small files are read, one for each thread: anything that walks page tables slows down what is measured.
+    Reads a small file per thread: walking page tables would slow down what is measured.
     """
     try:
         resident = int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1]) * _PAGE
-        # a child is listed with the thread that started it
+        # children are listed with the thread that started them
         lists = [path.read_text(encoding="ascii") for path in Path(f"/proc/{pid}/task").glob("*/children")]
     except (OSError, IndexError):
         return 0

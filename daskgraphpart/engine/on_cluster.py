@@ -1,4 +1,4 @@
-"""Compute tasks on a cluster of dask.distributed, whose workers may come and go."""
+"""Compute tasks on a dask.distributed cluster, whose workers may come and go."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ WITNESS_NBYTES = 1 << 20
 
 
 class ClusterScheduler:
-    """The scheduler of a cluster, as `resolve_cluster` gives it, and so many tasks that run on it at one time."""
+    """A resolved cluster, and how many tasks it runs at a time."""
 
     def __init__(self, cluster: Any, workers: int) -> None:
         self._workers = workers
@@ -47,7 +47,7 @@ class ClusterScheduler:
             self._stack = stack.pop_all()
 
     def check_shared(self, directories: Sequence[tuple[str, Path, str]]) -> None:
-        """Check that all workers see directories as this process does, those that come later as well."""
+        """Check that all workers, also later ones, see directories as this process does."""
         self._stack.callback(self._unregister)
         try:
             self._client.register_plugin(SharedDirectories(directories), name=self._plugin)
@@ -62,18 +62,18 @@ class ClusterScheduler:
     def compute(
         self, name: str, graph: Graph, keys: Sequence[Key], on_done: Callable[[int, Any], None], hosts: Sequence[str]
     ) -> None:
-        """Compute these keys of a graph; `on_done` is called with the index and the result of each."""
+        """Compute these keys of a graph; calls `on_done` with the index and result of each."""
         try:
             self._compute(graph, keys, on_done, hosts)
         except (CancelledError, CommClosedError) as fault:
             raise EnvironmentFaultError("the dask scheduler is gone", place=name, found=str(fault)) from fault
         except KilledWorker as fault:
             raise EnvironmentFaultError(
-                "workers died of one task, again and again",
+                "one task killed several workers",
                 place=name,
                 found=f"{fault.allowed_failures + 1} workers, the last of them {fault.last_worker.address}",
-                hint="if the system or a memory limit killed them, give fewer --workers, a smaller --memory, or "
-                "workers more memory; if they were preempted, raise distributed.scheduler.allowed-failures",
+                hint="if they ran out of memory, give fewer --workers, a smaller --memory, or workers more memory; "
+                "if they were preempted, raise distributed.scheduler.allowed-failures",
             ) from fault
 
     def _compute(
@@ -94,7 +94,7 @@ class ClusterScheduler:
                     future.add_done_callback(done.put)
 
         try:
-            # as if they had gone away so long ago that connect-timeout is what is left of worker-timeout
+            # as if gone for so long that connect-timeout is left of worker-timeout
             gone = time.monotonic() + self._settings.connect_timeout - self._settings.worker_timeout
             last_seen = dict.fromkeys(hosts, gone)
             while not self._have_workers(last_seen):
@@ -110,18 +110,18 @@ class ClusterScheduler:
                 self._client.cancel(list(under_way), force=True)
 
     def close(self) -> None:
-        """Leave the cluster as it was; end it if it was made here."""
+        """Leave the cluster as it was; end it if we started it."""
         self._stack.close()
 
     def _submit(self, graph: Graph, keys: list[Key], host: str) -> list[Future]:
-        # a worker that comes later may run a task as well, if it is on that machine; none elsewhere may
+        # workers that come later may run a task, but only on its machine
         where = {"workers": [host, *_resolve(host)], "allow_other_workers": False} if host else {}
-        retries = get_annotations().get("retries", self._settings.retries)  # the client has other annotations itself
+        retries = get_annotations().get("retries", self._settings.retries)  # the client itself has the rest
         futures: list[Future] = self._client.get(cull(graph, keys)[0], keys, sync=False, retries=retries, **where)
         return futures
 
     def _next_done(self, done: queue.SimpleQueue[Future], last_seen: dict[str, float]) -> list[Future]:
-        """Wait for futures that are done."""
+        """Wait for finished futures."""
         while True:
             with contextlib.suppress(queue.Empty):
                 return [done.get(timeout=SECONDS_BETWEEN_LOOKS), *(done.get() for _ in range(done.qsize()))]
@@ -130,7 +130,7 @@ class ClusterScheduler:
             self._have_workers(last_seen)
 
     def _have_workers(self, last_seen: dict[str, float]) -> bool:
-        """Whether all of these machines have workers; those that have none are waited for."""
+        """Whether all of these machines have workers; waits for missing ones."""
         there = {host: _resolve(host) for host in map(get_address_host, self._client.nthreads())} if last_seen else {}
         missing = [host for host in last_seen if not any(_resolve(host) & addresses for addresses in there.values())]
         now = time.monotonic()
@@ -141,12 +141,12 @@ class ClusterScheduler:
                 f"the cluster has no worker on {', '.join(lost)}",
                 place="--cluster",
                 found=f"workers on {', '.join(sorted(there))}" if there else "no workers",
-                hint="start dask worker there, with --host and the address in the file of machines",
+                hint="start `dask worker --host ADDRESS` there, with the address from the file of machines",
             )
         return not missing
 
     def _max_tasks(self, num_tasks: int) -> int:
-        """Tasks to send at a time: all, unless the cluster has more threads than tasks may run at one time."""
+        """Tasks to send at a time: all, unless the cluster has more threads than tasks may run."""
         return num_tasks if sum(self._client.nthreads().values()) <= self._workers else self._workers
 
     def _unregister(self) -> None:
@@ -156,7 +156,7 @@ class ClusterScheduler:
 
 
 def _resolve(host: str) -> set[str]:
-    """All addresses of a machine; its name alone if nobody knows them."""
+    """All addresses of a machine; its name alone if unknown."""
     try:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except OSError:
@@ -165,10 +165,10 @@ def _resolve(host: str) -> set[str]:
 
 
 class SharedDirectories(WorkerPlugin):  # type: ignore[misc]
-    """Looks at directories before a worker has its first task; a worker that does not see them is turned away.
+    """Check directories before a worker's first task; turn away workers that do not see them.
 
-    Each is a word for it, its path, and the name of a file that no other directory has like this, whose first bytes do
-    not change; without a name, it is only read.
+    Each has a word for it, its path, and the name of a file with unique and constant first bytes; without a name, it is
+    only read.
     """
 
     def __init__(self, directories: Sequence[tuple[str, Path, str]]) -> None:
@@ -177,7 +177,7 @@ class SharedDirectories(WorkerPlugin):  # type: ignore[misc]
         ]
 
     def setup(self, worker: Worker) -> None:
-        """Raise if this worker does not see one."""
+        """Raise if this worker does not see all."""
         del worker
         for what, path, witness, content in self.directories:
             deadline = time.monotonic() + SECONDS_TO_SEE
@@ -192,7 +192,7 @@ class SharedDirectories(WorkerPlugin):  # type: ignore[misc]
 
 
 def _first_bytes(directory: str, witness: str) -> bytes:
-    """First bytes of a file of a directory; none if there is no such file."""
+    """First bytes of a file in a directory; none without the file."""
     if witness:
         with contextlib.suppress(OSError), open(os.path.join(directory, witness), "rb") as file:
             return file.read(WITNESS_NBYTES)

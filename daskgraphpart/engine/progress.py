@@ -1,4 +1,4 @@
-"""Tell how far passes are: bars in terminals and notebooks, log lines, or JSON lines for programs."""
+"""Show the progress of passes: bars in terminals and notebooks, log lines, or JSON lines."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ JSON_VERSION = 1
 
 
 class ProgressListener(Protocol):
-    """Told when a pass begins, moves and ends, and does nothing. Any object with these four methods will do."""
+    """Progress callbacks; no-op by default. Any object with these four methods will do."""
 
     def begin(self, name: str, num_units: int, nbytes: int, num_rows: int = 0) -> None:
-        """A pass of so many units, bytes and rows begins; rows are 0 where they are not known."""
+        """A pass of this many units, bytes and rows begins; rows are 0 if unknown."""
         return
 
     def advance(self, nbytes: int, num_rows: int = 0) -> None:
-        """One unit that moved so many bytes and rows is done."""
+        """A unit that moved this many bytes and rows is done."""
         return
 
     def end(self) -> None:
@@ -54,7 +54,7 @@ PROGRESS_KINDS = ("auto", "bar", "log", "json", "none")
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What is shown."""
+    """What to show."""
 
     progress: Progress | None = option(
         None,
@@ -72,7 +72,7 @@ class SilentProgress(ProgressListener):
 
 
 class LogProgress(SilentProgress):
-    """One line per pass, and one every few seconds inside, for batch jobs and files; notes only if it is brief.
+    """One line per pass, and one every few seconds within, for batch jobs and files; if brief, only notes.
 
     Lines go to the log, or to standard error if logging is not set up.
     """
@@ -89,7 +89,7 @@ class LogProgress(SilentProgress):
         self.show("begin")
 
     def advance(self, nbytes: int, num_rows: int = 0) -> None:
-        """Count, and show how far the pass is when that was shown some time ago."""
+        """Count, and show progress if the last line is some time ago."""
         self.done = {noun: self.done[noun] + n for noun, n in (("units", 1), ("bytes", nbytes), ("rows", num_rows))}
         if self.seconds - self.last_shown >= self.pause:
             self.last_shown = self.seconds
@@ -101,17 +101,17 @@ class LogProgress(SilentProgress):
 
     @property
     def seconds(self) -> float:
-        """Seconds since the pass began; never 0."""
+        """Seconds since the pass began, above 0."""
         return max(time.perf_counter() - self.started, 1e-6)
 
     @property
     def seconds_left(self) -> float | None:
-        """Estimate from what is done, by bytes if these are known; None before anything is."""
+        """Estimate from bytes, if known, or units; None before any are done."""
         noun = "bytes" if self.all["bytes"] else "units"
         return max(0.0, self.seconds * (self.all[noun] / self.done[noun] - 1)) if self.done[noun] else None
 
     def amount(self) -> str:
-        """What is done of what there is, and how fast: ``"1.2 GB of 3.4 GB, 200 MB/s, 12,000,000 rows/s"``."""
+        """What is done of the total, and how fast: ``"1.2 GB of 3.4 GB, 200 MB/s, 12,000,000 rows/s"``."""
         if self.all["bytes"] > self.all["units"]:
             done, of_all = format_size(self.done["bytes"]), format_size(self.all["bytes"])
             rate = format_size(self.done["bytes"] / self.seconds)
@@ -124,12 +124,12 @@ class LogProgress(SilentProgress):
         return f"{amount}, {rate}/s{rows}"
 
     def amount_left(self) -> str:
-        """What is done, and the time that is left until the pass is over."""
+        """What is done, and the time left."""
         is_over = self.done["units"] >= self.all["units"]
         return self.amount() + ("" if is_over else f", {format_seconds(self.seconds_left or 0)} left")
 
     def show(self, event: str) -> None:
-        """Write a line, but none when a pass begins, or when its last unit is done: its end has one."""
+        """Write a line, except at the begin of a pass and for its last unit: its end has one."""
         if not self.is_brief and (event == "end" or (event == "advance" and self.done["units"] < self.all["units"])):
             self.note(f"{self.stage}: {self.amount_left()}")
 
@@ -146,7 +146,7 @@ class JsonProgress(LogProgress):
     """One JSON object per line and event on standard error: ``begin``, ``advance`` and ``end`` of a pass, ``note``."""
 
     def show(self, event: str) -> None:
-        """Write how far the pass is."""
+        """Write the event."""
         seconds, left = self.seconds, self.seconds_left
         content: dict[str, Any] = {"stage": self.stage, "seconds": round(seconds, 6)}
         for noun, of_all in self.all.items():
@@ -166,7 +166,7 @@ class JsonProgress(LogProgress):
 
 
 class BarProgress(LogProgress):
-    """One bar of rich for a job, in a terminal or a notebook, for the pass that runs; a line for each, if not brief."""
+    """One rich bar per job, in a terminal or notebook, for the current pass; a line for each pass unless brief."""
 
     def __init__(self, is_brief: bool = False) -> None:
         super().__init__(0.0, is_brief)
@@ -185,7 +185,7 @@ class BarProgress(LogProgress):
         self._bar = self.bars.add_task("", total=None, amount="")
 
     def show(self, event: str) -> None:
-        """Move the bar; it pulses in a pass of one task, such as a call of METIS, which tells nothing until it ends."""
+        """Move the bar; it pulses in a pass of one task, such as a METIS call, which reports nothing meanwhile."""
         noun = "bytes" if self.all["bytes"] else "units"
         if event == "begin":
             total = self.all[noun] if self.all["units"] > 1 else None
@@ -214,7 +214,7 @@ class CallProgress(JsonProgress):
 
 @contextmanager
 def open_progress(progress: Progress | None) -> Iterator[ProgressListener]:
-    """Make what a word stands for, and take it down at the end; an object is handed on as it is."""
+    """Open the progress that a word names, and close it at the end; pass objects on."""
     if hasattr(progress, "begin"):
         yield progress  # type: ignore[misc]
         return
@@ -222,7 +222,7 @@ def open_progress(progress: Progress | None) -> Iterator[ProgressListener]:
         yield CallProgress(progress)
         return
     kind: Any = ("auto" if progress else "none") if isinstance(progress, bool) else progress
-    if kind is None:  # by default functions tell nothing where nobody looks
+    if kind is None:  # functions are quiet by default where nobody looks
         kind = "auto" if _has_bars() else "none"
     check_choice("display", "progress", kind, PROGRESS_KINDS)
     if kind in ("auto", "bar") and _has_bars():
@@ -236,12 +236,12 @@ def open_progress(progress: Progress | None) -> Iterator[ProgressListener]:
 
 
 def json_event(event: str, **content: Any) -> str:
-    """Return one event as a line: its version, its name, and what it tells."""
+    """Return an event as one line: version, name, content."""
     return json.dumps({"version": JSON_VERSION, "event": event, **content}, ensure_ascii=True) + "\n"
 
 
 def _has_bars() -> bool:
-    """Whether standard error is a terminal that can move its cursor, or this a notebook that rich can draw in."""
+    """Whether standard error is a terminal with a movable cursor, or this is a notebook."""
     ipython = sys.modules.get("IPython")
     shell = None if ipython is None else ipython.get_ipython()
     if shell is not None and getattr(shell, "kernel", None) is not None:

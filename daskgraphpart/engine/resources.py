@@ -25,7 +25,7 @@ SMALLEST_TASK_MEMORY = 16 << 20
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """What a job may use; `detect_resources` fills in what is left open."""
+    """What a job may use; `detect_resources` fills in the rest."""
 
     memory: int = option(
         MISSING,
@@ -74,9 +74,9 @@ class Resources:
         check_options(self)
         if is_url(self.workspace):
             raise OptionError(
-                "the workspace cannot be in a store, which writes whole files only",
+                "the workspace cannot be in a store",
                 place="--workspace",
-                expected="a directory of a file system, since temporary files are written in many places at one time",
+                expected="a directory of a file system: stores cannot write parts of files",
                 found=self.workspace,
             )
         object.__setattr__(self, "cluster", resolve_cluster(self.cluster))
@@ -87,10 +87,10 @@ class Resources:
         return self.memory // self.workers
 
     def limited(self, smallest_task: int) -> Resources:
-        """Return these resources with as many workers as the memory carries, if each takes so many bytes at least."""
+        """Return these resources with as many workers as fit in memory, given the least bytes per task."""
         if self.memory < smallest_task:
             raise PlanError(
-                "this job does not fit into the memory budget",
+                "the memory budget is too small for this job",
                 place="--memory",
                 expected=f"at least {format_size(smallest_task)} ({smallest_task} bytes)",
                 found=format_size(self.memory),
@@ -105,7 +105,7 @@ STAGING = {"staging": stated_options(Resources)["staging"]}
 
 
 def resources_of(keywords: Mapping[str, Any]) -> Resources:
-    """Resources of the keywords that say where tasks run; what is not given is found out."""
+    """Make resources from keywords, and detect what is not given."""
     return detect_resources(**{name: keywords[name] for name in stated_options(Resources) if name in keywords})
 
 
@@ -116,24 +116,25 @@ def detect_resources(
     staging: str = "auto",
     workspace: str | os.PathLike[str] | None = None,
 ) -> Resources:
-    """Fill in what the user left open: from dask's configuration, else from what the machine or the cluster has.
+    """Fill in what the user left open, from dask's configuration, or else the machine or cluster.
 
     Parameters
     ----------
     memory : str or int, optional
-        Bytes, or such as ``"2GB"``; default half of what the machine or its cgroup has, or half of what that many
-        threads of the workers of a cluster have.
+        Bytes, or text such as ``"2GB"``. Default: half the memory of the machine or its cgroup, or of a cluster's
+        workers,
+        by thread.
     cluster, staging, workspace
-        As in `Resources`; the default is what dask's configuration says.
+        As in `Resources`; default: dask's configuration.
     workers : int, optional
-        Default: the processors this process may use, or those of the cluster; for a queueing system those of one job.
+        Default: the processors of this process, or the cluster's threads; for a queue, those of one job.
 
     Raises
     ------
     OptionError
-        If there is no such cluster, or a value of the configuration is wrong.
+        If the cluster is unknown, or a value of the configuration is wrong.
     EnvironmentFaultError
-        If the cluster has to be asked, and does not answer.
+        If the cluster does not answer.
     """
     # dask takes a tenth of a second to import
     from daskgraphpart.engine.settings import read_settings
@@ -158,7 +159,7 @@ def detect_resources(
 
 
 def available_memory() -> int:
-    """Bytes of memory of this machine, or of the cgroup that holds this process if that is less."""
+    """Bytes of memory of this machine, or of this process's cgroup if less."""
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     for limit in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
         try:

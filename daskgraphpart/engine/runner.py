@@ -1,7 +1,6 @@
 """Describe passes, each one task over many units, and run them as dask graphs with readable keys.
 
-A job has one runner, opened once and closed at its end. A mistake in the input is a value in these graphs, so that it
-is not tried again or logged.
+A job has one runner. An input mistake is a value in these graphs, so that dask neither retries nor logs it.
 """
 
 from __future__ import annotations
@@ -42,14 +41,12 @@ MIN_TASKS = 64
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Input(Generic[ValuesT]):
-    """What a task reads: a function that does, and the partition of a dask collection that it takes, if there is one.
+    """What a task reads: a function, and a partition of a dask collection for it, if any.
 
-    That partition is computed in the graph of the pass, and the task gets its value in the place of it.
+    The pass's graph computes the partition, and the task gets its value.
     """
 
-    load: Callable[
-        ..., ValuesT
-    ]  # module-level, or a `partial` of it; takes the value of the partition, if there is one
+    load: Callable[..., ValuesT]  # module-level, or a `partial` of it; takes the partition's value, if any
     partition: Any = None
 
     def read(self) -> ValuesT:
@@ -59,29 +56,29 @@ class Input(Generic[ValuesT]):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Unit(Generic[WorkT]):
-    """What one call of a task works on, and what is told of it."""
+    """Work of one call of a task, and what to tell about it."""
 
-    work: WorkT  # the task's first argument; a dataclass with `block` or `blocks` if it reads an `Input`, or some
+    work: WorkT  # the task's first argument; has `block` or `blocks` if it reads `Input`
     nbytes: int  # bytes it moves, for progress
     num_rows: int = 0  # nodes, edges or rows of features, for progress
-    key: str = ""  # node type or canonical edge type, for the keys of tasks
-    host: str = ""  # machine on which it has to run, by name or address; on a cluster only
+    key: str = ""  # node type or canonical edge type, for task keys
+    host: str = ""  # machine to run on, by name or address; on a cluster only
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pass(Generic[WorkT, ConfigT, ResultT]):
-    """One sweep over the data: independent tasks that may run again, after they were killed half way as well."""
+    """One sweep over the data: independent tasks that may run again, even after being killed half way."""
 
-    name: str  # name in progress bars, logs and the dask dashboard; the name of the module as well
+    name: str  # in progress bars, logs and the dask dashboard; also the module's name
     task: Callable[[WorkT, ConfigT], ResultT]  # module-level and picklable; returns counts
     units: Sequence[Unit[WorkT]]
-    config: ConfigT  # what all calls share: paths, numbers, dtypes
-    # dataclasses that results are made of, for the journal; plain values, tuples and arrays need none
+    config: ConfigT  # shared by all calls: paths, numbers, dtypes
+    # dataclasses in results, for the journal; plain values, tuples and arrays need none
     result_types: tuple[type, ...] = ()
 
 
 class TaskCall:
-    """Calls the task of a pass on units, one after another; opaque to dask, which would search them for collections."""
+    """Calls a pass's task on units in turn; opaque to dask, which would search them for collections."""
 
     __slots__ = ("config", "task", "works")
 
@@ -89,7 +86,7 @@ class TaskCall:
         self.task, self.works, self.config = task, works, config
 
     def __call__(self, *partitions: Any) -> list[Any] | GraphPartError:
-        """Return what the task returns of each unit, or the first error of ours that it raises."""
+        """Return the task's result for each unit, or the first of our errors."""
         try:
             return [self.call(with_inputs(work, iter(partitions)) if partitions else work) for work in self.works]
         except GraphPartError as fault:
@@ -101,7 +98,7 @@ class TaskCall:
 
 
 def inputs_of(work: Any) -> tuple[Input[Any], ...]:
-    """What a unit reads: its `block`, or its `blocks`."""
+    """A unit's input: its `block` or `blocks`."""
     if hasattr(work, "block"):
         return () if work.block is None else (work.block,)
     found: tuple[Input[Any], ...] = getattr(work, "blocks", ())
@@ -109,7 +106,7 @@ def inputs_of(work: Any) -> tuple[Input[Any], ...]:
 
 
 def with_inputs(work: Any, partitions: Iterator[Any]) -> Any:
-    """Put these in the place of the partitions that a unit reads, in their order."""
+    """Replace the dask partitions that a unit reads, in order."""
     filled = tuple(
         block if block.partition is None else replace(block, partition=next(partitions)) for block in inputs_of(work)
     )
@@ -117,10 +114,11 @@ def with_inputs(work: Any, partitions: Iterator[Any]) -> Any:
 
 
 def share_tasks(sizes: Sequence[int], limit: int) -> list[range]:
-    """Put consecutive pieces of work together that are small: the pieces of each task.
+    """Group small consecutive pieces of work into tasks.
 
-    A task takes a tenth of a millisecond whatever it does, so that thousands of small types would be slow. Those of a
-    task have at most that size together; but `MIN_TASKS` tasks stay, for workers to share, and for a journal to note.
+    A task costs a tenth of a millisecond, too much for thousands of small types. A group stays below the limit in size;
+    but
+    at least `MIN_TASKS` tasks stay, for workers to share and the journal to note.
     """
     most = -(-len(sizes) // MIN_TASKS)
     starts, total = [0] if sizes else [], 0
@@ -135,11 +133,13 @@ def share_tasks(sizes: Sequence[int], limit: int) -> list[range]:
 def build_graph(
     pass_: Pass[Any, Any, Any], results: Container[int], token: str
 ) -> tuple[Graph, dict[Key, Sequence[int]]]:
-    """Make the dask graph of the units of a pass that have no results, and of the partitions they read.
+    """Make the dask graph of units without results, and of the dask partitions they read.
 
-    Also returns the units of each key. Keys are like ``("bucket-edges-1a2b3c4d", "author:writes:paper", 17)``; that of
-    a task of several units is that of the first, and their number. The graph is one dict: to merge the graphs of
-    thousands of `Delayed`s takes dask far longer than to run them.
+    Also returns the units of each key. A key is like ``("bucket-edges-1a2b3c4d", "author:writes:paper", 17)``; a group
+    has
+    the first unit's, and their number. It is one dict: dask takes far longer to merge thousands of `Delayed` than to
+    run
+    them.
     """
     numbers: dict[tuple[str, ...], Iterator[int]] = defaultdict(count)  # within each type
     keys = []
@@ -147,7 +147,7 @@ def build_graph(
         of_type = (unit.key,) if unit.key else ()
         keys.append((f"{pass_.name}-{token}", *of_type, next(numbers[of_type])))
     missing = [i for i in range(len(pass_.units)) if i not in results]
-    # what is computed for a unit is held until it is done, and machines do not share tasks
+    # data computed for a unit stays until the unit is done, and machines do not share tasks
     sizes = [SMALL_NBYTES + 1 if _is_alone(pass_.units[i]) else pass_.units[i].nbytes for i in missing]
     graph: Graph = {}
     units: dict[Key, Sequence[int]] = {}
@@ -168,7 +168,7 @@ def build_graph(
 
 
 def _is_alone(unit: Unit[Any]) -> bool:
-    """Whether a unit has a task of its own, however small it is."""
+    """Whether a unit has its own task, however small."""
     return bool(unit.host) or any(block.partition is not None for block in inputs_of(unit.work))
 
 
@@ -176,7 +176,7 @@ logger = logging.getLogger(__name__)
 
 
 class Runner:
-    """Run passes on a scheduler, note in the journal what is finished, and tell a listener how far they are."""
+    """Run passes on a scheduler, record finished units in the journal, and report progress."""
 
     def __init__(
         self,
@@ -191,9 +191,9 @@ class Runner:
         self._journal = journal
 
     def step(self, name: str, work: Callable[[], ResultT], result_types: tuple[type, ...] = ()) -> ResultT:
-        """Do something that is journalled as a whole: if it was finished before, only its result is looked up.
+        """Do something journalled as a whole; if it was finished before, look up the result.
 
-        For what the client does itself, such as creating files that tasks fill in.
+        For the client's own work, such as creating files for tasks to fill.
         """
         journal = self._journal
         if journal is None:
@@ -212,7 +212,7 @@ class Runner:
 
     @contextmanager
     def for_tasks_of(self, nbytes: int) -> Iterator[Runner]:
-        """Give a runner whose tasks may hold so many bytes at least: with fewer of them at a time, if need be."""
+        """Give a runner whose tasks may hold at least this many bytes, with fewer at a time if need be."""
         resources = self.resources.limited(nbytes)
         if resources == self.resources:
             yield self
@@ -221,7 +221,7 @@ class Runner:
             yield runner
 
     def run(self, pass_: Pass[WorkT, ConfigT, ResultT]) -> list[ResultT]:
-        """Run every unit of a pass that is not finished yet; the results come in the order of the units."""
+        """Run every unfinished unit of a pass; results are in the order of units."""
         if not pass_.units:
             return []
         with environment_faults():
@@ -236,10 +236,10 @@ class Runner:
         return [results[i] for i in range(len(pass_.units))]
 
     def _run(self, pass_: Pass[Any, Any, Any], results: dict[int, Any], number: int) -> None:
-        """Compute the results that are missing of the pass of that number in the journal, and show how far it is."""
+        """Compute a pass's missing results, under its number in the journal, and show progress."""
         if results:
             logger.info("%s: %d of %d units are done", pass_.name, len(results), len(pass_.units))
-        # two jobs on one scheduler have different keys, and so have two runs of a pass, even if one was killed
+        # two jobs on one scheduler have different keys, as do two runs of a pass
         graph, tasks = build_graph(pass_, results, secrets.token_hex(4))
         started, which = time.monotonic(), [*tasks.values()]
 
@@ -269,7 +269,7 @@ def open_runner(
     journal: Journal | None = None,
     plan: Resources | None = None,
 ) -> Iterator[Runner]:
-    """Open a runner on the scheduler that `resources` names, and close it when done."""
+    """Open a runner on the scheduler in `resources`, and close it when done."""
     scheduler: LocalScheduler | ClusterScheduler
     cluster = resources.cluster
     if isinstance(cluster, str) and cluster in ("threads", "processes", "sync"):

@@ -1,4 +1,4 @@
-"""Read the section ``daskgraphpart`` of the user's dask configuration; the defaults are in `defaults.yaml`."""
+"""Read the section ``daskgraphpart`` of dask's configuration; `defaults.yaml` has the defaults."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ dask.config.update_defaults(_defaults)
 
 
 class Settings(msgspec.Struct, frozen=True, rename="kebab"):
-    """The section; `defaults.yaml` says what each means."""
+    """The section; see `defaults.yaml` for meanings."""
 
     cluster: str
     memory: str | int | None
@@ -34,9 +34,9 @@ class Settings(msgspec.Struct, frozen=True, rename="kebab"):
 
 def read_settings() -> Settings:
     """Read and check the section as it is now."""
-    what, hint = "dask configuration", "see the files in ~/.config/dask and the variables DASK_DASKGRAPHPART__*"
-    # defaults that were registered inside somebody's `with dask.config.set(...)` are gone after it; environment
-    # variables have underscores for hyphens
+    what, hint = "dask configuration", "check ~/.config/dask and the variables DASK_DASKGRAPHPART__*"
+    # defaults registered inside a user's `with dask.config.set(...)` are gone after it; environment variables use
+    # underscores
     section = _defaults[SECTION] | {
         name.replace("_", "-"): value for name, value in dask.config.get(SECTION, {}).items()
     }

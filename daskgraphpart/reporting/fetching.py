@@ -1,7 +1,7 @@
-"""Passes `report-sort-edges` and `report-sampling`: what trainers would fetch from other parts, by sampled batches.
+"""Passes `report-sort-edges` and `report-sampling`: estimate by sampled batches what trainers fetch from other parts.
 
-In-edges are those of the CSC in the files of the parts; of parts without it the edges are sorted first, into temporary
-files of 16 bytes an edge and 8 a node, in the workspace if there is one.
+In-edges come from the parts' CSC. For parts without it, edges are sorted first, into temporary files of 16 bytes per
+edge and 8 per node, in the workspace if given.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ TASKS_PER_WORKER = 4
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """What training samples: neighbours at each hop, and seeds in a batch."""
+    """What training samples: neighbours at each hop, and seeds per batch."""
 
-    fanouts: Any  # a list with a number for each hop, or such a list for each edge type; or ``"10,10"``
+    fanouts: Any  # a number per hop, or such a list per edge type; or ``"10,10"``
     batch_size: int
 
     def __post_init__(self) -> None:
@@ -49,7 +49,7 @@ class Sampling:
                 object.__setattr__(self, "fanouts", [int(number) for number in self.fanouts.split(",")])
             except ValueError as fault:
                 expected, found = "numbers such as 10,10", self.fanouts
-                raise OptionError("not fan-outs", place="--sampling", expected=expected, found=found) from fault
+                raise OptionError("invalid fan-outs", place="--sampling", expected=expected, found=found) from fault
 
     def read(self, book: PartitionBook) -> np.ndarray:
         """Read the fan-outs, int64 (hops, edge types)."""
@@ -58,14 +58,14 @@ class Sampling:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sorting:
-    """One part whose edges are sorted into a directory."""
+    """A part whose edges to sort into a directory."""
 
     graph: GraphFile
     directory: str
 
 
 def sort_part(unit: Sorting, max_nbytes: int) -> dict[str, Region]:
-    """Sort the edges of one part by destination."""
+    """Sort a part's edges by destination."""
     Path(unit.directory).mkdir(exist_ok=True)
     return sort_edges(unit.graph, unit.directory, max_nbytes)
 
@@ -79,7 +79,7 @@ def estimate_fetching(
     *,
     is_ours: bool,
 ) -> Fetching:
-    """Sample batches of every part; `is_ours` tells whether the files are this package's."""
+    """Sample batches of every part; `is_ours` says whether we wrote the files."""
     fanouts, resources = sampling.read(book), runner.resources
     if any(is_remote(graph.node_arrays["_ID"].path) for graph in graphs):
         path, why = graphs[0].node_arrays["_ID"].path, "copy the partitions to a file system first"
@@ -104,20 +104,20 @@ def estimate_fetching(
 def _columns(
     graphs: Sequence[GraphFile], book: PartitionBook, directory: str, runner: Runner, *, is_ours: bool
 ) -> list[Mapping[str, Region]]:
-    """CSC of each part, which is sorted where there is none."""
+    """CSC of each part, sorted now if there is none."""
     found = [stored_columns(graph, book, is_sorted=is_ours) for graph in graphs]
     units = [
         Unit(Sorting(graph, str(Path(directory, str(part)))), 16 * graph.num_edges)
         for part, graph in enumerate(graphs)
         if found[part] is None
     ]
-    # half of what a task may hold: the pieces of edges that are read come on top
+    # half of a task's memory: the rest is for edges as read
     sorted_files = iter(runner.run(Pass("report-sort-edges", sort_part, units, runner.resources.task_memory // 2)))
     return [next(sorted_files) if matrix is None else matrix for matrix in found]
 
 
 def _training_masks(regions: Mapping[str, Mapping[str, Region]], book: PartitionBook) -> dict[str, Region]:
-    """Columns of a part that mark training nodes, by node type."""
+    """A part's columns that mark training nodes, by node type."""
     return {
         ntype: region
         for ntype in book.ntypes
@@ -127,7 +127,7 @@ def _training_masks(regions: Mapping[str, Mapping[str, Region]], book: Partition
 
 
 def _row_nbytes(nodes: NodeRegions, book: PartitionBook) -> np.ndarray:
-    """Bytes of the features of a node of each type, without masks and labels, int64 (node types,)."""
+    """Bytes of a node's features by type, without masks and labels, int64 (node types,)."""
     found = np.zeros(len(book.ntypes), np.int64)
     for number, ntype in enumerate(book.ntypes):
         names: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""The noun `Figures`: what was counted in partitions, what follows from it, and a dictionary of it all."""
+"""The noun `Figures`: what was counted in partitions, and what follows."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ MAX_MATRIX = 256
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Labels:
-    """Classes of the nodes of one type; `key` is ``<ntype>/<name>``.
+    """Classes of one type's nodes; `key` is ``<ntype>/<name>``.
 
-    `counts` is int64 (parts, classes), by the values that occur and are not negative, ascending; `unlabelled`, int64
-    (parts,), counts negative ones.
+    `counts`, int64 (parts, classes), has the non-negative values that occur, ascending; `unlabelled`, int64 (parts,),
+    counts
+    negative ones.
     """
 
     key: str
@@ -33,7 +34,7 @@ class Labels:
 
     @property
     def total_variation(self) -> tuple[float | None, ...]:
-        """How far each part's distribution of classes is from that of the graph.
+        """Distance of each part's distribution of classes from the graph's.
 
         Half the sum of absolute differences, 0 to 1; None for parts without labelled nodes.
         """
@@ -42,7 +43,7 @@ class Labels:
         return tuple(float(np.abs(row / row.sum() - overall).sum() / 2) if row.sum() else None for row in self.counts)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of it as lists and numbers."""
+        """Return everything as lists and numbers."""
         return {
             "classes": list(self.classes),
             "all": self.counts.sum(axis=0).tolist(),
@@ -54,34 +55,31 @@ class Labels:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Figures:
-    """What was counted in partitions, and what follows from it; arrays are by part, in their order."""
+    """What was counted in partitions, and what follows; arrays are by part."""
 
     graph_name: str  # name of the graph
-    halo_hops: int  # hops of HALO nodes, by the partition config
+    halo_hops: int  # from the partition config
     ntypes: tuple[str, ...]  # node types and canonical edge types
     etypes: tuple[str, ...]
-    inner_nodes: np.ndarray  # int64 (parts, node types): nodes each part owns
-    # int64 (parts, node types): foreign nodes in which edges begin that the part owns: HALO of one hop
+    inner_nodes: np.ndarray  # int64 (parts, node types): owned nodes
+    # int64 (parts, node types): foreign sources of owned edges, that is HALO nodes of one hop
     halo_nodes: np.ndarray
-    # int64 (parts, node types): all foreign nodes a part holds: more than `halo_nodes` if there are several hops, or
-    # out edges
+    # int64 (parts, node types): all foreign nodes; more than `halo_nodes` with several hops or out edges
     stored_halo_nodes: np.ndarray
-    # int64 (parts, edge types): edges each part owns (those that end in its nodes), and those of them that begin in a
-    # node of another part
+    # int64 (parts, edge types): owned edges, and those of them with a foreign source
     owned_edges: np.ndarray
     cut_edges: np.ndarray
-    # int64 (parts, parts): edges by owner of the source (row) and owner of the destination (column); (0, 0) for more
-    # than `MAX_MATRIX` parts
+    # int64 (parts, parts): edges by owner of source (row) and destination (column); (0, 0) above `MAX_MATRIX` parts
     edge_matrix: np.ndarray
-    # int64 (parts, bins): nodes by in-degree: bin 0 is for degree 0, bin b for degrees from 2 ** (b - 1) to 2 ** b - 1
+    # int64 (parts, bins): nodes by in-degree: bin 0 is degree 0, bin b is 2 ** (b - 1) to 2 ** b - 1
     in_degrees: np.ndarray
     max_in_degrees: np.ndarray  # int64 (parts,): largest in-degree
     labels: tuple[Labels, ...]  # classes of nodes
-    masks: Mapping[str, np.ndarray]  # mapping of str to int64 (parts,): marked nodes, by ``<ntype>/<name>``
-    file_sizes: Mapping[str, np.ndarray]  # mapping of str to int64 (parts,): bytes on disk by name of the file
-    notes: tuple[str, ...] = ()  # what could not be counted, and why
-    sampling: Fetching | None = None  # what training fetches, if that was asked for
-    # path, method, options, constraints, date and version, where they are known
+    masks: Mapping[str, np.ndarray]  # int64 (parts,) each: marked nodes, by ``<ntype>/<name>``
+    file_sizes: Mapping[str, np.ndarray]  # int64 (parts,) each: bytes on disk, by file name
+    notes: tuple[str, ...] = ()  # what was not counted, and why
+    sampling: Fetching | None = None  # what training fetches, if requested
+    # path, method, options, constraints, date and version, if known
     about: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -111,17 +109,17 @@ class Figures:
 
     @property
     def communication_volume(self) -> int:
-        """Sum over all nodes of the number of other parts that hold it as HALO of one hop."""
+        """Sum over nodes of the number of other parts that hold it as HALO of one hop."""
         return int(self.halo_nodes.sum())
 
     @property
     def replication_factor(self) -> float:
-        """Inner nodes and HALO nodes of one hop, for each node of the graph."""
+        """Inner nodes and one-hop HALO nodes / nodes of the graph."""
         return 1 + share(self.communication_volume, self.num_nodes)
 
     @property
     def stored_replication_factor(self) -> float:
-        """Nodes that all parts hold, for each node of the graph."""
+        """Nodes in all parts / nodes of the graph."""
         return 1 + share(int(self.stored_halo_nodes.sum()), self.num_nodes)
 
     @property
@@ -136,7 +134,7 @@ class Figures:
 
     @cached_property
     def measures(self) -> Mapping[str, np.ndarray]:
-        """All that should be even, int64 (parts,) each.
+        """Everything that should be even, int64 (parts,) each.
 
         Keys are ``nodes``, ``nodes of <ntype>``, ``edges``, ``edges of <etype>``, ``HALO nodes``, ``cut edges``,
         ``labelled <ntype>/<name>``, ``<ntype>/<mask>`` and ``bytes``.
@@ -153,9 +151,9 @@ class Figures:
         return {**found, **self.masks, "bytes": self.nbytes}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all figures as lists, numbers and text, as ``daskgraphpart report --format json`` writes them.
+        """Return all figures as lists, numbers and text, as in ``daskgraphpart report --format json``.
 
-        Lists over parts are in the order of the parts. Keys stay as they are while `VERSION` does; keys may be added.
+        Lists over parts are in part order. Keys stay while `VERSION` does; new ones may come.
         """
         edges, cut = self.owned_edges.sum(axis=0).tolist(), self.cut_edges.sum(axis=0).tolist()
         cut_by_type = {
@@ -207,7 +205,7 @@ class Figures:
 
 
 def share(count: int, total: int) -> float:
-    """Return `count` over `total`; 0 if there is nothing."""
+    """Return `count` over `total`; 0 if both are 0."""
     return count / total if total else 0.0
 
 

@@ -1,7 +1,6 @@
-"""Lay out a report as one HTML page: a verdict in words, figures, pictures that answer questions, tables below.
+"""Lay out a report as one HTML page: a verdict, figures, pictures, tables.
 
-The page has no script and needs no other file and no network. It follows the reader's light or dark mode, narrows to a
-phone, and prints.
+The page has no script and needs no other file or network. It follows light or dark mode, fits a phone, and prints.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ PAGE_STYLE = "html{color-scheme:light dark;background:Canvas}body{margin:0}@medi
 
 
 def page_of(body: str, title: str) -> str:
-    """Put the body of a report into a page of its own."""
+    """Make a page from a report's body."""
     return (
         "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>"
         "<meta name='viewport' content='width=device-width,initial-scale=1'>"
@@ -65,7 +64,7 @@ def page_of(body: str, title: str) -> str:
 
 
 def body_of(report: Figures, figures: Iterable[KeyFigure], sections: Iterable[Section]) -> str:
-    """Lay out a report without the frame of a page; its style touches nothing else."""
+    """Lay out a report without the page frame; its style affects nothing else."""
     from daskgraphpart.reporting.pictures import pictures_of  # matplotlib takes half a second to import
 
     tiles = "".join(
@@ -91,7 +90,7 @@ def body_of(report: Figures, figures: Iterable[KeyFigure], sections: Iterable[Se
 
 
 def _folded(title: str, of_terms: dict[str, str] | Any) -> str:
-    """Return terms and their meanings, folded; nothing if there are none."""
+    """Return terms and meanings, folded; nothing if there are none."""
     entries = "".join(f"<dt>{_text(name)}</dt><dd>{_text(meaning)}</dd>" for name, meaning in of_terms.items())
     return f"<details><summary>{title}</summary><dl>{entries}</dl></details>" if entries else ""
 

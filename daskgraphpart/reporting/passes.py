@@ -1,11 +1,12 @@
-"""Passes `report-edges`, what the owned edges of a part say of its nodes, and `report-columns`, its labels and masks.
+"""Passes `report-edges`, which counts a part's edges by node, and `report-columns`, its labels and masks.
 
-The first streams the local edges of a part once for each range of local nodes whose counters fit into the memory of a
-task; that is once, but for huge parts. One counter per node is enough: an inner node counts the edges that end in it
-(its in-degree, since a part has all of them), a HALO node the owned edges that begin in it (none means that it is there
-for another hop, or for an out edge). Owners of cut edges follow from the counters and the new IDs of the HALO nodes.
+The first streams a part's local edges once per range of local nodes whose counters fit into a task's memory: once,
+except for huge parts. One counter per node suffices: for inner nodes the in-degree, for HALO nodes the owned edges that
+start there (0 means it belongs to another hop or an out edge). Owners of cut edges follow from the counters and the
+HALO
+nodes' new IDs.
 
-Labels are found by their names, or given by the user; masks go by DGL's names for them.
+Labels are found by name, or given by the user; masks by DGL's names.
 """
 
 from __future__ import annotations
@@ -38,12 +39,12 @@ EDGES_PER_PIECE = 1 << 16
 DEGREE_BINS = 65
 """Bin 0 is for degree 0, bin b for the degrees from 2 ** (b - 1) to 2 ** b - 1."""
 
-VERIFY = "compare the partitions with the input by `daskgraphpart verify`"
+VERIFY = "run `daskgraphpart verify`"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CountUnit:
-    """A range of the local nodes of one part, whose counters fit into memory."""
+    """A range of one part's local nodes whose counters fit into memory."""
 
     part: int
     graph: GraphFile
@@ -57,9 +58,9 @@ class CountUnit:
 
 
 def report_edges(unit: CountUnit, book: PartitionBook) -> dict[str, np.ndarray]:
-    """Count the edges of one unit; a row for the part of each array in `Report`, but edges by owner of the source.
+    """Count the edges of one unit: a row of each array in `Report`, but edges by owner of the source.
 
-    Memory: 4 bytes for each node of the range (8 in parts of 2 ** 32 edges), and 12 MiB for a piece of edges.
+    Memory: 4 bytes per node of the range (8 in parts of 2 ** 32 edges), and 12 MiB for a piece of edges.
     """
     num_inner, num_owned = int(book.node_counts[unit.part].sum()), int(book.edge_counts[unit.part].sum())
     counts = np.zeros(unit.stop_node - unit.first_node, np.uint32 if num_owned < 1 << 32 else np.int64)
@@ -71,7 +72,7 @@ def report_edges(unit: CountUnit, book: PartitionBook) -> dict[str, np.ndarray]:
         bad = count_ends(src, dst, types, sizes, unit.first_node, counts, cut)
         if bad >= 0:
             raise LayoutError(
-                "the part does not hold both ends of an edge it owns",
+                "the part lacks an end of an edge it owns",
                 file=unit.file,
                 place=f"local edge {int(eids[bad]):,}",
                 expected=f"a source below {sizes[1]:,} and a destination below {sizes[0]:,}",
@@ -86,7 +87,7 @@ def report_edges(unit: CountUnit, book: PartitionBook) -> dict[str, np.ndarray]:
 
 
 def pieces(region: Region) -> Iterator[np.ndarray]:
-    """Read all rows of a region, in blocks of `ROWS_PER_READ`."""
+    """Read a region in blocks of `ROWS_PER_READ` rows."""
     for first in range(0, region.num_rows, ROWS_PER_READ):
         yield region.read(first, min(first + ROWS_PER_READ, region.num_rows))
 
@@ -102,7 +103,7 @@ def _degrees(degrees: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def _halo(unit: CountUnit, book: PartitionBook, inner: int, uses: np.ndarray) -> dict[str, np.ndarray]:
-    """Cut edges by owner, HALO nodes in use and all HALO nodes by type; `uses` is for the HALO nodes of the range."""
+    """Cut edges by owner, used HALO nodes and all HALO nodes by type; `uses` is for the range's HALO nodes."""
     owners = np.zeros(book.num_parts if book.num_parts <= MAX_MATRIX else 0, np.int64)
     halo, stored = np.zeros((2, len(book.ntypes)), np.int64)
     part_ends = book.node_ranges[:, -1, 1]
@@ -114,7 +115,7 @@ def _halo(unit: CountUnit, book: PartitionBook, inner: int, uses: np.ndarray) ->
         bad = np.flatnonzero((ids < 0) | (parts >= book.num_parts) | (parts == unit.part))
         if bad.size:
             raise LayoutError(
-                "a HALO node is not a node of another part",
+                "a HALO node belongs to no other part",
                 file=unit.file,
                 place=f"_ID of local node {local + first + int(bad[0]):,}",
                 found=f"{int(ids[bad[0]]):,}",
@@ -123,7 +124,7 @@ def _halo(unit: CountUnit, book: PartitionBook, inner: int, uses: np.ndarray) ->
         types, _ = book.map_to_per_ntype(ids)
         stored += np.bincount(types, minlength=stored.size)
         halo += np.bincount(types[used > 0], minlength=halo.size)
-        if owners.size:  # sums of whole numbers below 2 ** 53: exact
+        if owners.size:  # sums of whole numbers below 2 ** 53 are exact
             owners += np.bincount(parts, weights=used, minlength=owners.size).astype(np.int64)
     return {"edge_matrix": owners, "halo_nodes": halo, "stored_halo_nodes": stored}
 
@@ -143,7 +144,7 @@ class NodeColumn:
 
     @property
     def is_mask(self) -> bool:
-        """Whether it marks nodes, by its name."""
+        """Whether its name is that of a mask."""
         return MASK_NAME.match(self.name) is not None
 
     @property
@@ -153,7 +154,7 @@ class NodeColumn:
 
 
 def report_columns(region: Region, _: None) -> dict[int, int] | None:
-    """Count the rows of one column in one part by value; None if there are too many values.
+    """Count the rows of one column in one part by value; None for too many values.
 
     Holds `ROWS_PER_READ` rows and a counter per class.
     """
@@ -167,12 +168,12 @@ def report_columns(region: Region, _: None) -> dict[int, int] | None:
 
 
 def find_columns(regions: NodeRegions, book: PartitionBook, labels: Iterable[str] | None) -> list[NodeColumn]:
-    """List labels, then masks, that the parts hold; `labels` are given as ``ntype:name`` or ``ntype/name``."""
+    """List the parts' labels, then masks; `labels` are given as ``ntype:name`` or ``ntype/name``."""
     stored: dict[str, NodeColumn] = {}
     for part, of_part in enumerate(regions):
         for ntype, features in of_part.items():
             for name, region in features.items():
-                if ntype in book.ntypes and region.num_rows:  # parts without a node of the type may hold anything
+                if ntype in book.ntypes and region.num_rows:  # parts without nodes of the type may hold anything
                     stored.setdefault(f"{ntype}/{name}", NodeColumn(ntype, name, {})).regions[part] = region
     whole = {key: column for key, column in stored.items() if column.is_whole}
     if labels is None:
@@ -187,7 +188,7 @@ def find_columns(regions: NodeRegions, book: PartitionBook, labels: Iterable[str
                 raise LayoutError(
                     f"part {part} lacks node data that others have",
                     expected=f"{column.key}, {counts[part]:,} rows",
-                    hint="make the partitions again",
+                    hint="partition the graph again",
                 )
     return chosen
 
@@ -207,7 +208,7 @@ def _given(stored: Mapping[str, NodeColumn], whole: Mapping[str, NodeColumn], gi
 def gather_columns(
     columns: Sequence[NodeColumn], counted: Iterator[dict[int, int] | None], num_parts: int
 ) -> tuple[tuple[Labels, ...], dict[str, np.ndarray], tuple[str, ...]]:
-    """Return labels, masks and notes, given what the pass has counted of each column, part by part."""
+    """Return labels, masks and notes from the counts of each column and part."""
     labels, masks, notes = [], {}, []
     for column in columns:
         by_part = {part: next(counted) for part in column.regions}

@@ -1,4 +1,4 @@
-"""Draw the pictures of a report with matplotlib, as SVG that takes its ink from the page and needs no other file."""
+"""Draw a report's pictures with matplotlib, as SVG that takes its ink from the page."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ STYLE: Any = {  # matplotlib types the keys as literals
 
 def pictures_of(report: Figures) -> Iterator[tuple[str, str, str]]:
     """Yield a question, its answer as SVG, and a line that explains the picture."""
-    with style.context(STYLE, after_reset=True):  # whatever the style of the user's own plots
+    with style.context(STYLE, after_reset=True):  # overrides the user's own plot style
         about = "Bars are parts; the dashed line is their average."
         yield "How even are the parts?", _drawn(_parts, report, 4.4), about
         if report.num_parts > 1 and report.edge_matrix.any():
@@ -60,7 +60,7 @@ def _height(num_names: int) -> float:
 
 
 def _drawn(draw: Callable[[Figure, Figures], None], report: Figures, height: float) -> str:
-    """Draw into a figure of that height in inches, and return it as SVG for a page."""
+    """Draw into a figure of this height in inches; return SVG for a page."""
     figure = Figure(figsize=(6.4, height), layout="constrained")
     draw(figure, report)
     written = io.StringIO()
@@ -76,7 +76,7 @@ def _drawn(draw: Callable[[Figure, Figures], None], report: Figures, height: flo
 
 
 def _parts(figure: Figure, report: Figures) -> None:
-    """Bars of nodes, edges and, where there are masks, training nodes, by part."""
+    """Bars of nodes, edges and, with masks, training nodes, by part."""
     rows = [("nodes", report.inner_nodes.sum(axis=1), report.halo_nodes.sum(axis=1), "HALO")]
     cut = report.cut_edges.sum(axis=1)
     rows.append(("edges", report.owned_edges.sum(axis=1) - cut, cut, "cut"))
@@ -93,7 +93,7 @@ def _parts(figure: Figure, report: Figures) -> None:
 
 def _bars(axes: Axes, own: np.ndarray, foreign: np.ndarray | None, of_foreign: str) -> None:
     places = np.arange(len(own))
-    if len(own) > MOST_BARS:  # as a curve: bars would be thinner than a line
+    if len(own) > MOST_BARS:  # a curve: bars would be thinner than a line
         axes.fill_between(places, np.sort(own + (0 if foreign is None else foreign))[::-1], color=OWN, lw=0)
     else:
         axes.bar(places, own, color=OWN, label="own" if of_foreign != "cut" else "within")
@@ -109,7 +109,7 @@ def _bars(axes: Axes, own: np.ndarray, foreign: np.ndarray | None, of_foreign: s
 
 def _matrix(figure: Figure, report: Figures) -> None:
     """Heat map: share of each part's edges by the part that owns the source."""
-    each = -(-report.num_parts // MOST_BARS)  # neighbouring parts share a cell if there are many
+    each = -(-report.num_parts // MOST_BARS)  # with many parts, neighbours share a cell
     starts = np.arange(0, report.num_parts, each)
     edges = np.add.reduceat(np.add.reduceat(report.edge_matrix, starts, axis=0), starts, axis=1)
     shares = edges / np.maximum(edges.sum(axis=0), 1)

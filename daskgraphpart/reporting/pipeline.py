@@ -1,6 +1,6 @@
-"""Compute a report: headers of all parts, then a pass over edges and HALO nodes, and one over labels and masks.
+"""Compute a report: headers of all parts, a pass over edges and HALO nodes, and one over labels and masks.
 
-What the client holds grows with the number of parts, not with nodes or edges.
+The client's memory grows with the number of parts only.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ def report_parts(
     resources: Resources | None = None,
     progress: Progress | None = None,
 ) -> Report:
-    """Compute the report of partitions from the headers of all parts, in their order; see `PartitionedGraph.report`.
+    """Compute the report of partitions from the headers of all parts; see `PartitionedGraph.report`.
 
-    Labels with more classes than `MAX_CLASSES` are left out, with a note.
+    Leaves out labels with more classes than `MAX_CLASSES`, with a note.
     """
     book, resources = config.book, (resources or detect_resources()).limited(SMALLEST_TASK_MEMORY)
     ranges = _ranges_of_nodes(graphs, max(1, (resources.task_memory - BYTES_OF_BLOCKS) // 8))
@@ -70,7 +70,7 @@ def report_parts(
 
 
 def _describe(path: Location, config: PartitionConfig) -> dict[str, str]:
-    """Describe where partitions are, and how and by what they were made, as far as their files say it."""
+    """Describe where the partitions are and how they were made, as far as the files say."""
     about = {"path": str(path), "method": config.part_method}
     manifest_path = find_manifest(path.parent, config.graph_name)
     if manifest_path is not None:
@@ -86,16 +86,16 @@ def _describe(path: Location, config: PartitionConfig) -> dict[str, str]:
 
 
 def _ranges_of_nodes(graphs: Sequence[GraphFile], range_nodes: int) -> list[CountUnit]:
-    """Cut the local nodes of each part into ranges whose counters fit into memory."""
+    """Cut each part's local nodes into ranges whose counters fit into memory."""
     return [
         CountUnit(number, graph, first, min(first + range_nodes, graph.num_nodes))
         for number, graph in enumerate(graphs)
-        for first in range(0, max(1, graph.num_nodes), range_nodes)  # a part without nodes is checked as well
+        for first in range(0, max(1, graph.num_nodes), range_nodes)  # check parts without nodes, too
     ]
 
 
 def _count_edges(ranges: Sequence[CountUnit], book: PartitionBook, runner: Runner) -> dict[str, np.ndarray]:
-    """Run the pass and add up what the units of each part have counted."""
+    """Run the pass and add up the counts of each part's units."""
     units = [Unit(nodes, 17 * int(book.edge_counts[nodes.part].sum())) for nodes in ranges]
     counted = runner.run(Pass("report-edges", report_edges, units, book))
     found = {name: np.zeros((book.num_parts, row.size), np.int64) for name, row in counted[0].items()}
@@ -112,7 +112,7 @@ def _count_edges(ranges: Sequence[CountUnit], book: PartitionBook, runner: Runne
 
 
 def _file_sizes(root: Location, config: PartitionConfig) -> Mapping[str, np.ndarray]:
-    """Bytes on disk by name of the file, int64 (parts,) each: of all files in the directory of a part's graph."""
+    """Bytes on disk by file name, int64 (parts,) each, of all files beside a part's graph."""
     found: dict[str, np.ndarray] = {}
     for number, part in enumerate(config.parts):
         for name, size in file_sizes_in((root / part.part_graph).parent).items():

@@ -1,6 +1,6 @@
-"""The noun `Report`: figures of partitions as text that fits a terminal; page.py lays out the same as HTML.
+"""The noun `Report`: figures of partitions as text for a terminal; page.py makes HTML.
 
-Text and page begin with the same verdict and key figures, and have the same tables: frames, and how values are written.
+Both begin with the same verdict and key figures, and have the same tables.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MAX_MATRIX = 32
 class Report(Figures):
     """Quality of partitions: cut, volume, HALO, balance, edges between parts, degrees, labels, sizes on disk.
 
-    All of it is computed from the files of the parts. Attributes are those of `Figures`.
+    Computed from the parts' files. Attributes are those of `Figures`.
 
     Examples
     --------
@@ -49,9 +49,9 @@ class Report(Figures):
     def to_html(self, path: str | os.PathLike[str]) -> Path: ...
 
     def to_html(self, path: str | os.PathLike[str] | None = None) -> str | Path:
-        """Lay out the report as one HTML page, which needs no other file, no script and no network.
+        """Return the report as one HTML page that needs no other file, script or network.
 
-        With a path, write it there and return the path.
+        Given a path, write it there and return the path.
         """
         page = page_of(self._repr_html_(), f"Partitions of {self.graph_name}")
         return page if path is None else write_text(page, path)
@@ -70,22 +70,22 @@ class Report(Figures):
         return f"<Report of {self.graph_name!r}: {format_number(self.num_parts, 'part')}, cut {self.cut_share:.2%}>"
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: the page without its frame, whose style touches nothing else."""
+        """Return the page without its frame, for a notebook; its style affects nothing else."""
         return body_of(self, key_figures(self), all_sections(self, MAX_MATRIX))
 
 
 def write_text(content: str, path: str | os.PathLike[str]) -> Path:
-    """Write text atomically, with a newline at its end."""
+    """Write text atomically, with a final newline."""
     with environment_faults():
         write_bytes(check_directory_of(path), (content.rstrip("\n") + "\n").encode())
     return Path(path)
 
 
 def check_directory_of(path: str | os.PathLike[str]) -> Path:
-    """Return the path of a file whose directory has to be there."""
+    """Return a file's path after checking its directory."""
     directory = Path(path).parent
     if not directory.is_dir():
-        raise OptionError("no such directory", file=directory, hint="make it, or give another file")
+        raise OptionError("no such directory", file=directory, hint="create it, or choose another file")
     return Path(path)
 
 

@@ -1,4 +1,4 @@
-"""Key figures and tables of a report, the same in text and on the page: frames, and how their values are written."""
+"""Key figures and tables of a report, for text and page: frames, and the form of their values."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ FORMATS: dict[Any, Any] = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Section:
-    """One table; columns beside the first are aligned to the right."""
+    """One table; columns after the first are right-aligned."""
 
     title: str
     table: pd.DataFrame
     about: str = ""
 
     def cells(self, max_rows: int, max_columns: int | None = None) -> tuple[list[str], list[list[str]]]:
-        """Return heads and rows as text; of more parts than may be shown the first ones and the last."""
+        """Return heads and rows as text; of too many parts, the first ones and the last."""
         table = self.table.iloc[:, :max_columns]
         heads = [str(column) for column in table]
         rows = [[self.text(*cell) for cell in zip(table, row, strict=True)] for row in table.itertuples(index=False)]
@@ -47,7 +47,7 @@ class Section:
         return heads, rows
 
     def text(self, column: Any, value: Any) -> str:
-        """Return a value of a column as text; a dash if there is none."""
+        """Return a column's value as text; a dash for none."""
         if isinstance(value, str):
             return printable(value)
         if pd.isna(value):
@@ -57,7 +57,7 @@ class Section:
 
 
 def all_sections(report: Figures, max_matrix: int) -> Iterator[Section]:
-    """Yield all tables, in the order of text and page; with the edges between at most so many parts."""
+    """Yield all tables in order; edges between parts up to a number of parts."""
     yield _parts(report)
     yield _balance(report)
     if len(report.ntypes) > 1:
@@ -83,7 +83,7 @@ def all_sections(report: Figures, max_matrix: int) -> Iterator[Section]:
 
 @dataclass(frozen=True, slots=True)
 class KeyFigure:
-    """One of the few figures that matter most."""
+    """One of the most important figures."""
 
     name: str
     value: str
@@ -92,7 +92,7 @@ class KeyFigure:
 
 
 def key_figures(report: Figures) -> Iterator[KeyFigure]:
-    """Yield what matters most."""
+    """Yield the most important figures."""
     yield KeyFigure(
         "edge cut", f"{report.cut_share:.1%}", f"{format_count(report.num_cut_edges)} edges", TERMS["edge cut"]
     )
@@ -178,6 +178,6 @@ def _names(num_parts: int) -> list[str]:
 
 
 def _shares(counts: np.ndarray, totals: np.ndarray) -> np.ndarray:
-    """Counts over totals; 0 where there is nothing."""
+    """Counts over totals; 0 where both are 0."""
     shares: np.ndarray = counts / np.maximum(totals, 1)
     return shares

@@ -1,4 +1,4 @@
-"""Say in words what the figures of partitions mean, and explain the terms."""
+"""Say in words what the figures mean, and explain the terms."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TERMS = {
 
 
 def verdict(report: Figures) -> str:
-    """Return what matters most in a few sentences."""
+    """Return the most important facts in a few sentences."""
     return " ".join(_sentences(report))
 
 

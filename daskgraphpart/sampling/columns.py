@@ -1,7 +1,7 @@
-"""In-edges by node: the CSC in a part's graph file, mapped; or, where the file has none, one that is sorted once.
+"""In-edges by node: the CSC in a part's graph file, memory-mapped, or else sorted once.
 
-A sorted one lies in temporary files that go with the process: 8 bytes a node and 16 an edge. Inside a column edges are
-in the order of their local IDs, hence of their types.
+A sorted CSC lies in temporary files that end with the process: 8 bytes per node and 16 per edge. Within a column, edges
+are in order of local ID, and so of type.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, eq=False)
 class PartColumns:
-    """In-edges of the local nodes of one part; arrays are mapped."""
+    """In-edges of one part's local nodes; arrays are memory-mapped."""
 
     part_id: int
     path: str  # graph file, for errors
     indptr: np.ndarray
     indices: np.ndarray  # local sources
-    data: np.ndarray  # local edge IDs; empty if these are the places
+    data: np.ndarray  # local edge IDs; empty if they are the positions
     new_nids: np.ndarray  # new homogeneous IDs of local nodes and edges
     new_eids: np.ndarray
     first_nid: int  # range of the new IDs of inner nodes, then of owned edges
@@ -51,18 +51,18 @@ class PartColumns:
 
     @property
     def num_inner(self) -> int:
-        """Nodes that the part owns: its first ones."""
+        """Number of owned nodes, which come first."""
         return self.stop_nid - self.first_nid
 
     @cached_property
     def halo(self) -> tuple[np.ndarray, np.ndarray]:
-        """New IDs of its HALO nodes, ascending, and their local IDs: 16 bytes each, in memory."""
+        """New IDs of HALO nodes, ascending, and their local IDs: 16 bytes each, in memory."""
         ids = np.array(self.new_nids[self.num_inner :])
         order = np.argsort(ids, kind="stable")
         return ids[order], order + self.num_inner
 
     def local(self, ids: np.ndarray) -> np.ndarray:
-        """Local IDs of new ones; -1 for nodes that the part does not hold."""
+        """Local IDs from new ones; -1 for nodes outside the part."""
         halo, local = self.halo
         found = ids - self.first_nid
         foreign = np.flatnonzero((found < 0) | (found >= self.num_inner))
@@ -74,19 +74,19 @@ class PartColumns:
         return found
 
     def damaged(self, node: int) -> LayoutError:
-        """Error for a node whose in-edges cannot be those of the part."""
+        """Error for a node whose in-edges cannot belong to the part."""
         return LayoutError(
-            "the in-edges of a node are not edges of the part",
+            "a node has in-edges outside the part",
             file=self.path,
             place=f"node {node:,} by new homogeneous ID",
-            hint="compare the partitions with the input by `daskgraphpart verify`, or make them again",
+            hint="run `daskgraphpart verify`, or partition the graph again",
         )
 
 
 def open_columns(
     graphs: Sequence[GraphFile], book: PartitionBook, part_ids: Sequence[int], *, is_sorted: bool, workspace: str | None
 ) -> list[PartColumns]:
-    """Open the in-edges of parts; of those without CSC that can be used the edges are sorted first."""
+    """Open the in-edges of parts; sorts the edges of parts without usable CSC."""
     found, num_sorted = [], 0
     for part_id, graph in zip(part_ids, graphs, strict=True):
         matrix = stored_columns(graph, book, is_sorted=is_sorted)
@@ -98,17 +98,17 @@ def open_columns(
         else:
             found.append(map_columns(graph, book, part_id, matrix))
     if num_sorted:
-        logger.info("sorted %s by destination; parts with the graph format csc need not be", f"{num_sorted:,} edges")
+        logger.info("sorted %s by destination; the graph format csc avoids this", f"{num_sorted:,} edges")
     return found
 
 
 def stored_columns(graph: GraphFile, book: PartitionBook, *, is_sorted: bool) -> Mapping[str, Region] | None:
-    """CSC in a graph file, if edges of a column are in the order of types, as `is_sorted` says of our files."""
+    """CSC in a graph file, if columns are in type order, as `is_sorted` says of our files."""
     return graph.formats.get("csc") if is_sorted or len(book.etypes) == 1 else None
 
 
 def map_columns(graph: GraphFile, book: PartitionBook, part_id: int, matrix: Mapping[str, Region]) -> PartColumns:
-    """Map the in-edges of a part, given its CSC."""
+    """Map a part's in-edges from its CSC."""
     nids, eids = graph.node_arrays["_ID"], graph.edge_arrays["_ID"]
     regions = matrix["indptr"], matrix["indices"], matrix["data"], nids, eids
     ranges = *book.nodes.part_range(part_id), *book.edges.part_range(part_id)
@@ -117,9 +117,11 @@ def map_columns(graph: GraphFile, book: PartitionBook, part_id: int, matrix: Map
 
 
 def sort_edges(graph: GraphFile, directory: str, max_nbytes: int = MAX_SORTED_NBYTES) -> dict[str, Region]:
-    """Sort the edges of a part by destination into files of a directory: indptr, sources, local edge IDs.
+    """Sort a part's edges by destination into files: indptr, sources, local edge IDs.
 
-    Memory: 8 bytes a node, and `max_nbytes`; with more edges a range of nodes at a time, each by a look at all edges.
+    Memory: 8 bytes per node, and `max_nbytes`; with more edges, sorts a range of nodes at a time and scans all edges
+    for
+    each.
     """
     indptr = np.zeros(graph.num_nodes + 1, np.int64)
     for _, dst, _ in _edges(graph):
@@ -140,7 +142,7 @@ def sort_edges(graph: GraphFile, directory: str, max_nbytes: int = MAX_SORTED_NB
 
 
 def _sorted_range(graph: GraphFile, indptr: np.ndarray, first: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
-    """Sources and IDs of the edges that end in the nodes ``[first, stop)``, by these and then by ID."""
+    """Sources and IDs of the edges into nodes ``[first, stop)``, by node and ID."""
     low, cursors = int(indptr[first]), indptr[first:stop].copy()
     sources, eids = np.empty((2, int(indptr[stop]) - low), np.int64)
     for src, dst, ids in _edges(graph):
@@ -149,15 +151,15 @@ def _sorted_range(graph: GraphFile, indptr: np.ndarray, first: int, stop: int) -
         place_by_key(dst[mine], first, cursors, places)
         scatter(src[mine], places, low, sources)
         scatter(ids[mine], places, low, eids)
-    if graph.main_format != "coo":  # which is read in the order of IDs
+    if graph.main_format != "coo":  # COO is read in ID order
         order = np.lexsort((eids, np.repeat(np.arange(first, stop), np.diff(indptr[first : stop + 1]))))
         return sources[order], eids[order]
     return sources, eids
 
 
 def _edges(graph: GraphFile) -> Iterator[Edges]:
-    """Local sources, destinations and IDs of all edges, whose ends are nodes of the part."""
+    """Local sources, destinations and IDs of all edges, with ends checked."""
     for src, dst, eids in graph.edge_pieces(rows=EDGES_PER_PIECE):
         if src.size and not (min(src.min(), dst.min()) >= 0 and max(src.max(), dst.max()) < graph.num_nodes):
-            graph.ends(0, graph.num_edges)  # tells which edge it is
+            graph.ends(0, graph.num_edges)  # names the wrong edge
         yield src, dst, eids

@@ -1,7 +1,7 @@
 """Estimate what training fetches: sample some batches of each part, and see who owns their input nodes.
 
-Batches are those of DGL's distributed training: a trainer has the training nodes of its part, each hop starts from all
-nodes met so far, and the features of all of them are fetched.
+Batches are those of DGL's distributed training: a trainer has its part's training nodes, each hop starts from all nodes
+so far, and the features of all are fetched.
 """
 
 from __future__ import annotations
@@ -30,37 +30,37 @@ ROWS_PER_READ = 1 << 20
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fetching:
-    """What trainers fetch, as sampled; arrays are by part."""
+    """What trainers fetch, by sampling; arrays are by part."""
 
     fanouts: tuple[int, ...]
     batch_size: int
-    seeds: np.ndarray  # int64 (parts,): training nodes, which are all nodes where no mask tells them
-    num_batches: np.ndarray  # int64 (parts,): batches that were sampled
-    input_nodes: np.ndarray  # int64 (parts,): distinct nodes whose features these batches need, one after the other
-    remote_nodes: np.ndarray  # int64 (parts,): those of them that other parts own
-    remote_nbytes: np.ndarray  # int64 (parts,): bytes of their features, masks and labels left out
+    seeds: np.ndarray  # int64 (parts,): training nodes; all nodes without a mask
+    num_batches: np.ndarray  # int64 (parts,): sampled batches
+    input_nodes: np.ndarray  # int64 (parts,): distinct input nodes of each batch, summed up
+    remote_nodes: np.ndarray  # int64 (parts,): those that other parts own
+    remote_nbytes: np.ndarray  # int64 (parts,): bytes of their features, without masks and labels
     has_masks: bool
 
     @property
     def batches_per_epoch(self) -> np.ndarray:
-        """Batches of an epoch, int64 (parts,)."""
+        """Batches per epoch, int64 (parts,)."""
         return -(-self.seeds // self.batch_size)
 
     @property
     def inputs_per_batch(self) -> np.ndarray:
-        """Average of the distinct input nodes of a batch, float64 (parts,)."""
+        """Average number of distinct input nodes per batch, float64 (parts,)."""
         average: np.ndarray = self.input_nodes / np.maximum(self.num_batches, 1)
         return average
 
     @property
     def shares(self) -> np.ndarray:
-        """Share of the input nodes that other parts own, float64 (parts,)."""
+        """Share of input nodes that other parts own, float64 (parts,)."""
         shares: np.ndarray = self.remote_nodes / np.maximum(self.input_nodes, 1)
         return shares
 
     @property
     def epoch_nbytes(self) -> np.ndarray:
-        """Bytes that are fetched from other parts in an epoch, int64 (parts,)."""
+        """Bytes fetched from other parts per epoch, int64 (parts,)."""
         sampled = np.minimum(self.num_batches * self.batch_size, self.seeds)
         scale = self.seeds / np.maximum(sampled, 1)
         nbytes: np.ndarray = np.rint(self.remote_nbytes * scale).astype(np.int64)
@@ -68,18 +68,18 @@ class Fetching:
 
     @property
     def share(self) -> float:
-        """Share of the input nodes of all trainers that other parts own."""
+        """Share of all trainers' input nodes that other parts own."""
         epochs = self.seeds / np.maximum(np.minimum(self.num_batches * self.batch_size, self.seeds), 1)
         total = float((self.input_nodes * epochs).sum())
         return float((self.remote_nodes * epochs).sum()) / total if total else 0.0
 
     @property
     def worst_part(self) -> int:
-        """Part whose trainer fetches the largest share from others."""
+        """Part whose trainer fetches the largest share."""
         return int(self.shares.argmax())
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of it as lists and numbers."""
+        """Return everything as lists and numbers."""
         return {
             "fanouts": list(self.fanouts),
             "batch_size": self.batch_size,
@@ -98,22 +98,22 @@ class Fetching:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EstimateConfig:
-    """What the tasks share: the graphs of all parts, their CSC, and how batches are sampled."""
+    """Shared by tasks: the graphs of all parts, their CSC, and how to sample."""
 
     book: PartitionBook
     graphs: Sequence[GraphFile]
     matrices: Sequence[Mapping[str, Region]]
-    masks: Sequence[Mapping[str, Region]]  # of each part, by node type: the column that marks training nodes
-    row_nbytes: np.ndarray  # int64 (node types,): bytes of the features of a node
+    masks: Sequence[Mapping[str, Region]]  # by part and node type: the column that marks training nodes
+    row_nbytes: np.ndarray  # int64 (node types,): feature bytes per node
     fanouts: np.ndarray  # int64 (hops, edge types)
     batch_size: int
     has_masks: bool
 
 
 def sample_parts(parts: range, config: EstimateConfig) -> list[tuple[int, int, int, int, int]]:
-    """Sample batches of consecutive parts; of each seeds, batches, input nodes, remote ones and their bytes.
+    """Sample batches of consecutive parts; return each part's seeds, batches, input nodes, remote ones and their bytes.
 
-    Memory: a batch with its edges, some 100 bytes for each, and `MAX_BATCHES` batches of seeds; files are mapped.
+    Memory: a batch with its edges, some 100 bytes each, and `MAX_BATCHES` batches of seeds; files are mapped.
     """
     columns = [
         map_columns(graph, config.book, part, matrix)
@@ -137,7 +137,7 @@ def _sample_part(part: int, sampler: Sampler, config: EstimateConfig) -> tuple[i
 
 
 def _choose_seeds(part: int, config: EstimateConfig, key: np.uint64) -> tuple[int, np.ndarray]:
-    """Number of the training nodes of a part, and new homogeneous IDs of some, in random order."""
+    """Number of a part's training nodes, and new homogeneous IDs of some in random order."""
     book, first = config.book, config.book.node_ranges[part, 0, 0]
     if not config.has_masks:
         total = int(book.node_counts[part].sum())
@@ -153,14 +153,14 @@ def _choose_seeds(part: int, config: EstimateConfig, key: np.uint64) -> tuple[in
 
 
 def _some(total: int, config: EstimateConfig, key: np.uint64) -> np.ndarray:
-    """First places of a random order, as many as are sampled: whole batches, unless it is all of them."""
+    """First positions of a random order: whole batches, or everything."""
     places = np.empty(min(total, MAX_BATCHES * config.batch_size), np.int64)
     shuffled(key, 0, total, places)
     return places
 
 
 def _marked(part: int, config: EstimateConfig) -> Iterator[tuple[np.ndarray, int]]:
-    """Marked rows of the columns of a part, a block at a time, and the new homogeneous ID of row 0 of the block."""
+    """Marked rows of a part's columns, by block, and the new homogeneous ID of each block's row 0."""
     for ntype, region in config.masks[part].items():
         start = int(config.book.node_ranges[part, config.book.ntypes.index(ntype), 0])
         for low in range(0, region.num_rows, ROWS_PER_READ):

@@ -1,4 +1,4 @@
-"""Edges as seeds: their ends, and the negative ones that are drawn beside them."""
+"""Edges as seeds: their ends, and random negative edges."""
 
 from __future__ import annotations
 
@@ -21,19 +21,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Links:
-    """Edges of one type that are seeds; IDs of nodes are type-wise new ones."""
+    """Edges of one type as seeds; node IDs are new and type-wise."""
 
     etype: str
-    pairs: np.ndarray | None  # int64 (2, seeds): the ends; None where seeds are edges of the graph, by ID
-    labels: Any  # tensor with a row for each seed, or None
+    pairs: np.ndarray | None  # int64 (2, seeds): the ends; None if seeds are IDs of edges in the graph
+    labels: Any  # tensor with a row per seed, or None
     mode: str | None  # of negative edges: "binary", "triplet" or None
-    amount: float  # negative edges for each seed
-    negatives: tuple[
-        tuple[int, int], tuple[int, int]
-    ]  # ranges of sources and destinations that negatives are drawn from
+    amount: float  # negative edges per seed
+    negatives: tuple[tuple[int, int], tuple[int, int]]  # ranges of sources and destinations for negatives
 
     def draw(self, num_seeds: int, key: np.uint64) -> tuple[np.ndarray, np.ndarray]:
-        """Draw the ends of negative edges, uniformly; of triplets the destinations alone."""
+        """Draw the ends of negative edges uniformly; for triplets only destinations."""
         count = 0 if self.mode is None else math.ceil(num_seeds * self.amount)
         ends = np.empty((2, count), np.int64)
         for number, (first, stop) in enumerate(self.negatives):
@@ -43,7 +41,7 @@ class Links:
 
 
 class EdgeEnds:
-    """Look up the ends of edges by new homogeneous ID, in the COO of the parts that own them."""
+    """Look up edge ends by new homogeneous ID, in the COO of their owners."""
 
     def __init__(self, source: Source) -> None:
         self.source, self.owner_of, self.node_of = source, Locator(source.book.edges), Locator(source.book.nodes)
@@ -73,7 +71,7 @@ class EdgeEnds:
 
 
 def read_links(source: Source, etype: str, given: Any, labels: Any, negative: Any) -> tuple[Links, Seeds]:
-    """Read the arguments of a loader of edges: pairs of node IDs, edge IDs, a mask of edges, or None for all edges."""
+    """Read the arguments of an edge loader: pairs of node IDs, edge IDs, a mask of edges, or None for all."""
     place = "edge_label_index"
     src, _, dst = canonical_tuple(etype)
     ranges = source.id_range(src), source.id_range(dst)
@@ -88,14 +86,16 @@ def read_links(source: Source, etype: str, given: Any, labels: Any, negative: An
         pairs, seeds = None, seeds_of(source, etype, found, place)
     mode, amount = read_negative_sampling(negative)
     if mode is not None and any(first == stop for first, stop in ranges):
-        raise OptionError("no nodes for negative edges", place="neg_sampling", found=f"no node of {src} or {dst}")
+        raise OptionError(
+            "no nodes to draw negative edges from", place="neg_sampling", found=f"no node of {src} or {dst}"
+        )
     return Links(etype, pairs, _read_labels(labels, seeds.count, mode), mode, amount, ranges), seeds
 
 
 def seeds_of(source: Source, kind: str, given: Any, place: str) -> Seeds:
-    """Read type-wise IDs, or a mask, of nodes or edges; of one part those that it owns.
+    """Read type-wise IDs or a mask of nodes or edges; for one part, those it owns.
 
-    Masks have a row for every node or edge of the graph; where one part is sampled, those of others are left out.
+    Masks have a row for every node or edge of the graph; for one part, others are left out.
     """
     first, stop = source.id_range(kind)
     num_rows = source.book.part_range(source.book.num_parts - 1, kind)[1]
@@ -121,7 +121,7 @@ def read_negative_sampling(given: Any) -> tuple[str | None, float]:
         expected = '"binary", "triplet", or torch_geometric.sampler.NegativeSampling'
         raise OptionError("unknown", place="neg_sampling", expected=expected, found=repr(given)) from fault
     if found.src_weight is not None or found.dst_weight is not None:
-        raise OptionError("negative edges are drawn uniformly", place="neg_sampling", found="weights of nodes")
+        raise OptionError("negative edges are drawn uniformly", place="neg_sampling", found="node weights")
     return str(found.mode.value), float(found.amount)
 
 
@@ -135,5 +135,5 @@ def _read_labels(labels: Any, num_seeds: int, mode: str | None) -> Any:
     if mode == "triplet":
         hint = "leave it out, or draw binary negatives"
         raise OptionError("triplets have no labels", place="edge_label", found="edge_label", hint=hint)
-    # as PyG: 0 is the label of negative edges
+    # as in PyG: 0 is the label of negative edges
     return labels + 1 if mode == "binary" and num_seeds and to_array(labels).min() == 0 else labels

@@ -1,4 +1,4 @@
-"""Batches in their order, made ahead by threads: the same ones for the same seed, whatever the number of threads."""
+"""Batches in order, made ahead by threads: the same for the same seed, with any number of threads."""
 
 from __future__ import annotations
 
@@ -22,33 +22,35 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class BatchOptions:
-    """How seeds are put into batches, and how these are made."""
+    """How to batch seeds, and how to make batches."""
 
     batch_size: int = 1
     shuffle: bool = False
     drop_last: bool = False
-    num_workers: int = 0  # threads that make batches ahead; without any they are made when they are asked for
-    prefetch_factor: int = 2  # batches ahead for each thread
+    num_workers: int = 0  # threads that make batches ahead; with 0, batches are made on demand
+    prefetch_factor: int = 2  # batches ahead per thread
     seed: int = 0
-    transform: Callable[[Any], Any] | None = None  # what becomes of each batch, in its thread
+    transform: Callable[[Any], Any] | None = None  # applied to each batch, in its thread
 
     def __post_init__(self) -> None:
         for name, least in (("batch_size", 1), ("num_workers", 0), ("prefetch_factor", 1)):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise OptionError("not a number of this kind", place=name, expected=f"{least} or more", found=value)
+                raise OptionError(
+                    "not a whole number, or too small", place=name, expected=f"{least} or more", found=value
+                )
 
 
 class Loader:
-    """Batches of a partitioned graph: an iterable, of which each round is another epoch.
+    """Batches of a partitioned graph: an iterable, with each iteration another epoch.
 
-    Round e of a loader has the same batches as that of any other with the same seed and options. Set `epoch` to go on
-    with another one.
+    Epoch e has the same batches in every loader with the same seed and options. Set `epoch` to continue with another
+    one.
 
     Attributes
     ----------
     epoch : int
-        Number of the next round, which random numbers depend on.
+        Number of the next epoch; random numbers depend on it.
     """
 
     def __init__(
@@ -62,7 +64,7 @@ class Loader:
         self._source, self._seeds, self._options, self._make = source, seeds, options, make
 
     def __len__(self) -> int:
-        """Batches of an epoch."""
+        """Batches per epoch."""
         full, rest = divmod(self._seeds.count, self._options.batch_size)
         return full + (rest > 0 and not self._options.drop_last)
 

@@ -1,6 +1,6 @@
-"""Make PyG's batches of what was sampled: `Data` or `HeteroData`, with the names that PyG's own loaders give.
+"""Make PyG's batches from samples: `Data` or `HeteroData`, with the names of PyG's own loaders.
 
-This imports torch_geometric: `pyg_module` says before what to do where it is missing.
+Imports torch_geometric; call `pyg_module` first for a helpful error.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ OWN_NAMES = (
 
 
 class Assembler:
-    """Make batches of samples, with their features."""
+    """Makes batches of samples, with their features."""
 
     def __init__(self, source: Source, sampler: Sampler) -> None:
         self.source, self.sampler, self.edges = source, sampler, Locator(source.book.edges)
@@ -48,7 +48,7 @@ class Assembler:
         sampled = self.sampler.sample(seeds, key)
         book, data = self.source.book, Data() if self.source.is_homogeneous else HeteroData()
         nodes, edges = self.sampler.nodes(sampled.nodes), self.edges(sampled.eids)
-        ranks = np.empty(sampled.nodes.size, np.int64)  # place of a node among those of its type
+        ranks = np.empty(sampled.nodes.size, np.int64)  # position of a node among those of its type
         for number, ntype in enumerate(book.ntypes):
             places, store = _of_type(nodes, number, len(book.ntypes)), self.store(data, ntype)
             ranks[places] = np.arange(places.size)
@@ -63,7 +63,7 @@ class Assembler:
         return data
 
     def store(self, data: Any, kind: str) -> Any:
-        """Where the attributes of a type are."""
+        """Storage of a type's attributes."""
         if self.source.is_homogeneous:
             return data
         return data[canonical_tuple(kind) if kind in self.source.book.etypes else kind]
@@ -78,7 +78,7 @@ class Assembler:
 
 
 def node_batches(source: Source, sampler: Sampler, ntype: str, seeds: Seeds) -> Callable[..., Any]:
-    """Return what makes a batch of nodes, given the positions of seeds, their type-wise IDs and a key."""
+    """Return a function that makes a batch of nodes from positions of seeds, type-wise IDs and a key."""
     return partial(_node_batch, Assembler(source, sampler), ntype, seeds.is_listed)
 
 
@@ -92,7 +92,7 @@ def _node_batch(
 
 
 def link_batches(source: Source, sampler: Sampler, links: Links, seeds: Seeds) -> Callable[..., Any]:
-    """Return what makes a batch of edges, given the positions of seeds, their type-wise IDs and a key."""
+    """Return a function that makes a batch of edges from positions of seeds, type-wise IDs and a key."""
     ends = EdgeEnds(source) if links.pairs is None else None
     return partial(_link_batch, Assembler(source, sampler), links, ends, seeds.is_listed)
 
@@ -141,26 +141,26 @@ def _link_batch(
 
 
 def _of_type(located: Located, number: int, num_types: int) -> np.ndarray:
-    """Places of the rows of a type."""
+    """Positions of a type's rows."""
     return np.arange(located.types.size) if num_types == 1 else np.flatnonzero(located.types == number)
 
 
 def _per_hop(places: np.ndarray, ends: Sequence[int]) -> list[int]:
-    """Rows of each hop; `ends` are the numbers of rows of all types at its beginning and end."""
+    """Rows of each hop; `ends` are row counts of all types before and after it."""
     counts: list[int] = np.diff(np.searchsorted(places, ends)).tolist()
     return counts
 
 
 def _check_names(source: Source) -> None:
-    """Refuse features that would take the place of something else."""
+    """Refuse features whose names are taken."""
     seen: set[tuple[str, str]] = set()
     for feature in source.features:
         key = ("" if source.is_homogeneous else feature.kind, feature.name)
         if feature.name in OWN_NAMES or key in seen:
             raise LayoutError(
-                "two attributes of one name",
+                "the name of this feature is taken",
                 place=f"{feature.kind}/{feature.name}",
                 expected=f"not {', '.join(OWN_NAMES)}; in a homogeneous graph other names for nodes and edges",
-                hint="name the features that you want: node_data=[...], edge_data=[...]",
+                hint="list the features you want: node_data=[...], edge_data=[...]",
             )
         seen.add(key)

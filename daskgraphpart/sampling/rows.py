@@ -1,4 +1,4 @@
-"""Gather rows of features from the mapped files of all parts."""
+"""Gather feature rows from the mapped files of all parts."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class FeatureRows:
     dtype: np.dtype
     row_shape: tuple[int, ...]
     first_rows: np.ndarray  # type-wise ID of the first row of each part
-    maps: Mapping[int, np.ndarray]  # by part: its rows as bytes, uint8 (rows, bytes), mapped
+    maps: Mapping[int, np.ndarray]  # by part: rows as bytes, uint8 (rows, bytes), mapped
 
     @property
     def row_nbytes(self) -> int:
@@ -38,7 +38,7 @@ class FeatureRows:
         return int(np.prod(self.row_shape, dtype=np.int64)) * self.dtype.itemsize
 
     def gather(self, ids: np.ndarray, groups: Groups) -> np.ndarray:
-        """Read the rows of type-wise IDs into a new array, given where those of each part are; masks become bool."""
+        """Read the rows of type-wise IDs into a new array, given the positions of each part's; masks become bool."""
         rows = np.empty((ids.size, *self.row_shape), self.dtype)
         if rows.nbytes:
             out = rows.reshape(ids.size, -1).view(np.uint8)
@@ -51,33 +51,33 @@ class FeatureRows:
 
 
 def group_by_part(owners: np.ndarray) -> Groups:
-    """Parts that own something, with the places where they do."""
+    """Parts that own something, with its positions."""
     # numpy sorts 16 bits by radix
     return [*places_by_part(owners.astype(np.uint16) if owners.size and owners.max() < 1 << 16 else owners)]
 
 
 def open_rows(kind: str, name: str, is_mask: bool, regions: Mapping[int, Region], counts: np.ndarray) -> FeatureRows:
-    """Map a feature of a type, of which each part owns so many rows, int64 (parts,).
+    """Map a feature of a type, given the rows of each part, int64 (parts,).
 
-    A region has as many rows as its part owns: `PartRows.features` has seen to that.
+    `PartRows.features` has checked that each region has as many rows as its part owns.
     """
     first = next((region for region in regions.values() if region.num_rows), next(iter(regions.values())))
     for region in regions.values():
         if region.num_rows and (region.dtype, region.shape[1:]) != (first.dtype, first.shape[1:]):
             raise LayoutError(
-                "parts do not agree about a feature",
+                "parts disagree about a feature",
                 file=region.path,
                 place=f"{kind}/{name}",
                 expected=f"{first.dtype} of shape {first.shape[1:]}",
                 found=f"{region.dtype} of shape {region.shape[1:]}",
-                hint="make the partitions again",
+                hint="partition the graph again",
             )
     maps = {part: _map_bytes(region) for part, region in regions.items() if region.nbytes}
     return FeatureRows(kind, name, is_mask, first.dtype, first.shape[1:], np.cumsum(counts) - counts, maps)
 
 
 def _map_bytes(region: Region) -> np.ndarray:
-    """Map a region as rows of bytes; pages are read as they are asked for, without those that follow."""
+    """Map a region as rows of bytes; reads pages on demand, without read-ahead."""
     rows = np.memmap(region.path, np.uint8, "r", region.offset, (region.num_rows, region.row_nbytes))
     rows._mmap.madvise(mmap.MADV_RANDOM)  # type: ignore[attr-defined]
     return np.asarray(rows)

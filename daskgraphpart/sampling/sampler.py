@@ -1,7 +1,7 @@
-"""Sample the neighbourhood of seeds, hop by hop: nodes in the order in which they are met, and the edges between them.
+"""Sample the neighbourhood of seeds, hop by hop: nodes in order of discovery, and the edges between them.
 
-All IDs are new homogeneous ones, whatever the types: what is picked at a node is a function of the key, the hop, the
-node and the edge type.
+All IDs are new and homogeneous, for any types: the picks at a node depend on the key, the hop, the node and the edge
+type.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SMALLEST_TABLE = 1 << 10
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Located:
-    """Where rows of nodes or edges are: `owners`, `types` and type-wise new IDs `ids`, int64 each."""
+    """Place of nodes or edges: `owners`, `types` and type-wise new IDs `ids`, int64 each."""
 
     owners: np.ndarray
     types: np.ndarray
@@ -46,16 +46,16 @@ class Located:
 class Sampled:
     """A sampled neighbourhood."""
 
-    nodes: np.ndarray  # new homogeneous IDs; seeds first, as they were given, then hop by hop
-    rows: np.ndarray  # sources and destinations of the edges, as places among the nodes
+    nodes: np.ndarray  # new homogeneous IDs; seeds first, as given, then hop by hop
+    rows: np.ndarray  # sources and destinations of edges, as positions among the nodes
     cols: np.ndarray
     eids: np.ndarray  # new homogeneous IDs of the edges
-    node_ends: tuple[int, ...]  # numbers of nodes, and of edges, when the seeds, and then each hop, were done
+    node_ends: tuple[int, ...]  # numbers of nodes and edges after the seeds, and after each hop
     edge_ends: tuple[int, ...]
 
 
 class Locator:
-    """Look up owners and types of new homogeneous IDs of nodes, or of edges."""
+    """Look up owners and types of new homogeneous IDs of nodes or edges."""
 
     def __init__(self, ids: IdRanges) -> None:
         self.ends = np.ascontiguousarray(ids.ranges[:, :, 1].reshape(-1))
@@ -64,7 +64,7 @@ class Locator:
         self.shifts = (before - ids.ranges[:, :, 0]).reshape(-1)
 
     def __call__(self, ids: np.ndarray) -> Located:
-        """Look up IDs, which are in range."""
+        """Look up IDs that are in range."""
         found = np.empty(ids.size, np.int64)
         find_ranges(ids, self.ends, found)
         owners, types = np.divmod(found, self.num_types)
@@ -73,11 +73,12 @@ class Locator:
 
 @dataclass(frozen=True, eq=False)
 class Sampler:
-    """What is sampled, and from where.
+    """What to sample, and from where.
 
-    `columns` are those of all parts, in their order; or of one part, whose HALO nodes then have the in-edges that the
-    part holds. `fanouts`, int64 (hops, edge types), are the in-edges picked at each node, all of them where negative.
-    With `from_all` each hop starts from all nodes met, as DGL's samplers do, otherwise from the newest, as PyG's.
+    `columns` are those of all parts, in order; or of one part, whose HALO nodes then have only the in-edges in it.
+    `fanouts`, int64 (hops, edge types), are in-edges to pick at each node, all if negative. With `from_all`, each hop
+    starts
+    from all nodes so far, as in DGL's samplers; otherwise from the newest, as in PyG's.
     """
 
     book: PartitionBook
@@ -93,7 +94,7 @@ class Sampler:
 
     @cached_property
     def slots(self) -> list[np.ndarray]:
-        """For each hop, by node type, the types of the in-edges that are picked, then -1."""
+        """For each hop, by node type, the types of in-edges to pick, then -1."""
         ntypes = self.book.ntypes
         ends = np.array([ntypes.index(canonical_tuple(etype)[2]) for etype in self.book.etypes], np.int64)
         found = []
@@ -106,7 +107,7 @@ class Sampler:
         return found
 
     def sample(self, seeds: np.ndarray, key: np.uint64) -> Sampled:
-        """Sample around seeds, new homogeneous IDs, with the random numbers of that key."""
+        """Sample around seeds, new homogeneous IDs, with a key's random numbers."""
         nodes, table = seeds.copy(), _table_of(seeds, seeds.size)
         edges: list[tuple[np.ndarray, ...]] = []
         num_nodes, first, num_edges = seeds.size, 0, 0
@@ -129,7 +130,7 @@ class Sampler:
     def _pick(
         self, nodes: np.ndarray, fanouts: np.ndarray, slots: np.ndarray, key: np.uint64
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Pick in-edges of nodes: sources, destinations as places among the nodes, new edge IDs."""
+        """Pick in-edges of nodes: sources, destinations as positions among nodes, new edge IDs."""
         located, edge_ranges = self.nodes(nodes), self.book.edge_ranges
         starts, degrees = np.zeros((2, nodes.size, slots.shape[1]), np.int64)
         groups = [*self._by_part(nodes, located)]
@@ -153,7 +154,7 @@ class Sampler:
         return sources, destinations, eids
 
     def _by_part(self, nodes: np.ndarray, located: Located) -> Iterator[tuple[PartColumns, np.ndarray, np.ndarray]]:
-        """Parts that are asked for in-edges, the places of the nodes they are asked of, and the local IDs of nodes."""
+        """Parts to ask for in-edges, positions of the nodes to ask them about, and local IDs of nodes."""
         if len(self.columns) < self.book.num_parts:  # one part, with its HALO nodes
             (part,) = self.columns
             yield part, np.arange(nodes.size), part.local(nodes)
@@ -166,12 +167,12 @@ class Sampler:
 
 
 def stream_key_of(key: np.uint64, number: int) -> np.uint64:
-    """Key of one of the streams of random numbers below another: of an epoch, a batch, a hop."""
+    """Key of a stream of random numbers below another: of an epoch, a batch, a hop."""
     return stream_key(int(key), str(number))
 
 
 def _table_of(nodes: np.ndarray, room: int) -> np.ndarray:
-    """Hash table of nodes with room for as many as that."""
+    """Hash table of nodes with room for this many."""
     table = np.full(max(SMALLEST_TABLE, 1 << (2 * room).bit_length()), -1, np.int64)
     enter_nodes(nodes, table)
     return table

@@ -1,4 +1,4 @@
-"""Read what a user gives as seeds and fan-outs, and shuffle seeds without an array of them."""
+"""Read users' seeds and fan-outs, and shuffle seeds without an array of them."""
 
 from __future__ import annotations
 
@@ -19,19 +19,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Seeds:
-    """What batches begin with: type-wise IDs of nodes or edges, or all of a range.
+    """Seeds of batches: type-wise IDs of nodes or edges, or a whole range.
 
-    `ids` are None for all of ``[first, first + count)``. The number of a seed, which PyG has as `input_id`, is its
-    position in a list, otherwise its ID.
+    `ids` are None for all of ``[first, first + count)``. A seed's number, `input_id` in PyG, is its position in a list,
+    or
+    else its ID.
     """
 
     first: int
     count: int
     ids: np.ndarray | None = None
-    is_listed: bool = False  # whether a user listed the IDs, in an order that means something
+    is_listed: bool = False  # listed by a user, in a meaningful order
 
     def batch(self, number: int, size: int, key: np.uint64 | None) -> tuple[np.ndarray, np.ndarray]:
-        """Positions and IDs of the seeds of a batch; with a key they are shuffled."""
+        """Positions and IDs of a batch's seeds; shuffled if there is a key."""
         start = number * size
         positions = np.arange(start, min(start + size, self.count))
         if key is not None:
@@ -41,7 +42,7 @@ class Seeds:
 
 
 def read_ids(given: Any, num_rows: int, what: str, place: str) -> Seeds:
-    """Read IDs in ``[0, num_rows)`` or a mask of as many rows: an array, a tensor, a list, or a dask array."""
+    """Read IDs in ``[0, num_rows)`` or a mask of `num_rows`: an array, a tensor, a list, or a dask array."""
     if given is None:
         return Seeds(0, num_rows)
     found: Any = given if is_tensor(given) else np.asarray(given)
@@ -64,12 +65,12 @@ def read_ids(given: Any, num_rows: int, what: str, place: str) -> Seeds:
 
 
 def read_fanouts(given: Any, book: PartitionBook, place: str = "num_neighbors") -> np.ndarray:
-    """Read neighbours to sample: one number a hop, or such a list for each edge type; int64 (hops, edge types)."""
+    """Read numbers of neighbours: one per hop, or such a list per edge type; int64 (hops, edge types)."""
     by_type = dict.fromkeys(book.etypes, given)
     if hasattr(given, "items"):
         by_type = {_resolved(etype, book.canonical_etype, place): of for etype, of in given.items()}
     if missing := [etype for etype in book.etypes if etype not in by_type]:
-        hint = "give a list of zeros to leave a type out"
+        hint = "give a list of zeros to leave out a type"
         raise OptionError("edge types without a number", place=place, found=", ".join(missing), hint=hint)
     lengths = {etype: len(of) if hasattr(of, "__len__") else 0 for etype, of in by_type.items()}
     if len(set(lengths.values())) != 1 or not min(lengths.values()):
@@ -89,7 +90,7 @@ def read_fanouts(given: Any, book: PartitionBook, place: str = "num_neighbors") 
 
 
 def split_type(given: Any, names: tuple[str, ...], resolve: Callable[[Any], str], place: str) -> tuple[str, Any]:
-    """Split what is given as seeds into a type and IDs: ``(type, ids)``, a type, or, where there is one type, IDs."""
+    """Split seeds into a type and IDs: ``(type, ids)``, a type, or, with one type, IDs."""
     if isinstance(given, (tuple, list)) and len(given) == 2 and _is_type(given[0]):
         return _resolved(given[0], resolve, place), given[1]
     if _is_type(given):

@@ -1,4 +1,4 @@
-"""What loaders read: in-edges, features and masks of the parts, and whether their files are still those of before."""
+"""What loaders read: in-edges, features and masks of the parts; checks that files have not changed."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ FileState: TypeAlias = tuple[int, int, int] | None
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Source:
-    """Partitions that are sampled: those of all parts, or one part with its HALO nodes."""
+    """Partitions to sample: all parts, or one with its HALO nodes."""
 
     book: PartitionBook
     part_id: int | None  # the part, or None for all
-    graphs: Sequence[GraphFile]  # of the parts that are sampled
+    graphs: Sequence[GraphFile]  # of the parts to sample
     columns: Sequence[PartColumns]
     features: Sequence[FeatureRows]  # of nodes and edges, over all parts
-    files: Mapping[str, FileState]  # as they were when they were opened
+    files: Mapping[str, FileState]  # as of opening
 
     @property
     def is_homogeneous(self) -> bool:
@@ -43,7 +43,7 @@ class Source:
         return first, stop
 
     def check_unchanged(self) -> None:
-        """Refuse partitions of which a file is not what it was."""
+        """Refuse files that have changed."""
         for path, state in self.files.items():
             if file_state(path) != state:
                 raise LayoutError(
@@ -59,7 +59,7 @@ def file_states(paths: Iterable[str]) -> dict[str, FileState]:
 
 
 def file_state(path: str) -> FileState:
-    """State of a file, by which a change is seen."""
+    """State of a file, to detect changes."""
     try:
         found = os.stat(path)
     except FileNotFoundError:

@@ -239,9 +239,7 @@ def _layout_finding(error: LayoutError, config: Location) -> Finding:
 def _check_headers(
     graph: Graph, parts: PartitionedGraph, has_manifest: bool, runner: Runner, token: str
 ) -> tuple[Run | None, list[Finding], dict[str, Any]]:
-    """Compare everything except data; return the run that compares data, if nothing is wrong, and facts of the
-    parts.
-    """
+    """Compare everything but data; return the run that compares data, if all is well, and facts of the parts."""
     schema = align_types(graph.schema, parts)
     if schema is None:
         return None, [*type_findings(graph.schema, parts)], {}

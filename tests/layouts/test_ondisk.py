@@ -122,7 +122,7 @@ def test_masks_of_one_set_or_file_are_refused_before_work(masks: tuple[str, ...]
         ntype, _, name = name.rpartition("/")
         data.setdefault(ntype or "n", {})[name] = np.arange(9, dtype="u1") % 2
     dgp.chunk_graph(edges, "g", data, output_path=tmp_path / "in")
-    with pytest.raises(OptionError, match="two masks of one set|mask has the name") as fault:
+    with pytest.raises(OptionError, match=r"two masks of one set|mask has the name") as fault:
         dgp.partition(tmp_path / "in", tmp_path / "out", 1, layout=("dgl", "ondisk"))
     assert fault.value.found == named and fault.value.place == "layout ondisk" and fault.value.hint
     assert not (tmp_path / "out").exists()

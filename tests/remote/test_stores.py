@@ -204,7 +204,7 @@ def test_outputs_and_workspaces_that_a_store_cannot_be_are_one_error(local: Path
         with pytest.raises(OptionError, match=message):
             partition(graph, "memory://out", 2, method="random", **how)  # type: ignore[arg-type]
     assert not (tmp_path / "work").exists() and not memory.find("/")
-    with pytest.raises(OptionError, match=r"the workspace cannot be in a store.*whole files"):
+    with pytest.raises(OptionError, match="the workspace cannot be in a store"):
         detect_resources(workspace="s3://bucket/work")
     assert detect_resources(workspace="file:///scratch").workspace == "/scratch"
 
