@@ -138,7 +138,7 @@ def check_options(options: Any) -> None:
         if choices and isinstance(value, tuple):
             if not value or set(value) - set(choices) or len(set(value)) != len(value):
                 expected = f"some of {', '.join(choices)}, each once"
-                raise OptionError(f"impossible {what}", place=place, expected=expected, found=",".join(value) or "none")
+                raise OptionError(f"invalid {what}", place=place, expected=expected, found=",".join(value) or "none")
         elif choices and not limits["values"]:
             check_choice(what, place, value, choices)
         if limits["min"] is not None and value is not None and value < limits["min"]:

@@ -1,4 +1,4 @@
-"""Cut input files into blocks: the unit of work of every pass, and of laziness."""
+"""Cut input files into blocks, the unit of work of every pass."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class InputFile:
     path: FilePath  # absolute path
     format: str  # ``"csv"``, ``"numpy"`` or ``"parquet"``
     delimiter: str  # of CSV files; one character
-    num_rows: int | None  # rows in the file; None for CSV files until they are scanned
-    nbytes: int  # size of the file in bytes
-    # parquet only: row at which each row group ends, so that blocks can follow them
+    num_rows: int | None  # None for CSV until scanned
+    nbytes: int  # size in bytes
+    # parquet only: end row of each row group, so that blocks can follow them
     row_group_ends: tuple[int, ...] = ()
 
 
@@ -33,13 +33,12 @@ class Block:
     path: FilePath
     format: str
     delimiter: str
-    # byte range for CSV files, row range inside the file for the others. A CSV block owns the lines that begin in its
-    # range
+    # byte range for CSV, row range in the file for others; a CSV block owns the lines that begin in its range
     start: int
     stop: int
-    first_row: int  # type-wise original ID of the block's first row; -1 in a CSV block that is not numbered yet
-    num_rows: int  # number of rows; -1 likewise
-    row_in_file: int  # row of the file at which the block begins (for messages); -1 likewise
+    first_row: int  # type-wise original ID of the first row; -1 in CSV not yet numbered
+    num_rows: int  # likewise -1
+    row_in_file: int  # row of the file at which the block begins, for messages; likewise -1
 
 
 def cut_rows(files: Sequence[InputFile], max_rows: int) -> list[Block]:
@@ -56,7 +55,7 @@ def cut_rows(files: Sequence[InputFile], max_rows: int) -> list[Block]:
 
 
 def _row_ranges(file: InputFile, max_rows: int) -> Iterator[tuple[int, int]]:
-    """Row ranges of a file: whole row groups while they fit, pieces of those that do not."""
+    """Row ranges of a file: whole row groups while they fit, pieces of larger ones."""
     start = last = 0
     for end in file.row_group_ends or (file.num_rows or 0,):
         if end - start > max_rows and last > start:
@@ -71,7 +70,7 @@ def _row_ranges(file: InputFile, max_rows: int) -> Iterator[tuple[int, int]]:
 
 
 def clip_blocks(blocks: Sequence[Block], stretches: np.ndarray) -> Iterator[Block]:
-    """Cut out of numbered blocks what lies in ascending ranges of rows, int64 (n, 2)."""
+    """Clip numbered blocks to ascending ranges of rows, int64 (n, 2)."""
     for block in blocks:
         first, end = block.first_row, block.first_row + block.num_rows
         low, high = np.searchsorted(stretches[:, 1], first, side="right"), np.searchsorted(stretches[:, 0], end)
@@ -85,7 +84,7 @@ def clip_blocks(blocks: Sequence[Block], stretches: np.ndarray) -> Iterator[Bloc
 
 
 def cut_bytes(files: Sequence[InputFile], max_bytes: int) -> list[Block]:
-    """Cut CSV files into blocks of at most `max_bytes` bytes, which are yet to be numbered."""
+    """Cut CSV files into blocks of at most `max_bytes` bytes, to be numbered later."""
     step = max(1, max_bytes)
     return [
         Block(file.path, file.format, file.delimiter, start, min(start + step, file.nbytes), -1, -1, -1)
@@ -95,10 +94,10 @@ def cut_bytes(files: Sequence[InputFile], max_bytes: int) -> list[Block]:
 
 
 def number_blocks(blocks: Sequence[Block], counts: Sequence[int]) -> list[Block]:
-    """Number the blocks of one edge type, given how many rows each holds; blocks without rows are dropped."""
+    """Number the blocks of one edge type from their row counts; drops empty ones."""
     numbered, first_row, row_in_file = [], 0, 0
     for block, count in zip(blocks, counts, strict=True):
-        row_in_file = row_in_file if block.start else 0  # the first block of a file, even of one that is listed twice
+        row_in_file = row_in_file if block.start else 0  # a file starts at 0, even if listed twice
         if count:
             numbered.append(replace(block, first_row=first_row, num_rows=count, row_in_file=row_in_file))
         first_row += count

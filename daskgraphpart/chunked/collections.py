@@ -1,4 +1,4 @@
-"""The lazy collections: dask frames of edges and dask arrays of features, over the readers that the passes use."""
+"""Lazy collections: dask frames of edges and dask arrays of features, over the passes' readers."""
 
 from __future__ import annotations
 
@@ -27,10 +27,11 @@ NBYTES_PER_PARTITION = 64 << 20
 
 
 def edge_frame(source: Any, edge_type: EdgeType, num_src: int, num_dst: int, blocksize: int | str | None = None) -> Any:
-    """Dask DataFrame of the edges of one type, with int64 columns `src` and `dst`, checked when it is computed.
+    """Dask DataFrame of one type's edges: int64 columns `src` and `dst`, checked on computing.
 
-    Known divisions are the edge IDs, which are the index; lines of CSV are not counted for it, so theirs are unknown
-    and the index begins at 0 in each partition.
+    The index has edge IDs, with known divisions; CSV lines are not counted for it, so there divisions are unknown and
+    the
+    index begins at 0 in each dask partition.
     """
     import dask
     import dask.dataframe as dd
@@ -46,12 +47,12 @@ def edge_frame(source: Any, edge_type: EdgeType, num_src: int, num_dst: int, blo
         return dd.from_pandas(empty_edges(), npartitions=1)
     read = partial(_read_lines if is_text else _read_piece, **ends)
     divisions = None if is_text else [*(piece.first_row for piece in pieces), edge_type.num_edges - 1]
-    with dask.config.set({"dataframe.convert-string": False}):  # there are no strings; the step would take the name
+    with dask.config.set({"dataframe.convert-string": False}):  # no strings here; the conversion would take the name
         return dd.from_map(read, pieces, meta=empty_edges(), divisions=divisions, label="read-edges")
 
 
 def data_array(spec: DataSpec, source: Any) -> Any:
-    """Dask array of one feature, one row per node or edge, in chunks of at most 64 MiB; a user's own as it is."""
+    """Dask array of one feature, one row per node or edge, in chunks of at most 64 MiB; a user's own stays as it is."""
     import dask
     import dask.array as da
 
@@ -72,7 +73,7 @@ def _call(read: Any) -> Any:
 
 
 def edges_as_frame(src: np.ndarray, dst: np.ndarray, first_row: int = 0) -> pd.DataFrame:
-    """Frame of edges that shares the memory of two columns."""
+    """Wrap two columns as a frame of edges, without a copy."""
     import pandas as pd
 
     index = pd.RangeIndex(first_row, first_row + len(src))
@@ -80,7 +81,7 @@ def edges_as_frame(src: np.ndarray, dst: np.ndarray, first_row: int = 0) -> pd.D
 
 
 def empty_edges() -> pd.DataFrame:
-    """Frame of edges without rows: what dask calls the meta."""
+    """Empty frame of edges: dask's meta."""
     return edges_as_frame(np.empty(0, np.int64), np.empty(0, np.int64))
 
 
@@ -100,7 +101,7 @@ def _read_lines(block: Block, **ends: Any) -> pd.DataFrame:
     try:
         return read(block)
     except InputFileError:
-        # which row of the file it is costs a scan of all before it, so it is asked only when something is wrong
+        # finding the row in the file takes a scan, so only for faults
         return read(replace(block, row_in_file=count_rows_before(block)))
 
 
@@ -112,7 +113,7 @@ def _check_frame(
 
 
 def array_of(rows: Any, what: str, lengths: tuple[int, ...] | None) -> Any:
-    """Return a feature as an array of dask with known chunks; of a series or frame every partition becomes one."""
+    """Return a feature as a dask array with known chunks; each partition of a series or frame becomes one."""
     import dask
     import dask.array as da
 
@@ -132,7 +133,7 @@ def array_of(rows: Any, what: str, lengths: tuple[int, ...] | None) -> Any:
 
 
 def frame_of_arrays(src: Any, dst: Any, as_ids: Callable[[Any, str], np.ndarray], what: str) -> Any:
-    """Return a dask frame of edges of two columns, at least one of them of dask; `as_ids` makes IDs of a chunk."""
+    """Return a dask frame of edges from two columns, at least one in dask; `as_ids` makes IDs of a chunk."""
     import dask.array as da
     import dask.dataframe as dd
 

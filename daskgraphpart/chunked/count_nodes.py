@@ -1,4 +1,4 @@
-"""Count what nobody has said: rows of frames in `count-rows`, nodes by the largest IDs of edges in `count-nodes`."""
+"""Count what was not given: rows of frames in `count-rows`, nodes by largest edge IDs in `count-nodes`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ EDGES_PER_UNIT = 1 << 18
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """Rows of each partition of a frame; of one of edges also the largest ID of either end, -1 if there is none."""
+    """Rows of each dask partition of a frame; for edges also the largest ID of either end, -1 if none."""
 
     lengths: tuple[int, ...]
     largest: tuple[int, int] = (-1, -1)
@@ -30,7 +30,7 @@ class Counted:
 
 @dataclass(frozen=True, slots=True)
 class FrameUnit:
-    """A partition of a frame, what it is, and whether it has edges."""
+    """A dask partition of a frame, its name, and whether it has edges."""
 
     block: Input[Any]
     what: str
@@ -38,7 +38,7 @@ class FrameUnit:
 
 
 def count_frames(frames: Mapping[str, Any], edges: Mapping[str, Any], runner: Runner) -> dict[str, Counted]:
-    """Compute all partitions of frames and series, and of frames of edges by their types, once each."""
+    """Compute all dask partitions of frames and series, and of edge frames by type, once each."""
     units = [
         Unit(FrameUnit(Input(as_it_is, partition), f"partition {i} of {what!r}", is_edges), 1, key=what)
         for is_edges, named in ((False, frames), (True, edges))
@@ -56,23 +56,23 @@ def count_frames(frames: Mapping[str, Any], edges: Mapping[str, Any], runner: Ru
 
 
 def run_collections(runner: Runner, of_dask: Pass[Any, Any, ResultT]) -> list[ResultT]:
-    """Run a pass over partitions of dask; whatever the user's own functions raise is one error."""
+    """Run a pass over dask partitions; any error of the user's functions becomes one of ours."""
     try:
         return runner.run(of_dask)
     except (GraphPartError, MemoryError, OSError):
         raise
     except Exception as fault:
         found = f"{type(fault).__name__}: {str(fault)[:300]}"
-        raise OptionError("a dask collection cannot be computed", found=found) from fault
+        raise OptionError("computing a dask collection failed", found=found) from fault
 
 
 def as_it_is(value: Any) -> Any:
-    """Return the value of a partition."""
+    """Return a dask partition's value."""
     return value
 
 
 def count_partition(unit: FrameUnit, _: None) -> tuple[int, int, int]:
-    """Return the rows of a partition, and the largest IDs of edges."""
+    """Return the rows of a dask partition, and the largest IDs of edges."""
     values = unit.block.read()
     if not unit.is_edges or not len(values):
         return len(values), -1, -1
@@ -87,9 +87,9 @@ def count_nodes(
     runner: Runner,
     counted: Mapping[str, Counted],
 ) -> dict[str, int]:
-    """Return all numbers of nodes: as given, else the rows of a feature, else the largest ID and one.
+    """Return all numbers of nodes: as given, else the rows of a feature, else the largest ID plus one.
 
-    Frames of edges were counted.
+    Edge frames are counted already.
     """
     counts = {ntype: _known(count, data.get(ntype, {})) for ntype, count in given.items()}
     wanted = {etype: rows for etype, rows in edges.items() if None in map(counts.get, etype.split(":")[::2])}

@@ -1,4 +1,4 @@
-"""Sources in dask collections: the partitions of a frame of edges, and the chunks of an array of features."""
+"""Sources in dask collections: dask partitions of edge frames, and chunks of feature arrays."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 class DaskEdges:
-    """Edges in a dask frame with columns `src` and `dst`, and the length of each of its partitions.
+    """Edges in a dask frame with columns `src` and `dst`, and the length of each dask partition.
 
-    No dataclass: dask looks into those that functions are given, and would compute the frame.
+    No dataclass: dask looks into those in function arguments, and would compute the frame.
     """
 
     __slots__ = ("frame", "lengths", "name")
@@ -35,11 +35,11 @@ class DaskEdges:
 
     @property
     def token(self) -> str:
-        """What dask knows the frame by: the same for the same graph of tasks."""
+        """Dask's name for the frame: equal for equal task graphs."""
         return token_of(self.frame)
 
     def cut(self, _: int, __: np.ndarray | None = None) -> list[Piece]:
-        """List the partitions."""
+        """List the dask partitions."""
         starts = accumulate(self.lengths, initial=0)
         return [
             Piece(first, num_rows, partial(ends_of_frame, name=name), partition, name)
@@ -74,11 +74,11 @@ class DaskRows:
 
     @property
     def token(self) -> str:
-        """What dask knows the array by."""
+        """Dask's name for the array."""
         return token_of(self.array)
 
     def cut(self, _: int, __: np.ndarray | None = None) -> list[Piece]:
-        """List the chunks, of whole rows."""
+        """List the chunks of whole rows."""
         whole = self.array.rechunk(dict.fromkeys(range(1, self.array.ndim), -1))
         starts, read = (
             accumulate(whole.chunks[0], initial=0),
@@ -93,20 +93,20 @@ class DaskRows:
 
 
 def ends_of_frame(frame: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return the ends of a partition of a user's frame as int64; refuse what is no IDs."""
+    """Return the ends of a user's edges as int64; refuse anything but IDs."""
     columns = [(column, frame[column].to_numpy()) for column in ("src", "dst")]
     for column, ids in columns:
         if ids.dtype.kind not in "iu":
             found, hint = f"dtype {frame[column].dtype}", "IDs are integers, none missing"
             raise InputFileError(
-                "not IDs of nodes", file=name, place=column, expected="integers", found=found, hint=hint
+                "invalid node IDs", file=name, place=column, expected="integers", found=found, hint=hint
             )
     src, dst = (ids.astype(np.int64, copy=False) for _, ids in columns)
     return src, dst
 
 
 def _rows_of_chunk(rows: Any, dtype: np.dtype, row_shape: tuple[int, ...], name: str) -> np.ndarray:
-    """Return rows of a user's array in the dtype and shape that were declared."""
+    """Return a user's rows in the declared dtype and shape."""
     refuse_gaps(rows, name)
     values = np.asarray(rows)
     for what, expected, found, is_held in (
@@ -114,6 +114,9 @@ def _rows_of_chunk(rows: Any, dtype: np.dtype, row_shape: tuple[int, ...], name:
         ("dtype", dtype, values.dtype, np.can_cast(values.dtype, dtype)),
     ):
         if not is_held:
-            what, hint = f"rows of another {what} than dask was told", "values may be missing, or its meta is wrong"
+            what, hint = (
+                f"the rows have another {what} than dask expects",
+                "values may be missing, or its meta is wrong",
+            )
             raise InputFileError(what, file=name, expected=f"{expected}", found=f"{found}", hint=hint)
     return np.ascontiguousarray(values, dtype)

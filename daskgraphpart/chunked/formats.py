@@ -1,6 +1,6 @@
-"""Open and read data files of any format: the same functions serve the passes and the lazy collections.
+"""Open and read data files of any format, for passes and lazy collections alike.
 
-The module of a format has `open_edges` and `read_edges`, and `open_rows` and `read_rows` of features but for CSV.
+Each format's module has `open_edges` and `read_edges` and, except CSV, `open_rows` and `read_rows` for features.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ def edge_file(path: str, files: Files) -> InputFile:
 
 
 def feature_files(name: str, files: Files) -> tuple[DataSpec, tuple[InputFile, ...]]:
-    """Open the files of one feature, of which there is at least one; they must agree in dtype and shape of a row."""
+    """Open one feature's files, at least one; dtype and row shape must agree."""
     found = [FORMATS[files.format].open_rows(path) for path in files.paths]
-    # a file of lists without rows cannot tell their length, and takes that of the others
+    # an empty file of lists has no length of its own
     first, first_dtype, known_shape = next((entry for entry in found if entry[2] is not None), found[0])
     first_shape = (0,) if known_shape is None else known_shape
     for file, dtype, row_shape in found:
@@ -62,7 +62,7 @@ def feature_files(name: str, files: Files) -> tuple[DataSpec, tuple[InputFile, .
 
 
 def read_rows(block: Block, spec: DataSpec) -> np.ndarray:
-    """Read a block of rows of a feature: array (rows, *row shape) in the dtype of the spec, C-contiguous."""
+    """Read a block of a feature: array (rows, *row shape) in the spec's dtype, C-contiguous."""
     rows: np.ndarray = FORMATS[block.format].read_rows(block, spec)
     return rows
 
@@ -78,7 +78,7 @@ def check_ends(
     first_row: int,
     error: type[GraphPartError] = InputFileError,
 ) -> None:
-    """Refuse edges that end outside their node type; rows are counted from the first row on in messages."""
+    """Refuse edges that end outside their node type; messages count rows from `first_row`."""
     ends = ((src, num_src, edge_type.src), (dst, num_dst, edge_type.dst))
     if all(not ids.size or (ids.min() >= 0 and ids.max() < count) for ids, count, _ in ends):
         return
@@ -89,7 +89,7 @@ def check_ends(
         f"ID of a {ntype!r} node out of range, in edges of type {edge_type.name!r}",
         file=file,
         place=f"row {first_row + row:,}",
-        expected=f"an ID in [0, {count:,})" if count else "no edge, since there is no such node",
+        expected=f"an ID in [0, {count:,})" if count else "no edges, because this type has no nodes",
         found=f"{int(ids[row]):,}",
-        hint="check the number of nodes (num_nodes_per_type in metadata.json); IDs are type-wise and begin at 0",
+        hint="check num_nodes_per_type in metadata.json; IDs are type-wise and begin at 0",
     )

@@ -1,4 +1,4 @@
-"""The noun `Graph`: a schema, and sources of edges and features; a chunked graph is opened without reading data."""
+"""The noun `Graph`: a schema, and sources of edges and features; opens chunked graphs without reading data."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """A graph: its schema, and the sources of its edges and features; data are read when these are computed.
+    """A graph: its schema, and sources of its edges and features, read when computed.
 
     Parameters
     ----------
@@ -39,9 +39,9 @@ class Graph:
     data_sources : mapping of str to mapping of str to Source
         By node type or canonical edge type, and feature, in the order of IDs.
     directory : str
-        Directory of the `metadata.json` of a chunked graph, or of the maps of IDs of tables; else empty.
+        Directory of a chunked graph's `metadata.json`, or of tables' ID maps; else empty.
     raw_ids : mapping of str to tuple of path
-        By node type, the files of GSProcessing's `raw_id_mappings`: the IDs that nodes had before it.
+        By node type, the files of GSProcessing's `raw_id_mappings`: node IDs before it.
 
     Examples
     --------
@@ -58,22 +58,22 @@ class Graph:
 
     @property
     def edges(self) -> Mapping[str, Any]:
-        """For each canonical edge type a dask DataFrame with int64 columns `src` and `dst`, type-wise IDs."""
+        """A dask DataFrame per canonical edge type, with int64 columns `src` and `dst`, type-wise IDs."""
         return LazyMapping("edge type", self.schema.etypes, self.edge_frame)
 
     @property
     def node_data(self) -> Mapping[str, Mapping[str, Any]]:
-        """For each node type and feature a dask array with known chunks, one row per node."""
+        """A dask array per node type and feature, with known chunks and one row per node."""
         return self._lazy_data("node", self.schema.node_types)
 
     @property
     def edge_data(self) -> Mapping[str, Mapping[str, Any]]:
-        """For each canonical edge type and feature a dask array with known chunks, one row per edge."""
+        """A dask array per canonical edge type and feature, with known chunks and one row per edge."""
         return self._lazy_data("edge", self.schema.edge_types)
 
     @property
     def sources(self) -> tuple[Source, ...]:
-        """The sources of all edges and features, type by type."""
+        """Sources of all edges and features, by type."""
         return tuple(source for of_type in self.schema.row_types for source in self._sources_of(of_type.name))
 
     @property
@@ -97,7 +97,7 @@ class Graph:
 
     @property
     def nbytes(self) -> int:
-        """Size of all data files, and of what is in no file in memory."""
+        """Size of all data files, and of arrays in memory."""
         return sum(map(nbytes_of, self.sources))
 
     def edge_frame(self, etype: str, blocksize: int | str | None = None) -> Any:
@@ -108,14 +108,14 @@ class Graph:
         etype : str
             Canonical edge type.
         blocksize : int or str, optional
-            Bytes of one partition, as in `dask.dataframe.read_csv`: of its text (CSV), or about of its frame; default
-            64 MiB (CSV: 32 MiB). The user's own frames keep their partitions.
+            Bytes per dask partition, as in `dask.dataframe.read_csv`: of text (CSV) or, roughly, of the frame. Default:
+            64 MiB
+            (CSV: 32 MiB). Your own frames keep their partitions.
 
         Returns
         -------
         dask.dataframe.DataFrame
-            int64 columns `src` and `dst`, type-wise IDs. A row that is no edge is an `InputFileError` when it is
-            computed.
+            int64 columns `src` and `dst`, type-wise IDs. Computing an invalid row raises an `InputFileError`.
         """
         from daskgraphpart.chunked import collections
 
@@ -202,7 +202,7 @@ def _check_num_rows(
     found = sum(file.num_rows or 0 for file in files)
     if found != expected:
         raise InputFileError(
-            "the files hold a different number of rows than the metadata says",
+            "the metadata and the files disagree on the number of rows",
             file=metadata.path,
             place=place,
             expected=f"{expected:,} rows",
@@ -217,9 +217,9 @@ def graph_of(
     edges: Mapping[str, Source],
     data: Mapping[str, Mapping[str, Source]] | None = None,
 ) -> Graph:
-    """Make a graph of its sources; node and edge types are in the order of type IDs.
+    """Make a graph from its sources; node and edge types are in the order of type IDs.
 
-    A number of nodes that is None is that of the rows of a feature.
+    None as number of nodes means the rows of a feature.
     """
     data = data or {}
     schema = schema_of(name, num_nodes, {etype: source.shape[0] for etype, source in edges.items()}, data)
@@ -232,9 +232,9 @@ def schema_of(
     num_edges: Mapping[str, int],
     data: Mapping[str, Mapping[str, Any]],
 ) -> GraphSchema:
-    """Describe a graph by its counts and by the sources of its features, by any type and name.
+    """Describe a graph by its counts and its features' sources.
 
-    A number of nodes that is None is that of the rows of a feature.
+    None as number of nodes means the rows of a feature.
     """
     counts = {
         ntype: next(rows.shape[0] for rows in data[ntype].values()) if count is None else int(count)
@@ -252,9 +252,9 @@ def schema_of(
 
 
 def _spec_of(type_name: str, feature: str, rows: Any, count: int) -> DataSpec:
-    if rows.shape[0] != count:  # also where it is not a number: chunks of a dask array may be unknown
+    if rows.shape[0] != count:  # also if NaN: a dask array's chunks may be unknown
         raise InputFileError(
-            f"feature {feature!r} of {type_name!r} has a different number of rows than there are nodes or edges",
+            f"feature {feature!r} of {type_name!r} has the wrong number of rows",
             expected=f"{count:,}",
             found=f"{rows.shape[0]:,}",
             hint="call compute_chunk_sizes() of an array with unknown chunks" if np.isnan(rows.shape[0]) else None,

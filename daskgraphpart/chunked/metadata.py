@@ -1,4 +1,4 @@
-"""Read `metadata.json` of a chunked graph, in both dialects, validated as a whole before any data is read.
+"""Read a chunked graph's `metadata.json`, in both dialects, checking everything before reading data.
 
 Sources: DGL user guide 7.1, tools/distpartitioning/utils.py of DGL 0.9 to 2.5. DGL 1.0 and earlier count by chunk
 (`num_nodes_per_chunk`), later releases by type (`num_nodes_per_type`); either or both may be given. GSProcessing of
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from daskgraphpart.storage.paths import AnyPath, FilePath, Location
 
-ID_MAP = "id_map"  # directory of the maps of IDs, beside the metadata
+ID_MAP = "id_map"  # directory of ID maps, beside the metadata
 METADATA_FILE = "metadata.json"
 MAX_ROWS = 2**62
 MAX_FAULTS_SHOWN = 10
@@ -37,19 +37,19 @@ Count = Annotated[int, msgspec.Meta(ge=0, le=MAX_ROWS)]
 
 
 def check_num_nodes(count: Any, place: str) -> int:
-    """Return a number of nodes as an int, or refuse it."""
+    """Check a number of nodes."""
     is_whole = hasattr(count, "__index__") and not isinstance(count, bool) and not getattr(count, "shape", ())
     if not is_whole or not 0 <= count < MAX_ROWS:
         expected = f"a whole number from 0 to 2^{MAX_ROWS.bit_length() - 1} - 1"
-        raise OptionError("impossible number of nodes", place=place, expected=expected, found=repr(count))
+        raise OptionError("invalid number of nodes", place=place, expected=expected, found=repr(count))
     return int(count)
 
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """Files of one edge type or one feature: format, delimiter (of CSV), absolute paths, and their rows if known.
+    """Files of one edge type or feature: format, delimiter (CSV), absolute paths, and row counts if known.
 
-    Rows of a flat array are numbers, even if parquet has no key ``shape`` that says so.
+    Rows of a flat array are scalars, even if parquet has no key ``shape`` to say so.
     """
 
     format: str
@@ -61,9 +61,9 @@ class Files:
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """What `metadata.json` says: types and counts without features, files by edge type, and by any type and feature.
+    """Content of `metadata.json`: types and counts, edge files by type, feature files by type and name.
 
-    Files of `raw_ids`, by node type, hold the IDs that nodes had before GSProcessing; they need not be there.
+    `raw_ids` has files, by node type, of the IDs before GSProcessing; they may be missing.
     """
 
     path: str
@@ -75,7 +75,7 @@ class Metadata:
 
 class _Format(msgspec.Struct):
     name: str
-    delimiter: Any = " "  # of CSV only: GSProcessing of GraphStorm writes an empty one for parquet files
+    delimiter: Any = " "  # CSV only: GSProcessing writes an empty one for parquet
 
 
 class _Entry(msgspec.Struct):
@@ -95,7 +95,7 @@ class _GraphInfo(msgspec.Struct):
     etype_to_label_masks: dict[str, list[str]] = {}
 
     def flat_arrays(self, key: str) -> tuple[list[str], set[str]]:
-        """Types that have labels, and the names of these and of their masks; before GraphStorm 0.4 the usual ones."""
+        """Types with labels, and the names of labels and masks; GraphStorm before 0.4 has the usual ones."""
         kind = "ntype" if key == "node_data" else "etype"
         types, labels, masks = (getattr(self, kind + name) for name in ("_label", "_label_property", "_to_label_masks"))
         named = {name for of_type in masks.values() for name in of_type} or {"train_mask", "val_mask", "test_mask"}
@@ -124,19 +124,19 @@ def read_metadata(path: AnyPath, *, confined: bool = False) -> Metadata:
 
 
 def data_key(type_name: str) -> str:
-    """Return the key of the features of a type: those of edges have colons in their names, those of nodes never."""
+    """Key of a type's features in the metadata: only edge types have colons."""
     return "edge_data" if ":" in type_name else "node_data"
 
 
 def is_delimiter(delimiter: Any) -> bool:
-    """Whether columns of integers can be separated by it."""
+    """Whether it can separate columns of integers."""
     single = isinstance(delimiter, str) and len(delimiter) == 1 and delimiter.isascii()
     return single and not delimiter.isdigit() and delimiter not in "+-.\r\n\0\"'"
 
 
 @dataclass
 class _Reader:
-    """Reads keys of a metadata file, and collects what is wrong with them."""
+    """Reads keys of a metadata file, and collects faults."""
 
     file: Location
     directory: Location
@@ -144,12 +144,12 @@ class _Reader:
     paths: list[tuple[str, FilePath]] = field(default_factory=list)
 
     def add_fault(self, what: str, place: str, **details: Any) -> None:
-        """Note what is wrong with a key."""
+        """Note a key's fault."""
         self.faults.append(MetadataError(what, place=place, **details))
 
     @contextmanager
     def faults_at(self, place: str) -> Iterator[None]:
-        """Note a fault of a name or a type, which knows no place."""
+        """Note a fault that does not know its place."""
         try:
             yield
         except MetadataError as fault:
@@ -165,8 +165,8 @@ class _Reader:
             more = f"\n  and {left} more" if left > 0 else ""
             raise MetadataError(f"{len(self.faults)} things are wrong:{listed}{more}", file=self.file)
 
-    def convert(self, place: str, value: Any, kind: Any, what: str = "impossible value") -> Any:
-        """Convert a value; None if it is not of that kind, which is noted."""
+    def convert(self, place: str, value: Any, kind: Any, what: str = "invalid value") -> Any:
+        """Convert a value; if of the wrong kind, note it and return None."""
         try:
             return convert_json(value, kind, MetadataError, what, place=place)
         except MetadataError as fault:
@@ -174,7 +174,7 @@ class _Reader:
             return None
 
     def read_schema(self, content: dict[str, Any]) -> GraphSchema:
-        """Read types and counts; nothing else can be checked if these are wrong."""
+        """Read types and counts, on which all else depends."""
         name = self.convert("graph_name", content.get("graph_name"), str)
         ntypes = self.convert("node_type", content.get("node_type"), Annotated[list[str], msgspec.Meta(min_length=1)])
         etypes = self.convert("edge_type", content.get("edge_type"), list[str])
@@ -198,12 +198,12 @@ class _Reader:
         by_type, by_chunk = f"num_{what}_per_type", f"num_{what}_per_chunk"
         found: dict[str, list[int]] = {}
         for key, kind in ((by_type, list[Count]), (by_chunk, list[list[Count]])):
-            counts = self.convert(key, content[key], kind, "impossible count") if key in content else None
+            counts = self.convert(key, content[key], kind, "invalid count") if key in content else None
             if counts is not None:
                 found[key] = [sum(of_type) for of_type in counts] if key == by_chunk else counts
                 if len(counts) != len(names) or sum(found[key]) > MAX_ROWS:
                     expected = f"{len(names)}, one for each type, and no more than {MAX_ROWS:,} in all"
-                    self.add_fault("impossible counts", key, expected=expected, found=shown(counts))
+                    self.add_fault("invalid counts", key, expected=expected, found=shown(counts))
         if by_type not in content and by_chunk not in content:
             self.add_fault(f"the numbers of {what} are missing", by_type, expected=f"{by_type} or {by_chunk}")
         if len(found) == 2 and found[by_type] != found[by_chunk]:
@@ -221,7 +221,7 @@ class _Reader:
         }
 
     def read_data(self, key: str, data: Any, names: Sequence[str], info: _GraphInfo) -> dict[str, dict[str, Files]]:
-        """Read the files of the features of all node types, or of all edge types."""
+        """Read the feature files of all node types or edge types."""
         found: dict[str, dict[str, Files]] = {name: {} for name in names}
         labelled, flat = info.flat_arrays(key)
         for name, features in self._by_type(key, data, names).items():
@@ -236,7 +236,7 @@ class _Reader:
         return found
 
     def read_raw_ids(self, entries: Any) -> dict[str, tuple[FilePath, ...]]:
-        """Read the files of the IDs before GSProcessing, which only some outputs need: they may be missing."""
+        """Read the files of IDs before GSProcessing; they may be missing, because few outputs need them."""
         found = {}
         for ntype, entry in (self.convert("raw_id_mappings", entries, dict[str, _Entry]) or {}).items():
             found[ntype] = tuple(to_key(join_path(self.directory, path)) for path in entry.data)
@@ -244,7 +244,7 @@ class _Reader:
         return found
 
     def _by_type(self, key: str, entries: Any, names: Sequence[str]) -> dict[str, Any]:
-        """Return the entries of the types there are; others are noted."""
+        """Return the entries of known types; note the others."""
         entries = self.convert(key, entries, dict[str, Any]) or {}
         known_names = set(names)
         for name in (name for name in entries if name not in known_names):
@@ -272,10 +272,10 @@ class _Reader:
         return Files(name, delimiter, paths, counts)
 
     def check_paths(self, confined: bool) -> None:
-        """Note files that are not there; and, of a confined graph, those that are not in its directory."""
+        """Note missing files and, if confined, files outside the directory."""
         for place, path in self.paths:
             if is_remote(self.directory) and not is_url(path):
-                what = "a path of a file system in the metadata of a graph in a store"
+                what = "a graph in a store names a local path"
                 self.add_fault(what, place, expected=f"paths relative to {self.directory}", found=path)
             elif not is_file(path):
                 what, hint = "no such file, or not a regular one", f"paths are relative to {self.directory}"
@@ -291,7 +291,7 @@ TABLE_SUFFIXES = (".parquet", ".pq", ".csv", ".tsv", ".txt", ".gz", ".zst")
 
 
 def is_table(path: Any) -> bool:
-    """Whether a path is a table of edges, and no metadata or directory of a chunked graph."""
+    """Whether a path is a table of edges, not a chunked graph's metadata or directory."""
     name = os.fspath(path)
     if is_url(name):
         return False

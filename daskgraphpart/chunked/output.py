@@ -1,6 +1,6 @@
-"""The directory of a chunked graph: locked before work starts, cleared if it fails, with metadata written last.
+"""Directory of a chunked graph: locked before work, cleared on failure, metadata last.
 
-Files are written piece by piece: one may be larger than memory, and pieces of one size always make the same bytes.
+Files, which may exceed memory, are written in pieces of fixed size, so the bytes are always the same.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ BYTES_PER_PIECE = 8 << 20
 
 @contextmanager
 def claimed_directory(out: Path, inputs: Iterable[str], overwrite: bool) -> Iterator[None]:
-    """Make and lock the output directory, or empty it of a graph that may be replaced; a failed job leaves nothing."""
+    """Make and lock the output directory, or empty it of a graph to replace; failed jobs leave nothing."""
     if out.exists() and not out.is_dir():
-        raise OutputExistsError("not a directory", file=str(out), hint="give another directory")
+        raise OutputExistsError("not a directory", file=str(out), hint="choose another directory")
     is_new = not out.exists()
     out.mkdir(parents=True, exist_ok=True)
     lock = DirectoryLock(out)
@@ -58,16 +58,16 @@ def claimed_directory(out: Path, inputs: Iterable[str], overwrite: bool) -> Iter
             _discard(out)
         lock.release(keep_notes=not is_claimed and lock.notes.workspace is not None)
         if is_new and not is_whole:
-            with suppress(OSError):  # somebody put something else there
+            with suppress(OSError):  # something else was put there
                 out.rmdir()
 
 
 def _check_claim(out: Path, inputs: Iterable[str], overwrite: bool) -> None:
-    """Refuse a directory that holds something else, or part of the input."""
+    """Refuse a directory with other content, or with part of the input."""
     found = sorted(path.name for path in out.iterdir() if path.name != LOCK_NAME)
     ours = METADATA_FILE in found or not set(found) - set(DIRECTORIES)
     if found and not (overwrite and ours):
-        hint = "give another directory, or --overwrite to replace a chunked graph in it"
+        hint = "add --overwrite to replace a chunked graph there, or choose another directory"
         raise OutputExistsError(
             "the output directory is not empty", file=str(out), found=", ".join(found[:5]), hint=hint
         )
@@ -76,7 +76,7 @@ def _check_claim(out: Path, inputs: Iterable[str], overwrite: bool) -> None:
 
 
 def _discard(out: Path) -> None:
-    """Delete a chunked graph, finished or not, and nothing else: its metadata first."""
+    """Delete a chunked graph, finished or not, and nothing else: metadata first."""
     for name in (METADATA_FILE, TRANSFORMED, *LABEL_COUNTS):
         (out / name).unlink(missing_ok=True)
     for name in DIRECTORIES:
@@ -94,9 +94,9 @@ def write_metadata(
     data_format: str,
     delimiter: str = " ",
 ) -> Path:
-    """Write `metadata.json` in both dialects, last of all files; paths inside the directory are relative to it.
+    """Write `metadata.json` in both dialects, after all other files; paths inside the directory are relative.
 
-    The rows of node and edge types are in so many chunks as `chunk_bounds` makes, or in one.
+    Node and edge types have as many chunks as `chunk_bounds` makes, or one.
     """
     directory = Path(directory).absolute()
     directory.mkdir(parents=True, exist_ok=True)
@@ -135,13 +135,13 @@ def write_metadata(
 
 
 def chunk_bounds(num_rows: int, num_chunks: int) -> list[int]:
-    """Return where chunks begin, and end: of the sizes that DGL's `chunk_graph` gives them, larger ones first."""
+    """Return the bounds of chunks, with sizes as in DGL's `chunk_graph`: larger ones first."""
     size, larger = divmod(num_rows, num_chunks)
     return [size * i + min(i, larger) for i in range(num_chunks + 1)]
 
 
 def rows_per_piece(spec: DataSpec | None) -> int:
-    """Rows of a feature, or edges, in one piece, which is one row group of parquet."""
+    """Rows per piece, which is one row group of parquet; without a spec, edges."""
     return EDGES_PER_PIECE if spec is None else max(1, BYTES_PER_PIECE // max(1, spec.row_nbytes))
 
 
@@ -153,11 +153,11 @@ def write_file(
     pieces: Iterable[np.ndarray],
     delimiter: str = " ",
 ) -> None:
-    """Write a file of a feature, or of edges, which have no spec; it appears under its name when all is written.
+    """Write a file of a feature, or of edges (no spec); it appears when complete.
 
-    Pieces are arrays (rows, ...), of edges int64 (rows, 2). Parquet holds scalars as a column of numbers and vectors as
-    a column of lists, the only kind of list DGL's tools read; the shape of the rows is kept in the key ``shape``, which
-    they read as well.
+    Pieces are arrays (rows, ...), for edges int64 (rows, 2). Parquet holds scalars as a column of numbers and vectors
+    as a
+    column of lists, the only kind that DGL's tools read; the key ``shape`` keeps the shape of the rows.
     """
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     with whole_file(path) as temporary:
@@ -175,10 +175,11 @@ def write_file(
 
 @contextmanager
 def parquet_writer(path: str, schema: Any) -> Iterator[Any]:
-    """Open a parquet file as this package writes them.
+    """Open a parquet file in this package's form.
 
-    IDs and floats hardly repeat: a dictionary is filled, found too large and thrown away, at the cost of time. LZ4
-    files are as small as Snappy's here and were measured to be read more than three times as fast.
+    IDs and floats hardly repeat, so dictionaries only cost time. LZ4 files are as small as Snappy's here and read more
+    than
+    three times as fast (measured).
     """
     from pyarrow import parquet
 
@@ -209,7 +210,7 @@ def to_arrow(rows: np.ndarray) -> Any:
     """Return numbers, or lists of numbers, as an Arrow array."""
     import pyarrow as pa
 
-    native = np.ascontiguousarray(rows, rows.dtype.newbyteorder("="))  # Arrow takes no other byte order
+    native = np.ascontiguousarray(rows, rows.dtype.newbyteorder("="))  # Arrow takes native byte order only
     values = pa.array(native.reshape(-1))
     if rows.ndim == 1:
         return values

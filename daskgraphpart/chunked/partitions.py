@@ -1,8 +1,7 @@
-"""The blocks of a graph: what the units of all passes over its rows read, whatever its sources are.
+"""Blocks of a graph: what all passes over rows read, from any source.
 
-A block of edges reads as a pair of int64 arrays (src, dst) that are in range, one of a feature as an array. Lengths are
-known before, so that the first row of each is; a partition of a collection that has another length when it is computed
-again is an error.
+A block of edges reads as a pair of int64 arrays (src, dst) in range, a feature block as an array. Lengths are known
+before, and so is each first row; a dask partition that changes its length is an error.
 """
 
 from __future__ import annotations
@@ -28,9 +27,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class RowBlock(Input[ValuesT]):
-    """Consecutive rows of a type: whose they are, its number, the original type-wise ID of the first, how many.
+    """Consecutive rows of a type: name, block number, original type-wise ID of the first row, count.
 
-    `file` and `row_in_file` say where they are, for messages.
+    `file` and `row_in_file` are for messages.
     """
 
     name: str
@@ -41,16 +40,16 @@ class RowBlock(Input[ValuesT]):
     row_in_file: int = 0
 
     def read(self) -> ValuesT:
-        """Read the rows; refuse a partition that has another length than before."""
+        """Read the rows; refuse a dask partition that has changed its length."""
         values = self.load() if self.partition is None else self.load(self.partition)
         found = len(values[0] if isinstance(values, tuple) else values)  # type: ignore[arg-type]
         if found != self.num_rows:
             raise InputFileError(
-                f"a partition of {self.name!r} has a different number of rows than when it was counted",
+                f"a dask partition of {self.name!r} has changed its number of rows",
                 place=f"partition {self.number}",
                 expected=f"{self.num_rows:,}",
                 found=f"{found:,}",
-                hint="the collection is not deterministic: persist it, or write it to parquet files first",
+                hint="persist the collection, or write it to parquet files first: it is not deterministic",
             )
         return values
 
@@ -58,7 +57,7 @@ class RowBlock(Input[ValuesT]):
 def list_edge_blocks(
     graph: Graph, max_rows: int, max_bytes: int, runner: Runner
 ) -> list[tuple[EdgeType, RowBlock[Edges]]]:
-    """List the blocks of all edges, in the order of edge types and IDs, of at most so many rows or bytes of text."""
+    """List the blocks of all edges, by edge type and ID, with limits on rows and bytes of text."""
     graph = count_lines(graph, max_bytes, runner)
     found: list[tuple[EdgeType, RowBlock[Edges]]] = []
     for edge_type in graph.schema.edge_types:
@@ -71,7 +70,7 @@ def list_edge_blocks(
 
 
 def count_lines(graph: Graph, max_bytes: int, runner: Runner) -> Graph:
-    """Return the graph with the lines of its text counted, if there are any that are not."""
+    """Return the graph with all lines of its text counted."""
     texts = {
         etype: source
         for etype, source in graph.edge_sources.items()
@@ -84,7 +83,7 @@ def count_lines(graph: Graph, max_bytes: int, runner: Runner) -> Graph:
         counted[etype] = source.counted(blocks[etype], [next(counts) for _ in blocks[etype]])
         if counted[etype].num_edges != source.num_edges:
             raise InputFileError(
-                f"the CSV files of edge type {etype!r} hold a different number of edges than the metadata says",
+                f"the metadata and the CSV files of edge type {etype!r} disagree on the number of edges",
                 file=graph.directory,
                 place=f"edges.{etype}",
                 expected=f"{source.num_edges:,} edges",
@@ -104,9 +103,9 @@ def scan_edges(block: Block, _: None) -> int:
 def list_row_blocks(
     graph: Graph, type_name: str, spec: DataSpec, max_rows: int, stretches: np.ndarray | None = None
 ) -> list[RowBlock[np.ndarray]]:
-    """List the blocks of a feature of a node or edge type, of at most so many rows; a user's partitions stay whole.
+    """List the blocks of a feature, with a limit on rows; a user's dask partitions stay whole.
 
-    Only the rows in `stretches`, ascending ranges, int64 (n, 2), are wanted.
+    Reads only the rows in `stretches`, ascending ranges, int64 (n, 2).
     """
     pieces = cut(graph.data_sources[type_name][spec.name], max(1, max_rows), stretches)
     loads = [partial(_read_rows, read=piece.read, dtype=spec.dtype) for piece in pieces]
@@ -118,7 +117,7 @@ def _read_rows(*given: Any, read: Callable[..., Any], dtype: np.dtype) -> np.nda
 
 
 def _blocks(name: str, pieces: Sequence[Piece], loads: Sequence[Callable[..., ValuesT]]) -> list[RowBlock[ValuesT]]:
-    """Name and number the pieces of a source; those without rows are left out."""
+    """Name and number a source's pieces, without empty ones."""
     return [
         RowBlock(
             load, piece.given, name=name, number=number, first_row=piece.first_row, num_rows=piece.num_rows,

@@ -1,4 +1,4 @@
-"""Read blocks of CSV files: two columns of integers and any delimiter, no header; further columns are ignored."""
+"""Read blocks of CSV files: two columns of integers, any delimiter, no header; ignores further columns."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.files import file_size, open_for_reading
 from daskgraphpart.storage.region import Region
 
-_HEAD = re.compile(rb"\s*([+-]?\d[^\0]*)?")  # how lines of integers begin, and nothing compressed or of UTF-16
+_HEAD = re.compile(rb"\s*([+-]?\d[^\0]*)?")  # start of a line of integers; nothing compressed or in UTF-16
 NEWLINE = 10
 BYTES_PER_LOOK = 1 << 12
 LONGEST_LINE = 1 << 24
@@ -25,7 +25,7 @@ FAULTS = {
 
 
 def open_edges(path: str, delimiter: str) -> tuple[InputFile, dict[str, np.dtype]]:
-    """Open a file that begins with an integer: compressed ones, those of another format or with a header do not."""
+    """Open a file that starts with an integer, so without header or compression."""
     with attach_path_to_error(path), open_for_reading(path) as file:
         head = file.read(16)
     if not _HEAD.fullmatch(head):
@@ -42,7 +42,7 @@ def open_edges(path: str, delimiter: str) -> tuple[InputFile, dict[str, np.dtype
 
 def read_edges(block: Block) -> tuple[np.ndarray, np.ndarray]:
     """Parse the lines of a block: sources and destinations, int64."""
-    from daskgraphpart.kernels.parse_ints import parse_edges  # numba is not needed to open files
+    from daskgraphpart.kernels.parse_ints import parse_edges  # opening files needs no numba
 
     content = read_lines(block.path, block.start, block.stop)
     src, dst = np.empty(block.num_rows, np.int64), np.empty(block.num_rows, np.int64)
@@ -65,21 +65,21 @@ def read_edges(block: Block) -> tuple[np.ndarray, np.ndarray]:
 
 
 def count_rows(block: Block) -> int:
-    """Count the rows of a block: the non-blank lines that begin in its range of bytes."""
+    """Count a block's rows: non-blank lines that begin in its byte range."""
     from daskgraphpart.kernels.parse_ints import count_lines
 
     return int(count_lines(read_lines(block.path, block.start, block.stop)))
 
 
 def count_rows_before(block: Block) -> int:
-    """Count the rows of the file that come before a block; holds as much of the file at a time as the block does."""
+    """Count the file's rows before a block, in pieces of the block's size."""
     step = max(1, block.stop - block.start)
     starts = range(0, block.start, step)
     return sum(count_rows(replace(block, start=start, stop=min(start + step, block.start))) for start in starts)
 
 
 def read_lines(path: str, start: int, stop: int) -> np.ndarray:
-    """Read the lines that begin in ``[start, stop)``, uint8: a line begins at byte 0 or after a newline."""
+    """Read the lines that begin in ``[start, stop)``, uint8: at byte 0 or after a newline."""
     try:
         size = file_size(path)
     except FileNotFoundError as fault:
@@ -90,7 +90,7 @@ def read_lines(path: str, start: int, stop: int) -> np.ndarray:
 
 
 def _line_begin(region: Region, offset: int) -> int:
-    """Find the first byte at or after `offset` where a line begins; the size of the file if there is none."""
+    """First byte at or after `offset` where a line begins, or the file's size."""
     if offset <= 0 or offset >= region.num_rows:
         return min(max(offset, 0), region.num_rows)
     for position in range(offset - 1, region.num_rows, BYTES_PER_LOOK):

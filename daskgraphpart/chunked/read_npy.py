@@ -1,4 +1,4 @@
-"""Read npy files: edges as an array (edges, 2), features as an array of rows; axes in either order.
+"""Read npy files: edges as an array (edges, 2), features as an array of rows; C or Fortran order.
 
 `np.stack([src, dst]).T` is saved in Fortran order.
 """
@@ -28,7 +28,7 @@ def open_edges(path: str, _: str) -> tuple[InputFile, dict[str, np.dtype]]:
 
 
 def open_rows(path: str) -> tuple[InputFile, np.dtype, tuple[int, ...]]:
-    """Open a file of a feature; return it with the dtype and shape of a row."""
+    """Open a file of a feature; return it with dtype and row shape."""
     header = read_npy_header(path)
     file = InputFile(path, "numpy", " ", header.shape[0], file_size(path))
     return file, header.dtype.newbyteorder("="), header.shape[1:]
@@ -57,13 +57,13 @@ def _read(block: Block, dtype: np.dtype | None, row_shape: tuple[int, ...]) -> n
         )
     in_file = Region(block.path, header.offset, header.dtype, header.shape)
     rows = _read_fortran(block, in_file) if header.is_fortran else in_file.read(block.start, block.stop)
-    if rows.dtype == np.bool_:  # any byte but 0 is true; it is stored as 1
+    if rows.dtype == np.bool_:  # any non-zero byte is true; stored as 1
         return np.not_equal(rows.view(np.uint8), 0)
     return rows.astype(native, copy=False)
 
 
 def _read_fortran(block: Block, array: Region) -> np.ndarray:
-    """Read one stretch of every column: the first axis runs fastest in the file."""
+    """Read a stretch of every column: in Fortran order, the first axis runs fastest."""
     num_columns = int(np.prod(array.shape[1:], dtype=np.int64))
     columns = np.empty((num_columns, block.stop - block.start), array.dtype)
     column_nbytes = array.num_rows * array.dtype.itemsize

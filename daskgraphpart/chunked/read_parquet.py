@@ -1,12 +1,12 @@
 """Read blocks of parquet files: edges as two columns, features as numbers or lists of numbers.
 
-A feature is one column of lists (a vector per row), one column of numbers (a vector of one number per row, as DGL's
-reader has it), or several columns of numbers (a vector per row, in their common dtype). Where the schema has DGL's key
-``shape``, such as ``(1000, 3, 4)`` or ``(1000,)``, rows have the shape it says.
+A feature is one column of lists (a vector per row), one column of numbers (a vector of one number, as in DGL's reader),
+or several columns of numbers (a vector in their common dtype). DGL's key ``shape`` in the schema, such as
+``(1000, 3, 4)`` or ``(1000,)``, sets the shape of rows.
 Checked against tools/distpartitioning/array_readwriter/parquet.py of DGL 2.5.
 
-Strings and lists in the footer are limited by `THRIFT_LIMITS`. Beyond that pyarrow takes memory for a page as its
-header demands: whoever opens files of strangers limits the memory of the process (docs/robustness.md).
+`THRIFT_LIMITS` bound strings and lists in the footer. For pages, pyarrow allocates what headers demand: limit the
+process's memory to open untrusted files (docs/robustness.md).
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class ParquetHeader:
 
 
 def open_edges(path: str, _: str) -> tuple[InputFile, dict[str, np.dtype]]:
-    """Open a file of edges; return it with the dtypes of the columns of IDs."""
+    """Open a file of edges; return it with the dtypes of ID columns."""
     header = read_parquet_header(path)
     names = edge_columns(header.schema, path)
     dtypes = {f"column {name!r}": numpy_dtype(name, header.schema.field(name).type, path) for name in names}
@@ -62,7 +62,7 @@ def open_edges(path: str, _: str) -> tuple[InputFile, dict[str, np.dtype]]:
 
 
 def open_rows(path: str) -> tuple[InputFile, np.dtype, tuple[int, ...] | None]:
-    """Open a file of a feature; return it with the dtype and shape of a row, which lists without rows do not tell."""
+    """Open a file of a feature; return it with dtype and row shape, unknown for empty lists."""
     header = read_parquet_header(path)
     return _input_file(path, header), *row_of(header, path)
 
@@ -78,7 +78,7 @@ def open_parquet(path: FilePath) -> Iterator[Any]:
     from pyarrow import parquet
 
     try:
-        # without pre_buffer, which would keep whole column chunks
+        # pre_buffer would keep whole column chunks
         options: Any = {**THRIFT_LIMITS, "pre_buffer": False, "buffer_size": BUFFER_NBYTES}
         source: Any = path
         if is_remote(path):
@@ -93,14 +93,14 @@ def open_parquet(path: FilePath) -> Iterator[Any]:
         raise InputFileNotFoundError("no such file", file=path) from fault
     except (pa.ArrowException, OSError, UnicodeDecodeError, OverflowError) as fault:
         if isinstance(fault, GraphPartError) or getattr(fault, "errno", None):
-            raise  # the machine's fault, not the file's: pyarrow leaves errno empty where the content is wrong
+            raise  # the machine's fault, not the file's: pyarrow leaves errno empty for bad content
         found = next(iter(str(fault).splitlines()), type(fault).__name__)
         if isinstance(fault, MemoryError):
             raise EnvironmentFaultError(
                 "not enough memory to decode a parquet file",
                 file=path,
                 found=found,
-                hint="the file is damaged, or its pages are too large: write it with smaller ones",
+                hint="write it with smaller pages, unless it is damaged",
             ) from fault
         raise InputFileError(
             "not a readable parquet file", file=path, found=found, hint="it may be truncated; write it again"
@@ -116,15 +116,15 @@ def read_parquet_header(path: str) -> ParquetHeader:
     """Read the footer of a parquet file."""
     with open_parquet(path) as file:
         lengths, num_rows, schema = row_group_lengths(file), file.metadata.num_rows, file.schema_arrow
-        _ = [*schema.names, schema.metadata]  # names that are not UTF-8 are refused here
+        _ = [*schema.names, schema.metadata]  # refuses names that are not UTF-8
     if min(lengths, default=0) < 0 or sum(lengths) != num_rows:
-        what, expected = "impossible counts in the footer of a parquet file", f"{num_rows:,} rows in all row groups"
+        what, expected = "invalid counts in the parquet footer", f"{num_rows:,} rows in all row groups"
         raise InputFileError(what, file=path, expected=expected, found=f"{sum(lengths):,}", hint="write it again")
     return ParquetHeader(schema, num_rows, tuple(accumulate(lengths)))
 
 
 def edge_columns(schema: Any, path: str) -> tuple[str, str]:
-    """Return the names of the columns of sources and destinations: by name, or the only two by position."""
+    """Return the column names of sources and destinations: by name, or the only two by position."""
     names = schema.names
     if names.count("src") == 1 and names.count("dst") == 1:
         return "src", "dst"
@@ -135,7 +135,7 @@ def edge_columns(schema: Any, path: str) -> tuple[str, str]:
 
 
 def numpy_dtype(name: str, arrow_type: Any, path: str) -> np.dtype:
-    """Return the dtype of the numbers in a column."""
+    """Return the dtype of a column of numbers."""
     import pyarrow as pa
 
     if pa.types.is_integer(arrow_type) or pa.types.is_floating(arrow_type) or pa.types.is_boolean(arrow_type):
@@ -146,7 +146,7 @@ def numpy_dtype(name: str, arrow_type: Any, path: str) -> np.dtype:
 
 
 def row_of(header: ParquetHeader, path: str) -> tuple[np.dtype, tuple[int, ...] | None]:
-    """Return dtype and shape of one row of a feature; no shape if lists without rows do not tell it."""
+    """Return dtype and row shape of a feature; None as shape if empty lists do not tell."""
     fields = list(header.schema)
     if not fields:
         raise InputFileError("parquet file without columns", file=path)
@@ -158,11 +158,11 @@ def row_of(header: ParquetHeader, path: str) -> tuple[np.dtype, tuple[int, ...] 
         return dtype, _declared_row_shape(header, path)
     if lists is None:
         return dtype, (len(fields),)
-    length = getattr(lists, "list_size", None)  # lists of a fixed size declare it
+    length = getattr(lists, "list_size", None)  # fixed-size lists declare it
     if length is None and header.num_rows:
         length = _first_list_length(path)
     if length is not None and length < 0:
-        raise InputFileError("impossible length of the lists of a parquet file", file=path, found=length)
+        raise InputFileError("invalid length of the lists of a parquet file", file=path, found=length)
     return dtype, None if length is None else (length,)
 
 
@@ -179,7 +179,7 @@ def _declared_row_shape(header: ParquetHeader, path: str) -> tuple[int, ...]:
 
 
 def _common_dtype(dtypes: Sequence[np.dtype], path: str) -> np.dtype:
-    """Return the dtype that holds the numbers of all columns exactly."""
+    """Return the dtype that holds all columns exactly."""
     common = np.result_type(*dtypes)
     if common.kind == "f" and any(dtype.kind in "iu" and dtype.itemsize == 8 for dtype in dtypes):
         raise InputFileError(
@@ -193,7 +193,7 @@ def _common_dtype(dtypes: Sequence[np.dtype], path: str) -> np.dtype:
 
 
 def _first_list_length(path: str) -> int | None:
-    """Return the length of the first list, if it is not missing; that all have it is checked when they are read."""
+    """Return the length of the first list, if any; reading checks the others."""
     import pyarrow.compute as pc
 
     with open_parquet(path) as file:
@@ -219,14 +219,14 @@ def read_rows(block: Block, spec: DataSpec) -> np.ndarray:
 def read_parquet_rows(
     block: Block, dtype: np.dtype, row_shape: tuple[int, ...], names: Sequence[str] | None = None
 ) -> np.ndarray:
-    """Read rows that are made of all columns, or of those named."""
+    """Read rows from all columns, or the named ones."""
     width = int(np.prod(row_shape, dtype=np.int64))
     rows = np.empty((block.num_rows, width), dtype)
     with open_parquet(block.path) as file:
         found = names or file.schema_arrow.names
         if len(found) != width or width <= COLUMNS_AT_ONCE:
             _read_columns(rows, file, block, names)
-        else:  # each column that is read has a buffer
+        else:  # a buffer per column
             for first in range(0, width, COLUMNS_AT_ONCE):
                 several = slice(first, first + COLUMNS_AT_ONCE)
                 _read_columns(rows[:, several], file, block, found[several])
@@ -253,10 +253,11 @@ def _read_columns(rows: np.ndarray, file: Any, block: Block, names: Sequence[str
 
 
 def _batches(file: Any, block: Block, columns: Sequence[str] | None, width: int) -> Iterator[Any]:
-    """Yield Arrow batches that cover exactly the rows of a block, from the row groups that overlap with it.
+    """Yield Arrow batches that cover a block's rows, from overlapping row groups.
 
-    A batch is sized in values, since a row group of wide rows may be far larger than the block, and since Arrow needs
-    about 8 bytes for a value of a list while it decodes it, whatever its dtype.
+    Batches are sized in values: a row group of wide rows may far exceed the block, and Arrow needs about 8 bytes per
+    list
+    value while decoding, for any dtype.
     """
     batch_rows = max(1, min(ROWS_PER_BATCH, VALUES_PER_BATCH // max(1, width)))
     ends = list(accumulate(row_group_lengths(file), initial=0))
@@ -272,10 +273,10 @@ def _batches(file: Any, block: Block, columns: Sequence[str] | None, width: int)
 
 
 def _numbers(name: str, column: Any, width: int, block: Block, first_row: int) -> np.ndarray:
-    """Return the values of a column of numbers, or of lists of so many; none may be missing."""
+    """Return the values of a column of numbers, or of lists of `width`; none may be missing."""
     values, bad_row = column, -1
     if is_list := _is_list(column.type):
-        import pyarrow.compute as pc  # edges go without: it takes 30 milliseconds
+        import pyarrow.compute as pc  # not for edges: it takes 30 ms
 
         is_wrong = pc.fill_null(pc.not_equal(pc.list_value_length(column), width), fill_value=True)
         values, bad_row = column.flatten(), pc.index(is_wrong, True).as_py()

@@ -1,4 +1,4 @@
-"""Rows in memory, and rows of other sources, changed: joined, sliced, left out, reversed. Any range can be read."""
+"""Rows in memory, and changed rows of other sources: joined, sliced, filtered, reversed. Any range can be read."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ArrayRows:
-    """Rows of an array in memory, of a memory map, or of anything that is sliced like one."""
+    """Rows of an array, a memory map, or anything sliced like one."""
 
     array: Any
 
@@ -42,7 +42,7 @@ class ArrayRows:
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The file of a memory map."""
+        """The memory map's file."""
         return (str(self.array.filename),) if isinstance(self.array, np.memmap) and self.array.filename else ()
 
     @property
@@ -56,7 +56,7 @@ class ArrayRows:
 
 
 def array_rows(array: Any, what: str = "an array") -> Rows:
-    """Rows of an array, in which no value may be masked; of a file that is mapped as a whole, those of the file."""
+    """Rows of an array without masked values; a whole mapped file becomes its file's rows."""
     refuse_gaps(array, what)
     base: Any = getattr(array, "base", None)
     if isinstance(array, np.memmap) and isinstance(base, mmap.mmap) and array.flags.c_contiguous and array.filename:
@@ -66,7 +66,7 @@ def array_rows(array: Any, what: str = "an array") -> Rows:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MadeRows:
-    """Rows that a function of the first and the last makes, and the files that it reads, if any."""
+    """Rows that a function makes from first and last, and any files it reads."""
 
     dtype: np.dtype
     shape: tuple[int, ...]
@@ -76,7 +76,7 @@ class MadeRows:
 
 @dataclass(frozen=True, eq=False)
 class JoinedRows:
-    """Rows of several sources one after another, in the dtype that holds all of them."""
+    """Rows of several sources in turn, in a dtype that holds all."""
 
     parts: tuple[Rows, ...]
 
@@ -88,7 +88,7 @@ class JoinedRows:
 
     @cached_property
     def starts(self) -> list[int]:
-        """First row of each part, and the number of all rows."""
+        """First row of each source, then the total."""
         return [*accumulate((part.shape[0] for part in self.parts), initial=0)]
 
     @property
@@ -114,7 +114,7 @@ class JoinedRows:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ChangedRows:
-    """Rows of another source, changed."""
+    """Changed rows of another source."""
 
     rows: Rows
 
@@ -136,7 +136,7 @@ class ChangedRows:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SlicedRows(ChangedRows):
-    """Rows ``[first, end)`` of some."""
+    """Rows ``[first, end)`` of a source."""
 
     first: int
     end: int
@@ -153,7 +153,7 @@ class SlicedRows(ChangedRows):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KeptRows(ChangedRows):
-    """Those of some rows that have the numbers, which rise."""
+    """The rows with these ascending numbers."""
 
     numbers: Rows
 
@@ -166,7 +166,7 @@ class KeptRows(ChangedRows):
         """Read rows ``[start, stop)``."""
         kept, done = self.numbers.read(start, stop), 0
         found = np.empty((len(kept), *self.rows.shape[1:]), self.rows.dtype)
-        while done < len(kept):  # in ranges that have no more rows than are wanted, however few of them are kept
+        while done < len(kept):  # in ranges of at most the wanted number of rows, however few are kept
             low = int(kept[done])
             end = int(np.searchsorted(kept, low + len(kept)))
             found[done:end] = self.rows.read(low, int(kept[end - 1]) + 1)[kept[done:end] - low]
@@ -176,7 +176,7 @@ class KeptRows(ChangedRows):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReversedEdges(ChangedRows):
-    """Edges with their ends exchanged."""
+    """Edges with their ends swapped."""
 
     def read(self, start: int, stop: int) -> np.ndarray:
         """Read edges ``[start, stop)``."""
@@ -185,7 +185,7 @@ class ReversedEdges(ChangedRows):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ConstantRows:
-    """As many rows as there are, all the same number."""
+    """As many rows, all the same number."""
 
     dtype: np.dtype
     shape: tuple[int, ...]
@@ -198,7 +198,7 @@ class ConstantRows:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EdgeEnds:
-    """Edges of two columns: the IDs of sources and of destinations."""
+    """Edges from two columns: IDs of sources and destinations."""
 
     src: Rows
     dst: Rows
@@ -221,7 +221,7 @@ class EdgeEnds:
 
 
 def refuse_gaps(values: Any, what: str) -> None:
-    """Refuse values that an array of numpy cannot lack: masked ones, and missing ones of pandas' integers and bools."""
+    """Refuse values that a numpy array cannot hold: masked ones, and missing ones of pandas' integers and bools."""
     dtype = None if hasattr(values, "dask") else getattr(values, "dtype", None)
     is_nullable = hasattr(values, "isna") and not isinstance(dtype, np.dtype)
     if isinstance(values, np.ma.MaskedArray):
@@ -236,7 +236,7 @@ def refuse_gaps(values: Any, what: str) -> None:
 
 
 def token_of(collection: Any) -> str:
-    """Return what dask knows a collection by, or an array or a frame by its values: the same for the same."""
+    """Dask's name of a collection, or a name by value for an array or frame: equal for equal content."""
     from dask.base import tokenize
 
     return str(tokenize(collection))

@@ -1,7 +1,8 @@
-"""Sources: where the rows of a graph are, in files, in memory, or in other sources; of dask see `dask_sources.py`.
+"""Sources of a graph's rows, in files, memory, or other sources; see `dask_sources.py` for dask.
 
-A source is the edges of one type, as rows of two IDs, or a feature. Passes cut it into pieces, each of which a task
-reads on its own. Sources that read any range of rows are `Rows`, too, and can be changed: joined, sliced, reversed.
+A source is one type's edges, as rows of two IDs, or a feature. Passes cut it into pieces for tasks to read. Sources
+that
+can read any range are also `Rows`, which can be joined, sliced and reversed.
 """
 
 from __future__ import annotations
@@ -32,9 +33,9 @@ INT64 = np.dtype(np.int64)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Piece:
-    """Consecutive rows of a source, and what reads them: of edges two arrays of IDs, or an array of pairs.
+    """Consecutive rows of a source, and their reader: for edges, of two ID arrays or an array of pairs.
 
-    `given` is the partition of a dask collection that the reader takes; `file` and `row_in_file` are for messages.
+    `given` is the dask partition for the reader; `file` and `row_in_file` are for messages.
     """
 
     first_row: int
@@ -54,20 +55,20 @@ class Source(Protocol):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Number of rows, and shape of a row: of edges ``(2,)``."""
+        """Number of rows, and row shape: ``(2,)`` for edges."""
 
 
 class Rows(Source, Protocol):
-    """A source of which any range of rows can be read; a `Region` is one."""
+    """A source that can read any range of rows, such as a `Region`."""
 
     def read(self, start: int, stop: int) -> np.ndarray:
         """Read rows ``[start, stop)``."""
 
 
 def cut(source: Any, max_rows: int, stretches: np.ndarray | None = None) -> list[Piece]:
-    """Cut a source into pieces of at most so many rows; those of a user's partitions stay whole.
+    """Cut a source into pieces with a limit on rows; a user's dask partitions stay whole.
 
-    Only the rows in `stretches`, ascending ranges, int64 (n, 2), are wanted.
+    Reads only the rows in `stretches`, ascending ranges, int64 (n, 2).
     """
     if hasattr(source, "cut"):
         pieces: list[Piece] = source.cut(max_rows, stretches)
@@ -91,7 +92,7 @@ def read_edges(
     num_src: int,
     num_dst: int,
 ) -> Edges:
-    """Read the sources and destinations of a piece, int64, all of which are nodes; `where` it is, for messages."""
+    """Read a piece's sources and destinations, int64, in range; `where` is for messages."""
     edges, (file, first_row) = read(*given), where
     src, dst = edges if isinstance(edges, tuple) else (np.ascontiguousarray(end, np.int64) for end in edges.T)
     check_ends(src, dst, edge_type, num_src, num_dst, file=file, first_row=first_row)
@@ -103,23 +104,23 @@ def _read_range(source: Rows, start: int, stop: int) -> np.ndarray:
 
 
 def is_rows(value: Any) -> TypeIs[Rows]:
-    """Whether something is a source of which any range of rows can be read."""
+    """Whether this is a source that can read any range of rows."""
     return hasattr(value, "read") and hasattr(value, "shape")
 
 
 def is_source(value: Any) -> bool:
-    """Whether something is a source of any kind."""
+    """Whether this is a source."""
     return is_rows(value) or (hasattr(value, "cut") and hasattr(value, "dtype") and not hasattr(value, "columns"))
 
 
 def paths_of(source: Any) -> tuple[FilePath, ...]:
-    """List the files that a source reads."""
+    """List a source's files."""
     paths: tuple[FilePath, ...] = getattr(source, "paths", ())
     return paths
 
 
 def tokens_of(source: Any) -> list[str]:
-    """List what tells rows apart that are in no files, of a source and of those that it changes."""
+    """List tokens of the rows that are in no file, for a source and those it changes."""
     if hasattr(source, "token"):
         return [source.token]
     values = [getattr(source, field.name) for field in fields(source)] if is_dataclass(source) else []
@@ -128,7 +129,7 @@ def tokens_of(source: Any) -> list[str]:
 
 
 def nbytes_of(source: Any) -> int:
-    """Bytes of a source, of files as they are on disk."""
+    """Bytes of a source; for files, on disk."""
     nbytes: int = getattr(source, "nbytes", None) or int(np.prod(source.shape, dtype=np.int64)) * source.dtype.itemsize
     return nbytes
 
@@ -152,7 +153,7 @@ def edges_between(blocks: Sequence[Any], read: Callable[[Any], Edges], start: in
 
 @dataclass(frozen=True, eq=False)
 class _InFiles:
-    """Files, one after another."""
+    """Consecutive files."""
 
     files: tuple[InputFile, ...]
 
@@ -188,7 +189,7 @@ class FileRows(_InFiles):
     """A feature in npy or parquet files."""
 
     spec: DataSpec
-    names: tuple[str, ...] = ()  # of columns of parquet; by default all of them
+    names: tuple[str, ...] = ()  # of parquet columns; default: all
 
     @property
     def dtype(self) -> np.dtype:
@@ -201,7 +202,7 @@ class FileRows(_InFiles):
         return self.starts[-1], *self.spec.row_shape
 
     def cut(self, max_rows: int, stretches: np.ndarray | None = None) -> list[Piece]:
-        """Cut the files, along their row groups."""
+        """Cut the files along their row groups."""
         blocks = cut_rows(self.files, max_rows)
         return [
             Piece(block.first_row, block.num_rows, self._reader(block), None, block.path, block.row_in_file)
@@ -225,9 +226,9 @@ class FileRows(_InFiles):
 
 @dataclass(frozen=True, eq=False)
 class FileEdges(_InFiles):
-    """The edges of one type in CSV, npy or parquet files.
+    """One type's edges in CSV, npy or parquet files.
 
-    Lines of CSV are counted in the pass `scan-edges`: `blocks` are numbered then.
+    The pass `scan-edges` counts lines of CSV, and numbers `blocks`.
     """
 
     num_edges: int
@@ -241,11 +242,11 @@ class FileEdges(_InFiles):
 
     @property
     def is_text(self) -> bool:
-        """Whether these are lines, whose number is not known before they are counted."""
+        """Whether these are lines still to be counted."""
         return bool(self.files) and self.files[0].format == "csv"
 
     def cut(self, max_rows: int, _: np.ndarray | None = None) -> list[Piece]:
-        """Cut the files, along their row groups; counted lines as they were counted."""
+        """Cut the files along their row groups; counted lines as counted."""
         blocks = self.blocks if self.is_text else cut_rows(self.files, max_rows)
         assert blocks is not None, "lines are counted first"
         return [
@@ -260,9 +261,9 @@ class FileEdges(_InFiles):
         return edges_between(blocks, read_block, start, stop)
 
     def uncounted(self, max_bytes: int) -> list[Block]:
-        """Cut the files into blocks of lines that are yet to be counted."""
+        """Cut the files into blocks of lines to count."""
         return cut_bytes(self.files, max_bytes)
 
     def counted(self, blocks: Sequence[Block], counts: Sequence[int]) -> FileEdges:
-        """Return the same edges, with the lines of each block counted."""
+        """Return the same edges, with each block's lines counted."""
         return FileEdges(self.files, sum(counts), tuple(number_blocks(blocks, counts)))

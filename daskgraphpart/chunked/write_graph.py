@@ -1,4 +1,4 @@
-"""Write a chunked graph in the pass `write-chunks`: one file per task, in pieces, with every ID checked."""
+"""Write a chunked graph in the pass `write-chunks`: a file per task, in pieces, with every ID checked."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ NumChunks: TypeAlias = "int | Mapping[str, NumChunks]"
 
 
 def _numbers(chunks: Any) -> Iterator[Any]:
-    """Yield all numbers of a tree of them."""
+    """Yield all numbers in a tree."""
     if isinstance(chunks, Mapping):
         for found in chunks.values():
             yield from _numbers(found)
@@ -54,12 +54,15 @@ def _numbers(chunks: Any) -> Iterator[Any]:
 
 @dataclass(frozen=True, slots=True)
 class ChunkFormat:
-    """How a chunked graph is written.
+    """How to write a chunked graph.
 
-    `num_chunks` is the number of files of each edge type and feature, None for as many as their sizes ask for.
-    `chunks_of` has others: of all ``"nodes"``, ``"edges"``, ``"node_data"`` or ``"edge_data"``, by type, or by type and
-    feature; those of nodes, which have no files, are what the metadata says. `names` of files are numbers of types and
-    features, the names of features (``"named"``), or those that DGL's `chunk_graph` gives (``"dgl"``).
+    `num_chunks` is the number of files per edge type and feature, None for a number by size. `chunks_of` overrides it:
+    for
+    all ``"nodes"``, ``"edges"``, ``"node_data"`` or ``"edge_data"``, by type, or by type and feature; nodes have no
+    files,
+    only a number in the metadata. `names` of files are numbers of types and features, names of features (``"named"``),
+    or
+    those of DGL's `chunk_graph` (``"dgl"``).
     """
 
     edge_format: str = "parquet"
@@ -74,20 +77,20 @@ class ChunkFormat:
         check_choice("format of features", "--data-format", self.data_format, DATA_FORMATS)
         for found in (self.num_chunks, *_numbers(self.chunks_of)):
             if found is not None and (not isinstance(found, int) or found < 1):
-                raise OptionError("impossible number of files", place="--num-chunks", expected="1 or more", found=found)
+                raise OptionError("invalid number of files", place="--num-chunks", expected="1 or more", found=found)
         if not is_delimiter(self.delimiter):
             expected = "one character between numbers"
             raise OptionError("bad delimiter", place="delimiter", expected=expected, found=repr(self.delimiter))
 
     def num_files(self, kind: str, of_type: str, feature: str = "") -> int | None:
-        """Return the files, or chunks of nodes, that are asked for, None for as many as the size asks for."""
+        """Return the requested number of files, or chunks of nodes; None for a number by size."""
         found = self.chunks_of.get(kind)
         for name in (of_type, feature):
             found = found.get(name) if isinstance(found, Mapping) else found
         return self.num_chunks if found is None or isinstance(found, Mapping) else found
 
     def check_names(self, schema: GraphSchema) -> None:
-        """Refuse numbers of files of types and features that the graph has not."""
+        """Check that chunk numbers name types and features of the graph."""
         nodes, edges = schema.node_types, schema.edge_types
         for kind, types in (("nodes", nodes), ("edges", edges), ("node_data", nodes), ("edge_data", edges)):
             known = {t.name: [spec.name for spec in t.data] if kind.endswith("_data") else [] for t in types}
@@ -101,8 +104,8 @@ class ChunkFormat:
                     raise OptionError("not in the graph", place=f"num_chunks_{kind}", expected=expected, found=found)
 
     def prefix(self, number: int, of_type: RowType, feature: tuple[int, str] | None) -> str:
-        """Name the files of an edge type, or of a feature and its number, below the graph; without chunk and suffix."""
-        # a type of another name keeps its number
+        """Path prefix of an edge type's or feature's files, below the graph."""
+        # a renamed type keeps its number
         is_named = self.names == "dgl" and of_type.name not in (".", "..") and len(of_type.name.encode()) < LONGEST_NAME
         if feature is None:
             return f"edge_index/{of_type.name}" if is_named else f"edges/{number}-"
@@ -112,13 +115,13 @@ class ChunkFormat:
         return f"{directory}/{number}-{name if self.names == 'named' else place}-"
 
     def suffix(self, spec: DataSpec | None) -> str:
-        """End of the names of files: DGL calls edges text, whatever they are."""
+        """End of file names: DGL calls edges text in any format."""
         if spec is None:
             return "txt" if self.names == "dgl" else SUFFIXES[self.edge_format]
         return SUFFIXES[self.data_format]
 
     def check_holds(self, dtypes: Collection[str]) -> None:
-        """Refuse features of dtypes that the format has not."""
+        """Refuse dtypes that the format cannot hold."""
         if self.data_format == "parquet" and "bfloat16" in dtypes:
             what, hint = "parquet has no bfloat16", "write numpy, or cast to float16"
             raise OptionError(what, place="--data-format", expected="numpy", found=self.data_format, hint=hint)
@@ -186,7 +189,7 @@ def write_chunked(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ChunkUnit:
-    """Rows ``[start, stop)`` of an edge type or a feature, which become one file; `spec` is None for edges."""
+    """Rows ``[start, stop)`` of an edge type or a feature, for one file; `spec` is None for edges."""
 
     path: str
     of_type: RowType
@@ -194,11 +197,11 @@ class ChunkUnit:
     spec: DataSpec | None
     start: int
     stop: int
-    num_nodes: tuple[int, ...]  # of the types at the ends of edges
+    num_nodes: tuple[int, ...]  # at the ends of edges
 
 
 def write_graph(graph: Graph, directory: Path, form: ChunkFormat, runner: Runner | None = None) -> Path:
-    """Write all files of a graph of rows, metadata last; return the path of that. Without a runner, one by one."""
+    """Write all files, metadata last, and return its path. Without a runner, one by one."""
     schema = graph.schema
     form.check_holds([spec.dtype.name for of_type in schema.row_types for spec in of_type.data])
     form.check_names(schema)
@@ -240,7 +243,7 @@ def write_chunk(unit: ChunkUnit, form: ChunkFormat) -> None:
 
 
 def _units(graph: Graph, schema: GraphSchema, out: Path, form: ChunkFormat) -> Iterator[ChunkUnit]:
-    """Cut a graph into files: as many of each edge type and feature as asked for, or by size."""
+    """Cut a graph into files: the requested number per edge type and feature, or by size."""
 
     def cut(number: int, of_type: RowType, feature: tuple[int, DataSpec] | None, rows: Any) -> Iterator[ChunkUnit]:
         name, spec = of_type.name, None

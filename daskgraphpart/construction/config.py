@@ -199,7 +199,7 @@ class Reader:
         )
         if value is None or not isinstance(value, kind) or is_number:
             found = "nothing" if value is None else repr(value)
-            self.add(key, "missing" if value is None else "impossible value", expected=expected, found=found)
+            self.add(key, "missing" if value is None else "invalid value", expected=expected, found=found)
             return None if default is _REQUIRED else default
         return value
 
@@ -215,7 +215,7 @@ class Reader:
         value = self.take(key, (str, list), expected, default)
         given = [value] if isinstance(value, str) else list(value or ())
         if not all(isinstance(item, str) and item for item in given) or (isinstance(value, (str, list)) and not given):
-            self.add(key, "impossible value", expected=expected, found=repr(value))
+            self.add(key, "invalid value", expected=expected, found=repr(value))
             return ()
         return tuple(given)
 
@@ -232,7 +232,7 @@ class Reader:
         given = value if isinstance(value, list) else [value]
         is_numbers = all(isinstance(item, (int, float)) and not isinstance(item, bool) for item in given)
         if not is_numbers or not given or count not in (None, len(given)):
-            self.add(key, "impossible value", expected=expected, found=repr(value))
+            self.add(key, "invalid value", expected=expected, found=repr(value))
             return None
         return tuple(given)
 

@@ -144,7 +144,7 @@ def width_of(reader: Reader) -> int | None:
     """Return how many numbers of a vector are kept."""
     width: int | None = reader.take("truncate_dim", int, "a number of columns", None)
     if width is not None and width < 1:
-        reader.add("truncate_dim", "impossible value", expected="1 or more", found=width)
+        reader.add("truncate_dim", "invalid value", expected="1 or more", found=width)
     return width
 
 
@@ -152,7 +152,7 @@ def epsilon_of(reader: Reader) -> float:
     """Return how far from the ends the ranks stay."""
     epsilon = float(reader.number("epsilon", "a number", 1e-6))
     if not 0 < epsilon < 1:
-        reader.add("epsilon", "impossible value", expected="more than 0, less than 1", found=epsilon)
+        reader.add("epsilon", "invalid value", expected="more than 0, less than 1", found=epsilon)
         return 1e-6
     return epsilon
 
@@ -161,7 +161,7 @@ def buckets_of(reader: Reader) -> dict[str, Any]:
     """Return the parameters of buckets."""
     count = reader.take("bucket_cnt", int, "a number of buckets")
     if count is not None and count < 1:
-        reader.add("bucket_cnt", "impossible value", expected="1 or more", found=count)
+        reader.add("bucket_cnt", "invalid value", expected="1 or more", found=count)
     if not reader.has("range"):
         reader.add("range", "missing", expected="the lowest and the highest value")
     ends = reader.numbers("range", 2) or (0.0, 1.0)
@@ -169,7 +169,7 @@ def buckets_of(reader: Reader) -> dict[str, Any]:
         reader.add("range", "empty", expected="two different numbers", found=list(ends))
     window = reader.number("slide_window_size", "a number", 0)
     if window < 0:
-        reader.add("slide_window_size", "impossible value", expected="0 or more", found=window)
+        reader.add("slide_window_size", "invalid value", expected="0 or more", found=window)
     return {"bucket_cnt": max(1, count or 1), "range": (min(ends), max(ends)), "slide_window_size": float(window)}
 
 
@@ -203,7 +203,7 @@ def _max_min_norm(inner: Reader, columns: tuple[str, ...], dtype: str) -> Transf
 def _fitting(reader: Reader, key: str, values: Any, columns: tuple[str, ...]) -> tuple[float, ...] | None:
     """Return one value for each column."""
     if values is not None and len(columns) > 1 and len(values) not in (1, len(columns)):
-        reader.add(key, "impossible value", expected=f"{len(columns)} numbers", found=list(values))
+        reader.add(key, "invalid value", expected=f"{len(columns)} numbers", found=list(values))
         return None
     found: tuple[float, ...] | None = values
     return found
@@ -218,7 +218,7 @@ def _mapping(reader: Reader) -> dict[str, int] | None:
     for key, value in (given or {}).items():
         if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < len(given):
             expected = f"a number from 0 and below {len(given)}, the number of categories"
-            reader.add(f"mapping.{key}", "impossible value", expected=expected, found=repr(value))
+            reader.add(f"mapping.{key}", "invalid value", expected=expected, found=repr(value))
             return None
     if given is not None and not given:
         reader.add("mapping", "empty", expected="at least one category")

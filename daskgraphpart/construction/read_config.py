@@ -111,7 +111,7 @@ def _check_splits(entry: Entry, faults: Faults) -> None:
         has_columns = any(not path.endswith(".json") for paths in splits.files.values() for path in paths)
         if has_columns and len(splits.columns) != 1 + entry.is_edges:
             found = ", ".join(splits.columns) or "nothing"
-            faults.add(f"{splits.place}.column", "impossible value", expected=expected, found=found)
+            faults.add(f"{splits.place}.column", "invalid value", expected=expected, found=found)
 
 
 def _appended(edges: tuple[Entry, ...], faults: Faults) -> tuple[Entry, ...]:

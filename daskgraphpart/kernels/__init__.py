@@ -1,1 +1,1 @@
-"""Array in, array out: compiled loops that release the GIL. The only door to numba."""
+"""Arrays in, arrays out: compiled loops that release the GIL. Only this package imports numba."""

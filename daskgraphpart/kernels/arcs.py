@@ -1,8 +1,8 @@
-"""Arcs of an adjacency: both directions of every edge, grouped by node range, then sorted and merged by row.
+"""Arcs of an adjacency: both directions of every edge, grouped by node range, sorted and merged by row.
 
-An arc is a row (node, neighbour), or (node, neighbour, weight): what belongs together moves together, in one stream
-per group instead of three. A neighbour that is stored as its bitwise complement (a negative number) means that the edge
-points at the node; that is how in-degrees are counted while the adjacency is built, with no extra column.
+An arc is a row (node, neighbour), or (node, neighbour, weight), so that a group is one stream instead of three. A
+neighbour stored as its bitwise complement (negative) means that the edge points at the node; this counts in-degrees
+without another column.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ import numpy as np
 
 from daskgraphpart.kernels.compiled import helper, kernel
 
-MOST_DIGIT_BITS = 12  # of a number that is sorted by its digits: counts of all digits stay in the nearest cache
+MOST_DIGIT_BITS = 12  # per digit: counts stay in the nearest cache
 
 
 @kernel
 def count_edge_arcs(src, dst, firsts, shift, counts):  # type: ignore[no-untyped-def]
-    """Count the arcs of a block of edges (int64, in range) by range of ``2 ** shift`` nodes; adds to `counts`.
+    """Add a block's arcs (edges int64, in range) to `counts` by range of ``2 ** shift`` nodes.
 
     `firsts` are the homogeneous IDs of the first node of the source and destination type.
     """
@@ -29,9 +29,9 @@ def count_edge_arcs(src, dst, firsts, shift, counts):  # type: ignore[no-untyped
 
 @kernel
 def scatter_edge_arcs(src, dst, weights, firsts, shift, cursors, arcs):  # type: ignore[no-untyped-def]
-    """Write the arcs of a block of edges to `arcs`, grouped by node range from `cursors` on, which move on.
+    """Write a block's arcs to `arcs`, grouped by node range at `cursors`, which move on.
 
-    `arcs` is (arcs, 2), or (arcs, 3) if edges have `weights`. A self-loop gives one arc, which counts as in-degree.
+    `arcs` is (arcs, 2), or (arcs, 3) with `weights`. A self-loop gives one arc, which counts as in-degree.
     """
     for i in range(src.size):
         s, d = src[i] + firsts[0], dst[i] + firsts[1]
@@ -52,12 +52,14 @@ def scatter_edge_arcs(src, dst, weights, firsts, shift, cursors, arcs):  # type:
 
 @kernel
 def merge_arcs(arcs, first, last, rows, indptr, weights, in_degrees):  # type: ignore[no-untyped-def]
-    """Sort the arcs of nodes ``[first, last)`` by row and neighbour, and add up the weights of parallel ones.
+    """Sort the arcs of nodes ``[first, last)`` by row and neighbour, and add up weights of parallel ones.
 
-    `arcs` (arcs, 2 or 3) may hold those of other nodes, which are skipped; it is overwritten. Fills `rows` (neighbours,
-    ascending in each row), `indptr` (nodes + 1,), `weights`, and `in_degrees` (of negative neighbours, self-loops
-    included); returns the number of merged arcs. Sorting by the digits of neighbours, the lowest first, and then by row
-    takes a third of the time that sorting each row does.
+    `arcs` (arcs, 2 or 3) may hold other nodes' arcs, which are skipped; it is overwritten. Fills `rows` (neighbours,
+    ascending in each row), `indptr` (nodes + 1,), `weights`, and `in_degrees` (of negative neighbours, with
+    self-loops);
+    returns the number of merged arcs. Sorting by neighbours' digits, lowest first, and then by row takes a third of the
+    time
+    of sorting each row.
     """
     num_nodes, width = last - first, arcs.shape[1]
     starts = np.zeros(num_nodes + 1, np.int64)
@@ -104,7 +106,7 @@ def merge_arcs(arcs, first, last, rows, indptr, weights, in_degrees):  # type: i
 
 @helper
 def _sort_by_neighbor(arcs, other, highest):  # type: ignore[no-untyped-def]
-    """Sort arcs by the digits of their neighbours, the lowest first; return where they are then."""
+    """Sort arcs by their neighbours' digits, lowest first; return the array that holds them."""
     bits = 0
     while highest >> bits:
         bits += 1
@@ -132,10 +134,10 @@ def _sort_by_neighbor(arcs, other, highest):  # type: ignore[no-untyped-def]
 
 @kernel
 def split_coarse_arcs(indptr, indices, weights, first, clusters, shift, starts, arcs):  # type: ignore[no-untyped-def]
-    """Write the arcs between different clusters to `arcs` (arcs of the block, 3), by range of ``2 ** shift`` clusters.
+    """Write arcs between clusters to `arcs` (arcs of the block, 3), by range of ``2 ** shift`` clusters.
 
-    Rows are those of nodes ``first, first + 1, ...``; `clusters` has the coarse node of each node; without `weights`
-    each is 1. `starts` (ranges + 1,) is filled with where the arcs of each range begin.
+    Rows are nodes ``first, first + 1, ...``; `clusters` has each node's cluster; without `weights` each is 1. Fills
+    `starts` (ranges + 1,) with the beginning of each range.
     """
     starts[:] = 0
     for row in range(indptr.size - 1):
@@ -151,9 +153,9 @@ def split_coarse_arcs(indptr, indices, weights, first, clusters, shift, starts, 
             arcs[place, 0] = cluster
             arcs[place, 1] = other
             arcs[place, 2] = weights[i] if weights.size else 1
-            place += other != cluster  # else the next one takes its place
+            place += other != cluster  # else the next arc takes its place
         cursors[cluster >> shift] = place
-    # ranges have had room for all arcs of their nodes, those inside clusters included
+    # ranges had room for all arcs of their nodes, also those inside clusters
     done = 0
     for number in range(cursors.size):
         begin, starts[number] = starts[number], done

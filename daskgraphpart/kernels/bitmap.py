@@ -1,7 +1,7 @@
-"""Sets of node IDs as bitmaps over the ID space, with ranks: HALO membership and local IDs without sort or hash.
+"""Sets of node IDs as bitmaps with ranks: HALO membership and local IDs without sorting or hashing.
 
-Bit ``i % 64`` of word ``i // 64`` stands for ID ``i``. The rank of a member, its place among all members in ascending
-order, is the number of members in earlier words plus those below it in its own.
+Bit ``i % 64`` of word ``i // 64`` stands for ID ``i``. A member's rank, its position among all members, is the number
+of members in earlier words plus those below it in its own.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ def _popcount(_context: Any, word: Any) -> Any:
 
 @kernel
 def add_foreign(ids, low, high, words):  # type: ignore[no-untyped-def]
-    """Add the IDs outside ``[low, high)`` to the set `words`; return how many were outside, repeated ones counted."""
+    """Add the IDs outside ``[low, high)`` to the set `words`; return their number, repetitions included."""
     foreign = np.int64(0)
     for i in range(ids.size):
         node = np.int64(ids[i])
-        # no branch, which would be guessed wrong
+        # no branch, which would be mispredicted
         is_foreign = np.uint64(node < low) | np.uint64(node >= high)
         words[np.uint64(node >> 6)] |= is_foreign << np.uint64(node & 63)
         foreign += np.int64(is_foreign)
@@ -51,10 +51,10 @@ def add_sources_of_members(src, dst, low, high, members, words):  # type: ignore
 
 @kernel
 def select_extra(src, dst, low, high, members, out_edges, selected):  # type: ignore[no-untyped-def]
-    """List the edges a part of nodes ``[low, high)`` holds without owning them; return how many.
+    """List the edges that a part of nodes ``[low, high)`` holds but does not own; return their number.
 
-    These end in a member (another hop; no `members` for none), or, with `out_edges`, begin in the part and end outside.
-    `selected` is filled from the front.
+    They end in a member (another hop; `members` is empty for none), or, with `out_edges`, begin in the part and end
+    outside. Fills `selected` from the front.
     """
     count = 0
     for i in range(src.size):
@@ -73,7 +73,7 @@ def select_extra(src, dst, low, high, members, out_edges, selected):  # type: ig
 
 @kernel
 def rank_words(words, ranks):  # type: ignore[no-untyped-def]
-    """Count the members before each word into `ranks`; return the number of all members."""
+    """Count the members before each word into `ranks`; return the total."""
     total = np.int64(0)
     for i in range(words.size):
         ranks[i] = total
@@ -83,7 +83,7 @@ def rank_words(words, ranks):  # type: ignore[no-untyped-def]
 
 @kernel
 def list_members(words, first_word, out):  # type: ignore[no-untyped-def]
-    """List the members of the words from `first_word` of a bitmap on, in ascending order; return how many."""
+    """List the members of a bitmap's words from `first_word` on, ascending; return their number."""
     count = 0
     for i in range(words.size):
         word = words[i]
@@ -98,7 +98,7 @@ def list_members(words, first_word, out):  # type: ignore[no-untyped-def]
 
 @kernel
 def local_ids(ids, low, high, words, ranks, out):  # type: ignore[no-untyped-def]
-    """Turn new IDs into local IDs of a part: inner nodes ``[low, high)`` first, then HALO nodes in ascending order.
+    """Turn new IDs into local IDs of a part: inner nodes ``[low, high)``, then HALO nodes, ascending.
 
     `words` and `ranks` are the bitmap of its HALO nodes, and the members before each word.
     """
@@ -106,12 +106,12 @@ def local_ids(ids, low, high, words, ranks, out):  # type: ignore[no-untyped-def
     for i in range(ids.size):
         node = np.int64(ids[i])
         word = np.uint64(node >> 6)
-        # of inner nodes as well: a branch would be guessed wrong
+        # also for inner nodes: a branch would be mispredicted
         below = words[word] & ((np.uint64(1) << np.uint64(node & 63)) - np.uint64(1))
         halo = inner + ranks[word] + np.int64(_popcount(below))
         out[i] = node - low if low <= node < high else halo
 
 
 def empty_bitmap(num_ids: int) -> np.ndarray:
-    """Bitmap of an ID space of that size with no member."""
+    """Empty bitmap for this many IDs."""
     return np.zeros(-(-num_ids // 64), np.uint64)

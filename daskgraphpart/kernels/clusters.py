@@ -1,9 +1,8 @@
-"""Size-constrained label propagation: nodes join the neighbouring cluster they are bound to most strongly.
+"""Size-constrained label propagation: nodes join the neighbouring cluster with the strongest bond.
 
-A block of nodes is worked through one node after another, each seeing what the ones before it in the block have
-decided, while nodes of other blocks keep the labels they had when the round began. What a block proposes thus depends
-on the round alone and not on which blocks run at the same time; `apply_clusters` then lets proposals take effect in
-the order of nodes.
+Nodes of a block go in turn and see earlier decisions of their block; nodes of other blocks keep the labels of the
+round's start. So a block's proposal does not depend on which blocks run at the same time; `apply_clusters` then applies
+proposals in node order.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ def _table_size(entries):  # type: ignore[no-untyped-def]
 
 @inlined
 def _slot(keys, key, mask):  # type: ignore[no-untyped-def]
-    """Slot of a key in a small open-addressing table whose free slots hold -1; all of it uint64 but the keys."""
+    """Slot of a key in a small open-addressing table whose free slots hold -1; all uint64 except keys."""
     slot = ((np.uint64(key) * np.uint64(0x9E3779B1)) >> np.uint64(15)) & mask
     while keys[slot] != key and keys[slot] != -1:
         slot = (slot + np.uint64(1)) & mask
@@ -40,7 +39,7 @@ def _slot(keys, key, mask):  # type: ignore[no-untyped-def]
 
 @kernel
 def widest_row(indptr):  # type: ignore[no-untyped-def]
-    """Most neighbours that a row has, at least 1."""
+    """Largest number of neighbours in a row, at least 1."""
     widest = 1
     for row in range(indptr.size - 1):
         widest = max(widest, indptr[row + 1] - indptr[row])
@@ -51,26 +50,27 @@ def widest_row(indptr):  # type: ignore[no-untyped-def]
 def propose_clusters(  # type: ignore[no-untyped-def]
     indptr, indices, weights, first, labels, parts, node_weights, loads, most, salt, active, following, mine, preferred
 ):
-    """Choose a cluster for each active node of a block of nodes ``first, first + 1, ...``; no weights means 1.
+    """Choose a cluster for each active node of a block ``first, first + 1, ...``; no weights means 1.
 
-    `labels` (all nodes,) are clusters when the round began, named after one of their nodes, and `loads` (all nodes,
+    `labels` (all nodes,) are the clusters at the round's start, each named after one of its nodes, and `loads` (all
+    nodes,
     constraints) their weights by label, at most `most`; with `parts` (all nodes,) clusters stay inside parts. `salt`
-    decides between equals. `mine` (block,) is replaced by what is proposed, `preferred` filled with the cluster that
-    each node is bound to most strongly, full or not (-1 without neighbours), and `following` set for neighbours of
-    nodes that change.
+    breaks
+    ties. `mine` (block,) gets the proposals, `preferred` the cluster with the strongest bond, full or not (-1 without
+    neighbours), and `following` is set for neighbours of nodes that change.
     """
     num_rows, num_constraints = indptr.size - 1, node_weights.shape[1]
     widest = widest_row(indptr)
     keys = np.full(_table_size(widest), -1, labels.dtype)
     bound, touched = np.empty(keys.size, np.int64), np.empty(widest, np.uint64)
-    changes = np.zeros((num_rows, num_constraints), np.int64)  # of clusters named after nodes of the block
+    changes = np.zeros((num_rows, num_constraints), np.int64)  # of clusters named after the block's nodes
     around, strengths = np.empty(widest, labels.dtype), np.ones(widest, np.int64)
     for row in range(num_rows):
         if not active[row]:
             continue
         start, stop = indptr[row], indptr[row + 1]
         preferred[row] = -1
-        # labels are gathered before they are added up, so that the processor can wait for many at one time
+        # gather labels first, so that the processor can wait for many at once
         near_weights = weights[start:stop] if weights.size else weights
         degree = _labels_around(
             indices[start:stop], near_weights, first, labels, parts, first + row, mine, around, strengths
@@ -102,7 +102,7 @@ def propose_clusters(  # type: ignore[no-untyped-def]
         if strongest > old_bound:
             if _has_room(choice, first, num_rows, row, node_weights, loads, changes, most):
                 best = choice
-            else:  # the strongest that has
+            else:  # the strongest with room
                 for j in range(count):
                     label, strength = np.int64(keys[touched[j]]), bound[touched[j]]
                     if label == old or strength < best_bound:
@@ -127,7 +127,7 @@ def propose_clusters(  # type: ignore[no-untyped-def]
 
 @inlined
 def _has_room(label, first, num_rows, row, node_weights, loads, changes, most):  # type: ignore[no-untyped-def]
-    """Whether a cluster, with what the block has changed of it, takes the node of a row."""
+    """Whether a cluster, with the block's changes, has room for a row's node."""
     near, fits = label - first, True
     for c in range(most.size):
         load = loads[label, c] + node_weights[row, c]
@@ -139,10 +139,10 @@ def _has_room(label, first, num_rows, row, node_weights, loads, changes, most): 
 
 @inlined
 def _labels_around(neighbors, weights, first, labels, parts, node, mine, around, strengths):  # type: ignore[no-untyped-def]
-    """Fill in labels and weights of the neighbours of a node, those of other parts left out; return how many."""
+    """Fill in labels and weights of a node's neighbours within its part; return their number."""
     if parts.size == 0:
         for i in range(neighbors.size):
-            # unsigned, since numba tests of signed indices whether they count from the end
+            # unsigned, since numba tests signed indices for counting from the end
             other = np.uint64(neighbors[i])
             near = other - np.uint64(first)
             around[i] = mine[near] if near < np.uint64(mine.size) else labels[other]
@@ -162,13 +162,13 @@ def _labels_around(neighbors, weights, first, labels, parts, node, mine, around,
 
 @kernel
 def apply_clusters(first, proposals, node_weights, most, labels, loads):  # type: ignore[no-untyped-def]
-    """Apply proposals, node after node, as long as clusters are not too heavy; return how many nodes move."""
+    """Apply proposals in node order unless a cluster gets too heavy; return how many nodes move."""
     moved = 0
     for row in range(proposals.size):
         old, new = labels[first + row], proposals[row]
         if new == old:
             continue
-        # a cluster that all nodes have left stays empty: two nodes that chose each other's would swap for ever
+        # an emptied cluster stays empty: two nodes that chose each other's would swap forever
         fits, empty = True, True
         for c in range(most.size):
             empty = empty and loads[new, c] == 0
@@ -184,11 +184,13 @@ def apply_clusters(first, proposals, node_weights, most, labels, loads):  # type
 
 @kernel
 def match_two_hops(first, preferred, node_weights, most, sizes, waiting, parts, labels, loads):  # type: ignore[no-untyped-def]
-    """Join nodes that are alone, because the cluster they are bound to is full, with others bound to the same one.
+    """Join single nodes whose preferred cluster is full with others that prefer the same one.
 
-    Nodes without neighbours are joined with one another. `sizes` are nodes of each cluster, by label; `waiting` (all
-    nodes and parts, or all nodes and 1) has, for each preferred cluster and for isolated nodes of each part, the
-    cluster that waits for company, or -1. `labels`, `loads`, `sizes` and `waiting` are changed.
+    Nodes without neighbours join each other. `sizes` are node counts by label; `waiting` (all nodes and parts, or all
+    nodes
+    and 1) has, for each preferred cluster and for isolated nodes of each part, the cluster that waits for company, or
+    -1.
+    Changes `labels`, `loads`, `sizes` and `waiting`.
     """
     for row in range(preferred.size):
         node, choice = first + row, preferred[row]
@@ -214,7 +216,7 @@ def match_two_hops(first, preferred, node_weights, most, sizes, waiting, parts, 
 
 @kernel
 def number_clusters(labels, numbers):  # type: ignore[no-untyped-def]
-    """Number the clusters in the order of their first nodes, in place; return how many there are.
+    """Number the clusters in order of their first nodes, in place; return their number.
 
     `numbers`, like labels, is work space filled with -1.
     """
@@ -230,7 +232,7 @@ def number_clusters(labels, numbers):  # type: ignore[no-untyped-def]
 
 @kernel
 def add_up(clusters, first, node_weights, loads):  # type: ignore[no-untyped-def]
-    """Add the weights of nodes ``first, first + 1, ...`` to those of their clusters; -1 is skipped."""
+    """Add the weights of nodes ``first, first + 1, ...`` to their clusters; skips -1."""
     for row in range(node_weights.shape[0]):
         cluster = clusters[first + row]
         if cluster >= 0:

@@ -1,4 +1,4 @@
-"""Sum up hashes of edges and rows: equal sums mean equal multisets, in whatever order, but once in 2^64."""
+"""Sum up hashes of edges and rows: equal sums mean equal multisets in any order, except once in 2^64."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def add_edge_hashes(src, dst, eids, bins, sums):  # type: ignore[no-untyped-def]
 def add_row_hashes(rows, ids, bins, sums):  # type: ignore[no-untyped-def]
     """Add a hash of each row and its ID to ``sums[bins[i]]``.
 
-    Rows are unsigned words, (rows, words); each word enters by a bijection, so one that differs always shows.
+    Rows are unsigned words, (rows, words); each word enters by a bijection, so any difference shows.
     """
     for i in range(ids.size):
         word = splitmix64(uint64(ids[i]) + _STEP)
@@ -37,9 +37,9 @@ def add_row_hashes(rows, ids, bins, sums):  # type: ignore[no-untyped-def]
 
 @kernel
 def mark_ends(src, dst, num_nodes, num_inner, words):  # type: ignore[no-untyped-def]
-    """Mark the HALO nodes that edges end in; return the first edge with an end outside ``[0, num_nodes)``, or -1.
+    """Mark the HALO nodes in which edges end; return the first edge with an end outside ``[0, num_nodes)``, or -1.
 
-    `words` is a bitmap of the HALO nodes of the part, which follow its `num_inner` inner nodes.
+    `words` is a bitmap of the part's HALO nodes, which follow its `num_inner` inner nodes.
     """
     for i in range(src.size):
         for node in (src[i], dst[i]):

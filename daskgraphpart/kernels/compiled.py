@@ -1,7 +1,7 @@
-"""Compile kernels by numba, and do without its cache where that cannot be written or read.
+"""Compile kernels with numba, also without a usable cache.
 
-A first run compiles what it needs, which takes a tenth of a second for the smallest kernel: so what only kernels call
-has no entry from Python, and numbers are cast where they would make a second signature (int32, a literal).
+The first run compiles what it needs, at least a tenth of a second per kernel; so functions called only by kernels have
+no entry from Python, and numbers are cast to avoid second signatures (int32, literals).
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import numba
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_caches: dict[str, bool] = {}  # whether each directory had a compiled kernel when this process looked first
+_caches: dict[str, bool] = {}  # whether each directory had compiled kernels at this process's first look
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """Compile a function that Python calls, when it is called; without a cache where there is no directory for one."""
-    if numba.config.DISABLE_JIT:  # fuzzers interpret some; the command line refuses
+    """Compile a function for Python on its first call; without a cache if it has no directory."""
+    if numba.config.DISABLE_JIT:  # for fuzzers; the command line refuses
         return function
     options = {"nogil": True, "no_cfunc_wrapper": True}
     try:
@@ -33,22 +33,22 @@ def kernel(function: Callable[..., Any]) -> Any:
 
 
 def helper(function: Callable[..., Any]) -> Any:
-    """Compile a function that kernels call at several places, once for all of them."""
+    """Compile a function that kernels call in several places, once for all."""
     return numba.njit(nogil=True, no_cfunc_wrapper=True, no_cpython_wrapper=True)(function)
 
 
 def inlined(function: Callable[..., Any]) -> Any:
-    """Write a function that kernels call at one place or two into them."""
+    """Inline a function that kernels call in one or two places."""
     return numba.njit(nogil=True, inline="always")(function)
 
 
 def is_first_run() -> bool:
-    """Whether no kernel had been compiled when this process began."""
+    """Whether there were no compiled kernels when this process began."""
     return bool(_caches) and not any(_caches.values())
 
 
 def _remove_empty_files(directory: str) -> bool:
-    """Remove what a crash or a full disk left of compiled kernels, which numba would read; tell if there are others."""
+    """Remove empty cache files that a crash or full disk left, which numba would read; say if there are others."""
     is_used = False
     for path in Path(directory).glob("*.nb[ci]"):
         with suppress(OSError):

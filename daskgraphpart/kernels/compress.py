@@ -7,7 +7,7 @@ from daskgraphpart.kernels.compiled import kernel
 
 @kernel
 def count_keys(keys, first_key, bits, counts):  # type: ignore[no-untyped-def]
-    """Add to `counts` the keys in buckets of ``2**bits`` keys; bucket 0 begins at `first_key`."""
+    """Add keys to `counts` by bucket of ``2**bits`` keys; bucket 0 begins at `first_key`."""
     for i in range(keys.size):
         counts[(keys[i] - first_key) >> bits] += 1
 
@@ -26,7 +26,7 @@ def scatter_by_bucket(keys, others, bits, cursors, edges):  # type: ignore[no-un
 
 @kernel
 def place_by_key(keys, first_key, cursors, places):  # type: ignore[no-untyped-def]
-    """Find the place of each edge in the order sorted by key; `cursors` hold the next of each key, and move on."""
+    """Find each edge's position in key order; `cursors` hold the next position of each key, and move on."""
     for i in range(keys.size):
         key = keys[i] - first_key
         places[i] = cursors[key]
@@ -35,7 +35,7 @@ def place_by_key(keys, first_key, cursors, places):  # type: ignore[no-untyped-d
 
 @kernel
 def scatter(values, places, first, out):  # type: ignore[no-untyped-def]
-    """Put values at their places, of which `out` has those from `first` on."""
+    """Put values at their positions in `out`, which begins at position `first`."""
     for i in range(values.size):
         place = places[i] - first
         if 0 <= place < out.size:

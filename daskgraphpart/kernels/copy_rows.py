@@ -1,4 +1,4 @@
-"""Copy rows of bytes from mapped files, each by `memcpy`: six times as fast as a loop over bytes of rows of 256."""
+"""Copy rows of bytes from mapped files by `memcpy`: six times as fast as a byte loop for rows of 256."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from daskgraphpart.kernels.compiled import kernel
 
 @intrinsic  # type: ignore[untyped-decorator]
 def _copy_row(_: Any, out: Any, out_row: Any, source: Any, source_row: Any) -> Any:
-    """Copy row `source_row` of one array in C order over row `out_row` of another, which is as long."""
+    """Copy row `source_row` of a C-order array over row `out_row` of another of the same width."""
 
     def emit(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         def row_of(kind: Any, array: Any, row: Any) -> tuple[Any, Any]:
@@ -32,7 +32,7 @@ def _copy_row(_: Any, out: Any, out_row: Any, source: Any, source_row: Any) -> A
 
 @kernel
 def copy_rows(source, rows, places, out):  # type: ignore[no-untyped-def]
-    """Copy rows of bytes, ``out[places[i]] = source[rows[i]]``; returns the first i whose row is not there, or -1."""
+    """Copy rows of bytes, ``out[places[i]] = source[rows[i]]``; return the first i without a source row, or -1."""
     for i in range(rows.size):
         if rows[i] < 0 or rows[i] >= source.shape[0]:
             return i

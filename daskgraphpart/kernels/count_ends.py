@@ -1,4 +1,4 @@
-"""Count in which edges of a part its nodes are: in-degrees of inner nodes, uses of HALO nodes as sources."""
+"""Count the edges of a part at its nodes: in-degrees of inner nodes, uses of HALO nodes as sources."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from daskgraphpart.kernels.compiled import kernel
 
 @kernel
 def count_ends(src, dst, types, sizes, first, counts, cut):  # type: ignore[no-untyped-def]
-    """Count owned edges at the local nodes from `first` on: inner nodes as destinations, HALO nodes as sources.
+    """Count owned edges at local nodes from `first` on: inner nodes as destinations, HALO nodes as sources.
 
-    `sizes` are the inner nodes of the part and all its nodes; `cut` (edge types,) is added the edges that begin in a
-    HALO node of the range. Returns the first edge that does not begin in a node of the part and end in an inner one, or
-    -1.
+    `sizes` are the part's inner nodes and all its nodes; adds the edges from HALO nodes of the range to `cut` (edge
+    types,).
+    Returns the first edge that does not lead from a node of the part to an inner one, or -1.
     """
     num_inner, num_nodes = sizes
     stop = first + counts.size

@@ -1,4 +1,4 @@
-"""Draw counter-based random numbers: a function of (seed, stream, index), never of the order they are drawn in."""
+"""Counter-based random numbers: functions of (seed, stream, index), never of the drawing order."""
 
 from __future__ import annotations
 

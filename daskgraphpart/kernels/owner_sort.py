@@ -1,7 +1,7 @@
-"""Counting and stable grouping by owner: the look-up join and the group-by of this package.
+"""Counting and stable grouping by owner: this package's look-up join and group-by.
 
-All kernels keep the original order inside each owner; that is what makes every (block, owner) pair one contiguous
-range of the output.
+All kernels keep the original order inside each owner, which makes every (block, owner) pair one contiguous range of the
+output.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ EDGES_PER_LOOK_UP = 4096
 
 @kernel
 def count_owners(owners, num_parts, counts):  # type: ignore[no-untyped-def]
-    """Add the rows of each owner to `counts`; return the first row whose owner is not below `num_parts`, or -1."""
+    """Add each owner's rows to `counts`; return the first row with an owner not below `num_parts`, or -1."""
     for i in range(owners.size):
         owner = owners[i]
         if owner >= num_parts:
@@ -27,7 +27,7 @@ def count_owners(owners, num_parts, counts):  # type: ignore[no-untyped-def]
 
 @kernel
 def rank_rows(owners, cursors, new_ids):  # type: ignore[no-untyped-def]
-    """Give each row the next new ID of its owner: `cursors`, int64 (parts,), which move on."""
+    """Give each row its owner's next new ID: `cursors`, int64 (parts,), which move on."""
     for i in range(owners.size):
         owner = owners[i]
         new_ids[i] = cursors[owner]
@@ -36,7 +36,7 @@ def rank_rows(owners, cursors, new_ids):  # type: ignore[no-untyped-def]
 
 @kernel
 def group_positions(owners, cursors, positions):  # type: ignore[no-untyped-def]
-    """List the rows grouped by owner, ascending in each group, from `cursors` on, which move on."""
+    """List rows grouped by owner, ascending in each group, at `cursors`, which move on."""
     for i in range(owners.size):
         owner = owners[i]
         positions[cursors[owner]] = i
@@ -45,7 +45,7 @@ def group_positions(owners, cursors, positions):  # type: ignore[no-untyped-def]
 
 @kernel
 def look_up_owners(src, dst, num_src, owner_of_dst, owners, counts):  # type: ignore[no-untyped-def]
-    """Look up the owner of each edge, that of its destination, and add to `counts`, int64 (parts,).
+    """Look up each edge's owner, its destination's, and add to `counts`, int64 (parts,).
 
     Returns the first edge with an end out of range, or -1; `src` and `dst` are int64 type-wise IDs.
     """
@@ -62,7 +62,7 @@ def look_up_owners(src, dst, num_src, owner_of_dst, owners, counts):  # type: ig
 
 @kernel
 def look_up(ids, values, found):  # type: ignore[no-untyped-def]
-    """Look up the values of IDs, none of them negative: many at one time, which a loop that does more would not."""
+    """Look up values of non-negative IDs; a bare loop overlaps many lookups."""
     for i in range(ids.size):
         found[i] = values[np.uint64(ids[i])]
 
@@ -71,8 +71,9 @@ def look_up(ids, values, found):  # type: ignore[no-untyped-def]
 def scatter_edges(ends, new_ids, owners, cursors, run):  # type: ignore[no-untyped-def]
     """Write (new source ID, new destination ID, row in the block) of edges to `run` (3, edges), grouped by owner.
 
-    `ends` and `new_ids` are pairs: type-wise IDs of sources and destinations, and the maps to new IDs of their types;
-    `cursors` are where each owner's group begins, and move on.
+    `ends` and `new_ids` are pairs: type-wise IDs of sources and destinations, and their types' maps to new IDs;
+    `cursors`
+    are where each owner's group begins, and move on.
     """
     src, dst = ends
     new_src, new_dst = new_ids
@@ -91,7 +92,7 @@ def scatter_edges(ends, new_ids, owners, cursors, run):  # type: ignore[no-untyp
 
 
 def group_by_owner(owners: np.ndarray, num_parts: int) -> tuple[np.ndarray, np.ndarray]:
-    """List the rows grouped by owner, ascending in each group; and the rows of each owner, int64 (num_parts,)."""
+    """List rows grouped by owner, ascending in each group; also the rows per owner, int64 (num_parts,)."""
     counts = np.zeros(num_parts, np.int64)
     count_owners(owners, num_parts, counts)
     positions = np.empty(owners.size, np.int64)
@@ -100,7 +101,7 @@ def group_by_owner(owners: np.ndarray, num_parts: int) -> tuple[np.ndarray, np.n
 
 
 def group_starts(counts: np.ndarray) -> np.ndarray:
-    """Where each owner's group begins: the exclusive prefix sum, one longer than `counts`."""
+    """Start of each owner's group: the exclusive prefix sum, one longer than `counts`."""
     starts = np.zeros(counts.size + 1, np.int64)
     np.cumsum(counts, out=starts[1:])
     return starts

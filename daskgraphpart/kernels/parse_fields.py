@@ -1,4 +1,4 @@
-"""Parse two columns of plain lines of text: unsigned integers, no quotes, as many fields in each line."""
+"""Parse two columns of plain text lines: unsigned integers, no quotes, equal numbers of fields."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ NEWLINE, SPACE, TAB, QUOTE, ZERO, MOST_DIGITS = 10, 32, 9, 34, 48, 18
 
 @kernel
 def parse_fields(content, delimiter, comment, columns, num_fields, ends):  # type: ignore[no-untyped-def]
-    """Parse the lines of uint8 `content` into `ends`, int64 (2, rows or more): two columns, by number from 0.
+    """Parse lines of uint8 `content` into `ends`, int64 (2, rows or more): two columns, by number from 0.
 
-    A space as delimiter is any run of spaces and tabs. Empty lines are skipped. Returns the rows parsed, or -1 if a
-    line is not plain: quotes, comments, blanks around numbers, signs, more or fewer fields, more than 18 digits.
+    A space as delimiter means any run of spaces and tabs. Skips empty lines. Returns the rows parsed, or -1 if a line
+    is not
+    plain: quotes, comments, blanks around numbers, signs, more or fewer fields, more than 18 digits.
     """
     rows, i, size, by_blanks = 0, 0, content.size, delimiter == SPACE
     while i < size:

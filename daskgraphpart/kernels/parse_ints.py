@@ -1,7 +1,7 @@
-"""Parse lines of two integers, and count lines, at the speed of memory rather than of a general CSV reader.
+"""Parse lines of two integers, and count lines, at memory speed.
 
-The general reader spends its time on quoting, types and columns that edge lists do not have, and cannot say in which
-row a fault is.
+A general CSV reader spends its time on quoting, types and columns that edge lists lack, and cannot tell the row of a
+fault.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from daskgraphpart.kernels.compiled import kernel
 
 NEWLINE, RETURN, SPACE, TAB, MINUS, PLUS, ZERO = 10, 13, 32, 9, 45, 43, 48
 NOT_INTEGERS, MISSING_COLUMN, TOO_LARGE = 1, 2, 3
-LARGEST_BEFORE_DIGIT = 922_337_203_685_477_580  # 2**63 - 1 without its last digit, which is 7
+LARGEST_BEFORE_DIGIT = 922_337_203_685_477_580  # 2**63 - 1 without its last digit, 7
 
 
 @kernel
 def count_lines(content):  # type: ignore[no-untyped-def]
-    """Count the lines of uint8 `content`, the last perhaps without its newline, that hold more than blanks."""
+    """Count the lines of uint8 `content` that are not blank; the last may lack a newline."""
     lines, blank = 0, True
     for i in range(content.size):
         c = content[i]
@@ -32,10 +32,11 @@ def count_lines(content):  # type: ignore[no-untyped-def]
 def parse_edges(content, delimiter, src, dst):  # type: ignore[no-untyped-def]
     """Parse lines of two integers in uint8 `content` into `src` and `dst`, int64 (rows,).
 
-    Spaces (and tabs, where they are not the delimiter) around numbers are skipped, blank lines too, and whatever
-    follows another delimiter after the second number. Between tabs, as between commas, a column may not be empty: the
-    next one would take its place. Returns the rows parsed, or the number of the faulty row; the fault, or 0; and where
-    the faulty line begins.
+    Skips spaces (and tabs, unless they delimit) around numbers, blank lines, and anything after another delimiter
+    behind the
+    second number. Between tabs or commas no column may be empty: the next would take its place. Returns the rows
+    parsed, or
+    the number of the faulty row; the fault, or 0; and where the faulty line begins.
     """
     rows, i, size = 0, 0, content.size
     while i < size:

@@ -1,12 +1,12 @@
-"""Move nodes between parts: rebalancing, and k-way Fiduccia-Mattheyses refinement, over the rows of one block.
+"""Move nodes between parts: rebalancing, and k-way Fiduccia-Mattheyses refinement, over one block's rows.
 
-A node has a vector of weights, a part a vector `over` of load minus limit, one entry per constraint. The overload is
-the sum of what is positive in it, each as a share of its limit; every move of `rebalance_rows` lowers it, and no move
-of `refine_rows` raises it. Blocks may run side by side, each with its share of the excess and of the room: the
-overload is sublinear, so that what falls in each share falls in the sum.
+A node has a vector of weights, a part a vector `over` of load minus limit, one entry per constraint. The overload sums
+its positive entries, each as a share of its limit; every move of `rebalance_rows` lowers it, and no move of
+`refine_rows` raises it. Blocks may run side by side, each with its share of excess and room: the overload is sublinear,
+so what falls in each share falls in the sum.
 
-Fiduccia and Mattheyses, DAC 1982; k-way with one queue as in Karypis and Kumar, JPDC 1998. The keys of queued nodes are
-upper bounds, kept in constant time per arc and made exact when a node comes to the top.
+Fiduccia and Mattheyses, DAC 1982; k-way with one queue as in Karypis and Kumar, JPDC 1998. Keys of queued nodes are
+upper bounds, kept in constant time per arc and made exact at the top.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from daskgraphpart.kernels.clusters import widest_row
 from daskgraphpart.kernels.compiled import helper, inlined, kernel
 
-HUB = 512  # a node with more neighbours enters the queue at the beginning or not at all
+HUB = 512  # a node with more neighbours enters the queue at the start or never
 
 
 @helper
@@ -53,7 +53,7 @@ def _sift_down(heap, places, keys, at, size):  # type: ignore[no-untyped-def]
 
 @helper
 def _put(heap, places, keys, size, row, key):  # type: ignore[no-untyped-def]
-    """Insert a row or change its key; return the size."""
+    """Insert a row or change its key; return the new size."""
     at, old = np.int64(places[row]), keys[row]
     keys[row] = key
     if at < 0:
@@ -69,7 +69,7 @@ def _put(heap, places, keys, size, row, key):  # type: ignore[no-untyped-def]
 
 @helper
 def _pop(heap, places, keys, size):  # type: ignore[no-untyped-def]
-    """Remove the row at the top; return the size."""
+    """Remove the top row; return the new size."""
     places[heap[0]] = -1
     size -= 1
     if size > 0:
@@ -80,11 +80,11 @@ def _pop(heap, places, keys, size):  # type: ignore[no-untyped-def]
 
 @inlined
 def _bind(row, indptr, indices, weights, first, parts, mine, bound, touched, around):  # type: ignore[no-untyped-def]
-    """Add up the weights of a row's arcs by part; return how many parts there are, listed in `touched`."""
+    """Add up a row's arc weights by part; return the number of parts, listed in `touched`."""
     start, count = indptr[row], 0
-    # parts are gathered before they are added up, so that the processor can wait for many at one time
+    # gather parts first, so that the processor can wait for many at once
     for i in range(start, indptr[row + 1]):
-        # unsigned, since numba tests of signed indices whether they count from the end
+        # unsigned, since numba tests signed indices for counting from the end
         other = np.uint64(indices[i])
         near = other - np.uint64(first)
         around[i - start] = mine[near] if near < np.uint64(mine.size) else parts[other]
@@ -122,7 +122,7 @@ def _shift(over, old, new, node_weights, row):  # type: ignore[no-untyped-def]
 
 @helper
 def _best_move(row, indptr, indices, weights, first, parts, mine, node_weights, over, shares, bound, touched, around):  # type: ignore[no-untyped-def]
-    """Best neighbouring part that has room for a node, -1 if there is none; and the gain."""
+    """Best neighbouring part with room for a node, -1 if none; and the gain."""
     count = _bind(row, indptr, indices, weights, first, parts, mine, bound, touched, around)
     own, best, best_bound = mine[row], -1, np.int64(0)
     for j in range(count):
@@ -141,13 +141,14 @@ def _best_move(row, indptr, indices, weights, first, parts, mine, node_weights, 
 def refine_rows(  # type: ignore[no-untyped-def]
     indptr, indices, weights, first, parts, mine, node_weights, over, shares, active, following, fixed, patience
 ):
-    """Move nodes of a block, best first and each at most once; take back what comes after the smallest cut.
+    """Move nodes of a block, best first and each at most once; undo what follows the smallest cut.
 
-    Rows are those of nodes ``first, first + 1, ...``; no weights means 1. `parts` (all nodes,) holds for other blocks,
-    `mine` (block,) for this one, which is changed, as is `over` (parts, constraints), loads minus limits; `shares` are
-    one over each limit. `active` nodes may begin; `following` is set for nodes that moved, and their neighbours. Those
-    that are `fixed` stay, (block,), or none if it is empty. Ends after `patience` moves without a smaller cut; returns
-    by how much the cut fell.
+    Rows are nodes ``first, first + 1, ...``; no weights means 1. `parts` (all nodes,) applies to other blocks, `mine`
+    (block,) to this one; changes it and `over` (parts, constraints), loads minus limits; `shares` are one over each
+    limit.
+    `active` nodes may begin; `following` is set for moved nodes and their neighbours. `fixed` nodes, (block,), or empty
+    for
+    none, stay. Ends after `patience` moves without a smaller cut; returns by how much the cut fell.
     """
     rows, num_parts = mine.size, over.shape[0]
     heap, places, keys = np.empty(rows, np.int32), np.full(rows, -1, np.int32), np.empty(rows, np.float64)
@@ -213,7 +214,7 @@ def refine_rows(  # type: ignore[no-untyped-def]
 
 @kernel
 def gains_of_rows(indptr, indices, weights, first, parts, mine, node_weights, over, shares):  # type: ignore[no-untyped-def]
-    """Return by how much the cut falls if a node moves, for each of a block; the lowest integer if it cannot."""
+    """Return by how much the cut falls for each of a block's nodes if it moves; the lowest integer if it cannot."""
     gains = np.empty(mine.size, np.int64)
     bound, touched = np.zeros(over.shape[0], np.int64), np.empty(over.shape[0], np.int32)
     around = np.empty(widest_row(indptr), parts.dtype)
@@ -239,7 +240,7 @@ def _overload_drop(over, old, new, node_weights, row, shares):  # type: ignore[n
 
 @helper
 def _best_relief(row, indptr, indices, weights, first, parts, mine, node_weights, over, shares, bound, touched, around):  # type: ignore[no-untyped-def]
-    """Best part to move an overloaded part's node to, -1 if no move helps; and how good that is."""
+    """Best part for a node of an overloaded part, -1 if no move helps; and how good it is."""
     count = _bind(row, indptr, indices, weights, first, parts, mine, bound, touched, around)
     own, best, best_score = mine[row], -1, -np.inf
     for part in range(over.shape[0]):
@@ -247,7 +248,7 @@ def _best_relief(row, indptr, indices, weights, first, parts, mine, node_weights
         if drop <= 1e-12:
             continue
         gain = float(bound[part] - bound[own])
-        # among moves that cost, the cheapest per drop; equal ones go where there is most room
+        # among moves that cost, the cheapest per drop; ties go to the most room
         score = gain * drop if gain > 0 else (gain - 1e-3) / drop
         score -= 1e-6 * _fullness(over, part, shares)
         if score > best_score:
@@ -259,10 +260,9 @@ def _best_relief(row, indptr, indices, weights, first, parts, mine, node_weights
 
 @kernel
 def rebalance_rows(indptr, indices, weights, first, parts, mine, node_weights, over, shares, fixed):  # type: ignore[no-untyped-def]
-    """Move nodes of a block out of overloaded parts, at the least loss of cut per drop, until no move helps.
+    """Move nodes of a block out of overloaded parts, at the least loss of cut per drop, while moves help.
 
-    Neighbours of a node that has moved are looked at again, so that what moves grows from the border on. Parameters are
-    those of `refine_rows`.
+    Looks again at neighbours of moved nodes, so moves grow from the border. Parameters as in `refine_rows`.
     """
     rows, num_parts = mine.size, over.shape[0]
     heap, places, keys = np.empty(rows, np.int32), np.full(rows, -1, np.int32), np.empty(rows, np.float64)
@@ -307,7 +307,7 @@ def rebalance_rows(indptr, indices, weights, first, parts, mine, node_weights, o
 
 @kernel
 def overload(over, shares):  # type: ignore[no-untyped-def]
-    """By how much parts exceed limits altogether, each as a share of its limit."""
+    """Sum of overloads, each as a share of its limit."""
     total = 0.0
     for part in range(over.shape[0]):
         for c in range(over.shape[1]):
@@ -317,7 +317,7 @@ def overload(over, shares):  # type: ignore[no-untyped-def]
 
 @kernel
 def assign_greedily(nodes, node_weights, over, shares, parts):  # type: ignore[no-untyped-def]
-    """Give nodes without neighbours to the parts with most room; `over` and `parts` are changed."""
+    """Give nodes without neighbours to the parts with most room; changes `over` and `parts`."""
     for i in range(nodes.size):
         best, best_fullness = 0, np.inf
         for part in range(over.shape[0]):
@@ -334,9 +334,9 @@ def assign_greedily(nodes, node_weights, over, shares, parts):  # type: ignore[n
 
 @kernel
 def cut_of_rows(indptr, indices, weights, first, parts, num_parts):  # type: ignore[no-untyped-def]
-    """Weight of the arcs of a block that are cut, and how many foreign parts its nodes see in all.
+    """Weight of a block's cut arcs, and the number of foreign parts that its nodes see in all.
 
-    The first is summed over both directions of an edge; the second, over all blocks, is the communication volume.
+    The first counts both directions of an edge; the second, over all blocks, is the communication volume.
     """
     cut, volume = np.int64(0), np.int64(0)
     seen = np.full(num_parts, -1, np.int64)

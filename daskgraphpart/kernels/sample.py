@@ -1,7 +1,7 @@
-"""Sample in-edges of nodes from CSC, number the nodes that are met, and shuffle seeds.
+"""Sample in-edges of nodes from CSC, number the nodes found, and shuffle seeds.
 
-Random numbers are functions of (key, node, edge type, draw), never of the order or the thread they are drawn in. Arrays
-come from files that may be damaged: what would lead out of them is reported, never read.
+Random numbers are functions of (key, node, edge type, draw), never of order or thread. Arrays come from files that may
+be damaged: indices that would leave them are reported, never read.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ ROUNDS = 6
 
 @inlined
 def _new_eid(place, data, new_eids, first_eid, num_owned):  # type: ignore[no-untyped-def]
-    """New ID of the edge at a place of CSC; -1 if its local ID is none of the part's."""
+    """New ID of the edge at a position of CSC; -1 if its local ID is outside the part."""
     eid = data[place] if data.size else place
     if eid < 0 or eid >= new_eids.size:
         return -1
@@ -26,12 +26,14 @@ def _new_eid(place, data, new_eids, first_eid, num_owned):  # type: ignore[no-un
 
 @kernel
 def find_in_edges(columns, places, owners, ntypes, slots, csc, edge_ranges, starts, degrees):  # type: ignore[no-untyped-def]
-    """Find where the in-edges of nodes are, by edge type: the first place, and how many.
+    """Find the in-edges of nodes by edge type: first position and count.
 
-    `places` are those of the nodes among all of the hop, `columns` (hop,) their local IDs or -1; `slots` (node types,
-    most edge types of one) lists the edge types that are sampled for a node type, ascending, then -1. In a column edges
-    are in the order of their types. `csc` is (indptr, data, new edge IDs, first new edge ID, owned edges), and
-    `starts`, `degrees` (hop, most edge types) are filled. Returns the first node whose column is damaged, or -1.
+    `places` are the nodes' positions in the hop, `columns` (hop,) their local IDs or -1; `slots` (node types, most edge
+    types of one) lists the edge types to sample for a node type, ascending, then -1. Columns are in edge type order.
+    `csc`
+    is (indptr, data, new edge IDs, first new edge ID, owned edges); fills `starts` and `degrees` (hop, most edge
+    types).
+    Returns the first node with a damaged column, or -1.
     """
     indptr, data, new_eids, first_eid, num_owned = csc
     for i in range(places.size):
@@ -70,7 +72,7 @@ def find_in_edges(columns, places, owners, ntypes, slots, csc, edge_ranges, star
 
 @kernel
 def count_picks(ntypes, slots, fanouts, replace, degrees, offsets):  # type: ignore[no-untyped-def]
-    """Fill `offsets` with the first pick of each node and slot, one after the other, and the number of all."""
+    """Fill `offsets` with the first pick of each node and slot, and the total."""
     total = 0
     for node in range(degrees.shape[0]):
         for s in range(degrees.shape[1]):
@@ -86,10 +88,11 @@ def count_picks(ntypes, slots, fanouts, replace, degrees, offsets):  # type: ign
 def pick_edges(hop, places, key, found, csc, new_nids, ends, edge_ranges, out):  # type: ignore[no-untyped-def]
     """Pick in-edges of nodes; `hop` is (IDs, owners, node types, slots, fan-outs), `found` (starts, degrees, offsets).
 
-    All in-edges of a slot are taken if there is room for as many; else each pick is drawn, with replacement if room is
-    for more, and without it by Floyd's algorithm. `csc` is (indices, data, new edge IDs, first new edge ID, owned
-    edges, whether with replacement), `ends` (first new node ID, inner nodes), and `out` (sources, destinations as
-    places in the hop, new edge IDs). Returns the first node whose column is damaged, or -1.
+    Takes all in-edges of a slot if they fit; else draws each pick: with replacement if more fit, or without by Floyd's
+    algorithm. `csc` is (indices, data, new edge IDs, first new edge ID, owned edges, whether with replacement), `ends`
+    (first new node ID, inner nodes), and `out` (sources, destinations as positions in the hop, new edge IDs). Returns
+    the
+    first node with a damaged column, or -1.
     """
     nodes, owners, ntypes, slots, fanouts = hop
     starts, degrees, offsets = found
@@ -140,9 +143,9 @@ def pick_edges(hop, places, key, found, csc, new_nids, ends, edge_ranges, out): 
 
 @kernel
 def number_nodes(ids, table, nodes, num_nodes, places):  # type: ignore[no-untyped-def]
-    """Find the place of each ID in `nodes`, to which new ones are added; return how many there are.
+    """Find each ID's position in `nodes`, adding new ones; return the number of nodes.
 
-    `table`, int64 of a power of two with more room than there are nodes, holds places, or -1 where it is empty.
+    `table`, int64 of a power of two above the number of nodes, holds positions, or -1 for empty.
     """
     mask = uint64(table.size - 1)
     for i in range(ids.size):
@@ -159,7 +162,7 @@ def number_nodes(ids, table, nodes, num_nodes, places):  # type: ignore[no-untyp
 
 @kernel
 def enter_nodes(nodes, table):  # type: ignore[no-untyped-def]
-    """Enter the places of nodes into an empty table; of equal ones the first."""
+    """Enter the positions of nodes into an empty table; of equal ones the first."""
     mask = uint64(table.size - 1)
     for i in range(nodes.size):
         slot = splitmix64(uint64(nodes[i])) & mask
@@ -171,7 +174,7 @@ def enter_nodes(nodes, table):  # type: ignore[no-untyped-def]
 
 @kernel
 def find_ranges(ids, ends, found):  # type: ignore[no-untyped-def]
-    """Find the number of the range that holds each ID, given the ascending ends of all ranges."""
+    """Find the range that holds each ID, given the ascending ends of all ranges."""
     for i in range(ids.size):
         below, above = 0, ends.size
         while below < above:
@@ -185,10 +188,11 @@ def find_ranges(ids, ends, found):  # type: ignore[no-untyped-def]
 
 @kernel
 def shuffled(key, first, num_items, out):  # type: ignore[no-untyped-def]
-    """Fill `out` with the items at the places from `first` on of a random order of ``[0, num_items)``.
+    """Fill `out` with the items from position `first` of a random order of ``[0, num_items)``.
 
-    The order is a Feistel network over a power of four, at least 2^16, walked until it meets an item: no array of all
-    items is held.
+    The order is a Feistel network over a power of four, at least 2^16, walked until it meets an item: needs no array of
+    all
+    items.
     """
     half = 8
     while (1 << (2 * half)) < num_items:

@@ -1,4 +1,4 @@
-"""Fennel: nodes get their parts one after another, each by what its neighbours have."""
+"""Fennel: nodes get their parts in turn, by the parts of their neighbours."""
 
 from __future__ import annotations
 
@@ -9,26 +9,27 @@ from daskgraphpart.kernels.compiled import kernel
 
 @kernel
 def stream_nodes(indptr, indices, weights, first, parts, node_weights, loads, limits, alpha, fixed):  # type: ignore[no-untyped-def]
-    """Assign the nodes ``first, first + 1, ...`` of a block, or assign them anew; no weights means 1.
+    """Assign the nodes ``first, first + 1, ...`` of a block, perhaps again; no weights means 1.
 
-    Those that are `fixed` stay, (block,), or none if it is empty.
-    `parts` (all nodes,), -1 for none yet, and `loads` (parts, constraints) are changed; `limits` are kept where that is
-    possible. ``alpha * 1.5 * sqrt(fullness)``, in units of edge weight, is taken off what a node is bound to a part by;
-    with several constraints the mean of that, by what the node weighs in each compared with the average node.
+    `fixed` nodes, (block,), or empty for none, stay. Changes `parts` (all nodes,), -1 for none yet, and `loads` (parts,
+    constraints); keeps `limits` if possible. A part's price, ``alpha * 1.5 * sqrt(fullness)`` in units of edge weight,
+    reduces a node's bond to it; with several constraints, it is the mean over what the node weighs in each compared
+    with
+    the average.
     """
     num_parts = loads.shape[0]
     bound = np.zeros(num_parts, np.int64)
     fullness, sizes = np.zeros(num_parts, np.float64), np.zeros(limits.size, np.float64)
     for c in range(limits.size):
         sizes[c] = max(1.0, float(limits[c]))
-    # what one unit of each weight costs in a full part: the average node pays alpha * 1.5 in all
+    # price of a unit of each weight in a full part: the average node pays alpha * 1.5 in all
     prices = alpha * 1.5 / limits.size * (parts.size / num_parts) / sizes
     for part in range(num_parts):
         for c in range(limits.size):
             fullness[part] = max(fullness[part], loads[part, c] / sizes[c])
     for row in range(indptr.size - 1):
         if indptr[row] == indptr[row + 1] or (fixed.size and fixed[row]):
-            continue  # without neighbours, to be dealt out in the end
+            continue  # no neighbours: assigned at the end
         old = parts[first + row]
         if old >= 0:
             fullness[old] = 0.0

@@ -1,6 +1,6 @@
-"""Draw synthetic edges and features: every value a function of (stream, index), so that chunks do not matter.
+"""Draw synthetic edges and features: each value a function of (stream, index), so chunks do not matter.
 
-`key` names the stream; ``first, first + 1, ...`` are the indices of the values that are filled in.
+`key` names the stream; ``first, first + 1, ...`` are the indices of values to fill in.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from daskgraphpart.kernels.hashing import GOLDEN, splitmix64
 
 @kernel
 def rmat_edges(key, first, num_nodes, thresholds, src, dst):  # type: ignore[no-untyped-def]
-    """Draw edges `first` and following of a power-law graph (Chakrabarti, Zhan and Faloutsos 2004).
+    """Draw edges from `first` on of a power-law graph (Chakrabarti, Zhan and Faloutsos 2004).
 
-    Each level of the recursion takes 16 random bits, which `thresholds`, the cumulative probabilities of the quadrants
-    (a, a + b, a + b + c) of 2^16, compare with. Where an end is not below `num_nodes` the edge is drawn again.
+    Each level of the recursion compares 16 random bits with `thresholds`, the cumulative probabilities of the quadrants
+    (a,
+    a + b, a + b + c) of 2^16. Edges with an end not below `num_nodes` are drawn again.
     """
     levels = 0
     while (1 << levels) < num_nodes:
@@ -44,7 +45,7 @@ def rmat_edges(key, first, num_nodes, thresholds, src, dst):  # type: ignore[no-
 
 @kernel
 def skewed_ids(key, first, num_nodes, skew, ids):  # type: ignore[no-untyped-def]
-    """Draw node IDs ``floor(num_nodes * u ** skew)``: 1 is uniform, above degrees follow a power law."""
+    """Draw node IDs ``floor(num_nodes * u ** skew)``: 1 is uniform; above, degrees follow a power law."""
     for i in range(ids.size):
         word = splitmix64(key + uint64(first + i) * uint64(GOLDEN))
         share = (word >> uint64(11)) * (1.0 / 9007199254740992.0)
@@ -53,7 +54,7 @@ def skewed_ids(key, first, num_nodes, skew, ids):  # type: ignore[no-untyped-def
 
 @kernel
 def uniform_floats(key, first, out):  # type: ignore[no-untyped-def]
-    """Draw float32 numbers in [0, 1), two from each 64 random bits; `first` is even."""
+    """Draw float32 numbers in [0, 1), two from 64 random bits; `first` is even."""
     scale = 1.0 / 16777216.0
     for i in range(0, out.size, 2):
         word = splitmix64(key + uint64((first + i) >> 1) * uint64(GOLDEN))
@@ -69,10 +70,11 @@ def _unit(word):  # type: ignore[no-untyped-def]
 
 @kernel
 def community_edges(key, first, num_nodes, num_communities, inside, step, src, dst):  # type: ignore[no-untyped-def]
-    """Draw edges `first` and following, a share `inside` of them in communities; degrees are skewed, IDs scattered.
+    """Draw edges from `first` on, a share `inside` of them in communities; degrees are skewed, IDs scattered.
 
-    Community c holds the places from ``n (c / C)^2`` on, so sizes grow with c; a node's place is mapped to its ID by a
-    multiplication with `step` modulo n, to which it is coprime, so IDs tell nothing of communities.
+    Community c holds the positions from ``n (c / C)^2`` on, so sizes grow with c; a multiplication with `step` modulo
+    n,
+    coprime to n, maps positions to IDs, so IDs do not reveal communities.
     """
     for i in range(src.size):
         state = splitmix64(key + uint64(first + i) * uint64(GOLDEN))
@@ -93,7 +95,7 @@ def community_edges(key, first, num_nodes, num_communities, inside, step, src, d
 
 
 def scatter_step(num_nodes: int) -> int:
-    """Find a step coprime to a number of nodes, about 0.618 of it; below 2**31 so that products fit."""
+    """Find a step coprime to the number of nodes, about 0.618 of it; below 2**31 so that products fit."""
     step = max(1, int(num_nodes * 0.6180339887) % (2**31))
     while math.gcd(step, num_nodes) != 1:
         step += 1
@@ -101,5 +103,5 @@ def scatter_step(num_nodes: int) -> int:
 
 
 def number_of_communities(num_nodes: int) -> int:
-    """Take communities of 1,000 nodes on average."""
+    """Number of communities, for 1,000 nodes on average."""
     return max(1, math.ceil(num_nodes / 1000))

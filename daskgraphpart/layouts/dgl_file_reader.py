@@ -95,7 +95,7 @@ class FileReader:
         found = self.number()
         fitting = (self.size - self.position) // smallest_entry
         if found > min(fitting, most):
-            raise self.fault(f"impossible number of {what}", expected=f"at most {min(fitting, most):,}", found=found)
+            raise self.fault(f"invalid number of {what}", expected=f"at most {min(fitting, most):,}", found=found)
         return found
 
     def text(self) -> str:
@@ -121,7 +121,7 @@ class FileReader:
         expected = checked_nbytes(tuple(shape), dtype)
         if nbytes != expected:
             raise self.fault(
-                "impossible shape or size of an array",
+                "invalid shape or size of an array",
                 expected=None if expected is None else f"{expected:,} bytes",
                 found=f"{nbytes:,} bytes of shape {shape}",
             )

@@ -226,7 +226,7 @@ def open_array_table(file: TableFile, form: str, wanted: Sequence[str], num_ids:
 def _matrix_shape(path: str, shape: np.ndarray) -> tuple[int, ...]:
     if shape.dtype.kind not in "iu" or not 0 <= int(shape.min()) <= int(shape.max()) < MAX_ROWS:
         expected = f"two whole numbers below 2^{MAX_ROWS.bit_length() - 1}"
-        raise InputFileError("impossible shape of a matrix", file=path, expected=expected, found=shape.tolist())
+        raise InputFileError("invalid shape of a matrix", file=path, expected=expected, found=shape.tolist())
     return tuple(map(int, shape))
 
 

@@ -67,9 +67,9 @@ def generate(
     form = ChunkFormat(edge_format, data_format, num_chunks=num_chunks, names="named")
     if num_nodes < 1 or num_edges < 0:
         found = f"{num_nodes} nodes, {num_edges} edges"
-        raise OptionError("impossible size", expected="at least one node", found=found)
+        raise OptionError("invalid size", expected="at least one node", found=found)
     if feature_width is not None and feature_width < 0:
-        raise OptionError("impossible width of features", place="--features", expected="0 or more", found=feature_width)
+        raise OptionError("invalid width of features", place="--features", expected="0 or more", found=feature_width)
     if kind == "mag":
         graph = mag_graph(num_nodes, num_edges, feature_width, seed)
     else:

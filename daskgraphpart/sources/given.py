@@ -194,7 +194,7 @@ def count_known(known: Mapping[str, int | None], given: Mapping[str, int] | int 
     for ntype, count in given.items():
         if known.get(ntype) not in (None, count):
             place, expected = f"num_nodes of {ntype!r}", known.get(ntype)
-            raise OptionError("impossible number of nodes", place=place, expected=expected, found=count)
+            raise OptionError("invalid number of nodes", place=place, expected=expected, found=count)
     order = given if known.keys() <= given.keys() else {**known, **given}
     return {ntype: given.get(ntype, known.get(ntype)) for ntype in order}
 

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all: written under a temporary name, then renamed."""
+"""Files that appear complete or not at all: written under a temporary name, then renamed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TEMPORARY_SUFFIX = ".unfinished"
 
 
 def temporary_path(path: str | os.PathLike[str]) -> str:
-    """Return the name a file has until it is whole."""
+    """Return a file's name before it is complete."""
     return os.fspath(path) + TEMPORARY_SUFFIX
 
 
@@ -31,7 +31,7 @@ def publish(path: str | os.PathLike[str]) -> None:
 
 
 def publish_once(path: str | os.PathLike[str]) -> None:
-    """Do the same, unless a run that was killed has done it."""
+    """Do the same, unless a killed run has done it."""
     try:
         publish(path)
     except FileNotFoundError:
@@ -41,10 +41,11 @@ def publish_once(path: str | os.PathLike[str]) -> None:
 
 @contextmanager
 def whole_file(path: str | os.PathLike[str]) -> Iterator[str]:
-    """Give a temporary name of the caller's own, whose file gets the name `path` when all went well.
+    """Yield a private temporary name, to be renamed to `path` on success.
 
-    For files that a task writes whole: the same task may run twice at one time, where a worker was believed dead, or
-    works on after its client was killed; whoever reads `path` then still finds all of it, and always the same.
+    For files that a task writes whole. The task may run twice at a time, if its worker was believed dead or outlives
+    its
+    client; readers of `path` always find the same complete file.
     """
     temporary = f"{os.fspath(path)}.{uuid.uuid4().hex[:12]}{TEMPORARY_SUFFIX}"
     try:
@@ -66,13 +67,13 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 
 def write_json(path: Path, content: Any) -> None:
-    """Write JSON atomically, with sorted keys left to the caller and a final newline."""
+    """Write JSON atomically, with a final newline; the caller orders the keys."""
     write_bytes(path, (json.dumps(content, indent=1) + "\n").encode())
 
 
 @contextmanager
 def scratch_directory(where: str | os.PathLike[str]) -> Iterator[Path]:
-    """Make a directory for temporary files in another, which is made if need be, and remove it when done."""
+    """Make a directory for temporary files in another, created if needed; remove it at the end."""
     Path(where).mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".daskgraphpart-", dir=where, ignore_cleanup_errors=True) as directory:
         yield Path(directory)
@@ -80,19 +81,19 @@ def scratch_directory(where: str | os.PathLike[str]) -> Iterator[Path]:
 
 @contextmanager
 def made_directory(path: Path) -> Iterator[None]:
-    """Make a directory if need be; those that were made are removed again if nothing was put into them."""
+    """Make a directory if needed; remove it if nothing was put into it."""
     made = [directory for directory in (path, *path.parents) if not directory.exists()]
     path.mkdir(parents=True, exist_ok=True)
     try:
         yield
     finally:
-        with suppress(OSError):  # there is output in it
+        with suppress(OSError):  # it has output
             for directory in made:
                 directory.rmdir()
 
 
 def lasting_directory() -> Path:
-    """Make a temporary directory that is removed when the interpreter ends."""
+    """Make a temporary directory that Python removes on exit."""
     directory = tempfile.mkdtemp(prefix="daskgraphpart-")
     atexit.register(shutil.rmtree, directory, ignore_errors=True)
     return Path(directory)

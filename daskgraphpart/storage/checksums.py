@@ -1,6 +1,6 @@
-"""Checksums of files: XXH3 with 128 bits, the one of `xxhsum -H2`.
+"""Checksums of files: XXH3 with 128 bits, as by `xxhsum -H2`.
 
-Files are read in pieces, so that the memory is that of one piece.
+Reads files in pieces, to bound memory.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ PIECE_NBYTES = 4 << 20
 
 @dataclass(frozen=True, slots=True)
 class FileChecksum:
-    """Size in bytes and checksum, 32 hexadecimal digits, of a file."""
+    """A file's size in bytes and checksum, 32 hexadecimal digits."""
 
     nbytes: int
     digest: str
 
 
 def hash_file(path: FilePath, _: None = None) -> FileChecksum:
-    """Read a file and return its size and checksum; the task of passes that hash files."""
+    """Return a file's size and checksum; the task of passes that hash files."""
     import xxhash
 
     state, done = xxhash.xxh3_128(), 0
@@ -47,7 +47,7 @@ def read_pieces(path: FilePath) -> Iterator[bytes]:
 
 
 def hash_bytes(content: bytes) -> FileChecksum:
-    """Size and checksum of a file with this content."""
+    """Size and checksum of content."""
     import xxhash
 
     return FileChecksum(len(content), xxhash.xxh3_128(content).hexdigest())

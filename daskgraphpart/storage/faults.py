@@ -1,4 +1,4 @@
-"""Turn errors of the system into errors that name the file and say what to do."""
+"""Turn system errors into errors that name the file and say what to do."""
 
 from __future__ import annotations
 
@@ -15,26 +15,27 @@ if TYPE_CHECKING:
 
     from daskgraphpart.storage.paths import AnyPath
 
-# what the system says of a machine that fails, and what helps; a rerun can survive each
+# faults of the machine, and what helps; a rerun can survive each
 _DISK = "EIO EREMOTEIO EBADMSG EUCLEAN ETIMEDOUT EHOSTDOWN EHOSTUNREACH ENXIO ENODEV ENOTCONN ESTALE"
 _HINTS = {
     **{
-        getattr(errno, name): "the disk or network file system failed; check it and run again" for name in _DISK.split()
+        getattr(errno, name): "the disk or network file system failed; check it, and run again"
+        for name in _DISK.split()
     },
     errno.ENOSPC: "free space on that disk, and run again",
-    errno.EDQUOT: "your quota is used up; free space or use another directory, and run again",
-    errno.EACCES: "see who may read and write there, or give another directory",
-    errno.EPERM: "see who may read and write there, or give another directory",
-    errno.EROFS: "give a directory that is not read-only",
-    errno.EFBIG: "files may not be that large there (ulimit -f, or the file system); give another directory",
-    errno.EMFILE: "too many files are open at one time; raise the limit (ulimit -n), or give fewer --workers",
-    errno.ENFILE: "too many files are open on this machine; end something else, and run again",
-    errno.ENOENT: "it was removed while it was in use, or cannot be made there; give another directory, or run again",
+    errno.EDQUOT: "your quota is used up; free space or choose another directory, and run again",
+    errno.EACCES: "check the permissions, or choose another directory",
+    errno.EPERM: "check the permissions, or choose another directory",
+    errno.EROFS: "choose a directory that is not read-only",
+    errno.EFBIG: "the file is too large (ulimit -f, or the file system); choose another directory",
+    errno.EMFILE: "too many open files; raise the limit (ulimit -n), or give fewer --workers",
+    errno.ENFILE: "too many files are open on this machine; end other programs, and run again",
+    errno.ENOENT: "it was removed during use, or cannot be created there; run again, or choose another directory",
     errno.ENOMEM: "give a smaller --memory or fewer --workers",
 }
 _MISTAKES = {
     errno.ENOTDIR: "a part of the path is a file; give a directory",
-    errno.EEXIST: "there is a file of that name; give a directory",
+    errno.EEXIST: "a file has that name; give a directory",
     errno.ELOOP: "the path is a loop of links; give a directory",
     errno.ENAMETOOLONG: "give a shorter path",
 }
@@ -59,7 +60,7 @@ class attach_path_to_error:  # noqa: N801  # around every read and write: a gene
 
 @contextmanager
 def environment_faults() -> Iterator[None]:
-    """Turn a full disk, a failed one or a refused permission into an error that says what to do."""
+    """Turn a full or failed disk or a refused permission into an error that says what to do."""
     try:
         yield
     except UnicodeEncodeError as fault:
@@ -73,5 +74,5 @@ def environment_faults() -> Iterator[None]:
         if isinstance(fault, GraphPartError) or hint is None:
             raise
         error = OptionError if number in _MISTAKES else EnvironmentFaultError
-        # not `strerror`, where pyarrow says more than what happened
+        # `strerror` tells less than pyarrow
         raise error(os.strerror(number), file=None if name is None else os.fsdecode(name), hint=hint) from fault

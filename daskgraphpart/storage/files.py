@@ -1,6 +1,6 @@
-"""Ask about, list and read files that may be local or in a store; local ones are asked of the system directly.
+"""Ask about, list and read files, local or in a store; local ones directly through the system.
 
-Stores are on the rim: `stores.py` is imported when a file is in one.
+Stores are on the rim: a file in one imports `stores.py`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def kind_of(path: AnyPath) -> str | None:
-    """Return ``"file"``, ``"directory"``, ``"other"`` for pipes and the like, or None if there is nothing."""
+    """Return ``"file"``, ``"directory"``, ``"other"`` (a pipe, for example), or None."""
     if is_remote(path):
         from daskgraphpart.storage.stores import kind_in_store
 
@@ -34,17 +34,17 @@ def kind_of(path: AnyPath) -> str | None:
 
 
 def is_file(path: AnyPath) -> bool:
-    """Whether there is a regular file."""
+    """Whether it is a regular file."""
     return kind_of(path) == "file"
 
 
 def is_directory(path: AnyPath) -> bool:
-    """Whether there is a directory."""
+    """Whether it is a directory."""
     return kind_of(path) == "directory"
 
 
 def file_size(path: AnyPath) -> int:
-    """Return the bytes of a file; a `FileNotFoundError` if there is none."""
+    """Return a file's size; `FileNotFoundError` if it does not exist."""
     if not is_remote(path):
         return os.stat(path).st_size
     from daskgraphpart.storage.stores import size_in_store
@@ -53,7 +53,7 @@ def file_size(path: AnyPath) -> int:
 
 
 def signature_of(path: AnyPath) -> tuple[int | str, ...] | None:
-    """Return size, mtime and ctime (ns) and inode of a file, or what its store tells; None if there is none."""
+    """Return a file's size, mtime, ctime (ns) and inode, or what its store tells; None if it does not exist."""
     if is_remote(path):
         from daskgraphpart.storage.stores import signature_in_store
 
@@ -66,13 +66,13 @@ def signature_of(path: AnyPath) -> tuple[int | str, ...] | None:
 
 
 def signatures_of(paths: Iterable[Location]) -> dict[str, Any]:
-    """Return the signatures of the files that there are, by path."""
+    """Return the signatures of existing files by path."""
     signatures = ((path.absolute(), signature_of(path.absolute())) for path in paths)
     return {f"input {path}": [*signature] for path, signature in signatures if signature is not None}
 
 
 def list_directory(directory: Location) -> dict[str, int | None]:
-    """Return the names in a directory, sorted, with the bytes of files, None for others; a store may have no such."""
+    """List a directory: sorted names, with sizes of files and None for others; a store may lack it."""
     if not is_remote(directory):
         with os.scandir(directory) as entries:
             found = {entry.name: entry.stat().st_size if entry.is_file() else None for entry in entries}
@@ -83,13 +83,13 @@ def list_directory(directory: Location) -> dict[str, int | None]:
 
 
 def file_sizes_in(directory: Location) -> dict[str, int]:
-    """Return the bytes of the files directly in a directory, by name."""
+    """Return the sizes of files directly in a directory, by name."""
     return {name: size for name, size in list_directory(directory).items() if size is not None}
 
 
 @contextmanager
 def cached_listings(directory: AnyPath) -> Iterator[None]:
-    """List a directory of a bucket, or that of a config, and answer questions about its files while this lasts."""
+    """List a directory of a bucket, or a config's, and answer questions about its files meanwhile."""
     if not is_remote(directory):
         yield
         return
@@ -100,7 +100,7 @@ def cached_listings(directory: AnyPath) -> Iterator[None]:
 
 
 def read_file(path: AnyPath) -> bytes:
-    """Read all of a small file."""
+    """Read a small file."""
     if is_remote(path):
         from daskgraphpart.storage.stores import read_range
 
@@ -119,10 +119,10 @@ def open_for_reading(path: AnyPath) -> BinaryIO:
 
 
 def size_of_open(file: BinaryIO) -> int:
-    """Return the bytes of what `open_for_reading` has opened; those of /proc have an end that cannot be sought."""
+    """Return the size of what `open_for_reading` opened; /proc files cannot seek to an end."""
     try:
         return os.fstat(file.fileno()).st_size
-    except io.UnsupportedOperation:  # a file in a store
+    except io.UnsupportedOperation:  # in a store
         position = file.tell()
         size = file.seek(0, os.SEEK_END)
         file.seek(position)
@@ -130,7 +130,7 @@ def size_of_open(file: BinaryIO) -> int:
 
 
 def open_regular(path: str | os.PathLike[str]) -> int:
-    """Open a file for reading; a pipe, which would keep us waiting, or a directory is refused."""
+    """Open a regular file for reading; refuse a pipe, which would block, or a directory."""
     fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     if stat.S_ISREG(os.fstat(fd).st_mode):
         return fd
@@ -139,7 +139,7 @@ def open_regular(path: str | os.PathLike[str]) -> int:
 
 
 def delete_file(path: AnyPath) -> None:
-    """Delete a file, or a link, if it is there."""
+    """Delete a file or link, if it exists."""
     if is_remote(path):
         from daskgraphpart.storage.stores import open_store
 

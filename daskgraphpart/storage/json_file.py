@@ -1,7 +1,6 @@
-"""Read JSON that somebody else wrote: an object without repeated keys, of bounded size and depth.
+"""Read untrusted JSON: an object without repeated keys, of bounded size and depth.
 
-NaN and Infinity, which Python's reader takes too, are floats, and refused under their keys where a whole number is
-needed.
+NaN and Infinity, which Python accepts, are floats, and refused under their keys where integers are expected.
 """
 
 from __future__ import annotations
@@ -32,8 +31,8 @@ _SHORT.maxlevel, _SHORT.maxlist, _SHORT.maxdict, _SHORT.maxstring, _SHORT.maxoth
 
 
 def read_json_object(path: Location, error: type[GraphPartError]) -> dict[str, Any]:
-    """Read a file that holds one JSON object."""
-    if not is_file(path):  # opening a pipe would wait for ever
+    """Read a file with one JSON object."""
+    if not is_file(path):  # opening a pipe would block forever
         raise error("no such file", file=path)
     if file_size(path) > MAX_NBYTES:
         raise error("too large to be read as JSON", file=path, expected=f"at most {MAX_NBYTES:,} bytes")
@@ -51,7 +50,7 @@ def read_json_object(path: Location, error: type[GraphPartError]) -> dict[str, A
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Make an object; Python's own way is to keep the last of repeated keys."""
+    """Make an object, refusing repeated keys, of which Python keeps the last."""
     content = dict(pairs)
     if len(content) < len(pairs):
         ((key, _),) = Counter(key for key, _ in pairs).most_common(1)
@@ -70,7 +69,7 @@ def convert_json(
     expected: str | None = None,
     hint: str | None = None,
 ) -> T:
-    """Convert a value out of JSON to a type, such as a `msgspec.Struct` or ``list[int]``."""
+    """Convert a JSON value to a type, such as a `msgspec.Struct` or ``list[int]``."""
     try:
         return msgspec.convert(content, kind)
     except (msgspec.ValidationError, UnicodeEncodeError) as fault:
@@ -85,12 +84,12 @@ def convert_json(
 
 
 def _value_at(content: Any, path: str) -> Any:
-    """Follow a path of msgspec's, such as ``.format.name[2]``."""
+    """Follow a msgspec path, such as ``.format.name[2]``."""
     for key, index in _STEP.findall(path):
         content = content[int(index)] if index else content[key]
     return content
 
 
 def shown(value: Any) -> str:
-    """Return a value as Python writes it, shortened: for messages, whatever somebody put into the file."""
+    """Return a value as Python writes it, shortened for messages."""
     return _SHORT.repr(value)

@@ -1,8 +1,8 @@
-"""Let one job at a time write to a directory: a lock file that the system releases when its holder dies.
+"""Let one job at a time write to a directory: a lock file, released by the system if its holder dies.
 
-The lock is `flock`'s, on Linux also across machines of a network file system. Notes in the file are for messages, and
-for whoever comes after a holder that was killed; that the file exists locks nothing. A link in its place is refused.
-(`filelock` is not used: some of its releases empty the file, and with it the notes.)
+It uses `flock`, which on Linux also works across machines of a network file system. Notes in the file are for messages,
+and for whoever follows a killed holder; the file's existence locks nothing. A link in its place is refused.
+(Some releases of `filelock` empty the file, and with it the notes.)
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _UNSUPPORTED = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 
 
 class LockNotes(msgspec.Struct, frozen=True):
-    """What a holder leaves: the workspace of an unfinished job, the output it is for, and who the holder was."""
+    """A holder's notes: workspace of an unfinished job, its output, and who held the lock."""
 
     workspace: str | None = None
     output: str | None = None
@@ -43,7 +43,7 @@ class LockNotes(msgspec.Struct, frozen=True):
 
 
 class DirectoryLock:
-    """The lock of an existing directory, held until `release`; `notes` are those of an earlier holder, if any."""
+    """The lock of an existing directory, held until `release`; `notes` are an earlier holder's, if any."""
 
     def __init__(self, directory: Path) -> None:
         self.path = directory / LOCK_NAME
@@ -58,7 +58,7 @@ class DirectoryLock:
             raise
 
     def write(self, *, workspace: str | None, output: str | None = None) -> None:
-        """Leave notes for whoever comes after."""
+        """Leave notes for whoever follows."""
         self.notes = LockNotes(workspace, output, socket.gethostname(), os.getpid())
         content = json.dumps(msgspec.to_builtins(self.notes)).encode() + b"\n"
         write_exactly(self._fd, memoryview(content), 0, str(self.path))
@@ -66,7 +66,7 @@ class DirectoryLock:
             os.ftruncate(self._fd, len(content))
 
     def release(self, keep_notes: bool = False) -> None:
-        """Give the lock back; without notes to keep, the file goes as well."""
+        """Release the lock; without notes to keep, remove the file."""
         if self._fd < 0:
             return
         if not keep_notes:
@@ -77,7 +77,7 @@ class DirectoryLock:
 
 
 def is_unfinished(directory: Path) -> bool:
-    """Tell whether a job that did not come to its end has left something in a directory."""
+    """Whether an unfinished job has left something in a directory."""
     try:
         fd = _open(directory / LOCK_NAME, os.O_RDONLY)
     except (OSError, OptionError):
@@ -89,7 +89,7 @@ def is_unfinished(directory: Path) -> bool:
 
 
 def _open(path: Path, flags: int) -> int:
-    """Open a regular file that is no link; without waiting, should it be a pipe."""
+    """Open a regular file, not a link; never block on a pipe."""
     fd = -1
     try:
         fd = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o644)
@@ -101,12 +101,12 @@ def _open(path: Path, flags: int) -> int:
     if not is_file:
         if fd >= 0:
             os.close(fd)
-        raise OptionError("the lock file is a link, or no file", file=str(path), hint="see what it is, and remove it")
+        raise OptionError("the lock file is a link, or not a file", file=str(path), hint="remove it")
     return fd
 
 
 def _lock(path: Path) -> int:
-    """Open and lock the file that has this name when the lock is there: its last holder may have just removed it."""
+    """Open and lock the file that then has this name: its last holder may have just removed it."""
     while True:
         fd = _open(path, os.O_RDWR | os.O_CREAT)
         try:
@@ -116,7 +116,7 @@ def _lock(path: Path) -> int:
                     return fd
         except OSError as fault:
             if fault.errno in _UNSUPPORTED:
-                logger.warning("%s: no locks on this file system; nothing keeps two runs apart", path.parent)
+                logger.warning("%s: this file system has no locks, so do not start two runs at a time", path.parent)
                 return fd
             holder = _read_notes(fd)
             os.close(fd)
@@ -125,13 +125,13 @@ def _lock(path: Path) -> int:
             raise OutputLockedError(
                 f"another run (pid {holder.pid} on host {holder.host}) is writing here",
                 file=str(path.parent),
-                hint="wait until it has ended, or give another output directory",
+                hint="wait until it ends, or choose another output directory",
             ) from fault
         os.close(fd)
 
 
 def _read_notes(fd: int) -> LockNotes:
-    """Read notes; none if the file is empty, cut short by a kill, or of another form."""
+    """Read notes; none if the file is empty, torn, or of another form."""
     content = os.pread(fd, MAX_NBYTES, 0).split(b"\n")[0]
     try:
         return msgspec.json.decode(content, type=LockNotes)

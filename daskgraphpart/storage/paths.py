@@ -1,6 +1,6 @@
-"""Resolve what users give as paths: files of this file system are `pathlib.Path`s, files in stores are `UPath`s.
+"""Resolve users' paths: local files are `pathlib.Path`s, files in stores are `UPath`s.
 
-A `UPath` keeps the options of its store when it is pickled. In blocks and regions local paths are strings.
+A `UPath` keeps its store's options when pickled. In blocks and regions, local paths are strings.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _ARCHIVES_AND_WRAPPERS = (
 
 
 def is_remote(path: AnyPath | None) -> TypeIs[UPath]:
-    """Whether a path is of a file in a store; told without importing `UPath`."""
+    """Whether a path is in a store; does not import `UPath`."""
     return hasattr(path, "storage_options") and not isinstance(path, os.PathLike)
 
 
@@ -45,66 +45,69 @@ def is_url(path: AnyPath | None) -> bool:
 
 
 def resolve_path(path: AnyPath, options: Mapping[str, Any] | None = None) -> Location:
-    """Return the path of a local file, or of one in a store; ``file://`` is local."""
+    """Return a local path, or one in a store; ``file://`` is local."""
     if is_remote(path):
         return _open_url(path.protocol, str(path), {**path.storage_options, **(options or {})})
     text = os.fspath(path)
     match = _URL.fullmatch(text)
     if match is None:
         if _CHAIN.match(text) and "://" in text:
-            raise OptionError("chains of URLs are not supported", file=text, hint="give the last of them alone")
+            raise OptionError("chains of URLs are not supported", file=text, hint="give only the last one")
         return Path(path)
     protocol, rest = match[1].lower(), match[2].rstrip("/")
     if protocol in _LOCAL:
         return Path(match[2].removeprefix("localhost") or "/")
     if protocol in _ARCHIVES_AND_WRAPPERS:
         raise OptionError(
-            f"{protocol}:// is no store", file=text, expected="a path, s3://, gs://, ...", hint="unpack archives first"
+            f"{protocol}:// is not a store",
+            file=text,
+            expected="a path, s3://, gs://, ...",
+            hint="unpack archives first",
         )
     if not rest:
-        raise OptionError("a URL that names nothing", file=text, expected=f"{protocol}://bucket/directory")
+        raise OptionError("the URL names no directory", file=text, expected=f"{protocol}://bucket/directory")
     return _open_url(protocol, f"{protocol}://{rest}", options or {})
 
 
 def _open_url(protocol: str, url: str, options: Mapping[str, Any]) -> UPath:
-    from upath import UPath  # takes long to import, and most paths are local
+    from upath import UPath  # slow to import, and most paths are local
 
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # UPath tells which protocols it was not tested with
+            warnings.simplefilter("ignore", UserWarning)  # about protocols it was not tested with
             path = UPath(url, protocol=protocol, **{"use_listings_cache": False, **options})
             _ = str(path), path.path, path.parent  # some protocols take a URL apart only when it is asked for
             return path
     except Exception as fault:  # whatever the constructor of the protocol raises
         raise OptionError(
-            "this store cannot be opened", file=url, found=str(fault), hint="check the protocol and the storage options"
+            "cannot open this store", file=url, found=str(fault), hint="check the protocol and the storage options"
         ) from fault
 
 
 def join_path(directory: Location, name: str) -> Location:
-    """Join a name that somebody has written into a file: relative, absolute, or a URL."""
+    """Join a name found in a file: relative, absolute, or a URL."""
     if is_url(name):
         same = is_remote(directory) and name.lower().startswith(f"{directory.protocol}://")
         return resolve_path(name, directory.storage_options if same and is_remote(directory) else None)
     if isinstance(directory, Path) or os.path.isabs(name):
         return Path(directory, name) if isinstance(directory, Path) else Path(name)
-    for part in posixpath.normpath(name).split("/"):  # a store takes ".." for a name
+    for part in posixpath.normpath(name).split("/"):  # in a store, ".." is a name
         directory = directory.parent if part == ".." else directory / part if part != "." else directory
     return directory
 
 
 def to_path(path: AnyPath) -> Location:
-    """Return a path that `resolve_path` has seen before as a `Path` or `UPath`."""
+    """Return a path from `resolve_path` as a `Path` or `UPath`."""
     return path if is_remote(path) else Path(path)
 
 
 def to_key(path: AnyPath) -> FilePath:
-    """Return a path as blocks and regions hold it: a string, or a `UPath`."""
+    """Return a path as in blocks and regions: a string, or a `UPath`."""
     return path if is_remote(path) else os.fspath(path)
 
 
 def require_local(path: AnyPath, what: str, why: str = "copy it from or to the store yourself") -> Path:
-    """Return the path of something that has to be in a file system."""
+    """Return a path that must be in a file system."""
     found = resolve_path(path)
     if is_remote(found):
         raise OptionError(f"{what} must be in a file system", file=str(found), expected="a path", hint=why)
@@ -112,20 +115,20 @@ def require_local(path: AnyPath, what: str, why: str = "copy it from or to the s
 
 
 def leads_outside(path: AnyPath, directory: AnyPath) -> str | None:
-    """Return where a path leads, links and ``..`` resolved, if that is not in a directory; None if it is."""
+    """Return where a path leads, after links and ``..``, if outside a directory; else None."""
     if is_remote(directory) or is_remote(path):
         return None if str(path).startswith(f"{str(directory).rstrip('/')}/") else str(path)
     try:
         real, root = os.path.realpath(path), os.path.realpath(directory)
-    except ValueError:  # a NUL in the name: there is no such file anywhere
+    except ValueError:  # a NUL in the name: no such file anywhere
         return None
     return None if os.path.commonpath([real, root]) == root else real
 
 
 def check_apart(out: Location, inputs: Iterable[Location]) -> None:
-    """Refuse an output directory that is, or holds, something of the input."""
+    """Refuse an output directory that is, or contains, part of the input."""
     for path in inputs:
         is_same_kind = is_remote(path) == is_remote(out)
         if is_same_kind and (str(path) == str(out) or leads_outside(path, out) is None):
-            hint = "give a directory of its own for the output"
+            hint = "choose a separate output directory"
             raise OutputExistsError("the output directory holds the input", file=out, found=path, hint=hint)

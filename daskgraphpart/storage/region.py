@@ -1,11 +1,11 @@
-"""A typed array inside a file: the one way in which rows are read and written.
+"""A typed array inside a file: the only way to read and write rows.
 
-Reads and writes go through `pread` / `pwrite`, not through memory maps: the memory of a process then holds the rows
-it asked for and nothing else, and a short read is an error instead of a bus error. `Region.memmap` is for lazy views.
-Regions of files in stores are read by ranges of bytes, and never written.
+It uses `pread` / `pwrite`, not memory maps: a process holds only requested rows, and a short read is an error instead
+of
+a bus error. `Region.memmap` is for lazy views. Regions in stores are read by byte ranges, and never written.
 
-Headers of npy files that somebody else wrote are Python literals. They are matched, not evaluated: Python 3.11 may fail
-when it parses in two threads and the garbage collector interrupts one of them, and there is little that they may say.
+Headers of npy files are Python literals. They are matched, not evaluated: Python 3.11 may fail when it parses in two
+threads during garbage collection, and few headers are valid.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _SHAPE = re.compile(rf"\((?:\s*|{_LENGTH},|{_LENGTH}(?:,{_LENGTH})+,?\s*)\)", re
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """An array at a byte offset of a file, in C order; the first axis of its shape counts the rows."""
+    """An array at a byte offset of a file, in C order; the first axis counts rows."""
 
     path: FilePath
     offset: int
@@ -84,11 +84,11 @@ class Region:
         return replace(self, offset=self.offset + number * self.row_nbytes, shape=self.shape[1:])
 
     def moved(self, path: AnyPath) -> Region:
-        """Return the same region of another file (the temporary name of this one, say)."""
+        """Return the same region of another file, such as its temporary one."""
         return replace(self, path=to_key(path))
 
     def read(self, start: int = 0, stop: int | None = None) -> np.ndarray:
-        """Read rows ``[start, stop)`` into a new array; an `InputFileError` if the file ends before they do."""
+        """Read rows ``[start, stop)`` into a new array; `InputFileError` if the file ends early."""
         stop = self.num_rows if stop is None else stop
         rows = np.empty((stop - start, *self.shape[1:]), self.dtype)
         self.read_into(rows, start)
@@ -118,7 +118,7 @@ class Region:
             os.close(fd)
 
     def memmap(self) -> np.ndarray:
-        """Return the rows as a read-only memory map, whatever their alignment; those of a remote file are read."""
+        """Return the rows as a read-only memory map, for any alignment; reads remote files."""
         if self.nbytes == 0:
             return np.empty(self.shape, self.dtype)
         if is_remote(self.path):
@@ -126,7 +126,7 @@ class Region:
         return np.memmap(self.path, self.dtype, "r", self.offset, self.shape)
 
     def take(self, rows: np.ndarray) -> np.ndarray:
-        """Read the rows of these numbers, in any order, and no more than what lies around them."""
+        """Read the rows of these numbers, in any order, and little around them."""
         if is_remote(self.path):
             from daskgraphpart.storage.stores import take_rows
 
@@ -137,17 +137,16 @@ class Region:
 
 
 def npy_region(path: str | os.PathLike[str], dtype: np.dtype | type, shape: tuple[int, ...]) -> Region:
-    """Return the region of the rows of the file that `create_npy` makes, without making it."""
+    """Return the region of rows that `create_npy` would make."""
     return Region(to_key(path), len(_npy_header(np.dtype(dtype), shape)), np.dtype(dtype), shape)
 
 
 def create_npy(
     path: str | os.PathLike[str], dtype: np.dtype | type, shape: tuple[int, ...], *, is_mapped: bool = False
 ) -> Region:
-    """Create an npy file of that shape and return the region of its rows.
+    """Create an npy file and return the region of its rows.
 
-    One that will be mapped for writing takes its room at once on every file system: where such a file has holes and the
-    disk is full, the system ends the process instead of giving an error.
+    A file to be mapped for writing takes its space at once: a hole on a full disk would kill the process.
     """
     region = npy_region(path, dtype, shape)
     with attach_path_to_error(path), open(path, "wb") as file:
@@ -167,19 +166,19 @@ def _npy_header(dtype: np.dtype, shape: tuple[int, ...]) -> bytes:
 
 
 def save_npy(path: str | os.PathLike[str], rows: np.ndarray) -> None:
-    """Write a whole npy file, which appears when it is whole."""
+    """Write an npy file atomically."""
     with whole_file(path) as temporary:
         create_npy(temporary, rows.dtype, rows.shape).write(rows, 0)
 
 
 def create_files(regions: Iterable[Region]) -> None:
-    """Create the files of what `npy_region` gave."""
+    """Create the files of regions from `npy_region`."""
     for region in regions:
         create_npy(region.path, region.dtype, region.shape)
 
 
 def open_npy(path: AnyPath) -> Region:
-    """Read the header of an npy file in C order and return the region of its rows; raises as `read_npy_header`."""
+    """Read the header of a C-order npy file and return the region of its rows; raises as `read_npy_header`."""
     header = read_npy_header(path)
     if header.is_fortran:
         raise InputFileError("npy array is in Fortran order", file=path, hint="save it in C order")
@@ -187,7 +186,7 @@ def open_npy(path: AnyPath) -> Region:
 
 
 def map_npy(path: str | os.PathLike[str]) -> np.ndarray:
-    """Map a local npy file for writing; unlike numpy's function this parses headers safely beside other threads."""
+    """Map a local npy file for writing; unlike numpy's, parses headers safely beside other threads."""
     region = open_npy(path)
     return np.memmap(region.path, region.dtype, "r+", region.offset, region.shape)
 
@@ -196,7 +195,7 @@ _fallocate = getattr(ctypes.CDLL(None, use_errno=True), "fallocate", None)
 
 
 def write_exactly(fd: int, content: memoryview, offset: int, path: str) -> None:
-    """Write all of `content` at a byte offset of the open file `path`, which errors name."""
+    """Write all of `content` at an offset of the open file `path`, which errors name."""
     done = 0
     with attach_path_to_error(path):
         while done < len(content):
@@ -205,9 +204,9 @@ def write_exactly(fd: int, content: memoryview, offset: int, path: str) -> None:
 
 
 def reserve(fd: int, nbytes: int, path: str) -> None:
-    """Give the empty open file `path` a length, and all of its room at once where the file system can: less work later.
+    """Give the empty open file `path` its length, and its space if the file system can: less work later.
 
-    `os.posix_fallocate` would write to every block of the file where it cannot.
+    Where it cannot, `os.posix_fallocate` would write to every block.
     """
     with attach_path_to_error(path):
         os.ftruncate(fd, nbytes)
@@ -238,7 +237,7 @@ def _as_bytes(rows: np.ndarray) -> memoryview:
 
 @dataclass(frozen=True, slots=True)
 class NpyHeader:
-    """What the header of an npy file says: first byte of the elements, dtype, shape, and their order."""
+    """An npy header: first byte of the elements, dtype, shape, order."""
 
     offset: int
     dtype: np.dtype
@@ -248,7 +247,7 @@ class NpyHeader:
 
 def read_npy_header(path: AnyPath) -> NpyHeader:
     """Read and check the header of an npy file."""
-    if not is_remote(path) and not is_file(path):  # opening a remote file tells whether it is there
+    if not is_remote(path) and not is_file(path):  # opening a remote file tells
         raise InputFileNotFoundError("no such file", file=path)
     with attach_path_to_error(path), open_for_reading(path) as file:
         head = BytesIO(file.read(MAX_NPY_HEADER))
@@ -260,7 +259,7 @@ def read_npy_header(path: AnyPath) -> NpyHeader:
         raise InputFileError(f"npy array {what}", file=path, found=f"dtype {dtype}, shape {shape}", hint=hint)
     offset, nbytes = head.tell(), checked_nbytes(shape, dtype)
     if nbytes is None:
-        raise InputFileError("impossible shape of an npy array", file=path, found=shape)
+        raise InputFileError("invalid shape of an npy array", file=path, found=shape)
     if size < offset + nbytes:
         raise InputFileError(
             "npy file is truncated", file=path, expected=f"{offset + nbytes:,} bytes", found=f"{size:,} bytes"
@@ -269,21 +268,21 @@ def read_npy_header(path: AnyPath) -> NpyHeader:
 
 
 def parse_npy_header(head: BytesIO, path: AnyPath) -> tuple[tuple[int, ...], bool, np.dtype]:
-    """Parse the beginning of an npy file and go to its first element; shape, whether in Fortran order, dtype."""
+    """Parse the beginning of an npy file up to its first element; return shape, Fortran order, dtype."""
     try:
         version = np.lib.format.read_magic(head)
         if version not in ((1, 0), (2, 0), (3, 0)):
             raise ValueError(f"unknown version {version[0]}.{version[1]}")
         text = head.read(int.from_bytes(head.read(2 if version == (1, 0) else 4), "little")).decode("latin-1")
         if version < (3, 0):
-            text = re.sub(r"(?<=\d)L", "", text)  # Python 2 wrote it behind lengths
+            text = re.sub(r"(?<=\d)L", "", text)  # Python 2 appended it to lengths
         match = _HEADER.fullmatch(text)
         header = {} if match is None else dict(zip(match.groups()[::2], match.groups()[1::2], strict=True))
         if header.get("fortran_order") not in ("True", "False") or not _SHAPE.fullmatch(header.get("shape", "")):
             raise ValueError(f"header {text[:100]!r}")
         shape = tuple(int(length) for length in re.findall(r"\d+", header["shape"]))
         descr = header["descr"].strip("'\"")
-        # what numpy writes of bfloat16; of two bytes without a meaning it writes |V2
+        # numpy's form of bfloat16; |V2 would be two bytes without meaning
         dtype = BFLOAT16 if descr == "<V2" else np.dtype(descr)
         return shape, header["fortran_order"] == "True", dtype
     except (ValueError, TypeError, KeyError, SyntaxError) as fault:
@@ -291,7 +290,7 @@ def parse_npy_header(head: BytesIO, path: AnyPath) -> tuple[tuple[int, ...], boo
 
 
 def checked_nbytes(shape: tuple[int, ...], dtype: np.dtype) -> int | None:
-    """Bytes of an array somebody claims to have."""
+    """Bytes of an array of claimed shape and dtype."""
     if len(shape) > MAX_AXES or min(shape, default=0) < 0:
         return None
     nbytes = filled = dtype.itemsize

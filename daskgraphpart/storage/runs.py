@@ -1,7 +1,7 @@
-"""Runs: one block's edges grouped by owner, in a plain npy array of three rows (columns of the edge table).
+"""Runs: one block's edges grouped by owner, in a plain npy array of three rows.
 
 Row 0 holds new source IDs, row 1 new destination IDs, row 2 the edge's row in its block. Each owner's edges are one
-slice of all three, so any part can read its own with three small reads.
+slice of all three, so a part reads its own with three small reads.
 """
 
 from __future__ import annotations
@@ -32,5 +32,5 @@ def run_column(path: str | Path, dtype: np.dtype, num_rows: int, column: int) ->
 
 
 def id_dtype(num_ids: int) -> np.dtype:
-    """Smallest signed dtype for IDs below `num_ids`: int32 where it holds them, else int64."""
+    """Smallest signed dtype for IDs below `num_ids`: int32 or int64."""
     return np.dtype(np.int32) if num_ids < 2**31 else np.dtype(np.int64)

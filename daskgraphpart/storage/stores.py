@@ -1,7 +1,7 @@
-"""Ask about, list and read files in stores, through fsspec, whose caches are off.
+"""Ask about, list and read files in stores through fsspec, without its caches.
 
-What is read is what was asked for, and listings are never old. Stores try failing requests again themselves; what
-arrives here has failed for good, and becomes one error of ours.
+Reads get what was asked for, and listings are never old. Stores retry failing requests themselves; failures that arrive
+here are final, and become our errors.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _VERSION_KEYS = ("ETag", "etag", "md5Hash", "generation", "LastModified", "mtime
 
 @contextmanager
 def open_store(path: UPath) -> Iterator[Any]:
-    """Give the file system of a path, which fsspec keeps open, and turn what it raises into one error of ours."""
+    """Yield a path's file system, which fsspec keeps open; turn its errors into ours."""
     fs = None
     try:
         fs = path.fs
@@ -67,7 +67,7 @@ def _store_fault(path: UPath, fault: Exception, *, is_open: bool) -> GraphPartEr
             f"a package for {path.protocol}:// is not installed", file=path, found=found, hint=hint
         )
     if isinstance(fault, (ValueError, TypeError)) and not is_open:
-        what = f"{path.protocol}:// cannot be read by ranges, or not with these options"
+        what = f"cannot read byte ranges of {path.protocol}:// with these options"
         hint = "unpack archives first; check the protocol and the storage options"
         return OptionError(what, file=path, found=found, hint=hint)
     if isinstance(fault, (FileNotFoundError, IsADirectoryError, NotADirectoryError)):
@@ -80,7 +80,7 @@ def _store_fault(path: UPath, fault: Exception, *, is_open: bool) -> GraphPartEr
 
 
 def _info(path: UPath) -> dict[str, Any] | None:
-    """Return what the store tells of a file or directory; None if there is neither."""
+    """Return what the store tells about a file or directory; None if neither exists."""
     with suppress(InputFileNotFoundError), open_store(path) as fs:
         return cast("dict[str, Any]", fs.info(path.path))
     return None
@@ -93,17 +93,17 @@ def kind_in_store(path: UPath) -> str | None:
 
 
 def size_in_store(path: UPath) -> int:
-    """Return the bytes of a file; a `FileNotFoundError` if there is none."""
+    """Return a file's size; `FileNotFoundError` if it does not exist."""
     info = _info(path)
     if info is None or info.get("type") == "directory":
         raise InputFileNotFoundError("no such file", file=path, hint="was it removed while it was in use?")
     if not isinstance(info.get("size"), int):
-        raise EnvironmentFaultError("the store does not tell the size of a file", file=path)
+        raise EnvironmentFaultError("the store does not tell the file's size", file=path)
     return int(info["size"])
 
 
 def signature_in_store(path: UPath) -> tuple[int | str, ...] | None:
-    """Return what a store tells of a file; None if there is none."""
+    """Return what a store tells about a file; None if it does not exist."""
     info = _info(path)
     if info is None:
         return None
@@ -112,11 +112,11 @@ def signature_in_store(path: UPath) -> tuple[int | str, ...] | None:
 
 
 def list_in_store(directory: UPath) -> dict[str, int | None]:
-    """Return the names in a directory, sorted, with the bytes of files, None for others; there may be no directory."""
+    """List a directory: sorted names, with sizes of files and None for others; it may not exist."""
     with suppress(InputFileNotFoundError), open_store(directory) as fs:
         own = str(fs._strip_protocol(directory.path)).rstrip("/")
         found = {str(entry["name"]).rstrip("/"): entry for entry in fs.ls(directory.path, detail=True)}
-        # some stores list a directory, or a file that is asked for as one, as an entry of itself
+        # some stores list a directory, or a file asked for as one, as an entry of itself
         return {
             name.rpartition("/")[2]: None if entry["type"] == "directory" else int(entry["size"])
             for name, entry in sorted(found.items())
@@ -127,7 +127,7 @@ def list_in_store(directory: UPath) -> dict[str, int | None]:
 
 @contextmanager
 def cached_store(directory: UPath) -> Iterator[None]:
-    """List a directory of a bucket, or that of a config, and answer questions about its files while this lasts."""
+    """List a directory of a bucket, or a config's, and answer questions about its files meanwhile."""
     if directory.suffix == ".json":
         directory = directory.parent
     # a whole bucket may hold anything
@@ -143,7 +143,7 @@ def cached_store(directory: UPath) -> Iterator[None]:
             with open_store(directory) as fs:
                 fs.find(directory.path)
         except (EnvironmentFaultError, InputFileNotFoundError):
-            cache.clear()  # a key may read, and not list; whoever asks for a file is told what is wrong
+            cache.clear()  # a key may read, but not list; asking for a file tells what is wrong
         yield
     finally:
         cache.use_listings_cache = False
@@ -151,18 +151,18 @@ def cached_store(directory: UPath) -> Iterator[None]:
 
 
 def read_ranges(path: UPath, starts: Sequence[int], stops: Sequence[int]) -> list[bytes]:
-    """Read ranges of bytes of a file at one time, and nothing else."""
+    """Read byte ranges of a file at once, and nothing else."""
     try:
         with open_store(path) as fs:
             found: list[bytes] = fs.cat_ranges([path.path] * len(starts), starts, stops, on_error="raise")
     except EnvironmentFaultError:
-        _check_size(path, max(stops))  # a range beyond the end is refused by some stores, each in its own words
+        _check_size(path, max(stops))  # stores refuse ranges beyond the end, each in its own words
         raise
     for content, start, stop in zip(found, starts, stops, strict=True):
         if len(content) != stop - start:
             _check_size(path, stop)
             raise EnvironmentFaultError(
-                "the store sent a different number of bytes than it was asked for",
+                "the store sent the wrong number of bytes",
                 file=path,
                 expected=f"{stop - start:,}",
                 found=f"{len(content):,}",
@@ -182,14 +182,14 @@ def read_range(path: UPath, start: int, stop: int) -> bytes:
 
 
 def read_range_into(buffer: memoryview, path: UPath, offset: int) -> None:
-    """Fill a buffer with what a file in a store has from an offset on."""
+    """Fill a buffer from an offset of a file in a store."""
     for first in range(0, len(buffer), MAX_REQUEST_NBYTES):
         stop = min(first + MAX_REQUEST_NBYTES, len(buffer))
         buffer[first:stop] = read_range(path, offset + first, offset + stop)
 
 
 def take_rows(path: UPath, offset: int, dtype: np.dtype, shape: tuple[int, ...], rows: np.ndarray) -> np.ndarray:
-    """Read rows of an array in a file in a store; those that lie near each other come with one request."""
+    """Read rows of an array in a store; nearby rows share a request."""
     if rows.size and not 0 <= rows.min() <= rows.max() < shape[0]:
         raise IndexError(f"row out of range [0, {shape[0]})")
     wanted, inverse = np.unique(rows, return_inverse=True)
@@ -197,7 +197,7 @@ def take_rows(path: UPath, offset: int, dtype: np.dtype, shape: tuple[int, ...],
     if taken.size:
         row_nbytes = taken[0].nbytes
         gap, limit = (max(1, nbytes // row_nbytes) for nbytes in (MAX_GAP_NBYTES, MAX_REQUEST_NBYTES))
-        # a request ends where the gap is wide, and at every multiple of `limit` rows
+        # a request ends at a wide gap, and at every multiple of `limit` rows
         cuts = np.flatnonzero((np.diff(wanted) > gap) | (np.diff(wanted // limit) > 0)) + 1
         firsts, stops = np.append(0, cuts), np.append(cuts, wanted.size)
         for begin in range(0, firsts.size, MAX_REQUESTS):
@@ -217,7 +217,7 @@ def open_in_store(path: UPath) -> BinaryIO:
 
 
 class StoreFile(io.RawIOBase):
-    """A file in a store, open for reading; pyarrow passes its errors on as they are, unlike those of fsspec's files."""
+    """A file in a store, open for reading; pyarrow passes on its errors, unlike those of fsspec's files."""
 
     def __init__(self, path: UPath) -> None:
         self.path, self.size = path, size_in_store(path)

@@ -1,6 +1,6 @@
-"""Send files to stores, from front to back, so that they appear whole or not at all.
+"""Send files to stores, front to back, so that they appear complete or not at all.
 
-A process that is killed leaves the parts it has sent; those of S3 cost room until a lifecycle rule removes them.
+A killed process leaves the parts it has sent; on S3 they cost space until a lifecycle rule removes them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MAX_REQUESTS = 9_000  # S3 takes 10,000
 
 @contextmanager
 def open_for_upload(path: UPath, nbytes: int) -> Iterator[Any]:
-    """Open a file of a store for writing `nbytes` bytes; it is there if all went well, with that size.
+    """Open a file in a store for writing `nbytes` bytes; on success it exists, with that size.
 
     Holds two requests, 16 MiB for files of up to 70 GB.
     """
@@ -40,15 +40,15 @@ def open_for_upload(path: UPath, nbytes: int) -> Iterator[Any]:
                 with _open_in_parts(fs, path, nbytes) as file:
                     yield file
         found = file_size(path)
-    except InputFileNotFoundError as fault:  # a bucket that is gone is not a mistake in the input
+    except InputFileNotFoundError as fault:  # a missing bucket is no input mistake
         raise EnvironmentFaultError(
-            "the store does not take a file", file=path, found=fault.found, hint="is the bucket still there?"
+            "the store refuses a file", file=path, found=fault.found, hint="check that the bucket exists"
         ) from fault
     if found != nbytes:
         with suppress(Exception):
             delete_file(path)
         raise EnvironmentFaultError(
-            "the store has a different number of bytes than it was sent",
+            "the store has the wrong number of bytes",
             file=path,
             expected=f"{nbytes:,}",
             found=f"{found:,}",
@@ -68,14 +68,14 @@ def _open_in_parts(fs: Any, path: UPath, nbytes: int) -> Iterator[Any]:
             file.discard()
         with suppress(Exception):
             file.closed = True  # its finaliser would complete it
-        if not getattr(file, "parts", None):  # a store without uploads in parts shows what has come so far
+        if not getattr(file, "parts", None):  # stores without multipart uploads show what has arrived
             with suppress(Exception):
                 fs.rm_file(file.path)
         raise
 
 
 def check_writable(directory: UPath) -> None:
-    """Find out whether a directory of S3 may be written to; other stores tell when the first file is sent."""
+    """Check whether a directory of S3 is writable; other stores tell with the first file."""
     with open_store(directory) as fs:
         if hasattr(fs, "call_s3"):
             bucket, key, _ = fs.split_path((directory / ".daskgraphpart-probe").path)

@@ -1,9 +1,10 @@
-"""Zarr arrays of rows: those that users have, and one for the rows of each feature in owner order while it is staged.
+"""Zarr arrays of rows: users' arrays, and one per feature in owner order while staged.
 
-Tasks fill a staged array in any order, and parts read it in theirs. Its chunks are uncompressed files, so that tasks
-write rows at offsets, as in the files of the output: no lock, nothing read back, the same bytes if a task runs twice.
-Every part begins with a chunk of its own; what is left of its last chunk are holes. Any reader of zarr (v3) can open
-the array; `num_rows` and `first_rows` of its attributes say where parts are.
+Tasks fill a staged array in any order, and parts read it in theirs. Chunks are uncompressed files into which tasks
+write
+at offsets, as in output files: no lock, nothing read back, the same bytes if a task runs twice. Every part begins with
+its own chunk; the rest of its last chunk is a hole. Any reader of zarr (v3) can open the array; its attributes
+`num_rows` and `first_rows` say where parts are.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ CHUNK_NBYTES = 8 << 20
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StagedArray:
-    """A zarr array of rows: `num_rows`, int64 (parts,), of each part, in chunks of at most `chunk_rows` rows."""
+    """A zarr array of rows: `num_rows`, int64 (parts,), per part, in zarr chunks of at most `chunk_rows` rows."""
 
     path: str
     dtype: np.dtype
@@ -42,13 +43,13 @@ class StagedArray:
     def of(
         cls, path: str, dtype: np.dtype, row_shape: tuple[int, ...], num_rows: np.ndarray, max_nbytes: int
     ) -> StagedArray:
-        """Name an array whose chunks have at most 8 MiB and, unless a row has more, `max_nbytes` bytes."""
+        """Name an array with zarr chunks of at most 8 MiB and, unless a row is larger, `max_nbytes`."""
         row_nbytes = max(1, int(np.prod(row_shape, dtype=np.int64)) * dtype.itemsize)
         chunk_rows = min(CHUNK_NBYTES, max_nbytes) // row_nbytes
         return cls(path, dtype, row_shape, num_rows, max(1, min(chunk_rows, int(num_rows.max(initial=0)))))
 
     def create(self, name: str) -> None:
-        """Write the metadata; chunks come with their first rows."""
+        """Write the metadata; zarr chunks come with their first rows."""
         import zarr
 
         num_chunks = self._num_chunks()
@@ -71,7 +72,7 @@ class StagedArray:
             )
 
     def write(self, part: int, start: int, rows: np.ndarray) -> None:
-        """Write rows of a part from its row `start` on."""
+        """Write rows of a part, from its row `start` on."""
         rows = np.ascontiguousarray(rows, self.dtype)
         content, done = memoryview(rows.reshape(-1).view(np.uint8).data), 0
         for chunk, stop in self._chunks(part, start, start + len(rows)):
@@ -86,12 +87,12 @@ class StagedArray:
             start, done = stop, done + nbytes
 
     def blocks(self, part: int) -> Iterator[np.ndarray]:
-        """Read the rows of a part, chunk by chunk; one that is missing is an error, unlike in zarr."""
+        """Read a part's rows by zarr chunk; a missing one is an error, unlike in zarr."""
         for chunk, _ in self._chunks(part, 0, int(self.num_rows[part])):
             yield chunk.read()
 
     def _chunks(self, part: int, start: int, stop: int) -> Iterator[tuple[Region, int]]:
-        """Regions of chunk files that hold rows ``[start, stop)`` of a part, each with the row behind its last."""
+        """Regions of chunk files with rows ``[start, stop)`` of a part, each with the row after its last."""
         first_chunk, zeros = int(self._first_chunks()[part]), ".0" * len(self.row_shape)
         row_nbytes = int(np.prod(self.row_shape, dtype=np.int64)) * self.dtype.itemsize
         while start < stop:
@@ -112,7 +113,7 @@ class StagedArray:
 
 
 def create_rows_array(path: str | Path, shape: tuple[int, ...], dtype: np.dtype, chunk_rows: int) -> Any:
-    """Create an empty zarr array whose chunks are rows, each in a file of its own, and return it."""
+    """Create an empty zarr array with zarr chunks of rows, each in its own file."""
     import zarr
 
     chunks = (max(1, min(chunk_rows, shape[0])), *(max(1, length) for length in shape[1:]))
@@ -120,7 +121,7 @@ def create_rows_array(path: str | Path, shape: tuple[int, ...], dtype: np.dtype,
 
 
 def refuse_pickles(path: str | Path) -> None:
-    """Refuse an array of zarr's format 2 whose chunks are pickles, which are programs that reading them would run.
+    """Refuse an array of zarr format 2 with pickled chunks, which could run code.
 
     Not every release of zarr refuses them in arrays of numbers.
     """
@@ -131,9 +132,7 @@ def refuse_pickles(path: str | Path) -> None:
     filters = content.get("filters")
     codecs = [content.get("compressor"), *(filters if isinstance(filters, list) else ())]
     if any(isinstance(codec, dict) and codec.get("id") == "pickle" for codec in codecs):
-        raise InputFileError(
-            "zarr array of pickled objects, which are never loaded", file=str(header), expected="plain numbers"
-        )
+        raise InputFileError("pickled zarr arrays are never loaded", file=str(header), expected="plain numbers")
 
 
 def open_rows_array(path: str | Path) -> Any:
@@ -148,6 +147,6 @@ def open_rows_array(path: str | Path) -> Any:
         if getattr(fault, "errno", None) not in (None, errno.ENOENT):
             raise  # the machine's fault, not the file's
         raise InputFileError("not a readable zarr array", file=str(path), found=str(fault)[:200]) from fault
-    if 0 in chunks:  # which zarr divides by
+    if 0 in chunks:  # zarr divides by it
         raise InputFileError("not a readable zarr array", file=str(path), found=f"chunks of shape {chunks}")
     return array

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _METADATA = (".zarray", ".zattrs", ".zgroup", ".zmetadata", "zarr.json")
-_SLACK_NBYTES = 1 << 16  # of headers, and of rows that do not shrink
-_MOST_FILTERED = 8  # as much as filters may shrink an element: int64 to int8
+_SLACK_NBYTES = 1 << 16  # headers, and rows that do not shrink
+_MOST_FILTERED = 8  # most that filters shrink an element: int64 to int8
 _STREAMS: dict[str, Callable[[], Any]] = {
     "gzip": lambda: zlib.decompressobj(31),
     "zlib": lambda: zlib.decompressobj(15),

@@ -184,7 +184,7 @@ METADATA_FILES = [
      ("given twice",)),
     ("nested 95 times", change("metadata.json", lambda _: nested(95)), ("node_type",)),
     ("a number of 1,000 digits", change("metadata.json", lambda c: c.replace(b"20", b"1" * 1000, 1)),
-     ("impossible count",)),
+     ("invalid count",)),
     ("10**5 types", change("metadata.json", lambda _: json.dumps({"node_type": ["n"] * 100_000}).encode()),
      ("graph_name",)),
     ("sparse and huge", lambda graph: os.truncate(graph / "metadata.json", 1 << 40), ("too large",)),

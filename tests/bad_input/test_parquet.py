@@ -110,7 +110,7 @@ FEATURES = [
     ("strings", rows(["a"] * 10), NO_ROWS),
     ("two columns of lists", rows(vectors(0, [0.0] * 3), other=vectors(0, [0.0] * 3)), NO_ROWS),
     ("lists of doubles", rows(pa.array([[1.0] * 3] * 10)), (ROWS, "float32", "found float64")),
-    ("fixed lists of a negative width", negative_lists, (ROWS, "impossible length", "-5")),
+    ("fixed lists of a negative width", negative_lists, (ROWS, "invalid length", "-5")),
     ("all of another width", rows(pa.array([[1.0] * 2] * 10, pa.list_(pa.float32()))), (ROWS, "(3,)", "(2,)")),
     ("fixed lists of another width", rows(pa.array([[1.0] * 2] * 10, pa.list_(pa.float32(), 2))), (ROWS, "(2,)")),
     ("scalars among vectors", rows(pa.array([1.0] * 10, pa.float32())), (ROWS, "(3,)", "(1,)")),

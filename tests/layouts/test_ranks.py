@@ -225,7 +225,7 @@ def test_features_that_wholegraph_cannot_hold_are_refused_with_the_layouts_that_
 def test_unknown_layouts_are_refused(layout: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert call("generate", tmp_path / "in", "--nodes", "10", "--edges", "20", "--quiet") == 0
     assert call("partition", tmp_path / "in", tmp_path / "out", "--num-parts", "1", "--layout", layout) == 2
-    assert "error: --layout: impossible layout" in capsys.readouterr().err
+    assert "error: --layout: invalid layout" in capsys.readouterr().err
 
 
 def test_original_ids_are_kept_by_dgl_alone(tmp_path: Path) -> None:

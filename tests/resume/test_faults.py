@@ -114,7 +114,7 @@ def test_a_directory_that_cannot_be_written_is_one_error(inputs: Path, small_dis
     (disk / "homogeneous").symlink_to(inputs / "homogeneous")
     (disk / "job").mkdir()
     subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
-    fails(BY_NAME["random"], disk / "job", r"Read-only file system; give a directory that is not read-only")
+    fails(BY_NAME["random"], disk / "job", r"Read-only file system; choose a directory that is not read-only")
 
 
 def test_a_disk_too_small_for_verify_is_one_error(place: Path, small_disk: Callable[[str], Path]) -> None:

@@ -305,7 +305,7 @@ def test_kinds_of_ids_may_not_differ_between_files(tmp_path: Path) -> None:
         ({"unknown_nodes": "keep"}, "--unknown-nodes: unknown way with unknown nodes; expected add or drop or error"),
         ({"num_nodes": {"_N": 9}, **MAPPED}, "--num-nodes: the number of nodes follows from the IDs when they "
          "are mapped"),
-        ({"num_nodes": {"_N": -1}}, "impossible number of nodes"),
+        ({"num_nodes": {"_N": -1}}, "invalid number of nodes"),
         ({"num_nodes": {"a/b": 1}}, "type 'a/b' cannot be used in DGL's files"),
         ({"name": "a/b"}, "--name: graph name 'a/b' cannot be used in DGL's files"),
         ({"columns": ("a",)}, "--columns: not two columns"),
@@ -315,7 +315,7 @@ def test_kinds_of_ids_may_not_differ_between_files(tmp_path: Path) -> None:
         ({"comment": "//"}, "--comment: not one character"),
         ({"edge_format": "xml"}, "--edge-format: unknown format of edges"),
         ({"data_format": "csv"}, "--data-format: unknown format of features"),
-        ({"num_chunks": 0}, "--num-chunks: impossible number of files"),
+        ({"num_chunks": 0}, "--num-chunks: invalid number of files"),
     ],
 )  # fmt: skip
 def test_options_that_do_not_fit_are_explained(
