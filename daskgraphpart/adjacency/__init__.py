@@ -1,1 +1,1 @@
-"""The graph that partitioners see: homogenised, symmetrised, merged, without self-loops, as CSR blocks on disk."""
+"""The graph for partitioners: homogeneous, symmetric, merged, without self-loops, as CSR blocks on disk."""

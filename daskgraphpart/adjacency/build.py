@@ -1,8 +1,7 @@
-"""Build the adjacency of a chunked graph, out of core: edges become runs of arcs, and runs CSR blocks.
+"""Build a chunked graph's adjacency out of core: edges become runs of arcs, and runs CSR blocks.
 
-Passes `cut-node-range` and `merge-arcs`. Blocks are cut by the number of their arcs before merging, which depends on
-the graph alone, so the blocks do not depend on how the input was read. A node range with more arcs than a block may
-have is counted by node and cut.
+Passes `cut-node-range` and `merge-arcs`. Blocks are cut by their number of arcs before merging, which depends on the
+graph alone and not on how it was read. Node ranges with too many arcs for a block are counted by node and cut.
 """
 
 from __future__ import annotations
@@ -27,13 +26,13 @@ if TYPE_CHECKING:
     from daskgraphpart.schema import GraphSchema
 
 MIN_BLOCK_ARCS, MAX_BLOCK_ARCS = 1 << 16, 1 << 21
-WEIGHT_NBYTES = 8  # of the weight of an edge in a file, at most
-BLOCKS = 16  # of a graph that is neither small nor large
+WEIGHT_NBYTES = 8  # of an edge weight in a file, at most
+BLOCKS = 16  # of a graph neither small nor large
 
 
 @dataclass(frozen=True, slots=True)
 class NodeRange:
-    """Consecutive nodes, their arcs before merging, and where these are."""
+    """Consecutive nodes, and their arcs before merging."""
 
     start: int
     stop: int
@@ -43,7 +42,7 @@ class NodeRange:
 
 @dataclass(frozen=True, slots=True)
 class MergeConfig:
-    """Where blocks go, the dtype of neighbours, and the file of in-degrees, int64 (nodes,)."""
+    """Output of blocks, dtype of neighbours, and the file of in-degrees, int64 (nodes,)."""
 
     directory: str
     dtype: np.dtype
@@ -51,12 +50,12 @@ class MergeConfig:
 
 
 def adjacency_nbytes(schema: GraphSchema) -> int:
-    """Bytes of CSR blocks and in-degrees: an upper bound, which parallel edges and self-loops undercut."""
+    """Upper bound of the bytes of CSR blocks and in-degrees; parallel edges and self-loops lower it."""
     return 16 * schema.num_nodes + 4 * id_dtype(schema.num_nodes).itemsize * schema.num_edges
 
 
 def workspace_nbytes(schema: GraphSchema, edge_weight: Sequence[str] = ()) -> int:
-    """Bytes of temporary files at their peak: the CSR blocks beside the arcs they are merged from, and edge weights."""
+    """Peak bytes of temporary files: CSR blocks, the arcs to merge into them, and edge weights."""
     weights = 0
     if edge_weight:
         from daskgraphpart.adjacency.weigh_edges import find_weights
@@ -67,7 +66,7 @@ def workspace_nbytes(schema: GraphSchema, edge_weight: Sequence[str] = ()) -> in
 
 
 def build_adjacency(graph: Graph, directory: Path, runner: Runner, edge_weight: Sequence[str] = ()) -> Adjacency:
-    """Read all edges once, and the features that are their weights, and write CSR blocks; other files are removed."""
+    """Read all edges and their weights once, write CSR blocks, and remove all other files."""
     num_nodes = graph.schema.num_nodes
     directory.mkdir(parents=True, exist_ok=True)
     in_degrees = npy_region(directory / "in_degrees.npy", np.int64, (num_nodes,))
@@ -89,12 +88,12 @@ def build_adjacency(graph: Graph, directory: Path, runner: Runner, edge_weight: 
 
 
 def max_arcs_of_block(num_arcs: int) -> int:
-    """Most arcs of a block in a graph of that many, unless they are of one node."""
+    """Most arcs of a block, given those of the graph; a single node may exceed it."""
     return min(max(num_arcs // BLOCKS, MIN_BLOCK_ARCS), MAX_BLOCK_ARCS)
 
 
 def group_ranges(num_arcs: Sequence[int], num_nodes: Sequence[int], limit: int) -> list[tuple[int, int]]:
-    """Join consecutive ranges while they have at most so many arcs, and nodes: first range, range after the last."""
+    """Join consecutive ranges up to a limit of arcs and nodes: first range, end range."""
     groups, first, arcs, nodes = [], 0, 0, 0
     for number, (more_arcs, more_nodes) in enumerate(zip(num_arcs, num_nodes, strict=True)):
         if number > first and (arcs + more_arcs > limit or nodes + more_nodes > limit):
@@ -105,7 +104,7 @@ def group_ranges(num_arcs: Sequence[int], num_nodes: Sequence[int], limit: int) 
 
 
 def _ranges(runs: ArcRuns, config: MergeConfig, runner: Runner) -> list[NodeRange]:
-    """Cut the nodes into the ranges of the blocks."""
+    """Cut the nodes into the blocks' ranges."""
     totals = np.diff(runs.borders.sum(axis=0))
     borders = np.minimum(np.arange(totals.size + 1) << runs.shift, runs.num_nodes)
     limit = max_arcs_of_block(int(totals.sum()))
@@ -125,7 +124,7 @@ def _ranges(runs: ArcRuns, config: MergeConfig, runner: Runner) -> list[NodeRang
 
 
 def cut_node_range(nodes: NodeRange, limit: int) -> list[tuple[int, int, int]]:
-    """Cut a range into ranges with at most so many arcs, or of one node: start, stop, arcs of each."""
+    """Cut a range into ranges within the limit of arcs, or of one node: start, stop, arcs of each."""
     counts = np.zeros(nodes.stop - nodes.start, np.int64)
     for run, start, stop in nodes.slices:
         counts += np.bincount(run.read(start, stop)[:, 0] - nodes.start, minlength=counts.size)
@@ -139,7 +138,7 @@ def cut_node_range(nodes: NodeRange, limit: int) -> list[tuple[int, int, int]]:
 
 
 def merge_block(unit: NodeRange, config: MergeConfig) -> tuple[CsrBlock, int, int]:
-    """Write one block; return it, how many of its nodes are isolated, and the sum of its weights."""
+    """Write one block; return it, its number of isolated nodes, and the sum of its weights."""
     arcs, num_nodes = _read_arcs(unit, config.dtype), unit.stop - unit.start
     rows = np.empty(arcs.shape[0], config.dtype)
     weights = np.empty(arcs.shape[0], np.int32 if arcs.shape[1] == 2 else np.int64)
@@ -156,7 +155,7 @@ def merge_block(unit: NodeRange, config: MergeConfig) -> tuple[CsrBlock, int, in
 
 
 def _read_arcs(unit: NodeRange, dtype: np.dtype) -> np.ndarray:
-    """Read the arcs of the unit's nodes; of a node range that was cut the slices hold others as well."""
+    """Read the arcs of the unit's nodes; slices of a cut range hold others, too."""
     width = unit.slices[0].run.shape[1] if unit.slices else 2
     arcs, done = np.empty((unit.num_arcs, width), dtype), 0
     is_whole = sum(stop - start for _, start, stop in unit.slices) == unit.num_arcs

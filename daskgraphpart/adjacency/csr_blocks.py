@@ -1,7 +1,7 @@
-"""The noun `Adjacency`: a weighted undirected graph as CSR blocks on disk; and blocks in memory, of smaller graphs.
+"""The noun `Adjacency`: a weighted undirected graph as CSR blocks on disk, or in memory if small.
 
-Nodes are homogeneous IDs at the first level and clusters at coarser ones. Every edge is there twice, once in the row of
-each end. Neighbours ascend inside a row, there are no self-loops and no parallel arcs.
+Nodes are homogeneous IDs at the first level and clusters at coarser ones. Every edge occurs in the rows of both ends.
+Neighbours ascend within a row; there are no self-loops or parallel arcs.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from daskgraphpart.storage.region import Region
 
 
 class Rows(NamedTuple):
-    """Rows of the nodes ``start, start + 1, ...`` in memory: row starts, neighbours, weights, none if all are 1."""
+    """Rows of nodes ``start, start + 1, ...`` in memory: row starts, neighbours, weights (none if all are 1)."""
 
     start: int
     indptr: np.ndarray
@@ -40,7 +40,7 @@ class Rows(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CsrBlock:
-    """Rows of the nodes ``start, ..., stop - 1`` in a file: row starts, neighbours, weights unless all are 1."""
+    """Rows of nodes ``start, ..., stop - 1`` in a file: row starts, neighbours, weights unless all are 1."""
 
     path: str
     start: int
@@ -72,19 +72,19 @@ Block = CsrBlock | Rows
 
 @dataclass(frozen=True, slots=True)
 class Adjacency:
-    """What partitioners see of a chunked graph: symmetrised, merged, without self-loops; blocks in the order of nodes.
+    """A chunked graph as partitioners see it: symmetric, merged, without self-loops; blocks in node order.
 
-    The weight of an edge is how many edges of the input it stands for, or the sum of their weights, in units.
+    The weight of an edge is the number of input edges it stands for, or the sum of their weights in units.
     """
 
     num_nodes: int
     num_isolated: int  # nodes without neighbours
-    total_weight: int  # of all arcs, twice that of the edges
+    total_weight: int  # of all arcs: twice that of the edges
     blocks: tuple[CsrBlock, ...]
-    # edges of the input that point at each node, self-loops and parallel edges included, int64 (nodes,)
+    # in-degree in the input, with self-loops and parallel edges, int64 (nodes,)
     in_degrees: Region
-    input_weight: int  # of all edges of the input, self-loops included
-    weight_unit: float | None  # what one unit of weight is in the input; None if its edges have no weights
+    input_weight: int  # of all input edges, with self-loops
+    weight_unit: float | None  # size of a unit in the input's weights; None without weights
 
     @property
     def num_arcs(self) -> int:
@@ -98,11 +98,11 @@ class Adjacency:
 
 
 def write_block(path: str, start: int, indptr: np.ndarray, indices: np.ndarray, weights: np.ndarray | None) -> CsrBlock:
-    """Write rows of the nodes from `start` on, whole; without weights all are 1."""
+    """Write rows of nodes from `start` on, atomically; without weights all are 1."""
     weight_dtype = None if weights is None else weights.dtype
     block = CsrBlock(path, start, start + indptr.size - 1, indices.size, indices.dtype, weight_dtype)
     with whole_file(path) as temporary, open(temporary, "wb") as file:
         for column in (indptr, indices, *([] if weights is None else [weights])):
-            # not `tofile`, whose error does not say that the disk is full
+            # `tofile` does not tell that the disk is full
             file.write(np.ascontiguousarray(column).data)
     return block

@@ -1,8 +1,8 @@
-"""Pass `split-edges`: every edge becomes the arcs of its two ends, in runs grouped by ranges of homogeneous IDs.
+"""Pass `split-edges`: every edge becomes the arcs of its ends, in runs grouped by ranges of homogeneous IDs.
 
-A range has ``2 ** shift`` nodes. There are about a thousand, so the counts of all runs are a small table, and the arcs
-of consecutive ranges are one slice of each run. A graph of more than 2 ** 28 edges gets more ranges, so that few have
-more arcs than a block may: those are read once to be cut, and once more for each block.
+A range has ``2 ** shift`` nodes. There are about a thousand, so the counts of all runs are a small table, and arcs of
+consecutive ranges are one slice of each run. Graphs above 2 ** 28 edges get more ranges, so that few exceed the arcs of
+a block: those are read once to cut them, and once more per block.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
     from daskgraphpart.adjacency.weigh_edges import EdgeWeights
     from daskgraphpart.chunked.graph import Graph
 
-BYTES_PER_EDGE = 16 + 3 * 16 + 16  # IDs as read and decoded, arcs, room for the reader and for weights
+BYTES_PER_EDGE = 16 + 3 * 16 + 16  # IDs as read and decoded, arcs, room for the reader and weights
 MAX_ROWS, MIN_ROWS = 1 << 20, 1 << 15
 SMALL_ROWS = 1 << 16  # edges of several blocks that share a run
 ARCS_PER_READ = 1 << 20
 LOG2_RANGES, MOST_LOG2_RANGES = 10, 13
-LOG2_ARCS = 19  # of a range, where there are more than the fewest; on average it has less than twice as many
+LOG2_ARCS = 19  # arcs of a range, if there are more than the fewest; its average stays below twice that
 
 
 def range_shift(num_nodes: int, num_arcs: int) -> int:
-    """Binary logarithm of the nodes of one node range."""
+    """Binary logarithm of the nodes in a range."""
     log2_ranges = min(max((num_arcs >> LOG2_ARCS).bit_length(), LOG2_RANGES), MOST_LOG2_RANGES)
     return max(0, (num_nodes - 1).bit_length() - log2_ranges) if num_nodes else 0
 
@@ -49,12 +49,12 @@ class Slice(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ArcRuns:
-    """All runs: files of arcs (arcs, 2 or 3), node, neighbour and weight if edges have some, by node range."""
+    """All runs: files of arcs (arcs, 2 or 3), with node, neighbour and any weight, by node range."""
 
     num_nodes: int
     runs: tuple[Region, ...]
     shift: int  # binary logarithm of the nodes of a range
-    borders: np.ndarray  # where each node range begins in each run, int64 (runs, node ranges + 1)
+    borders: np.ndarray  # start of each node range in each run, int64 (runs, node ranges + 1)
     total_weight: int  # of the edges
 
     def slices(self, first_range: int, last_range: int) -> tuple[Slice, ...]:
@@ -69,9 +69,9 @@ class ArcRuns:
 
 @dataclass(frozen=True, slots=True)
 class SplitUnit:
-    """Consecutive blocks of edges, with the first homogeneous IDs of the node types of each, and the file of their run.
+    """Consecutive blocks of edges, first homogeneous IDs of the types at their ends, and the file for their run.
 
-    `weights` are the files of the weights of each block's type, None where all are 1.
+    `weights` are the weight files of each block's type, None if all are 1.
     """
 
     blocks: tuple[RowBlock[Edges], ...]
@@ -87,7 +87,7 @@ class SplitUnit:
 
 @dataclass(frozen=True, slots=True)
 class SplitConfig:
-    """Nodes of all types, their ranges, and the exponent of the unit of weights; None if edges have no weights."""
+    """Nodes of all types, their ranges, and the exponent of the unit of weights; None without weights."""
 
     num_nodes: int
     shift: int  # binary logarithm of the nodes of a range
@@ -125,7 +125,7 @@ def split_edges_of(graph: Graph, weights: EdgeWeights | None, directory: Path, r
 
 
 def split_edges(unit: SplitUnit, config: SplitConfig) -> tuple[np.ndarray, int]:
-    """Write the run of a unit; return its arcs by node range, int64 (node ranges,), and its weight."""
+    """Write a unit's run; return its arcs by node range, int64 (node ranges,), and its weight."""
     shift, counts = config.shift, np.zeros(config.num_ranges, np.int64)
     edges = [block.read() for block in unit.blocks]
     for (src, dst), first_ids in zip(edges, unit.first_ids, strict=True):
@@ -142,7 +142,7 @@ def split_edges(unit: SplitUnit, config: SplitConfig) -> tuple[np.ndarray, int]:
 
 
 def _read_weights(block: RowBlock[Edges], weights: Region | None, exponent: int | None) -> np.ndarray:
-    """Read the weights of a block in units, int32 (edges,), (0,) if there are none."""
+    """Read a block's weights in units, int32 (edges,), or (0,) without weights."""
     if exponent is None:
         return np.empty(0, np.int32)
     from daskgraphpart.adjacency.weigh_edges import count_units

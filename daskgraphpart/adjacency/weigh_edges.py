@@ -1,8 +1,8 @@
-"""Pass `weigh-edges`: check the weights that edges have, and write them in the order of edges, to be read with these.
+"""Pass `weigh-edges`: check edge weights, and write them in edge order.
 
-Partitioners take integers. A weight becomes the number of its *units*, a power of two: the largest of which all weights
-are multiples, so that integers and fractions such as 0.25 stay exact, but no less than the largest weight over 2 ** 20.
-Weights that are no multiples of that are rounded, to one unit at least. An edge of a type without weights has weight 1.
+Partitioners take integers. A weight becomes a number of *units*, a power of two: the largest that divides all weights,
+so that integers and fractions such as 0.25 stay exact, but at least the largest weight over 2 ** 20. Other weights are
+rounded, to at least one unit. Edges of types without weights weigh 1.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ ROWS_PER_UNIT = 1 << 19
 
 @dataclass(frozen=True, slots=True)
 class EdgeWeights:
-    """For each edge type the file of its weights as the input has them, none if all are 1; the exponent of a unit."""
+    """Weight file of each edge type, as in the input, none if all are 1; and the exponent of a unit."""
 
     files: Mapping[str, Region]
     exponent: int
@@ -39,7 +39,7 @@ class EdgeWeights:
 
 @dataclass(frozen=True, slots=True)
 class WeighUnit:
-    """One block of weights, where they go, and the file they come from with the row at which they begin there."""
+    """One block of weights, the output, and its source file with the first row."""
 
     block: RowBlock[np.ndarray]
     target: Region
@@ -48,10 +48,10 @@ class WeighUnit:
 
 
 def find_weights(schema: GraphSchema, names: Sequence[str]) -> dict[str, DataSpec]:
-    """Find the features ``ETYPE/FEATURE``, by edge type; refuse what cannot be weights."""
+    """Find the features ``ETYPE/FEATURE`` by edge type; refuse what cannot be weights."""
     found: dict[str, DataSpec] = {}
     for name in names:
-        etype, spec = find_feature(schema.edge_types, name, "--edge-weight", "be the weight of edges", "iuf")
+        etype, spec = find_feature(schema.edge_types, name, "--edge-weight", "be an edge weight", "iuf")
         if etype in found:
             what, others = f"two weights for edges of type {etype!r}", f"{etype}/{found[etype].name}"
             raise OptionError(what, place="--edge-weight", expected=f"only {others}", found=name)
@@ -60,7 +60,7 @@ def find_weights(schema: GraphSchema, names: Sequence[str]) -> dict[str, DataSpe
 
 
 def weigh_edges(graph: Graph, names: Sequence[str], directory: Path, runner: Runner) -> EdgeWeights | None:
-    """Run the pass over the features of these names; None if there are none."""
+    """Run the pass over these features; None if there are none."""
     specs = find_weights(graph.schema, names)
     if not specs:
         return None
@@ -84,12 +84,12 @@ def weigh_edges(graph: Graph, names: Sequence[str], directory: Path, runner: Run
 
 
 def weigh(unit: WeighUnit, _: None) -> tuple[int, int]:
-    """Write the weights of one block; return the exponents of a power of two below and above all of them."""
+    """Write one block of weights; return exponents of powers of two below and above all."""
     rows = unit.block.read().reshape(-1)
     bad = np.flatnonzero(~((rows > 0) & np.isfinite(rows)))
     if bad.size:
         raise InputFileError(
-            f"not the weight of an edge: {unit.block.name}",
+            f"invalid edge weight: {unit.block.name}",
             file=unit.source,
             place=f"row {unit.first_row + bad[0]:,}",
             expected="a number above 0, and finite",
@@ -100,7 +100,7 @@ def weigh(unit: WeighUnit, _: None) -> tuple[int, int]:
 
 
 def _exponents(weights: np.ndarray) -> tuple[int, int]:
-    """Exponents of the largest power of two of which all weights are multiples, and of one that is above all."""
+    """Exponents of the largest power of two that divides all weights, and of one above all."""
     mantissas, exponents = np.frexp(weights)
     digits = np.ldexp(mantissas, MANTISSA_BITS).astype(np.int64)
     _, lowest = np.frexp((digits & -digits).astype(np.float64))
@@ -108,6 +108,6 @@ def _exponents(weights: np.ndarray) -> tuple[int, int]:
 
 
 def count_units(weights: np.ndarray, exponent: int) -> np.ndarray:
-    """Weights in units, int32."""
+    """Return weights in units, int32."""
     units: np.ndarray = np.maximum(np.rint(np.ldexp(weights.astype(np.float64), -exponent)), 1).astype(np.int32)
     return units

@@ -1,1 +1,1 @@
-"""The command line: commands that run jobs, that make graphs, and a file for each of the others."""
+"""The command line: a file for commands that run jobs, one for those that make graphs, one for each other group."""

@@ -1,4 +1,4 @@
-"""``daskgraphpart parmetis``, ``convert`` and ``dgl-tools``: in place of what DGL's scripts do with other programs."""
+"""``daskgraphpart parmetis``, ``convert`` and ``dgl-tools``: in place of DGL's scripts."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def read(**values: Any) -> None:
 
 
 def _graph(in_dir: str, values: dict[str, Any]) -> Any:
-    """Return the graph in a directory, whose metadata may have another name."""
+    """Return the graph in a directory; its metadata may have another name."""
     return graph_of(Path(in_dir) / values["schema_file"] if values["schema_file"] else in_dir, values)
 
 
@@ -204,7 +204,7 @@ def convert(**values: Any) -> None:
 
 
 def _graph_name(in_dir: Path) -> str:
-    """Name in the names of the files, if they are of one graph."""
+    """Find the graph's name in the file names, if there is only one."""
     from daskgraphpart.errors import OptionError
 
     names = sorted(path.name[len("p000-") : -len("_nodes.txt")] for path in in_dir.glob("p000-*_nodes.txt"))

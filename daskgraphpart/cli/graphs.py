@@ -1,4 +1,4 @@
-"""``daskgraphpart generate``, ``chunk`` and ``info``: make chunked graphs, and show what is there."""
+"""``daskgraphpart generate``, ``chunk`` and ``info``: make and show chunked graphs."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def info(directory: str, confined: bool) -> None:
 
 
 def _is_partitioned(path: Location) -> bool:
-    """Whether there is a partition config, which may bear the name of a chunked graph's metadata, or another layout."""
+    """Whether there is a partition config (perhaps named like a graph's metadata), or another layout."""
     names = list_directory(path) if is_directory(path) else {}
     if any(is_file(path / description_of(layout)) for layout in OWN_LAYOUTS):
         return True

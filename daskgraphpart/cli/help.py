@@ -1,4 +1,4 @@
-"""Show the help of a command: `--help` has the common options, a sentence each, `--help-all` has all of them."""
+"""Show help: `--help` has a sentence per common option, `--help-all` everything."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NAMES_WIDTH = 24
 
 
 class Option(click.Option):
-    """An option with a heading, under which help lists it; `common` ones are in the short help."""
+    """An option under a heading of the help; `common` ones are in the short help."""
 
     def __init__(self, *args: Any, heading: str = OPTIONS, common: bool = False, **settings: Any) -> None:
         super().__init__(*args, **settings)
@@ -22,7 +22,7 @@ class Option(click.Option):
         self.is_common = common
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """Return the option and its meaning, in the short help its first sentence."""
+        """Return the option and its meaning; in short help, the first sentence."""
         record = super().get_help_record(ctx)
         if record is None or self.help is None or EVERYTHING in ctx.meta:
             return record
@@ -31,7 +31,7 @@ class Option(click.Option):
 
 
 class Command(click.Command):
-    """A command that states memory, workers and progress by their names, where `partition` describes them."""
+    """A command that only names memory, workers and progress, which `partition` describes."""
 
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)
@@ -48,7 +48,7 @@ class Command(click.Command):
             )
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write a section for each heading, in the order of the first option of each."""
+        """Write a section per heading, in order of first options."""
         sections: dict[str, list[click.Option]] = {OPTIONS: []}
         for param in self.get_params(ctx):
             if isinstance(param, click.Option) and (EVERYTHING in ctx.meta or _is_common(param)):
@@ -70,7 +70,7 @@ def _is_common(param: click.Parameter) -> bool:
 
 
 def _plain(name: str, text: str) -> tuple[str, str]:
-    """An option and its meaning, as wide as all others, in words for people."""
+    """An option and its meaning, at common width, in plain words."""
     return re.sub("INTEGER( RANGE)?", "N", name).ljust(NAMES_WIDTH), re.sub(r"  \[x>=\d+\]", "", text)
 
 

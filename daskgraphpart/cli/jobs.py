@@ -177,7 +177,7 @@ def dispatch(**values: Any) -> None:
 
 
 def _machines_of(values: dict[str, Any], resources: Resources, assign_dir: str, out_dir: str) -> str | None:
-    """File of the machines that parts go to, by either name of the option; None if all parts are written here."""
+    """File of machines, by either option; None to write all parts here."""
     from daskgraphpart.assignment.read_files import read_num_parts
     from daskgraphpart.dispatching.machines import read_machines
     from daskgraphpart.engine.cluster_names import is_on_this_machine
@@ -191,7 +191,7 @@ def _machines_of(values: dict[str, Any], resources: Resources, assign_dir: str, 
     found, num_parts = read_machines(by_dgl, Path(out_dir)), values["num_parts"] or read_num_parts(Path(assign_dir))
     if num_parts is not None:
         found.check_parts(num_parts)
-    logger.info("--ip-config without a --cluster of these machines: all parts are written to OUT here")
+    logger.info("--ip-config without a --cluster of these machines: writing all parts to OUT here")
     return None
 
 

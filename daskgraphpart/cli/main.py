@@ -1,7 +1,7 @@
 """Find the subcommand of `daskgraphpart`, and turn errors into exit codes.
 
-Exit codes: 0 done; 1 `verify` found faults; 2 a mistake in the input or usage; 3 the machine failed (disk, worker);
-70 a bug of ours; 130 interrupted.
+Exit codes: 0 done; 1 `verify` found faults; 2 a mistake in input or usage; 3 the machine failed (disk, worker);
+70 our bug; 130 interrupted.
 """
 
 from __future__ import annotations
@@ -55,11 +55,11 @@ MISTAKE_EXIT_CODE, ENVIRONMENT_EXIT_CODE, BUG_EXIT_CODE, INTERRUPTED_EXIT_CODE =
 
 
 class _Interrupted(Exception):  # noqa: N818
-    """Ctrl-C, which click would turn into lines of its own."""
+    """Ctrl-C; click would print lines of its own."""
 
 
 class _Commands(click.Group):
-    """Imports a subcommand when it is called, so that ``--help`` is quick."""
+    """Imports a subcommand when called, so that ``--help`` is quick."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -79,7 +79,7 @@ class _Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        # warnings and errors that come before the options are parsed are read by the same program
+        # one program reads all, so earlier warnings and errors are JSON, too
         if "--progress=json" in args or ("--progress", "json") in pairwise(args):
             ctx.ensure_object(Session).as_json = True
         name = _with_dashes(args[0])
@@ -96,7 +96,7 @@ class _Commands(click.Group):
 
 
 def _with_dashes(token: str) -> str:
-    """DGL's scripts spell some options with underscores; all of ours may be spelled so."""
+    """Accept underscores in options, as in some of DGL's scripts."""
     return token.replace("_", "-")
 
 
@@ -131,7 +131,7 @@ def main(arguments: list[str] | None = None) -> Any:
         gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
         _do_without_extras()
     for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:  # closed by who called us
+        if getattr(sys, name) is None:  # closed by our caller
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
     session = Session()
     session.open_log()
@@ -139,8 +139,8 @@ def main(arguments: list[str] | None = None) -> Any:
         code = _run(arguments, session)
     finally:
         session.close()
-        if arguments is None and "duckdb" not in sys.modules:  # which would complain about what is not freed
-            gc.freeze()  # else Python looks for garbage among all that was imported: a fifth of a second
+        if arguments is None and "duckdb" not in sys.modules:  # duckdb would complain about what is not freed
+            gc.freeze()  # else Python searches all imports for garbage: a fifth of a second
     sys.exit(code)
 
 
@@ -155,7 +155,7 @@ def _do_without_extras() -> None:
 
 
 def _run(arguments: list[str] | None, session: Session) -> int:
-    """Run a command; return the exit code, after one line that says what is wrong."""
+    """Run a command; on failure print one line; return the exit code."""
     try:
         if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
             raise EnvironmentFaultError("kernels do not run uncompiled", place="NUMBA_DISABLE_JIT", hint="unset it")
@@ -165,7 +165,7 @@ def _run(arguments: list[str] | None, session: Session) -> int:
         return _show_usage(error, session)
     except (_Interrupted, KeyboardInterrupt, click.Abort) as stop:
         if sys.stderr.isatty():
-            click.echo(err=True)  # after the ^C that the terminal shows
+            click.echo(err=True)  # after the terminal's ^C
         return session.show_error(f"interrupted{'; ' if str(stop) else ''}{stop}", INTERRUPTED_EXIT_CODE)
     except GraphPartError as error:
         return session.show_error(error.for_command_line(), error.exit_code)
@@ -178,10 +178,10 @@ def _run(arguments: list[str] | None, session: Session) -> int:
 
 
 def _show_usage(error: click.ClickException, session: Session) -> int:
-    """Tell a mistake of usage in one line, and where to read on."""
+    """Print a usage mistake in one line, and where to read on."""
     ctx = getattr(error, "ctx", None)
     if isinstance(error, getattr(click.exceptions, "NoArgsIsHelpError", ())):
-        error.show()  # not a mistake to speak of: no arguments at all
+        error.show()  # no arguments at all is no mistake
         return error.exit_code
     text = " ".join(error.format_message().split())
     if ctx is not None:

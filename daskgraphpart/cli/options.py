@@ -1,4 +1,4 @@
-"""Options that several commands share, and what they are turned into; those of jobs come from their dataclasses."""
+"""Options shared by commands, and what they become; those of jobs come from their dataclasses."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _option(stated: Field[Any], heading: str) -> Callable[[Any], Any]:
 
 
 def _complete(choices: tuple[str, ...], ctx: click.Context, param: click.Parameter, typed: str) -> list[CompletionItem]:
-    """Complete the last word of a list; what is none of the choices is a path."""
+    """Complete the last word of a list; anything that is no choice is a path."""
     before, comma, last = typed.rpartition(",")
     found = [CompletionItem(f"{before}{comma}{choice}") for choice in choices if choice.startswith(last)]
     return found or [CompletionItem(typed, type="file")]
@@ -146,12 +146,12 @@ def with_options(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def keywords_of(values: dict[str, Any], *kinds: type) -> dict[str, Any]:
-    """Keywords of a function, from the values of the options that classes state."""
+    """Keywords of a function, from options stated by classes."""
     return {name: values[name] for kind in kinds for name in stated_options(kind) if name in values}
 
 
 def graph_of(in_dir: str | Path, values: dict[str, Any]) -> Any:
-    """Return the graph in a directory, opened already if `CONFINED_OPTION` was given."""
+    """Return the graph in a directory, open already if `CONFINED_OPTION` was given."""
     if not values["confined"]:
         return in_dir
     from daskgraphpart.chunked.graph import read_chunked
@@ -161,7 +161,7 @@ def graph_of(in_dir: str | Path, values: dict[str, Any]) -> Any:
 
 @contextmanager
 def progress_of(values: dict[str, Any]) -> Iterator[ProgressListener]:
-    """Show progress as `RESOURCE_OPTIONS` say; nothing when quiet."""
+    """Show progress by `RESOURCE_OPTIONS`; nothing when quiet."""
     from daskgraphpart.engine.progress import open_progress
 
     click.get_current_context().ensure_object(Session).as_json = values["progress"] == "json"
@@ -172,9 +172,9 @@ def progress_of(values: dict[str, Any]) -> Iterator[ProgressListener]:
 
 @contextmanager
 def run_of(values: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Keyword arguments that all functions which start tasks take; shows progress and answers Ctrl-C meanwhile.
+    """Keywords of all functions that start tasks; shows progress and handles Ctrl-C meanwhile.
 
-    Afterwards ``values["seconds"]`` is the time it took.
+    Afterwards ``values["seconds"]`` has the elapsed time.
     """
     started = time.monotonic()
     with progress_of(values) as progress, _answering_interrupts("restart" in values):
@@ -186,16 +186,16 @@ def run_of(values: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 @contextmanager
 def _answering_interrupts(can_continue: bool) -> Iterator[None]:
-    """Answer the first Ctrl-C at once, because tasks that run come to their end first; the second kills the process."""
+    """Answer the first Ctrl-C at once, since running tasks finish first; the second kills the process."""
     before = signal.getsignal(signal.SIGINT)
     if before is not signal.default_int_handler or threading.current_thread() is not threading.main_thread():
-        yield  # it is answered, or ignored, by whoever calls us
+        yield  # our caller handles or ignores it
         return
 
     def answer(*_: Any) -> None:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         with suppress(RuntimeError):  # a line was being written
-            logger.warning("stopping%s", "; the same command continues" if can_continue else "")
+            logger.warning("stopping%s", "; run the same command again to continue" if can_continue else "")
         raise KeyboardInterrupt
 
     signal.signal(signal.SIGINT, answer)
@@ -206,7 +206,7 @@ def _answering_interrupts(can_continue: bool) -> Iterator[None]:
 
 
 def one_of(*given: Any, name: str) -> Any:
-    """Return the one value that is given, positional or by one of DGL's flags."""
+    """Return the only value given, positional or by one of DGL's flags."""
     values = [value for value in given if value is not None]
     if len(values) != 1:
         raise click.UsageError(f"{'Missing' if not values else 'Give only one'} {name}.")
@@ -222,14 +222,14 @@ class DglOption(Option):
 
 
 def dgl_option(*names: str, script: str, meaning: str, **settings: Any) -> Callable[[Any], Any]:
-    """Option of a script of DGL's that means something here."""
+    """Option of a DGL script that has a meaning here."""
     return click.option(*names, cls=DglOption, script=script, help=f"{meaning}.", **settings)
 
 
 def unused_option(
     name: str, *, script: str, why: str, level: int = logging.INFO, is_flag: bool = False
 ) -> Callable[[Any], Any]:
-    """Option of a script of DGL's that changes nothing here, as the log says: by a warning if it would elsewhere."""
+    """Option of a DGL script without effect, as the log says; a warning if DGL would act on it."""
 
     def log(ctx: click.Context, param: click.Parameter, value: Any) -> None:
         assert param.name is not None, "options have names"

@@ -1,4 +1,4 @@
-"""``daskgraphpart verify``, ``report`` and ``remap``: what becomes of partitions that are there."""
+"""``daskgraphpart verify``, ``report`` and ``remap``: use existing partitions."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def _form_of(output: str | None) -> str:
     if output is not None and ending not in ENDINGS:
         hint = "or choose --format text, json or html"
         raise OptionError(
-            "unknown ending of a report", place="--output", expected=", ".join(ENDINGS), found=output, hint=hint
+            "unknown report format", place="--output", expected=", ".join(ENDINGS), found=output, hint=hint
         )
     return ENDINGS.get(ending, "text")
 

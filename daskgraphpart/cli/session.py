@@ -1,4 +1,4 @@
-"""What one call of the command line knows of itself: where its log goes, and how it talks to standard error."""
+"""State of one command: its log, and how it writes to standard error."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ FILE_FORMAT = "%(asctime)s %(levelname)s %(message)s"
 class Session:
     """State of one call."""
 
-    as_json: bool = False  # whether all that is written to standard error is JSON lines
-    handlers: list[logging.Handler] = field(default_factory=list)  # what this call has added to the log
+    as_json: bool = False  # standard error gets only JSON lines
+    handlers: list[logging.Handler] = field(default_factory=list)  # added to the log by this command
 
     def open_log(self) -> None:
-        """Log to standard error, unless the process that calls us has a log of its own."""
+        """Log to standard error, unless our caller has its own log."""
         logger.setLevel(logging.INFO)
         if not logging.getLogger().handlers:
             self._add(_StderrHandler(self))
 
     def log_to(self, path: str) -> None:
-        """Also log to the end of a file, with the time of each line."""
+        """Also append the log to a file, with times."""
         try:
             self._add(logging.FileHandler(path, encoding="utf-8"), FILE_FORMAT)
         except OSError as fault:
             raise EnvironmentFaultError(
-                "the log cannot be written", file=path, place="--log-file", found=fault.strerror
+                "cannot write the log", file=path, place="--log-file", found=fault.strerror
             ) from fault
 
     def close(self) -> None:
@@ -51,7 +51,7 @@ class Session:
             handler.close()
 
     def show(self, event: str, line: str, **content: Any) -> None:
-        """Write a line to standard error, or the event that programs read instead of it."""
+        """Write a line to standard error, or its event for programs."""
         if self.as_json:
             from daskgraphpart.engine.progress import json_event
 
@@ -59,7 +59,7 @@ class Session:
         click.echo(line, err=True)
 
     def show_error(self, text: str, exit_code: int) -> int:
-        """Write why the command ends, as one line; return the exit code."""
+        """Write why the command ends, in one line; return the exit code."""
         self.show("error", f"error: {text}", text=text, exit_code=exit_code)
         return exit_code
 
@@ -76,7 +76,7 @@ def _is_for_users(record: logging.LogRecord) -> bool:
 
 
 class _StderrHandler(logging.Handler):
-    """Writes to what standard error is at the moment: bars replace it, and stay below the lines."""
+    """Writes to the current standard error: progress bars replace it, and stay below the lines."""
 
     def __init__(self, session: Session) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Print the summary of an assignment, and of a dispatch."""
+"""Print the summary of an assignment or a dispatch."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MAX_PARTS_SHOWN = 16
 
 
 def show_outcome(outcome: Outcome, values: Mapping[str, Any], in_dir: str | Path | None = None) -> None:
-    """Print the quality of the partitions and where they are; the table of parts if verbose."""
+    """Print the quality and place of partitions; if verbose, a table of parts."""
     if values["quiet"]:
         return
     quality, config, sizes, report = outcome.quality, outcome.config_path, outcome.part_nbytes, outcome.report
@@ -53,7 +53,7 @@ def show_outcome(outcome: Outcome, values: Mapping[str, Any], in_dir: str | Path
 
 
 def _changes() -> list[str]:
-    """Options that change what the graph is, as they were given: `verify` needs them, too."""
+    """Options that change the graph, as given: `verify` needs them, too."""
     ctx, names, words = click.get_current_context(), {*INPUT_NAMES, *stated_options(GraphChanges), "name"}, []
     for option in ctx.command.params:
         if option.name in names and ctx.get_parameter_source(option.name) is ParameterSource.COMMANDLINE:
@@ -63,7 +63,7 @@ def _changes() -> list[str]:
 
 
 def _part_table(outcome: Outcome) -> str:
-    """Lay out what each part holds."""
+    """Lay out a table of parts."""
     quality, headings = outcome.quality, ["part", "inner nodes", "HALO nodes", "owned edges", "on disk"]
     columns = (quality.num_inner_nodes, quality.num_halo_nodes, quality.num_owned_edges)
     rows = [
@@ -102,13 +102,13 @@ def _cut(of: Quality | AssignReport) -> str:
 
 
 def _weighted(report: AssignReport | None) -> str:
-    """Cut by the weights of edges, if some were given."""
+    """Cut by edge weight, if there are weights."""
     found = None if report is None else report.weighted
     return "" if found is None else f", {found.share:.2%} of their weight ({found.cut:,.6g} of {found.total:,.6g})"
 
 
 def _balance(report: AssignReport) -> str:
-    """Balance of every constraint, and what was asked for."""
+    """Balance of every constraint, and its limit."""
     allowed = [f" (at most {found.allowed:.3f})" if found.allowed is not None else "" for found in report.balances]
     return ", ".join(f"{f.name} {f.ratio:.3f}{most}" for f, most in zip(report.balances, allowed, strict=True))
 

@@ -1,1 +1,1 @@
-"""Graphs that GraphStorm's construction configs describe: tables, transforms of features, labels and splits."""
+"""Graphs from GraphStorm's construction configs: tables, transforms of features, labels and splits."""

@@ -1,4 +1,4 @@
-"""Build a graph from a construction config: check all of it, read statistics, number nodes, write features, masks."""
+"""Build a graph from a construction config: check it, read statistics, number nodes, write features and masks."""
 
 from __future__ import annotations
 
@@ -43,10 +43,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ConstructionBuilder:
-    """A construction config, and what is made of it: a `Builder` of tables.
+    """A construction config and what to make of it: a `Builder` of tables.
 
-    Edges of unknown nodes are refused unless they are dropped; reverse edges are added here to a homogeneous graph
-    only. The seed is that of splits.
+    Edges of unknown nodes are refused or dropped; reverse edges are added here only to a homogeneous graph. The seed is
+    for
+    splits.
     """
 
     path: Path
@@ -76,9 +77,9 @@ class ConstructionBuilder:
         runner: Runner,
         on_open: Callable[[list[str]], Any],
     ) -> Graph:
-        """Build the graph; rows go to `directory`, maps of IDs and GraphStorm's JSON files to `out`.
+        """Build the graph: rows in `directory`, ID maps and GraphStorm's JSON files in `out`.
 
-        `on_open` is called with the paths of all files when all of them, and all their rows, were checked.
+        Calls `on_open` with all paths once all files and rows are checked.
         """
         config, faults = read_config(self.path)
         with open_database(directory, runner.resources) as connection:
@@ -86,7 +87,7 @@ class ConstructionBuilder:
             described = _described(connection, opened.tables, faults)
             on_open(self.files)
             for ntype in _types_without_table(config):
-                runner.progress.note(f"{ntype!r} nodes have no table: their IDs are those of edges")
+                runner.progress.note(f"{ntype!r} nodes have no table, so their IDs come from edges")
             ids = _read_ids(connection, directory, out, opened)
             built = _Built()
             for of in described:
@@ -103,13 +104,13 @@ class ConstructionBuilder:
 
 
 def _types_without_table(config: Construction) -> list[str]:
-    """Node types that only edges name: allowed, as in GraphStorm, and what a misspelt type looks like."""
+    """Node types that only edges name: allowed, as in GraphStorm, but perhaps misspelt."""
     return sorted(config.ends - {entry.of_type for entry in config.nodes})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Opened:
-    """A config, its tables, SQL of the files of sets by label, and which node types have integers for IDs."""
+    """A config, its tables, SQL of split files by label, and which node types have integer IDs."""
 
     config: Construction
     tables: tuple[Table, ...]
@@ -119,7 +120,7 @@ class _Opened:
 
 @dataclass(slots=True)
 class _Built:
-    """What is known of a graph so far: ends of edges, features and masks by type, counts of classes."""
+    """The graph so far: ends of edges, features and masks by type, counts of classes."""
 
     edges: dict[str, Any] = field(default_factory=dict)
     data: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -128,7 +129,7 @@ class _Built:
 
 
 def _open(connection: duckdb.DuckDBPyConnection, config: Construction, faults: Faults) -> _Opened:
-    """Open all tables; note all faults that headers tell."""
+    """Open all tables; note all faults that headers show."""
     tables = tuple(open_table(connection, config, entry, faults) for entry in config.entries)
     sets = {}
     for table in tables:
@@ -153,13 +154,16 @@ def _read_ids(connection: duckdb.DuckDBPyConnection, directory: Path, out: Path,
 
 
 def _described(connection: duckdb.DuckDBPyConnection, tables: tuple[Table, ...], faults: Faults) -> list[Described]:
-    """Read statistics of all tables that have files; raise all faults, those of headers and those of rows."""
+    """Read statistics of all tables with files; raise all faults of headers and rows."""
     found = [of for table in tables if table.files and (of := _described_alone(connection, table, faults))]
     counts = {of.table.entry.of_type: of for of in found if of.table.entry.ids}
     for of in found:
         entry, first = of.table.entry, counts.get(of.table.entry.of_type)
         if first is not None and of.num_rows != first.num_rows and not faults.has(f"{entry.place}.files"):
-            what, expected = "a different number of rows than the table with the IDs", f"{first.num_rows:,}, as in "
+            what, expected = (
+                "the table has a different number of rows than the one with the IDs",
+                f"{first.num_rows:,}, as in ",
+            )
             expected, rows = expected + first.table.entry.place, f"{of.num_rows:,}"
             faults.add(f"{entry.place}.files", what, file=of.table.files[0], expected=expected, found=rows)
     faults.raise_all()
@@ -167,7 +171,7 @@ def _described(connection: duckdb.DuckDBPyConnection, tables: tuple[Table, ...],
 
 
 def _described_alone(connection: duckdb.DuckDBPyConnection, table: Table, faults: Faults) -> Described | None:
-    """Read statistics of a table; note that its rows cannot be read, unless that was noted with its header."""
+    """Read a table's statistics; note unreadable rows, unless its header was noted."""
     try:
         return describe_rows(connection, table, faults)
     except InputFileError as fault:
@@ -177,7 +181,7 @@ def _described_alone(connection: duckdb.DuckDBPyConnection, table: Table, faults
 
 
 def _add(built: _Built, ids: Ids, opened: _Opened, described: Described, seed: int) -> None:
-    """Add the features, labels and masks of a table to its type."""
+    """Add a table's features, labels and masks to its type."""
     entry, directory = described.table.entry, ids.directory
     data = built.data.setdefault(entry.of_type, {})
     found = write_features(ids.connection, described, directory)
@@ -190,7 +194,7 @@ def _add(built: _Built, ids: Ids, opened: _Opened, described: Described, seed: i
             continue
         region = found[feature.place][feature.name]
         if entry.is_edges and feature.name in mask_names and region.shape[1:] == (1,):
-            region = replace(region, shape=region.shape[:1])  # masks as features, with split_pct of zeros
+            region = replace(region, shape=region.shape[:1])  # masks given as features, with split_pct of zeros
         data[feature.name] = region
     for i, label in enumerate(entry.labels):
         values = found[label.place][label.column] if label.column else None
@@ -220,7 +224,7 @@ def _add_masks(
 
 
 def _add_edges(built: _Built, ids: Ids, table: Table, *, drop_unknown: bool) -> None:
-    """Add the edges of a table; where some are dropped, their features are as well."""
+    """Add a table's edges; dropped edges lose their features."""
     etype = table.entry.of_type
     built.edges[etype], kept = find_ends(ids, table, drop_unknown=drop_unknown)
     if kept is not None:
@@ -228,9 +232,9 @@ def _add_edges(built: _Built, ids: Ids, table: Table, *, drop_unknown: bool) -> 
 
 
 def _double(built: _Built) -> None:
-    """Add reverse edges behind the others, as GraphStorm does in a homogeneous graph.
+    """Append reverse edges, as GraphStorm does in a homogeneous graph.
 
-    They have the features and labels of their edges again, and are in no set.
+    They repeat their edges' features and labels, and are in no set.
     """
     for etype, edges in built.edges.items():
         built.edges[etype] = JoinedRows((edges, ReversedEdges(edges)))

@@ -1,6 +1,6 @@
-"""What a construction config describes, whichever dialect it is in: tables with IDs, features and labels.
+"""Content of a construction config in either dialect: tables with IDs, features and labels.
 
-Read from GraphStorm 0.5.1: python/graphstorm/gconstruct/construct_graph.py, transform.py and file_io.py.
+Follows GraphStorm 0.5.1: python/graphstorm/gconstruct/construct_graph.py, transform.py and file_io.py.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _REQUIRED: Any = object()
 
 @dataclass(frozen=True, slots=True)
 class Transform:
-    """What becomes of the columns of a feature; `name` is gconstruct's, whatever the dialect calls it.
+    """Transform of a feature's columns; `name` is gconstruct's in either dialect.
 
-    `imputer` fills what is missing. Categories are in the order of their text, or by frequency.
+    `imputer` fills missing values. Categories are ordered by text, or by frequency.
     """
 
     name: str = "no-op"
@@ -48,7 +48,7 @@ class Transform:
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """Columns of a table that become one feature; `place` is where the config says so."""
+    """Columns that become one feature; `place` is its place in the config."""
 
     place: str
     name: str
@@ -59,7 +59,7 @@ class Feature:
 
 @dataclass(frozen=True, slots=True)
 class Splits:
-    """Files of the IDs of the train, valid and test sets, and their columns; JSON files have none."""
+    """Files of train, valid and test IDs, and their columns; JSON files have none."""
 
     place: str
     files: Mapping[str, tuple[str, ...]]
@@ -68,7 +68,7 @@ class Splits:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A label, and the masks of its sets: drawn in these shares, or given by files."""
+    """A label, and the masks of its sets: drawn by share, or listed in files."""
 
     place: str
     task: str
@@ -81,13 +81,13 @@ class Label:
 
     @property
     def mask_names(self) -> tuple[str, ...]:
-        """Names of the masks that are written."""
+        """Names of the masks to write."""
         return self.masks if self.splits is not None or any(self.shares) else ()
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One table: files, how they are read, the columns of its IDs (of a node, or both ends), features and labels."""
+    """One table: files, format, ID columns (of a node, or both ends), features and labels."""
 
     place: str
     of_type: str
@@ -114,7 +114,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Construction:
-    """All tables of a graph, and the config itself as gconstruct would have it; IDs may be text whatever they are."""
+    """All tables of a graph, and gconstruct's form of the config; IDs may be forced to text."""
 
     path: Path
     nodes: tuple[Entry, ...]
@@ -134,25 +134,25 @@ class Construction:
 
     @property
     def is_homogeneous(self) -> bool:
-        """Whether there is one node type and one relation of it, which then lose their names."""
+        """Whether there is one node type with one relation; both then lose their names."""
         ntypes, etypes = {entry.of_type for entry in self.nodes}, {entry.of_type for entry in self.edges}
         return len(etypes) == 1 and len(ntypes) == 1 and self.ends == ntypes
 
 
 @dataclass(frozen=True, slots=True)
 class Faults:
-    """All that is wrong with a config and the headers of its tables."""
+    """All faults of a config and of its tables' headers."""
 
     file: str
     found: list[GraphPartError] = field(default_factory=list)
 
     def add(self, place: str, what: str, *, file: object = None, **details: Any) -> None:
-        """Note what is wrong at a place of the config, perhaps with a file of a table."""
+        """Note a fault at a place of the config, perhaps with a file."""
         kind = MetadataError if file is None else InputFileError
         self.found.append(kind(what, place=place, file=file, **details))
 
     def has(self, *places: str) -> bool:
-        """Whether something was noted at one of some places, or inside."""
+        """Whether a place, or anything inside, has a fault."""
         return any(str(fault.place).startswith(places) for fault in self.found)
 
     def raise_all(self) -> None:
@@ -171,14 +171,14 @@ class Faults:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Reads an object of the JSON, at a place; what is wrong is noted and has the default."""
+    """Reads a JSON object at a place; notes faults and uses defaults."""
 
     content: Mapping[str, Any]
     place: str
     faults: Faults
 
     def add(self, key: str, what: str, **details: Any) -> None:
-        """Note what is wrong with a key."""
+        """Note a key's fault."""
         self.faults.add(self.at(key), what, **details)
 
     def at(self, key: str) -> str:
@@ -186,7 +186,7 @@ class Reader:
         return f"{self.place}.{key}" if self.place else key
 
     def has(self, key: str) -> bool:
-        """Whether a key is there, and not null."""
+        """Whether a key exists and is not null."""
         return self.content.get(key) is not None
 
     def take(self, key: str, kind: type | tuple[type, ...], expected: str, default: Any = _REQUIRED) -> Any:
@@ -204,7 +204,7 @@ class Reader:
         return value
 
     def text(self, key: str, expected: str, default: Any = _REQUIRED) -> str:
-        """Return a text that is not empty."""
+        """Return a non-empty text."""
         value = self.take(key, str, expected, default)
         if value == "" and default != "":
             self.add(key, "empty", expected=expected)
@@ -237,7 +237,7 @@ class Reader:
         return tuple(given)
 
     def object(self, key: str) -> Reader:
-        """Return a reader of an object inside; of an empty one if it is missing."""
+        """Return a reader of an inner object; empty if missing."""
         value = self.take(key, dict, "an object", {})
         return replace(self, content=value, place=self.at(key))
 

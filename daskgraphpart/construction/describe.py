@@ -1,4 +1,4 @@
-"""Write what GraphStorm's commands read beside a graph: the config with what transforms found, counts of labels."""
+"""Write what GraphStorm's commands read beside a graph: the config with statistics, and counts of labels."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def write_descriptions(
     *,
     is_reversed: bool,
 ) -> None:
-    """Write the config with what transforms found, and counts of classes."""
+    """Write the config with the transforms' statistics, and counts of classes."""
     write_json(out / TRANSFORMED, describe_transforms(config, described, is_reversed=is_reversed))
     write_stats(config, stats, out)
 
 
 def describe_transforms(config: Construction, described: Sequence[Described], *, is_reversed: bool) -> dict[str, Any]:
-    """Return the config as gconstruct writes it: with what transforms found in all rows, to transform others alike."""
+    """Return gconstruct's form of the config: with statistics of all rows, to transform others alike."""
     content = config.content
     content |= {"version": RUNTIME_VERSION, "is_homogeneous": config.is_homogeneous}
     content["add_reverse_edges"] = is_reversed
@@ -74,7 +74,7 @@ def _listed(values: list[np.ndarray]) -> list[float]:
 
 
 def write_stats(config: Construction, stats: dict[str, dict[str, dict[str, int]]], out: Path) -> None:
-    """Write how many rows of each class the train sets have, of all types that the config names."""
+    """Write the number of rows of each class in the train sets, for all types in the config."""
     for name, entries in zip(LABEL_COUNTS, (config.nodes, config.edges), strict=True):
         if not entries:
             continue

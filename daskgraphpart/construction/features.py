@@ -1,4 +1,4 @@
-"""Transform columns into features, block by block, in the order of the rows of a table; each becomes an npy file."""
+"""Transform columns into features, by block and in row order; each becomes an npy file."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ NO_CLASS = -(2**31)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Target:
-    """A file that is filled, the columns it is made of, and the rows of it that are written."""
+    """A file to fill, its columns, and its rows so far."""
 
     region: Region
     columns: tuple[TransformColumn, ...]
@@ -42,9 +42,9 @@ class _Target:
 def write_features(
     connection: duckdb.DuckDBPyConnection, described: Described, directory: Path
 ) -> dict[str, dict[str, Region]]:
-    """Write all features and labels of a table, in one pass over it; return them by place and name.
+    """Write all features and labels of a table in one pass; return them by place and name.
 
-    Ranks need passes of their own. A block, and the numbers it is made of, are held.
+    Ranks take further passes. Holds a block and its numbers.
     """
     entry, number = described.table.entry, described.table.entry.place.translate({ord(c): "-" for c in ".[]"})
     found: dict[str, dict[str, Region]] = {}
@@ -74,7 +74,7 @@ def write_features(
 
 
 def feature_width(feature: Feature, columns: Sequence[TransformColumn]) -> int:
-    """Return how many numbers a row of a feature has."""
+    """Return the numbers per row of a feature."""
     how = feature.transform
     if how.name == "to_categorical":
         return len(how.mapping if how.mapping is not None else columns[0].categories)
@@ -87,7 +87,7 @@ def feature_width(feature: Feature, columns: Sequence[TransformColumn]) -> int:
 
 
 def _label_form(label: Label, column: TransformColumn, num_rows: int) -> tuple[np.dtype, tuple[int, ...]]:
-    """Return dtype and shape of a label: classes are int32, or coded int64; numbers stay what they are."""
+    """Return dtype and shape of a label: classes are int32, or int64 if coded; numbers keep their dtype."""
     if label.task == "classification":
         return np.dtype(np.int64 if label.is_coded else np.int32), (num_rows,)
     by_name = {
@@ -113,7 +113,7 @@ def _fill(connection: duckdb.DuckDBPyConnection, described: Described, targets: 
 
 
 def _write(target: _Target, arrays: list[Any], done: int, described: Described) -> None:
-    """Write the rows of a batch, in blocks that are small however wide they are."""
+    """Write a batch in blocks that are small for any width."""
     step = max(1, BYTES_PER_BLOCK // max(8, 8 * target.region.row_nbytes))
     for start in range(0, len(arrays[0]), step):
         sliced = [array.slice(start, step) for array in arrays]
@@ -133,14 +133,14 @@ def _block(target: _Target, arrays: list[Any], described: Described, first: int)
         values = _values(column, array)
         if not np.isfinite(values).all():
             row = first + int(np.flatnonzero(~np.isfinite(values).all(axis=1))[0])
-            place, what = column_place(of.place, "feature_col"), "a vector with a value that is missing or infinite"
+            place, what = column_place(of.place, "feature_col"), "a vector has a missing or infinite value"
             raise InputFileError(what, file=described.table.files[0], place=f"{place}, row {row:,} of all files")
         blocks.append(_normalised(of.transform, column, values, i))
     return blocks[0] if len(blocks) == 1 else np.concatenate(blocks, axis=1)
 
 
 def _values(column: TransformColumn, array: Any) -> np.ndarray:
-    """Return numbers of a batch, float64 (rows, width)."""
+    """Return a batch's numbers, float64 (rows, width)."""
     if column.kind == VECTOR:
         flat: np.ndarray = array.flatten().to_numpy(zero_copy_only=False)
         return flat.astype(np.float64, copy=False).reshape(len(array), column.width)
@@ -151,7 +151,7 @@ def _values(column: TransformColumn, array: Any) -> np.ndarray:
 
 
 def _normalised(how: Transform, column: TransformColumn, values: np.ndarray, number: int) -> np.ndarray:
-    """Transform numbers by statistics of all rows; `number` is that of the column among those of the feature."""
+    """Normalise numbers by statistics of all rows; `number` is the column's position in the feature."""
     if how.name == "no-op":
         return values if how.truncate_dim is None else values[:, : how.truncate_dim]
     if how.name == "standard":
@@ -165,7 +165,7 @@ def _normalised(how: Transform, column: TransformColumn, values: np.ndarray, num
 
 
 def _buckets(how: Transform, values: np.ndarray) -> np.ndarray:
-    """Set the buckets that a window around each value touches; GraphStorm's transform.py, BucketTransform."""
+    """Set the buckets within a window around each value; GraphStorm's transform.py, BucketTransform."""
     (low, high), count, half = how.range, how.bucket_cnt, how.slide_window_size / 2
     width = (high - low) / count
     first = np.maximum((np.maximum(values - half, low) - low) // width, 0)
@@ -178,7 +178,7 @@ def _buckets(how: Transform, values: np.ndarray) -> np.ndarray:
 
 
 def _one_hot(how: Transform, column: TransformColumn, array: Any) -> np.ndarray:
-    """Set the columns of the categories of each row; what is missing or unknown sets none."""
+    """Set the columns of each row's categories; none for missing or unknown values."""
     mapping = mapping_of(how, column)
     block = np.zeros((len(array), len(mapping)), np.int8)
     parents, values = None, array
@@ -221,7 +221,7 @@ def _write_ranks(
     columns: Sequence[TransformColumn],
     path: Path,
 ) -> Region:
-    """Write ranks as values of a normal distribution; equal values have ranks in the order of rows, or one rank."""
+    """Write ranks as values of a normal distribution; equal values are ranked by row, or share a rank."""
     how = feature.transform
     region = create_npy(path, np.dtype(feature.dtype), (described.num_rows, len(columns)))
     over = "dense_rank() OVER (ORDER BY x)" if how.uniquify else "row_number() OVER (ORDER BY x, rowid)"
@@ -234,7 +234,7 @@ def _write_ranks(
         done = 0
         for batch in read(connection, "SELECT rank FROM ranks ORDER BY n"):
             ranks = batch.column(0).to_numpy(zero_copy_only=False)
-            share = (ranks / highest - 0.5) * 2 if highest else np.zeros(len(ranks))  # one value is in the middle
+            share = (ranks / highest - 0.5) * 2 if highest else np.zeros(len(ranks))  # a single value is in the middle
             rows = region.read(done, done + len(ranks))
             rows[:, i] = inverse_erf(np.clip(share, -1 + how.epsilon, 1 - how.epsilon))
             region.write(rows, done)

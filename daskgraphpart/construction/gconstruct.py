@@ -1,4 +1,4 @@
-"""Read a construction config in gconstruct's dialect: nodes, edges, transforms and labels, with every fault noted."""
+"""Read a construction config in gconstruct's dialect, noting every fault."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def _feature(reader: Reader, *, is_edges: bool) -> Feature:
 
 
 def feature_dtype(transform: Transform, dtype: str) -> str:
-    """Return the dtype that rows have in the end."""
+    """Return the final dtype of rows."""
     if transform.name == HARD_NEGATIVES:
         return "int64"
     if transform.name == "to_categorical":
@@ -125,7 +125,7 @@ def _transform(inner: Reader, kind: str, columns: tuple[str, ...], dtype: str, *
 
 
 def is_known(reader: Reader, key: str, kind: str, known: tuple[str, ...], *, is_edges: bool) -> bool:
-    """Note a transform that is not known, needs a model, or belongs to edges."""
+    """Refuse a transform that is unknown, needs a model, or belongs to edges."""
     if kind in OF_MODELS:
         reader.add(key, f"{kind} needs a model from a hub", hint=MODEL_HINT)
     elif kind and kind not in known:
@@ -136,12 +136,12 @@ def is_known(reader: Reader, key: str, kind: str, known: tuple[str, ...], *, is_
 
 
 def separator_of(reader: Reader) -> str | None:
-    """Return what is between the values of a cell."""
+    """Return the separator of values in a cell."""
     return reader.text("separator", "text between the values of a cell", None) or None
 
 
 def width_of(reader: Reader) -> int | None:
-    """Return how many numbers of a vector are kept."""
+    """Return how many numbers of a vector to keep."""
     width: int | None = reader.take("truncate_dim", int, "a number of columns", None)
     if width is not None and width < 1:
         reader.add("truncate_dim", "invalid value", expected="1 or more", found=width)
@@ -149,7 +149,7 @@ def width_of(reader: Reader) -> int | None:
 
 
 def epsilon_of(reader: Reader) -> float:
-    """Return how far from the ends the ranks stay."""
+    """Return how far ranks stay from the ends."""
     epsilon = float(reader.number("epsilon", "a number", 1e-6))
     if not 0 < epsilon < 1:
         reader.add("epsilon", "invalid value", expected="more than 0, less than 1", found=epsilon)
@@ -201,7 +201,7 @@ def _max_min_norm(inner: Reader, columns: tuple[str, ...], dtype: str) -> Transf
 
 
 def _fitting(reader: Reader, key: str, values: Any, columns: tuple[str, ...]) -> tuple[float, ...] | None:
-    """Return one value for each column."""
+    """Return one value per column."""
     if values is not None and len(columns) > 1 and len(values) not in (1, len(columns)):
         reader.add(key, "invalid value", expected=f"{len(columns)} numbers", found=list(values))
         return None
@@ -266,12 +266,12 @@ def _shares(reader: Reader) -> tuple[float, float, float]:
     total = math.fsum(given)
     if not all(0 <= share <= 1 for share in given) or total > MOST_UNDER_ONE:
         expected = "three shares, at most 1 together"
-        reader.add("split_pct", "shares that do not add up", expected=expected, found=f"{list(given)}, {total:g}")
+        reader.add("split_pct", "the shares do not add up", expected=expected, found=f"{list(given)}, {total:g}")
     return given[0], given[1], given[2]
 
 
 def read_splits(reader: Reader) -> Splits | None:
-    """Read the files of the IDs of each set."""
+    """Read the files of each set's IDs."""
     if not reader.has("custom_split_filenames"):
         return None
     inner = reader.object("custom_split_filenames")

@@ -1,6 +1,6 @@
-"""Read a construction config in GSProcessing's dialect into what gconstruct's describes.
+"""Translate a construction config from GSProcessing's dialect to gconstruct's.
 
-Read from GraphStorm 0.5.1: graphstorm_processing/config/config_parser.py and numerical_configs.py.
+Follows GraphStorm 0.5.1: graphstorm_processing/config/config_parser.py and numerical_configs.py.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def read_edges(reader: Reader) -> Iterator[Entry]:
         names = (source.text("type", "a node type"), relation.text("type", "a relation"), dest.text("type", "a type"))
         if relation.has("column"):
             hint = "split the table by it first, or chunk the graph with --split-by"
-            relation.add("column", "relations in a column are not read", hint=hint)
+            relation.add("column", "cannot read relations from a column", hint=hint)
         ids = tuple(end.text("column", "the column of IDs") for end in (source, dest))
         yield _entry(entry, checked_etype(entry, "relation", names) if all(names) else "", ids, is_edges=True)
 
@@ -108,7 +108,7 @@ def _label(reader: Reader, *, is_edges: bool) -> Label:
     column = "" if task == "link_prediction" else reader.text("column", "the name of a column")
     if reader.has("separator"):
         hint = "compute the multi-hot rows first, give them as a vector column"
-        reader.add("separator", "several labels in a cell are not read", hint=hint)
+        reader.add("separator", "cannot read several labels from a cell", hint=hint)
     splits = read_splits(reader)
     shares = (0.0, 0.0, 0.0) if splits is not None else _shares(reader)
     return Label(reader.place, task, column, shares, splits, read_masks(reader), is_coded=task == "classification")
@@ -122,7 +122,7 @@ def _shares(reader: Reader) -> tuple[float, float, float]:
     total = math.fsum((train, val, test))
     if min(train, val, test) < 0 or not math.isclose(total, 1):
         expected, found = "train, val and test, 1 together", f"{[train, val, test]}, {total:g}"
-        reader.add("split_rate", "shares that do not add up", expected=expected, found=found)
+        reader.add("split_rate", "the shares do not add up", expected=expected, found=found)
     return train, val, test
 
 

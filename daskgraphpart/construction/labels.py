@@ -1,7 +1,7 @@
-"""Masks of labels: rows drawn by a counter-based generator over all files, or listed in files; counts of classes.
+"""Masks of labels: random rows over all files, or rows listed in files; counts of classes.
 
-A row's number is drawn from its position, the type and the label, and the seed: equal for any cut into files. Exactly
-the floor of each share of all labelled rows is drawn; GraphStorm floors per file.
+A row's random number depends on its position, type, label and seed: equal for any cut into files. Draws the floor of
+each share of all labelled rows; GraphStorm floors per file.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 def draw_masks(label: Label, values: Region | None, num_rows: int, key: np.uint64, path: Path) -> dict[str, Region]:
-    """Draw the sets among labelled rows, and write masks, int8."""
+    """Draw the sets among labelled rows, and write int8 masks."""
     counts = np.zeros(_BINS, np.int64)
     num_labelled = 0
     for keys in _drawn(values, num_rows, key):
@@ -52,7 +52,7 @@ def draw_masks(label: Label, values: Region | None, num_rows: int, key: np.uint6
 
 
 def _limits(values: Region | None, num_rows: int, key: np.uint64, counts: np.ndarray, ends: np.ndarray) -> list[int]:
-    """Return below which keys there are as many as each of `ends`; no two are equal, as a bijection scrambles rows."""
+    """Return the keys below which each of `ends` rows lie; no two keys are equal, since scrambling is a bijection."""
     totals = np.cumsum(counts)
     bins = [int(np.searchsorted(totals, end, side="right")) for end in ends]
     kept: dict[int, list[np.ndarray]] = {of_bin: [] for of_bin in bins if of_bin < _BINS}
@@ -78,7 +78,7 @@ def _drawn(values: Region | None, num_rows: int, key: np.uint64) -> Iterator[np.
 
 
 def _keys(start: int, stop: int, key: np.uint64) -> np.ndarray:
-    """Scramble the numbers of rows; SplitMix, as in kernels/hashing.py."""
+    """Scramble row numbers; SplitMix, as in kernels/hashing.py."""
     with np.errstate(over="ignore"):
         value = key + np.arange(start, stop, dtype=np.uint64) * _GOLDEN
         value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -105,7 +105,7 @@ def _mask_files(label: Label, num_rows: int, path: Path) -> dict[str, Region]:
 def open_splits(
     connection: duckdb.DuckDBPyConnection, config: Construction, entry: Entry, splits: Splits, faults: Faults
 ) -> dict[str, str]:
-    """Find the files of the sets; return SQL of the IDs in each, whose columns are the ends' or the nodes'."""
+    """Find the files of the sets; return SQL of each set's IDs, with columns of ends or nodes."""
     found = {}
     for which, given in splits.files.items():
         place = f"{splits.place}.{which}"
@@ -138,7 +138,7 @@ def _ids_in(path: str, columns: tuple[str, ...], count: int) -> str:
 def list_masks(
     ids: Ids, entry: Entry, label: Label, sets: dict[str, str], num_rows: int, path: Path
 ) -> dict[str, Region]:
-    """Write masks of the IDs that files list; one in several sets is in the first of train, valid and test."""
+    """Write masks of listed IDs; an ID in several sets belongs to the first of train, valid and test."""
     assert label.splits is not None, "sets are in files"
     columns = ("src", "dst") if len(entry.ids) == 2 else ("id",)
     ends = entry.of_type.split(":")[::2] if len(entry.ids) == 2 else [entry.of_type]
@@ -161,7 +161,7 @@ def list_masks(
         num_found += int(np.count_nonzero(places < 3))
     run(ids.connection, "DROP TABLE sets")
     if not num_found:
-        what, hint = "no ID of any set is in the table", "compare some IDs, and their types"
+        what, hint = "the table has none of the sets' IDs", "compare some IDs, and their types"
         raise InputFileError(what, place=label.splits.place, hint=hint)
     return regions
 

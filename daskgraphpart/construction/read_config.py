@@ -1,4 +1,4 @@
-"""Read a construction config in either dialect, and check what can be told without its tables."""
+"""Read a construction config in either dialect, and check what needs no tables."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def is_config(path: Path) -> bool:
-    """Whether a JSON file is a construction config, and not the metadata of a chunked graph, or no JSON at all."""
+    """Whether a JSON file is a construction config, not a chunked graph's metadata."""
     try:
         content = read_json_object(path, MetadataError)
     except MetadataError:
@@ -30,7 +30,7 @@ def is_config(path: Path) -> bool:
 
 
 def read_config(path: Path) -> tuple[Construction, Faults]:
-    """Read a config; return it with the faults that are known so far."""
+    """Read a config; return it with the faults so far."""
     content, faults = read_json_object(path, MetadataError), Faults(str(path))
     version = content.get("version", "")
     is_processing = isinstance(content.get("graph"), dict) or str(version).startswith("gsprocessing")
@@ -53,7 +53,7 @@ def read_config(path: Path) -> tuple[Construction, Faults]:
 
 
 def _check_types(nodes: Iterable[Entry], edges: Iterable[Entry], faults: Faults) -> None:
-    """Note types without a table of IDs, names that are there twice, and what belongs to no type."""
+    """Note types without ID tables, repeated names, and what belongs to no type."""
     by_type: dict[str, list[Entry]] = {}
     for entry in nodes:
         by_type.setdefault(entry.of_type, []).append(entry)
@@ -78,13 +78,13 @@ def _check_types(nodes: Iterable[Entry], edges: Iterable[Entry], faults: Faults)
 
 
 def _check_names(of_type: str, entries: list[Entry], faults: Faults) -> None:
-    """Note names of features, labels and masks of a type that are there twice, or cannot be names."""
+    """Note names of features, labels and masks that are repeated or not allowed."""
     names = [pair for entry in entries for pair in entry.names]
     counts = Counter(name for _, name in names)
     for place, name in names:
         if counts[name] > 1:
             hint = "mask_field_names gives masks other names" if name.endswith("_mask") else "give it another name"
-            faults.add(place, f"{name!r} of {of_type!r} is there {counts[name]} times", hint=hint)
+            faults.add(place, f"{of_type!r} has {name!r} {counts[name]} times", hint=hint)
         _check_name(place, name, faults)
 
 
@@ -115,7 +115,7 @@ def _check_splits(entry: Entry, faults: Faults) -> None:
 
 
 def _appended(edges: tuple[Entry, ...], faults: Faults) -> tuple[Entry, ...]:
-    """Append the files of further tables of the same relation to those of the first."""
+    """Append the files of a relation's further tables to those of the first."""
     found: dict[str, Entry] = {}
     others = [entry for entry in edges if not entry.ids]
     for entry in (entry for entry in edges if entry.ids):
@@ -140,7 +140,7 @@ def _without_place(entry: Entry) -> Entry:
 
 
 def _renamed(config: Construction) -> Construction:
-    """Give the types of a homogeneous graph the names that they have there."""
+    """Give the types of a homogeneous graph their usual names."""
     nodes = tuple(replace(entry, of_type="_N") for entry in config.nodes)
     edges = tuple(replace(entry, of_type="_N:_E:_N") for entry in config.edges)
     for entry in config.content["nodes"]:

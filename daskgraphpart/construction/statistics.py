@@ -1,7 +1,7 @@
-"""Ask tables for what transforms need of all their rows, and for rows that they cannot take: a SELECT per table.
+"""Ask tables for statistics that transforms need, and for rows they cannot take: one SELECT per table.
 
-Sums are sums of integers, so that they do not depend on the order in which threads add: values are scaled by a power of
-two that leaves the largest 90 bits.
+Sums are of integers, so that the order of threads does not matter: values are scaled by a power of two that leaves the
+largest 90 bits.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ _ALIAS = "t"
 
 @dataclass(frozen=True, slots=True)
 class TransformColumn:
-    """A column of a feature or a label as its transform reads it: SQL, kind, width, and statistics of all rows.
+    """A column of a feature or label as its transform reads it: SQL, kind, width, and statistics.
 
-    `low`, `high` and `total` have a value for each number of a row; `fill` is what missing values become.
+    `low`, `high` and `total` have a value per number of a row; `fill` replaces missing values.
     """
 
     sql: str
@@ -56,7 +56,7 @@ class TransformColumn:
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """A table with its number of rows, and the columns of its features and labels by place."""
+    """A table with its number of rows, and the columns of features and labels by place."""
 
     table: Table
     num_rows: int
@@ -64,7 +64,7 @@ class Described:
 
 
 def plan_columns(table: Table, faults: Faults) -> dict[str, tuple[TransformColumn, ...]]:
-    """Say how each feature and label is read, as far as types of columns tell; others are noted."""
+    """Plan how to read each feature and label, by column types; note the impossible."""
     found: dict[str, tuple[TransformColumn, ...]] = {}
     for feature in table.entry.features:
         if all(column in table.types for column in feature.columns):
@@ -95,7 +95,7 @@ def _of_feature(feature: Feature, table: Table, column: str, faults: Faults) -> 
         return TransformColumn(f"CAST({sql} AS DOUBLE[])", VECTOR, of_type)
     if how.separator is not None and of_type == "VARCHAR":
         return TransformColumn(f"TRY_CAST(string_split({sql}, {quote(how.separator)}) AS DOUBLE[])", VECTOR, of_type)
-    is_loose = how.name != "no-op" or feature.place.startswith("graph.")  # no-op of gconstruct takes numbers only
+    is_loose = how.name != "no-op" or feature.place.startswith("graph.")  # gconstruct's no-op takes numbers only
     if is_number(of_type) or (is_loose and of_type in ("VARCHAR", "BOOLEAN")):
         return TransformColumn(_number(sql, of_type), NUMBER, of_type)
     expected = "numbers or vectors" if takes_vectors else "numbers"
@@ -123,7 +123,7 @@ def _of_label(label: Label, table: Table, faults: Faults) -> TransformColumn:
 
 
 def _number(sql: str, of_type: str) -> str:
-    """Return SQL of numbers in which NaN is missing, like NULL and text that is none."""
+    """Return SQL of numbers in which NaN, NULL and other text are missing."""
     if of_type in ("FLOAT", "DOUBLE"):
         return f"CASE WHEN isnan({sql}) THEN NULL ELSE CAST({sql} AS DOUBLE) END"
     if of_type == "VARCHAR":
@@ -132,7 +132,7 @@ def _number(sql: str, of_type: str) -> str:
 
 
 def _text(sql: str, of_type: str) -> str:
-    """Return SQL of the text of a value, as Python writes it."""
+    """Return SQL of a value's text, as Python writes it."""
     if of_type == "BOOLEAN":
         return f"CASE WHEN {sql} THEN 'True' WHEN NOT {sql} THEN 'False' END"
     if of_type in ("FLOAT", "DOUBLE"):
@@ -141,7 +141,7 @@ def _text(sql: str, of_type: str) -> str:
 
 
 def describe_rows(connection: duckdb.DuckDBPyConnection, table: Table, faults: Faults) -> Described:
-    """Read statistics of all columns of which nothing is noted; note rows that transforms cannot take."""
+    """Read statistics of all columns without faults; note rows that transforms cannot take."""
     table = replace(table, entry=_sound(table.entry, faults))
     plan = plan_columns(table, faults)
     with translated_errors(table.files[0]):
@@ -153,7 +153,7 @@ def describe_rows(connection: duckdb.DuckDBPyConnection, table: Table, faults: F
 
 
 def _sound(entry: Entry, faults: Faults) -> Entry:
-    """Leave out the features and labels that cannot be read as the config has it."""
+    """Leave out features and labels that cannot be read."""
 
     def is_sound(of: Feature | Label) -> bool:
         return not faults.has(*(f"{of.place}.{key}" for key in KEYS_OF_READING))
@@ -166,7 +166,7 @@ def _sound(entry: Entry, faults: Faults) -> Entry:
 def _first_pass(
     connection: duckdb.DuckDBPyConnection, table: Table, plan: dict[str, tuple[TransformColumn, ...]]
 ) -> tuple[dict[str, tuple[TransformColumn, ...]], int]:
-    """Count values, and find the lowest and the highest, of all columns in one SELECT."""
+    """Count values and find extremes of all columns in one SELECT."""
     every = list(dict.fromkeys(column for columns in plan.values() for column in columns))
     asked = ["count(*)"]
     for column in every:
@@ -191,7 +191,7 @@ def _first_pass(
 
 
 def _check_rows(described: Described, faults: Faults) -> None:
-    """Note missing and infinite values, vectors of different lengths, and labels that are no classes."""
+    """Note missing and infinite values, vectors of different lengths, and invalid classes."""
     for feature in described.table.entry.features:
         for column, of in zip(feature.columns, described.columns.get(feature.place, ()), strict=False):
             where = column_place(feature.place, "feature_col")
@@ -228,7 +228,7 @@ def _check_column(
 
 
 def _further_passes(connection: duckdb.DuckDBPyConnection, described: Described, faults: Faults) -> Described:
-    """Find sums, bounds of vectors, what imputers fill in, and categories."""
+    """Find sums, bounds of vectors, imputed values, and categories."""
     table, columns = described.table, dict(described.columns)
     for label in table.entry.labels:
         for of in columns.get(label.place, ()):
@@ -255,7 +255,7 @@ def _with_statistics(
     of: TransformColumn,
     faults: Faults,
 ) -> TransformColumn:
-    """Add what the transform of a feature needs of a column, whose number among its columns is given."""
+    """Add what a feature's transform needs of one of its columns."""
     how, table = feature.transform, described.table
     place, file = column_place(feature.place, "feature_col"), table.files[0]
     if how.imputer != "none":
@@ -268,7 +268,7 @@ def _with_statistics(
         of = _with_sums(connection, described, of)
         if described.num_rows and not all(of.total):
             hint = "use another transform, or leave the feature out"
-            faults.add(place, "the values add up to 0, by which none can be divided", file=file, hint=hint)
+            faults.add(place, "the values add up to 0, which cannot be a divisor", file=file, hint=hint)
     if how.name == "max_min_norm":
         of = _with_bounds(connection, table, of)
         low, high = bounds(how, of, number)
@@ -288,7 +288,7 @@ def _elements(table: Table, of: TransformColumn) -> str:
 
 
 def _with_bounds(connection: duckdb.DuckDBPyConnection, table: Table, of: TransformColumn) -> TransformColumn:
-    """Add the lowest and the highest value of each number of vectors."""
+    """Add the extremes of each number of vectors."""
     if of.kind != VECTOR:
         return of
     rows = run(connection, f"SELECT min(x), max(x) FROM ({_elements(table, of)}) GROUP BY i ORDER BY i")
@@ -323,12 +323,12 @@ def _sum(connection: duckdb.DuckDBPyConnection, table: Table, of: TransformColum
 
 
 def name_of(of: TransformColumn) -> str:
-    """Return SQL of whole numbers, as they are."""
+    """Return SQL of whole numbers, unscaled."""
     return of.sql.removeprefix("CAST(").removesuffix(" AS DOUBLE)")
 
 
 def _exact(x: str, low: float, high: float) -> tuple[str, int]:
-    """Return SQL of a sum of integers, and by how many bits values were scaled to be some."""
+    """Return SQL of a sum of integers, and the bits by which values were scaled."""
     largest = max(abs(low), abs(high))
     bits = _BITS - math.frexp(largest)[1] if largest else 0
     return f"sum(CAST({x} * pow(2::DOUBLE, {bits}) AS HUGEINT))", bits
@@ -354,7 +354,7 @@ def _with_categories(
     *,
     by_frequency: bool,
 ) -> TransformColumn:
-    """Add the categories: all in the order of their text, or the most frequent, of which the empty text is none."""
+    """Add the categories: all, by text; or the most frequent, without the empty text."""
     values = f"SELECT unnest(x) AS x FROM ({_rows(table, of)})" if of.kind == TEXTS else _rows(table, of)
     is_some, order = ("x <> ''", "count(*) DESC, x") if by_frequency else ("x IS NOT NULL", "x")
     query = f"SELECT x FROM ({values}) WHERE {is_some} GROUP BY x ORDER BY {order} LIMIT {MAX_CATEGORIES + 1}"
@@ -378,7 +378,7 @@ def divisor(how: Transform, column: TransformColumn, number: int) -> np.ndarray:
 
 
 def bounds(how: Transform, column: TransformColumn, number: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the values that become 0 and 1."""
+    """Return the values that map to 0 and 1."""
     low = np.maximum(column.low, -np.inf if how.min_bound is None else how.min_bound)
     high = np.minimum(column.high, np.inf if how.max_bound is None else how.max_bound)
     if how.min_val is not None:
@@ -389,7 +389,7 @@ def bounds(how: Transform, column: TransformColumn, number: int) -> tuple[np.nda
 
 
 def _given(values: tuple[float, ...], column: TransformColumn, number: int) -> Any:
-    """Return the values of a column: of its own numbers, or one of those of all columns."""
+    """Return a column's values: its own numbers, or one of all columns'."""
     if len(values) in (1, column.width) and column.width > 1:
         return values
     return values[min(number, len(values) - 1)]

@@ -1,4 +1,4 @@
-"""Find the files of a config's tables, and ask DuckDB for their columns: no row is read but to tell types of CSV."""
+"""Find the files of a config's tables, and their columns by DuckDB; reads rows only to tell types of CSV."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MIXED = "?"
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """An entry of the config with its files, the SQL of all its rows in their order, and types by column."""
+    """An entry of the config with its files, SQL of its rows in order, and types by column."""
 
     entry: Entry
     files: tuple[str, ...]
@@ -43,12 +43,12 @@ def name(column: str) -> str:
 
 
 def is_number(type_name: str) -> bool:
-    """Whether a type of DuckDB's holds numbers."""
+    """Whether a DuckDB type holds numbers."""
     return type_name in INTEGERS or type_name.partition("(")[0] in FLOATS
 
 
 def element(type_name: str) -> str | None:
-    """Return the type of the elements of a list; None if it is none."""
+    """Return the type of a list's elements; None for other types."""
     return type_name[: type_name.rindex("[")] if type_name.endswith("]") else None
 
 
@@ -65,12 +65,12 @@ def find_files(config: Construction, place: str, given: Sequence[str], faults: F
         except InputFileError as fault:
             faults.found.append(fault)
     for path in sorted({path for path in found if found.count(path) > 1}):
-        faults.add(place, "a file is given twice", file=path, hint="its rows would be there twice")
+        faults.add(place, "a file is given twice", file=path, hint="remove one")
     return tuple(sorted(found))
 
 
 def open_table(connection: duckdb.DuckDBPyConnection, config: Construction, entry: Entry, faults: Faults) -> Table:
-    """Find the files of a table, and its columns; files whose columns differ are noted."""
+    """Find a table's files and columns; note files whose columns differ."""
     files = find_files(config, f"{entry.place}.files", entry.files, faults)
     wanted = dict.fromkeys((*entry.ids, *(column for f in entry.features for column in f.columns)))
     wanted |= dict.fromkeys(label.column for label in entry.labels if label.column)
@@ -100,7 +100,7 @@ def open_table(connection: duckdb.DuckDBPyConnection, config: Construction, entr
 
 
 def _common(before: str | None, now: str, form: str) -> str:
-    """Return a type that holds the values of two files; in CSV everything is text."""
+    """Return a type for the values of two files; in CSV everything fits into text."""
     if before in (None, now):
         return now
     assert before is not None, "two types are compared"
@@ -112,7 +112,7 @@ def _common(before: str | None, now: str, form: str) -> str:
 
 
 def scan(entry: Entry, files: tuple[str, ...], types: Mapping[str, str] | None = None) -> str:
-    """Return SQL of the rows of files, in their order; types are those of columns of CSV."""
+    """Return SQL of the rows of files, in order; types are for columns of CSV."""
     listed = f"[{', '.join(map(quote, files))}]"
     if entry.form == "parquet":
         return f"read_parquet({listed}, union_by_name = true)"
@@ -131,7 +131,7 @@ def columns_of(connection: duckdb.DuckDBPyConnection, relation: str, path: str) 
 
 
 def _place_of(entry: Entry, column: str) -> str:
-    """Return the place at which the config names a column first."""
+    """Return the first place at which the config names a column."""
     if column in entry.ids:
         return id_place(entry, entry.ids.index(column))
     for feature in entry.features:
@@ -141,12 +141,12 @@ def _place_of(entry: Entry, column: str) -> str:
 
 
 def column_place(place: str, key: str) -> str:
-    """Return the place of the column of a feature or label, in either dialect."""
+    """Return the place of a feature's or label's column, in either dialect."""
     return f"{place}.column" if place.startswith("graph.") else f"{place}.{key}"
 
 
 def id_place(entry: Entry, number: int) -> str:
-    """Return the place of a column of IDs, in either dialect."""
+    """Return the place of an ID column, in either dialect."""
     if not entry.is_edges:
         return column_place(entry.place, "node_id_col")
     end = ("source", "dest")[number]

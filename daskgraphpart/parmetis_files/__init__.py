@@ -1,1 +1,1 @@
-"""ParMETIS, a room on the rim: its text written and read, and the output of `pm_dglpart` as a chunked graph."""
+"""ParMETIS, on the rim: its text written and read, and `pm_dglpart`'s output as a chunked graph."""

@@ -1,7 +1,7 @@
-"""Find and read the files that ParMETIS' programs read and write: lines of numbers between blanks.
+"""Find and read the files of ParMETIS' programs: lines of numbers separated by blanks.
 
 `pm_dglpart`, `pm_dglpart2` and `pm_dglpart3` are on the branch `dgl` of ParMETIS; DGL's user guide 7.1 (0.7 and 0.8)
-describes the files. They look for their input in the working directory, so one directory holds the files of a graph.
+describes the files. The programs read from the working directory, so one directory has the files of a graph.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from daskgraphpart.storage.region import Region
 
 
-EXACT = 1 << 53  # integers below are exact in floats
+EXACT = 1 << 53  # floats hold smaller integers exactly
 PART_SUFFIX = r"_part\.([1-9]\d*)"
 SQL_TYPES = {"float16": "FLOAT", "float32": "FLOAT", "float64": "DOUBLE"} | {
     f"{'u' * (not signed)}int{bits}": f"{'U' * (not signed)}{name}"
@@ -35,17 +35,18 @@ SQL_TYPES = {"float16": "FLOAT", "float32": "FLOAT", "float64": "DOUBLE"} | {
 
 @dataclass(frozen=True, slots=True)
 class ParmetisFiles:
-    """The files of one graph in one directory."""
+    """The files of one graph in a directory."""
 
     directory: Path
     graph: str
 
     def text(self, kind: str) -> Path:
-        """Name a file that ParMETIS reads.
+        """Name a file for ParMETIS.
 
         ``"nodes"``: lines `ntype weights... type_nid`, whose number is the homogeneous ID; ``"edges"``: lines
-        `src dst type_eid etype`, in homogeneous IDs; ``"removed_edges"``: self-loops and repeated edges, in the same
-        columns; ``"stats"``: one line, `num_nodes num_edges num_node_weights`, written last.
+        `src dst type_eid etype`, in homogeneous IDs; ``"removed_edges"``: self-loops and repeated edges, likewise;
+        ``"stats"``:
+        one line, `num_nodes num_edges num_node_weights`, written last.
         """
         return self.directory / f"{self.graph}_{kind}.txt"
 
@@ -56,7 +57,7 @@ class ParmetisFiles:
 
     @property
     def written(self) -> tuple[Path, ...]:
-        """All of these, in the order in which they are written."""
+        """All of these, in writing order."""
         return *(self.text(kind) for kind in ("nodes", "edges", "removed_edges")), self.ranges, self.text("stats")
 
     def of_part(self, part: int, kind: str) -> Path:
@@ -66,23 +67,23 @@ class ParmetisFiles:
 
 @dataclass(frozen=True, slots=True)
 class PartFiles:
-    """Parts as ParMETIS has written them: one file of `pm_dglpart2`, or one for each part, of `pm_dglpart`."""
+    """Parts from ParMETIS: one file of `pm_dglpart2`, or one per part from `pm_dglpart`."""
 
     paths: tuple[Path, ...]
-    num_parts: int | None  # None: one more than the largest part in the file
+    num_parts: int | None  # None: the largest part in the file, plus one
     by_part: bool
-    num_node_weights: int | None = None  # in a line of nodes, if that was given
+    num_node_weights: int | None = None  # in a line of nodes, if given
 
 
 def holds_parts(path: Path, graph: str) -> bool:
-    """Whether a path is a file, or a directory with files that are named like output of ParMETIS."""
+    """Whether a path is a file, or a directory with files named like ParMETIS' output."""
     return path.is_file() or (path.is_dir() and any(_found(path, graph)))
 
 
 def find_parts(
     path: Path, graph: str, num_parts: int | None, num_node_weights: int | None = None, *, by_part_only: bool = False
 ) -> PartFiles:
-    """Find the output of ParMETIS."""
+    """Find ParMETIS' output."""
     if num_node_weights is not None and num_node_weights < 0:
         raise OptionError("invalid number", place="--num-node-weights", expected="0 or more", found=num_node_weights)
     if not path.is_file() and not path.is_dir():
@@ -101,13 +102,13 @@ def find_parts(
         return _by_part(ParmetisFiles(path, graph), by_part, num_parts, num_node_weights)
     ((named, file),) = files.items()
     if None not in (named, num_parts) and named != num_parts:
-        what = "the file is for a different number of parts"
+        what = "the file has a different number of parts"
         raise AssignmentError(what, file=str(file), expected=num_parts, found=named)
     return PartFiles((file,), named or num_parts, by_part=False)
 
 
 def _found(path: Path, graph: str) -> tuple[dict[int | None, Path], dict[int, Path]]:
-    """Files of `pm_dglpart2` by number of parts, if their names tell it, and files of nodes of `pm_dglpart` by part."""
+    """Files of `pm_dglpart2` by number of parts, if named so, and node files of `pm_dglpart` by part."""
     if path.is_file():
         suffix = re.search(PART_SUFFIX + "$", path.name)
         return {int(suffix[1]) if suffix else None: path}, {}
@@ -128,18 +129,18 @@ def _by_part(
     last = max(found)
     num_parts = last + 1 if num_parts is None else num_parts
     if last >= num_parts:
-        what, expected = "the files are for a different number of parts", f"parts below {num_parts}"
+        what, expected = "the files have a different number of parts", f"parts below {num_parts}"
         raise AssignmentError(what, file=str(found[last]), expected=expected)
     for part in range(num_parts):
         if part not in found:
             hint = f"each of {num_parts} parts has a file; copy those of all machines into one directory"
-            raise InputFileNotFoundError("no nodes of this part", file=str(files.of_part(part, "nodes")), hint=hint)
+            raise InputFileNotFoundError("no node file of this part", file=str(files.of_part(part, "nodes")), hint=hint)
     return PartFiles(tuple(found.values()), num_parts, by_part=True, num_node_weights=num_node_weights)
 
 
 @dataclass(frozen=True, slots=True)
 class IdColumn:
-    """A column of IDs: its name, its number in a line, and the end of its range, as SQL over the columns before it."""
+    """An ID column: name, number in a line, and end of its range as SQL over earlier columns."""
 
     name: str
     number: int
@@ -148,7 +149,7 @@ class IdColumn:
 
 @dataclass(frozen=True, slots=True)
 class LineFile:
-    """A file of lines that are alike: where IDs are, and from which column on attributes are, if there are any."""
+    """A file of uniform lines: ID columns, and the first column of attributes, if any."""
 
     path: Path
     columns: tuple[IdColumn, ...]
@@ -157,7 +158,7 @@ class LineFile:
 
     @property
     def lines(self) -> str:
-        """SQL of the lines, a word in each of the columns w0, w1, ..."""
+        """SQL of the lines, with words in columns w0, w1, ..."""
         from daskgraphpart.sources.database import quote
 
         types = dict.fromkeys((f"w{i}" for i in range(self.num_columns)), "VARCHAR")
@@ -169,7 +170,7 @@ class LineFile:
 
     @property
     def values(self) -> str:
-        """SQL of IDs, as c0, c1, ... (null if a word is none), and of attributes, as a list."""
+        """SQL of IDs as c0, c1, ... (null for other words), and of attributes as a list."""
         values = [f"{_whole_number(f'w{column.number}')} AS c{i}" for i, column in enumerate(self.columns)]
         if self.attributes is not None:
             names = ", ".join(f"w{i}" for i in range(self.attributes[0], self.num_columns))
@@ -188,7 +189,7 @@ def _whole_number(word: str) -> str:
 
 
 def read_lines(connection: DuckDBPyConnection, table: str, files: Sequence[LineFile]) -> None:
-    """Read files into a table, with the number of the file of each row; refuse IDs that are none or out of range."""
+    """Read files into a table, with each row's file number; refuse invalid IDs."""
     from daskgraphpart.sources.database import run, translated_errors
 
     for number, file in enumerate(files):
@@ -219,7 +220,7 @@ def read_lines(connection: DuckDBPyConnection, table: str, files: Sequence[LineF
 
 
 def count_columns(paths: Iterable[Path]) -> int:
-    """Count the columns of the first line that is not blank; 0 if there is none."""
+    """Count the columns of the first non-blank line; 0 if there is none."""
     for path in paths:
         with attach_path_to_error(path), path.open("rb") as file:
             for line in file:
@@ -229,7 +230,7 @@ def count_columns(paths: Iterable[Path]) -> int:
 
 
 def count_node_weights(parts: PartFiles, graph: str) -> int:
-    """Count the weights in the lines of `pm_dglpart`: as given, or by the stats file, or else all columns but three."""
+    """Count the weights in `pm_dglpart`'s lines: as given, from the stats file, or all columns but three."""
     if parts.num_node_weights is not None:
         return parts.num_node_weights
     stats = ParmetisFiles(parts.paths[0].parent, graph).text("stats")
@@ -247,10 +248,9 @@ def count_node_weights(parts: PartFiles, graph: str) -> int:
 def read_nodes(
     connection: DuckDBPyConnection, parts: PartFiles, graph: str, starts: np.ndarray, dtype: np.dtype | None = None
 ) -> int:
-    """Read lines `new_nid ntype weights... type_nid attributes...` of `pm_dglpart`; return the number of attributes.
+    """Read `pm_dglpart`'s lines `new_nid ntype weights... type_nid attributes...`; return the number of attributes.
 
-    The view `nodes` then has the columns `id`, the original homogeneous ID, `part`, and `attributes` if a dtype is
-    given.
+    The view `nodes` then has `id` (original homogeneous ID), `part`, and, given a dtype, `attributes`.
     """
     from daskgraphpart.sources.database import run
 
@@ -271,15 +271,15 @@ def read_nodes(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Placement:
-    """Where rows go: to the files of types, whose IDs follow each other; and what they are, for messages."""
+    """Where rows go: files of types with consecutive IDs; and what they are, for messages."""
 
     kind: str  # node, edge
     targets: Mapping[str, Region]
-    source: str  # file or directory that was read
-    hint: str  # what to do where the number of rows is wrong
+    source: str  # file or directory of the input
+    hint: str  # what to do about a wrong number of rows
 
     def place(self, connection: DuckDBPyConnection, query: str, to_rows: Callable[..., np.ndarray]) -> None:
-        """Write the rows of a query, which `to_rows` makes of the columns behind `id`; every ID is there once."""
+        """Write the rows that `to_rows` makes of a query's columns after `id`; every ID must occur once."""
         from daskgraphpart.sources.database import read, run
 
         starts = np.cumsum([0, *(region.num_rows for region in self.targets.values())])
@@ -299,7 +299,7 @@ class Placement:
             first = stop
 
     def _check_ids(self, ids: np.ndarray, first: int, starts: np.ndarray) -> None:
-        """Refuse sorted IDs that do not continue those before them."""
+        """Refuse sorted IDs that do not continue the earlier ones."""
         for bad in np.flatnonzero(ids != np.arange(first, first + ids.size))[:1].tolist():
             of_type = int(np.searchsorted(starts, ids[bad], side="right")) - 1
             name = f"{list(self.targets)[of_type]!r} {self.kind} {ids[bad] - starts[of_type]:,}"

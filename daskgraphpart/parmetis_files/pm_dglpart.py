@@ -1,8 +1,8 @@
-"""Turn the complete output of ParMETIS' `pm_dglpart` into a chunked graph; its owners are an assignment.
+"""Turn the complete output of ParMETIS' `pm_dglpart` into a chunked graph with owners.
 
 Lines of `p000-<graph>_nodes.txt` are `new_nid ntype weights... type_nid attributes...`, those of
-`p000-<graph>_edges.txt` `new_src new_dst src dst type_eid etype attributes...`, those of removed edges the same without
-the new IDs; together they are every node and every edge of the graph once.
+`p000-<graph>_edges.txt` `new_src new_dst src dst type_eid etype attributes...`; removed edges lack the new IDs.
+Together they have every node and edge once.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ if TYPE_CHECKING:
 
 FEATURE = "feat"
 HINTS = {
-    "node": "is it for this graph, and whole?",
-    "edge": "self-loops and repeated edges that were taken out are given by --removed-edges",
+    "node": "check that it is complete and for this graph",
+    "edge": "give removed self-loops and repeated edges by --removed-edges",
 }
-NUM_NEW_ENDS = 2  # columns before those of an edge; removed edges have none
+NUM_NEW_ENDS = 2  # columns before an edge's own; removed edges have none
 NUM_OF_EDGE = 4  # source, destination, ID in its edge type, edge type
 
 ToRows = Callable[..., np.ndarray]
@@ -56,7 +56,7 @@ ToRows = Callable[..., np.ndarray]
 
 @dataclass(frozen=True, slots=True)
 class ConversionInput:
-    """What is converted: names, counts and files; attributes without a dtype are left alone."""
+    """What to convert: names, counts and files; attributes without a dtype are ignored."""
 
     graph_name: str
     counts: TypeCounts
@@ -68,7 +68,7 @@ class ConversionInput:
     def __post_init__(self) -> None:
         for _, path in self.edge_files:
             if not path.is_file():
-                raise InputFileNotFoundError("no such file of edges", file=str(path))
+                raise InputFileNotFoundError("no such edge file", file=str(path))
 
     @property
     def directory(self) -> Path:
@@ -77,14 +77,14 @@ class ConversionInput:
 
     @property
     def edge_files(self) -> list[tuple[int, Path]]:
-        """Files of edges of all parts and of removed edges, each with how many columns come before those of an edge."""
+        """Edge files of all parts and of removed edges, with their numbers of columns before an edge's own."""
         names = ParmetisFiles(self.directory, self.graph_name)
         of_parts = [(NUM_NEW_ENDS, names.of_part(part, "edges")) for part in range(len(self.parts.paths))]
         return of_parts if self.removed_edges is None else [*of_parts, (0, self.removed_edges)]
 
 
 def attribute_dtype(name: str | None, place: str) -> np.dtype | None:
-    """Return the dtype of that name, if one is given; refuse what is no dtype of numbers that DGL can load."""
+    """Return the named dtype, if given; refuse all but numbers that DGL can load."""
     if name is None:
         return None
     allowed = [dtype for dtype in STORED_DTYPES if dtype not in ("bool", "bfloat16")]
@@ -95,7 +95,7 @@ def attribute_dtype(name: str | None, place: str) -> np.dtype | None:
 
 
 def convert_to_chunked(source: ConversionInput, workspace: Path, resources: Resources) -> Graph:
-    """Bring edges and the data of nodes and edges back into their original order, as a chunked graph in a workspace."""
+    """Restore the original order of edges and data, as a chunked graph in a workspace."""
     from daskgraphpart.sources.database import open_database
 
     directory, counts = workspace / "graph", source.counts
@@ -103,7 +103,7 @@ def convert_to_chunked(source: ConversionInput, workspace: Path, resources: Reso
     edge_data: list[str] = []
 
     def place(kind: str, query: str, to_rows: ToRows, width: int, dtype: np.dtype) -> list[str]:
-        """Write an npy file for each type, with the rows of a query in the order of their IDs."""
+        """Write an npy file per type with a query's rows, by ID."""
         name, types = ("node", counts.nodes) if kind == "node_data" else ("edge", counts.edges)
         (directory / kind).mkdir(parents=True)
         targets = {
@@ -141,7 +141,7 @@ def convert_to_chunked(source: ConversionInput, workspace: Path, resources: Reso
 
 
 def _read_edges(source: ConversionInput, connection: DuckDBPyConnection) -> int:
-    """Read the lines of all edges into a view `edges`, with `id`; return the number of attributes."""
+    """Read all edges into a view `edges` with `id`; return the number of attributes."""
     from daskgraphpart.sources.database import run
 
     counts, dtype, files = source.counts, source.edge_dtype, []
@@ -178,7 +178,7 @@ def _to_matrix(values: np.ndarray, width: int) -> np.ndarray:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EdgeEnds:
-    """Make type-wise ends of homogeneous ones; remember which (edge type, source type, destination type) there are."""
+    """Makes homogeneous ends type-wise; records which (edge type, source type, destination type) occur."""
 
     starts: np.ndarray
     joined: set[tuple[int, int, int]] = field(default_factory=set)
@@ -201,7 +201,7 @@ class _Ranges(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class TypeCounts:
-    """Names of node types and of edge types (canonical, or plain relations), in ID order, with their counts."""
+    """Names and counts of node types and edge types (canonical, or relations), in ID order."""
 
     path: str
     nodes: dict[str, int]
@@ -219,15 +219,15 @@ class TypeCounts:
 
 
 def read_type_counts(path: Path) -> TypeCounts:
-    """Read and check the schema file of DGL's tools before 1.0 (tools/convert_partition.py of DGL 0.6 to 0.8).
+    """Read the schema file of DGL's tools before 1.0 (tools/convert_partition.py of DGL 0.6 to 0.8).
 
-    ``{"nid": {ntype: [start, stop]}, "eid": {relation: [start, stop]}}`` are ranges of homogeneous IDs; the order of
-    the starts is that of the type IDs.
+    ``{"nid": {ntype: [start, stop]}, "eid": {relation: [start, stop]}}`` are ranges of homogeneous IDs; starts give the
+    order of type IDs.
     """
     if not path.is_file():
         hint = 'give the schema: {"nid": {ntype: [start, stop]}, "eid": ...}'
         raise InputFileNotFoundError("no such file", file=str(path), hint=hint)
-    content, what = read_json_object(path, MetadataError), "not the ranges of the types"
+    content, what = read_json_object(path, MetadataError), "invalid ranges of types"
     ranges = convert_json(content, _Ranges, MetadataError, what, file=str(path), expected="{type: [start, stop]}")
     nodes, edges = _counts(path, "nid", ranges.nid), _counts(path, "eid", ranges.eid)
     if not nodes:
@@ -259,7 +259,7 @@ def _check_name(path: str, key: str, name: str, ntypes: dict[str, int]) -> None:
 
 
 def join_types(counts: TypeCounts, joined: Iterable[tuple[int, int, int]], name: str, source: str) -> GraphSchema:
-    """Build the schema of a graph, given which (edge type, source type, destination type) its edges have, by number."""
+    """Build a graph's schema from the (edge type, source type, destination type) of its edges."""
     ntypes, joined = list(counts.nodes), list(joined)
     edge_types = []
     for number, (edge_type, num_edges) in enumerate(counts.edges.items()):
@@ -269,7 +269,7 @@ def join_types(counts: TypeCounts, joined: Iterable[tuple[int, int, int]], name:
             ends = [(ntypes[0], ntypes[0])]
         if not src and not ends:
             raise MetadataError(
-                f"no edge tells which node types relation {edge_type!r} joins",
+                f"cannot tell which node types relation {edge_type!r} joins, since it has no edges",
                 file=counts.path,
                 place=f"eid.{edge_type}",
                 hint="name it src:relation:dst",

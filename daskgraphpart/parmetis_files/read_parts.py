@@ -1,4 +1,4 @@
-"""Read the parts that ParMETIS' programs have written, in either form, as an assignment."""
+"""Read the output of ParMETIS' programs, in either form, as an assignment."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ logger = logging.getLogger(__name__)
 def read_found_parts(
     path: Path, schema: GraphSchema, workspace: Path, runner: Runner, num_parts: int | None
 ) -> Assignment | None:
-    """Read what is found at a path, in a step of a job; None if there is nothing of ParMETIS."""
+    """Read the parts at a path, as a step of a job; None if ParMETIS wrote nothing there."""
     if not holds_parts(path, schema.name):
         return None
     found, resources = find_parts(path, schema.name, num_parts), runner.resources
@@ -42,7 +42,7 @@ def read_found_parts(
 
 
 def read_parmetis_parts(parts: PartFiles, schema: GraphSchema, workspace: Path, resources: Resources) -> Assignment:
-    """Read and check the part of every node, into owner files in a workspace: an assignment ``"parmetis"``."""
+    """Read and check the part of every node into owner files of a workspace: an assignment ``"parmetis"``."""
     from daskgraphpart.sources.database import open_database, run  # duckdb takes a tenth of a second to import
 
     source, num_parts = parts.paths[0].parent if parts.by_part else parts.paths[0], parts.num_parts
@@ -50,15 +50,15 @@ def read_parmetis_parts(parts: PartFiles, schema: GraphSchema, workspace: Path, 
         if parts.by_part:
             read_nodes(connection, parts, schema.name, np.array(schema.homo_starts))
         else:
-            # DGL's parmetis_postprocess.py counts the parts as well; more than nodes are some other file
+            # as in DGL's parmetis_postprocess.py; more parts than nodes mean another kind of file
             stop = str(num_parts or min(schema.num_nodes, MAX_PARTS))
             columns = IdColumn("homogeneous node ID", 0, str(schema.num_nodes)), IdColumn("part", 1, stop)
             read_lines(connection, "node_lines", [LineFile(parts.paths[0], columns, num_columns=2)])
             run(connection, "CREATE VIEW nodes AS SELECT c0 AS id, c1 AS part FROM node_lines")
         if num_parts is None:
             ((num_parts,),) = run(connection, "SELECT coalesce(max(part), 0) + 1 FROM nodes")
-            logger.info("%s: the largest part is %d, which makes %d parts", source, num_parts - 1, num_parts)
+            logger.info("%s: the largest part is %d, so there are %d parts", source, num_parts - 1, num_parts)
         owners = create_owner_files(workspace, schema, num_parts)
-        placement = Placement("node", owners, str(source), "is it for this graph, and whole?")
+        placement = Placement("node", owners, str(source), "check that it is complete and for this graph")
         placement.place(connection, "SELECT id, part FROM nodes", lambda part: part)
     return Assignment(num_parts, "parmetis", owners)

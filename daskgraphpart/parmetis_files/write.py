@@ -1,10 +1,10 @@
-"""Write a graph as ParMETIS' programs read it: nodes with weights, edges without loops and repeats, and those apart.
+"""Write a graph for ParMETIS' programs: nodes with weights, edges, and loops and repeats apart.
 
-The weights of a node are a one for its type and zeros for the others, so that ParMETIS balances every type, and then
-the values of node data that were asked for. ParMETIS gives up on weights whose sum is zero (libparmetis/weird.c, "sum
-weight for constraint"), so types without nodes have no weight, as in DGL's example write_mag.py.
+A node's weights are 1 for its type and 0 for others, so that ParMETIS balances every type; then come the requested node
+data. ParMETIS fails on weights that sum to zero (libparmetis/weird.c, "sum weight for constraint"), so types without
+nodes have no weight, as in DGL's example write_mag.py.
 
-Each task writes its lines into a file of its own; one task per file then joins the pieces in order.
+Each task writes its lines into its own file; one task per file joins the pieces in order.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ if TYPE_CHECKING:
 Columns = tuple["Region", ...]
 """Node data of one name: a column of all nodes for each node type that has them."""
 
-COLUMN_NBYTES, MAX_ROWS = 32, 1 << 20  # of one number in a task, as a number and as text; rows of a task
+COLUMN_NBYTES, MAX_ROWS = 32, 1 << 20  # of a number as number and text; rows per task
 
 
 @dataclass(frozen=True, slots=True)
 class ParmetisInput:
-    """What was written for ParMETIS."""
+    """Result of writing a graph for ParMETIS."""
 
-    directory: Path  # directory of the files, in which ParMETIS is to be run
-    graph_name: str  # what its programs are given as the name of the graph
-    num_nodes: int  # what the stats file says: edges are those that are left
+    directory: Path  # directory of the files; run ParMETIS in it
+    graph_name: str  # name to give to its programs
+    num_nodes: int  # as in the stats file: edges without the removed ones
     num_edges: int
     num_node_weights: int
-    num_self_loops: int  # edges in the file of removed edges
+    num_self_loops: int  # counts of the removed edges
     num_repeats: int
 
 
@@ -86,20 +86,20 @@ def write_parmetis_files(
 
 
 def claim_files(files: ParmetisFiles, graph: Graph, metadata: Location, overwrite: bool) -> None:
-    """Make the directory, and take away an earlier stats file, so that nothing looks whole until it is."""
+    """Make the directory and remove an earlier stats file, so that nothing looks complete too early."""
     inputs = {to_path(path).resolve() for path in graph.files} | {metadata.resolve()}
     for path in files.written:
         if path.resolve() in inputs:
-            raise OutputExistsError("this file belongs to the graph", file=str(path), hint="give another directory")
+            raise OutputExistsError("this file belongs to the graph", file=str(path), hint="choose another directory")
         if path.exists() and not overwrite:
-            hint = "give another directory, or --overwrite to replace it"
-            raise OutputExistsError("there is such a file already", file=str(path), hint=hint)
+            hint = "add --overwrite, or choose another directory"
+            raise OutputExistsError("the file exists", file=str(path), hint=hint)
     files.directory.mkdir(parents=True, exist_ok=True)
     files.text("stats").unlink(missing_ok=True)
 
 
 def check_weights(schema: GraphSchema, weights: Sequence[str]) -> list[list[BalanceConstraint]]:
-    """Return the node data of each name, a constraint per node type; refuse what cannot be weights."""
+    """Return each name's node data, a constraint per node type; refuse what cannot be weights."""
     found = []
     for name in weights:
         ntypes = [t.name for t in schema.node_types if any(spec.name == name for spec in t.data)]
@@ -115,21 +115,21 @@ def check_weights(schema: GraphSchema, weights: Sequence[str]) -> list[list[Bala
 
 
 def _weigh(graph: Graph, weights: Sequence[str], scratch: Path, runner: Runner) -> tuple[Columns, ...]:
-    """Write node data that become weights as columns of all nodes: of each name one per node type that has it."""
+    """Write node data as weight columns over all nodes: for each name, one per node type that has it."""
     wanted = check_weights(graph.schema, weights)
     found = weigh_nodes(graph, [constraint for of_name in wanted for constraint in of_name], None, scratch, runner)
     rest, columns = zip(found.constraints, found.columns, strict=True), []
     for name, of_name in zip(weights, wanted, strict=True):
         mine = [next(rest) for _ in of_name]
         if not any(constraint.total for constraint, _ in mine):
-            what = f"weights {name!r} are zero for all nodes, which ParMETIS does not take"
+            what = f"weights {name!r} are zero for all nodes, which ParMETIS refuses"
             raise InputFileError(what, file=graph.directory, hint="leave them out")
         columns.append(tuple(column for _, column in mine))
     return tuple(columns)
 
 
 def _write_nodes(config: NodeConfig, runner: Runner, task_memory: int) -> list[str]:
-    """Write the lines of all nodes; return the files, in order."""
+    """Write the lines of all nodes; return the files in order."""
     num_nodes, num_columns = int(config.starts[-1]), 1 + config.starts.size + len(config.weights)
     step = max(1, min(task_memory // (COLUMN_NBYTES * num_columns), MAX_ROWS))
     ranges = [range(start, min(start + step, num_nodes)) for start in range(0, num_nodes, step)]
@@ -167,7 +167,7 @@ def _join(pieces: dict[Path, list[str]], runner: Runner) -> None:
 
 @dataclass(frozen=True, slots=True)
 class TextUnit:
-    """A file, and those it is joined from, in order."""
+    """A file, and its pieces in order."""
 
     path: str
     pieces: tuple[str, ...]
@@ -184,7 +184,7 @@ def join_text(unit: TextUnit, _: None) -> None:
 def _ranges(types: Iterable[RowType]) -> dict[str, list[int]]:
     """Ranges of homogeneous IDs, as in the schema files of DGL's tools before 1.0.
 
-    Edge types have their canonical names, from which their ends can be told; those tools take any names.
+    Edge types have canonical names, which tell their ends; those tools take any names.
     """
     ranges, start = {}, 0
     for of_type in types:

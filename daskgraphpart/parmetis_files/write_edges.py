@@ -1,7 +1,6 @@
-"""Write edges as lines for ParMETIS, self-loops and repeated edges apart; DuckDB finds the repeats, out of core.
+"""Write edges as lines for ParMETIS, self-loops and repeated edges apart; DuckDB finds repeats out of core.
 
-A repeated edge has the source and the destination of an earlier one, in the order of edge types and type-wise IDs; its
-edge type does not matter.
+A repeated edge has the same ends as an earlier one, by edge type and type-wise ID; its own edge type does not matter.
 """
 
 from __future__ import annotations
@@ -25,14 +24,14 @@ if TYPE_CHECKING:
     from daskgraphpart.schema import EdgeType, GraphSchema
     from daskgraphpart.storage.region import Region
 
-# columns 32, once more without what is removed 32, text 80 and the same while its buffer grows; Arrow and the C library
-# each keep what they have used, so half as much again
+# columns 32, again without removed edges 32, text 80 and as much while its buffer grows; Arrow and the C library each
+# keep used memory, so half as much again
 EDGE_NBYTES = 320
 
 
 @dataclass(frozen=True, slots=True)
 class LineUnit:
-    """One block of edges, whose first has the homogeneous ID `first_eid`."""
+    """One block of edges, with the homogeneous ID `first_eid` of its first."""
 
     edge_type: EdgeType
     block: RowBlock[Edges]
@@ -41,7 +40,7 @@ class LineUnit:
 
 @dataclass(frozen=True, slots=True)
 class LineConfig:
-    """Schema, directory of temporary files, and the homogeneous IDs of repeated edges, once they are known."""
+    """Schema, directory of temporary files, and homogeneous IDs of repeated edges, once known."""
 
     schema: GraphSchema
     scratch: str
@@ -74,7 +73,7 @@ def write_edges(
 
 
 def write_pairs(unit: LineUnit, config: LineConfig) -> None:
-    """Write the IDs and ends of the edges of a block that are no self-loops."""
+    """Write IDs and ends of a block's edges that are no self-loops."""
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -87,7 +86,7 @@ def write_pairs(unit: LineUnit, config: LineConfig) -> None:
 
 
 def find_repeats(scratch: Path, resources: Resources) -> Region:
-    """Write the IDs of the edges that have the ends of an earlier one, ascending."""
+    """Write the ascending IDs of edges that have the ends of an earlier one."""
     from daskgraphpart.sources.database import open_database, quote, run, stage_rows
 
     pairs = f"SELECT src, dst, eid FROM read_parquet({quote(f'{scratch}/*-pairs.parquet')})"
@@ -124,7 +123,7 @@ def _homogeneous(unit: LineUnit, schema: GraphSchema) -> tuple[np.ndarray, np.nd
 
 
 def write_lines(path: str, columns: Sequence[np.ndarray]) -> None:
-    """Write rows of integers: a space between columns, a newline behind each row."""
+    """Write rows of integers, separated by spaces."""
     import pyarrow as pa
     from pyarrow import csv
 

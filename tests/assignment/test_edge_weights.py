@@ -175,7 +175,7 @@ def test_what_cannot_be_weights_is_refused_before_work(options: dict[str, Any], 
     with pytest.raises(OptionError, match=words):
         dgp.plan(directory, 2, **options)
     wide = Graph(SCHEMA, two_types(np.ones(300)).edges, {}, {FRIENDS: {"w": np.ones((300, 2))}})
-    with pytest.raises(OptionError, match=r"cannot be the weight of edges; expected one number per edge"):
+    with pytest.raises(OptionError, match=r"cannot be an edge weight; expected one number per edge"):
         dgp.plan(wide.write(tmp_path / "wide"), 2, edge_weight=f"{FRIENDS}/w")
 
 

@@ -66,9 +66,9 @@ def test_labels_may_be_given(partitions: Path, capsys: pytest.CaptureFixture[str
             "--labels: no such labels; expected one whole number per node: one of paper:label",
         ),
         (("--labels", "paper:feat"), "found paper:feat, float"),
-        (("--memory", "1MB"), "does not fit into the memory budget"),
+        (("--memory", "1MB"), "memory budget is too small"),
         (("--output", "/no/such/directory/r.html"), "/no/such/directory: no such directory"),
-        (("--output", "r.pdf"), "--output: unknown ending of a report; expected .txt, .json, .html, .htm, found r.pdf"),
+        (("--output", "r.pdf"), "--output: unknown report format; expected .txt, .json, .html, .htm, found r.pdf"),
     ],
 )
 def test_a_mistake_is_one_error(

@@ -222,12 +222,12 @@ def test_collections_that_do_not_fit_are_refused_at_once(graph: Graph) -> None:
         ("not a graph", 7, {}),
         ("not a canonical edge type", {"paper:cites": frame}, {"num_nodes": {"paper": 80}}),
         (
-            "a different number of rows",
+            "wrong number of rows",
             {CITES: frame},
             {"num_nodes": {"paper": 80}, "node_data": {"paper": {"x": rows}}},
         ),
         (
-            "a different number of rows",
+            "wrong number of rows",
             {CITES: frame},
             {"num_nodes": {"paper": 80}, "node_data": {"paper": {"x": rows[rows[:, 0] > 0]}}},
         ),

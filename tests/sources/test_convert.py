@@ -201,8 +201,8 @@ EDGES = "p000-xxx_edges.txt"
             AssignmentError,
             "p001-xxx_nodes.txt, line 2: line cannot be read",
         ),
-        (lambda pm: (pm / EDGES).unlink(), InputFileNotFoundError, "p000-xxx_edges.txt: no such file of edges"),
-        (lambda pm: (pm / "xxx_removed_edges.txt").unlink(), InputFileNotFoundError, "no such file of edges"),
+        (lambda pm: (pm / EDGES).unlink(), InputFileNotFoundError, "p000-xxx_edges.txt: no such edge file"),
+        (lambda pm: (pm / "xxx_removed_edges.txt").unlink(), InputFileNotFoundError, "no such edge file"),
         (lambda pm: (pm / "xxx.json").unlink(), InputFileNotFoundError, "xxx.json: no such file"),
         (lambda pm: (pm / "xxx.json").write_text("{"), MetadataError, "not valid JSON"),
         (lambda pm: (pm / "xxx.json").write_text("[]"), MetadataError, "not a JSON object"),
@@ -210,12 +210,12 @@ EDGES = "p000-xxx_edges.txt"
         (
             lambda pm: (pm / "xxx.json").write_text('{"nid": {"a": [0, 5]}}'),
             MetadataError,
-            "not the ranges of the types",
+            "invalid ranges of types",
         ),
         (
             lambda pm: (pm / "xxx.json").write_text('{"nid": {"a": 5}, "eid": {}}'),
             MetadataError,
-            r"nid.*: not the ranges of the types; expected {type: \[start, stop\]}",
+            r"nid.*: invalid ranges of types; expected {type: \[start, stop\]}",
         ),
         (
             lambda pm: (pm / "xxx.json").write_text('{"nid": {"a": [0, 6], "b": [7, 11]}, "eid": {}}'),
