@@ -211,7 +211,7 @@ def test_maps_that_were_replaced_are_refused(
     with pytest.raises(AssignmentError, match=r"user.parquet: the ID map .*old_id_map"):
         extended(root, root / "out", old=old)
     shutil.rmtree(root / "old" / "id_map")
-    with pytest.raises(InputFileNotFoundError, match=r"user.parquet, named in .*: the IDs .* gone"):
+    with pytest.raises(InputFileNotFoundError, match=r"user.parquet, named in .*: the ID map .* gone"):
         extended(root, root / "out", old=old)
     assert extended(root, root / "out", old=old, old_id_map=str(directory / "old")) == SUMMARY
 
@@ -221,7 +221,9 @@ def test_maps_that_cannot_match_are_one_error(
 ) -> None:
     root = copied(directory, tmp_path, "old", "new", "owners")
     write_map(root / "new", "item", list(range(180)))
-    with pytest.raises(AssignmentError, match=r"item.parquet: .*two types.*expected strings, as in .* found integers"):
+    with pytest.raises(
+        AssignmentError, match=r"item.parquet: .*different types.*expected strings, as in .* found integers"
+    ):
         extended(root, root / "out")
     write_map(root / "new", "item", ids["new"]["item"][1:])
     with pytest.raises(InputFileError, match=r"item.parquet: this ID map belongs to another graph; expected 180 IDs"):

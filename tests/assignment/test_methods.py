@@ -151,7 +151,7 @@ def test_one_warning_names_the_node_that_makes_a_balance_impossible(
     report = dgp.assign(directory, 4, **spelled(method)).quality
     assert report is not None
     (warning,) = report.warnings
-    assert "edges: node 123 of type 'b' alone has 2.8" in warning
+    assert "edges: node 123 of type 'b' alone weighs 2.8" in warning
 
 
 def test_refinement_improves_owners_of_any_origin(communities: Path, tmp_path: Path) -> None:

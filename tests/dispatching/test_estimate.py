@@ -106,7 +106,7 @@ def test_a_plan_reads_no_data_and_writes_no_file(
 def test_the_smallest_budget_works_and_less_does_not(graph: dgp.Graph, tmp_path: Path) -> None:
     smallest = dgp.plan(graph, 2, method="random").smallest_budget
     dgp.partition(graph, tmp_path, 2, method="random", memory=smallest)
-    with pytest.raises(dgp.GraphPartError, match="does not fit into the memory"):
+    with pytest.raises(dgp.GraphPartError, match="memory budget"):
         dgp.plan(graph, 2, method="random", memory=smallest - 1)
 
 

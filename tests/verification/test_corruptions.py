@@ -191,7 +191,7 @@ CORRUPTIONS: dict[str, tuple[str, Callable[[c.Damaged], None], str]] = {
     "flipped bit of a row": ("coo", c.feature("node_feat.dgl", "a/x", c.last_bit), "a/x: row"),
     "payload of a NaN": ("coo", c.feature("node_feat.dgl", "a/x", c.other_nan), "a/x: row"),
     "sign of a zero": ("coo", c.feature("node_feat.dgl", "a/x", c.other_zero), "a/x: row"),
-    "flipped mask": ("coo", c.feature("node_feat.dgl", "a/train_mask", c.last_bit), "a/train_mask: not the nodes"),
+    "flipped mask": ("coo", c.feature("node_feat.dgl", "a/train_mask", c.last_bit), "a/train_mask: differs"),
     "swapped rows of edges": ("coo", c.feature("edge_feat.dgl", "a:r:b/w", c.swapped), "a:r:b/w: row 0"),
     "flipped bit of an edge": ("csc", c.feature("edge_feat.dgl", "a:r:b/w", c.last_bit), "a:r:b/w: row"),
     "dtype of a feature": ("coo", c.feature("node_feat.dgl", "b/y", lambda r: r.astype(np.int32)), "int32"),
