@@ -1,4 +1,4 @@
-"""Options that describe tables, and the graph that a command takes: a chunked one, or one of tables."""
+"""Options that describe tables, and the graph that a command reads: chunked, or from tables."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ INPUT_NAMES = ("from", *stated_options(Tables), "split_seed", *stated_options(Re
 
 
 def tables_of(values: dict[str, Any]) -> dict[str, Any]:
-    """Keyword arguments of `read_tables`; what a public data set has, too, is that of the options."""
+    """Keywords of `read_tables`, from options and any public data set, which the options extend."""
     from daskgraphpart.sources.given import ends_of_types
     from daskgraphpart.sources.published import describe_dataset
     from daskgraphpart.sources.table_words import parse_by_type, parse_features
@@ -76,9 +76,9 @@ def tables_of(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def input_of(values: dict[str, Any], given: Sequence[str | None], names: Sequence[str]) -> tuple[Any, list[str]]:
-    """Return the graph that a command takes, and its other arguments: GRAPH comes first unless there are tables.
+    """Return a command's graph and its other arguments; GRAPH comes first unless there are tables.
 
-    GRAPH may be a table of edges, too, or a construction config of GraphStorm.
+    GRAPH may also be a table of edges, or a GraphStorm construction config.
     """
     from daskgraphpart.chunked.metadata import is_table
 
@@ -86,7 +86,7 @@ def input_of(values: dict[str, Any], given: Sequence[str | None], names: Sequenc
     has_tables = bool(values["edges"] or values["from"])
     wanted = names[1:] if has_tables else names
     if len(paths) > len(wanted):
-        raise click.UsageError(f"Give {' and '.join(wanted)} only: --edges and --from are in the place of {names[0]}.")
+        raise click.UsageError(f"Give {' and '.join(wanted)} only: --edges and --from replace {names[0]}.")
     if len(paths) < len(wanted):
         raise click.UsageError(f"Missing {wanted[len(paths)]}.")
     if not has_tables:
@@ -101,24 +101,24 @@ def input_of(values: dict[str, Any], given: Sequence[str | None], names: Sequenc
             is_changed = chosen(GraphChanges, values) != NO_CHANGES
             return (changed_graph if is_changed else graph_of)(first, values), paths
         values = {**values, "edges": (first,)}
-    from daskgraphpart.api.read_tables import read_tables  # a job without tables does without
+    from daskgraphpart.api.read_tables import read_tables  # slow to import
 
     return read_tables(**tables_of(values)), paths
 
 
 def changed_graph(in_dir: str, values: dict[str, Any]) -> Any:
-    """Return the chunked graph in a directory, with the changes that are asked for."""
+    """Return a directory's chunked graph, with the requested changes."""
     from daskgraphpart.api.graph import changed, read_chunked
 
     return changed(read_chunked(in_dir, confined=values.get("confined", False)), chosen(GraphChanges, values))
 
 
 def construction_of(path: str, values: dict[str, Any]) -> Any:
-    """Return the tables of a construction config of GraphStorm, with the options that it takes."""
+    """Return a GraphStorm construction config's tables, with its options."""
     from daskgraphpart.api.read_tables import read_construction
 
     refused = [name for name in INPUT_NAMES if name not in ("split_seed", "unknown_nodes")]
-    refuse_tables(refused, "a job", "a construction config has its tables itself")
+    refuse_tables(refused, "a job", "a construction config names its own tables")
     unknown = click.get_current_context().get_parameter_source("unknown_nodes")
     return read_construction(
         path,
@@ -129,14 +129,14 @@ def construction_of(path: str, values: dict[str, Any]) -> Any:
     )
 
 
-def refuse_tables(
-    names: Iterable[str], where: str, what: str = "a chunked graph has its IDs and features itself"
-) -> None:
-    """Refuse options about tables beside a chunked graph or a config."""
+def refuse_tables(names: Iterable[str], where: str, what: str = "a chunked graph has its own IDs and features") -> None:
+    """Refuse options of tables beside a chunked graph or a config."""
     ctx = click.get_current_context()
     for name in names:
         if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            raise OptionError(f"{what}, so {where} goes without it", place=option_name(name), hint="leave it out")
+            raise OptionError(
+                f"{what}, so {where} does not take this option", place=option_name(name), hint="leave it out"
+            )
 
 
 def _num_nodes(given: Iterable[str]) -> dict[str, int]:

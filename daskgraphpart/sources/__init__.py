@@ -1,1 +1,1 @@
-"""Turn anything else into a chunked graph: edge lists, arrays, frames, other libraries' objects, synthetic graphs."""
+"""Make a graph from anything else: tables, arrays, frames, other libraries' objects, synthetic graphs."""

@@ -1,8 +1,9 @@
-"""Change a graph on its way into a chunked graph: split and reverse edge types, leave out edges, cast features.
+"""Change a graph on its way: split and reverse edge types, drop edges, cast features.
 
-Every source has become rows by then. Most changes only change how rows are read; edges that are sorted or
-left out, and features whose edges are, go through files of a temporary directory. Edges keep their order inside a type,
-and nothing depends on memory or on how rows were cut.
+Every source is rows by now. Most changes only change how rows are read; sorted or filtered edges, and their features,
+go
+through files of a temporary directory. Edges keep their order within a type, and neither memory nor the cut of rows
+changes the result.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ MAX_SPLIT = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Edited:
-    """A graph while it is changed: what `graph_of` takes."""
+    """A graph under change, in the form `graph_of` takes."""
 
     num_nodes: dict[str, int]
     edges: dict[str, Any]
@@ -59,7 +60,7 @@ def change_graph(
     resources: Resources,
     progress: ProgressListener,
 ) -> Graph:
-    """Return the graph with all changes; `directory` is for temporary files, `out` where the graph will be."""
+    """Return the changed graph; `directory` is for temporary files, `out` for the output."""
     edited = Edited(
         {t.name: t.num_nodes for t in graph.schema.node_types},
         dict(graph.edge_sources),
@@ -86,10 +87,10 @@ def _cast(changes: GraphChanges, of_type: str, features: Mapping[str, Any]) -> d
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CastRows(ChangedRows):
-    """Rows in another dtype: floats may be rounded, and no value may become infinite or another integer."""
+    """Rows in another dtype: floats may be rounded, but no value may become infinite or a different integer."""
 
     what: str
-    name: str  # of the dtype
+    name: str  # the dtype's name
 
     @property
     def dtype(self) -> np.dtype:
@@ -97,7 +98,7 @@ class CastRows(ChangedRows):
         return np.dtype(self.name)
 
     def read(self, start: int, stop: int) -> np.ndarray:
-        """Read rows ``[start, stop)``, or refuse them."""
+        """Read rows ``[start, stop)``; raises if a value does not fit."""
         given, dtype = self.rows.read(start, stop), self.dtype
         with np.errstate(over="ignore", invalid="ignore"):
             cast = given.astype(dtype)
@@ -107,13 +108,13 @@ class CastRows(ChangedRows):
         if is_lost.any():
             row = start + int(is_lost.reshape(len(given), -1).any(axis=1).argmax())
             found, hint = f"{given[is_lost][0]} in row {row:,}", "cast to a wider dtype"
-            text = f"a value of {given.dtype.name} that {dtype.name} cannot hold"
+            text = f"{dtype.name} cannot hold a value of {given.dtype.name}"
             raise OptionError(text, place=f"--cast {self.what}", found=found, hint=hint)
         return cast
 
 
 def _with_reverse_edges(graph: Edited, changes: GraphChanges) -> Edited:
-    """Add reverse edges, with the same features or zeros, behind the edges of types that have both directions."""
+    """Append reverse edges, with the same features or zeros, to types with both directions."""
     edges, data = dict(graph.edges), dict(graph.data)
     for etype in changes.doubled_types(graph.num_nodes, graph.edges):
         edges[etype] = JoinedRows((edges[etype], ReversedEdges(edges[etype])))
@@ -125,7 +126,7 @@ def _with_reverse_edges(graph: Edited, changes: GraphChanges) -> Edited:
 
 
 def _with_reverse_types(graph: Edited, changes: GraphChanges, out: Path) -> Edited:
-    """Add a reverse type behind every edge type that has not both directions itself."""
+    """Append a reverse type for every edge type without both directions."""
     edges, data = {}, dict(graph.data)
     reverse_types = changes.reverse_types(graph.num_nodes, graph.edges)
     for etype, rows in graph.edges.items():
@@ -140,7 +141,7 @@ def _with_reverse_types(graph: Edited, changes: GraphChanges, out: Path) -> Edit
 
 
 def _copy_categories(out: Path, etype: str, other: str) -> None:
-    """Give an edge type what codes stand for in the features that it has from another one."""
+    """Give an edge type another type's category codes."""
     directory = out / CATEGORIES / etype
     if directory.is_dir() and other != etype:
         shutil.copytree(directory, out / CATEGORIES / other)
@@ -153,7 +154,7 @@ def _pieces(rows: Rows) -> Iterator[tuple[int, np.ndarray]]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Selection:
-    """What edges are sorted by value of a column and chosen with; `memory` is bytes."""
+    """Sorts edges by value of a column, and selects some; `memory` is bytes."""
 
     connection: duckdb.DuckDBPyConnection
     changes: GraphChanges
@@ -163,7 +164,7 @@ class _Selection:
     progress: ProgressListener
 
     def of_graph(self, graph: Edited) -> Edited:
-        """Split edge types, and leave out self-loops and repeated edges."""
+        """Split edge types, and drop self-loops and repeated edges."""
         edges: dict[str, Rows] = {}
         data = {ntype: graph.data.get(ntype, {}) for ntype in graph.num_nodes}
         self.progress.begin("change-edges", len(graph.edges), sum(16 * rows.shape[0] for rows in graph.edges.values()))
@@ -181,7 +182,7 @@ class _Selection:
                 for name, (chosen, with_them) in zip(names, staged, strict=True):
                     found = f"{src}:{name}:{dst}"
                     if found in edges or (found != etype and found in graph.edges):
-                        raise OptionError("edge type is there already", place="--split-by", found=found)
+                        raise OptionError("the edge type exists already", place="--split-by", found=found)
                     edges[found], data[found] = chosen, with_them
                     _copy_categories(self.out, etype, found)
                 if column is not None and relation not in names:
@@ -193,7 +194,7 @@ class _Selection:
         return replace(graph, edges=edges, data=data)
 
     def _sort(self, graph: Edited, etype: str, values: Rows | None) -> None:
-        """Fill the table `kept` with values v, ends and numbers r of all edges that stay, in the order of v and r."""
+        """Fill the table `kept` with values v, ends and numbers r of the edges to keep, ordered by v and r."""
         if values is not None and (values.dtype.kind not in "biu" or len(values.shape) > 1):
             what, expected = f"edges of type {etype!r} cannot be split", "a column of integers or strings"
             found = f"{values.dtype.name} of shape {values.shape}"
@@ -232,10 +233,10 @@ class _Selection:
             yield pa.RecordBatch.from_arrays(arrays, schema=_SCHEMA)
 
     def _relations(self, etype: str, column: str) -> list[str]:
-        """Names of the relations: the values, or, if they are codes, what these stand for, which nobody needs then."""
+        """Names of the relations: the values, or what they stand for if they are codes."""
         values = [value for (value,) in run(self.connection, "SELECT DISTINCT v FROM kept ORDER BY v LIMIT 10001")]
         if len(values) > MAX_SPLIT:
-            what, found = f"edges of type {etype!r}: too many values to be relations", f"more than {MAX_SPLIT:,}"
+            what, found = f"edges of type {etype!r}: too many values for relations", f"more than {MAX_SPLIT:,}"
             raise OptionError(what, place="--split-by", expected=f"at most {MAX_SPLIT:,}", found=found)
         categories = self.out / CATEGORIES / etype / f"{column}.parquet"
         names = list(map(str, values))
@@ -251,7 +252,7 @@ class _Selection:
         return names
 
     def _stage(self, path: str, features: Mapping[str, Rows], is_split: bool) -> Iterator[tuple[Rows, dict[str, Rows]]]:
-        """Write the edges that stay into a file; yield those of each value with their features."""
+        """Write the kept edges to a file; yield those of each value with their features."""
         int64 = np.dtype(np.int64)
         edges = stage_rows(self.connection, "SELECT src, dst FROM kept", path, int64, (2,))
         counts = run(self.connection, "SELECT count(*) FROM kept GROUP BY v ORDER BY v")

@@ -1,4 +1,4 @@
-"""A graph that is changed before a job takes it: its changes are made as those of tables are, by `change_graph`."""
+"""Changes of a graph before a job: made like those of tables, by `change_graph`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _ORDER = {"cast": 0, "split_by": 1, "add_reverse": 2, "copy_edata": 2, "remove_s
 
 
 def changed(graph: Graph | TableSpec, changes: GraphChanges) -> TableSpec:
-    """Describe a graph after its changes, which are checked as far as its types are known."""
+    """Describe a changed graph; checks the changes as far as its types are known."""
     if isinstance(graph, TableSpec):
         before, now = ([_ORDER[name] for name in changes_made(of)] for of in (graph.changes, changes))
         is_later = max(before, default=-1) < min(now, default=4) or {*before, *now} == {3}
@@ -43,14 +43,14 @@ def changed(graph: Graph | TableSpec, changes: GraphChanges) -> TableSpec:
 
 
 def changes_made(changes: GraphChanges) -> dict[str, Any]:
-    """Changes that are made, by option."""
+    """Return the changes that are set, by option."""
     nothing = asdict(NO_CHANGES)
     return {name: value for name, value in asdict(changes).items() if value != nothing[name]}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GraphBefore:
-    """A graph before its changes: a `Builder`."""
+    """The graph before its changes: a `Builder`."""
 
     graph: Graph | TableSpec
 
@@ -74,7 +74,7 @@ class GraphBefore:
     def build(
         self, name: str, directory: Path, out: Path, runner: Runner, on_open: Callable[[list[str]], Any]
     ) -> Graph:
-        """Return the graph, with its collections computed and its lines counted."""
+        """Return the graph with collections computed and lines counted."""
         directory = directory / "before"
         directory.mkdir()
         if isinstance(self.graph, TableSpec):
@@ -86,7 +86,7 @@ class GraphBefore:
 
 
 def copy_maps(graph: Graph, out: Path) -> None:
-    """Copy the maps of IDs of a chunked graph, and what codes of its features stand for."""
+    """Copy a chunked graph's ID maps and category codes."""
     if not graph.directory:
         return
     directory = resolve_path(graph.directory)

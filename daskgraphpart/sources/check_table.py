@@ -1,4 +1,4 @@
-"""Find what is wrong with the rows of a table: for each column how many values, the first of them, and what to do."""
+"""Find what is wrong with a table's rows: per column the number of bad values, the first one, and what to do."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ MAX_ID = 2**63 - 2
 
 
 def find_faults(job: TableJob, group: TableGroup, starts: Sequence[int]) -> list[InputFileError]:
-    """Return an error for IDs and for each feature with values that are missing or cannot be.
+    """Return an error for each ID column and feature with missing or invalid values.
 
     `starts` are the first rows of files.
 
     Raises
     ------
     InputFileError
-        If the first bad row is no row at all, which makes all of its values missing.
+        If the first bad row is no row at all, so that all its values are missing.
     """
     bad = _conditions(job, group)
     counted = ", ".join(f"min(rowid) FILTER ({of}), count(*) FILTER ({of})" for of in bad.values())
@@ -35,7 +35,7 @@ def find_faults(job: TableJob, group: TableGroup, starts: Sequence[int]) -> list
     columns = [(row, number, count) for number, row, count in zip(bad, found[::2], found[1::2], strict=False) if count]
     of_ids = sorted(column for column in columns if column[1] < len(group.ends))[:1]
     of_features = sorted(column for column in columns if column[1] >= len(group.ends))
-    # of bad lines all values are missing, which the first of all faults tells
+    # a bad line lacks all values, as the first fault tells
     return [_fault(job, group, number, row, count, starts) for row, number, count in sorted([*of_ids, *of_features])]
 
 
@@ -66,37 +66,37 @@ def _fault(
         ((value,),) = run(job.connection, f"SELECT c{number} FROM {group.name} WHERE rowid = {row}")
         what, expected, hint = _explain_id(job, group.ends[number], value, table)
         if text is None:
-            what, hint = "ID is missing", "--missing-ids drop leaves out rows without an ID"
+            what, hint = "ID is missing", "drop rows without an ID by --missing-ids drop"
     else:
         what, expected, hint = _explain_feature(job, group, number, text)
     return InputFileError(what, file=table.path, place=place, expected=expected, found=found, hint=hint)
 
 
 def _explain_feature(job: TableJob, group: TableGroup, number: int, text: str | None) -> tuple[str, str, str | None]:
-    """Tell what is wrong with a value of a feature, what was expected, and what to do."""
+    """Say what is wrong with a feature's value, what was expected, and what to do."""
     kind = group.kind(number)
     feature = next(name for name, numbers in group.features.items() if number in numbers)
     expected = f"{kind}, as in {group.column(number).example}" if kind else "a value"
     if kind == VECTORS:
         expected = f"{width_of(job, group, number)} numbers"
     if text is None or text in MISSING:
-        return "value is missing", expected, f"--fill {feature}=VALUE puts a value there"
+        return "value is missing", expected, f"give a value by --fill {feature}=VALUE"
     if kind == VECTORS:
         return "not a vector like the first one", expected, None
     return ("not a timestamp", expected, TIME_HINT) if kind == TIMES else ("not a number", expected, None)
 
 
 def _explain_id(job: TableJob, ntype: str, value: Any, table: Table) -> tuple[str, str, str | None]:
-    """Tell what is wrong with an ID (None if it is none of its kind), what was expected, and what to do."""
+    """Say what is wrong with an ID (None if of the wrong kind), what was expected, and what to do."""
     kind, known = job.kinds[ntype]
-    what, limit = f"IDs of {ntype!r} nodes are not all {kind}", job.inputs.num_nodes[ntype]
+    what, limit = f"not all IDs of {ntype!r} nodes are {kind}", job.inputs.num_nodes[ntype]
     if job.inputs.options.map_ids:
-        return what, known, "--id-type string makes all of them strings"
+        return what, known, "make all of them strings by --id-type string"
     hint = "use --map-ids" + ("" if limit is None else ", or check --num-nodes")
     if value is not None:
         first = first_id(table)
         if value == limit and not first:
-            hint += "; if IDs begin at 1, --map-ids numbers them from 0"
+            hint += "; if IDs begin at 1, map them by --map-ids"
         expected = f"an integer of 63 bits from {first}"
         if limit is not None:
             expected = f"an ID from {first} and below {limit + first:,}"

@@ -43,14 +43,14 @@ if TYPE_CHECKING:
 
 
 ROWS_PER_BATCH, BYTES_PER_BATCH = 1 << 16, 4 << 20
-MAX_NUMBER_BYTES = 8  # Arrow knows no longer floats
+MAX_NUMBER_BYTES = 8  # Arrow has no longer floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ColumnTable:
-    """A file with chosen columns; those of npz and npy files are `arrays`, mapped from files.
+    """A file with chosen columns; for npz and npy files, mapped `arrays`.
 
-    `num_nodes` are those of the sources and destinations of a sparse matrix.
+    `num_nodes` are the sources and destinations of a sparse matrix.
     """
 
     path: str
@@ -64,11 +64,11 @@ class ColumnTable:
     features: tuple[str, ...] = ()
 
     def insert(self, connection: duckdb.DuckDBPyConnection, statement: str) -> None:
-        """Run an INSERT that selects from `{}`: all rows, in columns r0, r1, ..."""
+        """Run an INSERT that selects all rows from `{}`, in columns r0, r1, ..."""
         insert_batches(connection, statement, self.schema, self.batches())
 
     def locate(self, _: duckdb.DuckDBPyConnection, row: int, column: int) -> tuple[str, str | None]:
-        """Return where a value is and its text, None if it is missing."""
+        """Return a value's place and text, None if missing."""
         first, value, name = 0, self.columns[column].constant, self.columns[column].name
         for batch in self.batches() if self.columns[column].position is not None else ():
             if row < first + batch.num_rows:
@@ -78,7 +78,7 @@ class ColumnTable:
         return f"row {row:,}, column {name!r}", None if value is None else str(value)
 
     def batches(self) -> Iterator[Any]:
-        """Yield all rows of the columns."""
+        """Yield all rows."""
         if self.arrays:
             row_nbytes = max(array[:1].nbytes for array in self.arrays)
             step = max(1, min(ROWS_PER_BATCH, BYTES_PER_BATCH // max(1, row_nbytes)))
@@ -110,7 +110,7 @@ def _to_arrow(rows: np.ndarray) -> Any:
 def _describe(
     path: str, name: str, position: int, kind: Any, *, is_id: bool, row_shape: tuple[int, ...] = ()
 ) -> tuple[Column, Any]:
-    """Describe a column of an Arrow type, and the type it is read as; refuse what is neither IDs nor a feature."""
+    """Describe an Arrow column and the type to read it as; refuse what is neither IDs nor a feature."""
     plain = plain_column(pa.nulls(0, kind)).type
     if pa.types.is_null(kind):
         return Column(name, position, is_text=True), plain
@@ -144,7 +144,7 @@ def _kind_of(arrow_type: Any) -> str:
 def _choose(
     file: TableFile, found: Sequence[tuple[str, Any, tuple[int, ...]]], wanted: Sequence[str], num_ids: int
 ) -> tuple[tuple[Column, ...], Any]:
-    """Describe the columns wanted of those that there are (name, Arrow type, shape of a row), and their schema."""
+    """Describe the chosen columns among those found (name, Arrow type, row shape), and their schema."""
     names, columns, types = [name for name, _, _ in found], list[Column](), dict[str, Any]()
     faults: list[InputFileError] = []
     places = find_columns(file.path, wanted, names, len(names), num_ids, file.constants)
@@ -167,7 +167,7 @@ def _choose(
 
 
 def open_parquet_table(file: TableFile, wanted: Sequence[str], num_ids: int) -> ColumnTable:
-    """Open a parquet file of edges or of nodes."""
+    """Open a parquet file of edges or nodes."""
     header = read_parquet_header(file.content)
     columns, schema = _choose(file, [(field.name, field.type, ()) for field in header.schema], wanted, num_ids)
     return ColumnTable(file.path, file.content, columns, schema, header.num_rows)
@@ -178,7 +178,7 @@ def open_parquet_table(file: TableFile, wanted: Sequence[str], num_ids: int) -> 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Expanded:
-    """The rows (or columns) of the elements of a compressed sparse matrix, found as they are sliced."""
+    """Row (or column) numbers of a compressed sparse matrix's elements, computed when sliced."""
 
     starts: np.ndarray
     shape: tuple[int]
@@ -193,11 +193,13 @@ class _Expanded:
 
 
 def open_array_table(file: TableFile, form: str, wanted: Sequence[str], num_ids: int, directory: Path) -> ColumnTable:
-    """Open a raw, an npy or an npz file; arrays that are packed are unpacked into a directory.
+    """Open a raw, npy or npz file; unpacks packed arrays into a directory.
 
     Without names, sources and destinations are `src` and `dst` (or `row` and `col`, ...), or the first two arrays, or
-    the columns of `edge_index`, or of the first, (edges, 2 or more), or its rows, (2, edges); those of a sparse matrix
-    that scipy has saved are its rows and columns.
+    the
+    columns of `edge_index` or of the first array, (edges, 2 or more), or its rows, (2, edges); for a sparse matrix
+    saved by
+    scipy, its rows and columns.
     """
     path = file.path
     arrays, num_nodes = map_arrays(file, form, directory), tuple[int, ...]()
@@ -217,7 +219,7 @@ def open_array_table(file: TableFile, form: str, wanted: Sequence[str], num_ids:
     num_rows = len(next(iter(chosen.values()), ()))
     for name, array in chosen.items():
         if len(array) != num_rows:
-            what, expected = f"array {name!r} has another length", f"{num_rows:,}"
+            what, expected = f"array {name!r} has a different length", f"{num_rows:,}"
             raise InputFileError(what, file=path, expected=expected, found=f"{len(array):,}")
     used = tuple(arrays[column.name] for column in columns if column.position is not None)
     return ColumnTable(path, file.content, columns, schema, num_rows, used, num_nodes)
@@ -231,18 +233,18 @@ def _matrix_shape(path: str, shape: np.ndarray) -> tuple[int, ...]:
 
 
 def _sparse_matrix(path: str, arrays: Mapping[str, Any]) -> dict[str, Any]:
-    """Return rows, columns and elements of a matrix as `scipy.sparse.save_npz` writes it."""
+    """Return rows, columns and elements of a matrix from `scipy.sparse.save_npz`."""
     form = arrays["format"].item()
     form = form.decode(errors="replace") if isinstance(form, bytes) else str(form)
     if form == "coo" and {"row", "col"} <= arrays.keys():
         return {name: arrays[name] for name in ("row", "col", "data")}
     starts, indices = arrays.get("indptr", np.empty(0)), arrays.get("indices", np.empty(0))
     if form not in ("csr", "csc"):
-        what, hint = "not a sparse matrix that is read", "save it as scipy.sparse.csr_matrix(matrix)"
+        what, hint = "cannot read this sparse matrix", "save scipy.sparse.csr_matrix(matrix) instead"
         raise InputFileError(what, file=path, expected="csr, csc or coo", found=form, hint=hint)
     is_whole = starts.ndim == 1 and starts.dtype.kind in "iu" and len(starts) and starts[0] == 0
     if not is_whole or starts[-1] != len(indices) or (starts[1:] < starts[:-1]).any():
-        raise InputFileError("indptr of a sparse matrix does not fit", file=path, expected=f"0 to {len(indices):,}")
+        raise InputFileError("indptr does not fit the sparse matrix", file=path, expected=f"0 to {len(indices):,}")
     expanded = _Expanded(starts, (len(indices),))
     row, col = (expanded, indices) if form == "csr" else (indices, expanded)
     return {"row": row, "col": col, "data": arrays["data"]}
@@ -251,15 +253,15 @@ def _sparse_matrix(path: str, arrays: Mapping[str, Any]) -> dict[str, Any]:
 def _split_first(
     path: str, arrays: Mapping[str, np.ndarray], wanted: Sequence[str], num_ids: int
 ) -> dict[str, np.ndarray]:
-    """Replace the first array, if it is a table, by its columns, as many as there may be use for."""
+    """If the first array is a table, replace it by the columns that may be used."""
     name, array = next(iter(arrays.items()))
     if array.ndim == 1:
         return dict(arrays)
     if num_ids == 2 and not any(wanted[:2]) and array.ndim == 2 and len(array) == 2 and len(wanted) == 2:
         if array.shape == (2, 2):
-            hint = "say --columns 0,1 if its rows are edges, or transpose it"
-            raise InputFileError("array of edges can be read in two ways", file=path, found="shape (2, 2)", hint=hint)
-        array = array.T  # edge_index of PyG
+            hint = "add --columns 0,1 if its rows are edges, or transpose it"
+            raise InputFileError("ambiguous array of edges", file=path, found="shape (2, 2)", hint=hint)
+        array = array.T  # PyG's edge_index
     if array.ndim != 2 or array.shape[1] < num_ids:
         what = "not an array of edges" if num_ids == 2 else "not a list of nodes"
         expected = f"shape (rows, {num_ids} or more)" + (" or (2, edges)" if num_ids == 2 else "")

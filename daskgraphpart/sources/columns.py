@@ -1,4 +1,4 @@
-"""Describe the chosen columns of a file, find them by name or number, and turn their values into numbers by SQL."""
+"""Describe the chosen columns of a file, find them by name or number, and turn values into numbers by SQL."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 INTEGERS, FLOATS, STRINGS, BYTES, TIMES, VECTORS, UNKNOWN = (
     "integers", "floats", "strings", "bytes", "timestamps", "vectors", ""
 )  # fmt: skip
-BLANKS = "' ' || chr(9)"  # what is trimmed; slow, hence texts that begin with no blank or sign are told first
+BLANKS = "' ' || chr(9)"  # to trim; slow, so texts without blank or sign in front are told first
 PAIRS = (
     ("src", "dst"), ("source", "target"), ("source", "destination"), ("from", "to"), ("row", "col"), ("rows", "cols"),
     ("u", "v"), ("head", "tail"), ("src_id", "dst_id"), ("source_id", "target_id"), ("from_id", "to_id"),
@@ -36,10 +36,11 @@ _FLOAT = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?|[-+]?(inf|infinity|nan)
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A chosen column: its name or else number, where it is, what its type or its first value says it holds.
+    """A chosen column: name or number, position, and what its type or first value says it holds.
 
-    `example` says where that is, for messages; `dtype` is that of a feature, None in text. A constant has no
-    position, and is its value in all rows; None if that is missing.
+    `example` says where, for messages; `dtype` is a feature's, None in text. A constant has no position; it is its
+    value in
+    all rows, None if missing.
     """
 
     name: str
@@ -53,25 +54,25 @@ class Column:
 
     @property
     def is_string(self) -> bool:
-        """Whether it holds strings, if it holds IDs."""
+        """Whether it holds strings, as IDs."""
         return self.kind in (STRINGS, BYTES) or (self.is_text and self.kind in (FLOATS, TIMES))
 
     def raw(self, number: int) -> str:
-        """Return an expression for its values in a relation with columns r0, r1, ..."""
+        """Return an expression for its values, given columns r0, r1, ..."""
         if self.position is not None:
             return f"r{number}"
         return "NULL::VARCHAR" if self.constant is None else quote(self.constant)
 
 
 def constant_column(name: str, text: str | None) -> Column:
-    """Describe a column that the name of a directory holds."""
+    """Describe a column whose value is in a directory's name."""
     if text is None:
         return Column(name, None, is_text=True)
     return Column(name, None, kind_of_text(text), f"{name}={text}", is_text=True, constant=text)
 
 
 def kind_of_text(text: str) -> str:
-    """Tell what a value looks like; integers have one way to be written."""
+    """Classify a text; integers have one spelling."""
     text = text.strip(" \t")
     if re.fullmatch(r"0|-?[1-9]\d*", text) and -(2**63) <= int(text) < 2**63:
         return INTEGERS
@@ -88,9 +89,9 @@ def find_columns(
     num_ids: int,
     constants: Mapping[str, str | None] | None = None,
 ) -> list[tuple[str, int | None]]:
-    """Find columns by name, or else by number: name and position of each, None for a constant.
+    """Find columns by name or number: name and position of each, None for a constant.
 
-    Empty names are sources and destinations if columns are named so, an `id`, or the next of the first columns.
+    Empty names mean sources and destinations by their usual names, an `id`, or the next of the first columns.
     """
     num_needed = sum(name in names or name not in (constants or {}) for name in wanted[:num_ids])
     if num_columns < num_needed:
@@ -132,7 +133,7 @@ def find_columns(
 
 
 def id_value(number: int, column: Column, wanted: str, id_type: str) -> str:
-    """Return an expression for the IDs of raw column r0, r1, ...; NULL where one cannot be, or is of the other kind."""
+    """Return an expression for the IDs in raw columns r0, r1, ...; NULL for invalid ones or the other kind."""
     raw = column.raw(number)
     if column.is_text:
         return _id_of_text(raw, wanted, id_type)
@@ -148,7 +149,7 @@ def id_value(number: int, column: Column, wanted: str, id_type: str) -> str:
 
 
 def missing_id(number: int, column: Column, wanted: str) -> str:
-    """Return a condition for IDs that are missing; words such as NA are, where IDs are integers."""
+    """Return a condition for missing IDs; words such as NA count as missing among integers."""
     raw = column.raw(number)
     if column.kind == FLOATS and not column.is_text:
         return f"({raw} IS NULL OR isnan({raw}))"
@@ -157,7 +158,7 @@ def missing_id(number: int, column: Column, wanted: str) -> str:
 
 
 def feature_values(number: int, column: Column, kind: str, fill: str | None) -> list[str]:
-    """Return expressions for a feature: as it is if it is of strings or vectors, or as floats and as integers."""
+    """Return expressions for a feature: strings and vectors as they are, else as floats and as integers."""
     raw = column.raw(number)
     is_missing = f"{raw} IS NULL" + (f" OR {raw} IN ({', '.join(map(quote, MISSING))})" if column.is_text else "")
     if kind == STRINGS:
@@ -180,10 +181,10 @@ def feature_values(number: int, column: Column, kind: str, fill: str | None) -> 
 
 
 def is_integer(fill: str) -> bool:
-    """Whether what missing values are filled with is an integer; refuse what is no number."""
+    """Whether the fill value is an integer; refuse what is no number."""
     text = fill.strip()
     if not _FLOAT.fullmatch(text):
-        raise OptionError("numbers are filled with numbers", place="--fill", found=fill)
+        raise OptionError("the fill value of a number must be a number", place="--fill", found=fill)
     is_whole = re.fullmatch(r"[-+]?\d+", text) is not None
     if (is_whole and not -(2**63) <= int(text) < 2**63) or (math.isinf(float(text)) and "inf" not in text.lower()):
         expected = "an integer of 64 bits, or a float of 64 bits such as 1e19"
@@ -192,7 +193,7 @@ def is_integer(fill: str) -> bool:
 
 
 def filled_dtype(dtype: np.dtype, fill: str) -> np.dtype:
-    """Return a dtype that also holds what missing values are filled with, and that DGL can load."""
+    """Return a dtype that also holds the fill value, and that DGL can load."""
     is_whole = is_integer(fill)
     if dtype.kind not in "biu":
         return _float_dtype(dtype, float(fill))
@@ -205,7 +206,7 @@ def filled_dtype(dtype: np.dtype, fill: str) -> np.dtype:
 
 
 def _float_dtype(dtype: np.dtype, fill: float) -> np.dtype:
-    """Return a dtype of floats, or else the next larger one, in which a number does not become infinite."""
+    """Return a float dtype, larger if needed, in which a number stays finite."""
     larger = [kind for kind in (np.float32, np.float64) if np.dtype(kind).itemsize > dtype.itemsize]
     with np.errstate(over="ignore"):
         kinds = (np.dtype(kind) for kind in (dtype, *larger))
@@ -213,11 +214,11 @@ def _float_dtype(dtype: np.dtype, fill: float) -> np.dtype:
 
 
 def _id_of_text(text: str, wanted: str, id_type: str) -> str:
-    """Return an expression for an ID in text; where its looks tell its type, one of the other kind is NULL."""
+    """Return an expression for an ID in text; NULL if it looks like the other kind."""
     number = f"TRY_CAST({text} AS BIGINT)"
     if wanted == STRINGS and id_type == "string":
         return text
-    if wanted == STRINGS:  # integers begin with digits, signs or blanks, all of them before the colon
+    if wanted == STRINGS:  # integers begin with digits, signs or blanks, all before the colon
         return f"CASE WHEN {text} < ':' AND {number}::VARCHAR = trim({text}, {BLANKS}) THEN NULL ELSE {text} END"
     if id_type == "integer":
         return _integer_of_text(text)
@@ -225,13 +226,13 @@ def _id_of_text(text: str, wanted: str, id_type: str) -> str:
 
 
 def _float_of_text(text: str) -> str:
-    """Return an expression for a number; DuckDB itself skips underscores and some signs."""
+    """Return an expression for a number; DuckDB itself accepts underscores and drops some signs."""
     odd = " OR ".join(f"contains({text}, '{mark}')" for mark in ("_", "+-", "("))
     return f"CASE WHEN NOT ({odd}) THEN TRY_CAST({text} AS DOUBLE) END"
 
 
 def _time_of_text(text: str) -> str:
-    """Return an expression for microseconds since 1970; without an offset from UTC a time is taken for one in UTC."""
+    """Return an expression for microseconds since 1970; a time without offset is UTC."""
     text = f"trim({text}, {BLANKS})"
     for mark in "+-Z":
         text = f"replace({text}, ' {mark}', '{mark}')"
@@ -239,7 +240,7 @@ def _time_of_text(text: str) -> str:
 
 
 def _integer_of_text(text: str) -> str:
-    """Return an expression for an integer, however it is written; DuckDB itself rounds floats."""
+    """Return an expression for an integer in any spelling; DuckDB itself rounds floats."""
     matches = f"regexp_full_match({text}, '[ \\t]*[-+]?[0-9]+[ \\t]*')"
     number = f"TRY_CAST({text} AS BIGINT)"
     return f"CASE WHEN {number}::VARCHAR = {text} OR {matches} THEN {number} END"

@@ -1,4 +1,4 @@
-"""Run SQL with DuckDB inside the memory budget: open a database, translate errors, write columns to files."""
+"""Run SQL with DuckDB within the memory budget: open a database, translate errors, write columns to files."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _CSV_LINE = re.compile(r"CSV Error on Line: (\d+)\n(?:Original Line: (.*)\n)?(.*
 
 @contextmanager
 def open_database(directory: Path, resources: Resources) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open an empty database in memory; what does not fit into the budget lies in a directory meanwhile."""
+    """Open an empty database in memory, which spills to a directory."""
     threads = max(1, min(resources.workers, resources.memory // MEMORY_PER_THREAD))
     settings: dict[str, Any] = {
         "memory_limit": f"{resources.memory * 7 // 10} bytes",
@@ -44,35 +44,35 @@ def open_database(directory: Path, resources: Resources) -> Iterator[duckdb.Duck
     with translated_errors(str(directory)):
         connection = duckdb.connect(":memory:", config=settings)
         try:
-            # without ipywidgets there is none in Jupyter, and DuckDB refuses to turn it off
+            # Jupyter without ipywidgets has none, and DuckDB then refuses to turn it off
             if run(connection, "SELECT current_setting('enable_progress_bar')") == [(True,)]:
                 run(connection, "SET enable_progress_bar = false")
-            run(connection, "SET TimeZone = 'UTC'")  # of times without an offset
+            run(connection, "SET TimeZone = 'UTC'")  # for times without an offset
             yield connection
         finally:
-            with suppress(duckdb.Error):  # it would write what nobody needs any more
+            with suppress(duckdb.Error):  # avoids writing what nobody needs any more
                 connection.close()
 
 
 @contextmanager
 def translated_errors(path: str) -> Iterator[None]:
-    """Make errors of DuckDB ours: about the memory, about the disk, or else about a file that cannot be read."""
+    """Translate DuckDB's errors: memory, disk, or an unreadable file."""
     try:
         yield
     except (duckdb.Error, UnicodeError) as fault:
         text = str(fault)
         if _DISK_FULL.search(text):
-            what = "the disk of the workspace is full, or cannot be written"
-            found, hint = text.splitlines()[0], "free some room, or give --workspace"
+            what = "the disk of the workspace is full or not writable"
+            found, hint = text.splitlines()[0], "free space, or give --workspace"
             raise EnvironmentFaultError(what, file=path, found=found, hint=hint) from fault
         if isinstance(fault, duckdb.OutOfMemoryException):
-            hint = "give more --memory, or fewer --workers"
-            raise PlanError("this job does not fit into the memory budget", place="--memory", hint=hint) from fault
+            hint = "give a larger --memory, or fewer --workers"
+            raise PlanError("the memory budget is too small for this job", place="--memory", hint=hint) from fault
         raise _unreadable(path, text) from fault
 
 
 def _unreadable(path: str, text: str) -> InputFileError:
-    """Describe a file that DuckDB cannot read, by the line if it names one."""
+    """Describe an unreadable file, by line if DuckDB names one."""
     if "Maximum line size" in text or "full read on this file" in text:
         return InputFileError("line too long", file=path, expected="lines of at most 1 MiB")
     line = _CSV_LINE.search(text)
@@ -87,7 +87,7 @@ def _unreadable(path: str, text: str) -> InputFileError:
 def stage_rows(
     connection: duckdb.DuckDBPyConnection, query: str, path: str, dtype: np.dtype, row_shape: tuple[int, ...] = ()
 ) -> Region:
-    """Write the rows of a query, numbers without nulls or lists of them, into a file."""
+    """Write a query's rows, numbers without nulls or lists of them, to a file."""
     rows = 0
     with attach_path_to_error(path), open(path, "wb") as file:
         for batch in read(connection, query):
@@ -99,13 +99,13 @@ def stage_rows(
 
 
 def insert_batches(connection: duckdb.DuckDBPyConnection, statement: str, schema: Any, batches: Iterable[Any]) -> None:
-    """Run a statement that selects from `{}`: Arrow batches, whose faults are raised as they are."""
+    """Run a statement that selects Arrow batches from `{}`; raises their faults as they are."""
     faults: list[Exception] = []
 
     def kept_faults() -> Iterator[Any]:
         try:
             yield from batches
-        except Exception as fault:  # DuckDB would make text of it
+        except Exception as fault:  # DuckDB would turn it into text
             faults.append(fault)
             raise
 
@@ -119,13 +119,13 @@ def insert_batches(connection: duckdb.DuckDBPyConnection, statement: str, schema
 
 
 def selecting(statement: str, relation: str) -> str:
-    """Put a relation into the place of the last ``{}`` of a statement; quoted values before it may hold any."""
+    """Put a relation into the last ``{}`` of a statement; quoted values before it may contain some."""
     before, _, after = statement.rpartition("{}")
     return before + relation + after
 
 
 def run(connection: duckdb.DuckDBPyConnection, statement: str) -> list[Any]:
-    """Run a statement to its end; return its rows, which have to be few."""
+    """Run a statement; return its rows, which must be few."""
     return _wait_for(connection, lambda: connection.execute(statement).fetchall())
 
 
@@ -137,18 +137,18 @@ def read(connection: duckdb.DuckDBPyConnection, query: str) -> Iterator[Any]:
 
 
 def _wait_for(connection: duckdb.DuckDBPyConnection, work: Callable[[], ResultT]) -> ResultT:
-    """Call what waits for DuckDB in another thread, so that Ctrl-C reaches this one, and ends the query."""
+    """Wait for DuckDB in another thread, so that Ctrl-C reaches this one and ends the query."""
     with ThreadPoolExecutor(1) as thread:
         result = thread.submit(work)
         try:
             return result.result()
         except KeyboardInterrupt:
-            while not result.done():  # DuckDB forgets an interrupt that comes before the query has begun
+            while not result.done():  # DuckDB forgets an interrupt that comes before the query starts
                 connection.interrupt()
                 wait([result], timeout=0.1)
             raise
 
 
 def quote(text: str) -> str:
-    """Write text as a literal of SQL."""
+    """Quote text as an SQL literal."""
     return "'" + text.replace("'", "''") + "'"

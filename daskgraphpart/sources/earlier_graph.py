@@ -1,6 +1,6 @@
-"""The noun `EarlierGraph`: a chunked graph whose codes of categories, or IDs of nodes, a new one continues.
+"""The noun `EarlierGraph`: a chunked graph whose category codes or node IDs a new one continues.
 
-What it has keeps its number, also what is in no table any more; what is new gets the numbers after these, in its order.
+Old values keep their numbers, even if no table has them any more; new ones follow in order.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class EarlierGraph:
-    """Directory of a chunked graph, and the option that names it, or its partitions."""
+    """Directory of a chunked graph, and the option that names it or its partitions."""
 
     directory: Location
     place: str
 
     def codes(self, of_type: str, feature: str) -> Location | None:
-        """Return the file of the values whose codes a feature has, if they are strings."""
+        """Return the file of values behind a feature's codes, if they are strings."""
         path = join_path(self.directory, f"{CATEGORIES}/{of_type}/{feature}.parquet")
         return path if is_file(path) else None
 
     def codes_of_split(self, etype: str, feature: str) -> Location | None:
-        """Return the same for an edge type that is split: of the types that it was split into, which share them."""
+        """Return the same for a split edge type: the types it was split into share codes."""
         categories, ends = join_path(self.directory, CATEGORIES), etype.split(":")[::2]
         types = [t for t in (etype, *list_directory(categories)) if t.split(":")[::2] == ends]
         found = [path for path in (self.codes(t, feature) for t in types) if path is not None]
@@ -53,7 +53,7 @@ class EarlierGraph:
 
 
 def open_earlier(given: AnyPath, place: str) -> EarlierGraph:
-    """Find an earlier graph: its directory, or partitions whose manifest says where it is."""
+    """Find an earlier graph: a directory, or partitions whose manifest names it."""
     directory = resolve_path(given)
     if is_file(join_path(directory, METADATA_FILE)):
         return EarlierGraph(directory, place)
@@ -65,7 +65,7 @@ def open_earlier(given: AnyPath, place: str) -> EarlierGraph:
     except LayoutError as fault:
         raise InputFileNotFoundError("no graph", file=str(given), place=place, expected=expected, hint=hint) from fault
     if maps is None:
-        what = "these partitions do not say where their graph is: it had no map of IDs"
+        what = "these partitions do not name their graph, which had no ID map"
         raise InputFileError(what, file=str(given), place=place, hint=hint)
     where = Path(os.path.normpath(os.path.join(str(config.parent), maps.directory)))
     for ntype, checksum in maps.checksums.items():
@@ -80,25 +80,25 @@ def open_earlier(given: AnyPath, place: str) -> EarlierGraph:
 
 
 def find_old_ids(given: AnyPath | None, ntypes: Iterable[str]) -> dict[str, Location]:
-    """Find the maps of an earlier graph's IDs by node type; types that it has not are new."""
+    """Find the earlier graph's ID maps by node type; unknown types are new."""
     if given is None:
         return {}
     graph = open_earlier(given, "--ids-from")
     maps = {ntype: find_map(graph.directory, ntype) for ntype in ntypes}
     found = {ntype: path for ntype, path in maps.items() if path is not None}
     if not found:
-        what = f"the earlier graph has no map of the IDs of {', '.join(map(repr, maps))} nodes"
-        hint = "leave it out: --map-ids alone numbers IDs anew"
+        what = f"the earlier graph has no ID map of {', '.join(map(repr, maps))} nodes"
+        hint = "leave it out, to number IDs anew by --map-ids"
         raise InputFileError(what, file=str(graph.directory), place=graph.place, hint=hint)
     return found
 
 
 def check_old_ids(old: Mapping[str, Location], kinds: Mapping[str, tuple[str, str]]) -> None:
-    """Refuse old IDs that are strings where the new ones are integers, or the other way round."""
+    """Refuse a mix of strings and integers between old and new IDs."""
     for ntype, path in old.items():
         (kind, _), (found, known) = read_map_header(path), kinds[ntype]
         if kind != found:
-            hint = "--id-type string makes all of them strings" if kind == STRINGS else "leave out --ids-from"
+            hint = "make all of them strings by --id-type string" if kind == STRINGS else "leave out --ids-from"
             what = f"IDs of {ntype!r} nodes were {kind}, and are {found} now"
             raise InputFileError(what, file=str(path), place="--ids-from", expected=kind, found=known, hint=hint)
 
@@ -106,12 +106,12 @@ def check_old_ids(old: Mapping[str, Location], kinds: Mapping[str, tuple[str, st
 def continue_codes(
     given: AnyPath | None, groups: tuple[TableGroup, ...], changes: GraphChanges
 ) -> tuple[tuple[TableGroup, ...], dict[tuple[str, str], Location]]:
-    """Find the old codes of all features that have some, by type and name; text of these columns is read as strings."""
+    """Find the old codes of features by type and name; their columns are then read as strings."""
     if given is None:
         return groups, {}
     graph, codes = open_earlier(given, "--codes-from"), {}
     if not is_directory(join_path(graph.directory, CATEGORIES)):
-        what, hint = "this graph has no codes: none of its features were strings", "leave it out"
+        what, hint = "this graph has no codes, because none of its features were strings", "leave it out"
         raise InputFileError(what, file=str(graph.directory), place=graph.place, hint=hint)
     of_numbers = _feature_names(graph.directory)
     continued = []
@@ -137,7 +137,7 @@ def continue_codes(
 
 
 def _feature_names(directory: Location) -> Mapping[str, Collection[str]]:
-    """Return the features of a chunked graph by type, or of partitions that were made of tables."""
+    """Return the features by type of a chunked graph, or of partitions made from tables."""
     if is_file(join_path(directory, METADATA_FILE)):
         return read_metadata(directory).data
     config = find_config(directory)
@@ -147,7 +147,7 @@ def _feature_names(directory: Location) -> Mapping[str, Collection[str]]:
 
 
 def _with_strings(group: TableGroup, number: int, path: Location, place: str) -> TableGroup:
-    """Have a column read as strings, whatever its text looks like; refuse what is no text."""
+    """Read a column as strings, whatever it looks like; refuse non-text."""
     tables = []
     for table in group.tables:
         column = table.columns[number]

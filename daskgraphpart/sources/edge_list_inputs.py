@@ -1,4 +1,4 @@
-"""Find and open all files of an edge list job, and check everything that options, headers and first rows tell."""
+"""Find and open all files of an edge list job; check what options, headers and first rows tell."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ FeaturePaths: TypeAlias = Mapping[str, Mapping[str, "Paths | Rows"]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Request:
-    """Files that are one table, the columns of its IDs (empty: guessed), and a column for each feature."""
+    """Files of one table, its ID columns (empty: to be guessed), and a column per feature."""
 
     of_type: str
     ends: tuple[str, ...]
@@ -48,7 +48,7 @@ class _Request:
 def open_inputs(connection: duckdb.DuckDBPyConnection, directory: Path, spec: TableSpec) -> Inputs:
     """Find and open all files; what has to be unpacked is unpacked into the directory.
 
-    A column that edges are split by is a feature until they are.
+    A column by which edges are split counts as a feature until then.
     """
     options, changes, edges, nodes, num_nodes = spec.reading, spec.changes, spec.edges, spec.nodes, spec.num_nodes
     node_data, edge_data, masks = spec.node_data, spec.edge_data, spec.masks
@@ -119,7 +119,7 @@ def _files_of_features(data: FeaturePaths) -> list[tuple[str, str, Paths]]:
 
 
 def _given_rows(*data: FeaturePaths) -> dict[str, dict[str, Rows]]:
-    """Features by type that need no files to be found."""
+    """Features by type that need no files."""
     found: dict[str, dict[str, Rows]] = {}
     for of_type, features in (item for by_type in data for item in by_type.items()):
         rows = {name: value for name, value in features.items() if is_rows(value)}
@@ -130,9 +130,9 @@ def _given_rows(*data: FeaturePaths) -> dict[str, dict[str, Rows]]:
 def _add_feature(
     requests: list[_Request], directory: Path, of_type: str, name: str, files: tuple[TableFile, ...], place: str
 ) -> Rows | None:
-    """Ask for a feature: of the table that has its IDs, or of another that is read once for all its features.
+    """Request a feature from the table with its IDs, or from one read once for all its features.
 
-    What needs no reading is returned instead: rows of npy and parquet files.
+    Rows of npy and parquet files need no reading and are returned.
     """
     opened = [read_form(file, directory)[:2] for file in files]
     files, forms = tuple(file for file, _ in opened), {form for _, form in opened}
@@ -141,7 +141,7 @@ def _add_feature(
             return file_rows(name, [file.path for file in files], place)
         except InputFileError as error:
             if forms == {"parquet"}:
-                error.add_hint("FILE:COLUMN takes a column of a table, FILE:ID:COLUMN by the IDs in another")
+                error.add_hint("name a column by FILE:COLUMN, or with IDs by FILE:ID:COLUMN")
             raise
     if forms <= {"raw", "npy", "npz"} and len(files[0].columns) < 2:
         arrays = [map_rows(file, form, directory) for file, form in opened]
@@ -167,12 +167,12 @@ def _add_feature(
 
 
 def _ids_of_list(requests: Sequence[_Request], ntype: str) -> tuple[str, ...]:
-    """The column of IDs of the first table of a node type; empty if there is none."""
+    """ID column of a node type's first table; empty if there is none."""
     return next((request.ids for request in requests if request.ends == (ntype,)), ("",))
 
 
 def _each_column(requests: Sequence[_Request], ntype: str, files: tuple[TableFile, ...]) -> _Request:
-    """Ask for every column of a table of nodes, which has names in its first line if it is text."""
+    """Request every column of a table of nodes; text needs a header."""
     named = []
     for file in files:
         if file.options.header is False or file.dtype:
@@ -186,7 +186,7 @@ def _each_column(requests: Sequence[_Request], ntype: str, files: tuple[TableFil
 
 
 def _unknown_types(features: Sequence[tuple[str, FeaturePaths, Sequence[str]]]) -> list[GraphPartError]:
-    """Return an error for each type of features that the graph has not."""
+    """Return an error for each unknown type with features."""
     return [
         OptionError("unknown type", place=place, expected=" or ".join(known), found=of_type)
         for place, data, known in features
@@ -202,7 +202,7 @@ def _open_all(
     notes: list[str],
     faults: list[GraphPartError],
 ) -> tuple[TableGroup, ...]:
-    """Open all tables; whatever is wrong with any of them is one error, together with faults that are known already."""
+    """Open all tables; raise all faults, with those already known, as one error."""
     groups = []
     for number, request in enumerate(requests):
         try:
@@ -228,9 +228,7 @@ def _open(
         table = open_table(connection, file, directory, [*ids, *request.features.values()], len(ids))
         if tables and len(table.columns) != len(tables[0].columns):
             expected = f"{len(tables[0].columns)}, as in {tables[0].path}"
-            raise InputFileError(
-                "a different number of columns", file=file.path, expected=expected, found=len(table.columns)
-            )
+            raise InputFileError("wrong number of columns", file=file.path, expected=expected, found=len(table.columns))
         if EACH in request.features:
             _check_columns(table, (tables or [table])[0])
         tables.append(table)
@@ -254,22 +252,22 @@ def _open(
 
 
 def _check_columns(table: Table, first: Table) -> None:
-    """Refuse a file whose columns, of which each is a feature, are not those of the first file, in their order."""
+    """Check that a file has the first file's columns, in order, when each is a feature."""
     names, expected = [column.name for column in table.columns[1:]], [column.name for column in first.columns[1:]]
     if not names:
         hint = "--nodes takes a list of IDs"
-        raise InputFileError("no column but that of the IDs", file=table.path, expected="features", hint=hint)
+        raise InputFileError("no columns besides the IDs", file=table.path, expected="features", hint=hint)
     if len(set(names)) < len(names):
         what, hint = "several columns have one name", "rename them, or name features: NAME=FILE:COLUMN"
         raise InputFileError(what, file=table.path, found=", ".join(names), hint=hint)
     if names != expected:
-        what, hint = "other columns than in the first file", "write all files alike, or name features: NAME=FILE:COLUMN"
+        what, hint = "columns differ from the first file's", "write all files alike, or name features: NAME=FILE:COLUMN"
         found = ", ".join(names)
         raise InputFileError(what, file=table.path, expected=", ".join(expected), found=found, hint=hint)
 
 
 def _guess(table: Table, ids: Sequence[str]) -> str:
-    """Say what was guessed of a file, and how to say otherwise."""
+    """Say what was guessed about a file, and how to say otherwise."""
     guesses, ways = [table.guesses] if table.guesses else [], []
     if "header" in table.guesses:
         ways.append("FILE:header" if "no header" in table.guesses else "FILE:no-header")
@@ -295,10 +293,10 @@ def _check_types(edges: Mapping[str, Any], nodes: Mapping[str, Any], num_nodes: 
 
 
 def _check_names(inputs: Inputs) -> None:
-    """Refuse columns that cannot be features, features that come twice, and options that are about nothing."""
+    """Refuse columns that cannot be features, repeated features, and options without a subject."""
     if inputs.options.map_ids and any(count is not None for count in inputs.num_nodes.values()):
-        what = "the number of nodes follows from the IDs when they are mapped"
-        raise OptionError(what, place="--num-nodes", hint="leave it out; --nodes gives further nodes")
+        what = "mapped IDs tell the number of nodes"
+        raise OptionError(what, place="--num-nodes", hint="leave it out; list further nodes by --nodes")
     seen = [f"{t}:{name}" for t in (*inputs.num_nodes, *inputs.etypes) for name in inputs.features(t)]
     for group in inputs.groups:
         path = group.tables[0].path

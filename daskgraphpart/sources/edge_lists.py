@@ -1,7 +1,7 @@
-"""Turn tables into rows of a chunked graph: IDs as they are, or mapped to 0, 1, 2, ... in their order by SQL.
+"""Turn tables into rows of a graph: IDs as they are, or mapped to 0, 1, 2, ... in order, by SQL.
 
-The new ID of a node is the rank of its original ID among all IDs of its type, by number or by UTF-8 bytes. Nothing
-depends on memory or threads: tables keep the order of files and rows, and every query says its order.
+A node's new ID is the rank of its original ID in its type, by number or UTF-8 bytes. Memory and threads do not matter:
+tables keep the order of files and rows, and every query states its order.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ ROWS_AT_ONCE = 1 << 20
 
 
 def read_graph(job: TableJob, name: str, plain: Mapping[str, PlainEdges]) -> Graph:
-    """Read, check and map everything but plain edges; also write the maps of IDs. Rows then lie in temporary files."""
+    """Read, check and map all but plain edges, and write ID maps. Rows then lie in temporary files."""
     inputs, kinds = job.inputs, job.kinds
     check_old_ids(inputs.old_ids, kinds)
     sizes = [os.path.getsize(table.content) for group in inputs.groups for table in group.tables]
@@ -74,7 +74,7 @@ def read_graph(job: TableJob, name: str, plain: Mapping[str, PlainEdges]) -> Gra
 
 
 def _drop_missing(job: TableJob, group: TableGroup, num_rows: int) -> None:
-    """Leave out the rows of a table that have no ID, if that is asked for, and say how many."""
+    """Drop a table's rows without ID, if requested, and report their number."""
     if not drops_missing(job, group):
         return
     drop_rows(job.connection, group.name, "no_id")
@@ -83,7 +83,7 @@ def _drop_missing(job: TableJob, group: TableGroup, num_rows: int) -> None:
 
 
 def _columns(job: TableJob, ntype: str) -> list[tuple[TableGroup, int]]:
-    """Columns of edges, by table and number, that hold IDs of a node type."""
+    """Columns of edges with IDs of a node type, by table and number."""
     groups = job.inputs.groups[: len(job.inputs.etypes)]
     return [(group, i) for group in groups for i, end in enumerate(group.ends) if end == ntype]
 
@@ -93,7 +93,7 @@ def _listed(job: TableJob, ntype: str) -> str:
 
 
 def _settle_unknown(job: TableJob, ntype: str) -> int:
-    """Count IDs of edges that no list of nodes has; refuse them, or drop their edges, if that is asked for."""
+    """Count edges' IDs that no list of nodes has; refuse them, or drop their edges if requested."""
     is_unknown = f"NOT EXISTS (SELECT 1 FROM ({_listed(job, ntype)}) n WHERE n.id = {{0}}.{{1}})"
     found = [f"SELECT c{i} AS id FROM {group.name}" for group, i in _columns(job, ntype)]
     # one join for all tables: each would hold the list in memory
@@ -103,10 +103,10 @@ def _settle_unknown(job: TableJob, ntype: str) -> int:
     ((count, least),) = run(job.connection, query) if found else ((0, None),)
     if count and job.inputs.options.unknown_nodes == "error":
         raise InputFileError(
-            f"IDs of {ntype!r} nodes are in edges but not in the list of nodes",
+            f"edges have IDs of {ntype!r} nodes that the list of nodes lacks",
             file=job.inputs.lists(ntype)[0].tables[0].path,
             found=f"{count:,}, such as {shown(least) if isinstance(least, str) else least}",
-            hint="--unknown-nodes add adds these nodes, --unknown-nodes drop leaves their edges out",
+            hint="add these nodes by --unknown-nodes add, or drop their edges by --unknown-nodes drop",
         )
     if count and job.inputs.options.unknown_nodes == "drop":
         for group, i in _columns(job, ntype):
@@ -115,7 +115,7 @@ def _settle_unknown(job: TableJob, ntype: str) -> int:
 
 
 def _tell_unknown(job: TableJob, ntype: str, unknown: int, num_nodes: int) -> None:
-    """Say how many IDs of edges are not in the list of nodes, and how many of the list have no edge."""
+    """Report edges' IDs missing from the list of nodes, and listed nodes without edges."""
     has_edge = np.zeros(num_nodes, bool)
     for group, i in _columns(job, ntype):
         ids = job.new_ids(group, i)
@@ -133,7 +133,7 @@ def _tell_unknown(job: TableJob, ntype: str, unknown: int, num_nodes: int) -> No
 
 
 def _count_ids(job: TableJob, given: Mapping[str, int], plain: Mapping[str, PlainEdges]) -> dict[str, int]:
-    """Return numbers of nodes whose IDs are not mapped: as given, rows of a feature, or the largest ID and one."""
+    """Return numbers of nodes with unmapped IDs: as given, rows of a feature, or largest ID plus one."""
     counts, inputs = {}, job.inputs
     for ntype, known in inputs.num_nodes.items():
         columns = _columns(job, ntype) + [(group, 0) for group in inputs.lists(ntype)]
@@ -152,7 +152,7 @@ def _count_ids(job: TableJob, given: Mapping[str, int], plain: Mapping[str, Plai
                 place=f"or another file of {group.of_type}" if len(group.tables) > 1 else None,
                 expected="IDs from 0 with few gaps",
                 found=f"{most:,} as the largest ID of {num_edges:,} edges",
-                hint=f"use --map-ids, or say --num-nodes {ntype}={most + 1} if there are so many nodes",
+                hint=f"use --map-ids, or give --num-nodes {ntype}={most + 1} if there are that many nodes",
             )
         begins_at_1 = min((least for _, least, _ in found), default=0) == 1
         if known is not None and most >= known:
@@ -163,14 +163,14 @@ def _count_ids(job: TableJob, given: Mapping[str, int], plain: Mapping[str, Plai
             raise InputFileError(what, file=group.tables[0].path, expected=expected, found=f"{most:,}", hint=hint)
         if begins_at_1:
             text = f"{group.tables[0].path}: no {ntype!r} node has ID 0, and the highest ID is {most:,}"
-            job.progress.note(f"{text}; if IDs begin at 1, map them (map_ids), or they leave a node without edges")
+            job.progress.note(f"{text}; if IDs begin at 1, map them (map_ids): else node 0 has no edges")
         counts[ntype] = most + 1 if known is None else known
         job.progress.advance(1)
     return counts
 
 
 def _limits(job: TableJob, group: TableGroup, number: int, plain: Mapping[str, PlainEdges]) -> tuple[Any, ...]:
-    """Largest and smallest ID in a column; None if there are none."""
+    """Largest and smallest ID in a column; None if empty."""
     if (scanned := plain.get(group.name)) is not None:
         return scanned.limits[number] if scanned.num_rows else (None, None)
     (limits,) = run(job.connection, f"SELECT max(c{number}), min(c{number}) FROM {group.name}")
@@ -178,7 +178,7 @@ def _limits(job: TableJob, group: TableGroup, number: int, plain: Mapping[str, P
 
 
 def _rank_ids(job: TableJob) -> dict[str, int]:
-    """Make a table of the IDs of each node type, whose row numbers are the new IDs, and write the maps of IDs."""
+    """Make a table of each node type's IDs, whose row numbers are the new IDs, and write the maps."""
     inputs = job.inputs
     for ntype, (kind, _) in job.kinds.items():
         sources = [f"SELECT c{i} AS id FROM {group.name}" for group, i in _columns(job, ntype)]
@@ -192,7 +192,7 @@ def _rank_ids(job: TableJob) -> dict[str, int]:
 
 
 def _tell_old(job: TableJob, ntype: str, every: str, num_old: int) -> None:
-    """Say how many nodes go on with the IDs of an earlier graph, and how many of these are in no table any more."""
+    """Report how many nodes keep an earlier graph's IDs, and how many of those no table has."""
     ids = job.ids(ntype)
     is_there = f"EXISTS (SELECT 1 FROM ({every}) e WHERE e.id = i.id)"
     query = f"SELECT count(*) FROM {ids} i WHERE rowid < {num_old} AND NOT {is_there}"

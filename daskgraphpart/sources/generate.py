@@ -1,4 +1,4 @@
-"""Write a synthetic chunked graph, one file per task, in bounded memory: every row is a function of seed and number."""
+"""Write a synthetic chunked graph, one file per task, in bounded memory: each row is a function of seed and number."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ RMAT_THRESHOLDS = tuple(round(65536 * share) for share in (0.57, 0.57 + 0.19, 0.
 SHARE_INSIDE_COMMUNITIES = 0.75
 WRITES, CITES = "author:writes:paper", "paper:cites:paper"
 MIN_MAG_NODES = 5
-NUM_CLASSES = 153  # fields of study that papers of MAG240M are labelled with
-# of every 10 nodes 6 are for training, 2 for validation, 2 for testing
+NUM_CLASSES = 153  # fields of study that label papers of MAG240M
+# of 10 nodes, 6 are for training, 2 for validation, 2 for testing
 MASKS = {"train_mask": range(6), "val_mask": range(6, 8), "test_mask": range(8, 10)}
-# integers: how many different ones, and the least
+# integers: their number, and the least
 INTEGERS = {"label": (NUM_CLASSES, 0), "year": (50, 1975), "order": (12, 0)}
 
 
@@ -61,7 +61,7 @@ def generate(
 ) -> Path:
     """Write a synthetic graph in DGL's Chunked Graph Data Format.
 
-    The content is a function of kind, sizes and seed; formats and the number of chunks only cut it into files.
+    Content depends on kind, sizes and seed; formats and the number of chunks only divide it into files.
     """
     check_choice("kind of graph", "--kind", kind, ("rmat", "mag", "communities"))
     form = ChunkFormat(edge_format, data_format, num_chunks=num_chunks, names="named")
@@ -81,9 +81,9 @@ def generate(
 
 
 def homogeneous_graph(kind: str, num_nodes: int, num_edges: int, width: int | None, labels: bool, seed: int) -> Graph:
-    """Power-law graph with 50 float32 features, the kind that DGL's scaling study uses, or one with communities.
+    """Power-law graph with 50 float32 features, as in DGL's scaling study, or one with communities.
 
-    Those have a thousand nodes on average, and three quarters of the edges.
+    Communities have a thousand nodes on average, and three quarters of the edges.
     """
     make = make_rmat_edges if kind == "rmat" else make_community_edges
     key = stream_key(seed, "_N:_E:_N")
@@ -93,9 +93,9 @@ def homogeneous_graph(kind: str, num_nodes: int, num_edges: int, width: int | No
 
 
 def mag_graph(num_nodes: int, num_edges: int, width: int | None, seed: int) -> Graph:
-    """Heterogeneous graph in the proportions of ogbn-mag, with float16 features, labels, masks and edge features."""
-    if num_nodes < MIN_MAG_NODES:  # a smaller graph would come out larger than asked for
-        what, expected = "too few nodes for a graph of kind mag", f"{MIN_MAG_NODES} or more"
+    """Heterogeneous graph with ogbn-mag's proportions, float16 features, labels, masks and edge features."""
+    if num_nodes < MIN_MAG_NODES:  # smaller graphs would come out too large
+        what, expected = "too few nodes for kind mag", f"{MIN_MAG_NODES} or more"
         raise OptionError(what, place="--nodes", expected=expected, found=num_nodes)
     papers, institutions, fields = (max(1, round(num_nodes * share)) for share in (0.38, 0.0045, 0.031))
     authors = max(1, num_nodes - papers - institutions - fields)
@@ -121,7 +121,7 @@ def mag_graph(num_nodes: int, num_edges: int, width: int | None, seed: int) -> G
 
 
 def _features(ntype: str, num_nodes: int, dtype: type, width: int, labels: bool, seed: int) -> dict[str, MadeRows]:
-    """Features of nodes: a vector unless its width is 0, a label and masks if wanted."""
+    """Node features: a vector unless its width is 0, and, if wanted, a label and masks."""
     found = {"feat": _feature(ntype, "feat", dtype, (num_nodes, width), seed)} if width else {}
     if labels:
         found["label"] = _feature(ntype, "label", np.int64, (num_nodes,), seed)
@@ -154,7 +154,7 @@ def make_community_edges(key: np.uint64, num_nodes: int, start: int, stop: int) 
 
 
 def make_skewed_edges(ends: Sequence[tuple[np.uint64, int, float]], start: int, stop: int) -> np.ndarray:
-    """Edges ``[start, stop)`` whose ends are drawn one by one: key, number of nodes and skew of each."""
+    """Edges ``[start, stop)`` with independent ends: key, number of nodes and skew of each."""
     edges = np.empty((2, stop - start), np.int64)
     for ids, (key, num_nodes, skew) in zip(edges, ends, strict=True):
         skewed_ids(key, start, num_nodes, skew, ids)
@@ -162,7 +162,7 @@ def make_skewed_edges(ends: Sequence[tuple[np.uint64, int, float]], start: int, 
 
 
 def make_mask(key: np.uint64, chosen: range, start: int, stop: int) -> np.ndarray:
-    """Rows ``[start, stop)`` of a mask: true where a draw of ten is among those chosen."""
+    """Rows ``[start, stop)`` of a mask: true if a draw of ten is among `chosen`."""
     numbers = make_integers(key, 10, 0, np.int64, start, stop)
     return (numbers >= chosen.start) & (numbers < chosen.stop)
 
@@ -177,7 +177,7 @@ def make_integers(key: np.uint64, bound: int, least: int, dtype: type, start: in
 def make_floats(key: np.uint64, row_shape: tuple[int, ...], dtype: type, start: int, stop: int) -> np.ndarray:
     """Rows ``[start, stop)`` of a feature of floats in [0, 1)."""
     width = int(np.prod(row_shape, dtype=np.int64))
-    first = start * width  # numbers are drawn in pairs, so rows begin at an even one
+    first = start * width  # numbers come in pairs, so rows begin at an even one
     values = np.empty((stop - start) * width + first % 2, np.float32)
     uniform_floats(key, first - first % 2, values)
     return values[first % 2 :].reshape(stop - start, *row_shape).astype(dtype, copy=False)

@@ -1,4 +1,4 @@
-"""Take apart what was handed in as a graph: told apart by its class, and never by importing the library it is from."""
+"""Take a given graph apart, by its class, without importing its library."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ KINDS = (
 class Given:
     """A graph taken apart; node and edge types are in the order of type IDs.
 
-    A number of nodes is None where nobody has said. Edges are sources, frames of dask, or pairs of anything that holds
-    IDs; `data` are features by type and name, in any form.
+    None stands for an unknown number of nodes. Edges are sources, dask frames, or pairs of ID collections; `data` are
+    features by type and name, in any form.
     """
 
     num_nodes: Mapping[str, int | None]
@@ -71,14 +71,14 @@ def is_dgl_graph(graph: Any) -> bool:
 
 
 def _from_chunked(graph: Graph) -> Given:
-    """Take a graph apart, to add features, or to cut it into other chunks."""
+    """Take a graph apart, to add features or cut it differently."""
     return Given({t.name: t.num_nodes for t in graph.schema.node_types}, graph.edge_sources, graph.data_sources)
 
 
 def _from_edges(edges: Mapping[Any, Any]) -> Given:
-    """Describe a graph in a dictionary: edge type -> frame of pandas or dask, pair of arrays, or array of edges."""
+    """Describe a dictionary: edge type -> pandas or dask frame, pair of arrays, or array of edges."""
     if not edges:
-        raise OptionError("a graph without edge types", expected="{('user', 'follows', 'user'): edges, ...}")
+        raise OptionError("the graph has no edge types", expected="{('user', 'follows', 'user'): edges, ...}")
     pairs: dict[str, Any] = {}
     data: dict[str, dict[str, Any]] = {}
     for key, value in edges.items():
@@ -93,12 +93,12 @@ def _from_edges(edges: Mapping[Any, Any]) -> Given:
 
 
 def ends_of_types(etypes: Iterable[str]) -> list[str]:
-    """Node types at the ends of edge types, in their order."""
+    """Node types at the ends of edge types, in order."""
     return list(dict.fromkeys(ntype for etype in etypes for ntype in etype.split(":")[::2]))
 
 
 def _from_frame(etype: str, frame: Any) -> tuple[Any, dict[str, Any]]:
-    """Return the two columns of IDs of a frame, one of dask as a frame of `src` and `dst`, and the others."""
+    """Return a frame's two ID columns (dask: a frame of `src` and `dst`), and the others."""
     names = list(frame.columns)
     if len(names) < 2 or len({*map(str, names)}) != len(names):
         raise OptionError(
@@ -114,7 +114,7 @@ def _from_frame(etype: str, frame: Any) -> tuple[Any, dict[str, Any]]:
 
 
 def ends_of(names: Sequence[Any]) -> tuple[Any, ...]:
-    """Return which columns of a frame are sources and destinations: those of these names, or else the first two."""
+    """Return the columns of sources and destinations: by name, or the first two."""
     return ENDS if {*ENDS} <= {*names} else tuple(names[:2])
 
 
@@ -129,9 +129,9 @@ def is_lazy(value: Any) -> bool:
 
 
 def canonical_name(etype: Any, known: Collection[str] = ()) -> str:
-    """Return ``src:rel:dst`` of a tuple or of that name itself; of a plain relation, the one known type that has it.
+    """Return ``src:rel:dst`` of a tuple or name; for a relation, the one known type that has it.
 
-    Where no types are known, a plain relation joins nodes of the one default type.
+    Without known types, a relation joins nodes of the default type.
     """
     parts = etype.split(":") if isinstance(etype, str) else etype
     if isinstance(etype, str) and len(parts) == 1 and etype:
@@ -147,11 +147,11 @@ def canonical_name(etype: Any, known: Collection[str] = ()) -> str:
 
 
 def pair_of(value: Any, what: str) -> tuple[Any, Any]:
-    """Sources and destinations of a pair, of an array (2, edges) such as PyG's, or of one (edges, 2)."""
+    """Sources and destinations of a pair, an array (2, edges) as in PyG, or one (edges, 2)."""
     shape = tuple(getattr(value, "shape", ()))
     if shape == (2, 2):
         hint = "give a pair: (array[0], array[1]) if rows are ends, (array[:, 0], array[:, 1]) if rows are edges"
-        raise OptionError(f"{what} can be read in two ways", found="an array of shape (2, 2)", hint=hint)
+        raise OptionError(f"{what} are ambiguous", found="an array of shape (2, 2)", hint=hint)
     if len(shape) == 2 and shape[1] == 2:
         return value[:, 0], value[:, 1]
     if (len(shape) == 2 and shape[0] == 2) or (isinstance(value, (tuple, list)) and len(value) == 2):
@@ -163,7 +163,7 @@ def pair_of(value: Any, what: str) -> tuple[Any, Any]:
 
 
 def by_type(data: Mapping[str, Any] | None, types: Sequence[str], what: str) -> dict[str, Mapping[str, Any]]:
-    """Return ``{type: {name: values}}`` of known types, given so, or as ``{name: values}`` of a graph with one type."""
+    """Return ``{type: {name: values}}``, also from ``{name: values}`` if there is one type."""
     named = name_types(data, types, what)
     for name in named.keys() - set(types):
         raise OptionError(f"{what} data of an unknown type", expected=f"one of {', '.join(types)}", found=name)
@@ -171,7 +171,7 @@ def by_type(data: Mapping[str, Any] | None, types: Sequence[str], what: str) -> 
 
 
 def name_types(data: Mapping[str, Any] | None, types: Sequence[str], what: str) -> dict[str, Mapping[str, Any]]:
-    """Return the same of any types."""
+    """Do the same without checking types."""
     are_types = [isinstance(value, Mapping) for value in (data or {}).values()]
     if not all(are_types):
         if len(types) != 1 or any(are_types):
@@ -185,10 +185,12 @@ def name_types(data: Mapping[str, Any] | None, types: Sequence[str], what: str) 
 
 
 def count_known(known: Mapping[str, int | None], given: Mapping[str, int] | int | None) -> dict[str, int | None]:
-    """Return the numbers of nodes, of types without edges too; types are in the order of `given` if it has all."""
+    """Return numbers of nodes; types are in the order of `given` if it has all."""
     if given is not None and not isinstance(given, Mapping):
         if len(known) != 1:
-            raise OptionError("several node types", place="num_nodes", expected="{node type: number}", found=given)
+            raise OptionError(
+                "the graph has several node types", place="num_nodes", expected="{node type: number}", found=given
+            )
         given = dict.fromkeys(known, given)
     given = {ntype: check_num_nodes(count, f"num_nodes[{ntype!r}]") for ntype, count in (given or {}).items()}
     for ntype, count in given.items():
@@ -203,7 +205,7 @@ logger = logging.getLogger(__name__)
 
 
 def from_scipy(matrix: Any) -> Given:
-    """Describe a square sparse matrix: an edge from row to column for every stored element, as `dgl.from_scipy`."""
+    """Describe a square sparse matrix: an edge from row to column per stored element, as `dgl.from_scipy`."""
     if len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1]:
         raise OptionError("not the adjacency of a graph", expected="a square matrix", found=f"shape {matrix.shape}")
     coo = matrix.tocoo(copy=False)
@@ -211,15 +213,15 @@ def from_scipy(matrix: Any) -> Given:
 
 
 def from_networkx(graph: Any) -> Given:
-    """Describe a networkx graph as `dgl.from_networkx` does: nodes in sorted order, undirected edges both ways.
+    """Describe a networkx graph as `dgl.from_networkx` does: sorted nodes, undirected edges both ways.
 
-    Attributes that every node (or edge) has as a number, or as numbers of one shape, become features.
+    Attributes become features if every node (or edge) has them, as numbers or arrays of one shape.
     """
     try:
         nodes = sorted(graph.nodes)
     except TypeError as fault:
-        hint = "relabel them, for example with networkx.convert_node_labels_to_integers"
-        raise OptionError("nodes of several kinds have no order", found=str(fault), hint=hint) from fault
+        hint = "relabel them, for example by networkx.convert_node_labels_to_integers"
+        raise OptionError("cannot sort the nodes", found=str(fault), hint=hint) from fault
     number = {node: i for i, node in enumerate(nodes)}
     edges = list((graph if graph.is_directed() else graph.to_directed()).edges(data=True))
     src, dst = (np.fromiter((number[edge[end]] for edge in edges), np.int64, len(edges)) for end in (0, 1))
@@ -240,12 +242,12 @@ def _attributes(dictionaries: list[dict[Any, Any]], what: str) -> dict[str, np.n
         if rows.dtype.kind in "biuf":
             found[str(name)] = rows
         else:
-            logger.info("%s attribute %r is left out: not every %s has it as numbers of one shape", what, name, what)
+            logger.info("leaving out %s attribute %r: not every %s has it as numbers of one shape", what, name, what)
     return found
 
 
 def from_pyg(data: Any) -> Given:
-    """Describe a `torch_geometric.data.Data` or `HeteroData`: edges, and all tensors with a row per node or edge."""
+    """Describe a PyG `Data` or `HeteroData`: edges, and all tensors with a row per node or edge."""
     if hasattr(data, "node_types"):
         nodes = {ntype: data[ntype] for ntype in data.node_types}
         edges = {canonical_name(tuple(etype)): data[etype] for etype in data.edge_types}
@@ -263,7 +265,7 @@ def from_pyg(data: Any) -> Given:
 
 def _edge_index(store: Any, etype: str) -> tuple[Any, Any]:
     if "edge_index" not in store:
-        hint = "convert a sparse adjacency to edge_index first (transforms.ToSparseTensor has done the opposite)"
+        hint = "convert the sparse adjacency to edge_index first (undo transforms.ToSparseTensor)"
         raise OptionError(f"{etype} has no edge_index", hint=hint)
     pair = store["edge_index"]
     if pair.ndim != 2 or pair.shape[0] != 2:
@@ -279,9 +281,9 @@ def _tensors(store: Any, is_wanted: Any) -> dict[str, Any]:
 
 
 def from_dgl(graph: Any) -> Given:
-    """Describe a `DGLGraph`; `_ID` and `_TYPE`, which DGL itself puts there, are left out."""
+    """Describe a `DGLGraph`, without DGL's own `_ID` and `_TYPE`."""
     if all("coo" not in formats for formats in graph.formats().values()):
-        graph = graph.formats("coo")  # which keeps the IDs of edges, and gives them in their order
+        graph = graph.formats("coo")  # keeps edge IDs, and gives edges in their order
     frames = {ntype: graph.nodes[ntype].data for ntype in graph.ntypes}
     frames |= {canonical_name(etype): graph.edges[etype].data for etype in graph.canonical_etypes}
     return Given(

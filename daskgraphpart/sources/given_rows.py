@@ -1,4 +1,4 @@
-"""Turn what edges and features are given as into sources: arrays, tensors, frames, collections of dask, paths."""
+"""Turn given edges and features into sources: arrays, tensors, frames, dask collections, paths."""
 
 from __future__ import annotations
 
@@ -40,22 +40,23 @@ def open_given(
     *,
     resources: Resources,
 ) -> Graph:
-    """Make a graph of what is one, of features given beside it, and of numbers of nodes that it does not tell.
+    """Make a graph from a given one, further features, and unknown numbers of nodes.
 
-    Nothing is copied. Partitions of dask frames are counted on the cluster of `resources`, and edges are read for
-    their largest IDs where nobody knows how many nodes there are.
+    Copies nothing. Counts dask frames on the cluster of `resources`, and reads edges for their largest IDs if nobody
+    knows
+    the number of nodes.
     """
     found = take_apart(given)
     counts = count_known(found.num_nodes, num_nodes)
     beside = {**by_type(node_data, list(counts), "node"), **by_type(edge_data, list(found.edges), "edge")}
-    data = _with_data(found, beside, is_replaced=is_dgl_graph(given))  # as DGL's chunk_graph, which takes files alone
+    data = _with_data(found, beside, is_replaced=is_dgl_graph(given))  # as in DGL's chunk_graph, which takes only files
     edges = {etype: _edges_of(etype, ends) for etype, ends in found.edges.items()}
     rows = {of: {name: _rows_of(values, f"{of}/{name}") for name, values in data[of].items()} for of in data}
     lazy = {etype: frame for etype, frame in edges.items() if is_lazy(frame)}
     own = {f"{etype}/{column}": etype for etype in lazy for column in found.data.get(etype, ())}
     named = {f"{of}/{name}": values for of, features in rows.items() for name, values in features.items()}
     frames = {what: values for what, values in named.items() if hasattr(values, "divisions") and what not in own}
-    # a cluster is not started for nothing, and arrays that are here are not sent anywhere
+    # no cluster for nothing; local arrays stay here
     here = resources if lazy or frames else replace(resources, cluster="threads")
     with open_runner(here) as runner:
         counted = count_frames(frames, lazy, runner) if lazy or frames else {}
@@ -74,7 +75,7 @@ def open_given(
 def _with_data(
     found: Given, beside: Mapping[str, Mapping[str, Any]], *, is_replaced: bool
 ) -> dict[str, dict[str, Any]]:
-    """Return the features of a graph, and those that are given beside it, or in their place."""
+    """Return a graph's features, extended or replaced by given ones."""
     data = {of_type: dict(features) for of_type, features in found.data.items()}
     for of_type, features in beside.items():
         known = data.setdefault(of_type, {})
@@ -87,7 +88,7 @@ def _with_data(
 
 
 def _edges_of(etype: str, ends: Any) -> Any:
-    """Return a source of edges, or a frame of dask of them."""
+    """Return a source of edges, or a dask frame of them."""
     if is_source(ends) or hasattr(ends, "divisions"):
         return ends
     if any(map(is_lazy, ends)):
@@ -100,7 +101,7 @@ def _edges_of(etype: str, ends: Any) -> Any:
 
 
 def _computed(values: Any, what: str, lengths: Mapping[str, tuple[int, ...]]) -> Any:
-    """Return a source of a feature; of a series or frame of dask by the lengths of its partitions."""
+    """Return a source of a feature; dask series and frames need the lengths of their partitions."""
     return DaskRows(what, array_of(values, what, lengths.get(what))) if is_lazy(values) else values
 
 
@@ -109,7 +110,7 @@ _FORMS = {".npy": "numpy", ".parquet": "parquet", ".pq": "parquet"}
 
 
 def _rows_of(values: Any, what: str) -> Any:
-    """Return the source of a feature: an array, memmap, tensor, npy or parquet files; or its collection of dask."""
+    """Return a feature's source (array, memmap, tensor, npy or parquet files), or its dask collection."""
     if is_source(values) or is_lazy(values):
         return values
     if (paths := paths_in(values)) is not None:
@@ -123,19 +124,19 @@ def _rows_of(values: Any, what: str) -> Any:
 
 
 def paths_in(values: Any) -> list[str] | None:
-    """Return the path, or the paths, that a feature is given by; None if it is given otherwise."""
+    """Return the paths that name a feature; None if it is given otherwise."""
     values = [values] if isinstance(values, (str, os.PathLike)) else values
     is_paths = isinstance(values, (list, tuple)) and values and all(isinstance(v, (str, os.PathLike)) for v in values)
     return list(map(os.fspath, values)) if is_paths else None
 
 
 def file_rows(name: str, paths: Sequence[str], place: str | None = None) -> FileRows:
-    """Open the npy or parquet files of a feature, which must agree in dtype and shape of a row."""
+    """Open a feature's npy or parquet files, which must agree in dtype and row shape."""
     forms = {_FORMS.get(Path(path).suffix.lower(), "") for path in paths}
     form = forms.pop() if len(forms) == 1 else ""
     if not form:
         raise InputFileError(
-            f"feature {name!r} is in files of unknown kind, or of several",
+            f"feature {name!r} has files of unknown or mixed kinds",
             file=paths[0] if paths else None,
             place=place,
             expected="npy files, or parquet files",
@@ -151,13 +152,13 @@ def file_rows(name: str, paths: Sequence[str], place: str | None = None) -> File
 
 
 def _is_plain_column(path: str) -> bool:
-    """Whether a parquet file has one number in each row; DGL's reader of CGDF makes a row of one number of it."""
+    """Whether a parquet file has one number per row; DGL's reader makes it a row of one number."""
     header = read_parquet_header(path)
     return b"shape" not in (header.schema.metadata or {}) and header.schema.field(0).type.num_fields == 0
 
 
 def as_array(values: Any, what: str) -> np.ndarray:
-    """Return a tensor, a column of a frame or a list as an array; arrays and memory maps stay what they are."""
+    """Return a tensor, frame column or list as an array; arrays and memory maps stay."""
     refuse_gaps(values, what)
     if isinstance(values, np.ndarray):
         return values
@@ -169,15 +170,17 @@ def as_array(values: Any, what: str) -> np.ndarray:
 
 
 def as_ids(values: Any, what: str) -> np.ndarray:
-    """Return node IDs as int64; refuse what is no column of whole numbers."""
+    """Return node IDs as int64; refuse anything but a column of integers."""
     array, found = as_array(values, what), ""
     if array.ndim != 1:
         raise OptionError(f"{what}: not a column of node IDs", expected="one dimension", found=f"shape {array.shape}")
-    if array.dtype == object and array.size and isinstance(array[0], (int, np.integer)):  # pandas' with missing values
+    if (
+        array.dtype == object and array.size and isinstance(array[0], (int, np.integer))
+    ):  # pandas' form with missing values
         try:
             return np.array(array.tolist(), np.int64)
         except (TypeError, ValueError, OverflowError):
-            found = "missing values, or something that is no whole number of 63 bits"
+            found = "missing values, or values that are no 63-bit integers"
     elif array.dtype.kind == "f" and np.isnan(array).any():
         found = "missing values"
     elif array.dtype.kind not in "iu" and array.size:
@@ -185,6 +188,6 @@ def as_ids(values: Any, what: str) -> np.ndarray:
     elif array.dtype == np.uint64 and array.size and int(array.max()) >= 2**63:
         found = f"{array.max()}, which takes 64 bits"
     if found:
-        hint = "IDs are whole numbers from 0; read_tables(..., map_ids=True) maps names"
+        hint = "give integers from 0, or map names by read_tables(..., map_ids=True)"
         raise OptionError(f"{what}: not node IDs", expected="whole numbers", found=found, hint=hint)
     return array.astype(np.int64, copy=False)

@@ -1,7 +1,7 @@
-"""What a graph of GSProcessing has beside nodes, edges and features, for the layout graphstorm to pass on.
+"""What a GSProcessing graph has besides nodes, edges and features, for the layout graphstorm.
 
-Its IDs before GSProcessing (`raw_id_mappings`), and the configuration with transformations that `launch_arguments.json`
-names; as GraphStorm 0.5 has them (gpartition/dist_partition_graph.py, gpartition/post_hard_negative.py).
+That is the IDs before GSProcessing (`raw_id_mappings`), and the configuration with transformations named in
+`launch_arguments.json`; as in GraphStorm 0.5 (gpartition/dist_partition_graph.py, gpartition/post_hard_negative.py).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ COLUMNS = ("orig", "new")
 
 
 def files_beside(graph: Graph) -> dict[str, FileLayout]:
-    """Files of the original IDs of all nodes, and that of the transformations, by path below the output."""
+    """Files of all nodes' original IDs, and of the transformations, by path below the output."""
     found: dict[str, FileLayout] = {}
     for kind in graph.schema.node_types:
         found |= {f"{RAW_IDS}/{kind.name}/{name}": layout for name, layout in _raw_ids(graph, kind).items()}
@@ -54,14 +54,14 @@ def files_beside(graph: Graph) -> dict[str, FileLayout]:
 
 
 def _raw_ids(graph: Graph, kind: NodeType) -> dict[str, FileLayout]:
-    """Files of the original IDs of a node type: those of GSProcessing, or one of our map of IDs, or of numbers."""
+    """Original-ID files of a node type: GSProcessing's, or one from our ID map, or of numbers."""
     paths = graph.raw_ids.get(kind.name, ())
     if paths:
         _check_raw_ids(paths, kind)
         return {PurePath(str(path)).name: raw_file_layout((), CopiedFile(path)) for path in paths}
     path = to_path(graph.directory) / ID_MAP / f"{kind.name}.parquet"
     id_map = path if graph.directory and is_file(path) else None
-    next(id_batches(id_map, kind.num_nodes, 1))  # a map of another graph is refused
+    next(id_batches(id_map, kind.num_nodes, 1))  # refuses another graph's map
     return {"part-00000.parquet": raw_file_layout((), RawIds(kind.num_nodes, id_map))}
 
 
@@ -75,14 +75,17 @@ def _check_raw_ids(paths: tuple[FilePath, ...], kind: NodeType) -> None:
             names = ", ".join(header.schema.names)
             raise InputFileError("not a file of IDs", file=path, expected="columns orig and new", found=names)
     if found != kind.num_nodes:
-        what, expected = f"IDs of other nodes than those of {kind.name!r}", f"{kind.num_nodes:,} in all files"
+        what, expected = (
+            f"the number of IDs differs from that of {kind.name!r} nodes",
+            f"{kind.num_nodes:,} in all files",
+        )
         hint = "list all files in raw_id_mappings of the metadata, or none"
         raise InputFileError(what, file=paths[0], expected=expected, found=f"{found:,}", hint=hint)
 
 
 @dataclass(frozen=True, slots=True)
 class RawIds:
-    """Encodes a table of a column `orig`, the IDs in our map (or numbers), and a column `new`, the nodes."""
+    """Encodes a table of `orig`, IDs from our map (or numbers), and `new`, the nodes."""
 
     num_nodes: int
     id_map: Location | None
@@ -130,7 +133,7 @@ class _Edges(msgspec.Struct):
 
 
 def hard_negatives(graph: Graph) -> Iterator[str]:
-    """Edge features that hold IDs of destination nodes, as `map_feature` of the options names them."""
+    """Edge features that hold destination node IDs, in the form of `map_feature`."""
     path = _find_transformations(graph)
     content = {} if path is None else read_json_object(path, MetadataError)
     if path is not None and path.name == TRANSFORMED:
@@ -146,7 +149,7 @@ def hard_negatives(graph: Graph) -> Iterator[str]:
 
 
 def _of_relations(content: dict[str, Any], file: str) -> Iterator[str]:
-    """Edge features of a config of gconstruct's that hold IDs of destination nodes."""
+    """Edge features of a gconstruct config that hold destination node IDs."""
     what = "not the edges of a construction config"
     edges = content.get("edges", [])
     for of_type in convert_json(edges, list[_Relation], MetadataError, what, file=file, place="edges"):
@@ -157,7 +160,7 @@ def _of_relations(content: dict[str, Any], file: str) -> Iterator[str]:
 
 
 def _find_transformations(graph: Graph) -> Location | None:
-    """Find the config with what transforms found that `chunk` or GSProcessing left in the directory of a graph."""
+    """Find the config with transformations that `chunk` or GSProcessing left in a graph's directory."""
     directory = to_path(graph.directory)
     if graph.directory and is_file(directory / TRANSFORMED):
         return directory / TRANSFORMED

@@ -1,6 +1,6 @@
-"""Write and read `id_map/<ntype>.parquet`, whose row i is the original ID of node i.
+"""Write and read `id_map/<ntype>.parquet`; row i is the original ID of node i.
 
-Row groups end after so many IDs or bytes, whatever the batches were, so that the file is always the same.
+Row groups end after a fixed number of IDs or bytes, so the file does not depend on batches.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 COLUMN = "id"
 FORMAT_KEY, FORMAT = b"daskgraphpart", b"id map, version 1"
 IDS_PER_GROUP, BYTES_PER_GROUP = 1 << 17, 8 << 20
-BYTES_PER_ID = 8  # of an integer, or of where a string begins
+BYTES_PER_ID = 8  # an integer, or the start of a string
 
 
 def write_id_map(path: Path, batches: Iterable[Any], is_text: bool) -> None:
-    """Write a map from Arrow arrays of IDs in the order of the new ones."""
+    """Write a map from Arrow arrays of IDs, in new order."""
     column = pa.string() if is_text else pa.int64()
     schema = pa.schema([(COLUMN, column)], metadata={FORMAT_KEY: FORMAT})
     with whole_file(path) as temporary, parquet_writer(temporary, schema) as writer:
@@ -45,7 +45,7 @@ def write_id_map(path: Path, batches: Iterable[Any], is_text: bool) -> None:
 
 
 def _groups(batches: Iterable[Any]) -> Iterator[Any]:
-    """Yield IDs in groups whose ends depend on nothing but the IDs."""
+    """Yield IDs in groups that depend on the IDs alone."""
     pending: Any = None
     for batch in batches:
         pending = batch if pending is None else pa.concat_arrays([pending, batch])
@@ -59,7 +59,7 @@ def _groups(batches: Iterable[Any]) -> Iterator[Any]:
 
 
 def _group_ends(ids: Any) -> Iterator[int]:
-    """Yield the ends of the groups that more IDs would not change."""
+    """Yield the ends of groups that further IDs cannot change."""
     starts = np.arange(len(ids) + 1, dtype=np.int64) * BYTES_PER_ID
     if pa.types.is_string(ids.type):
         starts[1:] += np.cumsum(pc.binary_length(ids).to_numpy(), dtype=np.int64)
@@ -74,24 +74,24 @@ def _group_ends(ids: Any) -> Iterator[int]:
 
 
 def read_id_map(directory: str | os.PathLike[str], ntype: str) -> Any:
-    """Original IDs of the nodes of one type, lazily.
+    """Read the original IDs of one node type, lazily.
 
     Parameters
     ----------
     directory : path
-        Of the chunked graph.
+        Directory of the chunked graph.
     ntype : str
         Node type.
 
     Returns
     -------
     dask.dataframe.DataFrame
-        Column `id`, int64 or string; the index is the new ID, with known divisions, so that ``.loc[5:9]`` reads little.
+        Column `id`, int64 or string; the index is the new ID, with known divisions, so ``.loc[5:9]`` reads little.
 
     Raises
     ------
     InputFileNotFoundError
-        If there is no map of that node type.
+        If the node type has no map.
     InputFileError
         If the file is not a map.
     """
@@ -99,7 +99,7 @@ def read_id_map(directory: str | os.PathLike[str], ntype: str) -> Any:
 
 
 def id_map_frame(path: Location) -> Any:
-    """Return a dask DataFrame with the column `id`, whose index is the new ID, of a partition for each row group."""
+    """Return a dask DataFrame with column `id`, indexed by new ID, with a dask partition per row group."""
     import dask.dataframe as dd
 
     with _open(path) as file:
@@ -114,21 +114,21 @@ def id_map_frame(path: Location) -> Any:
 
 
 def find_map(given: Location, ntype: str) -> Location | None:
-    """Find the map of a node type: in a graph, in its directory ``id_map``, or itself; None if it is in none."""
+    """Find a node type's map: in a graph, in its directory ``id_map``, or itself; None if nowhere."""
     name = f"{ntype}.parquet"
     paths = [given, *(join_path(given, below) for below in (name, f"{ID_MAP}/{name}"))]
     return next((path for path in paths if is_file(path)), None)
 
 
 def read_map_header(path: Location) -> tuple[str, int]:
-    """Read what kind of IDs a map holds, strings or integers, and how many."""
+    """Read a map's kind of IDs, strings or integers, and their number."""
     with _open(path) as file:
         kind = "strings" if pa.types.is_string(file.schema_arrow.field(COLUMN).type) else "integers"
         return kind, file.metadata.num_rows
 
 
 def id_batches(path: Location | None, num_nodes: int, max_rows: int) -> Iterator[Any]:
-    """Yield the Arrow type of the IDs in a map, and then all of them in batches; without a map they are numbers."""
+    """Yield the Arrow type of a map's IDs, then all IDs in batches; without a map, numbers."""
     if path is None:
         yield pa.int64()
         for start in range(0, num_nodes, max_rows):
@@ -147,19 +147,19 @@ def id_batches(path: Location | None, num_nodes: int, max_rows: int) -> Iterator
 
 @contextmanager
 def _open(path: Location) -> Iterator[Any]:
-    """Open a map of IDs."""
+    """Open an ID map."""
     if not is_file(path):
-        hint = "chunk writes one for each node type with --map-ids"
-        raise InputFileNotFoundError("no map of IDs", file=str(path), hint=hint)
+        hint = "write one by chunk --map-ids"
+        raise InputFileNotFoundError("no ID map", file=str(path), hint=hint)
     with open_parquet(to_key(path)) as file:
         found = (file.metadata.metadata or {}).get(FORMAT_KEY)
         if found != FORMAT:
-            raise InputFileError("not a map of IDs", file=str(path), expected=FORMAT.decode(), found=found)
+            raise InputFileError("not an ID map", file=str(path), expected=FORMAT.decode(), found=found)
         yield file
 
 
 def _read_group(group: int, first: int, path: str) -> pd.DataFrame:
-    """Read a row group, or nothing (-1), whose first ID is that of node `first`."""
+    """Read a row group, or nothing (-1); its first ID is that of node `first`."""
     import pandas as pd
 
     types = {pa.string(): pd.StringDtype("pyarrow"), pa.large_string(): pd.StringDtype("pyarrow")}

@@ -1,4 +1,4 @@
-"""Map arrays of raw, npy and npz files, where they lie."""
+"""Map the arrays of raw, npy and npz files in place."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
     from daskgraphpart.sources.table_files import TableFile
 
-MAX_READ_NBYTES = 4 << 20  # arrays of npz files that are not longer are read, and their checksums compared
+MAX_READ_NBYTES = 4 << 20  # shorter npz arrays are read, with their checksums
 
 
 def map_rows(file: TableFile, form: str, directory: Path) -> Any:
-    """Map the rows of numbers of a whole file, a named array, or a numbered column; None if these are none."""
+    """Map the rows of a whole file, a named array, or a numbered column; None if not numbers."""
     arrays, name = map_arrays(file, form, directory), "".join(file.columns)
     array = arrays.get(name)
     if array is None and name.isdigit() and "" in arrays and int(name) < sum(arrays[""].shape[1:2]):
@@ -32,7 +32,7 @@ def map_rows(file: TableFile, form: str, directory: Path) -> Any:
 
 
 def map_arrays(file: TableFile, form: str, directory: Path) -> dict[str, Any]:
-    """Map a raw or an npy file, or the arrays of an npz file; those that are packed are unpacked into a directory."""
+    """Map a raw or npy file, or the arrays of an npz file; unpacks packed ones into a directory."""
     if form == "raw":
         return {"": _map_raw(file)}
     try:
@@ -43,18 +43,18 @@ def map_arrays(file: TableFile, form: str, directory: Path) -> dict[str, Any]:
                 arrays = {info.filename.removesuffix(".npy"): _map_member(archive, info, unpacked) for info in members}
         else:
             arrays = {"": np.load(file.content, mmap_mode="r", allow_pickle=False)}
-    except Exception as fault:  # numpy and zipfile raise nearly everything at damaged files
+    except Exception as fault:  # numpy and zipfile raise nearly everything for damaged files
         if isinstance(fault, OSError) and fault.errno not in (None, errno.EINVAL):
-            raise  # the machine's fault; EINVAL: a damaged archive points to where no byte can be
+            raise  # the machine's fault; EINVAL: a damaged archive points outside
         found = str(fault) or type(fault).__name__
         raise InputFileError(f"not a readable {form} file", file=file.path, found=found) from fault
     if not arrays:
-        raise InputFileError("npz file without arrays", file=file.path)
+        raise InputFileError("the npz file has no arrays", file=file.path)
     return arrays
 
 
 def _map_raw(file: TableFile) -> Any:
-    """Map a file of rows without a header."""
+    """Map rows without a header."""
     dtype = np.dtype(file.dtype).newbyteorder("<")
     size, row_nbytes = os.path.getsize(file.content), int(np.prod((dtype.itemsize, *file.row_shape), dtype=np.int64))
     if not size or not row_nbytes or size % row_nbytes:
@@ -65,7 +65,7 @@ def _map_raw(file: TableFile) -> Any:
 
 
 def _map_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, unpacked: Path) -> Any:
-    """Read a small array of an npz file; map a large one, where it lies if it is not packed."""
+    """Read a small array of an npz file; map a large one, in place unless packed."""
     if info.file_size <= MAX_READ_NBYTES:
         with archive.open(info) as member:
             return np.lib.format.read_array(member, allow_pickle=False)
@@ -73,11 +73,11 @@ def _map_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, unpacked: Path)
         return np.load(archive.extract(info, unpacked), mmap_mode="r", allow_pickle=False)
     path = str(archive.filename)
     with open(path, "rb") as file:
-        file.seek(info.header_offset + 26)  # lengths of the name and of the extra field, which the array follows
+        file.seek(info.header_offset + 26)  # lengths of the name and extra field before the array
         offset = info.header_offset + 30 + sum(struct.unpack("<HH", file.read(4)))
         file.seek(offset)
         head = BytesIO(file.read(MAX_NPY_HEADER))
     shape, is_fortran, dtype = parse_npy_header(head, path)
     if dtype.hasobject or checked_nbytes(shape, dtype) != info.file_size - head.tell():
-        raise ValueError(f"array {info.filename!r} is not as long as it should be, or holds objects")
+        raise ValueError(f"array {info.filename!r} has the wrong length, or holds objects")
     return np.memmap(path, dtype, "r", offset + head.tell(), shape, "F" if is_fortran else "C")

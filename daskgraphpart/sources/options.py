@@ -1,4 +1,4 @@
-"""Options of what becomes a chunked graph: how tables are read, what is changed of a graph on its way."""
+"""Options of tables: where they are, how to read them, and how to change the graph."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _ALLOWED = dict.fromkeys(map(ord, FORBIDDEN_IN_NAMES), "\x1f")
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """Tables of edges and nodes, and what is known of their rows."""
+    """Tables of edges and nodes, and known counts of their rows."""
 
     edges: Mapping[str, Any] = option(
         (),
@@ -80,7 +80,7 @@ class Tables:
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """How tables of edges and nodes are read."""
+    """How to read tables of edges and nodes."""
 
     columns: tuple[str, ...] = option(
         None,
@@ -148,11 +148,11 @@ class ReadOptions:
         if len(set(self.edge_columns)) != len(self.edge_columns):
             raise OptionError("a column is named twice", place="--edge-columns", found=",".join(self.edge_columns))
         if self.ids_from is not None and not self.map_ids:
-            what, hint = "IDs that are not mapped follow no others", "add --map-ids"
+            what, hint = "only mapped IDs can continue others", "add --map-ids"
             raise OptionError(what, place="--ids-from", hint=hint)
         check_choice("type of IDs", "--id-type", self.id_type, ID_TYPES)
-        check_choice("way with missing IDs", "--missing-ids", self.missing_ids, MISSING_IDS)
-        check_choice("way with unknown nodes", "--unknown-nodes", self.unknown_nodes, UNKNOWN_NODES)
+        check_choice("choice", "--missing-ids", self.missing_ids, MISSING_IDS)
+        check_choice("choice", "--unknown-nodes", self.unknown_nodes, UNKNOWN_NODES)
         if len(self.comment.encode()) > 1:
             expected = "one ASCII character, or ''"
             raise OptionError("not one character", place="--comment", expected=expected, found=repr(self.comment))
@@ -164,25 +164,20 @@ class ReadOptions:
 
     @property
     def fills(self) -> dict[str, str]:
-        """What takes the place of missing values, as text, by feature; "" for all."""
+        """Fill values as text, by feature; "" for all."""
         if isinstance(self.fill, (tuple, Mapping)):
             return by_name(self.fill, "--fill")
         return {} if self.fill is None else {"": str(self.fill)}
 
     @property
     def delimiter_character(self) -> str | None:
-        """The delimiter with words replaced by what they mean."""
+        """The delimiter, with words replaced by characters."""
         return None if self.delimiter is None else DELIMITERS.get(self.delimiter, self.delimiter)
 
 
 @dataclass(frozen=True, slots=True)
 class GraphChanges:
-    """What is changed of a graph; first edge types are split, then edges added, then some left out.
-
-    Examples
-    --------
-    >>> chunk_graph(g, "mag", output_path="mag", add_reverse="dgl", cast={"paper/feat": "float16"})  # doctest: +SKIP
-    """
+    """Changes of a graph: first split edge types, then add edges, then drop some."""
 
     split_by: Mapping[str, str] | Sequence[str] = option(
         (),
@@ -217,29 +212,29 @@ class GraphChanges:
 
     def __post_init__(self) -> None:
         if self.add_reverse is not None:
-            expected = "dgl, graphstorm, or a name with {} in the place of the relation"
+            expected = "dgl, graphstorm, or a pattern with {} for the relation"
             if self.pattern.count("{}") != 1 or self.pattern == "{}":
-                what = "unknown names of reverse types"
+                what = "invalid names of reverse types"
                 raise OptionError(what, place="--add-reverse", expected=expected, found=self.pattern)
             check_name(self.pattern, "name of reverse types", OptionError, place="--add-reverse")
         elif self.copy_edata:
-            raise OptionError("no reverse edges that get features", place="--copy-edata", hint="give --add-reverse")
+            raise OptionError("this option needs reverse edges", place="--copy-edata", hint="give --add-reverse")
         for name, dtype in self.dtypes.items():
             check_choice("dtype", f"--cast {name}".strip(), dtype, STORED_DTYPES)
 
     @property
     def columns(self) -> dict[str, str]:
-        """Columns that edges are split by, by edge type; "" stands for all."""
+        """Columns to split by, by edge type; "" for all."""
         return by_name(self.split_by, "--split-by")
 
     @property
     def dtypes(self) -> dict[str, str]:
-        """Names of dtypes, by ``type/feature``, or ``feature`` for all that have that name."""
+        """Names of dtypes, by ``type/feature``, or by ``feature`` for all of that name."""
         return by_name(self.cast, "--cast")
 
     @property
     def pattern(self) -> str:
-        """Relation of a reverse type, with {} in the place of that of its type; empty if none are added."""
+        """Relation of reverse types, with {} for the original relation; empty if none are added."""
         given = self.add_reverse or ""
         return REVERSE_NAMES.get(given, given)
 
@@ -248,30 +243,30 @@ class GraphChanges:
         return self.columns.get(etype, self.columns.get(""))
 
     def split_feature(self, etype: str) -> str | None:
-        """Return the name of the feature that this column is, until edges are split: one that a feature may have."""
+        """Return the name of that column as a feature, until edges are split."""
         column = self.split_column(etype)
         return None if column is None else column.translate(_ALLOWED)
 
     def features_of_table(self, etype: str, names: Collection[str], others: Collection[str]) -> dict[str, str]:
-        """Return the columns of a table of edges that become features, by name; `others` are in other files."""
+        """Return the columns of an edge table that become features, by name; `others` are in other files."""
         column, feature = self.split_column(etype), self.split_feature(etype)
         split = {} if column is None or feature is None or feature in others else {feature: column}
         return {**dict(zip(names, names, strict=True)), **split}
 
     def dtype_of(self, of_type: str, feature: str) -> np.dtype | None:
-        """Return the dtype that a feature is cast to, if it is."""
+        """Return the dtype to cast a feature to, if any."""
         dtype = self.dtypes.get(f"{of_type}/{feature}", self.dtypes.get(feature))
         return None if dtype is None else np.dtype(dtype)
 
     def doubled_types(self, num_nodes: Collection[str], edges: Collection[str]) -> list[str]:
-        """Return the edge types that get their reverse edges themselves."""
+        """Return the edge types to which reverse edges are appended."""
         has_one_type = len(num_nodes) == len(edges) == 1 and not self.columns
         is_dgl, is_graphstorm = self.add_reverse == "dgl", self.add_reverse == "graphstorm" and has_one_type
         ends = {etype: etype.split(":")[::2] for etype in edges}
         return [etype for etype, (src, dst) in ends.items() if is_graphstorm or (is_dgl and src == dst)]
 
     def reverse_types(self, num_nodes: Collection[str], edges: Collection[str]) -> dict[str, str]:
-        """Return the names of the reverse types that are added, by edge type; refuse those that are there already."""
+        """Return the names of reverse types to add, by edge type; refuse existing ones."""
         found: dict[str, str] = {}
         doubled = self.doubled_types(num_nodes, edges)
         for etype in edges if self.pattern else ():
@@ -280,13 +275,13 @@ class GraphChanges:
                 found[etype] = f"{dst}:{self.pattern.format(relation)}:{src}"
         for etype, reverse in found.items():
             if reverse in edges:
-                what = f"the reverse of {etype} would be named like an existing type"
+                what = f"the reverse of {etype} would have the name of an existing type"
                 hint = "leave it out of the input, or give --add-reverse a pattern such as 'reverse-{}'"
                 raise OptionError(what, place="--add-reverse", found=reverse, hint=hint)
         return found
 
     def check(self, num_nodes: Collection[str], edges: Collection[str], data: Mapping[str, Collection[str]]) -> None:
-        """Refuse changes of types and features that are not there, and reverse types that are there already."""
+        """Refuse changes of unknown types and features, and existing reverse types."""
         for etype in self.columns.keys() - {""}:
             check_choice("edge type", "--split-by", etype, edges)
         for etype in edges:

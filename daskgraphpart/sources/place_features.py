@@ -1,4 +1,4 @@
-"""Bring features to the order of nodes and edges: columns of tables, masks of listed IDs, rows in files."""
+"""Bring features into the order of nodes and edges: columns of tables, masks from lists, rows of files."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FeaturePlacer:
-    """What features are placed with; `given` are the rows of tables as they were read, before any were dropped."""
+    """Places features; `given` are the tables' rows as read, before any were dropped."""
 
     job: TableJob
     num_nodes: Mapping[str, int]
     given: Mapping[str, int]
-    plain: Collection[str] = ()  # tables of edges that are not in the database, of which no row is dropped
+    plain: Collection[str] = ()  # edge tables outside the database, which lose no rows
 
     def table(self, group: TableGroup) -> dict[str, Rows]:
-        """Place the features of a table: in its order, or in that of the nodes whose IDs it has."""
+        """Place a table's features, in its own order or by its node IDs."""
         sorted_rows = self._sorted(group)
         if sorted_rows:
             self._check_list(group, self.num_nodes[group.of_type])
@@ -52,7 +52,7 @@ class FeaturePlacer:
         return features if sorted_rows else self._scattered(group, features)
 
     def _sorted(self, group: TableGroup) -> str:
-        """Return SQL of the rows of a table of nodes in the order of these, if it has all of them and no categories."""
+        """Return SQL of a node table's rows in node order, if it has all nodes and no categories."""
         job = self.job
         if (
             len(group.ends) != 1
@@ -67,7 +67,7 @@ class FeaturePlacer:
         return f"{group.name} t JOIN {job.ids(group.of_type)} i ON t.c0 = i.id ORDER BY i.rowid"
 
     def rows(self, of_type: str, features: Mapping[str, Rows], path: str = "") -> dict[str, Rows]:
-        """Place rows that are in the order of edges, of a list of nodes, or of node IDs."""
+        """Place rows that follow edges, a list of nodes, or node IDs."""
         inputs = self.job.inputs
         group = inputs.ordered(of_type)
         expected = self.num_nodes[of_type] if group is None else self.given[group.name]
@@ -82,7 +82,7 @@ class FeaturePlacer:
         return self._scattered(group, features) if len(group.ends) == 1 else dict(features)
 
     def _staged(self, group: TableGroup, name: str, rows: str) -> Region:
-        """Write a feature into a file, in the order of `rows`; strings become codes, whose values are kept."""
+        """Write a feature in the order of `rows`; strings become codes, with their values kept."""
         job, number = self.job, group.features[name][0]
         path, kind = str(job.directory / f"{group.name}-{number}"), group.kind(number)
         where = f"{group.tables[0].path}, column {group.column(number).name!r}"
@@ -102,7 +102,7 @@ class FeaturePlacer:
         return stage_rows(job.connection, query, path, np.dtype(np.int64))
 
     def _tell_codes(self, group: TableGroup, name: str, count: int, num_old: int) -> None:
-        """Say that a feature has codes, and where their values are; those of an edge type to all it is split into."""
+        """Report that a feature has codes, and where their values are; split edge types share them."""
         inputs, of_type, column = self.job.inputs, group.of_type, group.column(group.features[name][0])
         if of_type in inputs.etypes and inputs.changes.split_column(of_type) is not None:
             if name == inputs.changes.split_feature(of_type):
@@ -115,7 +115,7 @@ class FeaturePlacer:
         self.job.progress.note(f"{where}: {count:,} categories, {how}; {path} has them")
 
     def _check_mask(self, group: TableGroup) -> None:
-        """Refuse, or drop, IDs of a mask that are no nodes."""
+        """Refuse, or drop, a mask's IDs that are no nodes."""
         job, ntype = self.job, group.of_type
         is_unknown = f"c0 >= {self.num_nodes[ntype]}"
         if job.inputs.options.map_ids:
@@ -126,12 +126,12 @@ class FeaturePlacer:
         if value is not None:
             what, hint = (
                 f"mask {group.mask!r} lists an unknown {ntype!r} node",
-                "--unknown-nodes drop skips it",
+                "skip it by --unknown-nodes drop",
             )
             raise InputFileError(what, file=group.tables[0].path, found=_shown(value), hint=hint)
 
     def _scattered(self, group: TableGroup, features: Mapping[str, Rows]) -> dict[str, Rows]:
-        """Bring rows that follow the IDs of a table to the order of nodes; those that no row is for are filled."""
+        """Bring rows into node order by a table's IDs; nodes without a row get the fill value."""
         if not features:
             return {}
         job, num_nodes = self.job, self.num_nodes[group.of_type]
@@ -152,14 +152,14 @@ class FeaturePlacer:
         }
 
     def _check_rows(self, group: TableGroup, features: Mapping[str, Rows], missing: int) -> None:
-        """Refuse features of which some nodes have no row, unless they are filled."""
+        """Refuse features that lack rows of some nodes, unless they are filled."""
         lacking = [name for name in features if self.job.fill(group.of_type, name) is None] if missing else []
         if lacking:
             what = f"{group.of_type!r} nodes without a row: {missing:,} of {self.num_nodes[group.of_type]:,}"
             place = f"feature{'s' if lacking[1:] else ''} {', '.join(map(repr, lacking))}"
             fills = " ".join(f"--fill {name}=VALUE" for name in lacking)
             gives = "gives them one" if len(lacking) == 1 else "give them one each"
-            other = "--unknown-nodes drop leaves out nodes that are not listed"
+            other = "drop unlisted nodes by --unknown-nodes drop"
             if self.job.inputs.options.ids_from is not None:
                 other = "nodes of the earlier graph that are gone are among them"
             hint = f"{fills} {gives}; {other}"
@@ -181,9 +181,9 @@ def _shown(value: Any) -> str:
 
 
 def scatter_rows(rows: Rows, new_ids: Region, num_rows: int, fill: Any, path: str, max_bytes: int) -> Region:
-    """Bring rows to their new IDs, in a file: into ranges of IDs first, then inside each; the others are `fill`.
+    """Bring rows to their new IDs, in a file: first into ranges of IDs, then inside each; others get `fill`.
 
-    Some four times `max_bytes` are held.
+    Holds about four times `max_bytes`.
     """
     dtype = filled_dtype(rows.dtype, str(fill))
     placed = create_npy(f"{path}.npy", dtype, (num_rows, *rows.shape[1:]))

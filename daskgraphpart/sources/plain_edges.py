@@ -1,7 +1,7 @@
-"""Edges of tables that need no database: dense IDs in plain text, in columns of parquet, or in arrays.
+"""Edges of tables that need no database: dense IDs in plain text, parquet columns, or arrays.
 
-They are scanned once, in the pass `scan-tables`: counted, and their largest and smallest IDs found. Whatever is not
-plain, or may be wrong, is left to the database, which names the line.
+The pass `scan-tables` counts them and finds their largest and smallest IDs. Anything not plain, or possibly wrong, goes
+to the database, which names the line.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from daskgraphpart.sources.tables import Inputs, TableGroup
 
 MAX_BLOCK_BYTES, MIN_BLOCK_BYTES, BYTES_PER_TEXT_BYTE = 2 << 20, 1 << 16, 24
-MAX_LINE_BYTES = 24  # of most lines, where blocks are put together
+MAX_LINE_BYTES = 24  # of most lines, when joining blocks
 ROWS_PER_UNIT = 1 << 18
 HEAD_BYTES = 1 << 16
 PLAIN_DTYPES = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32")
@@ -40,7 +40,7 @@ PLAIN_DTYPES = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32")
 
 @dataclass(frozen=True, slots=True)
 class TextBlock:
-    """Lines that begin in a range of bytes: how they are read, the number of the first, and how many."""
+    """Lines that begin in a byte range: how to read them, the first one's number, and how many."""
 
     path: str
     content: str
@@ -66,7 +66,7 @@ class TextBlock:
 
 @dataclass(frozen=True, eq=False)
 class TextEdges:
-    """Edges in lines of text that were counted."""
+    """Edges in counted lines of text."""
 
     blocks: tuple[TextBlock, ...]
     dtype = INT64  # of IDs
@@ -87,7 +87,7 @@ class TextEdges:
         return sum(block.stop - block.start for block in self.blocks)
 
     def cut(self, max_rows: int, _: np.ndarray | None = None) -> list[Piece]:
-        """Put blocks of one file together while they have no more rows, and not much more text."""
+        """Join blocks of one file up to `max_rows`, and about as much text."""
         found: list[TextBlock] = []
         for block in self.blocks:
             last = found[-1] if found else None
@@ -109,7 +109,7 @@ class TextEdges:
 
 
 def read_block(block: TextBlock) -> tuple[np.ndarray, np.ndarray]:
-    """Read sources and destinations of lines that were counted."""
+    """Read sources and destinations of counted lines."""
     ends = block.read()
     if ends is None or ends[0].size != block.num_rows:
         what, expected = "file has changed since its lines were counted", f"{block.num_rows:,} edges"
@@ -120,7 +120,7 @@ def read_block(block: TextBlock) -> tuple[np.ndarray, np.ndarray]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlainEdges:
-    """Edges that need no database, and the largest and smallest ID of each end; -1 and 0 if there are none."""
+    """Edges that need no database, and the largest and smallest ID of each end; -1 and 0 if empty."""
 
     source: Rows
     limits: tuple[tuple[int, int], tuple[int, int]]
@@ -132,7 +132,7 @@ class PlainEdges:
 
 
 def scan_plain_edges(inputs: Inputs, runner: Runner) -> dict[str, PlainEdges]:
-    """Find the tables of edges that need no database, by name, and scan them."""
+    """Find the edge tables that need no database, by name, and scan them."""
     found = {}
     for group in inputs.groups[: len(inputs.etypes)]:
         if not inputs.options.map_ids and not group.features and not any(map(inputs.lists, group.ends)):
@@ -162,7 +162,7 @@ def _scan(group: TableGroup, runner: Runner) -> PlainEdges | None:
 
 
 def _columns_of(table: ColumnTable) -> Rows | None:
-    """Two columns of integers of a file of parquet, or of arrays, as edges."""
+    """Two integer columns of parquet, or arrays, as edges."""
     columns = table.columns[:2]
     if any(column.position is None or str(column.dtype) not in PLAIN_DTYPES for column in columns):
         return None
@@ -182,7 +182,7 @@ def _columns_of(table: ColumnTable) -> Rows | None:
 
 
 def _scan_text(group: TableGroup, tables: Sequence[TextTable], runner: Runner) -> PlainEdges | None:
-    """Count the lines of text, and find its IDs."""
+    """Count lines of text, and find the range of IDs."""
     step = min(MAX_BLOCK_BYTES, max(MIN_BLOCK_BYTES, runner.resources.task_memory // BYTES_PER_TEXT_BYTE))
     blocks: list[TextBlock] = []
     for table in tables:
@@ -202,7 +202,7 @@ def _scan_text(group: TableGroup, tables: Sequence[TextTable], runner: Runner) -
 
 
 def _blocks_of(table: TextTable, step: int) -> list[TextBlock] | None:
-    """Cut a file of text into blocks; None if it is packed, a matrix, or begins in another way than it goes on."""
+    """Cut a text file into blocks; None if packed, a matrix, or of changing form."""
     columns = table.columns[:2]
     is_plain = table.packing == "none" and table.num_entries is None and table.num_fields > 1
     src, dst = (column.position for column in columns)
@@ -220,7 +220,7 @@ def _blocks_of(table: TextTable, step: int) -> list[TextBlock] | None:
 
 
 def _first_line(table: TextTable) -> int | None:
-    """Find the byte at which lines begin behind the header, comments and empty lines; None if it is far away."""
+    """Find the first byte after header, comments and empty lines; None if far away."""
     with open(table.content, "rb") as file:
         lines, offset = file.read(HEAD_BYTES).split(b"\n"), 0
     for number, line in enumerate(lines[:-1]):
@@ -235,18 +235,18 @@ def _first_line(table: TextTable) -> int | None:
 def _run(
     group: TableGroup, units: Sequence[tuple[int, Callable[..., Any]]], runner: Runner
 ) -> list[tuple[int, ...]] | None:
-    """Run the pass; None if something is not plain."""
+    """Run the pass; None if anything is not plain."""
     priced = [Unit(read, nbytes, key=group.of_type) for nbytes, read in units]
     try:
         found = runner.run(Pass("scan-tables", scan_table, priced, None))
-    except InputFileError:  # the database knows the line
+    except InputFileError:  # the database names the line
         return None
     plain = [of_unit for of_unit in found if of_unit is not None]
     return plain if len(plain) == len(found) else None
 
 
 def scan_table(read: Callable[..., Any], _: None) -> tuple[int, ...] | None:
-    """Return the number of edges, and the largest and smallest ID of each end; None if a line is not plain."""
+    """Return the number of edges, and the largest and smallest ID of each end; None if not plain."""
     ends = read()
     if ends is None:
         return None

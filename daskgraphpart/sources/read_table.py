@@ -1,4 +1,4 @@
-"""Read the files of a table into the database, IDs and features, with every value checked; then features into files."""
+"""Read a table's files into the database, checking every value; then write features to files."""
 
 from __future__ import annotations
 
@@ -37,10 +37,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableJob:
-    """Input, kinds of IDs by node type, a database, directories for temporary files and output, memory, a listener.
-
-    `memory` is bytes.
-    """
+    """A job: input, kinds of IDs by node type, database, directories, memory in bytes, and listener."""
 
     inputs: Inputs
     kinds: Mapping[str, tuple[str, str]]
@@ -52,7 +49,7 @@ class TableJob:
     staged: dict[tuple[str, int], Region] = field(default_factory=dict)
 
     def new_ids(self, group: TableGroup, column: int) -> Region:
-        """Write the new IDs of a column into a file, once, in the order of its rows."""
+        """Write a column's new IDs to a file, once, in row order."""
         name = group.name
         if (name, column) not in self.staged:
             query = f"SELECT c{column} FROM {name}"
@@ -64,11 +61,11 @@ class TableJob:
         return self.staged[name, column]
 
     def ids(self, ntype: str) -> str:
-        """Name of the table of the IDs of a node type, if they are mapped."""
+        """Name the table of a node type's IDs, if mapped."""
         return f"ids_{list(self.inputs.num_nodes).index(ntype)}"
 
     def fill(self, of_type: str, feature: str) -> str | None:
-        """Return what takes the place of missing values of a feature; None if nothing does."""
+        """Return a feature's fill value, if any."""
         fill = self.inputs.options.fills
         return fill.get(f"{of_type}:{feature}", fill.get(feature, fill.get("")))
 
@@ -76,8 +73,9 @@ class TableJob:
 def read_table(job: TableJob, group: TableGroup) -> list[int]:
     """Fill a table with all rows of all files: IDs c0 and c1; features as floats c2 and integers n2, and so on.
 
-    Features that are strings or vectors are c2 alone; `no_id` marks rows that are left out later. Values that cannot
-    be are NULL. Returns the first rows of files, and the number of all rows.
+    Features of strings or vectors are c2 alone; `no_id` marks rows to drop later. Invalid values are NULL. Returns the
+    first
+    rows of files, and the number of all rows.
     """
     types = [f"c{i} {'VARCHAR' if job.kinds[end][0] == STRINGS else 'BIGINT'}" for i, end in enumerate(group.ends)]
     types += [_type(group, i) for i in feature_columns(group)]
@@ -100,7 +98,7 @@ def _complete_matrix(job: TableJob, group: TableGroup, table: TextTable, start: 
     """Compare the number of entries with the header of a matrix; add the other half of a symmetric one."""
     found = count_rows(job.connection, group.name) - start
     if found != table.num_entries:
-        what, place = "a different number of entries", f"line {table.skipped}"
+        what, place = "wrong number of entries", f"line {table.skipped}"
         raise InputFileError(what, file=table.path, place=place, expected=f"{table.num_entries:,}", found=f"{found:,}")
     if table.is_symmetric:
         reverse = f"SELECT * REPLACE (c1 AS c0, c0 AS c1) FROM {group.name} WHERE rowid >= {start} AND c0 <> c1"
@@ -108,9 +106,9 @@ def _complete_matrix(job: TableJob, group: TableGroup, table: TextTable, start: 
 
 
 def drop_rows(connection: duckdb.DuckDBPyConnection, name: str, is_dropped: str) -> None:
-    """Leave rows of a table out; its column `row` then has the numbers of the others as they were read.
+    """Drop rows of a table; its column `row` then has the original numbers of the rest.
 
-    DuckDB's own numbers do not last: it may give others to what is left after a DELETE.
+    DuckDB's own row numbers may change after a DELETE.
     """
     ((is_needed,),) = run(connection, f"SELECT EXISTS (SELECT 1 FROM {name} WHERE {is_dropped})")
     if not is_needed:
@@ -124,9 +122,9 @@ def drop_rows(connection: duckdb.DuckDBPyConnection, name: str, is_dropped: str)
 
 
 def stage_feature(job: TableJob, group: TableGroup, feature: str, path: str, rows: str) -> Region:
-    """Write a feature that is no category into a file, in the dtype that holds it in all files, of `rows` in SQL.
+    """Write a feature (no category) to a file, in a dtype for all files, from `rows` in SQL.
 
-    Numbers in text are integers if all are, else floats; those of a vector are float32.
+    Numbers in text are integers if all are, else floats; vectors are float32.
     """
     columns, fill = group.features[feature], job.fill(group.of_type, feature)
     first, name = columns[0], group.name
@@ -148,7 +146,7 @@ def stage_feature(job: TableJob, group: TableGroup, feature: str, path: str, row
 
 
 def _type(group: TableGroup, number: int) -> str:
-    """Return the columns in which a feature is kept."""
+    """Return a feature's columns."""
     column = group.column(number)
     if group.kind(number) == VECTORS:
         assert column.dtype is not None
@@ -158,7 +156,7 @@ def _type(group: TableGroup, number: int) -> str:
 
 
 def _values(job: TableJob, group: TableGroup, table: Table) -> str:
-    """Return expressions for all columns of a file; what cannot be is NULL."""
+    """Return expressions for all columns of a file; invalid values are NULL."""
     id_type = job.inputs.options.id_type if job.inputs.options.map_ids else "integer"
     values = [id_value(i, table.columns[i], job.kinds[end][0], id_type) for i, end in enumerate(group.ends)]
     if not job.inputs.options.map_ids and (first := first_id(table)):
@@ -167,7 +165,7 @@ def _values(job: TableJob, group: TableGroup, table: Table) -> str:
         for i in numbers:
             fill = job.fill(group.of_type, feature)
             found = feature_values(i, table.columns[i], group.kind(i), fill)
-            # values of a line that is none are not missing, and are not filled
+            # values of an invalid line are not missing, and not filled
             is_told = fill is not None and isinstance(table, TextTable)
             values += [f"CASE WHEN is_row THEN {value} END" for value in found] if is_told else found
     if drops_missing(job, group):
@@ -178,7 +176,7 @@ def _values(job: TableJob, group: TableGroup, table: Table) -> str:
 
 
 def drops_missing(job: TableJob, group: TableGroup) -> bool:
-    """Whether rows of a table are marked and left out if they have no ID."""
+    """Whether a table's rows without ID are marked and dropped."""
     return job.inputs.options.missing_ids == "drop" and bool(group.ends)
 
 
@@ -188,13 +186,13 @@ def feature_columns(group: TableGroup) -> list[int]:
 
 
 def width_of(job: TableJob, group: TableGroup, number: int) -> int:
-    """Length of the vectors of a column, which is that of the first."""
+    """Length of a column's vectors, from the first."""
     found = run(job.connection, f"SELECT len(c{number}) FROM {group.name} LIMIT 1")
     return int(found[0][0] or 0) if found else 0
 
 
 def first_id(table: Table) -> int:
-    """Return the ID that counting begins with."""
+    """Return the first ID."""
     return table.first_id if isinstance(table, TextTable) else 0
 
 

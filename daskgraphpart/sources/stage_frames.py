@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FrameUnit:
-    """One partition of a frame, what it is, and the file it is written to."""
+    """One dask partition of a frame, its name, and its file."""
 
     block: Input[Any]
     what: str
@@ -44,7 +44,7 @@ class FrameUnit:
 
 
 def is_split_by_text(graph: Any, changes: GraphChanges) -> bool:
-    """Whether edges in frames are split by a column that is not of numbers."""
+    """Whether edges in frames are split by a non-numeric column."""
     frames = graph if isinstance(graph, Mapping) else {DEFAULT_ETYPE: graph}
     columns = [
         (frame, changes.split_column(canonical_name(etype))) for etype, frame in frames.items() if is_frame(frame)
@@ -55,7 +55,7 @@ def is_split_by_text(graph: Any, changes: GraphChanges) -> bool:
 def named_tables(
     edges: Any, nodes: Mapping[str, Any], node_data: Mapping[str, Any], edge_data: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Name types as they are named in files, and make rows of arrays; frames stay frames."""
+    """Name types as in files, and turn arrays into rows; frames stay."""
     edges = edges if isinstance(edges, Mapping) else {DEFAULT_ETYPE: edges}
     etypes = [canonical_name(etype) if not isinstance(etype, str) else etype for etype in edges]
     frames = {ntype: table for ntype, table in node_data.items() if is_frame(table)}
@@ -77,7 +77,7 @@ def _rows_of(of_type: str, features: Mapping[str, Any]) -> dict[str, Any]:
     found = {}
     for name, rows in features.items():
         if is_lazy(rows):
-            what, hint = f"{of_type}/{name}: an array of dask beside tables", "make it a column of a frame"
+            what, hint = f"{of_type}/{name}: cannot combine a dask array with tables", "make it a column of a frame"
             raise OptionError(what, expected="an array or paths", hint=hint)
         found[name] = rows if are_files(rows) or is_rows(rows) else array_rows(as_array(rows, f"{of_type}/{name}"))
     return found
@@ -99,14 +99,14 @@ def write_frames(spec: TableSpec, directory: Path, runner: Runner) -> TableSpec:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Stage:
-    """Where frames are written, how they will be read, and what computes those of dask."""
+    """Where to write frames, how to read them, and what computes dask's."""
 
     directory: Path
     options: ReadOptions
     runner: Runner
 
     def edges(self, etype: str, given: Any) -> list[TableFile]:
-        """Write a frame, or a pair of arrays, of edges; columns that are not IDs become features."""
+        """Write a frame, or pair of arrays, of edges; other columns become features."""
         what = f"edges of type {etype!r}"
         frame = given if is_frame(given) else _frame_of_pair(given, what)
         names = [str(name) for name in frame.columns]
@@ -118,7 +118,7 @@ class _Stage:
         return [replace(file, options=options) for file in self.write(frame, what)]
 
     def nodes(self, ntype: str, frame: Any) -> tuple[list[TableFile], dict[str, list[TableFile]]]:
-        """Write a table of nodes, with IDs in its column `id` or else the first; the others are features."""
+        """Write a table of nodes: IDs in column `id` or the first, features in the others."""
         names = [str(name) for name in frame.columns]
         own = "id" if "id" in names else names[0]
         files = self.write(frame, f"table of {ntype!r} nodes")
@@ -126,7 +126,7 @@ class _Stage:
         return [replace(file, columns=(own,)) for file in files], columns
 
     def write(self, frame: Any, what: str) -> list[TableFile]:
-        """Write a frame, a file for each partition."""
+        """Write a frame, one file per partition."""
         where = self.directory / f"frame-{len(os.listdir(self.directory))}"
         where.mkdir()
         if not is_lazy(frame):
@@ -142,7 +142,7 @@ class _Stage:
 
 def write_frame(unit: FrameUnit, _: None) -> None:
     """Write a frame of pandas."""
-    import pyarrow as pa  # a job without frames does without it
+    import pyarrow as pa  # slow to import
     from pyarrow import parquet
 
     try:

@@ -1,6 +1,6 @@
-"""Tables become a graph: opened and checked, read into a database, mapped, changed; its rows lie in temporary files.
+"""Turn tables into a graph: open and check, read into a database, map, change; rows go to temporary files.
 
-In a job that is a step of the journal: a run that continues looks the sources up, and reads the files it left.
+In a job this is one step of the journal: a resumed run looks up the sources and reads the files.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ BYTES_PER_PIECE = 4 << 20
 
 
 def stage_tables(spec: TableSpec, directory: Path, runner: Runner) -> Graph:
-    """Return the graph of tables, whose rows, maps of IDs and categories lie in a directory of the job."""
+    """Stage tables as a graph, with rows, ID maps and categories in a directory of the job."""
     from daskgraphpart.sources.change_graph import CastRows  # imports duckdb
     from daskgraphpart.sources.plain_edges import TextBlock, TextEdges
 
     def work() -> Graph:
-        shutil.rmtree(directory, ignore_errors=True)  # of a run that was killed in the middle
+        shutil.rmtree(directory, ignore_errors=True)  # left by a killed run
         directory.mkdir(parents=True)
         graph = graph_of_tables(spec, directory, directory, runner)
         return settled(graph, directory)
@@ -72,9 +72,9 @@ def graph_of_tables(
     runner: Runner,
     on_open: Callable[[list[str]], Any] = lambda _: None,
 ) -> Graph:
-    """Read tables; temporary files go to `directory`, maps of IDs and categories to `out`.
+    """Read tables; temporary files go to `directory`, ID maps and categories to `out`.
 
-    `on_open` is called with the paths of all files when all were opened and checked, before the first is read.
+    Calls `on_open` with all paths once all files are open and checked, before reading the first.
     """
     from daskgraphpart.sources.database import open_database
     from daskgraphpart.sources.edge_list_inputs import open_inputs
@@ -108,14 +108,14 @@ def graph_of_tables(
 
 
 def maps_beside(graph: Graph) -> dict[str, FileLayout]:
-    """Files of a staged graph that go beside its partitions: maps of IDs, and what codes of features stand for."""
+    """Files of a staged graph for its partitions: ID maps, and what feature codes stand for."""
     directory = Path(graph.directory)
     paths = [path for name in (ID_MAP, CATEGORIES) for path in sorted((directory / name).rglob("*.parquet"))]
     return {path.relative_to(directory).as_posix(): raw_file_layout((), CopiedFile(str(path))) for path in paths}
 
 
 def keep_maps(graph: Graph, out: Path) -> Graph:
-    """Copy the maps of IDs of a staged graph, and categories, into a directory; return the graph with those."""
+    """Copy a staged graph's ID maps and categories to a directory; return the graph with those."""
     for name, layout in maps_beside(graph).items():
         (out / name).parent.mkdir(parents=True, exist_ok=True)
         assert layout.encode is not None, "files beside are copied"
@@ -127,7 +127,7 @@ def keep_maps(graph: Graph, out: Path) -> Graph:
 def opened_graph(
     graph: Graph | TableSpec, resources: Resources | None = None, progress: Progress | None = None
 ) -> Iterator[Graph]:
-    """Yield a graph; one of tables is staged in a temporary directory, and so are arrays that other processes read."""
+    """Yield a graph, with tables, and arrays that other processes read, staged in a temporary directory."""
     resources = resources or detect_resources()
     if isinstance(graph, Graph) and not has_arrays(graph, resources):
         yield graph
@@ -142,13 +142,13 @@ def opened_graph(
 
 
 def has_arrays(graph: Graph, resources: Resources) -> bool:
-    """Whether tasks, which run in other processes, cannot reach the arrays of a graph."""
+    """Whether tasks in other processes cannot reach a graph's arrays."""
     is_here = resources.cluster in ("threads", "sync")
     return not is_here and not graph.directory and any(tokens_of(source) for source in graph.sources if is_rows(source))
 
 
 def settled(graph: Graph, directory: Path) -> Graph:
-    """Return a graph whose arrays in memory are in files of a directory, which is made."""
+    """Write a graph's arrays in memory to files of a new directory; return the graph with those."""
     directory.mkdir(parents=True, exist_ok=True)
     made: dict[int, Any] = {}
 

@@ -41,7 +41,7 @@ _PACKED = {
     b"\x50\x2a\x4d\x18": "zstd",
 }  # pzstd begins with the latter
 _UNPACKED: Mapping[bytes, Any] = {b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
-# what is refused by its first bytes or its suffix: format, and what to do
+# refused by first bytes or suffix: format, and what to do
 _THROUGH_PYTHON = "read it with {}, and hand the result to daskgraphpart.chunk_graph"
 METIS = "METIS", "write it as one line per edge, with IDs from 0: metis files list the neighbours of a node, from 1"
 _FOREIGN = (
@@ -57,9 +57,9 @@ _FOREIGN = (
 
 @dataclass(frozen=True, slots=True)
 class TableFile:
-    """A file of a table: what messages call it, how it is read, the columns asked for, where its content is.
+    """A file of a table: its name in messages, how to read it, columns asked for, place of its content.
 
-    One with a dtype is raw: rows of that shape, little-endian, without a header.
+    With a dtype, it is raw: rows of that shape, little-endian, no header.
     """
 
     path: str
@@ -71,9 +71,9 @@ class TableFile:
 
     @property
     def constants(self) -> dict[str, str | None]:
-        """Columns that names of directories hold, as Hive and Spark write them: ``year=2024/part-0.parquet``.
+        """Columns whose values are in directory names, as by Hive and Spark: ``year=2024/part-0.parquet``.
 
-        A value that is missing is None.
+        A missing value is None.
         """
         found = dict(name.split("=", 1) for name in Path(self.path).parts[:-1] if "=" in name)
         return {name: None if text == HIVE_MISSING else unquote(text) for name, text in found.items()}
@@ -87,7 +87,7 @@ def are_files(given: Any) -> bool:
 
 
 def find_files(given: Any, place: str, options: ReadOptions, columns: tuple[str, ...] = ()) -> tuple[TableFile, ...]:
-    """Find files, those of patterns and directories in natural order; words after a colon say how they are read."""
+    """Find files, in natural order within patterns and directories; words after a colon say how to read them."""
     found: list[TableFile] = []
     for one in [given] if isinstance(given, (str, os.PathLike, TableFile)) else given:
         if isinstance(one, TableFile):
@@ -104,7 +104,7 @@ def find_files(given: Any, place: str, options: ReadOptions, columns: tuple[str,
 
 
 def list_files(pattern: str) -> list[str]:
-    """List the files of a path, a pattern or a directory, in natural order; refuse what is none."""
+    """List the files of a path, pattern or directory, in natural order."""
     if pattern == "-":
         return ["/dev/stdin"]
     is_pattern = glob.has_magic(pattern) and not os.path.exists(pattern)
@@ -117,14 +117,14 @@ def list_files(pattern: str) -> list[str]:
             raise InputFileNotFoundError("no such file", file=path)
         found += _files_below(path) if os.path.isdir(path) else [path]
     for path in found if is_pattern or found != matches else ():
-        if not os.path.isfile(path):  # opening a pipe that nobody writes to would wait for ever
+        if not os.path.isfile(path):  # opening a pipe without a writer blocks forever
             hint = "remove it, or give a pipe by its own name"
             raise InputFileError("not a regular file", file=path, expected="files of a table", hint=hint)
     return found
 
 
 def refuse_pipes_twice(files: Sequence[TableFile]) -> None:
-    """Refuse a pipe, or standard input, that is asked for a second time: its bytes come once."""
+    """Refuse a pipe, or standard input, given twice: its bytes come once."""
     seen = set[tuple[int, int]]()
     for file in files:
         if file.path == "/dev/stdin" or (not file.content and not os.path.isfile(file.path)):
@@ -132,33 +132,35 @@ def refuse_pipes_twice(files: Sequence[TableFile]) -> None:
             if (status.st_dev, status.st_ino) in seen:
                 name = "standard input" if file.path == "/dev/stdin" else "a pipe"
                 hint = "save it as a file, and give that"
-                raise OptionError(f"{name} is given twice, and can be read once", file=file.path, hint=hint)
+                raise OptionError(f"{name} is given twice but can be read only once", file=file.path, hint=hint)
             seen.add((status.st_dev, status.st_ino))
 
 
 def _natural(path: str) -> list[Any]:
-    """Key of an order in which part.10 comes after part.9, as dask counts."""
+    """Sort key that puts part.10 after part.9."""
     return [int(part) if part.isdigit() else part for part in re.split(r"([0-9]+)", path)]
 
 
 def _files_below(directory: str) -> list[str]:
-    """List the files of a table that Spark, Hive, dask, Delta or Iceberg has written, without what they hide."""
+    """List the files of a table written by Spark, Hive, dask, Delta or Iceberg, without hidden ones."""
     found = lake_files(directory)
     if found is None:
         found, seen = [], set[str]()
         for root, directories, names in os.walk(directory, followlinks=True):
             if os.path.realpath(root) in seen:
-                raise InputFileError("links lead to one directory twice", file=root, hint="give its files by a pattern")
+                raise InputFileError(
+                    "links lead to the same directory twice", file=root, hint="give its files by a pattern"
+                )
             seen.add(os.path.realpath(root))
             directories[:] = [name for name in directories if name[0] not in "_." or "=" in name]
             found += [os.path.join(root, name) for name in names if name[0] not in "_."]
     if not found:
-        raise InputFileError("directory without files", file=directory, expected="files of a table")
+        raise InputFileError("the directory has no files", file=directory, expected="files of a table")
     return sorted(found, key=_natural)
 
 
 def read_form(file: TableFile, directory: Path) -> tuple[TableFile, str, str]:
-    """Return a file with where its content is, its format, and how text is packed; copy pipes and bzip2 there."""
+    """Return a file with its content's place, format and packing; copies pipes and bzip2 to the directory."""
     content = file.content or file.path
     if not os.path.isfile(content):
         if not stat.S_ISFIFO(os.stat(content).st_mode):
@@ -194,20 +196,20 @@ def _copy(opener: Any, path: str, directory: Path) -> str:
 
 
 def refuse_foreign(path: str, begin: bytes) -> None:
-    """Refuse formats that look like text, or like archives of arrays, and say what to do."""
+    """Refuse formats that look like text or like archives of arrays, and say what to do."""
     suffixes = [suffix.lower() for suffix in Path(path).suffixes[-2:]]
     for magic, endings, name, hint in _FOREIGN:
         if (magic is not None and begin.lstrip().startswith(magic)) or any(suffix in endings for suffix in suffixes):
             raise InputFileError(f"is not an edge list but {name}", file=path, expected="a row per edge", hint=hint)
 
 
-# features of Delta that leave rows of files, and names of their columns, as they are
+# features of Delta that keep rows of files and column names as they are
 DELTA_FEATURES = {"timestampNtz", "v2Checkpoint", "vacuumProtocolCheck"}
 _VERSION = re.compile(r"v?(\d+).*\.metadata\.json")
 
 
 def lake_files(directory: str) -> list[str] | None:
-    """List the files of the newest version of a table; None if the directory is no Delta or Iceberg table."""
+    """List the files of a table's newest version; None for no Delta or Iceberg table."""
     if os.path.isdir(os.path.join(directory, "_delta_log")):
         return _listed(directory, "Delta", _delta_files)
     if any(map(_VERSION.fullmatch, _metadata_files(directory))):
@@ -220,12 +222,12 @@ def _listed(directory: str, kind: str, list_files: Callable[[str], list[str]]) -
         paths = list_files(directory)
     except GraphPartError:
         raise
-    except Exception as fault:  # of any kind, from libraries that read metadata of others
+    except Exception as fault:  # libraries raise anything for untrusted metadata
         found = next(iter(str(fault).splitlines()), "") or type(fault).__name__
         raise InputFileError(f"not a readable {kind} table", file=directory, found=found) from fault
     missing = [path for path in paths if not os.path.isfile(path)]
     if missing:
-        what, found = f"{kind} table with files that are not there", f"{len(missing):,} of {len(paths):,} missing"
+        what, found = f"the {kind} table misses files", f"{len(missing):,} of {len(paths):,} missing"
         raise InputFileNotFoundError(what, file=directory, expected=missing[0], found=found, hint="was it moved?")
     return paths
 
@@ -236,8 +238,8 @@ def _delta_files(directory: str) -> list[str]:
     protocol = table.protocol()
     needed = {"column mapping"} if protocol.min_reader_version == 2 else set(protocol.reader_features or ())
     if needed - DELTA_FEATURES:
-        found, hint = ", ".join(sorted(needed - DELTA_FEATURES)), "write it anew, or export it as plain parquet"
-        raise InputFileError("Delta table whose files are not its rows", file=directory, found=found, hint=hint)
+        found, hint = ", ".join(sorted(needed - DELTA_FEATURES)), "rewrite it, or export it as plain parquet"
+        raise InputFileError("cannot read this Delta table's files as its rows", file=directory, found=found, hint=hint)
     return [_local(path) for path in table.file_uris()]
 
 
@@ -250,7 +252,7 @@ def _iceberg_files(directory: str) -> list[str]:
     )
     if any(task.delete_files for task in tasks):
         hint = "compact it (rewrite_data_files)"
-        raise InputFileError("Iceberg table whose files have deleted rows", file=directory, hint=hint)
+        raise InputFileError("the Iceberg table has deleted rows in its files", file=directory, hint=hint)
     return [_local(task.file.file_path) for task in tasks]
 
 

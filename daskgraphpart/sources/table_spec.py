@@ -1,4 +1,4 @@
-"""Tables that make a graph, described: which files, how they are read, and what is changed on the way."""
+"""A description of the tables of a graph: files, how to read them, and changes."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 
 class Builder(Protocol):
-    """Reads tables that something else than `read_tables` describes, such as a config."""
+    """Reads tables described by something other than `read_tables`, such as a config."""
 
     @property
     def files(self) -> list[str]:
         """All files, found but not opened."""
 
     def identity(self) -> dict[str, Any]:
-        """Describe what is made of the files, as a flat dictionary of JSON values."""
+        """Describe the result, as a flat dictionary of JSON values."""
 
     def build(
         self,
@@ -44,14 +44,14 @@ class Builder(Protocol):
         runner: Runner,
         on_open: Callable[[list[str]], Any],
     ) -> Graph:
-        """Return the graph of a name; temporary files go to `directory`, what lies beside the graph to `out`."""
+        """Return the graph, with this name; temporary files go to `directory`, its other files to `out`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableSpec(Tables):
-    """Tables of edges and nodes, as `read_tables` takes them; opened, read and staged by the job that takes them.
+    """Tables as for `read_tables`; the job opens, reads and stages them.
 
-    Those of a `builder` are described by it alone.
+    With a `builder`, it alone describes them.
     """
 
     name: str = "graph"
@@ -80,17 +80,17 @@ class TableSpec(Tables):
 
     @property
     def frames(self) -> list[Any]:
-        """Frames, and pairs of arrays, that are in no files."""
+        """Frames and pairs of arrays, which are in no files."""
         return [given for _, given in self._given if not are_files(given) and not is_rows(given)]
 
     @property
     def _given(self) -> Iterator[tuple[str, Any]]:
-        """Yield all that is given as files or as rows, with its option."""
+        """Yield everything given as files or rows, with its option."""
         for place, (*_, given) in self._named:
             yield place, given[0] if place == "--nodes" and isinstance(given, tuple) else given
 
     def identity(self) -> dict[str, Any]:
-        """Describe what is made of the files, as a flat dictionary of JSON values: options, and a sum of the rest."""
+        """Describe the result, as a flat dictionary of JSON values: options, and a checksum of the rest."""
         options = {**asdict(self.reading), **asdict(self.changes)}
         found = {f"--{name.replace('_', '-')}": repr(value) for name, value in options.items()}
         counts = [sorted(dict(of).items()) for of in (self.num_nodes, self.num_edges)]
@@ -101,7 +101,7 @@ class TableSpec(Tables):
 
     @property
     def _named(self) -> Iterator[tuple[str, Any]]:
-        """Yield the same with its type, and the name of a feature."""
+        """Yield the same with type and feature name."""
         yield from (("--edges", item) for item in self.edges.items())
         yield from (("--nodes", item) for item in self.nodes.items())
         for place, data in (("--node-data", self.node_data), ("--edge-data", self.edge_data), ("--mask", self.masks)):
@@ -110,7 +110,7 @@ class TableSpec(Tables):
 
 
 def _shown(given: Any) -> Any:
-    """Text of what is given that is the same whenever the same is given."""
+    """Text that is equal for equal input."""
     if isinstance(given, (tuple, list)):
         return [_shown(item) for item in given]
     if isinstance(given, TableFile):
@@ -121,7 +121,7 @@ def _shown(given: Any) -> Any:
 def opened(
     graph: Any, storage_options: Mapping[str, Any] | None = None, resources: Resources | None = None
 ) -> Graph | TableSpec:
-    """Open a graph unless it is open; a file, pattern or directory that is none is a table of edges."""
+    """Open a graph unless it is open; a file, pattern or directory that is no graph is a table of edges."""
     if isinstance(graph, (Graph, TableSpec)):
         return getattr(graph, "spec", graph)
     if not isinstance(graph, (str, os.PathLike)):

@@ -52,7 +52,7 @@ USAGE = {
 
 @dataclass(frozen=True, slots=True)
 class FileWords:
-    """A path, and what the words behind it say: None and empty where they say nothing."""
+    """A path, and what the words after it say; None or empty if nothing."""
 
     path: str
     header: bool | None = None
@@ -63,7 +63,7 @@ class FileWords:
 
 
 def parse_file(text: str, place: str) -> FileWords:
-    """Take ``FILE:WORD:WORD`` of an option apart; refuse words that mean nothing, or not together."""
+    """Parse an option's ``FILE:WORD:WORD``; refuse unknown words, and those that exclude each other."""
     path, words = split_words(text)
     found = FileWords(path)
     for word in words:
@@ -91,30 +91,30 @@ def _with_word(found: FileWords, word: str, place: str, text: str) -> FileWords:
     elif word:
         return replace(found, columns=(*found.columns, word))
     else:
-        raise OptionError("no word after a colon", place=place, expected=USAGE[place], found=text, hint="remove it")
+        raise OptionError(
+            "a word is missing after a colon", place=place, expected=USAGE[place], found=text, hint="remove it"
+        )
     found = replace(found, **{name: _once(found, name, value, place, text) for name, value in changes.items()})
     if found.dtype and (found.header is not None or found.delimiter):
-        what, hint = "raw numbers have neither header nor delimiter", "leave out one of the words"
+        what, hint = "raw numbers have no header or delimiter", "leave out one of the words"
         raise OptionError(what, place=place, found=text, hint=hint)
     return found
 
 
 def _once(found: FileWords, name: str, value: Any, place: str, text: str) -> Any:
     if getattr(found, name) not in (None, ""):
-        raise OptionError(f"two words say the {name}", place=place, found=text, hint="leave out one")
+        raise OptionError(f"two words give the {name}", place=place, found=text, hint="leave out one")
     return value
 
 
 def _meaningless(word: str, place: str, text: str) -> OptionError:
     near = get_close_matches(word, (*HEADERS, *DELIMITERS, *RAW_DTYPES), 1)
     hint = f"did you mean {near[0]}?" if near else "words: header, no-header, comma, tab, space, semicolon, a dtype"
-    return OptionError(
-        "words after a file that mean nothing", place=place, expected=USAGE[place], found=text, hint=hint
-    )
+    return OptionError("unrecognised words after a file", place=place, expected=USAGE[place], found=text, hint=hint)
 
 
 def split_words(text: str) -> tuple[str, list[str]]:
-    """Split off words that follow a file; a colon may belong to the name of a file that is there."""
+    """Split off the words after a file; an existing file's name may contain a colon."""
     path, words = text, list[str]()
     while ":" in path and not is_there(path):
         path, _, word = path.rpartition(":")
@@ -123,18 +123,18 @@ def split_words(text: str) -> tuple[str, list[str]]:
 
 
 def is_there(path: str) -> bool:
-    """Whether a path, or a pattern, names something."""
+    """Whether a path or pattern names something."""
     return os.path.exists(path) or bool(glob.glob(path, recursive=True))
 
 
 def takes_each(given: Any) -> bool:
-    """Whether files are to give each of their columns: ``FILE:*``."""
+    """Whether files give each of their columns: ``FILE:*``."""
     files = [given] if isinstance(given, (str, os.PathLike)) else given if isinstance(given, (list, tuple)) else []
     return bool(files) and all(isinstance(f, (str, os.PathLike)) and os.fspath(f).endswith(f":{EACH}") for f in files)
 
 
 def parse_typed(text: str, default: str, place: str) -> tuple[str, str]:
-    """Return type and value of ``[TYPE=]VALUE``; an ``=`` may belong to the name of a file."""
+    """Split ``[TYPE=]VALUE``; a file's name may contain ``=``."""
     before, sign, value = text.partition("=")
     is_typed = sign and "/" not in before and not is_there(split_words(text)[0])
     if is_typed and not (before and value):
@@ -155,9 +155,9 @@ def parse_by_type(given: Iterable[str], default: str, place: str) -> dict[str, l
 def parse_features(
     given: Iterable[str], default: str, place: str, ntypes: Collection[str] = ()
 ) -> dict[str, dict[str, list[str]]]:
-    """Files by type and feature; the same feature may be given several times, for further files.
+    """Files by type and feature; repeat a feature for further files.
 
-    `ntypes` are the node types that may take the place of a name, if each column is a feature.
+    `ntypes` are the node types that may replace a name, if each column is a feature.
     """
     found: dict[str, dict[str, list[str]]] = {}
     for text in given:
@@ -178,5 +178,5 @@ def _feature(text: str, default: str, place: str, ntypes: Collection[str]) -> tu
         hint = "write NAME=FILE" + (", or TYPE=FILE:* for each column of a table" if place == "--node-data" else "")
         raise OptionError(what, place=place, expected=expected, found=text, hint=hint)
     path, words = split_words(files)
-    is_one = is_there(path) and not any("," in word for word in words)  # a comma may belong to its name
+    is_one = is_there(path) and not any("," in word for word in words)  # a file's name may contain a comma
     return of_type or default, name, [files] if is_one else files.split(",")

@@ -1,4 +1,4 @@
-"""The nouns `TableGroup`, files that are one table, and `Inputs`, all tables of a graph; how a file is opened."""
+"""The nouns `TableGroup`, files of one table, and `Inputs`, all tables of a graph; how to open a file."""
 
 from __future__ import annotations
 
@@ -30,10 +30,11 @@ Table: TypeAlias = TextTable | ColumnTable
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableGroup:
-    """Files that are one table of edges, of nodes, of a mask, or of features alone.
+    """Files of one table of edges, of nodes, of a mask, or of features.
 
-    Its first columns are the IDs of `ends`, none if rows are in the order of edges or nodes; then come `features`, each
-    of one column or, a vector, of several: names and numbers of columns.
+    Its first columns are the IDs of `ends`, none if rows follow edges or nodes; then come `features`, of one column or,
+    for
+    vectors, several: names and numbers of columns.
     """
 
     name: str
@@ -42,31 +43,31 @@ class TableGroup:
     tables: tuple[Table, ...]
     features: dict[str, tuple[int, ...]] = field(default_factory=dict)
     mask: str = ""
-    is_list: bool = False  # given to --nodes, so that rows without IDs follow it
+    is_list: bool = False  # from --nodes, so rows without IDs follow it
 
     @property
     def num_rows(self) -> int | None:
-        """Number of rows of all files; text tells none."""
+        """Number of rows of all files; unknown for text."""
         counts = [table.num_rows for table in self.tables]
         return None if None in counts else sum(count or 0 for count in counts)
 
     def column(self, number: int) -> Column:
-        """A column as the first file describes it that tells what it holds."""
+        """A column as described by the first file that tells what it holds."""
         columns = [table.columns[number] for table in self.tables]
         return next((column for column in columns if column.kind != UNKNOWN), columns[0])
 
     def kind(self, number: int) -> str:
-        """What a feature is read as."""
+        """Kind of a feature."""
         kind = self.column(number).kind
         return STRINGS if kind == BYTES else kind
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Inputs:
-    """All that is read: tables, those of edges first, all node types, features by type whose rows need no reading.
+    """All input: tables, edges first, node types, and features whose rows need no reading.
 
-    A number of nodes is None where nobody has said it. Of an earlier graph there are maps of IDs by node type, and
-    files of codes by type and feature.
+    None is an unknown number of nodes. From an earlier graph come ID maps by node type, and code files by type and
+    feature.
     """
 
     options: ReadOptions
@@ -100,7 +101,7 @@ class Inputs:
         return [group for group in self.groups if group.ends == (ntype,) and not group.mask]
 
     def ordered(self, of_type: str) -> TableGroup | None:
-        """Return the table whose order rows without IDs follow: of edges, or a list of nodes; None if there is none."""
+        """Return the table that rows without IDs follow: edges, or a list of nodes; None if there is none."""
         found = (group for group in self.groups if group.of_type == of_type)
         return next((group for group in found if len(group.ends) == 2 or group.is_list), None)
 
@@ -108,7 +109,7 @@ class Inputs:
 def open_table(
     connection: duckdb.DuckDBPyConnection, file: TableFile, directory: Path, wanted: Sequence[str], num_ids: int
 ) -> Table:
-    """Open a file, whatever its format."""
+    """Open a file of any format."""
     file, form, packing = read_form(file, directory)
     if packing == "zstd":
         check_zstd(file.content, file.path)
@@ -128,9 +129,9 @@ def open_table(
 
 
 def kinds_of_ids(inputs: Inputs) -> dict[str, tuple[str, str]]:
-    """Tell for each node type whether its IDs are integers or strings, and how that is known, for messages.
+    """Tell by node type whether IDs are integers or strings, and why, for messages.
 
-    Types of columns and first rows of text tell it, if nobody has said.
+    Unless given, column types and first rows of text tell.
     """
     options = inputs.options
     if not options.map_ids or options.id_type == "string":
@@ -152,23 +153,23 @@ def kinds_of_ids(inputs: Inputs) -> dict[str, tuple[str, str]]:
 def check_row_count(
     inputs: Inputs, of_type: str, name: str, paths: Sequence[str], found: int, expected: int | None
 ) -> None:
-    """Refuse a feature that has a different number of rows than its type, if that is known."""
+    """Refuse a feature whose number of rows differs from its type's, if known."""
     if expected in (None, found):
         return
-    hint = f"say --num-nodes {of_type}={found} if some nodes have no edges"
+    hint = f"give --num-nodes {of_type}={found} if some nodes have no edges"
     if inputs.ordered(of_type) is not None:
-        hint = "one row for each edge, or for each node of the list given to --nodes, in their order"
+        hint = "give one row per edge, or per node of the --nodes list, in order"
     elif inputs.options.map_ids:
-        hint = "rows are taken in the order of the sorted IDs; --nodes gives another order, and more nodes"
-    what = f"feature {name!r} of {of_type!r} has a wrong number of rows"
+        hint = "rows follow the sorted IDs; list nodes by --nodes for another order, or more nodes"
+    what = f"feature {name!r} of {of_type!r} has the wrong number of rows"
     file, place = paths[0] if paths else None, f"and {len(paths) - 1} more files" if len(paths) > 1 else None
     raise InputFileError(what, file=file, place=place, expected=f"{expected:,} rows", found=f"{found:,}", hint=hint)
 
 
 def check_edge_counts(inputs: Inputs, given: Mapping[str, int]) -> None:
-    """Refuse an edge type that has a different number of rows than its data set says; `given` are rows by table."""
+    """Refuse an edge type whose number of rows differs from its data set's; `given` are rows by table."""
     for group in inputs.groups[: len(inputs.etypes)]:
         expected, found = inputs.num_edges.get(group.of_type), given[group.name]
         if expected not in (None, found):
-            what = f"a different number of {group.of_type!r} edges than there should be"
+            what = f"wrong number of {group.of_type!r} edges"
             raise InputFileError(what, file=group.tables[0].path, expected=f"{expected:,}", found=f"{found:,}")

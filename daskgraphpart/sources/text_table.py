@@ -1,7 +1,7 @@
 """Read tables from lines of text: find delimiter and header, cut lines into fields by SQL, name bad lines.
 
-Lines are read whole and cut here, because a general CSV reader drops what follows a comment character inside a line,
-takes no runs of spaces for a delimiter, and lets a quoted field run on over many lines.
+A general CSV reader would drop what follows a comment character within a line, take no runs of spaces as a delimiter,
+and let a quoted field run over many lines.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z_ -]*")
 
 @dataclass(frozen=True, slots=True)
 class TextTable:
-    """A file of text with chosen columns; its first `skipped` lines end with the header.
+    """A text file with chosen columns; its first `skipped` lines end with the header.
 
-    Matrix Market tells the numbers of nodes and of entries, counts IDs from 1, and has an edge and its reverse once if
-    it is symmetric; `features` are columns that nobody has asked for.
+    Matrix Market tells the numbers of nodes and entries, counts IDs from 1, and, if symmetric, has each edge once;
+    `features` are columns that nobody asked for.
     """
 
     path: str
@@ -70,9 +70,9 @@ class TextTable:
     features: tuple[str, ...] = ()
 
     def insert(self, connection: duckdb.DuckDBPyConnection, statement: str) -> None:
-        """Run an INSERT that selects from `{}`: texts r0, r1, ... without quotes, NULL where blank or a line is bad.
+        """Run an INSERT that selects unquoted texts r0, r1, ... from `{}`, NULL where blank or in a bad line.
 
-        `is_row` tells of each line whether it is sound.
+        `is_row` says whether a line is sound.
         """
         lines = f"SELECT {self._fields()} AS fields FROM {self._lines(self.skipped)} WHERE {self._is_row()}"
         cut = ", ".join(
@@ -91,7 +91,7 @@ class TextTable:
         run(connection, selecting(statement, relation))
 
     def locate(self, connection: duckdb.DuckDBPyConnection, row: int, column: int) -> tuple[str, str | None]:
-        """Return where a value is and its text, None if blank; refuse a line that has no such fields."""
+        """Return a value's place and text, None if blank; refuse a line without these fields."""
         ((number, line, fields),) = self.read_lines(connection, 1, row)
         place, hint = f"line {number:,}", None
         if fields is not None and len(fields) == self.num_fields:
@@ -106,13 +106,13 @@ class TextTable:
         else:
             expected, found = f"{self.num_fields} fields, as in the first line", f"{len(fields)}: {shown(line)}"
             what = "wrong number of fields in a line"
-            hint = "check --delimiter and --comment, and that no line is cut off"
+            hint = "check --delimiter and --comment, and that no line is truncated"
         raise InputFileError(what, file=self.path, place=place, expected=expected, found=found, hint=hint)
 
     def read_lines(
         self, connection: duckdb.DuckDBPyConnection, count: int, first: int = 0
     ) -> list[tuple[int, str, list[str] | None]]:
-        """Read lines after the header that are rows: their numbers, texts, and fields, None if quotes do not match."""
+        """Read rows after the header: line numbers, texts, and fields, None if quotes do not match."""
         numbered = f"SELECT row_number() OVER () AS number, line FROM {self._lines(0)}"
         rows = f"SELECT number, line FROM ({numbered}) WHERE number > {self.skipped} AND {self._is_row()}"
         fields = self._fields() if self.delimiter else "NULL"
@@ -120,7 +120,7 @@ class TextTable:
         return connection.execute(query).fetchall()
 
     def _lines(self, skipped: int) -> str:
-        """Return the table of all lines but the first ones; its delimiter is none that a text holds."""
+        """Return the table of all but the first lines; its delimiter occurs in no text."""
         return (
             f"read_csv({quote(self.content)}, columns = {{'line': 'VARCHAR'}}, auto_detect = false, header = false, "
             f"delim = '\1\2\1', quote = '', escape = '', comment = '', strict_mode = false, skip = {skipped}, "
@@ -136,7 +136,7 @@ class TextTable:
         return f"CASE WHEN line >= '!' THEN NOT {starts} ELSE {indented} END"
 
     def _fields(self) -> str:
-        """Return an expression for the fields of a line, with their quotes; NULL where quotes do not match."""
+        """Return an expression for a line's fields, with quotes; NULL where quotes do not match."""
         text, cut = "line", f"string_split(line, {quote(self.delimiter)})"
         end, more, empty = rf"[\x{ord(self.delimiter):02x}]", "", "|"
         if self.delimiter == " ":
@@ -153,7 +153,7 @@ class TextTable:
 def open_text_table(
     connection: duckdb.DuckDBPyConnection, file: TableFile, packing: str, wanted: Sequence[str], num_ids: int
 ) -> TextTable:
-    """Open a file of text, and tell what was guessed."""
+    """Open a text file; note what was guessed."""
     path, options = file.path, file.options
     table = TextTable(path, file.content, (), options.delimiter_character or "", options.comment, packing)
     head = replace(table, comment="").read_lines(connection, 1)
@@ -172,7 +172,7 @@ def open_text_table(
         table = replace(table, delimiter=_guess_delimiter(first[0][1], num_ids))
     lines = table.read_lines(connection, LINES_LOOKED_AT)
     if lines[0][2] is None:
-        table.locate(connection, 0, 0)  # refuses the line
+        table.locate(connection, 0, 0)  # checks the line
     rows = [[_unquoted(field) for field in fields] for _, _, fields in lines if fields is not None]
     if num_ids == 2 and not any(wanted[:2]):
         _refuse_metis(path, rows, is_whole=len(lines) < LINES_LOOKED_AT)
@@ -201,15 +201,15 @@ def open_text_table(
 def _open_matrix(
     connection: duckdb.DuckDBPyConnection, file: TableFile, packing: str, wanted: Sequence[str], num_ids: int
 ) -> TextTable:
-    """Open a file of Matrix Market: entries are edges from `row` to `col`, with a `weight` unless it is a pattern.
+    """Open a Matrix Market file: entries are edges from `row` to `col`, with `weight` unless it is a pattern.
 
-    In a file that is named so the weight is wanted, unless other columns are.
+    A file named so keeps the weight, unless other columns are given.
     """
     path = file.path
     table = TextTable(path, file.content, (), " ", "", packing)
     words = table.read_lines(connection, 1)[0][1].lower().split()[1:]
     if num_ids != 2 or words[:2] != ["matrix", "coordinate"] or not {*words[2:]} <= MATRIX_KINDS or len(words) != 4:
-        what, expected = "Matrix Market of a kind that is no list of edges", "matrix coordinate real|integer|pattern "
+        what, expected = "this kind of Matrix Market is no list of edges", "matrix coordinate real|integer|pattern "
         expected += "general|symmetric, given to --edges"
         raise InputFileError(what, file=path, place="line 1", expected=expected, found=" ".join(words))
     table = replace(table, comment="%")
@@ -222,7 +222,7 @@ def _open_matrix(
         expected = "numbers of rows, columns and entries" + (" of a square matrix" if is_symmetric else "")
         expected += f", each below 2^{MAX_ROWS.bit_length() - 1}"
         raise InputFileError(
-            "no size of a matrix", file=path, place=f"line {number}", expected=expected, found=shown(line)
+            "invalid size of a matrix", file=path, place=f"line {number}", expected=expected, found=shown(line)
         )
     num_src, num_dst, num_entries = map(int, numbers)
     names = ["row", "col", "weight"][: 2 if words[2] == "pattern" else 3]
@@ -252,7 +252,7 @@ def _column(
 
 
 def _refuse_metis(path: str, rows: Sequence[Sequence[str]], is_whole: bool) -> None:
-    """Refuse a METIS file: numbers of nodes and edges, then the neighbours of each node, in lines of any length."""
+    """Refuse a METIS file: numbers of nodes and edges, then each node's neighbours, in lines of any length."""
     if not all(field.isdigit() for row in rows for field in row) or not 2 <= len(rows[0]) <= 4:
         return
     (num_nodes, num_edges), lists = map(int, rows[0][:2]), rows[1:]
@@ -260,7 +260,10 @@ def _refuse_metis(path: str, rows: Sequence[Sequence[str]], is_whole: bool) -> N
     is_whole = is_whole and len(lists) == num_nodes and len(ids) == 2 * num_edges
     has_lists = len({len(row) for row in lists}) > 2 and num_edges >= len(lists)
     if ids and (is_whole or has_lists) and 1 <= min(ids) <= max(ids) <= num_nodes:
-        what, hint = f"seems to be not an edge list but {METIS[0]}", f"{METIS[1]}; --columns 0,1 reads it as edges"
+        what, hint = (
+            f"seems to be not an edge list but {METIS[0]}",
+            f"{METIS[1]}; if it does have edges, add --columns 0,1",
+        )
         found = f"{num_nodes:,} {num_edges:,}, and lines of different lengths"
         raise InputFileError(what, file=path, expected="a row per edge", found=found, hint=hint)
 
@@ -278,7 +281,7 @@ def _guess_delimiter(line: str, num_ids: int) -> str:
 
 
 def _looks_like_header(rows: Sequence[Sequence[str]]) -> bool:
-    """Whether some column is named where all its other rows are numbers, or names what names of columns name."""
+    """Whether a word stands above a column of numbers, or is a usual column name."""
     first, others = rows[0], [row for row in rows[1:] if len(row) == len(rows[0])]
     if any(_NUMBER.fullmatch(field) for field in first):
         return False
@@ -290,13 +293,13 @@ def _looks_like_header(rows: Sequence[Sequence[str]]) -> bool:
 
 
 def _check_no_header(path: str, rows: Sequence[Sequence[str]], positions: Sequence[int]) -> None:
-    """Refuse a first row of plain words, none of which is an ID further down, where all IDs are strings."""
+    """Refuse a first row of plain words that are no IDs below, if all IDs are strings."""
     first = [rows[0][i].strip() for i in positions if i < len(rows[0])]
     later = {row[i].strip() for row in rows[1:] for i in positions if i < len(row)}
     if first and all(_NAME.fullmatch(text) and text not in later for text in first):
         raise InputFileError(
-            "the first line may be a header, or a row like all others",
+            "the first line may be a header or a row",
             file=path,
             found=", ".join(map(repr, first)),
-            hint="say --header or --no-header; for this file alone, FILE:header or FILE:no-header",
+            hint="add --header or --no-header, or FILE:header or FILE:no-header for this file",
         )

@@ -138,7 +138,7 @@ def _count(content: Any) -> None:
 
 DAMAGES: dict[str, Any] = {
     r"edge_data.user:seen:item.hard.row_counts: .* expected 68, found 67": lambda d: _edit(d / "metadata.json", _count),
-    "IDs of other nodes than those of 'item'.*expected 50.*found 34": lambda d: _edit(
+    "the number of IDs differs from that of 'item'.*expected 50.*found 34": lambda d: _edit(
         d / "metadata.json", lambda content: content["raw_id_mappings"]["item"]["data"].pop()
     ),
     "part-00001-7b2e.*no such file": lambda d: next(d.glob("raw_id_mappings/user/parquet/part-00001*")).unlink(),

@@ -263,7 +263,7 @@ def bad_rows(root: Path) -> dict[str, tuple[tuple[Any, ...], str]]:
         "unknown ending": (("rows.pt", "o.csv"), "expected .npy or .zarr or .pt or .parquet"),
         "map for npy": (("rows.pt", "o.npy", "--id-map", "graph"), "only parquet output"),
         "map of nothing": (("rows.pt", "o.parquet", "--id-map", "out"), "no ID map of '_N'"),
-        "not a map": (("rows.pt", "o.parquet", "--id-map", "few.parquet"), "not a map of IDs"),
+        "not a map": (("rows.pt", "o.parquet", "--id-map", "few.parquet"), "not an ID map"),
         "map for --reverse": (("rows.pt", "o.npy", "--reverse", "--id-map", "graph"), "not for --reverse"),
         "confined": (("rows.pt", "o.parquet", "--confined"), "lies outside the partitions"),
     }

@@ -38,7 +38,7 @@ def refusal(tmp_path: Path, edges: Any, **options: Any) -> str:
         # rows
         ("1,2\n3,4\n5\n", {}, "e.csv, line 3: wrong number of fields in a line; expected 2 fields, as in the "
          "first line, "
-         "found 1: '5'; check --delimiter and --comment, and that no line is cut off"),
+         "found 1: '5'; check --delimiter and --comment, and that no line is truncated"),
         ("1,2\n" * 50 + "3,4,5\n", {}, "e.csv, line 51: wrong number of fields in a line"),
         ("# c\n\n1,2\n3,4,5\n", {}, "e.csv, line 4: wrong number of fields in a line"),
         ('1,2\n3,"4\n', {}, "e.csv, line 2: quotes do not match"),
@@ -49,29 +49,31 @@ def refusal(tmp_path: Path, edges: Any, **options: Any) -> str:
         ("# only\n\n", {}, "e.csv: empty file"),
         ("a\0b,c\n", MAPPED, "e.csv: not text"),
         # Matrix Market
-        (f"{MATRIX} complex general\n2 2 1\n1 1 1 1\n", {}, "e.csv, line 1: Matrix Market of a kind that is no list of "
+        (f"{MATRIX} complex general\n2 2 1\n1 1 1 1\n", {}, "e.csv, line 1: this kind of Matrix Market is no list of "
          "edges; expected matrix coordinate real|integer|pattern general|symmetric, given to --edges, found matrix "
          "coordinate complex general"),
-        (f"{MATRIX} pattern general\n", {}, "e.csv, line 1: no size of a matrix; expected numbers of rows, columns and "
+        (f"{MATRIX} pattern general\n", {}, "e.csv, line 1: invalid size of a matrix; expected numbers of rows, "
+         "columns and "
          "entries, each below 2^62, found 'nothing'"),
-        (f"{MATRIX} pattern symmetric\n% c\n2 3 1\n1 2\n", {}, "line 3: no size of a matrix; expected numbers of rows, "
+        (f"{MATRIX} pattern symmetric\n% c\n2 3 1\n1 2\n", {}, "line 3: invalid size of a matrix; expected numbers of "
+         "rows, "
          "columns and entries of a square matrix, each below 2^62, found '2 3 1'"),
-        (f"{MATRIX} pattern general\n3 2 2\n1 2\n", {}, "line 2: a different number of entries; expected 2, found 1"),
+        (f"{MATRIX} pattern general\n3 2 2\n1 2\n", {}, "line 2: wrong number of entries; expected 2, found 1"),
         (f"{MATRIX} pattern general\n3 3 2\n1 2\n0 3\n", {}, "e.csv, line 4, column 'row': ID of a '_N' node out of "
          "range; expected an ID from 1 and below 4, found '0'"),
         (f"{MATRIX} pattern symmetric\n3 3 2\n1 2\n2 4\n", {}, "line 4, column 'col': ID of a '_N' node out of range"),
-        (f"{MATRIX} pattern general\n3 3 2\n1 2\n2 x\n", {}, "line 4, column 'col': IDs of '_N' nodes are not all "
+        (f"{MATRIX} pattern general\n3 3 2\n1 2\n2 x\n", {}, "line 4, column 'col': not all IDs of '_N' nodes are "
          "integers"),
         (f"{MATRIX} real general\n3 3 1\n1 2\n", {}, "line 3: wrong number of fields in a line; expected 3 fields"),
         # IDs
         ("1,2\n-3,4\n", {}, "e.csv, line 2, column '0': ID of a '_N' node out of range; expected an integer of 63 bits "
          "from 0, found '-3'; use --map-ids"),
-        ("1,2\n3,9223372036854775808\n", {}, "e.csv, line 2, column '1': IDs of '_N' nodes are not all "
+        ("1,2\n3,9223372036854775808\n", {}, "e.csv, line 2, column '1': not all IDs of '_N' nodes are "
          "integers"),
         ("1,2\n3,9223372036854775807\n", {}, "e.csv, line 2, column '1': ID of a '_N' node out of range"),
-        ("src,dst\n1,2\n3,4.0\n", {}, "e.csv, line 3, column 'dst': IDs of '_N' nodes are not all integers; "
+        ("src,dst\n1,2\n3,4.0\n", {}, "e.csv, line 3, column 'dst': not all IDs of '_N' nodes are integers; "
          "expected an integer from 0, found '4.0'; use --map-ids"),
-        ("1,2\nalice,4\n", {}, "e.csv, line 2, column '0': IDs of '_N' nodes are not all integers"),
+        ("1,2\nalice,4\n", {}, "e.csv, line 2, column '0': not all IDs of '_N' nodes are integers"),
         ("alice,bob\n", {}, "use --map-ids; or --header if the first line names the columns"),
         ("1,2\n3,\n", {}, "e.csv, line 2, column '1': ID is missing"),
         ("a,b\nc,\n", {**MAPPED, "header": False}, "e.csv, line 2, column '1': ID is missing; expected strings"),
@@ -79,9 +81,9 @@ def refusal(tmp_path: Path, edges: Any, **options: Any) -> str:
          "99,999,999,999 as the largest"),
         ("0,5\n", {"num_nodes": {"_N": 5}}, "ID of a '_N' node out of range; expected an ID from 0 and "
          "below 5, found '5'"),
-        ("a,1\n", MAPPED, "IDs of '_N' nodes are not all strings; expected strings, as in "
-         "e.csv, line 1, column '0' ('a'), found '1'; --id-type string makes all of them strings"),
-        ("a,x\n", {**MAPPED, "id_type": "integer"}, "IDs of '_N' nodes are not all integers; expected an "
+        ("a,1\n", MAPPED, "not all IDs of '_N' nodes are strings; expected strings, as in "
+         "e.csv, line 1, column '0' ('a'), found '1'; make all of them strings by --id-type string"),
+        ("a,x\n", {**MAPPED, "id_type": "integer"}, "not all IDs of '_N' nodes are integers; expected an "
          "integer of 64 bits, found 'a'"),
         # columns
         ("s,d\n1,2\n", {"columns": ("s", "x")}, "e.csv: no column 'x'; expected one of s, d; check --columns"),
@@ -91,9 +93,10 @@ def refusal(tmp_path: Path, edges: Any, **options: Any) -> str:
         ("s,d,w\n1,2,1\n1,2,heavy\n", {"edge_columns": ("w",)}, "e.csv, line 3, column 'w': not a number; expected "
          "integers, as in line 2, column 'w' ('1'), found 'heavy'"),
         ("s,d,w\n1,2,1\n1,2,\n", {"edge_columns": ("w",)}, "e.csv, line 3, column 'w': value is missing; expected "
-         "integers, as in line 2, column 'w' ('1'), found nothing; --fill w=VALUE puts a value there"),
+         "integers, as in line 2, column 'w' ('1'), found nothing; give a value by --fill w=VALUE"),
         ("s,d,t\n1,2,2020-01-01\n1,2,late\n", {"edge_columns": ("t",)}, "line 3, column 't': not a timestamp"),
-        ("s,d,w\n1,2,\n", {"edge_columns": ("w",), "fill": "x"}, "--fill: numbers are filled with numbers; found x"),
+        ("s,d,w\n1,2,\n", {"edge_columns": ("w",), "fill": "x"}, "--fill: the fill value of a number "
+         "must be a number; found x"),
     ],
 )  # fmt: skip
 def test_text_at_fault_is_explained(text: str, options: dict[str, Any], message: str, tmp_path: Path) -> None:
@@ -120,14 +123,14 @@ def test_a_line_of_megabytes_is_refused(tmp_path: Path) -> None:
         ({"src": ["a", None], "dst": ["b", "c"]}, MAPPED, "e.parquet, row 1, column 'src': "),
         ({"src": [1.5], "dst": [2.0]}, {}, "e.parquet, column 'src': IDs are not integers; expected integers "
          "from 0, found floats"),
-        ({"src": [1.5], "dst": [2.0]}, MAPPED, "row 0, column 'src': IDs of '_N' nodes are not all integers; "
+        ({"src": [1.5], "dst": [2.0]}, MAPPED, "row 0, column 'src': not all IDs of '_N' nodes are integers; "
          "expected integers, as in "),
         ({"src": ["a"], "dst": ["b"]}, {}, "column 'src': IDs are not integers; expected integers from 0, found "
          "strings; use --map-ids"),
         ({"src": [1, -2], "dst": [1, 2]}, {}, "e.parquet, row 1, column 'src': ID of a '_N' node out of range"),
-        ({"src": ["a"], "dst": [1]}, MAPPED, "e.parquet, row 0, column 'dst': IDs of '_N' nodes are not all strings"),
+        ({"src": ["a"], "dst": [1]}, MAPPED, "e.parquet, row 0, column 'dst': not all IDs of '_N' nodes are strings"),
         ({"src": ["a"], "dst": ["1"]}, {**MAPPED, "id_type": "integer"}, "e.parquet, row 0, column 'src': IDs "
-         "of '_N' nodes are not all integers"),
+         "of '_N' nodes are integers"),
         ({"src": [[1]], "dst": [1]}, MAPPED, "e.parquet: column 'src' cannot be IDs; expected integers or strings"),
         ({"src": [1]}, {}, "e.parquet: 1 column where there should be 2"),
         ({"src": [1, 2], "dst": [2, 1], "w": [[1.0], [1.0, 2.0]]}, {"edge_columns": ("w",)}, "row 1, column 'w': not a "
@@ -150,15 +153,17 @@ def test_parquet_at_fault_is_explained(
     ("arrays", "options", "message"),
     [
         ({"src": np.zeros(3), "dst": np.zeros(3)}, {}, "IDs are not integers"),
-        ({"src": np.zeros(3, int), "dst": np.zeros(2, int)}, {}, "array 'dst' has another length; expected 3, found 2"),
+        ({"src": np.zeros(3, int), "dst": np.zeros(2, int)}, {}, "array 'dst' has a different length; expected 3, "
+         "found 2"),
         ({"a": np.zeros((3, 3, 3), int)}, {}, "not an array of edges"),
         ({"a": np.zeros((3, 1), int)}, {}, "expected shape (rows, 2 or more) or (2, edges), found shape (3, 1)"),
-        ({"src": np.array([2**64 - 1], np.uint64), "dst": np.zeros(1, int)}, MAPPED, "row 0, column 'src': IDs of "
-         "'_N' nodes are not all integers; expected integers, as in "),
+        ({"src": np.array([2**64 - 1], np.uint64), "dst": np.zeros(1, int)}, MAPPED, "row 0, column 'src': not all "
+         "IDs of "
+         "'_N' nodes are integers; expected integers, as in "),
         ({"src": np.zeros(1, complex), "dst": np.zeros(1, int)}, {}, "array 'src' does not hold numbers or strings"),
         ({"src": np.zeros(1, int), "dst": np.zeros(1, int)}, {"columns": ("src", "x")}, "no column 'x'; expected "
          "one of src, dst"),
-        ({}, {}, "npz file without arrays"),
+        ({}, {}, "the npz file has no arrays"),
     ],
 )  # fmt: skip
 def test_npz_at_fault_is_explained(
@@ -201,7 +206,7 @@ def test_files_that_are_missing_or_packed_are_refused(tmp_path: Path) -> None:
         chunk(tmp_path / "out", tmp_path / "gone.csv")
     with pytest.raises(FileNotFoundError, match=r"gone-\*\.csv: no file matches"):
         chunk(tmp_path / "out", str(tmp_path / "gone-*.csv"))
-    with pytest.raises(InputFileError, match="directory without files"):
+    with pytest.raises(InputFileError, match="the directory has no files"):
         chunk(tmp_path / "out", tmp_path)
     (tmp_path / "e.csv.bz2").write_bytes(b"BZh91AY&SY")
     with pytest.raises(InputFileError, match="not a readable file"):
@@ -266,8 +271,8 @@ def test_kinds_of_ids_may_not_differ_between_files(tmp_path: Path) -> None:
     (tmp_path / "b.csv").write_text("x,y\n")
     edges = {"u:r:u": tmp_path / "a.csv", "u:s:u": tmp_path / "b.csv"}
     assert refusal(tmp_path, edges, map_ids=True, header=False) == (
-        "b.csv, line 1, column '0': IDs of 'u' nodes are not all integers; expected integers, as in "
-        "a.csv, line 1, column '0' ('1'), found 'x'; --id-type string makes all of them strings"
+        "b.csv, line 1, column '0': not all IDs of 'u' nodes are integers; expected integers, as in "
+        "a.csv, line 1, column '0' ('1'), found 'x'; make all of them strings by --id-type string"
     )
 
 
@@ -278,33 +283,32 @@ def test_kinds_of_ids_may_not_differ_between_files(tmp_path: Path) -> None:
         ({"edge_data": {"a:b:c": {"f": "f.npy"}}}, "--edge-data: unknown type; expected _N:_E:_N, found a:b:c"),
         ({"node_data": {"_N": {"f": "f.npy"}}}, "e.csv: ID of a '_N' node out of range; expected IDs from 0 and "
          "below 3, found 3; check --num-nodes, or the rows of --node-data"),
-        ({"node_data": {"_N": {"f": "f.npy"}}, "num_nodes": {"_N": 9}}, "expected 9 rows, found 3; say --num-nodes"),
-        ({"edge_data": {DEFAULT: {"f": "f.npy"}}}, "has a wrong number of rows; expected 2 rows, found 3; one "
-         "row for each edge"),
-        ({"node_data": {"_N": {"f": "f.npy"}}, **MAPPED}, "expected 4 rows, found 3; rows are taken in the "
-         "order of the sorted IDs"),
+        ({"node_data": {"_N": {"f": "f.npy"}}, "num_nodes": {"_N": 9}}, "expected 9 rows, found 3; give --num-nodes"),
+        ({"edge_data": {DEFAULT: {"f": "f.npy"}}}, "has the wrong number of rows; expected 2 rows, found 3; give one "
+         "row per edge"),
+        ({"node_data": {"_N": {"f": "f.npy"}}, **MAPPED}, "expected 4 rows, found 3; rows follow "
+         "the sorted IDs"),
         ({"node_data": {"_N": {"f": "f.npy"}}, "nodes": {"_N": "two.csv"}, **MAPPED}, "expected 2 rows, found "
-         "3; one row for each edge, or for each node of the list"),
+         "3; give one row per edge, or per node of the --nodes list"),
         ({"node_data": {"_N": {"f": "f.npy"}}, "nodes": {"_N": "three.csv"}, **MAPPED}, "three.csv: a '_N' node "
          "is listed twice; "
          "expected every ID once, since features follow the list, found 1"),
         ({"node_data": {"_N": {"f": "g.npy"}}, "nodes": {"_N": "two.csv"}, **MAPPED}, "two.csv, feature "
-         "'f': '_N' nodes without a row: 2 of 4; --fill f=VALUE gives them one; --unknown-nodes drop leaves out nodes "
-         "that are not listed"),
-        ({"nodes": {"_N": "two.csv"}, "unknown_nodes": "error"}, "two.csv: IDs of '_N' nodes are in edges but not in "
-         "the list of nodes; found 2, such as 2; --unknown-nodes add"),
+         "'f': '_N' nodes without a row: 2 of 4; --fill f=VALUE gives them one; drop unlisted nodes by "
+         "--unknown-nodes drop"),
+        ({"nodes": {"_N": "two.csv"}, "unknown_nodes": "error"}, "two.csv: edges have IDs of '_N' nodes that "
+         "the list of nodes lacks; found 2, such as 2; add these nodes by --unknown-nodes add"),
         ({"masks": {"_N": {"train": "nine.csv"}}}, "nine.csv: mask 'train' lists an unknown '_N' node; found 9"),
         ({"masks": {"_N": {"train": "nine.csv"}}, **MAPPED}, "mask 'train' lists an unknown '_N' node; found 9"),
         ({"node_data": {"_N": {"f": "table.csv:x"}}}, "table.csv: no column 'x'; expected one of id, f"),
-        ({"node_data": {"_N": {"f": "table.csv:a:b:c"}}}, "words after a file that mean nothing; expected FILE:COLUMN"),
+        ({"node_data": {"_N": {"f": "table.csv:a:b:c"}}}, "unrecognised words after a file; expected FILE:COLUMN"),
         ({"node_data": {"_N": {"f": "table.csv:f"}}}, "table.csv, feature 'f': '_N' nodes without a row: 3 of 4"),
         ({"nodes": {"_N": ["table.csv:id", "table.csv:f"]}}, "two columns of '_N' nodes; expected id, found f"),
         ({"fill": ("1=0", "1=5"), "edge_columns": (1,)}, "--fill: given twice for the same; found 1=0 1=5; remove one"),
         ({"fill": {"x": 0}, "edge_columns": (1,)}, "--fill: unknown feature; expected one of _N:_E:_N:1, found x"),
-        ({"node_data": {"_N": {"f": "g.npy"}}, "nodes": {"_N": "two.csv"}, "fill": "x"}, "numbers are filled"),
-        ({"unknown_nodes": "keep"}, "--unknown-nodes: unknown way with unknown nodes; expected add or drop or error"),
-        ({"num_nodes": {"_N": 9}, **MAPPED}, "--num-nodes: the number of nodes follows from the IDs when they "
-         "are mapped"),
+        ({"node_data": {"_N": {"f": "g.npy"}}, "nodes": {"_N": "two.csv"}, "fill": "x"}, "the fill value of a number"),
+        ({"unknown_nodes": "keep"}, "--unknown-nodes: unknown choice; expected add or drop or error"),
+        ({"num_nodes": {"_N": 9}, **MAPPED}, "--num-nodes: mapped IDs tell the number of nodes"),
         ({"num_nodes": {"_N": -1}}, "invalid number of nodes"),
         ({"num_nodes": {"a/b": 1}}, "type 'a/b' cannot be used in DGL's files"),
         ({"name": "a/b"}, "--name: graph name 'a/b' cannot be used in DGL's files"),

@@ -161,7 +161,7 @@ def test_pyg_graphs_come_with_their_tensors(pyg_data: Any, tmp_path: Path) -> No
     ("g", "options", "words"),
     [
         (3, {}, ("not a graph", "builtins.int")),
-        ({}, {}, ("without edge types",)),
+        ({}, {}, ("no edge types",)),
         ({"a:b": ([0], [0])}, {}, ("canonical", "a:b")),
         ({ETYPE: FRAME, ":".join(ETYPE): FRAME}, {}, ("twice", "user:likes:item")),
         ({ETYPE: FRAME[["src"]]}, {}, ("user:likes:item", "src and dst")),

@@ -251,7 +251,7 @@ def test_the_command_takes_both(
     assert originals(tmp_path / "out", "user")[:3] == sorted(EARLIER)
     assert "6 categories, as codes: 3 old, 3 new" in caplog.text
     assert call("chunk", tmp_path / "again", "--graph", earlier, "--codes-from", earlier) == 2
-    assert "--codes-from: a chunked graph has its IDs and features itself" in capsys.readouterr().err
+    assert "--codes-from: a chunked graph has its own IDs and features" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -290,10 +290,10 @@ def test_the_command_takes_both(
             OptionError,
             r"none of the features has c",
         ),
-        ("twice", {"codes_from": "earlier"}, InputFileError, r"country.parquet: not different IDs.*found 'DE' twice"),
-        ("number", {"codes_from": "earlier"}, InputFileError, r"country.parquet: codes of another type; .* integers"),
+        ("twice", {"codes_from": "earlier"}, InputFileError, r"country.parquet: an ID occurs twice.*found 'DE' twice"),
+        ("number", {"codes_from": "earlier"}, InputFileError, r"country.parquet: codes of the wrong type; .* integers"),
         ("broken", {"codes_from": "earlier"}, InputFileError, r"country.parquet: not a readable parquet file"),
-        ("other", {"codes_from": "earlier"}, InputFileError, r"country.parquet: not a map of IDs"),
+        ("other", {"codes_from": "earlier"}, InputFileError, r"country.parquet: not an ID map"),
     ],
 )
 def test_what_cannot_go_on_is_one_error(

@@ -124,7 +124,7 @@ def test_mag_has_as_many_nodes_and_edges_as_asked_for() -> None:
         ({"num_chunks": -2}, "--num-chunks: invalid number of files; expected 1 or more, found -2"),
         (
             {"kind": "mag", "num_nodes": 3},
-            "--nodes: too few nodes for a graph of kind mag; expected 5 or more, found 3",
+            "--nodes: too few nodes for kind mag; expected 5 or more, found 3",
         ),
     ],
 )

@@ -190,7 +190,7 @@ def test_rows_without_a_list_are_in_the_order_of_ids(tmp_path: Path) -> None:
 def test_a_header_of_words_never_becomes_an_edge(text: str, tmp_path: Path) -> None:
     (tmp_path / "e.csv").write_text(text)
     with pytest.raises(
-        InputFileError, match=r"may be a header.*found 'person', 'friend'; say header=True or header=False"
+        InputFileError, match=r"may be a header.*found 'person', 'friend'; add header=True or header=False"
     ):
         chunk(tmp_path / "out", tmp_path / "e.csv", map_ids=True)
     assert (
@@ -264,5 +264,5 @@ def test_what_is_no_map_is_refused(content: bytes, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="not a readable parquet file"):
         read_id_map(tmp_path, "_N")
     parquet.write_table(pa.table({"id": [1]}), tmp_path / "id_map" / "_N.parquet")
-    with pytest.raises(ValueError, match="not a map of IDs"):
+    with pytest.raises(ValueError, match="not an ID map"):
         read_id_map(tmp_path, "_N")

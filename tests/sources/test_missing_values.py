@@ -107,7 +107,7 @@ def test_rows_without_an_id_are_left_out_with_all_that_belongs_to_them(
     out = chunk(tmp_path / "out", path, **how, missing_ids="drop", progress=notes)
     assert [ends.tolist() for ends in edges_of(out)] == [[0, 3, 1], [1, 0, 2]]
     assert edge_data(out) == {"w": [1, 4, 5], "f": [0, 3, 4]}
-    assert [note for note in notes.lines if "2 of 5 rows have no ID, and were left out" in note]
+    assert [note for note in notes.lines if "2 of 5 rows without an ID were dropped" in note]
 
 
 def test_lists_and_masks_without_ids_are_shortened_as_well(tmp_path: Path) -> None:

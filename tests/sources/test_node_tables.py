@@ -221,8 +221,8 @@ def test_what_a_guess_was_is_said_and_words_say_otherwise(tmp_path: Path, monkey
     assert notes.lines == [
         f"{tmp_path}/e.csv: comma between fields, edges from column 'src' to 'dst' (guessed; to say "
         "otherwise: FILE:tab, FILE:SRC,DST)",
-        f"{tmp_path}/e.csv: no '_N' node has ID 0, and the highest ID is 3; if IDs begin at 1, map them (map_ids), "
-        "or they leave a node without edges",
+        f"{tmp_path}/e.csv: no '_N' node has ID 0, and the highest ID is 3; if IDs begin at 1, map them (map_ids): "
+        "else node 0 has no edges",
     ]
     out = chunk(tmp_path / "named", ["e.csv:header:dst,7"])
     np.testing.assert_array_equal(edges_of(out), ([1, 3], [0, 0]))

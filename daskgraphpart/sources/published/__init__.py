@@ -1,4 +1,4 @@
-"""`describe_dataset`: a public data set, as it is downloaded, as tables; a module per layout names their files."""
+"""`describe_dataset`: a public data set, as downloaded, as tables; a module per layout names its files."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ READERS = {"ogb": read_ogb, "mag240m": read_mag240m, "igb": read_igb, "wikikg": 
 
 
 def describe_dataset(kind: str, directory: str | os.PathLike[str]) -> dict[str, Any]:
-    """Tell which tables and arrays a public data set is made of.
+    """Tell which tables and arrays make up a public data set.
 
-    Nothing but counts, headers and lists of splits is read; everything else when the graph is written.
+    Reads only counts, headers and lists of splits.
 
     Parameters
     ----------
@@ -28,25 +28,21 @@ def describe_dataset(kind: str, directory: str | os.PathLike[str]) -> dict[str, 
         ``"ogb"`` (node and link property prediction), ``"mag240m"``, ``"wikikg"`` (WikiKG90Mv2), or ``"igb"``
         (homogeneous and heterogeneous, of any size).
     directory : path
-        The directory that was unpacked: it holds `raw` and `split`, or `processed`.
+        The unpacked directory; it holds `raw` and `split`, or `processed`.
 
     Returns
     -------
     dict
-        Arguments of `chunk_edge_lists`, which may be changed before: `edges`, `num_nodes`, `num_edges`, `node_data`,
-        `edge_data`, `masks`, `split_by`. Features are named ``feat``, ``label``, ``year`` and so on, splits
-        ``train_mask``, ``val_mask`` and ``test_mask``.
+        Arguments of `read_tables`: `edges`, `num_nodes`, `num_edges`, `node_data`, `edge_data`, `masks`, `split_by`.
+        Features are named ``feat``, ``label``, ``year`` and so on, splits ``train_mask``, ``val_mask`` and
+        ``test_mask``.
 
     Raises
     ------
     InputFileNotFoundError
         If files are missing; the message names them all.
     InputFileError
-        If counts or splits are not what they should be.
-
-    Examples
-    --------
-    >>> chunk_edge_lists("graph", **describe_dataset("mag240m", "mag240m_kddcup2021"))  # doctest: +SKIP
+        If counts or splits are wrong.
     """
     check_choice("kind of data set", "--from", kind, READERS)
     path = Path(directory).absolute()

@@ -1,4 +1,4 @@
-"""What the readers of public data sets share: a look at all files before work, counts, masks, torch files."""
+"""Shared by readers of public data sets: required files, counts, masks, torch files."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 
 def require_files(directory: Path, kind: str, paths: Iterable[Path]) -> None:
-    """Refuse a directory in which files are missing; the error lists them all."""
+    """Refuse a directory with missing files; the error lists all."""
     missing = [str(path.relative_to(directory)) for path in paths if not path.is_file()]
     if missing:
-        what = f"not a whole data set of the kind {kind!r}"
+        what = f"not a complete data set of kind {kind!r}"
         hint = f"{len(missing)} missing; give the directory that was unpacked"
         raise InputFileNotFoundError(what, file=directory, expected=", ".join(missing), found="none of them", hint=hint)
 
 
 def require_shape(paths: Iterable[Path], *shape: int | None) -> None:
-    """Refuse npy files of another shape; an axis that is None has any length."""
+    """Refuse npy files of another shape; None stands for any length."""
     for path in paths:
         found = read_npy_header(path).shape
         if len(found) != len(shape) or any(length not in (None, n) for length, n in zip(shape, found, strict=True)):
@@ -36,15 +36,17 @@ def require_shape(paths: Iterable[Path], *shape: int | None) -> None:
 
 
 def count_in(path: Path, counts: Mapping[str, Any], key: str) -> int:
-    """Return a number of nodes that a dictionary holds."""
+    """Return a number of nodes from a dictionary."""
     count = counts.get(key)
     if not isinstance(count, (int, np.integer)) or count < 0:
-        raise InputFileError("no number of nodes", file=path, place=key, expected="an integer from 0", found=count)
+        raise InputFileError(
+            "the number of nodes is missing", file=path, place=key, expected="an integer from 0", found=count
+        )
     return int(count)
 
 
 def mask_of(path: Path, place: str, ids: Any, num_nodes: int) -> MadeRows:
-    """Rows that are true for the nodes of a list."""
+    """Rows of a mask, true for the listed nodes."""
     listed = np.asarray(ids)
     is_list = listed.ndim == 1 and listed.dtype.kind in "iu"
     if not is_list or (listed.size and not 0 <= listed.min() <= listed.max() < num_nodes):
@@ -74,10 +76,12 @@ def load_torch(path: Path) -> Mapping[str, Any]:
     try:
         with torch.serialization.safe_globals([np.ndarray, np.dtype, *(type(np.dtype(n)) for n in DTYPES), *named]):
             found = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as fault:  # torch raises nearly everything at damaged files
+    except Exception as fault:  # torch raises nearly everything for damaged files
         lines = str(fault).rpartition("WeightsUnpickler error:")[2].strip().splitlines()
         found = next(iter(lines), type(fault).__name__)
-        raise InputFileError("not a torch file that can be read", file=path, found=found, hint=HINT) from fault
+        raise InputFileError("cannot read this torch file", file=path, found=found, hint=HINT) from fault
     if not isinstance(found, dict):
-        raise InputFileError("another torch file", file=path, expected="a dictionary", found=type(found).__name__)
+        raise InputFileError(
+            "unexpected content of a torch file", file=path, expected="a dictionary", found=type(found).__name__
+        )
     return found

@@ -1,8 +1,8 @@
 """IGB, homogeneous and heterogeneous; checked against `igb/dataloader.py` of IGB-Datasets, commit fc36357.
 
-Large arrays are rows of float32 without a header, whatever their name says. The split is the data loader's: of the
-largest graph, 60, 20 and 20 percent of the labelled papers, which come first; of the others, of all papers, where it
-draws them at random, and this spreads them evenly, so that every run gives the same.
+Large arrays are rows of float32 without a header, despite their names. Splits follow the data loader: for the largest
+graph, 60, 20 and 20 percent of the labelled papers, which come first; for others, of all papers. The loader draws those
+at random; we spread them evenly, so that every run gives the same.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ CITES = "paper:cites:paper"
 HETEROGENEOUS = (CITES, "paper:written_by:author", "author:affiliated_to:institute", "paper:topic:fos")
 LARGE = ("paper:published:journal", "paper:venue:conference")
 WIDTH, FLOAT_NBYTES = 1024, 4
-NUM_LABELLED = {269_346_174: 227_130_858}  # of 19 classes, by the number of papers
+NUM_LABELLED = {269_346_174: 227_130_858}  # with 19 classes, by number of papers
 
 
 def read_igb(directory: Path) -> dict[str, Any]:
-    """Name the files of papers, and of the other types if there are any; splits become masks."""
+    """Name the files of papers and any other types; splits become masks."""
     processed = directory / "processed"
     edges = {etype: processed / etype.replace(":", "__") / "edge_index.npy" for etype in (*HETEROGENEOUS, *LARGE)}
     is_heterogeneous = any((processed / ntype).is_dir() for ntype in ("author", "institute", "fos"))
@@ -57,9 +57,9 @@ def _rows(path: Path, width: str = "") -> str:
 
 
 def split_masks(num_papers: int, path: str) -> dict[str, MadeRows]:
-    """Masks by position: that of a paper is its ID times a number prime to how many there are, near the golden ratio.
+    """Masks by position: a paper's is its ID times a factor coprime to their number, near the golden ratio.
 
-    Every stretch of IDs is then split alike.
+    So every stretch of IDs is split alike.
     """
     num_split, step = NUM_LABELLED.get(num_papers, num_papers), 1
     if num_split == num_papers:

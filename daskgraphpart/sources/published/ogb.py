@@ -1,6 +1,6 @@
 """OGB's node and link property prediction; checked against `ogb/io/read_graph_raw.py` of OGB, commit 61e9784.
 
-Splits of nodes become masks. Those of links are lists of edges, of which the graph has the ones of training only.
+Node splits become masks. Link splits are lists of edges, of which the graph has only the training ones.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ COUNTS = ("num_nodes_list", "num_edges_list")  # arrays of a binary graph, of on
 
 
 def read_ogb(directory: Path) -> dict[str, Any]:
-    """Name the files of a graph of one type, of text or arrays, or of several types, of text."""
+    """Name the files of a graph: one type (text or arrays), or several (text)."""
     raw = directory / "raw"
     folders = [path for path in sorted((directory / "split").glob("*")) if path.is_dir()]
     split = (folders or [directory / "split" / "*"])[0]
@@ -58,7 +58,7 @@ def _read_arrays(raw: Path, *labels: str) -> dict[str, Any]:
         with np.load(path, allow_pickle=False) as arrays:
             names = set(arrays.files)
             num_nodes, num_edges = (int(arrays[name].item()) for name in COUNTS)
-    except Exception as fault:  # numpy and zipfile raise nearly everything at damaged files
+    except Exception as fault:  # numpy and zipfile raise nearly everything for damaged files
         expected, found = f"arrays edge_index and {', '.join(COUNTS)}, of one graph", str(fault) or type(fault).__name__
         raise InputFileError("not a graph of OGB", file=path, expected=expected, found=found) from fault
     names -= {"edge_index", *COUNTS}
@@ -107,7 +107,7 @@ def _text(path: Path, columns: str = "") -> str:
 
 
 def _features(folder: Path, kind: str) -> dict[str, str]:
-    """Name the features of a directory: ``node-feat.csv.gz``, ``node_year.csv.gz`` and their kind."""
+    """Name a directory's features: ``node-feat.csv.gz``, ``node_year.csv.gz`` and so on."""
     files = sorted(folder.glob(f"{kind}[-_]*.csv.gz"))
     return {path.name[len(kind) + 1 :].removesuffix(".csv.gz"): _text(path) for path in files}
 
@@ -122,13 +122,13 @@ def _table(path: Path) -> list[list[str]]:
 
 
 def _count(path: Path, ntype: str | None = None) -> int:
-    """Return the one number of a file, or of a column of it."""
+    """Return the only number in a file, or in a column of it."""
     rows = _table(path)
     numbers = [row[0] for row in rows]
     if ntype is not None:
         numbers = [dict(zip(rows[0], row, strict=False)).get(ntype, "") for row in rows[1:]]
     if len(numbers) != 1 or not numbers[0].isdecimal():
-        hint = "a data set of many graphs is not partitioned" if numbers[1:] else None
+        hint = "data sets of many graphs cannot be partitioned" if numbers[1:] else None
         found = ", ".join(numbers) or "nothing"
         raise InputFileError(
             "not one number", file=path, place=ntype, expected="that of one graph", found=found, hint=hint
@@ -137,6 +137,6 @@ def _count(path: Path, ntype: str | None = None) -> int:
 
 
 def _flagged(path: Path) -> list[str]:
-    """Node types that a file marks, if there is such a file."""
+    """Node types that a file marks, if it exists."""
     rows = _table(path) if path.is_file() else []
     return sorted(name for name, flag in zip(*rows[:2], strict=False) if flag == "True") if rows[1:] else []

@@ -17,7 +17,7 @@ MASKS = {"valid": "val", "test-dev": "test", "test-challenge": "test_challenge",
 
 
 def read_mag240m(directory: Path) -> dict[str, Any]:
-    """Name the files of three edge types and of papers; splits become masks, with `test_mask` that of `test-dev`."""
+    """Name the files of three edge types and of papers; splits become masks, `test_mask` from `test-dev`."""
     processed, meta, split = directory / "processed", directory / "meta.pt", directory / "split_dict.pt"
     edges = {etype: processed / etype.replace(":", "___") / "edge_index.npy" for etype in ETYPES}
     features = {name: processed / "paper" / f"node_{name}.npy" for name in ("feat", "label", "year")}
@@ -26,7 +26,7 @@ def read_mag240m(directory: Path) -> dict[str, Any]:
     counts = load_torch(meta)
     num_nodes = {ntype: count_in(meta, counts, ntype) for ntype in ("author", "institution", "paper")}
     lists = dict(load_torch(split))
-    if "test" in lists:  # three fifths of the test set may be used in development
+    if "test" in lists:  # three fifths of the test set are for development
         ids = lists.pop("test")
         is_dev = np.arange(len(ids)) % 5 < 3
         lists |= {"test-whole": ids, "test-dev": ids[is_dev], "test-challenge": ids[~is_dev]}
@@ -38,7 +38,7 @@ ETYPE = "entity:relates:entity"
 
 
 def read_wikikg(directory: Path) -> dict[str, Any]:
-    """Name the files of the training triplets, whose relations become edge types, and of entities."""
+    """Name the files of training triplets, whose relations become edge types, and of entities."""
     triplets, features = directory / "processed" / "train_hrt.npy", directory / "processed" / "entity_feat.npy"
     meta = directory / "meta.pt"
     require_files(directory, "wikikg", [triplets, features, meta])
