@@ -24,6 +24,11 @@ GONE = {
     "return_mapping": "use original_ids of the returned partitions",
     "ndata_paths": "use node_data",
     "edata_paths": "use edge_data",
+    "add_reverse": "call with_reverse_edges() of the graph",
+    "remove_self_loops": "call without_self_loops() of the graph",
+    "deduplicate": "call without_duplicates() of the graph",
+    "split_by": "call split_edges() of the graph",
+    "cast": "call astype() of the graph",
 }
 """What to type in the place of keywords that there were once, or that users of DGL may expect."""
 OUTPUTS = ("out", "out_path", "output_path", "out_dir")

@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
-from daskgraphpart import read_chunked, read_id_map, read_tables
+from daskgraphpart import read_chunked, read_id_map
+from daskgraphpart.api.read_tables import described_tables
 
 DEFAULT = "_N:_E:_N"
 
@@ -31,7 +32,7 @@ WRITING = (
 def chunk_edge_lists(out: str | Path, edges: Any, **keywords: Any) -> Path:
     """Write a chunked graph of tables; return the path of its metadata."""
     writing = {name: keywords.pop(name) for name in WRITING if name in keywords}
-    read_tables(edges, **keywords).write_chunked(out, **writing)
+    described_tables(edges, **{"name": "graph", **keywords}).write_chunked(out, **writing)
     return Path(out) / "metadata.json"
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from daskgraphpart.sources.table_files import Paths
 
 
-@with_keywords(stated_options(Tables), stated_options(ReadOptions), stated_options(GraphChanges))
+@with_keywords(stated_options(Tables), stated_options(ReadOptions))
 def read_tables(edges: Mapping[str, Paths] | Paths, *, name: str = "graph", **keywords: Any) -> Graph:
     """Make a graph from tables of edges and nodes.
 
@@ -32,10 +32,10 @@ def read_tables(edges: Mapping[str, Paths] | Paths, *, name: str = "graph", **ke
 
     Edges keep their order: files as you list them (those of a pattern sorted), rows as in the file.
 
-    Give a mapping by type in the place of TYPE, and one by name in the place of NAME; a FILE is a path, or a list of
-    paths, with the words that the command line has: ``edges={"user:buys:item": "orders.csv:from,to"}``,
-    ``node_data={"user": {"age": "users.csv:key:age"}}``. A single table of edges needs no mapping. Frames and arrays
-    are taken in the place of files.
+    Where an option below says TYPE or NAME, give a mapping by type or name. A FILE is a path, or a list of paths, with
+    the same words as on the command line: ``edges={"user:buys:item": "orders.csv:from,to"}``,
+    ``node_data={"user": {"age": "users.csv:key:age"}}``. A single table of edges needs no mapping. You can also give
+    frames and arrays. To change the graph, call its methods, such as `Graph.with_reverse_edges`.
 
     Parameters
     ----------
@@ -58,6 +58,11 @@ def read_tables(edges: Mapping[str, Paths] | Paths, *, name: str = "graph", **ke
     >>> partition(graph, "partitions", 4)  # doctest: +SKIP
     >>> graph.write_chunked("graph")  # doctest: +SKIP
     """
+    return described_tables(edges, name, **keywords)
+
+
+def described_tables(edges: Mapping[str, Paths] | Paths, name: str, **keywords: Any) -> Graph:
+    """Do what `read_tables` does, with changes of the graph as further keywords."""
     reading, changes = chosen(ReadOptions, keywords), chosen(GraphChanges, keywords)
     tables = named_tables(edges, *(keywords.get(name) or {} for name in ("nodes", "node_data", "edge_data")))
     given: dict[str, Any] = {name: keywords.get(name) or {} for name in ("num_nodes", "num_edges", "masks")}
@@ -65,14 +70,9 @@ def read_tables(edges: Mapping[str, Paths] | Paths, *, name: str = "graph", **ke
     return UnreadGraph(spec)
 
 
-@with_keywords(stated_options(GraphChanges))
+@with_keywords()
 def read_dataset(
-    kind: str,
-    path: str | os.PathLike[str],
-    *,
-    name: str | None = None,
-    leave_out: Sequence[str] = (),
-    **keywords: Any,
+    kind: str, path: str | os.PathLike[str], *, name: str | None = None, leave_out: Sequence[str] = ()
 ) -> Graph:
     """Make a graph from a public data set, as downloaded and unpacked.
 
@@ -109,7 +109,7 @@ def read_dataset(
 
     tables = describe_dataset(kind, path)
     _leave_out(tables, leave_out)
-    return read_tables(**{**tables, "name": name or Path(path).absolute().name, **keywords})
+    return described_tables(**{**tables, "name": name or Path(path).absolute().name})
 
 
 def _leave_out(tables: Mapping[str, Any], names: Sequence[str]) -> None:

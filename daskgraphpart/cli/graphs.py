@@ -143,7 +143,7 @@ def chunk(**values: Any) -> None:
     daskgraphpart chunk both-ways --graph graph --add-reverse dgl
     daskgraphpart chunk config.json graph
     """
-    from daskgraphpart.api.read_tables import read_tables
+    from daskgraphpart.api.read_tables import described_tables
     from daskgraphpart.units import format_seconds
 
     *configs, out_dir = values["directories"] or [None]
@@ -153,7 +153,7 @@ def chunk(**values: Any) -> None:
         graph = _construction(configs[0], values)
     elif values["graph"] is None:
         values["name"] = values["name"] or name_of_directory(Path(out_dir), "graph")
-        graph = read_tables(**tables_of(values))
+        graph = described_tables(**tables_of(values))
     else:
         refuse_tables(INPUT_NAMES, "--graph")
         graph = changed_graph(values["graph"], values)

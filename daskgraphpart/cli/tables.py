@@ -101,9 +101,9 @@ def input_of(values: dict[str, Any], given: Sequence[str | None], names: Sequenc
             is_changed = chosen(GraphChanges, values) != NO_CHANGES
             return (changed_graph if is_changed else graph_of)(first, values), paths
         values = {**values, "edges": (first,)}
-    from daskgraphpart.api.read_tables import read_tables  # slow to import
+    from daskgraphpart.api.read_tables import described_tables  # slow to import
 
-    return read_tables(**tables_of(values)), paths
+    return described_tables(**tables_of(values)), paths
 
 
 def changed_graph(in_dir: str, values: dict[str, Any]) -> Any:

@@ -65,7 +65,10 @@ DROP_INS: list[tuple[str, str, str]] = [
     ("dispatch", "ip_config", "use dispatch_to"),
     ("from_edges", "ndata_paths", "use node_data"),
     ("read_tables", "map_id", r"did you mean map_ids\?"),
-    ("read_dataset", "deduplicat", r"did you mean deduplicate\?"),
+    ("read_tables", "add_reverse", r"call with_reverse_edges\(\)"),
+    ("read_tables", "cast", r"call astype\(\)"),
+    ("read_dataset", "leave_outs", r"did you mean leave_out\?"),
+    ("read_dataset", "deduplicate", r"call without_duplicates\(\)"),
     ("open_partitions", "confine", r"did you mean confined\?"),
     ("read_chunked", "storage_option", r"did you mean storage_options\?"),
 ]

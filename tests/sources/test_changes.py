@@ -312,7 +312,7 @@ MANY = {LIKES: pd.DataFrame({"src": 0, "dst": 0, "kind": range(10_001)})}
 @pytest.mark.parametrize(
     ("edges", "changes", "message"),
     [
-        (FRAMES, {"add_reverse": "dgl"}, "--add-reverse: the reverse of user:likes:item would be named like an "
+        (FRAMES, {"add_reverse": "dgl"}, "--add-reverse: the reverse of user:likes:item would have the name of an "
          "existing type; found item:rev_likes:user; leave it out of the input, or give --add-reverse a pattern"),
         (FRAMES, {"add_reverse": "rev"}, "--add-reverse: invalid names of reverse types; expected dgl, graphstorm, or "
          "a pattern with {} for the relation, found rev"),

@@ -22,6 +22,7 @@ from listeners import Listener, Stopped
 from pyarrow import csv, parquet
 
 import daskgraphpart as dgp
+from daskgraphpart.api.read_tables import described_tables
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.errors import InputFileError, OptionError, OutputExistsError, ResumeError
 from daskgraphpart.sources.id_map import read_id_map
@@ -74,7 +75,7 @@ def write_tables(graph: Graph, directory: Path, *, names: bool) -> dict[str, Any
 
 def by_both_roads(tables: Mapping[str, Any], directory: Path, num_parts: int, **how: Any) -> dgp.Graph:
     """Partition tables straight, and by way of a chunked graph; the parts have to be the same."""
-    spec = dgp.read_tables(**tables)
+    spec = described_tables(**{"name": "graph", **tables})
     chunk_edge_lists(directory / "graph", **tables, **spelled(RESOURCES))
     for source, out in ((directory / "graph", "chunked"), (spec, "straight")):
         dgp.partition(source, directory / out, num_parts, **spelled(RESOURCES), **how)
