@@ -141,7 +141,6 @@ def _as_directory(graph: Graph | str | os.PathLike[str], where: Mapping[str, Any
 
 
 def _named(options: AssignOptions) -> dict[str, Any]:
-    """Options by name, except the method."""
     return {field.name: getattr(options, field.name) for field in fields(options) if field.name != "method"}
 
 
@@ -163,7 +162,6 @@ class _Fetching:
 
 
 def _flags(given: Mapping[str, Any]) -> list[str]:
-    """Turn keywords into flags of `assign`."""
     flags: list[str] = []
     for name, value in given.items():
         if name == "cluster" and not isinstance(value, str):

@@ -179,7 +179,6 @@ def read_owners(
 
 
 def _balance_files(options: AssignOptions) -> list[Path]:
-    """List the files named in `balance`."""
     items = options.balance.split(",") if isinstance(options.balance, str) else options.balance or ()
     named = [item.strip().removeprefix("file:") for item in items if item.strip().startswith("file:")]
     return [Path(name if Path(name).is_file() else name.rpartition("=")[0]) for name in named]

@@ -113,7 +113,6 @@ def read_dataset(
 
 
 def _leave_out(tables: Mapping[str, Any], names: Sequence[str]) -> None:
-    """Remove features from a data set's description."""
     kinds = [tables.get(kind, {}) for kind in ("node_data", "edge_data", "masks")]
     features = [(of, name, of_type) for of_kind in kinds for of, of_type in of_kind.items() for name in of_type]
     known = {f"{of}/{name}": name for of, name, _ in features}

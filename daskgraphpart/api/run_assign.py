@@ -58,7 +58,6 @@ def assign_job(
 
 
 def _assign_here(graph: Graph | TableSpec, num_parts: int, options: AssignOptions, run: RunOptions) -> Assignment:
-    """Assign in a temporary directory."""
     resources, directory = _limited(graph, num_parts, options, run.resources), lasting_directory()
     with (
         open_runner(resources, run.progress) as first,
@@ -82,7 +81,6 @@ def _limited(graph: Graph | TableSpec, num_parts: int, options: AssignOptions, r
 def _assign_to(
     graph: Graph | TableSpec, num_parts: int, options: AssignOptions, out: Path, form: str, run: RunOptions
 ) -> Assignment:
-    """Assign into a directory, or resume there."""
     from daskgraphpart.assignment.id_maps import describe_id_maps
     from daskgraphpart.assignment.read_files import read_assignment
     from daskgraphpart.assignment.write_files import write_assignment

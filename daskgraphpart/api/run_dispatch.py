@@ -222,7 +222,6 @@ def _dispatch(
     work: Workspace,
     runner: Runner,
 ) -> Outcome:
-    """Find the owners and dispatch."""
     sizes = choose_sizes(runner.resources)
     if isinstance(wanted.owners, AssignOptions):
         graph = count_lines(graph, sizes.csv_block_bytes, runner)
@@ -293,7 +292,6 @@ def _assign(
     work: Workspace,
     runner: Runner,
 ) -> Assignment:
-    """Read the owners, or assign."""
     if isinstance(owners, AssignOptions):
         assert num_parts is not None, "owners are made for a number of parts"
         return assign_nodes(graph, num_parts, owners, work.owners, runner, read_owners=read_owners, report=False)

@@ -119,7 +119,6 @@ class AssignOptions:
             raise OptionError("invalid seed", place="--seed", expected="0 to 2147483647", found=self.seed)
 
     def _check_extension(self) -> None:
-        """Refuse options that would move old nodes."""
         for place, is_given in (("--may-move", self.may_move), ("--old-id-map", self.old_id_map is not None)):
             if self.extend is None and is_given:
                 raise OptionError("this option needs old owners", place=place, hint="add --extend OLD")

@@ -168,7 +168,6 @@ def choose_form(directory: Path, ntype: str, ours: _Ours, trainers: Region | Non
 
 
 def _open_trainers(directory: Path, schema: GraphSchema) -> dict[str, Region]:
-    """Open the trainers' files of smaller parts, if any."""
     if not directory.is_dir():
         return {}
     files = {ntype: open_npy(directory / f"{ntype}.npy") for ntype in schema.ntypes}

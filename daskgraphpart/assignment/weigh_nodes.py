@@ -189,7 +189,6 @@ def find_values(unit: ValuesUnit, _: None) -> list[int]:
 
 
 def _units(graph: Graph, columns: Sequence[WeightColumn]) -> Iterator[WeighUnit]:
-    """Units of all columns."""
     for ntype_id, node_type in enumerate(graph.schema.node_types):
         first, last = graph.schema.homo_starts[ntype_id : ntype_id + 2]
         for i, column in enumerate(columns):

@@ -117,7 +117,6 @@ def _read_rows(*given: Any, read: Callable[..., Any], dtype: np.dtype) -> np.nda
 
 
 def _blocks(name: str, pieces: Sequence[Piece], loads: Sequence[Callable[..., ValuesT]]) -> list[RowBlock[ValuesT]]:
-    """Name and number a source's pieces, without empty ones."""
     return [
         RowBlock(
             load, piece.given, name=name, number=number, first_row=piece.first_row, num_rows=piece.num_rows,

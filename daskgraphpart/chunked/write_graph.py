@@ -44,7 +44,6 @@ NumChunks: TypeAlias = "int | Mapping[str, NumChunks]"
 
 
 def _numbers(chunks: Any) -> Iterator[Any]:
-    """Yield all numbers in a tree."""
     if isinstance(chunks, Mapping):
         for found in chunks.values():
             yield from _numbers(found)

@@ -63,7 +63,6 @@ def _changes() -> list[str]:
 
 
 def _part_table(outcome: Outcome) -> str:
-    """Lay out a table of parts."""
     quality, headings = outcome.quality, ["part", "inner nodes", "HALO nodes", "owned edges", "on disk"]
     columns = (quality.num_inner_nodes, quality.num_halo_nodes, quality.num_owned_edges)
     rows = [
@@ -102,13 +101,11 @@ def _cut(of: Quality | AssignReport) -> str:
 
 
 def _weighted(report: AssignReport | None) -> str:
-    """Cut by edge weight, if there are weights."""
     found = None if report is None else report.weighted
     return "" if found is None else f", {found.share:.2%} of their weight ({found.cut:,.6g} of {found.total:,.6g})"
 
 
 def _balance(report: AssignReport) -> str:
-    """Balance of every constraint, and its limit."""
     allowed = [f" (at most {found.allowed:.3f})" if found.allowed is not None else "" for found in report.balances]
     return ", ".join(f"{f.name} {f.ratio:.3f}{most}" for f, most in zip(report.balances, allowed, strict=True))
 

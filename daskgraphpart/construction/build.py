@@ -142,7 +142,6 @@ def _open(connection: duckdb.DuckDBPyConnection, config: Construction, faults: F
 
 
 def _read_ids(connection: duckdb.DuckDBPyConnection, directory: Path, out: Path, opened: _Opened) -> Ids:
-    """Read all IDs, and write their maps."""
     ids = Ids(connection, directory, opened.are_integers)
     with_ids = [table for table in opened.tables if table.entry.ids]
     for table in with_ids:
@@ -224,7 +223,6 @@ def _add_masks(
 
 
 def _add_edges(built: _Built, ids: Ids, table: Table, *, drop_unknown: bool) -> None:
-    """Add a table's edges; dropped edges lose their features."""
     etype = table.entry.of_type
     built.edges[etype], kept = find_ends(ids, table, drop_unknown=drop_unknown)
     if kept is not None:

@@ -201,7 +201,6 @@ def _max_min_norm(inner: Reader, columns: tuple[str, ...], dtype: str) -> Transf
 
 
 def _fitting(reader: Reader, key: str, values: Any, columns: tuple[str, ...]) -> tuple[float, ...] | None:
-    """Return one value per column."""
     if values is not None and len(columns) > 1 and len(values) not in (1, len(columns)):
         reader.add(key, "invalid value", expected=f"{len(columns)} numbers", found=list(values))
         return None

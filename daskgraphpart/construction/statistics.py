@@ -228,7 +228,6 @@ def _check_column(
 
 
 def _further_passes(connection: duckdb.DuckDBPyConnection, described: Described, faults: Faults) -> Described:
-    """Find sums, bounds of vectors, imputed values, and categories."""
     table, columns = described.table, dict(described.columns)
     for label in table.entry.labels:
         for of in columns.get(label.place, ()):
@@ -288,7 +287,6 @@ def _elements(table: Table, of: TransformColumn) -> str:
 
 
 def _with_bounds(connection: duckdb.DuckDBPyConnection, table: Table, of: TransformColumn) -> TransformColumn:
-    """Add the extremes of each number of vectors."""
     if of.kind != VECTOR:
         return of
     rows = run(connection, f"SELECT min(x), max(x) FROM ({_elements(table, of)}) GROUP BY i ORDER BY i")
@@ -296,7 +294,6 @@ def _with_bounds(connection: duckdb.DuckDBPyConnection, table: Table, of: Transf
 
 
 def _with_sums(connection: duckdb.DuckDBPyConnection, described: Described, of: TransformColumn) -> TransformColumn:
-    """Add the sum of each number of a row."""
     table = described.table
     if of.kind == VECTOR:
         of = _with_bounds(connection, table, of)

@@ -199,7 +199,6 @@ def _files_of(job: Job, sizes: GraphSizes) -> dict[Layout, list[OutputFile]]:
 
 
 def _files_of_layout(job: Job, layout: Layout, sizes: GraphSizes) -> Iterator[OutputFile]:
-    """All files of a layout, part by part."""
     for part in range(sizes.num_parts):
         for name, file in layout.part_files(sizes, part).items():
             # features alone need no file before the export

@@ -86,5 +86,4 @@ def split_block(unit: SplitUnit, _: None) -> None:
 
 
 def _priced(works: Sequence[RowUnitT]) -> list[Unit[RowUnitT]]:
-    """Units of blocks of masks."""
     return [Unit(work, work.block.num_rows, key=work.block.name) for work in works]

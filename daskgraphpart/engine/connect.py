@@ -99,7 +99,6 @@ def _client(where: Any) -> Client:
 
 
 def _is_started(cluster: str) -> bool:
-    """Whether we start a cluster of this name."""
     return not is_scheduler_file(cluster) and ":" not in cluster
 
 

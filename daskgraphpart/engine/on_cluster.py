@@ -121,7 +121,6 @@ class ClusterScheduler:
         return futures
 
     def _next_done(self, done: queue.SimpleQueue[Future], last_seen: dict[str, float]) -> list[Future]:
-        """Wait for finished futures."""
         while True:
             with contextlib.suppress(queue.Empty):
                 return [done.get(timeout=SECONDS_BETWEEN_LOOKS), *(done.get() for _ in range(done.qsize()))]

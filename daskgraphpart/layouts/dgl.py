@@ -137,7 +137,6 @@ class DglLayout:
         write_bytes(path, content)
 
     def _graphbolt(self, sizes: GraphSizes, part: int) -> dict[str, FileLayout]:
-        """Lay out GraphBolt's file, if requested."""
         if "graphbolt" not in self.graphs:
             return {}
         from daskgraphpart.layouts.graphbolt import graphbolt_layout  # on the rim
@@ -177,7 +176,6 @@ class DglLayout:
 
 
 def _features(types: Sequence[RowType], counts: Sequence[int]) -> list[ArraySpec]:
-    """List a part's features."""
     return [
         ArraySpec(f"{kind.name}/{spec.name}", spec.stored_dtype, (count, *spec.row_shape))
         for kind, count in zip(types, counts, strict=True)

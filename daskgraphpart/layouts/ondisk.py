@@ -202,7 +202,6 @@ def _label_of(schema: GraphSchema, mask: str) -> str | None:
 
 
 def _metadata(graph: DispatchedGraph) -> dict[str, Any]:
-    """Describe the dataset as DGL's `OnDiskMetaData` does."""
     return {
         "dataset_name": graph.schema.name,
         "include_original_edge_id": False,  # DGL's default; unneeded IDs do no harm

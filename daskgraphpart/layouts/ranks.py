@@ -82,6 +82,5 @@ class RanksLayout:
 
 
 def _arrays(sizes: GraphSizes, part: int) -> list[ArraySpec]:
-    """List the arrays of a rank."""
     of_types = (*node_arrays(sizes, part).values(), *edge_arrays(sizes, part).values())
     return [spec for of_type in of_types for spec in of_type] + marked_arrays(sizes, part)

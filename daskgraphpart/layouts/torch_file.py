@@ -135,7 +135,6 @@ class TorchFile:
                     file.is_filled = False
 
     def _entries(self) -> Iterator[tuple[str, int, bytes | ArraySpec]]:
-        """Name, bytes and content of all entries."""
         for name, content in (("data.pkl", b"\x80\x02" + self.pickled + b"."), ("byteorder", b"little")):
             yield f"{self.root}/{name}", len(content), content
         for place, tensor in enumerate(self.tensors):
@@ -157,7 +156,6 @@ class _FilledFile(io.BufferedRandom):
 
 
 def _pieces(region: Region) -> Iterator[np.ndarray]:
-    """Bytes of a region, in bounded pieces."""
     for start in range(0, region.num_rows, ROWS_PER_PIECE):
         yield region.read(start, min(start + ROWS_PER_PIECE, region.num_rows)).view(np.uint8)
 

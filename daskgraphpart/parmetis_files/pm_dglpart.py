@@ -165,7 +165,6 @@ def _read_edges(source: ConversionInput, connection: DuckDBPyConnection) -> int:
 
 
 def _check_width(kind: str, width: int, source: ConversionInput) -> int:
-    """Refuse lines without attributes."""
     if width <= 0:
         place, hint = f"--{kind}-attr-dtype", "leave it out, or check --num-node-weights"
         raise OptionError(f"the {kind}s have no attributes", file=str(source.directory), place=place, hint=hint)

@@ -115,7 +115,6 @@ def write_block(unit: LineUnit, config: LineConfig) -> tuple[int, int, int]:
 
 
 def _homogeneous(unit: LineUnit, schema: GraphSchema) -> tuple[np.ndarray, np.ndarray]:
-    """Homogeneous IDs of sources and destinations, int64."""
     src, dst = unit.block.read()
     ends = (schema.ntypes.index(ntype) for ntype in (unit.edge_type.src, unit.edge_type.dst))
     first_src, first_dst = (schema.homo_starts[ntype_id] for ntype_id in ends)

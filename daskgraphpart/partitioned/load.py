@@ -228,7 +228,6 @@ def _opened(
 
 
 def _read(region: Region) -> Any:
-    """Copy a region into a torch tensor."""
     torch_module()
     return to_tensor(region.read())
 

@@ -85,7 +85,6 @@ def _features(view: TypeView, ids: np.ndarray, owned: int) -> Iterator[tuple[str
 
 
 def _set(part: Part, store: Any, name: str, rows: Any) -> None:
-    """Add a feature, unless its name is taken."""
     if name in OWN_NAMES or name in store:
         raise LayoutError(
             "the name of this feature is taken",
@@ -98,7 +97,6 @@ def _set(part: Part, store: Any, name: str, rows: Any) -> None:
 
 
 def _refuse(*_: Any) -> bool:
-    """Refuse to change a store."""
     raise NotImplementedError("partitions are read-only: give the loader a transform instead")
 
 

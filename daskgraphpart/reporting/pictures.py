@@ -145,7 +145,6 @@ def _disk(figure: Figure, report: Figures) -> None:
 
 
 def _named_bars(figure: Figure, names: list[str], values: np.ndarray, color: str) -> Axes:
-    """Horizontal bars, the first name on top."""
     axes = figure.subplots()
     shown = [printable(name) if len(name) <= 32 else f"{printable(name[:31])}…" for name in names]
     axes.barh(np.arange(len(shown)), values, color=color, height=0.65)

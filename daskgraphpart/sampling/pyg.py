@@ -152,7 +152,6 @@ def _per_hop(places: np.ndarray, ends: Sequence[int]) -> list[int]:
 
 
 def _check_names(source: Source) -> None:
-    """Refuse features whose names are taken."""
     seen: set[tuple[str, str]] = set()
     for feature in source.features:
         key = ("" if source.is_homogeneous else feature.kind, feature.name)

@@ -141,7 +141,6 @@ def _with_reverse_types(graph: Edited, changes: GraphChanges, out: Path) -> Edit
 
 
 def _copy_categories(out: Path, etype: str, other: str) -> None:
-    """Give an edge type another type's category codes."""
     directory = out / CATEGORIES / etype
     if directory.is_dir() and other != etype:
         shutil.copytree(directory, out / CATEGORIES / other)

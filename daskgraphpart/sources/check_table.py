@@ -40,7 +40,6 @@ def find_faults(job: TableJob, group: TableGroup, starts: Sequence[int]) -> list
 
 
 def _conditions(job: TableJob, group: TableGroup) -> dict[int, str]:
-    """Conditions for bad values, by number of column."""
     bad = {i: f"c{i} IS NULL" for i in [*range(len(group.ends)), *feature_columns(group)]}
     for i in feature_columns(group):
         if group.kind(i) == VECTORS:

@@ -119,7 +119,6 @@ def _files_of_features(data: FeaturePaths) -> list[tuple[str, str, Paths]]:
 
 
 def _given_rows(*data: FeaturePaths) -> dict[str, dict[str, Rows]]:
-    """Features by type that need no files."""
     found: dict[str, dict[str, Rows]] = {}
     for of_type, features in (item for by_type in data for item in by_type.items()):
         rows = {name: value for name, value in features.items() if is_rows(value)}
@@ -186,7 +185,6 @@ def _each_column(requests: Sequence[_Request], ntype: str, files: tuple[TableFil
 
 
 def _unknown_types(features: Sequence[tuple[str, FeaturePaths, Sequence[str]]]) -> list[GraphPartError]:
-    """Return an error for each unknown type with features."""
     return [
         OptionError("unknown type", place=place, expected=" or ".join(known), found=of_type)
         for place, data, known in features

@@ -147,7 +147,6 @@ def id_batches(path: Location | None, num_nodes: int, max_rows: int) -> Iterator
 
 @contextmanager
 def _open(path: Location) -> Iterator[Any]:
-    """Open an ID map."""
     if not is_file(path):
         hint = "write one by chunk --map-ids"
         raise InputFileNotFoundError("no ID map", file=str(path), hint=hint)

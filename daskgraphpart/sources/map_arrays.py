@@ -54,7 +54,6 @@ def map_arrays(file: TableFile, form: str, directory: Path) -> dict[str, Any]:
 
 
 def _map_raw(file: TableFile) -> Any:
-    """Map rows without a header."""
     dtype = np.dtype(file.dtype).newbyteorder("<")
     size, row_nbytes = os.path.getsize(file.content), int(np.prod((dtype.itemsize, *file.row_shape), dtype=np.int64))
     if not size or not row_nbytes or size % row_nbytes:

@@ -53,7 +53,6 @@ def checked_column(column: Any, path: str, name: str, first_row: int) -> Any:
 
 
 def _microseconds(times: Any) -> Any:
-    """Return times as int64 microseconds, rounded down."""
     kind = times.type
     numbers = times.cast(pa.int32() if pa.types.is_date32(kind) else pa.int64()).cast(pa.int64())
     if pa.types.is_date(kind):

@@ -155,5 +155,4 @@ def check_halo_used(part: Part, used: np.ndarray) -> Iterator[Finding]:
 
 
 def _count(words: np.ndarray) -> int:
-    """Members of a bitmap."""
     return int(rank_words(words, np.empty(words.size, np.int64)))

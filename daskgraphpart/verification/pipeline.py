@@ -126,7 +126,6 @@ def verify(
 def _compare(
     graph: Graph, config: Location, runner: Runner, sample: float, checksums: bool, quick: bool
 ) -> VerifyReport:
-    """Compare partitions with an open graph."""
     findings: list[Finding] = []
     notes: tuple[str, ...] = (NO_CHECKSUMS,)
     num_files, token = 0, uuid.uuid4().hex

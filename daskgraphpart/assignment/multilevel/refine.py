@@ -131,7 +131,6 @@ def improve(graph: Graph, parts: np.ndarray, limits: Limits, each: Map, sweeps: 
 
 
 def _take(graph: Graph, block: Block, mine: np.ndarray, parts: np.ndarray, loads: np.ndarray) -> None:
-    """Apply the moves of a block."""
     moved = np.flatnonzero(mine != parts[block.start : block.stop])
     if moved.size:
         weights = graph.node_weights(block.start, block.stop)[moved]

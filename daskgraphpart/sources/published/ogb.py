@@ -113,7 +113,6 @@ def _features(folder: Path, kind: str) -> dict[str, str]:
 
 
 def _table(path: Path) -> list[list[str]]:
-    """Read a small table."""
     try:
         with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
             return [row for row in csv.reader(file) if row]
@@ -137,6 +136,5 @@ def _count(path: Path, ntype: str | None = None) -> int:
 
 
 def _flagged(path: Path) -> list[str]:
-    """Node types that a file marks, if it exists."""
     rows = _table(path) if path.is_file() else []
     return sorted(name for name, flag in zip(*rows[:2], strict=False) if flag == "True") if rows[1:] else []
