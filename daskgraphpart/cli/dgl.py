@@ -158,7 +158,7 @@ def _graph(in_dir: str, values: dict[str, Any]) -> Any:
 @click.command(cls=Command)
 @click.argument("in_dir", required=False, type=click.Path(), metavar="FROM")
 @click.argument("out_dir", required=False, type=click.Path(), metavar="OUT")
-@click.option("--graph-name", help="Name of the graph in the names of the files; default what is there.")
+@click.option("--graph-name", help="Name of the graph in the file names; default: found there.")
 @click.option("--schema", type=click.Path(), help="Ranges of IDs of all types; default NAME.json in FROM.")
 @click.option("--num-parts", type=click.IntRange(min=1), help="Number of parts; default the number of files.")
 @click.option(

@@ -125,10 +125,10 @@ def read_machines(file: str | os.PathLike[str], directory: Path) -> Machines:
         words = line.split()
         if len(words) > 3 or not all(word.isdigit() for word in words[1:]):
             raise OptionError(
-                "not a line of a file of machines",
+                "invalid line in a file of machines",
                 file=path,
                 place=f"line {number}",
-                expected="an address, and a port if there is one",
+                expected="an address, and optionally a port",
                 found=line.strip(),
             )
         hosts += words[:1]

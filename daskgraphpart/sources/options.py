@@ -291,7 +291,7 @@ class GraphChanges:
                     f"no feature {self.split_column(etype)!r} of edges of type {etype!r}",
                     ", ".join(data.get(etype, ())),
                 )
-                raise OptionError(what, place="--split-by", expected=expected or "one that there is; it has none")
+                raise OptionError(what, place="--split-by", expected=expected or "no split: this type has no features")
         self.reverse_types(num_nodes, [etype for etype in edges if self.split_column(etype) is None])
         features = [(of_type, name) for of_type, names in data.items() for name in names]
         for place in self.dtypes:

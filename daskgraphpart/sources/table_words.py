@@ -16,8 +16,8 @@
               | [id ":"] column                       of features of nodes; "*" is all but the ID
               | column                                of features of edges
 
-Types, names and columns are names of their own; a column named like a word, or with a colon, is given by its number.
-What names a file, a pattern or a pipe that is there is a path whole, whatever marks it holds.
+Give a column by number if it is named like a word or has a colon.
+The name of an existing file, pattern or pipe is a path as a whole, with any marks in it.
 """
 
 from __future__ import annotations

@@ -58,8 +58,8 @@ MAX_PIECE_ROWS = 1 << 18
 QUICK = "compared headers only, no data"
 NO_CHECKSUMS = "compared no checksums: there is no manifest with them"
 NO_ORIGINALS = (
-    "original IDs were not saved: nodes and edges were counted, parts compared with each other, and rows of features "
-    "with the input in whatever order; which node or edge of the input is which cannot be checked"
+    "original IDs were not saved, so nodes and edges cannot be matched with the input: compared counts, parts with "
+    "each other, and feature rows in any order"
 )
 
 
