@@ -69,7 +69,7 @@ class ClusterScheduler:
             raise EnvironmentFaultError("the dask scheduler is gone", place=name, found=str(fault)) from fault
         except KilledWorker as fault:
             raise EnvironmentFaultError(
-                "one task killed several workers",
+                "every worker that ran this task died",
                 place=name,
                 found=f"{fault.allowed_failures + 1} workers, the last of them {fault.last_worker.address}",
                 hint="if they ran out of memory, give fewer --workers, a smaller --memory, or workers more memory; "

@@ -156,7 +156,7 @@ def test_a_weight_that_is_none_is_named_with_file_and_row(bad: float, tmp_path: 
     weights = HEAVY_ROWS.copy()
     weights[1000] = bad
     directory = grid(weights).write(tmp_path / "graph", num_chunks=2)
-    with pytest.raises(InputFileError, match=r"row 130: not the weight of an edge") as caught:
+    with pytest.raises(InputFileError, match=r"row 130: invalid edge weight") as caught:
         dgp.assign(directory, 2, method="fennel", edge_weight="w")
     assert str(bad) in str(caught.value) and "n:to:n/w" in str(caught.value) and ".npy" in str(caught.value)
 

@@ -85,7 +85,7 @@ def test_a_task_that_kills_every_worker_ends_the_job_which_goes_on(
     deadly(monkeypatch, die_always, place / "flag")
     (place / "flag").touch()
     with dask.config.set({"distributed.scheduler.allowed-failures": 0}):  # each takes seconds
-        fails(case, place, f"place-rows: workers died of one task.*{CONTINUE}")
+        fails(case, place, f"place-rows: every worker that ran this task died.*{CONTINUE}")
     (place / "flag").unlink()
     ends_well(case, place)
 

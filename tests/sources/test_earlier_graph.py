@@ -269,7 +269,7 @@ def test_the_command_takes_both(
             "id_map",
             {"ids_from": "earlier"},
             InputFileError,
-            r"earlier, ids_from: .* no map of the IDs of 'site', 'user'",
+            r"earlier, ids_from: .* no ID map of 'site', 'user'",
         ),
         ("categories", {"codes_from": "earlier"}, InputFileError, r"earlier, codes_from: this graph has no codes"),
         (
