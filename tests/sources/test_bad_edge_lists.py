@@ -129,7 +129,7 @@ def test_a_line_of_megabytes_is_refused(tmp_path: Path) -> None:
          "strings; use --map-ids"),
         ({"src": [1, -2], "dst": [1, 2]}, {}, "e.parquet, row 1, column 'src': ID of a '_N' node out of range"),
         ({"src": ["a"], "dst": [1]}, MAPPED, "e.parquet, row 0, column 'dst': not all IDs of '_N' nodes are strings"),
-        ({"src": ["a"], "dst": ["1"]}, {**MAPPED, "id_type": "integer"}, "e.parquet, row 0, column 'src': IDs "
+        ({"src": ["a"], "dst": ["1"]}, {**MAPPED, "id_type": "integer"}, "e.parquet, row 0, column 'src': not all IDs "
          "of '_N' nodes are integers"),
         ({"src": [[1]], "dst": [1]}, MAPPED, "e.parquet: column 'src' cannot be IDs; expected integers or strings"),
         ({"src": [1]}, {}, "e.parquet: 1 column where there should be 2"),
@@ -250,7 +250,7 @@ def test_a_metis_file_is_told_by_its_content(text: str, tmp_path: Path) -> None:
 
 def test_an_array_of_edges_that_can_be_read_in_two_ways_is_refused(tmp_path: Path) -> None:
     np.save(tmp_path / "e.npy", np.array([[0, 1], [2, 3]]))
-    assert "two ways; found shape (2, 2); say --columns 0,1" in refusal(tmp_path, tmp_path / "e.npy")
+    assert "found shape (2, 2); add --columns 0,1" in refusal(tmp_path, tmp_path / "e.npy")
     src, dst = edges_of(chunk(tmp_path / "out", tmp_path / "e.npy", columns=(0, 1)))
     assert (src.tolist(), dst.tolist()) == ([0, 2], [1, 3])
 

@@ -237,7 +237,7 @@ def test_frames_go_on_as_files_do(earlier: Path, tmp_path: Path) -> None:
         {VISITS: edges}, "graph", {"user": users}, output_path=tmp_path / "out", map_ids=True, codes_from=earlier
     )
     assert file_hashes(tmp_path / "out") == file_hashes(expected)
-    with pytest.raises(OptionError, match="codes_from: this is about tables"):
+    with pytest.raises(OptionError, match="codes_from: only tables"):
         dgp.chunk_graph(([0], [1]), "g", output_path=tmp_path / "none", codes_from=earlier)
 
 
@@ -257,7 +257,7 @@ def test_the_command_takes_both(
 @pytest.mark.parametrize(
     ("damage", "options", "error", "words"),
     [
-        (None, {"ids_from": "earlier", "map_ids": False}, OptionError, r"ids_from: IDs that are not mapped.*map_ids"),
+        (None, {"ids_from": "earlier", "map_ids": False}, OptionError, r"ids_from: only mapped IDs.*map_ids"),
         (
             None,
             {"ids_from": "nothing"},

@@ -223,7 +223,7 @@ BAD: list[tuple[str, Callable[[Path], Path], Callable[[Path], None], str]] = [
     ("ogb", write_ogb, lambda d: write_csv(d / "raw/num-edge-list.csv.gz", [201]),
      "edge.csv.gz: wrong number of '_N:_E:_N' edges; expected 201, found 200"),
     ("ogb", write_ogb, lambda d: write_csv(d / "raw/num-node-list.csv.gz", [60, 60]),
-     "num-node-list.csv.gz: not one number; expected that of one graph, found 60, 60; a data set of many graphs"),
+     "num-node-list.csv.gz: not one number; expected that of one graph, found 60, 60; data sets of many graphs"),
     ("ogb", write_ogb, lambda d: (d / "raw/num-node-list.csv.gz").write_bytes(b"60"), "not readable text"),
     ("ogb", write_ogb, lambda d: write_csv(d / "raw/edge.csv.gz", [(0, 60)] * 200),
      "edge.csv.gz, line 1, column '1': ID of a '_N' node out of range; expected an ID from 0 and below 60, found '60'"),
