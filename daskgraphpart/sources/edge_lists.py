@@ -79,7 +79,7 @@ def _drop_missing(job: TableJob, group: TableGroup, num_rows: int) -> None:
         return
     drop_rows(job.connection, group.name, "no_id")
     if count := num_rows - count_rows(job.connection, group.name):
-        job.progress.note(f"{group.tables[0].path}: {count:,} of {num_rows:,} rows have no ID, and were left out")
+        job.progress.note(f"{group.tables[0].path}: {count:,} of {num_rows:,} rows without an ID were dropped")
 
 
 def _columns(job: TableJob, ntype: str) -> list[tuple[TableGroup, int]]:

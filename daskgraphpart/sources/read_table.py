@@ -231,7 +231,7 @@ def _insert_old(connection: duckdb.DuckDBPyConnection, old: Location, name: str,
     """Make a table of the IDs of an old map; return how many there are."""
     kind, count = read_map_header(old)
     if (kind == STRINGS) != is_text:
-        raise InputFileError("codes of another type", file=str(old), expected=STRINGS, found=kind)
+        raise InputFileError("codes of the wrong type", file=str(old), expected=STRINGS, found=kind)
     batches = id_batches(old, count, ROWS_PER_BATCH)
     schema = pa.schema([("id", next(batches))])
     of_schema = (pa.RecordBatch.from_arrays([ids], schema=schema) for ids in batches)

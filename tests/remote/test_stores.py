@@ -198,7 +198,7 @@ def test_outputs_and_workspaces_that_a_store_cannot_be_are_one_error(local: Path
     chunk_graph((np.arange(9), np.arange(9)), "g", output_path=tmp_path / "g")
     kept = {"reshuffle": False, "workspace": tmp_path / "work"}
     for message, graph, how in (
-        (r"^reshuffle: what names its files by path, .* to a directory here only; give a dir", tmp_path / "g", kept),
+        (r"^reshuffle: .*a local directory; choose a local", tmp_path / "g", kept),
         (r"workspace.*need a workspace", local / "graph", {}),
     ):
         with pytest.raises(OptionError, match=message):

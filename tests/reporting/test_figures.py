@@ -197,7 +197,7 @@ def test_ends_outside_the_part_are_one_error(tmp_path: Path) -> None:
         partitioned.report()
     row.write(kept, 0)
     partitioned.part(0).graph.node_arrays["_ID"].write(np.array([1]), 2)
-    with pytest.raises(dgp.GraphPartError, match=r"_ID of local node 2: belongs to no other part; found 1"):
+    with pytest.raises(dgp.GraphPartError, match=r"_ID of local node 2: a HALO node belongs to no other part; found 1"):
         partitioned.report()
 
 
