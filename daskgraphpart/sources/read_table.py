@@ -238,7 +238,7 @@ def _insert_old(connection: duckdb.DuckDBPyConnection, old: Location, name: str,
     insert_batches(connection, f"CREATE TABLE {name} AS SELECT id FROM {{}}", schema, of_schema)
     value = first_twice(connection, name, "id")
     if value is not None:
-        raise InputFileError("not different IDs", file=str(old), expected="each once", found=f"{value!r} twice")
+        raise InputFileError("an ID occurs twice", file=str(old), expected="each once", found=f"{value!r} twice")
     return count
 
 
