@@ -34,7 +34,7 @@ from harness import generate_once, keep_lines, show
 
 import daskgraphpart as dgp
 from daskgraphpart.api import run_dispatch
-from daskgraphpart.dispatching.sizes import Sizes, choose_sizes
+from daskgraphpart.dispatching.job import Sizes, choose_sizes
 from daskgraphpart.engine.progress import SilentProgress
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from pyarrow import parquet
 
 from daskgraphpart.layouts.dgl_graph_file import graph_file_layout
 from daskgraphpart.layouts.dgl_tensor_file import tensor_file_layout
-from daskgraphpart.layouts.file_layout import ArraySpec, create_file
+from daskgraphpart.layouts.layout import ArraySpec, create_file
 from daskgraphpart.storage.atomic import publish
 
 

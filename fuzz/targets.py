@@ -21,8 +21,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pyarrow import parquet
 
-from daskgraphpart.chunked.blocks import Block, InputFile, cut_bytes, cut_rows, number_blocks
-from daskgraphpart.chunked.formats import FORMATS, edge_file, feature_files, read_rows
+from daskgraphpart.chunked.formats import (
+    FORMATS,
+    Block,
+    InputFile,
+    cut_bytes,
+    cut_rows,
+    edge_file,
+    feature_files,
+    number_blocks,
+    read_rows,
+)
 from daskgraphpart.chunked.graph import read_chunked
 from daskgraphpart.chunked.metadata import Files
 from daskgraphpart.chunked.read_csv import count_rows

@@ -12,7 +12,7 @@ import numpy as np
 from daskgraphpart.layouts.dgl_graph import read_graph_file
 from daskgraphpart.layouts.dgl_graph_file import graph_file_layout
 from daskgraphpart.layouts.dgl_tensor_file import read_tensor_file, tensor_file_layout
-from daskgraphpart.layouts.file_layout import ArraySpec, create_file
+from daskgraphpart.layouts.layout import ArraySpec, create_file
 from daskgraphpart.partitioned.graph import open_partitions
 from daskgraphpart.storage.atomic import publish
 

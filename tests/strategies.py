@@ -8,7 +8,7 @@ import numpy as np
 from graphs import Graph
 from hypothesis import strategies as st
 
-from daskgraphpart.dispatching.sizes import Sizes
+from daskgraphpart.dispatching.job import Sizes
 from daskgraphpart.schema import STORED_DTYPES, EdgeType, GraphSchema, NodeType
 
 NAMES = ("a", "bee", "c c")

@@ -16,8 +16,7 @@ from daskgraphpart.adjacency.csr_blocks import Adjacency, CsrBlock, write_block
 from daskgraphpart.adjacency.split_edges import ArcRuns, Slice, split_edges_of
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.kernels.arcs import merge_arcs
-from daskgraphpart.storage.region import Region, create_files, npy_region
-from daskgraphpart.storage.runs import id_dtype
+from daskgraphpart.storage.region import Region, create_files, id_dtype, npy_region
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,8 +16,7 @@ from daskgraphpart.chunked.partitions import Edges, RowBlock, list_edge_blocks
 from daskgraphpart.engine.runner import Pass, Runner, Unit, share_tasks
 from daskgraphpart.kernels.arcs import count_edge_arcs, scatter_edge_arcs
 from daskgraphpart.kernels.owner_sort import group_starts
-from daskgraphpart.storage.region import Region, npy_region, save_npy
-from daskgraphpart.storage.runs import id_dtype
+from daskgraphpart.storage.region import Region, id_dtype, npy_region, save_npy
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -17,8 +17,8 @@ from daskgraphpart.assignment.options import METHODS, AssignOptions
 from daskgraphpart.assignment.pipeline import check_assignable
 from daskgraphpart.chunked.graph import Graph
 from daskgraphpart.dispatching.estimate import expect, output_nbytes, workspace_files, workspace_nbytes
+from daskgraphpart.dispatching.job import smallest_task_memory
 from daskgraphpart.dispatching.options import DispatchOptions
-from daskgraphpart.dispatching.sizes import smallest_task_memory
 from daskgraphpart.engine.resources import STAGING, WHERE, resources_of
 from daskgraphpart.errors import PlanError
 from daskgraphpart.kernels.compiled import is_first_run

@@ -22,7 +22,7 @@ from daskgraphpart.assignment.options import METHODS, AssignOptions
 from daskgraphpart.assignment.pipeline import assign_nodes, check_assignable
 from daskgraphpart.chunked.graph import Graph
 from daskgraphpart.chunked.partitions import count_lines
-from daskgraphpart.dispatching.sizes import choose_sizes
+from daskgraphpart.dispatching.job import choose_sizes
 from daskgraphpart.engine.progress import open_progress
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.options import chosen

@@ -25,11 +25,10 @@ from daskgraphpart.assignment.options import AssignOptions
 from daskgraphpart.assignment.pipeline import assign_nodes, check_assignable, check_method
 from daskgraphpart.chunked.graph import Graph
 from daskgraphpart.chunked.partitions import count_lines
-from daskgraphpart.dispatching.job import Job
+from daskgraphpart.dispatching.job import Job, choose_sizes
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.dispatching.output import check_claimable, check_output, discard_output, discard_unfinished
 from daskgraphpart.dispatching.pipeline import dispatch_graph
-from daskgraphpart.dispatching.sizes import choose_sizes
 from daskgraphpart.dispatching.workspace import Workspace, remove_staging
 from daskgraphpart.engine.progress import open_progress
 from daskgraphpart.errors import OptionError

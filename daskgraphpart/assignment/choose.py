@@ -12,7 +12,7 @@ from daskgraphpart.adjacency.build import adjacency_nbytes, max_arcs_of_block
 from daskgraphpart.adjacency.build import workspace_nbytes as building_nbytes
 from daskgraphpart.assignment.balance import parse_balance
 from daskgraphpart.assignment.libraries.call import Call, has_library, need_library
-from daskgraphpart.storage.runs import id_dtype
+from daskgraphpart.storage.region import id_dtype
 from daskgraphpart.units import format_size
 
 if TYPE_CHECKING:

@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from daskgraphpart.assignment.choose import BLOCK_NBYTES, COARSE_BYTES_PER_ARC, LARGE_ARCS, coarse_arcs, needs
-from daskgraphpart.assignment.libraries.call import Call, has_library, run_library
-from daskgraphpart.assignment.libraries.export import export_graph
+from daskgraphpart.assignment.libraries.call import Call, export_graph, has_library, run_library
 from daskgraphpart.assignment.multilevel.coarsen import CLUSTER_SWEEPS, cluster, contract
 from daskgraphpart.assignment.multilevel.cycle import CLUSTER_NODES, LEAST_SHRINKAGE, largest_clusters, v_cycle
 from daskgraphpart.assignment.multilevel.graph import Graph, hold, is_mesh
@@ -33,7 +32,7 @@ from daskgraphpart.storage.region import save_npy
 if TYPE_CHECKING:
     from daskgraphpart.adjacency.csr_blocks import Adjacency
     from daskgraphpart.assignment.choose import Choice
-    from daskgraphpart.assignment.libraries.export import Exported
+    from daskgraphpart.assignment.libraries.call import Exported
     from daskgraphpart.assignment.multilevel.graph import Map
     from daskgraphpart.assignment.options import AssignOptions
     from daskgraphpart.assignment.weigh_nodes import NodeWeights

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from daskgraphpart.chunked.blocks import Block
+    from daskgraphpart.chunked.formats import Block
     from daskgraphpart.schema import DataSpec, EdgeType
 
 NBYTES_PER_EDGE = 16

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
 
-    from daskgraphpart.chunked.blocks import InputFile
+    from daskgraphpart.chunked.formats import InputFile
     from daskgraphpart.storage.paths import Location
 
 

@@ -20,7 +20,7 @@ from daskgraphpart.errors import InputFileError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from daskgraphpart.chunked.blocks import Block
+    from daskgraphpart.chunked.formats import Block
     from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.schema import DataSpec, EdgeType
 

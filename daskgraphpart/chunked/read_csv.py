@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from daskgraphpart.chunked.blocks import Block, InputFile
+from daskgraphpart.chunked.formats import Block, InputFile
 from daskgraphpart.errors import InputFileError, InputFileNotFoundError
 from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.files import file_size, open_for_reading

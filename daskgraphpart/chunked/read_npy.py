@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.chunked.blocks import Block, InputFile
+from daskgraphpart.chunked.formats import Block, InputFile
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.storage.files import file_size
 from daskgraphpart.storage.region import Region, read_npy_header

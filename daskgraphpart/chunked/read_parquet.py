@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.chunked.blocks import Block, InputFile
+from daskgraphpart.chunked.formats import Block, InputFile
 from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, InputFileError, InputFileNotFoundError
 from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.files import file_size, open_regular

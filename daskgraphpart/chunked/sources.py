@@ -15,8 +15,17 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
-from daskgraphpart.chunked.blocks import Block, InputFile, clip_blocks, cut_bytes, cut_rows, number_blocks
-from daskgraphpart.chunked.formats import FORMATS, check_ends, read_rows
+from daskgraphpart.chunked.formats import (
+    FORMATS,
+    Block,
+    InputFile,
+    check_ends,
+    clip_blocks,
+    cut_bytes,
+    cut_rows,
+    number_blocks,
+    read_rows,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

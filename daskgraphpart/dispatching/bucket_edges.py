@@ -15,7 +15,7 @@ import numpy as np
 from daskgraphpart.dispatching.edge_runs import starts_in_run
 from daskgraphpart.engine.runner import ConfigT, Pass, ResultT, Unit
 from daskgraphpart.kernels.owner_sort import look_up_owners, scatter_edges
-from daskgraphpart.storage.runs import write_run
+from daskgraphpart.storage.region import write_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -16,8 +16,7 @@ from daskgraphpart.dispatching.edge_runs import Slices, reads_of
 from daskgraphpart.dispatching.lay_out import write_rows
 from daskgraphpart.dispatching.part_graph import BuildConfig, PartGraph, local_ids_of
 from daskgraphpart.kernels.owner_sort import group_starts
-from daskgraphpart.storage.region import save_npy
-from daskgraphpart.storage.runs import DESTINATION, ROW, SOURCE, run_column
+from daskgraphpart.storage.region import DESTINATION, ROW, SOURCE, run_column, save_npy
 
 EDGE_NBYTES = 33
 MAX_BUCKETS = 1024  # of rows

@@ -15,8 +15,7 @@ import numpy as np
 from daskgraphpart.dispatching.edge_runs import Slices, places_of, starts_in_run
 from daskgraphpart.kernels.bitmap import select_extra
 from daskgraphpart.storage.atomic import whole_file
-from daskgraphpart.storage.region import create_npy, open_npy
-from daskgraphpart.storage.runs import EXTRA_DTYPE, ROW, run_column
+from daskgraphpart.storage.region import EXTRA_DTYPE, ROW, create_npy, open_npy, run_column
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -16,8 +16,7 @@ import numpy as np
 from daskgraphpart.dispatching.bucket_edges import BucketConfig, EdgeUnit, edge_pass, write_edge_owners
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.kernels.owner_sort import group_by_owner, group_starts
-from daskgraphpart.storage.region import create_files, npy_region, open_npy, save_npy
-from daskgraphpart.storage.runs import write_run
+from daskgraphpart.storage.region import create_files, npy_region, open_npy, save_npy, write_run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

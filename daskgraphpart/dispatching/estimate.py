@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from daskgraphpart.assignment.assignment import owner_dtype
-from daskgraphpart.dispatching.sizes import choose_sizes
+from daskgraphpart.dispatching.job import choose_sizes
 from daskgraphpart.dispatching.workspace import EDGE_DIRECTORIES
-from daskgraphpart.storage.runs import id_dtype
+from daskgraphpart.storage.region import id_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

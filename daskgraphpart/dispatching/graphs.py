@@ -22,8 +22,7 @@ from daskgraphpart.dispatching.part_graph import (
 from daskgraphpart.engine.runner import Pass, Unit
 from daskgraphpart.kernels.bitmap import empty_bitmap
 from daskgraphpart.quality import Quality
-from daskgraphpart.storage.region import create_files, npy_region
-from daskgraphpart.storage.runs import id_dtype
+from daskgraphpart.storage.region import create_files, id_dtype, npy_region
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

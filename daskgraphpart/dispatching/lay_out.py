@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from daskgraphpart.kernels.owner_sort import group_starts
-from daskgraphpart.layouts.file_layout import ArraySpec, create_file, raw_file_layout
+from daskgraphpart.layouts.layout import ArraySpec, create_file, raw_file_layout
 from daskgraphpart.storage.atomic import temporary_path
 from daskgraphpart.storage.region import Region
 
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from daskgraphpart.dispatching.job import Job
-    from daskgraphpart.layouts.file_layout import FileLayout
-    from daskgraphpart.layouts.layout import GraphSizes, Layout
+    from daskgraphpart.layouts.layout import FileLayout, GraphSizes, Layout
     from daskgraphpart.storage.zarr_arrays import StagedArray
 
 _FEATURES = ("node_data/", "edge_data/")

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 from daskgraphpart.dispatching.edge_runs import Slices, reads_of
 from daskgraphpart.dispatching.part_graph import ranks_of
 from daskgraphpart.kernels.bitmap import add_foreign, add_sources_of_members, empty_bitmap
-from daskgraphpart.storage.region import open_npy, save_npy
-from daskgraphpart.storage.runs import DESTINATION, EXTRA_DTYPE, SOURCE, run_column
+from daskgraphpart.storage.region import DESTINATION, EXTRA_DTYPE, SOURCE, open_npy, run_column, save_npy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -17,8 +17,7 @@ from daskgraphpart.dispatching.lay_out import Target, Targets, write_groups, wri
 from daskgraphpart.dispatching.offsets import Interval, RowOffsets, count_intervals
 from daskgraphpart.engine.runner import Pass, Unit
 from daskgraphpart.kernels.owner_sort import group_by_owner, rank_rows
-from daskgraphpart.storage.region import Region, create_files, npy_region
-from daskgraphpart.storage.runs import id_dtype
+from daskgraphpart.storage.region import Region, create_files, id_dtype, npy_region
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

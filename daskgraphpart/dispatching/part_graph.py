@@ -13,7 +13,7 @@ import numpy as np
 from daskgraphpart.book import PartitionBook, places_by_part
 from daskgraphpart.dispatching.lay_out import Target, write_rows
 from daskgraphpart.kernels.bitmap import list_members, local_ids, rank_words
-from daskgraphpart.storage.runs import id_dtype
+from daskgraphpart.storage.region import id_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

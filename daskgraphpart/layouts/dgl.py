@@ -15,8 +15,14 @@ import numpy as np
 from daskgraphpart.layouts.dgl_config import PartitionConfig, PartPaths, config_bytes
 from daskgraphpart.layouts.dgl_graph_file import graph_file_layout
 from daskgraphpart.layouts.dgl_tensor_file import tensor_file_layout
-from daskgraphpart.layouts.file_layout import ArraySpec, FileLayout, npy_file_layout
-from daskgraphpart.layouts.layout import WITH_EIDS, GraphBoltAttributes, split_names
+from daskgraphpart.layouts.layout import (
+    WITH_EIDS,
+    ArraySpec,
+    FileLayout,
+    GraphBoltAttributes,
+    npy_file_layout,
+    split_names,
+)
 from daskgraphpart.layouts.manifest import SUFFIX, stated_data, write_manifest
 from daskgraphpart.layouts.written_files import (
     EDGE_FEAT,

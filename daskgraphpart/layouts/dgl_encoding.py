@@ -16,7 +16,7 @@ from daskgraphpart.errors import LayoutError
 from daskgraphpart.schema import BFLOAT16
 
 if TYPE_CHECKING:
-    from daskgraphpart.layouts.file_layout import ArraySpec, LayoutBuilder
+    from daskgraphpart.layouts.layout import ArraySpec, LayoutBuilder
 
 MAGIC_GRAPH_FILE = 0xDD2E4FF046B4A13F
 MAGIC_TENSOR_FILE = 0xDD5A9FBE3FA2443F

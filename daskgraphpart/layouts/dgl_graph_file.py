@@ -23,7 +23,7 @@ from daskgraphpart.layouts.dgl_encoding import (
     text,
     u64,
 )
-from daskgraphpart.layouts.file_layout import ArraySpec, FileLayout, LayoutBuilder
+from daskgraphpart.layouts.layout import ArraySpec, FileLayout, LayoutBuilder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from daskgraphpart.layouts.dgl_encoding import MAGIC_TENSOR_FILE, add_array, text, u64
-from daskgraphpart.layouts.file_layout import ArraySpec, FileLayout, LayoutBuilder
+from daskgraphpart.layouts.layout import ArraySpec, FileLayout, LayoutBuilder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

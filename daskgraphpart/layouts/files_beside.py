@@ -11,8 +11,7 @@ from daskgraphpart.storage.checksums import read_pieces
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from daskgraphpart.layouts.file_layout import FileLayout
-    from daskgraphpart.layouts.layout import DispatchedGraph, GraphSizes, Layout
+    from daskgraphpart.layouts.layout import DispatchedGraph, FileLayout, GraphSizes, Layout
     from daskgraphpart.schema import GraphSchema
     from daskgraphpart.storage.paths import FilePath
 

@@ -15,8 +15,7 @@ import numpy as np
 from daskgraphpart.layouts.torch_file import Tensor, TorchFile, TorchPickle, global_name
 
 if TYPE_CHECKING:
-    from daskgraphpart.layouts.file_layout import FileLayout
-    from daskgraphpart.layouts.layout import GraphBoltAttributes, GraphSizes
+    from daskgraphpart.layouts.layout import FileLayout, GraphBoltAttributes, GraphSizes
 
 INT64, UINT8 = np.dtype("<i8"), np.dtype(np.uint8)
 VERSION_NUMBER = Tensor(INT64, (1,), np.array([6199]))

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.errors import OptionError
-from daskgraphpart.layouts.file_layout import ArraySpec, FileLayout, raw_file_layout
+from daskgraphpart.layouts.layout import ArraySpec, FileLayout, raw_file_layout
 from daskgraphpart.layouts.owned_arrays import check_file_names, refuse_bfloat16
 from daskgraphpart.layouts.written_files import ASSIGNMENT, ASSIGNMENT_META, DIST_GRAPH
 from daskgraphpart.storage.atomic import whole_file, write_json

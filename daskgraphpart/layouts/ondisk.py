@@ -22,14 +22,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daskgraphpart.errors import OptionError
-from daskgraphpart.layouts.file_layout import ArraySpec, npy_file_layout, raw_file_layout
 from daskgraphpart.layouts.graphbolt import (
     VERSION_NUMBER,
     sampling_graph_layout,
     shortest_int,
     type_numbers,
 )
-from daskgraphpart.layouts.layout import split_names
+from daskgraphpart.layouts.layout import ArraySpec, npy_file_layout, raw_file_layout, split_names
 from daskgraphpart.layouts.manifest import describe_layout
 from daskgraphpart.layouts.owned_arrays import check_file_names, edge_arrays, file_name, node_arrays, refuse_bfloat16
 from daskgraphpart.layouts.torch_file import ROWS_PER_PIECE, Tensor
@@ -39,8 +38,7 @@ from daskgraphpart.storage.atomic import whole_file, write_bytes
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-    from daskgraphpart.layouts.file_layout import FileLayout
-    from daskgraphpart.layouts.layout import DispatchedGraph, GraphSizes
+    from daskgraphpart.layouts.layout import DispatchedGraph, FileLayout, GraphSizes
     from daskgraphpart.schema import GraphSchema
     from daskgraphpart.storage.region import Region
 

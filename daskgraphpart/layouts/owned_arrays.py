@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.errors import OptionError
-from daskgraphpart.layouts.file_layout import ArraySpec
+from daskgraphpart.layouts.layout import ArraySpec
 from daskgraphpart.schema import LONGEST_NAME, GraphSchema, RowType
 
 if TYPE_CHECKING:

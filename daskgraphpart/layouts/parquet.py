@@ -17,18 +17,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daskgraphpart.errors import OptionError
-from daskgraphpart.layouts.file_layout import raw_file_layout
+from daskgraphpart.layouts.layout import raw_file_layout
 from daskgraphpart.layouts.manifest import describe_layout
 from daskgraphpart.layouts.owned_arrays import check_file_names, edge_arrays, file_name, node_arrays, refuse_bfloat16
 from daskgraphpart.layouts.written_files import PARQUET, description_of
 from daskgraphpart.storage.atomic import whole_file
-from daskgraphpart.storage.runs import id_dtype
+from daskgraphpart.storage.region import id_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from daskgraphpart.layouts.file_layout import ArraySpec, FileLayout
-    from daskgraphpart.layouts.layout import DispatchedGraph, GraphSizes
+    from daskgraphpart.layouts.layout import ArraySpec, DispatchedGraph, FileLayout, GraphSizes
     from daskgraphpart.schema import GraphSchema
     from daskgraphpart.storage.region import Region
 

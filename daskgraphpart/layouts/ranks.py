@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.errors import OptionError
-from daskgraphpart.layouts.file_layout import ArraySpec, FileLayout, raw_file_layout
-from daskgraphpart.layouts.layout import split_names
+from daskgraphpart.layouts.layout import ArraySpec, FileLayout, raw_file_layout, split_names
 from daskgraphpart.layouts.manifest import describe_layout
 from daskgraphpart.layouts.owned_arrays import check_file_names, edge_arrays, file_name, marked_arrays, node_arrays
 from daskgraphpart.layouts.written_files import PARQUET, RANKS, description_of

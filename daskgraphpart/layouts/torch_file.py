@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.layouts.file_layout import ArraySpec, FileLayout, LayoutBuilder
+from daskgraphpart.layouts.layout import ArraySpec, FileLayout, LayoutBuilder
 from daskgraphpart.storage.faults import attach_path_to_error
 
 if TYPE_CHECKING:

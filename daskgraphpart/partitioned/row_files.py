@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from daskgraphpart.book import is_tensor, to_array, to_tensor
-from daskgraphpart.chunked.blocks import Block
+from daskgraphpart.chunked.formats import Block
 from daskgraphpart.chunked.output import parquet_writer, to_arrow
 from daskgraphpart.chunked.read_parquet import read_parquet_header, read_parquet_rows, row_of
 from daskgraphpart.chunked.rows import refuse_gaps

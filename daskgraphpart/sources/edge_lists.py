@@ -15,12 +15,19 @@ from daskgraphpart.chunked.graph import Graph, graph_of
 from daskgraphpart.chunked.output import ID_MAP
 from daskgraphpart.chunked.rows import EdgeEnds
 from daskgraphpart.errors import InputFileError, raise_together
-from daskgraphpart.sources.check_table import find_faults
 from daskgraphpart.sources.columns import STRINGS, shown
 from daskgraphpart.sources.database import run
 from daskgraphpart.sources.earlier_graph import check_old_ids
 from daskgraphpart.sources.place_features import FeaturePlacer
-from daskgraphpart.sources.read_table import TableJob, count_rows, drop_rows, drops_missing, rank_ids, read_table
+from daskgraphpart.sources.read_table import (
+    TableJob,
+    count_rows,
+    drop_rows,
+    drops_missing,
+    find_faults,
+    rank_ids,
+    read_table,
+)
 from daskgraphpart.sources.tables import TableGroup, check_edge_counts
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ import numpy as np
 from daskgraphpart.chunked.output import ID_MAP, LABEL_COUNTS, TRANSFORMED, parquet_writer
 from daskgraphpart.chunked.read_parquet import read_parquet_header
 from daskgraphpart.errors import InputFileError, MetadataError
-from daskgraphpart.layouts.file_layout import FileLayout, raw_file_layout
 from daskgraphpart.layouts.files_beside import CopiedFile
+from daskgraphpart.layouts.layout import FileLayout, raw_file_layout
 from daskgraphpart.layouts.written_files import DIST_GRAPH, RAW_IDS, TRANSFORMATIONS
 from daskgraphpart.sources.id_map import IDS_PER_GROUP, id_batches
 from daskgraphpart.storage.atomic import whole_file

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.chunked.blocks import InputFile
+from daskgraphpart.chunked.formats import InputFile
 from daskgraphpart.chunked.read_csv import read_lines
 from daskgraphpart.chunked.read_parquet import read_parquet_header
 from daskgraphpart.chunked.rows import ArrayRows, EdgeEnds, JoinedRows

@@ -12,7 +12,7 @@ from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.chunked.blocks import Block, InputFile
+from daskgraphpart.chunked.formats import Block, InputFile
 from daskgraphpart.chunked.graph import Graph
 from daskgraphpart.chunked.rows import (
     ArrayRows,
@@ -27,8 +27,8 @@ from daskgraphpart.chunked.rows import (
 from daskgraphpart.chunked.sources import FileEdges, FileRows, is_rows, tokens_of
 from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.engine.runner import open_runner
-from daskgraphpart.layouts.file_layout import raw_file_layout
 from daskgraphpart.layouts.files_beside import CopiedFile
+from daskgraphpart.layouts.layout import raw_file_layout
 from daskgraphpart.layouts.written_files import CATEGORIES, ID_MAP
 from daskgraphpart.schema import DataSpec, EdgeType, GraphSchema, NodeType
 from daskgraphpart.sources.options import MIN_TABLE_MEMORY, NO_CHANGES
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from daskgraphpart.engine.progress import Progress
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.engine.runner import Runner
-    from daskgraphpart.layouts.file_layout import FileLayout
+    from daskgraphpart.layouts.layout import FileLayout
     from daskgraphpart.sources.table_spec import TableSpec
 
 BYTES_PER_PIECE = 4 << 20

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daskgraphpart.chunked.partitions import RowBlock, list_edge_blocks, list_row_blocks
-from daskgraphpart.dispatching.sizes import choose_sizes
+from daskgraphpart.dispatching.job import choose_sizes
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.storage.region import create_files, create_npy
 from daskgraphpart.verification.findings import Finding

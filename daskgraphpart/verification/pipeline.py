@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from daskgraphpart.dispatching.job import smallest_task_memory
 from daskgraphpart.dispatching.options import DispatchOptions
-from daskgraphpart.dispatching.sizes import smallest_task_memory
 from daskgraphpart.engine.progress import PROGRESS, open_progress
 from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, WHERE, resources_of
 from daskgraphpart.engine.runner import Pass, Runner, Unit, open_runner

@@ -11,8 +11,7 @@ import numpy as np
 
 from daskgraphpart.errors import GraphPartError
 from daskgraphpart.partitioned.graph import PartitionedGraph, open_partitions
-from daskgraphpart.storage.region import npy_region
-from daskgraphpart.storage.runs import id_dtype
+from daskgraphpart.storage.region import id_dtype, npy_region
 from daskgraphpart.verification.findings import Finding
 
 if TYPE_CHECKING:

@@ -18,8 +18,7 @@ import daskgraphpart as dgp
 from daskgraphpart.adjacency import build
 from daskgraphpart.adjacency.csr_blocks import Rows, write_block
 from daskgraphpart.assignment import choose, partition
-from daskgraphpart.assignment.libraries.call import Call, run_library
-from daskgraphpart.assignment.libraries.export import export_graph
+from daskgraphpart.assignment.libraries.call import Call, export_graph, run_library
 from daskgraphpart.assignment.multilevel import cycle
 from daskgraphpart.assignment.multilevel.coarsen import cluster, contract
 from daskgraphpart.assignment.multilevel.cycle import v_cycle

@@ -10,8 +10,17 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from daskgraphpart.chunked.blocks import Block, InputFile, cut_bytes, cut_rows, number_blocks
-from daskgraphpart.chunked.formats import FORMATS, check_ends, feature_files, read_rows
+from daskgraphpart.chunked.formats import (
+    FORMATS,
+    Block,
+    InputFile,
+    check_ends,
+    cut_bytes,
+    cut_rows,
+    feature_files,
+    number_blocks,
+    read_rows,
+)
 from daskgraphpart.chunked.graph import read_chunked
 from daskgraphpart.chunked.metadata import Files, read_metadata
 from daskgraphpart.chunked.output import write_file

@@ -22,7 +22,7 @@ from faults.kills import TINY, make_inputs
 import daskgraphpart.api.run_dispatch as opening
 from daskgraphpart.assignment import choose, partition
 from daskgraphpart.cli.main import main
-from daskgraphpart.dispatching.sizes import Sizes
+from daskgraphpart.dispatching.job import Sizes
 from daskgraphpart.engine.runner import Runner
 
 PLACES = ("the-input", "the-output", "the-workspace")

@@ -26,8 +26,8 @@ import numpy as np
 import daskgraphpart as dgp
 import daskgraphpart.api.run_dispatch as opening
 from daskgraphpart.chunked.write_graph import write_chunked
+from daskgraphpart.dispatching.job import Sizes
 from daskgraphpart.dispatching.options import DispatchOptions
-from daskgraphpart.dispatching.sizes import Sizes
 from daskgraphpart.storage.lock import LOCK_NAME
 
 if TYPE_CHECKING:

@@ -12,23 +12,21 @@ from listeners import Listener
 
 from daskgraphpart.assignment.assignment import Assignment, create_owner_files
 from daskgraphpart.chunked.graph import read_chunked
-from daskgraphpart.dispatching.job import Job
+from daskgraphpart.dispatching.job import Job, choose_sizes
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.dispatching.pipeline import dispatch_graph
-from daskgraphpart.dispatching.sizes import choose_sizes
 from daskgraphpart.dispatching.workspace import Workspace
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.layouts.dgl import DglLayout
-from daskgraphpart.layouts.file_layout import ArraySpec, npy_file_layout
+from daskgraphpart.layouts.layout import ArraySpec, npy_file_layout
 from daskgraphpart.partitioned.graph import open_partitions
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from daskgraphpart.layouts.file_layout import FileLayout
-    from daskgraphpart.layouts.layout import DispatchedGraph, GraphSizes, Layout
+    from daskgraphpart.layouts.layout import DispatchedGraph, FileLayout, GraphSizes, Layout
 
 NUM_PARTS = 3
 INT32, FLOAT64 = np.dtype("<i4"), np.dtype("<f8")

@@ -13,8 +13,7 @@ from daskgraphpart.adjacency.split_edges import range_shift
 from daskgraphpart.assignment.multilevel.graph import MOST_ARCS_OF_ONE_BLOCK, Graph, spans
 from daskgraphpart.kernels.arcs import merge_arcs, split_coarse_arcs
 from daskgraphpart.kernels.clusters import add_up, apply_clusters, match_two_hops, number_clusters, propose_clusters
-from daskgraphpart.storage.region import Region, create_npy
-from daskgraphpart.storage.runs import id_dtype
+from daskgraphpart.storage.region import Region, create_npy, id_dtype
 
 if TYPE_CHECKING:
     from daskgraphpart.adjacency.csr_blocks import Block

@@ -16,7 +16,7 @@ from daskgraphpart.assignment.multilevel.cycle import LEAST_NODES, LEAST_SHRINKA
 from daskgraphpart.assignment.multilevel.refine import refine
 from daskgraphpart.assignment.multilevel.stream import stream
 from daskgraphpart.kernels.refine import gains_of_rows
-from daskgraphpart.storage.runs import id_dtype
+from daskgraphpart.storage.region import id_dtype
 
 if TYPE_CHECKING:
     from pathlib import Path
