@@ -64,9 +64,8 @@ class AssignOptions:
     )
     effort: str = option(
         "default",
-        "How hard to look for a small cut: fast, default, high. fast runs one library and refines less; "
-        "default combines METIS "
-        "and KaMinPar by a V-cycle; high tries several seeds of both and repeats V-cycles while the cut shrinks.",
+        "How hard to look for a small cut. fast runs one library and refines less; default combines METIS and KaMinPar "
+        "by a V-cycle; high tries several seeds of both and repeats V-cycles while the cut shrinks.",
         choices=("fast", "default", "high"),
         common=True,
     )
