@@ -67,4 +67,7 @@ def test_the_estimate_is_what_dgl_fetches(name: str, batch_size: int, tmp_path: 
         print(name, k, "cut", report.cut_share, "DGL", share, "estimate", found.share, remote / inputs, found.shares)
         assert found.share == pytest.approx(share, rel=0.05)
         np.testing.assert_allclose(found.inputs_per_batch, inputs / batches, rtol=0.05)
-        np.testing.assert_allclose(found.epoch_nbytes, remote * 32, rtol=0.05)
+        assert found.epoch_nbytes.sum() == pytest.approx(remote.sum() * 32, rel=0.05)
+        assert (
+            np.abs(found.epoch_nbytes / 32 - remote) < 4 * np.sqrt(remote)
+        ).all()  # a few hundred rows: chance counts
