@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import dask
+import distributed  # noqa: F401  # a first import inside of dask.config.set would lose its defaults at the end
 import pytest
 from faults import kills
 from faults.judge import expect_not_whole, expect_one_error, expect_whole, judging, run_here
