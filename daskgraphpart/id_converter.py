@@ -1,8 +1,7 @@
 """Convert original IDs between type-wise and homogeneous.
 
 This is `IDConverter` of DGL's user guide (section 7.5), for arrays, without the guide's error at the first ID of a
-type.
-The partition book converts new IDs.
+type. The partition book converts new IDs.
 """
 
 from __future__ import annotations

@@ -118,8 +118,7 @@ def fingerprint(
     """Describe what the output depends on, as a flat dictionary of JSON values.
 
     That is: options, metadata, and path, size, times and inode of every input file. The journal keeps it, and a run
-    that
-    resumes must match it, since the workspace was made from it. Times are compared only for equality.
+    that resumes must match it, since the workspace was made from it. Times are compared only for equality.
     """
     found: dict[str, Any] = {"command": command, "version of the workspace": WORK_VERSION}
     for name, value in options.items():

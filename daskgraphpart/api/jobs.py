@@ -82,8 +82,7 @@ def open_job(
     """Lock the output directory, and start a job or resume the unfinished one.
 
     Raises `OutputLockedError` if another run is writing there, and `ResumeError` if the unfinished job cannot resume,
-    or
-    was started with other input or options.
+    or was started with other input or options.
     """
     output.path.mkdir(parents=True, exist_ok=True)
     lock = DirectoryLock(output.path)

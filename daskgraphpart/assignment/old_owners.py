@@ -1,8 +1,7 @@
 """Read the owners of an earlier graph in its order of nodes, and find its ID maps.
 
 They come from `assign`, or from partitions with original IDs. Both record the paths and checksums of ID maps, so that
-no
-other map passes for them.
+no other map passes for them.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Owner files: write them from parts of all nodes, read them back, draw them at random, fill empty parts.
 
 Passes `write-owners`, `write-trainers`, `read-owners`, `assign-random` and `fill-parts`. DGL's servers cannot start on
-a
-part that lacks a type with features.
+a part that lacks a type with features.
 """
 
 from __future__ import annotations
@@ -84,8 +83,7 @@ def assign_random(owners: Mapping[str, Region], num_parts: int, seed: int, fill:
     """Give every node a random part, as DGL's `random_partition.py` does.
 
     A node's part depends only on the seed, its type's name and its ID. Part sizes differ by about the square root of
-    their
-    size.
+    their size.
     """
     runner.run(span_pass("assign-random", draw_span, owners, DrawConfig(owners, num_parts, seed, fill)))
 

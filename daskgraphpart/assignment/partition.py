@@ -1,10 +1,8 @@
 """Pass `partition-graph`: the part of every node, by one task with a thread per worker.
 
 A graph that fits into memory goes to libraries; a larger one is coarsened until it does. The task needs random access
-to
-arrays of all nodes, which machines cannot share; from disk it reads blocks of the adjacency. It leaves its inputs
-alone,
-so that it can run twice.
+to arrays of all nodes, which machines cannot share; from disk it reads blocks of the adjacency. It leaves its inputs
+alone, so that it can run twice.
 """
 
 from __future__ import annotations
@@ -85,8 +83,7 @@ class PartitionConfig:
     """What to partition, and how.
 
     Without a choice, there is nothing to cut, or `start` (int32) has parts to balance or refine; or parts of some
-    nodes,
-    with -1 for those to assign.
+    nodes, with -1 for those to assign.
     """
 
     problem: Problem

@@ -30,8 +30,7 @@ def edge_frame(source: Any, edge_type: EdgeType, num_src: int, num_dst: int, blo
     """Dask DataFrame of one type's edges: int64 columns `src` and `dst`, checked on computing.
 
     The index has edge IDs, with known divisions; CSV lines are not counted for it, so there divisions are unknown and
-    the
-    index begins at 0 in each dask partition.
+    the index begins at 0 in each dask partition.
     """
     import dask
     import dask.dataframe as dd

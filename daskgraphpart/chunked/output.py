@@ -156,8 +156,7 @@ def write_file(
     """Write a file of a feature, or of edges (no spec); it appears when complete.
 
     Pieces are arrays (rows, ...), for edges int64 (rows, 2). Parquet holds scalars as a column of numbers and vectors
-    as a
-    column of lists, the only kind that DGL's tools read; the key ``shape`` keeps the shape of the rows.
+    as a column of lists, the only kind that DGL's tools read; the key ``shape`` keeps the shape of the rows.
     """
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     with whole_file(path) as temporary:
@@ -178,8 +177,7 @@ def parquet_writer(path: str, schema: Any) -> Iterator[Any]:
     """Open a parquet file in this package's form.
 
     IDs and floats hardly repeat, so dictionaries only cost time. LZ4 files are as small as Snappy's here and read more
-    than
-    three times as fast (measured).
+    than three times as fast (measured).
     """
     from pyarrow import parquet
 

@@ -256,8 +256,7 @@ def _batches(file: Any, block: Block, columns: Sequence[str] | None, width: int)
     """Yield Arrow batches that cover a block's rows, from overlapping row groups.
 
     Batches are sized in values: a row group of wide rows may far exceed the block, and Arrow needs about 8 bytes per
-    list
-    value while decoding, for any dtype.
+    list value while decoding, for any dtype.
     """
     batch_rows = max(1, min(ROWS_PER_BATCH, VALUES_PER_BATCH // max(1, width)))
     ends = list(accumulate(row_group_lengths(file), initial=0))

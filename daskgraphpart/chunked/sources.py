@@ -1,8 +1,7 @@
 """Sources of a graph's rows, in files, memory, or other sources; see `dask_sources.py` for dask.
 
 A source is one type's edges, as rows of two IDs, or a feature. Passes cut it into pieces for tasks to read. Sources
-that
-can read any range are also `Rows`, which can be joined, sliced and reversed.
+that can read any range are also `Rows`, which can be joined, sliced and reversed.
 """
 
 from __future__ import annotations

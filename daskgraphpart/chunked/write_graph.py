@@ -56,12 +56,9 @@ class ChunkFormat:
     """How to write a chunked graph.
 
     `num_chunks` is the number of files per edge type and feature, None for a number by size. `chunks_of` overrides it:
-    for
-    all ``"nodes"``, ``"edges"``, ``"node_data"`` or ``"edge_data"``, by type, or by type and feature; nodes have no
-    files,
-    only a number in the metadata. `names` of files are numbers of types and features, names of features (``"named"``),
-    or
-    those of DGL's `chunk_graph` (``"dgl"``).
+    for all ``"nodes"``, ``"edges"``, ``"node_data"`` or ``"edge_data"``, by type, or by type and feature; nodes have no
+    files, only a number in the metadata. `names` of files are numbers of types and features, names of features
+    (``"named"``), or those of DGL's `chunk_graph` (``"dgl"``).
     """
 
     edge_format: str = "parquet"

@@ -52,8 +52,7 @@ class ConstructionBuilder:
     """A construction config and what to make of it: a `Builder` of tables.
 
     Edges of unknown nodes are refused or dropped; reverse edges are added here only to a homogeneous graph. The seed is
-    for
-    splits.
+    for splits.
     """
 
     path: Path

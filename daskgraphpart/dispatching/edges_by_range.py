@@ -1,8 +1,7 @@
 """The join of `bucket-edges` in three passes, for node maps larger than memory.
 
 It avoids random I/O: `split-ends` groups both ends of each block's edges by ID range; `resolve-ends` takes one range of
-a
-node type at a time, whose slice of the map fits into memory; `merge-ends` restores each block's order and writes the
+a node type at a time, whose slice of the map fits into memory; `merge-ends` restores each block's order and writes the
 same run as `bucket-edges`.
 """
 

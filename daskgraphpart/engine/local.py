@@ -94,10 +94,8 @@ def use_one_arena() -> None:
     """Let all threads allocate from one arena: free memory of another is never given back.
 
     Tasks make few, large requests, so threads hardly contend. Pieces as large as a block come from the arena, too, and
-    some
-    free memory stays for the next task: getting cleared pages from the system takes longer than reading a block, and
-    threads
-    contend for it.
+    some free memory stays for the next task: getting cleared pages from the system takes longer than reading a block,
+    and threads contend for it.
     """
     set_option = getattr(ctypes.CDLL(None), "mallopt", None)
     if set_option is not None:

@@ -122,8 +122,7 @@ def detect_resources(
     ----------
     memory : str or int, optional
         Bytes, or text such as ``"2GB"``. Default: half the memory of the machine or its cgroup, or of a cluster's
-        workers,
-        by thread.
+        workers, by thread.
     cluster, staging, workspace
         As in `Resources`; default: dask's configuration.
     workers : int, optional

@@ -117,8 +117,7 @@ def share_tasks(sizes: Sequence[int], limit: int) -> list[range]:
     """Group small consecutive pieces of work into tasks.
 
     A task costs a tenth of a millisecond, too much for thousands of small types. A group stays below the limit in size;
-    but
-    at least `MIN_TASKS` tasks stay, for workers to share and the journal to note.
+    but at least `MIN_TASKS` tasks stay, for workers to share and the journal to note.
     """
     most = -(-len(sizes) // MIN_TASKS)
     starts, total = [0] if sizes else [], 0
@@ -136,10 +135,8 @@ def build_graph(
     """Make the dask graph of units without results, and of the dask partitions they read.
 
     Also returns the units of each key. A key is like ``("bucket-edges-1a2b3c4d", "author:writes:paper", 17)``; a group
-    has
-    the first unit's, and their number. It is one dict: dask takes far longer to merge thousands of `Delayed` than to
-    run
-    them.
+    has the first unit's, and their number. It is one dict: dask takes far longer to merge thousands of `Delayed` than
+    to run them.
     """
     numbers: dict[tuple[str, ...], Iterator[int]] = defaultdict(count)  # within each type
     keys = []

@@ -56,9 +56,8 @@ def merge_arcs(arcs, first, last, rows, indptr, weights, in_degrees):  # type: i
 
     `arcs` (arcs, 2 or 3) may hold other nodes' arcs, which are skipped; it is overwritten. Fills `rows` (neighbours,
     ascending in each row), `indptr` (nodes + 1,), `weights`, and `in_degrees` (of negative neighbours, with
-    self-loops);
-    returns the number of merged arcs. Sorting by neighbours' digits, lowest first, and then by row takes a third of the
-    time
+    self-loops); returns the number of merged arcs. Sorting by neighbours' digits, lowest first, and then by row takes a
+    third of the time
     of sorting each row.
     """
     num_nodes, width = last - first, arcs.shape[1]

@@ -53,11 +53,9 @@ def propose_clusters(  # type: ignore[no-untyped-def]
     """Choose a cluster for each active node of a block ``first, first + 1, ...``; no weights means 1.
 
     `labels` (all nodes,) are the clusters at the round's start, each named after one of its nodes, and `loads` (all
-    nodes,
-    constraints) their weights by label, at most `most`; with `parts` (all nodes,) clusters stay inside parts. `salt`
-    breaks
-    ties. `mine` (block,) gets the proposals, `preferred` the cluster with the strongest bond, full or not (-1 without
-    neighbours), and `following` is set for neighbours of nodes that change.
+    nodes, constraints) their weights by label, at most `most`; with `parts` (all nodes,) clusters stay inside parts.
+    `salt` breaks ties. `mine` (block,) gets the proposals, `preferred` the cluster with the strongest bond, full or not
+    (-1 without neighbours), and `following` is set for neighbours of nodes that change.
     """
     num_rows, num_constraints = indptr.size - 1, node_weights.shape[1]
     widest = widest_row(indptr)
@@ -187,9 +185,8 @@ def match_two_hops(first, preferred, node_weights, most, sizes, waiting, parts, 
     """Join single nodes whose preferred cluster is full with others that prefer the same one.
 
     Nodes without neighbours join each other. `sizes` are node counts by label; `waiting` (all nodes and parts, or all
-    nodes
-    and 1) has, for each preferred cluster and for isolated nodes of each part, the cluster that waits for company, or
-    -1.
+    nodes and 1) has, for each preferred cluster and for isolated nodes of each part, the cluster that waits for
+    company, or -1.
     Changes `labels`, `loads`, `sizes` and `waiting`.
     """
     for row in range(preferred.size):

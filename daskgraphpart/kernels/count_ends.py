@@ -10,8 +10,7 @@ def count_ends(src, dst, types, sizes, first, counts, cut):  # type: ignore[no-u
     """Count owned edges at local nodes from `first` on: inner nodes as destinations, HALO nodes as sources.
 
     `sizes` are the part's inner nodes and all its nodes; adds the edges from HALO nodes of the range to `cut` (edge
-    types,).
-    Returns the first edge that does not lead from a node of the part to an inner one, or -1.
+    types,). Returns the first edge that does not lead from a node of the part to an inner one, or -1.
     """
     num_inner, num_nodes = sizes
     stop = first + counts.size

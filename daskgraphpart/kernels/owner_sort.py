@@ -72,8 +72,7 @@ def scatter_edges(ends, new_ids, owners, cursors, run):  # type: ignore[no-untyp
     """Write (new source ID, new destination ID, row in the block) of edges to `run` (3, edges), grouped by owner.
 
     `ends` and `new_ids` are pairs: type-wise IDs of sources and destinations, and their types' maps to new IDs;
-    `cursors`
-    are where each owner's group begins, and move on.
+    `cursors` are where each owner's group begins, and move on.
     """
     src, dst = ends
     new_src, new_dst = new_ids

@@ -12,8 +12,7 @@ def parse_fields(content, delimiter, comment, columns, num_fields, ends):  # typ
     """Parse lines of uint8 `content` into `ends`, int64 (2, rows or more): two columns, by number from 0.
 
     A space as delimiter means any run of spaces and tabs. Skips empty lines. Returns the rows parsed, or -1 if a line
-    is not
-    plain: quotes, comments, blanks around numbers, signs, more or fewer fields, more than 18 digits.
+    is not plain: quotes, comments, blanks around numbers, signs, more or fewer fields, more than 18 digits.
     """
     rows, i, size, by_blanks = 0, 0, content.size, delimiter == SPACE
     while i < size:

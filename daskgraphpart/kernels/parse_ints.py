@@ -33,9 +33,8 @@ def parse_edges(content, delimiter, src, dst):  # type: ignore[no-untyped-def]
     """Parse lines of two integers in uint8 `content` into `src` and `dst`, int64 (rows,).
 
     Skips spaces (and tabs, unless they delimit) around numbers, blank lines, and anything after another delimiter
-    behind the
-    second number. Between tabs or commas no column may be empty: the next would take its place. Returns the rows
-    parsed, or
+    behind the second number. Between tabs or commas no column may be empty: the next would take its place. Returns the
+    rows parsed, or
     the number of the faulty row; the fault, or 0; and where the faulty line begins.
     """
     rows, i, size = 0, 0, content.size

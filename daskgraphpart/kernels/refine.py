@@ -145,9 +145,8 @@ def refine_rows(  # type: ignore[no-untyped-def]
 
     Rows are nodes ``first, first + 1, ...``; no weights means 1. `parts` (all nodes,) applies to other blocks, `mine`
     (block,) to this one; changes it and `over` (parts, constraints), loads minus limits; `shares` are one over each
-    limit.
-    `active` nodes may begin; `following` is set for moved nodes and their neighbours. `fixed` nodes, (block,), or empty
-    for
+    limit. `active` nodes may begin; `following` is set for moved nodes and their neighbours. `fixed` nodes, (block,),
+    or empty for
     none, stay. Ends after `patience` moves without a smaller cut; returns by how much the cut fell.
     """
     rows, num_parts = mine.size, over.shape[0]

@@ -30,10 +30,8 @@ def find_in_edges(columns, places, owners, ntypes, slots, csc, edge_ranges, star
 
     `places` are the nodes' positions in the hop, `columns` (hop,) their local IDs or -1; `slots` (node types, most edge
     types of one) lists the edge types to sample for a node type, ascending, then -1. Columns are in edge type order.
-    `csc`
-    is (indptr, data, new edge IDs, first new edge ID, owned edges); fills `starts` and `degrees` (hop, most edge
-    types).
-    Returns the first node with a damaged column, or -1.
+    `csc` is (indptr, data, new edge IDs, first new edge ID, owned edges); fills `starts` and `degrees` (hop, most edge
+    types). Returns the first node with a damaged column, or -1.
     """
     indptr, data, new_eids, first_eid, num_owned = csc
     for i in range(places.size):
@@ -91,8 +89,7 @@ def pick_edges(hop, places, key, found, csc, new_nids, ends, edge_ranges, out): 
     Takes all in-edges of a slot if they fit; else draws each pick: with replacement if more fit, or without by Floyd's
     algorithm. `csc` is (indices, data, new edge IDs, first new edge ID, owned edges, whether with replacement), `ends`
     (first new node ID, inner nodes), and `out` (sources, destinations as positions in the hop, new edge IDs). Returns
-    the
-    first node with a damaged column, or -1.
+    the first node with a damaged column, or -1.
     """
     nodes, owners, ntypes, slots, fanouts = hop
     starts, degrees, offsets = found
@@ -191,8 +188,7 @@ def shuffled(key, first, num_items, out):  # type: ignore[no-untyped-def]
     """Fill `out` with the items from position `first` of a random order of ``[0, num_items)``.
 
     The order is a Feistel network over a power of four, at least 2^16, walked until it meets an item: needs no array of
-    all
-    items.
+    all items.
     """
     half = 8
     while (1 << (2 * half)) < num_items:

@@ -14,8 +14,7 @@ def stream_nodes(indptr, indices, weights, first, parts, node_weights, loads, li
     `fixed` nodes, (block,), or empty for none, stay. Changes `parts` (all nodes,), -1 for none yet, and `loads` (parts,
     constraints); keeps `limits` if possible. A part's price, ``alpha * 1.5 * sqrt(fullness)`` in units of edge weight,
     reduces a node's bond to it; with several constraints, it is the mean over what the node weighs in each compared
-    with
-    the average.
+    with the average.
     """
     num_parts = loads.shape[0]
     bound = np.zeros(num_parts, np.int64)

@@ -18,8 +18,7 @@ def rmat_edges(key, first, num_nodes, thresholds, src, dst):  # type: ignore[no-
     """Draw edges from `first` on of a power-law graph (Chakrabarti, Zhan and Faloutsos 2004).
 
     Each level of the recursion compares 16 random bits with `thresholds`, the cumulative probabilities of the quadrants
-    (a,
-    a + b, a + b + c) of 2^16. Edges with an end not below `num_nodes` are drawn again.
+    (a, a + b, a + b + c) of 2^16. Edges with an end not below `num_nodes` are drawn again.
     """
     levels = 0
     while (1 << levels) < num_nodes:
@@ -73,8 +72,7 @@ def community_edges(key, first, num_nodes, num_communities, inside, step, src, d
     """Draw edges from `first` on, a share `inside` of them in communities; degrees are skewed, IDs scattered.
 
     Community c holds the positions from ``n (c / C)^2`` on, so sizes grow with c; a multiplication with `step` modulo
-    n,
-    coprime to n, maps positions to IDs, so IDs do not reveal communities.
+    n, coprime to n, maps positions to IDs, so IDs do not reveal communities.
     """
     for i in range(src.size):
         state = splitmix64(key + uint64(first + i) * uint64(GOLDEN))

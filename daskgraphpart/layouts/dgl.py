@@ -63,8 +63,7 @@ class DglLayout:
 
     Graphs are ``"dgl"`` and ``"graphbolt"``, whose file replaces `graph.dgl` or lies beside it (DGL 2.5 refuses both
     together); `graphbolt` says what it holds. `directory` is for the config and `parts` for the parts below it; both
-    are
-    empty or end in a slash.
+    are empty or end in a slash.
     """
 
     graph_formats: tuple[str, ...] = ("coo",)

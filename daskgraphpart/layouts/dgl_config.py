@@ -1,8 +1,7 @@
 """The partition config: `<graph>.json`, from which DGL loads partitions.
 
 Keys and invariants as in `dgl.distributed.partition` of DGL 1.0 to 2.5: ranges of new homogeneous IDs for every type
-and
-part, types in ID order, paths relative to the config.
+and part, types in ID order, paths relative to the config.
 """
 
 from __future__ import annotations
@@ -59,8 +58,7 @@ class PartitionConfig:
     """Content of a partition config.
 
     `part_method` is ``"metis"`` or ``"random"``. If IDs are kept, `id_maps` has the npy files with the owners of nodes
-    and
-    of edges, and the book's ranges are unknown and read as empty.
+    and of edges, and the book's ranges are unknown and read as empty.
     """
 
     graph_name: str

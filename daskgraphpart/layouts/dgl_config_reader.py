@@ -57,8 +57,7 @@ def read_config(path: AnyPath, *, confined: bool = False, allow_kept_ids: bool =
     """Read and check a config that we or DGL 0.9 to 2.x wrote, given the file or its directory.
 
     Bare relations, from DGL 0.9, become canonical edge types by the ends of each type's first edge. If `confined`, all
-    files
-    must lie in that directory, after following links. Unless `allow_kept_ids`, IDs must be reshuffled.
+    files must lie in that directory, after following links. Unless `allow_kept_ids`, IDs must be reshuffled.
     """
     config_path = find_config(path)
     reader = _ConfigReader(config_path, read_json_object(config_path, LayoutError))

@@ -45,9 +45,8 @@ class GraphFile:
     """Headers of a graph file.
 
     `formats` has ``row`` and ``col`` of ``coo``, and ``indptr``, ``indices`` and ``data`` (edge IDs) of ``csr`` and
-    ``csc``.
-    `claims` say what is sorted, on which DGL relies: for ``coo`` the rows, and the columns of each row; for ``csr`` and
-    ``csc`` the columns of each row. `may_make` has the formats that DGL may make, bits as in `FORMAT_BITS`.
+    ``csc``. `claims` say what is sorted, on which DGL relies: for ``coo`` the rows, and the columns of each row; for
+    ``csr`` and ``csc`` the columns of each row. `may_make` has the formats that DGL may make, bits as in `FORMAT_BITS`.
     """
 
     num_nodes: int
@@ -69,8 +68,7 @@ class GraphFile:
         """Read local edges ``[start, stop)`` in pieces: local sources, destinations and edge IDs.
 
         They come in the order of the format `name`, by default `main_format`, at most `rows` at a time; CSR and CSC are
-        scanned
-        whole.
+        scanned whole.
         """
         name, stop = name or self.main_format, self.num_edges if stop is None else stop
         if name == "coo":

@@ -2,8 +2,7 @@
 
 As made by `dgl.distributed.dgl_partition_to_graphbolt` of DGL 2.1 to 2.5 with formats coo and csc
 (python/dgl/distributed/partition.py): with new IDs of nodes, optionally of edges, and what `DistGraph.find_edges`
-needs.
-Local IDs are those of `graph.dgl`. Integers are as short as in DGL.
+needs. Local IDs are those of `graph.dgl`. Integers are as short as in DGL.
 """
 
 from __future__ import annotations

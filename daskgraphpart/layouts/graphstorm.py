@@ -3,8 +3,7 @@
 ``dist_graph/part<i>/`` holds DGL's files, once: `dist_graph/metadata.json` names them to GraphStorm, and the config
 above to DGL. `raw_id_mappings/<ntype>/*.parquet` (columns `orig` and `new`) brings results back to the user's IDs;
 `data_transform_new.json` is there if the input has it. Text files in `partition_assignment/` have the part of each
-node,
-one per line. As of GraphStorm 0.5: gpartition/dist_partition_graph.py writes it, and `load_dist_nid_map` of
+node, one per line. As of GraphStorm 0.5: gpartition/dist_partition_graph.py writes it, and `load_dist_nid_map` of
 model/utils.py takes anything in `dist_graph/` that begins with "part" for a part.
 """
 

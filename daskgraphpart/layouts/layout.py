@@ -170,10 +170,8 @@ class FileLayout:
     """Where everything is in a file of `nbytes` bytes.
 
     `pieces` are offset and content of everything except elements; `regions` are offset, dtype and shape of each array
-    by
-    name. If values have no fixed place, this describes a temporary file, from which the picklable `encode` writes the
-    real
-    one; `complete` adds to the file what was unknown before.
+    by name. If values have no fixed place, this describes a temporary file, from which the picklable `encode` writes
+    the real one; `complete` adds to the file what was unknown before.
     """
 
     pieces: tuple[tuple[int, bytes], ...]

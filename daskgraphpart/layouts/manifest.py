@@ -36,8 +36,7 @@ class Manifest:
     """What verification needs from a manifest.
 
     `files` are checksums by relative path (None in version 1); `changed` are the paths of manifests that are not as
-    they
-    were written.
+    they were written.
     """
 
     path: Location

@@ -1,8 +1,7 @@
 """Arrays by rank: raw files of little-endian rows, to be mapped by numpy and torch, and one JSON that describes them.
 
 Below ``ranks/``, the file ``<array>_part_<r>_of_<k>`` holds part r's rows of an array and nothing else; arrays are
-named
-as in `layouts.layout`, with ``__`` for the colons of edge types. Row i over all ranks is new type-wise ID i, as
+named as in `layouts.layout`, with ``__`` for the colons of edge types. Row i over all ranks is new type-wise ID i, as
 WholeGraph and cuGraph-PyG expect of files given by prefix (rapidsai/cugraph-gnn 26.08,
 cpp/src/wholememory/file_io.cpp). `ranks.json` is written last.
 """

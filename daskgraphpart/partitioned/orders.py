@@ -55,17 +55,14 @@ class Orders:
             Node type or edge type.
         rows : array, tensor, frame, dask array, dask frame or path
             One row per node or edge, by new type-wise ID. A path names an npy file, a zarr array, a tensor (``*.pt``),
-            or a
-            parquet file with one column of numbers or lists.
+            or a parquet file with one column of numbers or lists.
         out : path, optional
             Output ``*.npy``, ``*.pt``, ``*.parquet`` or ``*.zarr``, written in bounded memory. Parquet gets columns
-            `id`
-            and `value`.
+            `id` and `value`.
         id_map : path, optional
             Your own IDs, for the column `id` of parquet: the graph written by ``chunk --map-ids``, its directory
-            ``id_map``,
-            or one file of it. Default: where it was when the graph was partitioned. Without a map, `id` is the row
-            number.
+            ``id_map``, or one file of it. Default: where it was when the graph was partitioned. Without a map, `id` is
+            the row number.
         overwrite : bool
             Replace `out`.
 

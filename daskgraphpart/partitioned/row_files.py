@@ -1,8 +1,7 @@
 """Read and write rows of nodes or edges: npy, zarr, torch tensors (``*.pt``) and parquet.
 
 Parquet holds numbers or lists of numbers, and perhaps a column `id`. On reading, `id` must count rows from 0, since
-rows
-are taken by position. On writing, it has the original ID, or the user's own ID if there is an ID map.
+rows are taken by position. On writing, it has the original ID, or the user's own ID if there is an ID map.
 """
 
 from __future__ import annotations

@@ -23,8 +23,7 @@ class Labels:
     """Classes of one type's nodes; `key` is ``<ntype>/<name>``.
 
     `counts`, int64 (parts, classes), has the non-negative values that occur, ascending; `unlabelled`, int64 (parts,),
-    counts
-    negative ones.
+    counts negative ones.
     """
 
     key: str

@@ -120,8 +120,7 @@ def sort_edges(graph: GraphFile, directory: str, max_nbytes: int = MAX_SORTED_NB
     """Sort a part's edges by destination into files: indptr, sources, local edge IDs.
 
     Memory: 8 bytes per node, and `max_nbytes`; with more edges, sorts a range of nodes at a time and scans all edges
-    for
-    each.
+    for each.
     """
     indptr = np.zeros(graph.num_nodes + 1, np.int64)
     for _, dst, _ in _edges(graph):

@@ -77,8 +77,7 @@ class Sampler:
 
     `columns` are those of all parts, in order; or of one part, whose HALO nodes then have only the in-edges in it.
     `fanouts`, int64 (hops, edge types), are in-edges to pick at each node, all if negative. With `from_all`, each hop
-    starts
-    from all nodes so far, as in DGL's samplers; otherwise from the newest, as in PyG's.
+    starts from all nodes so far, as in DGL's samplers; otherwise from the newest, as in PyG's.
     """
 
     book: PartitionBook

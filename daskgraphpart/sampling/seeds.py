@@ -22,8 +22,7 @@ class Seeds:
     """Seeds of batches: type-wise IDs of nodes or edges, or a whole range.
 
     `ids` are None for all of ``[first, first + count)``. A seed's number, `input_id` in PyG, is its position in a list,
-    or
-    else its ID.
+    or else its ID.
     """
 
     first: int

@@ -1,8 +1,7 @@
 """Change a graph on its way: split and reverse edge types, drop edges, cast features.
 
 Every source is rows by now. Most changes only change how rows are read; sorted or filtered edges, and their features,
-go
-through files of a temporary directory. Edges keep their order within a type, and neither memory nor the cut of rows
+go through files of a temporary directory. Edges keep their order within a type, and neither memory nor the cut of rows
 changes the result.
 """
 

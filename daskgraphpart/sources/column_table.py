@@ -196,10 +196,8 @@ def open_array_table(file: TableFile, form: str, wanted: Sequence[str], num_ids:
     """Open a raw, npy or npz file; unpacks packed arrays into a directory.
 
     Without names, sources and destinations are `src` and `dst` (or `row` and `col`, ...), or the first two arrays, or
-    the
-    columns of `edge_index` or of the first array, (edges, 2 or more), or its rows, (2, edges); for a sparse matrix
-    saved by
-    scipy, its rows and columns.
+    the columns of `edge_index` or of the first array, (edges, 2 or more), or its rows, (2, edges); for a sparse matrix
+    saved by scipy, its rows and columns.
     """
     path = file.path
     arrays, num_nodes = map_arrays(file, form, directory), tuple[int, ...]()

@@ -39,8 +39,7 @@ class Column:
     """A chosen column: name or number, position, and what its type or first value says it holds.
 
     `example` says where, for messages; `dtype` is a feature's, None in text. A constant has no position; it is its
-    value in
-    all rows, None if missing.
+    value in all rows, None if missing.
     """
 
     name: str

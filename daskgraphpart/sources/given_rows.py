@@ -43,8 +43,7 @@ def open_given(
     """Make a graph from a given one, further features, and unknown numbers of nodes.
 
     Copies nothing. Counts dask frames on the cluster of `resources`, and reads edges for their largest IDs if nobody
-    knows
-    the number of nodes.
+    knows the number of nodes.
     """
     found = take_apart(given)
     counts = count_known(found.num_nodes, num_nodes)

@@ -79,8 +79,7 @@ def read_table(job: TableJob, group: TableGroup) -> list[int]:
     """Fill a table with all rows of all files: IDs c0 and c1; features as floats c2 and integers n2, and so on.
 
     Features of strings or vectors are c2 alone; `no_id` marks rows to drop later. Invalid values are NULL. Returns the
-    first
-    rows of files, and the number of all rows.
+    first rows of files, and the number of all rows.
     """
     types = [f"c{i} {'VARCHAR' if job.kinds[end][0] == STRINGS else 'BIGINT'}" for i, end in enumerate(group.ends)]
     types += [_type(group, i) for i in feature_columns(group)]

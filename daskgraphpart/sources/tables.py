@@ -33,8 +33,7 @@ class TableGroup:
     """Files of one table of edges, of nodes, of a mask, or of features.
 
     Its first columns are the IDs of `ends`, none if rows follow edges or nodes; then come `features`, of one column or,
-    for
-    vectors, several: names and numbers of columns.
+    for vectors, several: names and numbers of columns.
     """
 
     name: str

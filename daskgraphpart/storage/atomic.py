@@ -44,8 +44,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[str]:
     """Yield a private temporary name, to be renamed to `path` on success.
 
     For files that a task writes whole. The task may run twice at a time, if its worker was believed dead or outlives
-    its
-    client; readers of `path` always find the same complete file.
+    its client; readers of `path` always find the same complete file.
     """
     temporary = f"{os.fspath(path)}.{uuid.uuid4().hex[:12]}{TEMPORARY_SUFFIX}"
     try:

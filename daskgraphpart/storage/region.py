@@ -1,8 +1,7 @@
 """A typed array inside a file: the only way to read and write rows.
 
 It uses `pread` / `pwrite`, not memory maps: a process holds only requested rows, and a short read is an error instead
-of
-a bus error. `Region.memmap` is for lazy views. Regions in stores are read by byte ranges, and never written.
+of a bus error. `Region.memmap` is for lazy views. Regions in stores are read by byte ranges, and never written.
 
 Headers of npy files are Python literals. They are matched, not evaluated: Python 3.11 may fail when it parses in two
 threads during garbage collection, and few headers are valid.

@@ -1,9 +1,8 @@
 """Zarr arrays of rows: users' arrays, and one per feature in owner order while staged.
 
 Tasks fill a staged array in any order, and parts read it in theirs. Chunks are uncompressed files into which tasks
-write
-at offsets, as in output files: no lock, nothing read back, the same bytes if a task runs twice. Every part begins with
-its own chunk; the rest of its last chunk is a hole. Any reader of zarr (v3) can open the array; its attributes
+write at offsets, as in output files: no lock, nothing read back, the same bytes if a task runs twice. Every part begins
+with its own chunk; the rest of its last chunk is a hole. Any reader of zarr (v3) can open the array; its attributes
 `num_rows` and `first_rows` say where parts are.
 """
 

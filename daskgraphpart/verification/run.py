@@ -46,8 +46,7 @@ class Run:
     """What all tasks of a run share; `schema` has the input's types in the partitions' order.
 
     The token tells runs apart, between which files may change. Parts have extra edges if they hold, or should hold,
-    edges
-    that they do not own.
+    edges that they do not own.
     """
 
     config_path: FilePath

@@ -1,10 +1,9 @@
 """Write a graph for METIS or KaMinPar, call the library in its own process, and check the result.
 
 ParHiP's format (KaHIP user guide, version 3, section 3.2): three 64-bit numbers (flags, nodes, arcs), the byte offset
-of
-each node's neighbours, the neighbours, node weights, arc weights. A flag of 0 means that the file has arc weights (bit
-0), node weights (bit 1), and 64-bit numbers (bits 2 to 5: starts, neighbours, node weights, arc weights). Neighbours
-have 32 bits here, unless METIS, which maps 64, reads the file.
+of each node's neighbours, the neighbours, node weights, arc weights. A flag of 0 means that the file has arc weights
+(bit 0), node weights (bit 1), and 64-bit numbers (bits 2 to 5: starts, neighbours, node weights, arc weights).
+Neighbours have 32 bits here, unless METIS, which maps 64, reads the file.
 """
 
 from __future__ import annotations
@@ -79,8 +78,7 @@ def _one_weight(weights: np.ndarray, limits: Limits) -> tuple[np.ndarray, int]:
     """One weight per node, int64 (nodes,), and its limit: the first constraint, or a mean if nodes weigh 0 in it.
 
     Neither depends on the other constraints' limits: if those are looser, KaMinPar starts from the same parts and less
-    has
-    to move. Weights are positive, because KaMinPar takes no zeros.
+    has to move. Weights are positive, because KaMinPar takes no zeros.
     """
     totals = np.maximum(weights.sum(axis=0), 1)
     slacks = limits.most * limits.num_parts / totals

@@ -24,8 +24,7 @@ def v_cycle(graph: Graph, starts: Sequence[np.ndarray], limits: Limits, seed: in
     """Run one V-cycle from given partitions; return the parts, int32 (nodes,).
 
     Nodes that any of the partitions separates stay separate while coarsening. The best partition of the coarsest level
-    goes
-    on. This combines what the partitions agree on.
+    goes on. This combines what the partitions agree on.
     """
     if graph.num_nodes > max(LEAST_NODES, NODES_PER_PART * limits.num_parts):
         clusters, count = cluster(graph, largest_clusters(graph, limits), overlay(starts, limits), seed, each)

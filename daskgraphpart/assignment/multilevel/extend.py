@@ -61,8 +61,7 @@ def _assign_new(graph: Graph, known: np.ndarray, limits: Limits, seed: int, dire
     """Assign nodes without a part (-1); the others stay.
 
     Each level keeps the better of two balanced and refined assignments: the coarser graph's, and one that streams nodes
-    to
-    their neighbours regardless of limits, so that rebalancing moves those that lose least.
+    to their neighbours regardless of limits, so that rebalancing moves those that lose least.
     """
     fixed, coarse_parts = replace(graph, fixed=known >= 0), None
     if graph.num_nodes > max(LEAST_NODES, NODES_PER_PART * limits.num_parts):
