@@ -145,8 +145,6 @@ def merge_block(unit: NodeRange, config: MergeConfig) -> tuple[CsrBlock, int, in
     done = merge_arcs(arcs, unit.start, unit.stop, rows, indptr, weights, in_degrees)
     config.in_degrees.write(in_degrees, unit.start)
     weights = weights[:done]
-    if weights.max(initial=0) < 2**31:
-        weights = weights.astype(np.int32, copy=False)
     total = int(weights.sum(dtype=np.int64))
     path = f"{config.directory}/block-{unit.start}.csr"
     block = write_block(path, unit.start, indptr, rows[:done], None if total == done else weights)

@@ -40,7 +40,10 @@ class Rows(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CsrBlock:
-    """Rows of nodes ``start, ..., stop - 1`` in a file: row starts, neighbours, weights unless all are 1."""
+    """Rows of nodes ``start, ..., stop - 1`` in a file: row starts, neighbours, weights unless all are 1.
+
+    Weights take as few bytes as the largest needs, for partitioners read a graph larger than the page cache many times.
+    """
 
     path: str
     start: int
@@ -55,9 +58,9 @@ class CsrBlock:
         return sum(column.nbytes for column in self._columns())
 
     def read(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Read row starts int64 (nodes + 1,), neighbours (arcs,) and weights (arcs,), or (0,) if all are 1."""
+        """Read row starts int64 (nodes + 1,), neighbours (arcs,), weights (arcs,) int32 or int64, (0,) if all are 1."""
         indptr, indices, weights = (column.read() for column in self._columns())
-        return indptr, indices, weights
+        return indptr, indices, weights.astype(np.promote_types(weights.dtype, np.int32), copy=False)
 
     def _columns(self) -> tuple[Region, Region, Region]:
         indptr = Region(self.path, 0, np.dtype("<i8"), (self.stop - self.start + 1,))
@@ -99,6 +102,8 @@ class Adjacency:
 
 def write_block(path: str, start: int, indptr: np.ndarray, indices: np.ndarray, weights: np.ndarray | None) -> CsrBlock:
     """Write rows of nodes from `start` on, atomically; without weights all are 1."""
+    if weights is not None:
+        weights = weights.astype(np.min_scalar_type(~int(weights.max(initial=0))), copy=False)
     weight_dtype = None if weights is None else weights.dtype
     block = CsrBlock(path, start, start + indptr.size - 1, indices.size, indices.dtype, weight_dtype)
     with whole_file(path) as temporary, open(temporary, "wb") as file:
