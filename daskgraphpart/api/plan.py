@@ -136,7 +136,7 @@ def plan(
     Parameters
     ----------
     graph : Graph, path or URL
-        As in `partition`. Tables are read into a temporary directory first.
+        As in `partition`. Tables are read to count nodes and edges.
     num_parts : int
         Number of parts.
     out : path or URL
@@ -169,9 +169,9 @@ def plan(
     given = opened(graph, None, resources)
     if isinstance(given, Graph):
         return _plan(given, num_parts, out, owners, options, resources, dispatch_to)
-    from daskgraphpart.sources.stage_tables import opened_graph  # slow to import
+    from daskgraphpart.sources.stage_tables import counted_graph  # slow to import
 
-    with opened_graph(given, resources) as found:
+    with counted_graph(given, resources) as found:
         return _plan(found, num_parts, out, owners, options, resources, dispatch_to)
 
 

@@ -66,7 +66,7 @@ def change_graph(
         {of_type: _cast(changes, of_type, rows) for of_type, rows in graph.data_sources.items()},
     )
     edited = _with_reverse_edges(edited, changes)
-    if changes.remove_self_loops or changes.deduplicate or changes.split_by:
+    if changes.read_edges:
         directory = directory / "changes"
         directory.mkdir()
         with open_database(directory, resources) as connection:

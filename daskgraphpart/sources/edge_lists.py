@@ -75,7 +75,7 @@ def read_graph(job: TableJob, name: str, plain: Mapping[str, PlainEdges]) -> Gra
         )
         job.progress.advance(1)
     job.progress.end()
-    for ntype, count in unknown.items():
+    for ntype, count in () if job.counts_only else unknown.items():
         _tell_unknown(job, ntype, count, num_nodes[ntype])
     return graph_of(name, num_nodes, edges, data)
 

@@ -223,6 +223,11 @@ class GraphChanges:
             check_choice("dtype", f"--cast {name}".strip(), dtype, STORED_DTYPES)
 
     @property
+    def read_edges(self) -> bool:
+        """Whether numbers of edges are known only after reading them."""
+        return self.remove_self_loops or self.deduplicate or bool(self.split_by)
+
+    @property
     def columns(self) -> dict[str, str]:
         """Columns to split by, by edge type; "" for all."""
         return by_name(self.split_by, "--split-by")

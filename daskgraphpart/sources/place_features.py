@@ -12,16 +12,15 @@ from daskgraphpart.chunked.output import CATEGORIES
 from daskgraphpart.chunked.rows import ConstantRows, KeptRows
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.sources.columns import STRINGS, TIMES, filled_dtype, shown
-from daskgraphpart.sources.database import quote, run, stage_rows
+from daskgraphpart.sources.database import quote, run
 from daskgraphpart.sources.read_table import TableJob, count_rows, drop_rows, first_twice, rank_ids, stage_feature
 from daskgraphpart.sources.tables import TableGroup, check_row_count
-from daskgraphpart.storage.region import create_npy
+from daskgraphpart.storage.region import Region, create_npy
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from daskgraphpart.chunked.sources import Rows
-    from daskgraphpart.storage.region import Region
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,7 +76,7 @@ class FeaturePlacer:
             return dict(features)
         if group.name not in self.plain and count_rows(self.job.connection, group.name) != expected:
             query, where = f"SELECT row FROM {group.name} ORDER BY rowid", str(self.job.directory / f"{of_type}-kept")
-            numbers = stage_rows(self.job.connection, query, where, np.dtype(np.int64))
+            numbers = self.job.stage(query, where, np.dtype(np.int64))
             features = {name: KeptRows(rows, numbers) for name, rows in features.items()}
         return self._scattered(group, features) if len(group.ends) == 1 else dict(features)
 
@@ -99,7 +98,7 @@ class FeaturePlacer:
         )
         self._tell_codes(group, name, count_rows(job.connection, table), num_old)
         query = f"SELECT i.rowid FROM {group.name} t JOIN {table} i ON t.c{number} = i.id ORDER BY t.rowid"
-        return stage_rows(job.connection, query, path, np.dtype(np.int64))
+        return job.stage(query, path, np.dtype(np.int64))
 
     def _tell_codes(self, group: TableGroup, name: str, count: int, num_old: int) -> None:
         """Report that a feature has codes, and where their values are; split edge types share them."""
@@ -145,6 +144,11 @@ class FeaturePlacer:
             if name in group.features and group.kind(group.features[name][0]) == STRINGS:
                 table = f"{group.name}_{group.features[name][0]}"
                 ((fills[name],),) = run(job.connection, f"SELECT rowid FROM {table} WHERE id = {quote(fill)}")
+        if job.counts_only:
+            return {
+                name: Region("", 0, filled_dtype(rows.dtype, str(fills.get(name, 0))), (num_nodes, *rows.shape[1:]))
+                for name, rows in features.items()
+            }
         ids = job.new_ids(group, 0)
         return {
             name: scatter_rows(rows, ids, num_nodes, fills.get(name, 0), f"{ids.path}-{name}", job.memory // 16)

@@ -29,6 +29,7 @@ from daskgraphpart.sources.database import ROWS_PER_BATCH, insert_batches, read,
 from daskgraphpart.sources.id_map import id_batches, read_map_header, write_id_map
 from daskgraphpart.sources.table_files import check_gzip
 from daskgraphpart.sources.text_table import TextTable
+from daskgraphpart.storage.region import Region
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,12 +38,14 @@ if TYPE_CHECKING:
     from daskgraphpart.engine.progress import ProgressListener
     from daskgraphpart.sources.tables import Inputs, Table, TableGroup
     from daskgraphpart.storage.paths import Location
-    from daskgraphpart.storage.region import Region
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableJob:
-    """A job: input, kinds of IDs by node type, database, directories, memory in bytes, and listener."""
+    """A job: input, kinds of IDs by node type, database, directories, memory in bytes, and listener.
+
+    With `counts_only`, files of rows are not written, nor read.
+    """
 
     inputs: Inputs
     kinds: Mapping[str, tuple[str, str]]
@@ -51,18 +54,26 @@ class TableJob:
     out: Path
     memory: int
     progress: ProgressListener
+    counts_only: bool = False
     staged: dict[tuple[str, int], Region] = field(default_factory=dict)
+
+    def stage(self, query: str, path: str, dtype: np.dtype, row_shape: tuple[int, ...] = ()) -> Region:
+        """Write a query's rows to a file, if they are wanted."""
+        if not self.counts_only:
+            return stage_rows(self.connection, query, path, dtype, row_shape)
+        ((count,),) = run(self.connection, f"SELECT count(*) FROM ({query})")
+        return Region(path, 0, dtype, (count, *row_shape))
 
     def new_ids(self, group: TableGroup, column: int) -> Region:
         """Write a column's new IDs to a file, once, in row order."""
         name = group.name
         if (name, column) not in self.staged:
             query = f"SELECT c{column} FROM {name}"
-            if self.inputs.options.map_ids:
+            if self.inputs.options.map_ids and not self.counts_only:
                 ids = self.ids(group.ends[column])
                 query = f"SELECT i.rowid FROM {name} t JOIN {ids} i ON t.c{column} = i.id ORDER BY t.rowid"
             path = str(self.directory / f"{name}-c{column}")
-            self.staged[name, column] = stage_rows(self.connection, query, path, np.dtype(np.int64))
+            self.staged[name, column] = self.stage(query, path, np.dtype(np.int64))
         return self.staged[name, column]
 
     def ids(self, ntype: str) -> str:
@@ -136,7 +147,7 @@ def stage_feature(job: TableJob, group: TableGroup, feature: str, path: str, row
     if group.kind(first) == VECTORS:
         shape = column.row_shape or (width_of(job, group, first),)
         assert column.dtype is not None
-        return stage_rows(job.connection, f"SELECT c{first} FROM {rows}", path, column.dtype, shape)
+        return job.stage(f"SELECT c{first} FROM {rows}", path, column.dtype, shape)
     counted = f"SELECT count(*) > 0 AND count(*) = count(n{first}) FROM {name}"
     ((is_whole,),) = run(job.connection, counted)
     text = np.dtype(np.float32 if columns[1:] else np.int64 if is_whole else np.float64)
@@ -146,7 +157,7 @@ def stage_feature(job: TableJob, group: TableGroup, feature: str, path: str, row
         dtype = filled_dtype(dtype, fill)
     letter = "c" if dtype.kind == "f" else "n"
     query = f"SELECT {', '.join(f'{letter}{i}' for i in columns)} FROM {rows}"
-    return stage_rows(job.connection, query, path, dtype, (len(columns),) if columns[1:] else ())
+    return job.stage(query, path, dtype, (len(columns),) if columns[1:] else ())
 
 
 def _type(group: TableGroup, number: int) -> str:

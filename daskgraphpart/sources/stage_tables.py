@@ -71,10 +71,13 @@ def graph_of_tables(
     out: Path,
     runner: Runner,
     on_open: Callable[[list[str]], Any] = lambda _: None,
+    *,
+    counts_only: bool = False,
 ) -> Graph:
     """Read tables; temporary files go to `directory`, ID maps and categories to `out`.
 
-    Calls `on_open` with all paths once all files are open and checked, before reading the first.
+    Calls `on_open` with all paths once all files are open and checked, before reading the first. With `counts_only`,
+    rows that have to be written first are not, and cannot be read.
     """
     from daskgraphpart.sources.database import open_database
     from daskgraphpart.sources.edge_list_inputs import open_inputs
@@ -97,7 +100,8 @@ def graph_of_tables(
                 progress.note(note)
             on_open(inputs.paths)
             kinds, plain = kinds_of_ids(inputs), scan_plain_edges(inputs, runner)
-            job = TableJob(inputs, kinds, connection, directory, out, resources.memory, progress)
+            counts_only = counts_only and not spec.changes.read_edges
+            job = TableJob(inputs, kinds, connection, directory, out, resources.memory, progress, counts_only)
             graph = read_graph(job, spec.name, plain)
     graph = replace(graph, directory=str(out))  # rows are in files by now
     if spec.changes == NO_CHANGES:
@@ -121,6 +125,16 @@ def keep_maps(graph: Graph, out: Path) -> Graph:
         assert layout.encode is not None, "files beside are copied"
         layout.encode({}, str(out / name))
     return replace(graph, directory=str(out))
+
+
+@contextmanager
+def counted_graph(spec: TableSpec, resources: Resources) -> Iterator[Graph]:
+    """Yield the graph of tables, with ID maps in a temporary directory, but without the rows of which SQL is needed."""
+    with (
+        scratch_directory(resources.workspace or tempfile.gettempdir()) as scratch,
+        open_runner(replace(resources, cluster="threads")) as runner,
+    ):
+        yield graph_of_tables(spec, scratch, scratch, runner, counts_only=True)
 
 
 @contextmanager

@@ -22,10 +22,13 @@ from listeners import Listener, Stopped
 from pyarrow import csv, parquet
 
 import daskgraphpart as dgp
+from daskgraphpart.api.inputs import opened
 from daskgraphpart.api.read_tables import described_tables
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.errors import InputFileError, OptionError, OutputExistsError, ResumeError
 from daskgraphpart.sources.id_map import read_id_map
+from daskgraphpart.sources.stage_tables import counted_graph, opened_graph
+from daskgraphpart.sources.table_spec import TableSpec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -244,6 +247,28 @@ def test_a_plan_of_tables_is_that_of_their_graph(tmp_path: Path) -> None:
     plans = [dgp.plan(of, 2, **spelled(RESOURCES)) for of in (dgp.read_tables(**tables), tmp_path / "graph")]
     assert plans[0].num_nodes == plans[1].num_nodes
     assert plans[0].output_nbytes == plans[1].output_nbytes
+
+
+@pytest.mark.parametrize(
+    "more",
+    [{}, {"add_reverse": "dgl", "copy_edata": True}, {"cast": ("age=float32",)}, {"unknown_nodes": "drop"}],
+    ids=str,
+)
+def test_a_plan_of_tables_writes_nothing_but_maps_of_ids_and_codes(more: dict[str, Any], tmp_path: Path) -> None:
+    spec = opened(described_tables(name="graph", **small_tables(tmp_path), **more))
+    assert isinstance(spec, TableSpec)
+    with counted_graph(spec, RESOURCES) as counted, opened_graph(spec, RESOURCES) as staged:
+        written = [path.relative_to(counted.directory) for path in Path(counted.directory).rglob("*") if path.is_file()]
+        assert {path.parts[0] for path in written} == {"id_map", "categories"}
+        assert counted.schema == staged.schema
+        assert counted.nbytes == staged.nbytes
+
+
+def test_edges_that_are_left_out_are_counted_for_a_plan(tmp_path: Path) -> None:
+    tables = {**small_tables(tmp_path), "deduplicate": True, "remove_self_loops": True}
+    chunk_edge_lists(tmp_path / "graph", **tables, **spelled(RESOURCES))
+    plan = dgp.plan(described_tables(name="graph", **tables), 2, **spelled(RESOURCES))
+    assert plan.num_edges == dgp.read_chunked(tmp_path / "graph").schema.num_edges
 
 
 def test_all_tables_are_opened_before_the_first_is_read(tmp_path: Path) -> None:
