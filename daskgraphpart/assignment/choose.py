@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 LIBRARY_NAMES = {"metis": "METIS", "kaminpar": "KaMinPar"}
 HIGH_SEEDS = 4
-MULTILEVEL_ARCS, LARGE_ARCS = 1 << 21, 1 << 25
+MULTILEVEL_ARCS, LARGE_ARCS = 1 << 21, 1 << 25  # edges have two arcs: the first is a million edges
 """Beyond the first, unless effort is high, `auto` is `multilevel`; beyond the second there is no V-cycle."""
 COARSE_ARCS, COARSE_BYTES_PER_ARC = 1 << 20, 100
 """Most arcs of the graph to which `multilevel` coarsens, and the bytes that METIS needs for each."""
@@ -109,7 +109,7 @@ def choose(num_nodes: int, num_arcs: int, num_constraints: int, options: AssignO
         )
         why = f"auto: multilevel, because KaMinPar needs {lacking}"
         if num_arcs > MULTILEVEL_ARCS and options.effort != "high":
-            why = f"auto: multilevel, as for all graphs of more than {MULTILEVEL_ARCS // 2:,} edges"
+            why = "auto: multilevel, as for all graphs of more than a million edges"
     elif method == "fennel":
         return Choice(method, (), need["fennel"], why)
     calls = tuple(call for call in (metis, Call("kaminpar", options.seed)) if has_library(call.library))
