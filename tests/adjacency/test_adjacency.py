@@ -6,22 +6,20 @@ import itertools
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
-from unittest.mock import patch
 
 import numpy as np
-from hypothesis import given
+from graphs import Graph
+from hypothesis import example, given
 from hypothesis import strategies as st
 from strategies import graphs
 
-from daskgraphpart.adjacency import build
 from daskgraphpart.adjacency.build import build_adjacency
 from daskgraphpart.chunked.graph import read_chunked
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.engine.runner import open_runner
+from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 
 if TYPE_CHECKING:
-    from graphs import Graph
-
     from daskgraphpart.adjacency.csr_blocks import Adjacency
 
 
@@ -52,17 +50,23 @@ def as_dense(adjacency: Adjacency) -> np.ndarray:
     return matrix
 
 
-@given(graphs(), st.sampled_from(["csv", "numpy", "parquet"]), st.integers(1, 40))
-def test_it_is_symmetric_merged_and_without_loops(graph: Graph, form: str, most_arcs: int) -> None:
+def of_many_arcs() -> Graph:
+    """A graph of 2,000 nodes and 100,000 edges, half of them at the first 3: more than fit into a block."""
+    rng = np.random.default_rng(0)
+    src, dst = rng.integers(0, 2000, (2, 100_000))
+    src[::2] %= 3
+    return Graph(GraphSchema("g", (NodeType("n", 2000),), (EdgeType("n", "e", "n", 100_000),)), {"n:e:n": (src, dst)})
+
+
+@given(graphs(), st.sampled_from(["csv", "numpy", "parquet"]))
+@example(of_many_arcs(), "csv")
+@example(of_many_arcs(), "parquet")
+def test_it_is_symmetric_merged_and_without_loops(graph: Graph, form: str) -> None:
     expected, in_degrees = dense(graph)
-    with (
-        TemporaryDirectory() as scratch,
-        open_runner(Resources(1 << 28, "sync")) as runner,
-        patch.object(build, "MIN_BLOCK_ARCS", most_arcs),
-        patch.object(build, "BLOCKS", 10**9),
-    ):
+    with TemporaryDirectory() as scratch, open_runner(Resources(1 << 28, "sync")) as runner:
         opened = read_chunked(graph.write(Path(scratch) / "graph", edge_format=form))
         built = build_adjacency(opened, Path(scratch) / "adjacency", runner)
+        assert len(built.blocks) > 2 or graph.schema.num_edges < 100_000
         assert np.array_equal(as_dense(built), expected)
         assert np.array_equal(built.in_degrees.read(), in_degrees)
         assert built.num_isolated == np.count_nonzero(~expected.any(axis=1))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
-from unittest.mock import patch
 
 import dask.array as da
 import dask.dataframe as dd
@@ -16,12 +16,11 @@ import pandas as pd
 import pytest
 from commands import call
 from graphs import Graph
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from keywords import spelled
 
 import daskgraphpart as dgp
-from daskgraphpart.adjacency import build, split_edges, weigh_edges
 from daskgraphpart.adjacency.build import build_adjacency
 from daskgraphpart.assignment.options import METHODS, AssignOptions
 from daskgraphpart.engine.resources import Resources
@@ -30,9 +29,8 @@ from daskgraphpart.errors import InputFileError, OptionError
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 
 FRIENDS, LIKES = "u:knows:u", "u:likes:v"
-SCHEMA = GraphSchema(
-    "g", (NodeType("u", 40), NodeType("v", 30)), (EdgeType("u", "knows", "u", 300), EdgeType("u", "likes", "v", 200))
-)
+NODES = NodeType("u", 40), NodeType("v", 30)
+SCHEMA = GraphSchema("g", NODES, (EdgeType("u", "knows", "u", 300), EdgeType("u", "likes", "v", 200)))
 MEMORY = Resources(1 << 28, "sync")
 
 
@@ -40,17 +38,18 @@ def two_types(weights: np.ndarray) -> Graph:
     """A graph whose first type of edges has these weights; its second has none that are used."""
     rng = np.random.default_rng(1)
     edges = {
-        FRIENDS: (rng.integers(0, 40, 300), rng.integers(0, 40, 300)),
+        FRIENDS: (rng.integers(0, 40, weights.size), rng.integers(0, 40, weights.size)),
         LIKES: (rng.integers(0, 40, 200), rng.integers(0, 30, 200)),
     }
-    return Graph(SCHEMA, edges, {}, {FRIENDS: {"w": weights}, LIKES: {"w": np.arange(200)}})
+    schema = replace(SCHEMA, edge_types=(EdgeType("u", "knows", "u", weights.size), SCHEMA.edge_types[1]))
+    return Graph(schema, edges, {}, {FRIENDS: {"w": weights}, LIKES: {"w": np.arange(200)}})
 
 
 def in_units(weights: np.ndarray) -> tuple[np.ndarray, float]:
     """By the definition: the largest power of two that divides all weights and 1, or the largest over 2 ** 20."""
     largest = 2.0 ** math.frexp(max(1.0, float(weights.max())))[1]
     unit = largest
-    while any(value % unit for value in (1.0, *weights.tolist())):
+    while 1 % unit or np.any(weights.astype(float) % unit):
         unit /= 2
     unit = max(unit, largest / 2**20)
     return np.maximum(np.rint(weights.astype(float) / unit), 1), unit
@@ -62,10 +61,15 @@ def in_units(weights: np.ndarray) -> tuple[np.ndarray, float]:
     st.sampled_from(["float16", "float32", "float64", "int64", "uint8"]),
     st.sampled_from([0.25, 1, 3, 1e9]),
     st.sampled_from(["csv", "parquet"]),
+    st.just(300),
 )
-def test_weights_of_parallel_edges_in_both_directions_are_added(seed: int, dtype: str, scale: float, form: str) -> None:
+@example(1, "float32", 3, "csv", 200_000)  # more than fit into one task, or one block of the adjacency
+@example(2, "int64", 1, "parquet", 200_000)
+def test_weights_of_parallel_edges_in_both_directions_are_added(
+    seed: int, dtype: str, scale: float, form: str, count: int
+) -> None:
     rng = np.random.default_rng(seed)
-    weights = rng.integers(1, 80, 300) * scale if scale < 1e9 or dtype == "float64" else rng.integers(1, 80, 300)
+    weights = rng.integers(1, 80, count) * (scale if scale < 1e9 or dtype == "float64" else 1)
     weights = np.maximum(weights, 1).astype(dtype) if dtype in ("int64", "uint8") else weights.astype(dtype)
     graph, (units, unit) = two_types(weights), in_units(weights)
     expected = np.zeros((70, 70), np.int64)
@@ -74,14 +78,7 @@ def test_weights_of_parallel_edges_in_both_directions_are_added(seed: int, dtype
     loops = int(np.trace(expected))
     total, expected = int(expected.sum()), expected + expected.T
     np.fill_diagonal(expected, 0)
-    with (
-        TemporaryDirectory() as scratch,
-        open_runner(MEMORY) as runner,
-        patch.object(weigh_edges, "ROWS_PER_UNIT", 70),
-        patch.object(split_edges, "MAX_ROWS", 90),
-        patch.object(split_edges, "MIN_ROWS", 90),
-        patch.object(build, "MIN_BLOCK_ARCS", 50),
-    ):
+    with TemporaryDirectory() as scratch, open_runner(Resources(1 << 23, "sync")) as runner:
         opened = dgp.read_chunked(graph.write(Path(scratch) / "graph", edge_format=form, num_chunks=3))
         built = build_adjacency(opened, Path(scratch) / "adjacency", runner, [f"{FRIENDS}/w"])
         assert built.weight_unit == unit

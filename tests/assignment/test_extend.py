@@ -13,7 +13,6 @@ from listeners import Listener, Stopped
 
 import daskgraphpart as dgp
 from daskgraphpart.api.pipeline import assign as run_assign
-from daskgraphpart.assignment.multilevel import extend
 from daskgraphpart.assignment.options import AssignOptions
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.engine.resources import Resources
@@ -94,9 +93,7 @@ def test_more_may_move_cuts_less(directory: Path, tmp_path: Path) -> None:
     assert cuts[0] > cuts[1] > cuts[2]
 
 
-def test_forms_workers_and_blocks_on_disk_change_nothing(
-    directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_forms_and_workers_change_nothing(directory: Path, tmp_path: Path) -> None:
     found = []
     for form, workers, memory in (
         ("npy", 1, 1 << 30),
@@ -120,9 +117,21 @@ def test_forms_workers_and_blocks_on_disk_change_nothing(
         dgp.assign(directory / "new", PARTS, **spelled(options), out=out, **spelled(resources))
         found.append(read_owners(out))
     assert all(np.array_equal(found[0][t], other[t]) for other in found for t in COUNTS)
-    monkeypatch.setattr(extend, "MAX_ARCS_IN_MEMORY", 1000)
-    dgp.assign(directory / "new", PARTS, **spelled(options), out=tmp_path / "disk")
-    assert num_moved(directory / "owners", tmp_path / "disk") == 0
+
+
+@pytest.mark.long
+def test_old_nodes_of_a_graph_that_is_coarsened_on_disk_stay(tmp_path: Path) -> None:
+    src, dst = np.random.default_rng(0).integers(0, 20_000, (2, 2_200_000))  # 4.4 million arcs
+    kept = (src < 18_000) & (dst < 18_000)
+    for name, num_nodes, edges in (("old", 18_000, (src[kept], dst[kept])), ("new", 20_000, (src, dst))):
+        types = (NodeType("n", num_nodes),), (EdgeType("n", "to", "n", edges[0].size),)
+        Graph(GraphSchema("g", *types), {"n:to:n": edges}).write(tmp_path / name, edge_format="numpy")
+    dgp.assign(tmp_path / "old", PARTS, method="fennel", out=tmp_path / "owners")
+    report = dgp.assign(tmp_path / "new", PARTS, extend=str(tmp_path / "owners"), out=tmp_path / "out").quality
+    before, after = (np.load(tmp_path / name / "n.npy") for name in ("owners", "out"))
+    assert np.array_equal(before, after[: before.size])
+    assert report is not None
+    assert all(balance.is_kept for balance in report.balances)
 
 
 def test_new_nodes_bound_to_full_parts_leave_those_that_lose_least(tmp_path: Path) -> None:

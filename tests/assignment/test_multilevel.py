@@ -11,24 +11,27 @@ from typing import Any
 import numpy as np
 import pytest
 from graphs import load_real_graph
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import daskgraphpart as dgp
-from daskgraphpart.adjacency import build
+from daskgraphpart.adjacency.build import build_adjacency
 from daskgraphpart.adjacency.csr_blocks import Rows, write_block
-from daskgraphpart.assignment import choose, partition
+from daskgraphpart.assignment import choose
+from daskgraphpart.assignment.balance import parse_balance
 from daskgraphpart.assignment.libraries.call import Call, export_graph, run_library
-from daskgraphpart.assignment.multilevel import cycle
 from daskgraphpart.assignment.multilevel.coarsen import cluster, contract
 from daskgraphpart.assignment.multilevel.cycle import v_cycle
 from daskgraphpart.assignment.multilevel.graph import MESH_DEGREE, Graph, hold, is_mesh
 from daskgraphpart.assignment.multilevel.refine import Limits, assign_rest, rebalance, refine
 from daskgraphpart.assignment.multilevel.stream import stream
 from daskgraphpart.assignment.options import AssignOptions
+from daskgraphpart.assignment.partition import PartitionConfig, Problem, partition_graph
+from daskgraphpart.assignment.weigh_nodes import weigh_nodes
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.sources.generate import generate
+from daskgraphpart.storage.region import npy_region
 
 
 def in_blocks(matrix: np.ndarray, columns: tuple[np.ndarray, ...], size: int) -> Graph:
@@ -74,10 +77,9 @@ def problems(draw: st.DrawFn) -> tuple[Graph, np.ndarray, Limits]:
     return in_blocks(matrix, columns, size), parts, Limits(num_parts, most)
 
 
-@pytest.fixture(autouse=True)
-def small_graphs_are_coarsened(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cycle, "LEAST_NODES", 4)
-    monkeypatch.setattr(cycle, "NODES_PER_PART", 1)
+def small_cycle(graph: Graph, starts: list[np.ndarray], limits: Limits, seed: int, each: Any) -> np.ndarray:
+    """A V-cycle that coarsens small graphs, too."""
+    return v_cycle(graph, starts, limits, seed, each, coarsest=max(4, limits.num_parts))
 
 
 @given(problems(), st.integers(2, 4))
@@ -85,7 +87,7 @@ def test_no_step_adds_to_the_overload_and_threads_change_nothing(problem: Any, t
     graph, parts, limits = problem
 
     def cycle_in_place(graph: Graph, parts: np.ndarray, limits: Limits, each: Any) -> None:
-        parts[:] = v_cycle(graph, [parts], limits, 1, each)
+        parts[:] = small_cycle(graph, [parts], limits, 1, each)
 
     for step in (rebalance, refine, cycle_in_place):
         found = []
@@ -111,18 +113,27 @@ def test_a_v_cycle_does_not_overload_a_part_with_nodes_that_have_no_neighbours()
     graph, limits = in_blocks(matrix, columns, 1), Limits(2, np.array([8, 30]))
     parts = np.array([1, -1, 1, 0, -1, 0, 1, 1, 0, -1, 1, -1, 1, 1, 0], np.int32)
     assign_rest(graph, parts, limits)
-    assert limits.overload(graph, v_cycle(graph, [parts], limits, 0, map)) <= limits.overload(graph, parts)
+    assert limits.overload(graph, small_cycle(graph, [parts], limits, 0, map)) <= limits.overload(graph, parts)
 
 
 @given(problems(), st.integers(1, 5))
 def test_a_v_cycle_that_combines_is_balanced_no_worse_than_the_best_start(problem: Any, other_parts: int) -> None:
     graph, parts, limits = problem
     others = (np.arange(graph.num_nodes) % min(other_parts, limits.num_parts)).astype(np.int32)
-    found = v_cycle(graph, [parts, others], limits, 0, map)
+    found = small_cycle(graph, [parts, others], limits, 0, map)
     assert limits.overload(graph, found) <= min(limits.overload(graph, start) for start in (parts, others))
 
 
+def of_many_arcs() -> tuple[Graph, np.ndarray, Limits]:
+    """A graph of 160,000 arcs, more than fit into one block on disk."""
+    rng = np.random.default_rng(0)
+    matrix = np.triu(rng.random((600, 600)) < 0.45, 1).astype(np.int32)
+    graph = in_blocks(matrix + matrix.T, (np.ones(600, np.int64),), 200)
+    return graph, rng.integers(0, 3, 600).astype(np.int32), Limits(3, np.array([8]))
+
+
 @given(problems(), st.booleans())
+@example(of_many_arcs(), False)
 def test_contraction_is_that_of_the_definition_in_memory_and_on_disk(problem: Any, inside: bool) -> None:
     graph, parts, limits = problem
     clusters, count = cluster(graph, np.maximum(limits.most // 4, 1), parts if inside else None, 0, map)
@@ -130,8 +141,7 @@ def test_contraction_is_that_of_the_definition_in_memory_and_on_disk(problem: An
     ones[np.arange(graph.num_nodes), clusters] = 1
     expected = ones.T @ as_dense(graph) @ ones
     np.fill_diagonal(expected, 0)
-    with TemporaryDirectory() as directory, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(build, "MIN_BLOCK_ARCS", 7)
+    with TemporaryDirectory() as directory:
         fine = on_disk(graph, Path(directory))
         again = cluster(fine, np.maximum(limits.most // 4, 1), parts if inside else None, 0, map)
         assert np.array_equal(again[0], clusters)
@@ -174,7 +184,7 @@ def test_constraints_that_are_far_exceeded_are_restored() -> None:
     graph = in_blocks(grid(side), columns, side * side)
     limits = Limits(4, np.array([np.ceil(1.05 * column.sum() / 4) for column in columns], np.int64))
     lopsided = np.minimum(np.arange(side * side) // 800, 2).astype(np.int32)  # the third and fourth part are empty
-    found = v_cycle(graph, [lopsided], limits, 0, map)
+    found = small_cycle(graph, [lopsided], limits, 0, map)
     assert limits.overload(graph, lopsided) > 1.5
     assert limits.overload(graph, found) < 0.01
     assert graph.cut(found, 4, map) < 0.15 * graph.num_arcs / 2
@@ -205,15 +215,12 @@ def rmat(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
-@pytest.mark.parametrize("large_arcs", [0, 1 << 25])
+@pytest.mark.parametrize("effort", ["fast", "default"])
 @pytest.mark.parametrize("method", ["kaminpar", "auto", "metis", "multilevel"])
-def test_limits_are_kept_with_a_v_cycle_and_without(
-    method: str, large_arcs: int, rmat: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(choose, "MULTILEVEL_ARCS", large_arcs)
-    monkeypatch.setattr(partition, "LARGE_ARCS", large_arcs)
-    monkeypatch.setattr(choose, "COARSE_ARCS", 20_000)
-    report = dgp.assign(rmat, 6, method=method, balance="nodes,edges", threads=1).quality
+def test_limits_are_kept_with_a_v_cycle_and_without(method: str, effort: str, rmat: Path) -> None:
+    memory = "7MB" if method == "multilevel" else "1GB"  # the first leaves room for two thirds of the arcs
+    how = {"method": method, "effort": effort, "balance": "nodes,edges", "threads": 1, "memory": memory}
+    report = dgp.assign(rmat, 6, **how).quality
     assert report is not None
     assert all(balance.is_kept for balance in report.balances), report.balances
     assert report.cut_share < 1 - 1 / 6
@@ -255,15 +262,28 @@ def chunked(matrix: np.ndarray, directory: Path) -> Path:
     return directory
 
 
-def test_a_large_mesh_goes_to_metis_if_it_fits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(choose, "MULTILEVEL_ARCS", 0)
-    monkeypatch.setattr(choose, "COARSE_ARCS", 500)
-    monkeypatch.setattr(choose, "METIS_PER_ARC", 1 << 14)
-    mesh, methods = chunked(grid(20), tmp_path / "mesh"), []
-    for memory in ("1GB", "16MB"):
-        report = dgp.assign(mesh, 2, memory=memory).quality
-        assert report is not None
-        methods.append(report.method)
+def solve(
+    graph: Path, num_parts: int, memory: int, directory: Path, **how: Any
+) -> tuple[str, Graph, np.ndarray, Limits]:
+    """Partition by the task alone, in less memory than a job may have: how, graph, parts, limits."""
+    options, opened = AssignOptions(**{"balance": "nodes", **how}), dgp.read_chunked(graph)
+    wanted = parse_balance(options.wanted_balance, options.imbalance)
+    with open_runner(Resources(1 << 28, "sync")) as runner:
+        adjacency = build_adjacency(opened, directory, runner)
+        weights = weigh_nodes(opened, wanted, adjacency.in_degrees, directory, runner)
+    problem = Problem(adjacency, weights, len(wanted), num_parts, directory)
+    choice = choose.Choice("multilevel", (Call("metis"), Call("kaminpar")), 0, "")
+    target = npy_region(directory / "parts.npy", np.int32, (adjacency.num_nodes,))
+    taken = partition_graph(None, PartitionConfig(problem, options, memory, 1, choice, None, target))
+    columns = tuple(column.read() for column in weights.columns)
+    most = np.array([constraint.limit(num_parts) for constraint in weights.constraints])
+    whole = Graph(adjacency.blocks, columns, adjacency.total_weight)
+    return taken, whole, target.read(), Limits(num_parts, most)
+
+
+def test_a_large_mesh_goes_to_metis_if_it_fits(tmp_path: Path) -> None:
+    mesh = chunked(grid(20), tmp_path / "mesh")
+    methods = [solve(mesh, 2, memory, tmp_path / str(memory), method="auto")[0] for memory in (1 << 30, 100_000)]
     assert methods[0] == "metis (k-way, cut, seed 0) of a mesh"
     assert methods[1].startswith("multilevel")
 
@@ -275,34 +295,26 @@ def test_a_mesh_has_no_node_of_many_neighbours(problem: Any) -> None:
     assert is_mesh(graph) == (max(1, degrees.max()) <= MESH_DEGREE * degrees.mean())
 
 
-def test_coarsening_ends_at_a_graph_of_few_nodes_per_part(rmat: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_coarsening_ends_at_a_graph_of_few_nodes_per_part(tmp_path: Path) -> None:
     """It had gone on until nothing shrank, and the graph was streamed."""
-    monkeypatch.setattr(choose, "COARSE_ARCS", 0)
-    report = dgp.assign(rmat, 40, method="multilevel", balance="nodes,edges=0.5").quality
-    assert report is not None
-    assert not report.method.startswith("multilevel, coarsest graph by fennel")
+    dense = np.triu(np.random.default_rng(0).random((1500, 1500)) < 0.5, 1).astype(np.int32)  # 1.1 million arcs
+    taken, *_ = solve(chunked(dense, tmp_path / "dense"), 12, 1 << 30, tmp_path / "work", method="multilevel")
+    assert not taken.startswith("multilevel, coarsest graph by fennel")
 
 
-def test_the_better_of_coarsening_and_streaming_is_taken_where_most_edges_are_cut(
-    rmat: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(choose, "COARSE_ARCS", 2000)
+def test_the_better_of_coarsening_and_streaming_is_taken_where_most_edges_are_cut(rmat: Path, tmp_path: Path) -> None:
     cuts = []
-    for share in (1.0, 0.0):  # streamed never, and always
-        monkeypatch.setattr(partition, "NO_STRUCTURE", share)
-        report = dgp.assign(rmat, 40, method="multilevel", balance="nodes").quality
-        assert report is not None
-        cuts.append((report.cut_share, report.method))
+    for effort in ("fast", "default"):  # streamed never, and always
+        taken, graph, parts, limits = solve(rmat, 40, 200_000, tmp_path / effort, effort=effort)
+        cuts.append((graph.cut(parts, limits.num_parts, map), taken))
+    assert cuts[1][0] > 0.75 * graph.total_weight / 2
     assert min(cuts) == cuts[1]
 
 
-def test_a_graph_in_which_nothing_clusters_is_streamed(rmat: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(choose, "COARSE_ARCS", 0)
-    monkeypatch.setattr(partition, "COARSE_NODES_PER_PART", 0)
-    report = dgp.assign(rmat, 4, method="multilevel", balance="nodes").quality
-    assert report is not None
-    assert "fennel" in report.method
-    assert report.balance_of("nodes").is_kept
+def test_a_graph_in_which_nothing_clusters_is_streamed(rmat: Path, tmp_path: Path) -> None:
+    taken, graph, parts, limits = solve(rmat, 4, 0, tmp_path / "work")
+    assert "fennel" in taken
+    assert limits.overload(graph, parts) == 0
 
 
 @pytest.mark.parametrize("columns", [(1, 1), (0, 1)])

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import os
 import zlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from bad_input.judge import ETYPE, RANDOM, refused, run, write_graph
 from graphs import file_hashes
+from listeners import Listener, Stopped
+
+import daskgraphpart as dgp
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -141,14 +144,12 @@ def test_the_memory_that_is_asked_for_is_enough(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["unit", "run"])
-def test_an_unfinished_run_whose_journal_is_of_another_form_is_one_error(
-    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unfinished_run_whose_journal_is_of_another_form_is_one_error(kind: str, tmp_path: Path) -> None:
     graph, out = write_graph(tmp_path / "in"), tmp_path / "out"
     job = ("partition", graph, out, *RANDOM, "--cluster", "sync")
-    with monkeypatch.context() as patch:
-        patch.setattr("daskgraphpart.dispatching.pipeline.finish", lambda *_, **__: 1 / 0)
-        assert run(*job)[0] == 70
+    how: dict[str, Any] = {"method": "random", "memory": "64MB", "cluster": "sync"}
+    with pytest.raises(Stopped):
+        dgp.partition(graph, out, 2, progress=Listener(stop_at="hash-files"), **how)
     path = out / ".daskgraphpart-work" / "journal"
     lines = []
     for line in path.read_bytes().splitlines():

@@ -187,21 +187,16 @@ def test_temporary_directories_are_private(tmp_path: Path, monkeypatch: pytest.M
     assert stat.S_IMODE(directory.stat().st_mode) == 0o700
 
 
-def test_a_workspace_in_a_shared_directory_is_private(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_workspace_in_a_shared_directory_is_private(tmp_path: Path) -> None:
     graph, shared = write_graph(tmp_path / "in"), tmp_path / "shared"
     shared.mkdir()
     shared.chmod(0o1777)
-    modes: list[int] = []
-    monkeypatch.setattr(
-        "daskgraphpart.dispatching.workspace.Workspace.remove",
-        lambda *_, **__: modes.extend(stat.S_IMODE(path.stat().st_mode) for path in shared.iterdir()),
-    )
     previous = os.umask(0)
     try:
-        run("partition", graph, tmp_path / "out", *RANDOM, "--workspace", shared)
+        run("partition", graph, tmp_path / "out", *RANDOM, "--workspace", shared, "--keep-workspace")
     finally:
         os.umask(previous)
-    assert modes == [0o700]
+    assert [stat.S_IMODE(path.stat().st_mode) for path in shared.iterdir()] == [0o700]
 
 
 def test_a_link_in_the_place_of_the_workspace_is_not_followed(tmp_path: Path) -> None:

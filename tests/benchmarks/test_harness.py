@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import platform
+import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,12 +23,12 @@ MEBIBYTE = 1 << 20
 
 @pytest.fixture
 def harness(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location("harness_under_test", HARNESS)
+    copy = shutil.copy(HARNESS, tmp_path)  # results go beside it
+    spec = importlib.util.spec_from_file_location("harness_under_test", copy)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     monkeypatch.setitem(sys.modules, spec.name, module)
     spec.loader.exec_module(module)
-    monkeypatch.setattr(module, "RESULTS", tmp_path / "results")
     return module
 
 

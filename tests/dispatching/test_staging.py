@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import zarr
 from keywords import spelled
+from listeners import Listener, Stopped
 from remote_stores import local_contents, make_graph
 
 import daskgraphpart as dgp
@@ -73,23 +74,14 @@ def test_a_staged_array_is_filled_in_any_order_and_read_by_zarr(
         list(array.blocks(0))
 
 
-def test_partitions_that_are_replaced_stay_whole_until_the_new_ones_are(
-    graph: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import daskgraphpart.dispatching.finish as finishing
-
+def test_partitions_that_are_replaced_stay_whole_until_the_new_ones_are(graph: Path, tmp_path: Path) -> None:
     out, resources = tmp_path / "out", Resources(64 << 20, "sync")
     dgp.partition(graph, out, 4, method="random", **spelled(resources))
     (out / "notes.json").write_text("{}")
     old = local_contents(out)
-
-    def failing(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(finishing, "discard_output", failing)
-        with pytest.raises(OSError, match="No space left"):
-            dgp.partition(graph, out, 3, method="random", **spelled(resources), overwrite=True)
+    last = Listener(stop_after="split-nids")
+    with pytest.raises(Stopped):
+        dgp.partition(graph, out, 3, method="random", **spelled(resources), overwrite=True, progress=last)
     now = local_contents(out)
     assert {name: now[name] for name in old} == old
     assert verify_checksums(out).ok
@@ -99,21 +91,18 @@ def test_partitions_that_are_replaced_stay_whole_until_the_new_ones_are(
     assert dgp.verify(graph, out).ok
 
 
-def test_a_feature_that_is_replaced_while_it_is_read_is_refused(
-    graph: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import daskgraphpart.dispatching.features as moving
-
+def test_a_feature_that_is_replaced_while_it_is_read_is_refused(tmp_path: Path) -> None:
     data = tmp_path / "graph"
     make_graph().write(data, data_format="numpy", num_chunks=2)
-    place = moving.place_rows_pass
 
-    def replacing(*arguments: object) -> object:
-        path = next(data.rglob("*.npy"))
-        (tmp_path / "new").write_bytes(path.read_bytes())
-        (tmp_path / "new").replace(path)
-        return place(*arguments)  # type: ignore[arg-type]
+    class Replacing(Listener):
+        def begin(self, name: str, num_units: int, nbytes: int, num_rows: int = 0) -> None:
+            super().begin(name, num_units, nbytes, num_rows)
+            if name == "place-rows":
+                path = next(data.rglob("*.npy"))
+                (tmp_path / "new").write_bytes(path.read_bytes())
+                (tmp_path / "new").replace(path)
 
-    monkeypatch.setattr(moving, "place_rows_pass", replacing)
+    how = {"method": "random", "memory": 64 << 20, "cluster": "sync", "progress": Replacing()}
     with pytest.raises(dgp.errors.InputFileError, match="changed while it was read"):
-        dgp.partition(data, tmp_path / "out", 2, method="random", memory=64 << 20, cluster="sync")
+        dgp.partition(data, tmp_path / "out", 2, **how)

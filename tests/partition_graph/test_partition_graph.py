@@ -23,7 +23,6 @@ from listeners import Listener
 from strategies import graphs
 
 import daskgraphpart as dgp
-from daskgraphpart.assignment import choose
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.dispatching.workspace import WORKSPACE_NAME
 from daskgraphpart.errors import AssignmentError, GraphPartError, OptionError, OutputExistsError
@@ -305,12 +304,10 @@ def test_graphbolt_is_a_layout_beside_dgls(tmp_path: Path) -> None:
     assert all(b"inner_node" in (tmp_path / "stored" / file).read_bytes() for file in files)
 
 
-def test_metis_tells_what_auto_would_take_on_a_large_graph(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    for most_arcs in (1 << 21, 0):
-        monkeypatch.setattr(choose, "MULTILEVEL_ARCS", most_arcs)
-        dgp.partition_graph((SRC, DST), "g", 2, tmp_path / str(most_arcs), part_method="metis")
+def test_metis_tells_what_auto_would_take_on_a_large_graph(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    for times in (1, 1 + (1 << 20) // SRC.size):  # more than a million edges, most of them parallel
+        edges = np.tile(SRC, times), np.tile(DST, times)
+        dgp.partition_graph(edges, "g", 2, tmp_path / str(times), part_method="metis")
     (told,) = [record.getMessage() for record in caplog.records if "'auto' would" in record.getMessage()]
     assert told.startswith("part_method: METIS partitions the whole graph in about")
 

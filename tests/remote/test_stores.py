@@ -31,9 +31,9 @@ from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.errors import EnvironmentFaultError, InputFileError, MetadataError, MissingPackageError, OptionError
 from daskgraphpart.partitioned.load import load_partition_book
 from daskgraphpart.partitioned.stored_rows import StoredRows
-from daskgraphpart.storage import stores as stores_module
 from daskgraphpart.storage.paths import join_path, require_local, resolve_path, to_path
 from daskgraphpart.storage.region import Region
+from daskgraphpart.storage.stores import MAX_REQUEST_NBYTES
 
 if TYPE_CHECKING:
     from daskgraphpart.chunked.graph import Graph
@@ -106,22 +106,20 @@ def test_remote_rows_are_taken_like_those_of_an_array(num_rows: int, width: int,
 
 
 def test_rows_far_from_each_other_are_asked_for_alone(memory: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stores_module, "MAX_GAP_NBYTES", 16)
-    monkeypatch.setattr(stores_module, "MAX_REQUEST_NBYTES", 64)
-    remote = remote_region(0, np.arange(1000, dtype="<i8"))
+    remote = remote_region(0, np.repeat(np.arange(20_000, dtype="<i8"), 128).reshape(-1, 128))  # rows of 1 kB
     spans, read = [], type(memory).cat_file
 
     def recorded(self: Any, path: str, start: int, end: int) -> bytes:
-        spans.append((start // 8, end // 8))
+        spans.append((start >> 10, end >> 10))
         found: bytes = read(self, path, start, end)
         return found
 
     monkeypatch.setattr(type(memory), "cat_file", recorded)
-    assert remote.take(np.array([900, 3, 1, 500])).tolist() == [900, 3, 1, 500]
+    assert remote.take(np.array([900, 3, 1, 500]))[:, 0].tolist() == [900, 3, 1, 500]
     assert sorted(spans) == [(1, 4), (500, 501), (900, 901)]
     spans.clear()
-    assert remote.take(np.arange(20)).tolist() == list(range(20))
-    assert max(stop - start for start, stop in spans) <= 8, "a request is bounded"
+    assert remote.take(np.arange(20_000))[:, 0].tolist() == list(range(20_000))
+    assert max(stop - start for start, stop in spans) <= MAX_REQUEST_NBYTES >> 10, "a request is bounded"
 
 
 def test_a_file_that_is_too_short_is_an_input_error(memory: Any) -> None:

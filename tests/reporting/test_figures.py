@@ -18,7 +18,7 @@ from strategies import graphs
 import daskgraphpart as dgp
 from daskgraphpart.assignment.assignment import create_owner_files
 from daskgraphpart.dispatching.options import DispatchOptions
-from daskgraphpart.engine.resources import Resources
+from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, Resources
 from daskgraphpart.reporting import passes, pipeline
 
 if TYPE_CHECKING:
@@ -88,18 +88,11 @@ def assert_figures_are_those_of_the_definition(
     num_hops=st.sampled_from((1, 1, 2, 3)),
     formats=FORMATS,
     out_edges=st.booleans(),
-    rows=st.sampled_from((3, 40, 1 << 16)),
-    reserved=st.sampled_from((pipeline.BYTES_OF_BLOCKS, 1 << 40)),
 )
-def test_figures_are_those_of_the_definition_however_the_work_is_cut(
-    graph, num_parts, num_hops, formats, out_edges, rows, reserved
-) -> None:
+def test_figures_are_those_of_the_definition(graph, num_parts, num_hops, formats, out_edges) -> None:
     owners = owners_of(graph, num_parts)
-    with tempfile.TemporaryDirectory() as root, pytest.MonkeyPatch.context() as patch:
+    with tempfile.TemporaryDirectory() as root:
         partitioned = dispatched(graph, owners, num_parts, Path(root), DispatchOptions(num_hops, formats, out_edges))
-        patch.setattr(passes, "ROWS_PER_READ", rows)
-        patch.setattr(passes, "EDGES_PER_PIECE", rows)
-        patch.setattr(pipeline, "BYTES_OF_BLOCKS", reserved)  # leaves the counters of one node, if it is all of it
         report = partitioned.report(memory=1 << 30, cluster="sync")
     assert_figures_are_those_of_the_definition(report, graph, owners, num_parts)
     stored = [part.halo_nids.size for part in partition_in_memory(graph, owners, num_parts, num_hops, out_edges)]
@@ -109,6 +102,17 @@ def test_figures_are_those_of_the_definition_however_the_work_is_cut(
     for key, counts in report.masks.items():
         mine = owners[key.split("/")[0]][marked[key]]
         assert counts.tolist() == np.bincount(mine, minlength=num_parts).tolist()
+
+
+def test_figures_of_parts_whose_counters_do_not_fit_are_those_of_the_definition(tmp_path: Path) -> None:
+    """A task has room for the counters of half a million nodes, and reads 65,536 edges at a time."""
+    rng = np.random.default_rng(0)
+    schema = dgp.GraphSchema("g", (dgp.NodeType("n", 1_200_000),), (dgp.EdgeType("n", "r", "n", 150_000),))
+    graph = Graph(schema, {"n:r:n": tuple(rng.integers(0, 1_200_000, (2, 150_000)))})
+    owners = {"n": rng.integers(0, 2, 1_200_000)}
+    partitioned = dispatched(graph, owners, 2, tmp_path, DispatchOptions())
+    report = partitioned.report(memory=SMALLEST_TASK_MEMORY, cluster="sync")
+    assert_figures_are_those_of_the_definition(report, graph, owners, 2)
 
 
 @pytest.mark.real
@@ -172,11 +176,11 @@ def test_labels_are_found_by_name_or_given(tmp_path: Path) -> None:
         vectors.report(["n:label"])
 
 
-def test_labels_of_too_many_classes_are_left_out_with_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(passes, "MAX_CLASSES", 15)
-    report = two_parts(np.arange(20), tmp_path).report(memory=1 << 30, cluster="sync")
+@pytest.mark.parametrize("num_classes", [5000, 10_000], ids=["together", "a part alone"])
+def test_labels_of_too_many_classes_are_left_out_with_a_note(num_classes: int, tmp_path: Path) -> None:
+    report = two_parts(np.arange(num_classes), tmp_path).report(memory=1 << 30, cluster="sync")
     assert report.labels == ()
-    assert report.notes == ("n/label has more than 15 classes and is left out",)
+    assert report.notes == ("n/label has more than 4,096 classes and is left out",)
     assert "left out" in str(report)
 
 

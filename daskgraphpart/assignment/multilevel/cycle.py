@@ -20,19 +20,22 @@ LEAST_SHRINKAGE = 0.9
 NODES_PER_PART, LEAST_NODES = 40, 2000  # of the coarsest graph
 
 
-def v_cycle(graph: Graph, starts: Sequence[np.ndarray], limits: Limits, seed: int, each: Map) -> np.ndarray:
+def v_cycle(
+    graph: Graph, starts: Sequence[np.ndarray], limits: Limits, seed: int, each: Map, coarsest: int | None = None
+) -> np.ndarray:
     """Run one V-cycle from given partitions; return the parts, int32 (nodes,).
 
     Nodes that any of the partitions separates stay separate while coarsening. The best partition of the coarsest level
-    goes on. This combines what the partitions agree on.
+    goes on. This combines what the partitions agree on. Graphs of at most `coarsest` nodes are coarsened no further.
     """
-    if graph.num_nodes > max(LEAST_NODES, NODES_PER_PART * limits.num_parts):
+    coarsest = coarsest or max(LEAST_NODES, NODES_PER_PART * limits.num_parts)
+    if graph.num_nodes > coarsest:
         clusters, count = cluster(graph, largest_clusters(graph, limits), overlay(starts, limits), seed, each)
         if count < LEAST_SHRINKAGE * graph.num_nodes:
             coarse_starts = np.empty((len(starts), count), np.int32)
             coarse_starts[:, clusters] = starts
             coarse = contract(graph, clusters, count, each)
-            parts: np.ndarray = v_cycle(coarse, list(coarse_starts), limits, seed + 101, each)[clusters]
+            parts: np.ndarray = v_cycle(coarse, list(coarse_starts), limits, seed + 101, each, coarsest)[clusters]
             refine(graph, parts, limits, each)
             return parts
     found = [start.copy() for start in starts]
