@@ -92,8 +92,8 @@ def _match_by_id(pair: MapPair, owners: Region, parts: np.ndarray, config: Match
     resources, num_matched = Resources(config.memory, "threads", config.workers), 0
     scratch = scratch_directory(Path(config.parts.path).parent)
     with scratch as directory, open_database(directory, resources) as connection:
-        _insert_ids(connection, "CREATE TABLE old AS SELECT * FROM {}", pair.old, pair.num_old, owners.read)
-        join = "SELECT n.value AS node, o.value AS part FROM {} n JOIN old o ON n.id = o.id"
+        _insert_ids(connection, "CREATE TABLE old AS SELECT * FROM batches", pair.old, pair.num_old, owners.read)
+        join = "SELECT n.value AS node, o.value AS part FROM batches n JOIN old o ON n.id = o.id"
         _insert_ids(connection, f"CREATE TABLE matched AS {join}", pair.new, parts.size, np.arange)
         for batch in read(connection, "SELECT node, part FROM matched"):
             nodes, old_parts = (column.to_numpy() for column in batch.columns)

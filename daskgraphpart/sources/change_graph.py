@@ -199,7 +199,7 @@ class _Selection:
             raise OptionError(what, place="--split-by", expected=expected, found=found)
         before = graph.edges[etype].shape[0]
         order = "ORDER BY v, src, dst, r" if self.changes.deduplicate else "" if values is None else "ORDER BY v, r"
-        statement = f"CREATE OR REPLACE TABLE kept AS SELECT * FROM {{}} {order}"
+        statement = f"CREATE OR REPLACE TABLE kept AS SELECT * FROM batches {order}"
         with translated_errors(str(self.directory)):
             insert_batches(self.connection, statement, _SCHEMA, self._batches(graph, etype, values))
             ((count,),) = run(self.connection, "SELECT count(*) FROM kept")

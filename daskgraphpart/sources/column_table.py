@@ -6,7 +6,7 @@ row that 64 bits cannot hold is refused.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -60,45 +60,47 @@ class ColumnTable:
     num_rows: int
     arrays: tuple[Any, ...] = ()
     num_nodes: tuple[int, ...] = ()
-    guesses: str = ""
+    guesses: Mapping[str, str] = field(default_factory=dict)
+    num_entries: None = None
+    first_id: int = 0
     features: tuple[str, ...] = ()
 
     def insert(self, connection: duckdb.DuckDBPyConnection, statement: str) -> None:
-        """Run an INSERT that selects all rows from `{}`, in columns r0, r1, ..."""
+        """Run an INSERT that selects all rows from `batches`, in columns r0, r1, ..."""
         insert_batches(connection, statement, self.schema, self.batches())
 
     def locate(self, _: duckdb.DuckDBPyConnection, row: int, column: int) -> tuple[str, str | None]:
         """Return a value's place and text, None if missing."""
-        first, value, name = 0, self.columns[column].constant, self.columns[column].name
-        for batch in self.batches() if self.columns[column].position is not None else ():
+        chosen, first = self.columns[column], 0
+        value: Any = chosen.constant
+        for batch in self.batches() if chosen.position is not None else ():
             if row < first + batch.num_rows:
                 value = batch.column(f"r{column}")[row - first].as_py()
                 break
             first += batch.num_rows
-        return f"row {row:,}, column {name!r}", None if value is None else str(value)
+        return f"row {row:,}, column {chosen.name!r}", None if value is None else str(value)
 
     def batches(self) -> Iterator[Any]:
         """Yield all rows."""
-        if self.arrays:
-            row_nbytes = max(array[:1].nbytes for array in self.arrays)
-            step = max(1, min(ROWS_PER_BATCH, BYTES_PER_BATCH // max(1, row_nbytes)))
-            for start in range(0, self.num_rows, step):
-                stop = min(start + step, self.num_rows)
-                yield self._batch([_to_arrow(array[start:stop]) for array in self.arrays], start)
-            return
         names, first = [column.name for column in self.columns if column.position is not None], 0
+        for columns in self._arrays() if self.arrays else self._columns(names):
+            plain = [
+                checked_column(column, self.path, name, first).cast(kind)
+                for column, name, kind in zip(columns, names or [""], self.schema.types, strict=True)
+            ]
+            yield pa.RecordBatch.from_arrays(plain, schema=self.schema)
+            first += len(plain[0])
+
+    def _arrays(self) -> Iterator[list[Any]]:
+        row_nbytes = max(array[:1].nbytes for array in self.arrays)
+        step = max(1, min(ROWS_PER_BATCH, BYTES_PER_BATCH // max(1, row_nbytes)))
+        for start in range(0, self.num_rows, step):
+            yield [_to_arrow(array[start : start + step]) for array in self.arrays]
+
+    def _columns(self, names: Sequence[str]) -> Iterator[list[Any]]:
         with open_parquet(self.content) as file:
             for batch in file.iter_batches(ROWS_PER_BATCH, columns=list(dict.fromkeys(names)), use_threads=False):
-                yield self._batch([batch.column(name) for name in names] or [pa.nulls(batch.num_rows)], first)
-                first += batch.num_rows
-
-    def _batch(self, columns: Sequence[Any], first_row: int) -> Any:
-        names = [column.name for column in self.columns if column.position is not None] or [""]
-        plain = [
-            checked_column(column, self.path, name, first_row).cast(kind)
-            for column, name, kind in zip(columns, names, self.schema.types, strict=True)
-        ]
-        return pa.RecordBatch.from_arrays(plain, schema=self.schema)
+                yield [batch.column(name) for name in names] or [pa.nulls(batch.num_rows)]
 
 
 def _to_arrow(rows: np.ndarray) -> Any:
@@ -107,13 +109,11 @@ def _to_arrow(rows: np.ndarray) -> Any:
     return to_arrow(rows)
 
 
-def _describe(
-    path: str, name: str, position: int, kind: Any, *, is_id: bool, row_shape: tuple[int, ...] = ()
-) -> tuple[Column, Any]:
-    """Describe an Arrow column and the type to read it as; refuse what is neither IDs nor a feature."""
+def _describe(path: str, name: str, position: int, kind: Any, *, is_id: bool, row_shape: tuple[int, ...]) -> Column:
+    """Describe an Arrow column; refuse what is neither IDs nor a feature."""
     plain = plain_column(pa.nulls(0, kind)).type
     if pa.types.is_null(kind):
-        return Column(name, position, is_text=True), plain
+        return Column(name, position, is_text=True)
     value_type = plain.value_type if is_list(plain) else plain
     held = _kind_of(value_type)
     is_vector = plain is not value_type
@@ -128,7 +128,7 @@ def _describe(
     half = pa.float16() in (kind, getattr(kind, "value_type", None))
     dtype = None if held in (STRINGS, BYTES) else np.dtype(np.float16 if half else value_type.to_pandas_dtype())
     held = VECTORS if is_vector else TIMES if pa.types.is_temporal(kind) else held
-    return Column(name, position, held, f"column {name!r}", dtype=dtype, row_shape=row_shape), plain
+    return Column(name, position, held, f"column {name!r}", dtype=dtype, row_shape=row_shape)
 
 
 def _kind_of(arrow_type: Any) -> str:
@@ -145,10 +145,8 @@ def _choose(
     file: TableFile, found: Sequence[tuple[str, Any, tuple[int, ...]]], wanted: Sequence[str], num_ids: int
 ) -> tuple[tuple[Column, ...], Any]:
     """Describe the chosen columns among those found (name, Arrow type, row shape), and their schema."""
-    names, columns, types = [name for name, _, _ in found], list[Column](), dict[str, Any]()
-    faults: list[InputFileError] = []
-    places = find_columns(file.path, wanted, names, len(names), num_ids, file.constants)
-    for number, (name, position) in enumerate(places):
+    names, columns, faults = [name for name, _, _ in found], list[Column](), list[InputFileError]()
+    for number, (name, position) in enumerate(find_columns(file, wanted, names, num_ids)):
         if position is None:
             columns.append(constant_column(name, file.constants[name]))
             continue
@@ -156,14 +154,13 @@ def _choose(
             raise InputFileError(f"several columns are named {name!r}", file=file.path, hint="rename them")
         _, kind, row_shape = found[position]
         try:
-            described = _describe(file.path, name, position, kind, is_id=number < num_ids, row_shape=row_shape)
+            columns.append(_describe(file.path, name, position, kind, is_id=number < num_ids, row_shape=row_shape))
         except InputFileError as fault:
             faults.append(fault)
-            continue
-        columns.append(described[0])
-        types[f"r{number}"] = described[1]
     raise_together(faults)
-    return tuple(columns), pa.schema(list((types or {"none": pa.null()}).items()))
+    kinds = {f"r{i}": found[column.position][1] for i, column in enumerate(columns) if column.position is not None}
+    types = {name: plain_column(pa.nulls(0, kind)).type for name, kind in (kinds or {"none": pa.null()}).items()}
+    return tuple(columns), pa.schema(list(types.items()))
 
 
 def open_parquet_table(file: TableFile, wanted: Sequence[str], num_ids: int) -> ColumnTable:
@@ -189,10 +186,10 @@ class _Expanded:
         return self.shape[0]
 
     def __getitem__(self, chosen: slice) -> np.ndarray:
-        return np.searchsorted(self.starts, np.arange(chosen.start or 0, chosen.stop), side="right") - 1
+        return np.searchsorted(self.starts, np.arange(*chosen.indices(len(self))), side="right") - 1
 
 
-def open_array_table(file: TableFile, form: str, wanted: Sequence[str], num_ids: int, directory: Path) -> ColumnTable:
+def open_array_table(file: TableFile, wanted: Sequence[str], num_ids: int, directory: Path) -> ColumnTable:
     """Open a raw, npy or npz file; unpacks packed arrays into a directory.
 
     Without names, sources and destinations are `src` and `dst` (or `row` and `col`, ...), or the first two arrays, or
@@ -200,7 +197,7 @@ def open_array_table(file: TableFile, form: str, wanted: Sequence[str], num_ids:
     saved by scipy, its rows and columns.
     """
     path = file.path
-    arrays, num_nodes = map_arrays(file, form, directory), tuple[int, ...]()
+    arrays, num_nodes = map_arrays(file, directory), tuple[int, ...]()
     if {"format", "shape", "data"} <= arrays.keys() and arrays["format"].shape == () and arrays["shape"].shape == (2,):
         num_nodes = _matrix_shape(path, arrays["shape"])
         arrays = _sparse_matrix(path, arrays)
@@ -264,7 +261,7 @@ def _split_first(
         what = "not an array of edges" if num_ids == 2 else "not a list of nodes"
         expected = f"shape (rows, {num_ids} or more)" + (" or (2, edges)" if num_ids == 2 else "")
         raise InputFileError(what, file=path, expected=expected, found=f"shape {array.shape}")
-    used = max(num_ids, *(int(text) + 1 for text in wanted if text.isdigit()), 0)
+    used = max(num_ids, *(int(text) + 1 for text in wanted if text.isdecimal()), 0)
     columns = {f"{name}[{i}]" if name else str(i): array[:, i] for i in range(min(used, array.shape[1]))}
     return {**columns, **{other: arrays[other] for other in list(arrays)[1:]}}
 
@@ -276,10 +273,6 @@ def _check_arrays(path: str, arrays: Mapping[str, Any]) -> None:
         if not is_known or not array.shape or dtype.itemsize == 0:
             what, found = f"array {name!r} does not hold numbers or strings", f"dtype {dtype}, shape {array.shape}"
             raise InputFileError(what, file=path, found=found)
-
-
-MICROSECONDS = {"s": 1_000_000, "ms": 1000, "us": 1}
-MICROSECONDS_PER_DAY = 86_400_000_000
 
 
 def plain_column(column: Any) -> Any:
@@ -308,7 +301,7 @@ def checked_column(column: Any, path: str, name: str, first_row: int) -> Any:
     try:
         return plain_column(column)
     except pa.ArrowInvalid as fault:
-        row = _first_out_of_range(column)
+        row = next(i for i in range(len(column)) if not _is_in_range(column.slice(i, 1)))
         is_time = not pa.types.is_decimal(column.type)
         what = f"{'time' if is_time else 'number'} out of range"
         expected = "microseconds since 1970 in 64 bits" if is_time else "an integer of 64 bits"
@@ -320,27 +313,18 @@ def checked_column(column: Any, path: str, name: str, first_row: int) -> Any:
 
 def _microseconds(times: Any) -> Any:
     """Return times as int64; what is finer than microseconds is rounded down."""
-    kind = times.type
-    numbers = times.cast(pa.int32() if pa.types.is_date32(kind) else pa.int64()).cast(pa.int64())
-    if pa.types.is_date(kind):
-        return pc.multiply_checked(numbers, MICROSECONDS_PER_DAY if pa.types.is_date32(kind) else MICROSECONDS["ms"])
-    if kind.unit in MICROSECONDS:
-        return pc.multiply_checked(numbers, MICROSECONDS[kind.unit])
-    return pc.divide(pc.if_else(pc.less(numbers, 0), pc.subtract_checked(numbers, 999), numbers), 1000)
+    if pa.types.is_timestamp(times.type):
+        without_zone = times.cast(pa.int64()).cast(pa.timestamp(times.type.unit))
+        times = pc.floor_temporal(without_zone, unit="microsecond")
+    return times.cast(pa.timestamp("us")).cast(pa.int64())
 
 
-def _first_out_of_range(column: Any) -> int:
-    """Return the first row whose value is out of range, if there is one: rows below `low` are in range."""
-    low, high = 0, len(column)
-    while high - low > 1:
-        middle = (low + high) // 2
-        try:
-            plain_column(column.slice(low, middle - low))
-        except pa.ArrowInvalid:
-            high = middle
-        else:
-            low = middle
-    return low
+def _is_in_range(column: Any) -> bool:
+    try:
+        plain_column(column)
+    except pa.ArrowInvalid:
+        return False
+    return True
 
 
 def _text(value: Any) -> str:

@@ -13,7 +13,9 @@ from daskgraphpart.errors import InputFileError, OptionError
 from daskgraphpart.sources.database import quote
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
+
+    from daskgraphpart.sources.table_files import TableFile
 
 INTEGERS, FLOATS, STRINGS, BYTES, TIMES, VECTORS, UNKNOWN = (
     "integers", "floats", "strings", "bytes", "timestamps", "vectors", ""
@@ -81,54 +83,58 @@ def kind_of_text(text: str) -> str:
 
 
 def find_columns(
-    path: str,
-    wanted: Sequence[str],
-    names: Sequence[str],
-    num_columns: int,
-    num_ids: int,
-    constants: Mapping[str, str | None] | None = None,
+    file: TableFile, wanted: Sequence[str], names: Sequence[str], num_ids: int
 ) -> list[tuple[str, int | None]]:
     """Find columns by name or number: name and position of each, None for a constant.
 
-    Empty names mean sources and destinations by their usual names, an `id`, or the next of the first columns.
+    Columns without names are named by their numbers. Empty names mean sources and destinations by their usual names, an
+    `id`, or the next of the first columns.
     """
-    num_needed = sum(name in names or name not in (constants or {}) for name in wanted[:num_ids])
-    if num_columns < num_needed:
-        what, hint = f"{num_columns} column where there should be {num_ids}", "check --delimiter"
-        raise InputFileError(what, file=path, found=", ".join(names) or None, hint=hint)
+    constants = file.constants
+    if len(names) < sum(name in names or name not in constants for name in wanted[:num_ids]):
+        what, hint = f"{len(names)} column where there should be {num_ids}", "check --delimiter"
+        raise InputFileError(what, file=file.path, found=", ".join(names) if _are_named(names) else None, hint=hint)
     if num_ids and not any(wanted[:num_ids]):
         lowered = [name.lower() for name in names]
-        known = PAIRS if num_ids == 2 else (("id",),)
-        pair = next((pair for pair in known if all(lowered.count(name) == 1 for name in pair)), ())
+        pairs = PAIRS if num_ids == 2 else (("id",),)
+        pair = next((pair for pair in pairs if all(lowered.count(name) == 1 for name in pair)), ())
         wanted = [*(names[lowered.index(name)] for name in pair), *wanted[len(pair) :]]
     found: list[tuple[str, int | None]] = []
     for number, name in enumerate(wanted):
         if name in (OTHERS, OTHERS_AND_CONSTANTS):
             taken = {position for _, position in found}
-            found += [(names[i] if names else str(i), i) for i in range(num_columns) if i not in taken]
-            others = {} if name == OTHERS or constants is None else constants
-            found += [(constant, None) for constant in others if constant not in {known for known, _ in found}]
-            continue
-        if not name:
-            position = number
-        elif names.count(name) == 1:
-            position = names.index(name)
-        elif name in names:
-            raise InputFileError(f"several columns are named {name!r}", file=path, hint="give the number of the column")
-        elif name.isdigit() and int(name) < num_columns:
-            position = int(name)
-        elif name in (constants or {}):
-            found.append((name, None))
-            continue
+            found += [(other, i) for i, other in enumerate(names) if i not in taken]
+            known = {other for other, _ in found}
+            if name == OTHERS_AND_CONSTANTS:
+                found += [(constant, None) for constant in constants if constant not in known]
         else:
-            raise InputFileError(
-                f"no column {name!r}",
-                file=path,
-                expected=f"one of {', '.join(names)}" if names else f"a number below {num_columns}: there are no names",
-                hint=f"check {'--columns' if num_ids == 2 else 'FILE:COLUMN'}, --header and --delimiter",
-            )
-        found.append((names[position] if names else str(position), position))
+            position = _position(file, name, names, num_ids) if name else number
+            found.append((name if position is None else names[position], position))
     return found
+
+
+def _position(file: TableFile, name: str, names: Sequence[str], num_ids: int) -> int | None:
+    if names.count(name) == 1:
+        return names.index(name)
+    if name in names:
+        what, hint = f"several columns are named {name!r}", "give the number of the column"
+        raise InputFileError(what, file=file.path, hint=hint)
+    if name.isdecimal() and int(name) < len(names):
+        return int(name)
+    if name in file.constants:
+        return None
+    raise InputFileError(
+        f"no column {name!r}",
+        file=file.path,
+        expected=f"one of {', '.join(names)}"
+        if _are_named(names)
+        else f"a number below {len(names)}: there are no names",
+        hint=f"check {'--columns' if num_ids == 2 else 'FILE:COLUMN'}, --header and --delimiter",
+    )
+
+
+def _are_named(names: Sequence[str]) -> bool:
+    return [*names] != [str(i) for i in range(len(names))]
 
 
 def id_value(number: int, column: Column, wanted: str, id_type: str) -> str:

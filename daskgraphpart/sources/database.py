@@ -99,7 +99,7 @@ def stage_rows(
 
 
 def insert_batches(connection: duckdb.DuckDBPyConnection, statement: str, schema: Any, batches: Iterable[Any]) -> None:
-    """Run a statement that selects Arrow batches from `{}`; raises their faults as they are."""
+    """Run a statement that selects from `batches`, of Arrow; raises their faults as they are."""
     faults: list[Exception] = []
 
     def kept_faults() -> Iterator[Any]:
@@ -111,17 +111,11 @@ def insert_batches(connection: duckdb.DuckDBPyConnection, statement: str, schema
 
     connection.register("batches", pa.RecordBatchReader.from_batches(schema, kept_faults()))
     try:
-        run(connection, selecting(statement, "batches"))
+        run(connection, statement)
     except Exception as fault:
         raise (faults or [fault])[0] from None
     finally:
         connection.unregister("batches")
-
-
-def selecting(statement: str, relation: str) -> str:
-    """Put a relation into the last ``{}`` of a statement; quoted values before it may contain some."""
-    before, _, after = statement.rpartition("{}")
-    return before + relation + after
 
 
 def run(connection: duckdb.DuckDBPyConnection, statement: str) -> list[Any]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from daskgraphpart.sources.columns import FLOATS, INTEGERS, OTHERS, OTHERS_AND_C
 from daskgraphpart.sources.earlier_graph import continue_codes, find_old_ids
 from daskgraphpart.sources.given_rows import file_rows
 from daskgraphpart.sources.map_arrays import map_rows
-from daskgraphpart.sources.table_files import Paths, TableFile, find_files, read_form, refuse_pipes_twice
+from daskgraphpart.sources.table_files import TableFile, find_files, refuse_pipes_twice, with_form
 from daskgraphpart.sources.table_words import EACH
 from daskgraphpart.sources.tables import Inputs, Table, TableGroup, check_row_count, open_table
 
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
     import duckdb
 
     from daskgraphpart.sources.table_spec import TableSpec
-
-FeaturePaths: TypeAlias = Mapping[str, Mapping[str, "Paths | Rows"]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,15 +47,12 @@ def open_inputs(connection: duckdb.DuckDBPyConnection, directory: Path, spec: Ta
 
     A column by which edges are split counts as a feature until then.
     """
-    options, changes, edges, nodes, num_nodes = spec.reading, spec.changes, spec.edges, spec.nodes, spec.num_nodes
-    node_data, edge_data, masks = spec.node_data, spec.edge_data, spec.masks
-    _check_types(edges, nodes, num_nodes)
-    etypes = tuple(sorted(edges))
+    options, changes = spec.reading, spec.changes
+    _check_types(spec)
+    etypes = tuple(sorted(spec.edges))
     ends = {etype: tuple(etype.split(":")[::2]) for etype in etypes}
-    ntypes = sorted({end for pair in ends.values() for end in pair} | set(nodes) | set(num_nodes))
-    features = (("--node-data", node_data, ntypes), ("--edge-data", edge_data, etypes), ("--mask", masks, ntypes))
-    faults = _unknown_types(features)
-    requests, seen = [], list[TableFile]()
+    ntypes = sorted({end for pair in ends.values() for end in pair} | {*spec.nodes, *spec.num_nodes})
+    requests, rows, seen = list[_Request](), dict[str, dict[str, Rows]](), list[TableFile]()
 
     def find(paths: Any, place: str, columns: tuple[str, ...] = ()) -> tuple[TableFile, ...]:
         files = find_files(paths, place, options, columns)
@@ -67,25 +61,30 @@ def open_inputs(connection: duckdb.DuckDBPyConnection, directory: Path, spec: Ta
         return files
 
     for etype in etypes:
-        files = find(edges[etype], "--edges")
-        names = changes.features_of_table(etype, files[0].options.edge_columns, edge_data.get(etype, ()))
+        files = find(spec.edges[etype], "--edges")
+        names = changes.features_of_table(etype, files[0].options.edge_columns, spec.edge_data.get(etype, ()))
         requests.append(_Request(etype, ends[etype], files, ("", ""), names))
-    for ntype, given in sorted(nodes.items()):
+    for ntype, given in sorted(spec.nodes.items()):
         paths, column = given if isinstance(given, tuple) else (given, "")
         files = find(paths, "--nodes", (column,) if column else ())
         requests.append(_Request(ntype, (ntype,), files, files[0].columns[:1] or ("",), {}, is_list=True))
-    rows = _given_rows(node_data, edge_data, masks)
-    for place, data, known in features:
-        for of_type, name, paths in _files_of_features({t: data[t] for t in data if t in known}):
-            files = find(paths, place)
-            if name == EACH and place == "--node-data":
-                requests.append(_each_column(requests, of_type, files))
-            elif place == "--mask":
-                requests.append(_Request(of_type, (of_type,), files, files[0].columns[:1] or ("",), {}, name))
-            elif (found := _add_feature(requests, directory, of_type, name, files, place)) is not None:
-                rows.setdefault(of_type, {})[name] = found
+    unknown = dict[tuple[str, str], GraphPartError]()
+    for place, of_type, name, given in sorted(spec.features, key=lambda feature: not is_rows(feature[-1])):
+        known = etypes if place == "--edge-data" else ntypes
+        if of_type not in known:
+            fault = OptionError("unknown type", place=place, expected=" or ".join(known), found=of_type)
+            unknown[place, of_type] = fault
+        elif is_rows(given):
+            rows.setdefault(of_type, {})[name] = given
+        elif place == "--mask":
+            files = find(given, place)
+            requests.append(_Request(of_type, (of_type,), files, files[0].columns[:1] or ("",), {}, name))
+        elif name == EACH and place == "--node-data":
+            requests.append(_each_column(requests, of_type, find(given, place)))
+        elif (found := _add_feature(requests, directory, of_type, name, find(given, place), place)) is not None:
+            rows.setdefault(of_type, {})[name] = found
     notes: list[str] = []
-    groups = _open_all(connection, directory, requests, notes, faults)
+    groups = _open_all(connection, directory, requests, notes, [*unknown.values()])
     groups, old_codes = continue_codes(options.codes_from, groups, changes)
     old_ids = find_old_ids(options.ids_from, ntypes)
     counts = _known_counts(spec, ntypes, groups)
@@ -114,18 +113,6 @@ def _check_rows(inputs: Inputs) -> None:
         check_row_count(inputs, of_type, name, [*map(str, paths_of(rows))], rows.shape[0], expected)
 
 
-def _files_of_features(data: FeaturePaths) -> list[tuple[str, str, Paths]]:
-    return [(t, name, v) for t in sorted(data) for name, v in data[t].items() if not is_rows(v)]
-
-
-def _given_rows(*data: FeaturePaths) -> dict[str, dict[str, Rows]]:
-    found: dict[str, dict[str, Rows]] = {}
-    for of_type, features in (item for by_type in data for item in by_type.items()):
-        rows = {name: value for name, value in features.items() if is_rows(value)}
-        found.setdefault(of_type, {}).update(rows)
-    return found
-
-
 def _add_feature(
     requests: list[_Request], directory: Path, of_type: str, name: str, files: tuple[TableFile, ...], place: str
 ) -> Rows | None:
@@ -133,8 +120,8 @@ def _add_feature(
 
     Rows of npy and parquet files need no reading and are returned.
     """
-    opened = [read_form(file, directory)[:2] for file in files]
-    files, forms = tuple(file for file, _ in opened), {form for _, form in opened}
+    files = tuple(with_form(file, directory) for file in files)
+    forms = {file.form for file in files}
     if forms <= {"npy", "parquet"} and not files[0].columns:
         try:
             return file_rows(name, [file.path for file in files], place)
@@ -143,7 +130,7 @@ def _add_feature(
                 error.add_hint("name a column by FILE:COLUMN, or with IDs by FILE:ID:COLUMN")
             raise
     if forms <= {"raw", "npy", "npz"} and len(files[0].columns) < 2:
-        arrays = [map_rows(file, form, directory) for file, form in opened]
+        arrays = [map_rows(file, directory) for file in files]
         if all(array is not None and array.shape[1:] == arrays[0].shape[1:] for array in arrays):
             return JoinedRows(tuple(map(array_rows, arrays)))
     *before, column = files[0].columns or (OTHERS,)
@@ -182,15 +169,6 @@ def _each_column(requests: Sequence[_Request], ntype: str, files: tuple[TableFil
     return _Request(
         ntype, (ntype,), tuple(named), named[0].columns or _ids_of_list(requests, ntype), {EACH: OTHERS_AND_CONSTANTS}
     )
-
-
-def _unknown_types(features: Sequence[tuple[str, FeaturePaths, Sequence[str]]]) -> list[GraphPartError]:
-    return [
-        OptionError("unknown type", place=place, expected=" or ".join(known), found=of_type)
-        for place, data, known in features
-        for of_type in data
-        if of_type not in known
-    ]
 
 
 def _open_all(
@@ -266,27 +244,27 @@ def _check_columns(table: Table, first: Table) -> None:
 
 def _guess(table: Table, ids: Sequence[str]) -> str:
     """Say what was guessed about a file, and how to say otherwise."""
-    guesses, ways = [table.guesses] if table.guesses else [], []
-    if "header" in table.guesses:
-        ways.append("FILE:header" if "no header" in table.guesses else "FILE:no-header")
-    if "between" in table.guesses:
-        ways.append("FILE:comma" if "tab" in table.guesses else "FILE:tab")
+    guesses = {**table.guesses}
     if ids and not any(ids):
         names = [repr(column.name) for column in table.columns[: len(ids)]]
-        guesses.append(f"IDs in column {names[0]}" if len(ids) == 1 else f"edges from column {' to '.join(names)}")
-        ways.append("FILE:COLUMN" if len(ids) == 1 else "FILE:SRC,DST")
-    return f"{', '.join(guesses)} (guessed; to say otherwise: {', '.join(ways)})" if guesses else ""
+        guesses |= (
+            {f"edges from column {' to '.join(names)}": "FILE:SRC,DST"}
+            if names[1:]
+            else {f"IDs in column {names[0]}": "FILE:COLUMN"}
+        )
+    said = f"{', '.join(guesses)} (guessed; to say otherwise: {', '.join(guesses.values())})"
+    return said if guesses else ""
 
 
-def _check_types(edges: Mapping[str, Any], nodes: Mapping[str, Any], num_nodes: Mapping[str, int]) -> None:
-    if not edges:
+def _check_types(spec: TableSpec) -> None:
+    if not spec.edges:
         raise OptionError("no edges", place="--edges", expected="files of edges")
-    for etype in edges:
+    for etype in spec.edges:
         if etype.count(":") != 2:
             raise OptionError("not an edge type", place="--edges", expected="SRC:REL:DST", found=etype)
-    for name in [part for etype in edges for part in etype.split(":")] + [*nodes, *num_nodes]:
+    for name in [*":".join(spec.edges).split(":"), *spec.nodes, *spec.num_nodes]:
         check_name(name, "type", OptionError)
-    for ntype, count in num_nodes.items():
+    for ntype, count in spec.num_nodes.items():
         check_num_nodes(count, f"--num-nodes {ntype}")
 
 

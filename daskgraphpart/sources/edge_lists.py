@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from daskgraphpart.chunked.sources import Rows
-    from daskgraphpart.sources.plain_edges import PlainEdges
 
 
 DENSE_BELOW, IDS_PER_EDGE = 2**31, 1000
@@ -42,17 +41,15 @@ DENSE_BELOW, IDS_PER_EDGE = 2**31, 1000
 ROWS_AT_ONCE = 1 << 20
 
 
-def read_graph(job: TableJob, name: str, plain: Mapping[str, PlainEdges]) -> Graph:
+def read_graph(job: TableJob, name: str) -> Graph:
     """Read, check and map all but plain edges, and write ID maps. Rows then lie in temporary files."""
     inputs, kinds = job.inputs, job.kinds
     check_old_ids(inputs.old_ids, kinds)
     sizes = [os.path.getsize(table.content) for group in inputs.groups for table in group.tables]
     job.progress.begin("read-edges", len(sizes), sum(sizes))
-    read = [group for group in inputs.groups if group.name not in plain]
+    read = [group for group in inputs.groups if group.name not in job.plain]
     raise_together([fault for group in read for fault in find_faults(job, group, read_table(job, group))])
-    given = {
-        g.name: plain[g.name].num_rows if g.name in plain else count_rows(job.connection, g.name) for g in inputs.groups
-    }
+    given = {group.name: job.num_rows(group) for group in inputs.groups}
     check_edge_counts(inputs, given)
     job.progress.end()
     for group in read:
@@ -60,19 +57,18 @@ def read_graph(job: TableJob, name: str, plain: Mapping[str, PlainEdges]) -> Gra
     steps = len(kinds) + len(inputs.etypes)
     job.progress.begin("map-ids" if inputs.options.map_ids else "stage-edges", steps, steps)
     unknown = {ntype: _settle_unknown(job, ntype) for ntype in kinds if inputs.lists(ntype)}
-    num_nodes = _rank_ids(job) if inputs.options.map_ids else _count_ids(job, given, plain)
-    placer = FeaturePlacer(job, num_nodes, given, plain)
+    num_nodes = _rank_ids(job) if inputs.options.map_ids else _count_ids(job, given)
+    placer = FeaturePlacer(job, num_nodes, given)
     data: dict[str, dict[str, Rows]] = {of_type: {} for of_type in (*num_nodes, *inputs.etypes)}
     for group in inputs.groups:
         data[group.of_type] |= placer.table(group)
     for of_type, features in inputs.rows.items():
         data[of_type] |= placer.rows(of_type, features)
     edges = {}
-    for group in inputs.groups[: len(inputs.etypes)]:
-        scanned = plain.get(group.name)
-        edges[group.of_type] = (
-            EdgeEnds(job.new_ids(group, 0), job.new_ids(group, 1)) if scanned is None else scanned.source
-        )
+    for group in inputs.of_edges:
+        plain = job.plain.get(group.name)
+        ends = EdgeEnds(job.new_ids(group, 0), job.new_ids(group, 1)) if plain is None else plain.source
+        edges[group.of_type] = ends
         job.progress.advance(1)
     job.progress.end()
     for ntype, count in () if job.counts_only else unknown.items():
@@ -91,8 +87,7 @@ def _drop_missing(job: TableJob, group: TableGroup, num_rows: int) -> None:
 
 def _columns(job: TableJob, ntype: str) -> list[tuple[TableGroup, int]]:
     """Columns of edges with IDs of a node type, by table and number."""
-    groups = job.inputs.groups[: len(job.inputs.etypes)]
-    return [(group, i) for group in groups for i, end in enumerate(group.ends) if end == ntype]
+    return [(group, i) for group in job.inputs.of_edges for i, end in enumerate(group.ends) if end == ntype]
 
 
 def _listed(job: TableJob, ntype: str) -> str:
@@ -139,12 +134,12 @@ def _tell_unknown(job: TableJob, ntype: str, unknown: int, num_nodes: int) -> No
     job.progress.note(f"{ntype!r} nodes: {text}; listed nodes without an edge: {alone:,} of {listed:,}")
 
 
-def _count_ids(job: TableJob, given: Mapping[str, int], plain: Mapping[str, PlainEdges]) -> dict[str, int]:
+def _count_ids(job: TableJob, given: Mapping[str, int]) -> dict[str, int]:
     """Return numbers of nodes with unmapped IDs: as given, rows of a feature, or largest ID plus one."""
     counts, inputs = {}, job.inputs
     for ntype, known in inputs.num_nodes.items():
         columns = _columns(job, ntype) + [(group, 0) for group in inputs.lists(ntype)]
-        found = [(*_limits(job, g, i, plain), g) for g, i in columns]
+        found = [(*_limits(job, g, i), g) for g, i in columns]
         found = [limits for limits in found if limits[0] is not None]
         most, _, group = max(found, key=lambda limits: int(limits[0]), default=(-1, 0, inputs.groups[0]))
         if known is None and inputs.ordered(ntype) is None:
@@ -176,10 +171,10 @@ def _count_ids(job: TableJob, given: Mapping[str, int], plain: Mapping[str, Plai
     return counts
 
 
-def _limits(job: TableJob, group: TableGroup, number: int, plain: Mapping[str, PlainEdges]) -> tuple[Any, ...]:
+def _limits(job: TableJob, group: TableGroup, number: int) -> tuple[Any, ...]:
     """Largest and smallest ID in a column; None if empty."""
-    if (scanned := plain.get(group.name)) is not None:
-        return scanned.limits[number] if scanned.num_rows else (None, None)
+    if (plain := job.plain.get(group.name)) is not None:
+        return plain.limits[number] if plain.num_rows else (None, None)
     (limits,) = run(job.connection, f"SELECT max(c{number}), min(c{number}) FROM {group.name}")
     return tuple(limits)
 

@@ -22,21 +22,21 @@ if TYPE_CHECKING:
 MAX_READ_NBYTES = 4 << 20  # shorter npz arrays are read, with their checksums
 
 
-def map_rows(file: TableFile, form: str, directory: Path) -> Any:
+def map_rows(file: TableFile, directory: Path) -> Any:
     """Map the rows of a whole file, a named array, or a numbered column; None if not numbers."""
-    arrays, name = map_arrays(file, form, directory), "".join(file.columns)
+    arrays, name = map_arrays(file, directory), "".join(file.columns)
     array = arrays.get(name)
-    if array is None and name.isdigit() and "" in arrays and int(name) < sum(arrays[""].shape[1:2]):
+    if array is None and name.isdecimal() and "" in arrays and int(name) < sum(arrays[""].shape[1:2]):
         array = arrays[""][:, int(name)]
     return array if array is not None and array.ndim and array.dtype.kind in "biuf" else None
 
 
-def map_arrays(file: TableFile, form: str, directory: Path) -> dict[str, Any]:
+def map_arrays(file: TableFile, directory: Path) -> dict[str, Any]:
     """Map a raw or npy file, or the arrays of an npz file; unpacks packed ones into a directory."""
-    if form == "raw":
+    if file.form == "raw":
         return {"": _map_raw(file)}
     try:
-        if form == "npz":
+        if file.form == "npz":
             with zipfile.ZipFile(file.content) as archive:
                 members = [info for info in archive.infolist() if info.filename.endswith(".npy")]
                 unpacked = directory / f"npz-{len(list(directory.glob('npz-*')))}"
@@ -47,7 +47,7 @@ def map_arrays(file: TableFile, form: str, directory: Path) -> dict[str, Any]:
         if isinstance(fault, OSError) and fault.errno not in (None, errno.EINVAL):
             raise  # the machine's fault; EINVAL: a damaged archive points outside
         found = str(fault) or type(fault).__name__
-        raise InputFileError(f"not a readable {form} file", file=file.path, found=found) from fault
+        raise InputFileError(f"not a readable {file.form} file", file=file.path, found=found) from fault
     if not arrays:
         raise InputFileError("the npz file has no arrays", file=file.path)
     return arrays

@@ -18,7 +18,7 @@ from daskgraphpart.sources.tables import TableGroup, check_row_count
 from daskgraphpart.storage.region import Region, create_npy
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Mapping
 
     from daskgraphpart.chunked.sources import Rows
 
@@ -30,40 +30,29 @@ class FeaturePlacer:
     job: TableJob
     num_nodes: Mapping[str, int]
     given: Mapping[str, int]
-    plain: Collection[str] = ()  # edge tables outside the database, which lose no rows
 
     def table(self, group: TableGroup) -> dict[str, Rows]:
         """Place a table's features, in its own order or by its node IDs."""
-        sorted_rows = self._sorted(group)
-        if sorted_rows:
-            self._check_list(group, self.num_nodes[group.of_type])
-        features: dict[str, Rows] = {
-            name: self._staged(group, name, sorted_rows or group.name) for name in group.features
-        }
-        if not group.ends:
-            return self.rows(group.of_type, features, group.tables[0].path)
-        if len(group.ends) == 2:
-            return features
         if group.mask:
             self._check_mask(group)
-            count = self.job.new_ids(group, 0).num_rows
-            features = {group.mask: ConstantRows(np.dtype(bool), (count,), 1)}
-        return features if sorted_rows else self._scattered(group, features)
+            ones = ConstantRows(np.dtype(bool), (self.job.new_ids(group, 0).num_rows,), 1)
+            return {group.mask: self._scatter(group, group.mask, ones, 0)}
+        order = self._node_order(group)
+        if order:
+            self._check_list(group)
+        features: dict[str, Rows] = {name: self._staged(group, name, order) for name in group.features}
+        if not group.ends:
+            return self.rows(group.of_type, features, group.tables[0].path)
+        return features if order or len(group.ends) == 2 else self._scattered(group, features)
 
-    def _sorted(self, group: TableGroup) -> str:
-        """Return SQL of a node table's rows in node order, if it has all nodes and no categories."""
-        job = self.job
-        if (
-            len(group.ends) != 1
-            or not group.features
-            or count_rows(job.connection, group.name) != self.num_nodes[group.of_type]
-        ):
-            return ""
-        if any(group.kind(numbers[0]) == STRINGS for numbers in group.features.values()):
+    def _node_order(self, group: TableGroup) -> str:
+        """Return SQL that brings a table's rows `t` into the order of nodes, if it has all of them."""
+        job, num_nodes = self.job, self.num_nodes.get(group.of_type)
+        if len(group.ends) != 1 or not group.features or count_rows(job.connection, group.name) != num_nodes:
             return ""
         if not job.inputs.options.map_ids:
-            return f"{group.name} t ORDER BY t.c0"
-        return f"{group.name} t JOIN {job.ids(group.of_type)} i ON t.c0 = i.id ORDER BY i.rowid"
+            return "ORDER BY t.c0"
+        return f"JOIN {job.ids(group.of_type)} i ON t.c0 = i.id ORDER BY i.rowid"
 
     def rows(self, of_type: str, features: Mapping[str, Rows], path: str = "") -> dict[str, Rows]:
         """Place rows that follow edges, a list of nodes, or node IDs."""
@@ -74,31 +63,30 @@ class FeaturePlacer:
             check_row_count(inputs, of_type, name, getattr(rows, "paths", (path,)), rows.shape[0], expected)
         if group is None:
             return dict(features)
-        if group.name not in self.plain and count_rows(self.job.connection, group.name) != expected:
+        if self.job.num_rows(group) != expected:
             query, where = f"SELECT row FROM {group.name} ORDER BY rowid", str(self.job.directory / f"{of_type}-kept")
             numbers = self.job.stage(query, where, np.dtype(np.int64))
             features = {name: KeptRows(rows, numbers) for name, rows in features.items()}
         return self._scattered(group, features) if len(group.ends) == 1 else dict(features)
 
-    def _staged(self, group: TableGroup, name: str, rows: str) -> Region:
-        """Write a feature in the order of `rows`; strings become codes, with their values kept."""
+    def _staged(self, group: TableGroup, name: str, order: str) -> Region:
+        """Write a feature in an order, or the table's own; strings become codes, with their values kept."""
         job, number = self.job, group.features[name][0]
         path, kind = str(job.directory / f"{group.name}-{number}"), group.kind(number)
         where = f"{group.tables[0].path}, column {group.column(number).name!r}"
         if kind == TIMES:
             job.progress.note(f"{where}: times, kept as microseconds since 1970")
         if kind != STRINGS:
-            return stage_feature(job, group, name, path, rows)
+            return stage_feature(job, group, name, path, order)
         table, fill = f"{group.name}_{number}", job.fill(group.of_type, name)
         values = f"SELECT c{number} AS id FROM {group.name}"
         kept = job.out / CATEGORIES / group.of_type / f"{name}.parquet"
         every = values if fill is None else f"{values} UNION ALL SELECT {quote(fill)}"
-        num_old = rank_ids(
-            job.connection, table, every, kept, is_text=True, old=job.inputs.old_codes.get((group.of_type, name))
-        )
+        old = job.inputs.old_codes.get((group.of_type, name))
+        num_old = rank_ids(job.connection, table, every, kept, is_text=True, old=old)
         self._tell_codes(group, name, count_rows(job.connection, table), num_old)
-        query = f"SELECT i.rowid FROM {group.name} t JOIN {table} i ON t.c{number} = i.id ORDER BY t.rowid"
-        return job.stage(query, path, np.dtype(np.int64))
+        codes = f"SELECT k.rowid FROM {group.name} t JOIN {table} k ON t.c{number} = k.id"
+        return job.stage(f"{codes} {order or 'ORDER BY t.rowid'}", path, np.dtype(np.int64))
 
     def _tell_codes(self, group: TableGroup, name: str, count: int, num_old: int) -> None:
         """Report that a feature has codes, and where their values are; split edge types share them."""
@@ -133,27 +121,24 @@ class FeaturePlacer:
         """Bring rows into node order by a table's IDs; nodes without a row get the fill value."""
         if not features:
             return {}
-        job, num_nodes = self.job, self.num_nodes[group.of_type]
-        if not group.mask:
-            self._check_list(group, num_nodes)
-        fills: dict[str, Any] = {group.mask: 0} if group.mask else {}
-        missing = 0 if group.mask else num_nodes - count_rows(self.job.connection, group.name)
+        job = self.job
+        self._check_list(group)
+        missing = self.num_nodes[group.of_type] - count_rows(job.connection, group.name)
         self._check_rows(group, features, missing)
+        fills: dict[str, Any] = {}
         for name in features if missing else ():
             fills[name] = fill = job.fill(group.of_type, name) or ""
             if name in group.features and group.kind(group.features[name][0]) == STRINGS:
                 table = f"{group.name}_{group.features[name][0]}"
                 ((fills[name],),) = run(job.connection, f"SELECT rowid FROM {table} WHERE id = {quote(fill)}")
+        return {name: self._scatter(group, name, rows, fills.get(name, 0)) for name, rows in features.items()}
+
+    def _scatter(self, group: TableGroup, name: str, rows: Rows, fill: Any) -> Region:
+        job, num_nodes = self.job, self.num_nodes[group.of_type]
         if job.counts_only:
-            return {
-                name: Region("", 0, filled_dtype(rows.dtype, str(fills.get(name, 0))), (num_nodes, *rows.shape[1:]))
-                for name, rows in features.items()
-            }
+            return Region("", 0, filled_dtype(rows.dtype, str(fill)), (num_nodes, *rows.shape[1:]))
         ids = job.new_ids(group, 0)
-        return {
-            name: scatter_rows(rows, ids, num_nodes, fills.get(name, 0), f"{ids.path}-{name}", job.memory // 16)
-            for name, rows in features.items()
-        }
+        return scatter_rows(rows, ids, num_nodes, fill, f"{ids.path}-{name}", job.memory // 16)
 
     def _check_rows(self, group: TableGroup, features: Mapping[str, Rows], missing: int) -> None:
         """Refuse features that lack rows of some nodes, unless they are filled."""
@@ -169,7 +154,7 @@ class FeaturePlacer:
             hint = f"{fills} {gives}; {other}"
             raise InputFileError(what, file=group.tables[0].path, place=place, hint=hint)
 
-    def _check_list(self, group: TableGroup, num_nodes: int) -> None:
+    def _check_list(self, group: TableGroup) -> None:
         """Refuse a table that has a node twice, if features follow it."""
         value = first_twice(self.job.connection, group.name, "c0")
         if value is not None:
@@ -185,34 +170,27 @@ def _shown(value: Any) -> str:
 
 
 def scatter_rows(rows: Rows, new_ids: Region, num_rows: int, fill: Any, path: str, max_bytes: int) -> Region:
-    """Bring rows to their new IDs, in a file: first into ranges of IDs, then inside each; others get `fill`.
+    """Bring rows to their new IDs, in a file: sort blocks, then read a range of IDs from each; others get `fill`.
 
     Holds about four times `max_bytes`.
     """
     dtype = filled_dtype(rows.dtype, str(fill))
     placed = create_npy(f"{path}.npy", dtype, (num_rows, *rows.shape[1:]))
+    sorted_rows = create_npy(f"{path}-rows.npy", dtype, rows.shape)
+    sorted_ids = create_npy(f"{path}-ids.npy", np.int64, rows.shape[:1])
     step = max(1, max_bytes // (8 + placed.row_nbytes))
-    blocks = [(start, min(start + step, rows.shape[0])) for start in range(0, rows.shape[0], step)]
-    ranges = np.array([*range(0, num_rows, step), num_rows])
-    counts = np.zeros(len(ranges) - 1, np.int64)
-    for start, stop in blocks:
-        counts += np.histogram(new_ids.read(start, stop), ranges)[0]
-    ends = np.concatenate([[0], np.cumsum(counts)])
-    by_range = create_npy(f"{path}-rows.npy", dtype, rows.shape)
-    ids_by_range = create_npy(f"{path}-ids.npy", np.int64, (rows.shape[0],))
-    places = ends[:-1].copy()
-    for begin, end in blocks:
-        ids, block = new_ids.read(begin, end), rows.read(begin, end)
+    ranges = [*range(0, num_rows, step), num_rows]
+    bounds = list[list[int]]()  # of the ranges in each sorted block
+    for start in range(0, rows.shape[0], step):
+        stop = min(start + step, rows.shape[0])
+        ids = new_ids.read(start, stop)
         order = np.argsort(ids, kind="stable")
-        bounds = np.searchsorted(ids[order], ranges)
-        for i in np.flatnonzero(np.diff(bounds)):
-            chosen = order[bounds[i] : bounds[i + 1]]
-            by_range.write(block[chosen].astype(dtype, copy=False), int(places[i]))
-            ids_by_range.write(ids[chosen], int(places[i]))
-            places[i] += len(chosen)
-    for number, (first, last) in enumerate(itertools.pairwise(ranges.tolist())):
-        begin, end = int(ends[number]), int(ends[number + 1])
+        sorted_ids.write(ids[order], start)
+        sorted_rows.write(rows.read(start, stop)[order], start)
+        bounds.append((start + np.searchsorted(ids[order], ranges)).tolist())
+    for number, (first, last) in enumerate(itertools.pairwise(ranges)):
         block = np.full((last - first, *rows.shape[1:]), fill, dtype)
-        block[ids_by_range.read(begin, end) - first] = by_range.read(begin, end)
+        for start, stop in (of_block[number : number + 2] for of_block in bounds):
+            block[sorted_ids.read(start, stop) - first] = sorted_rows.read(start, stop)
         placed.write(block, first)
     return placed

@@ -134,7 +134,7 @@ class PlainEdges:
 def scan_plain_edges(inputs: Inputs, runner: Runner) -> dict[str, PlainEdges]:
     """Find the edge tables that need no database, by name, and scan them."""
     found = {}
-    for group in inputs.groups[: len(inputs.etypes)]:
+    for group in inputs.of_edges:
         if not inputs.options.map_ids and not group.features and not any(map(inputs.lists, group.ends)):
             plain = _scan(group, runner)
             if plain is not None and _is_in_range(plain, [inputs.num_nodes[end] for end in group.ends]):

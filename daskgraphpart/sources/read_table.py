@@ -27,7 +27,6 @@ from daskgraphpart.sources.columns import (
 )
 from daskgraphpart.sources.database import ROWS_PER_BATCH, insert_batches, read, run, stage_rows, translated_errors
 from daskgraphpart.sources.id_map import id_batches, read_map_header, write_id_map
-from daskgraphpart.sources.table_files import check_gzip
 from daskgraphpart.sources.text_table import TextTable
 from daskgraphpart.storage.region import Region
 
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from daskgraphpart.engine.progress import ProgressListener
+    from daskgraphpart.sources.plain_edges import PlainEdges
     from daskgraphpart.sources.tables import Inputs, Table, TableGroup
     from daskgraphpart.storage.paths import Location
 
@@ -44,11 +44,12 @@ if TYPE_CHECKING:
 class TableJob:
     """A job: input, kinds of IDs by node type, database, directories, memory in bytes, and listener.
 
-    With `counts_only`, files of rows are not written, nor read.
+    Plain edges, by table, are not in the database. With `counts_only`, files of rows are not written, nor read.
     """
 
     inputs: Inputs
     kinds: Mapping[str, tuple[str, str]]
+    plain: Mapping[str, PlainEdges]
     connection: duckdb.DuckDBPyConnection
     directory: Path
     out: Path
@@ -76,6 +77,12 @@ class TableJob:
             self.staged[name, column] = self.stage(query, path, np.dtype(np.int64))
         return self.staged[name, column]
 
+    def num_rows(self, group: TableGroup) -> int:
+        """Count the rows of a table that are left."""
+        if group.name in self.plain:
+            return self.plain[group.name].num_rows
+        return count_rows(self.connection, group.name)
+
     def ids(self, ntype: str) -> str:
         """Name the table of a node type's IDs, if mapped."""
         return f"ids_{list(self.inputs.num_nodes).index(ntype)}"
@@ -93,16 +100,14 @@ def read_table(job: TableJob, group: TableGroup) -> list[int]:
     first rows of files, and the number of all rows.
     """
     types = [f"c{i} {'VARCHAR' if job.kinds[end][0] == STRINGS else 'BIGINT'}" for i, end in enumerate(group.ends)]
-    types += [_type(group, i) for i in feature_columns(group)]
+    types += [_type(group, i) for i in group.numbers]
     types += ["no_id BOOLEAN"] if drops_missing(job, group) else []
     run(job.connection, f"CREATE TABLE {group.name} ({', '.join(types)})")
     starts = [0]
     for table in group.tables:
-        if isinstance(table, TextTable) and table.packing == "gzip":
-            check_gzip(table.content, table.path)
         with translated_errors(table.path):
-            table.insert(job.connection, f"INSERT INTO {group.name} SELECT {_values(job, group, table)} FROM {{}}")
-        if isinstance(table, TextTable) and table.num_entries is not None:
+            table.insert(job.connection, f"INSERT INTO {group.name} SELECT {_values(job, group, table)} FROM batches")
+        if table.num_entries is not None:
             _complete_matrix(job, group, table, starts[-1])
         starts.append(count_rows(job.connection, group.name))
         job.progress.advance(os.path.getsize(table.content or table.path))
@@ -136,8 +141,8 @@ def drop_rows(connection: duckdb.DuckDBPyConnection, name: str, is_dropped: str)
     run(connection, f"ALTER TABLE {name}_left RENAME TO {name}")
 
 
-def stage_feature(job: TableJob, group: TableGroup, feature: str, path: str, rows: str) -> Region:
-    """Write a feature (no category) to a file, in a dtype for all files, from `rows` in SQL.
+def stage_feature(job: TableJob, group: TableGroup, feature: str, path: str, order: str) -> Region:
+    """Write a feature (no category) to a file, in a dtype for all files; `order` is SQL that follows the table `t`.
 
     Numbers in text are integers if all are, else floats; vectors are float32.
     """
@@ -147,16 +152,16 @@ def stage_feature(job: TableJob, group: TableGroup, feature: str, path: str, row
     if group.kind(first) == VECTORS:
         shape = column.row_shape or (width_of(job, group, first),)
         assert column.dtype is not None
-        return job.stage(f"SELECT c{first} FROM {rows}", path, column.dtype, shape)
-    counted = f"SELECT count(*) > 0 AND count(*) = count(n{first}) FROM {name}"
-    ((is_whole,),) = run(job.connection, counted)
+        return job.stage(f"SELECT c{first} FROM {name} t {order}", path, column.dtype, shape)
+    are_whole = " AND ".join(f"count(*) = count(n{i})" for i in columns)
+    ((is_whole,),) = run(job.connection, f"SELECT count(*) > 0 AND {are_whole} FROM {name}")
     text = np.dtype(np.float32 if columns[1:] else np.int64 if is_whole else np.float64)
     tables = [t for t in group.tables if t.num_rows != 0] or group.tables
-    dtype = np.result_type(*(table.columns[first].dtype or text for table in tables))
+    dtype = np.result_type(*(table.columns[i].dtype or text for table in tables for i in columns))
     if fill is not None and (is_integer(fill) or not is_whole):
         dtype = filled_dtype(dtype, fill)
     letter = "c" if dtype.kind == "f" else "n"
-    query = f"SELECT {', '.join(f'{letter}{i}' for i in columns)} FROM {rows}"
+    query = f"SELECT {', '.join(f'{letter}{i}' for i in columns)} FROM {name} t {order}"
     return job.stage(query, path, dtype, (len(columns),) if columns[1:] else ())
 
 
@@ -174,8 +179,8 @@ def _values(job: TableJob, group: TableGroup, table: Table) -> str:
     """Return expressions for all columns of a file; invalid values are NULL."""
     id_type = job.inputs.options.id_type if job.inputs.options.map_ids else "integer"
     values = [id_value(i, table.columns[i], job.kinds[end][0], id_type) for i, end in enumerate(group.ends)]
-    if not job.inputs.options.map_ids and (first := first_id(table)):
-        values = [f"({value}) - {first}" for value in values]
+    if not job.inputs.options.map_ids and table.first_id:
+        values = [f"({value}) - {table.first_id}" for value in values]
     for feature, numbers in group.features.items():
         for i in numbers:
             fill = job.fill(group.of_type, feature)
@@ -187,7 +192,7 @@ def _values(job: TableJob, group: TableGroup, table: Table) -> str:
         is_missing = [missing_id(i, table.columns[i], job.kinds[end][0]) for i, end in enumerate(group.ends)]
         is_row = "is_row AND " if isinstance(table, TextTable) else ""
         values.append(f"{is_row}({' OR '.join(is_missing)})")
-    return ", ".join(values) or "NULL"
+    return ", ".join(values)
 
 
 def drops_missing(job: TableJob, group: TableGroup) -> bool:
@@ -195,20 +200,10 @@ def drops_missing(job: TableJob, group: TableGroup) -> bool:
     return job.inputs.options.missing_ids == "drop" and bool(group.ends)
 
 
-def feature_columns(group: TableGroup) -> list[int]:
-    """Numbers of the columns of features."""
-    return [number for numbers in group.features.values() for number in numbers]
-
-
 def width_of(job: TableJob, group: TableGroup, number: int) -> int:
     """Length of a column's vectors, from the first."""
     found = run(job.connection, f"SELECT len(c{number}) FROM {group.name} LIMIT 1")
     return int(found[0][0] or 0) if found else 0
-
-
-def first_id(table: Table) -> int:
-    """Return the first ID."""
-    return table.first_id if isinstance(table, TextTable) else 0
 
 
 def rank_ids(
@@ -250,7 +245,7 @@ def _insert_old(connection: duckdb.DuckDBPyConnection, old: Location, name: str,
     batches = id_batches(old, count, ROWS_PER_BATCH)
     schema = pa.schema([("id", next(batches))])
     of_schema = (pa.RecordBatch.from_arrays([ids], schema=schema) for ids in batches)
-    insert_batches(connection, f"CREATE TABLE {name} AS SELECT id FROM {{}}", schema, of_schema)
+    insert_batches(connection, f"CREATE TABLE {name} AS SELECT id FROM batches", schema, of_schema)
     value = first_twice(connection, name, "id")
     if value is not None:
         raise InputFileError("an ID occurs twice", file=str(old), expected="each once", found=f"{value!r} twice")
@@ -297,8 +292,8 @@ def find_faults(job: TableJob, group: TableGroup, starts: Sequence[int]) -> list
     """
     bad = _conditions(job, group)
     counted = ", ".join(f"min(rowid) FILTER ({of}), count(*) FILTER ({of})" for of in bad.values())
-    (found,) = run(job.connection, f"SELECT {counted or 'NULL, 0'} FROM {group.name}")
-    columns = [(row, number, count) for number, row, count in zip(bad, found[::2], found[1::2], strict=False) if count]
+    (found,) = run(job.connection, f"SELECT {counted} FROM {group.name}")
+    columns = [(row, number, count) for number, row, count in zip(bad, found[::2], found[1::2], strict=True) if count]
     of_ids = sorted(column for column in columns if column[1] < len(group.ends))[:1]
     of_features = sorted(column for column in columns if column[1] >= len(group.ends))
     # a bad line lacks all values, as the first fault tells
@@ -306,8 +301,8 @@ def find_faults(job: TableJob, group: TableGroup, starts: Sequence[int]) -> list
 
 
 def _conditions(job: TableJob, group: TableGroup) -> dict[int, str]:
-    bad = {i: f"c{i} IS NULL" for i in [*range(len(group.ends)), *feature_columns(group)]}
-    for i in feature_columns(group):
+    bad = {i: f"c{i} IS NULL" for i in [*range(len(group.ends)), *group.numbers]}
+    for i in group.numbers:
         if group.kind(i) == VECTORS:
             bad[i] += f" OR len(c{i}) <> {width_of(job, group, i)} OR list_count(c{i}) <> len(c{i})"
     limits = [] if job.inputs.options.map_ids else [job.inputs.num_nodes[end] for end in group.ends]
@@ -359,7 +354,7 @@ def _explain_id(job: TableJob, ntype: str, value: Any, table: Table) -> tuple[st
         return what, known, "make all of them strings by --id-type string"
     hint = "use --map-ids" + ("" if limit is None else ", or check --num-nodes")
     if value is not None:
-        first = first_id(table)
+        first = table.first_id
         if value == limit and not first:
             hint += "; if IDs begin at 1, map them by --map-ids"
         expected = f"an integer of 63 bits from {first}"

@@ -101,8 +101,8 @@ def graph_of_tables(
             on_open(inputs.paths)
             kinds, plain = kinds_of_ids(inputs), scan_plain_edges(inputs, runner)
             counts_only = counts_only and not spec.changes.read_edges
-            job = TableJob(inputs, kinds, connection, directory, out, resources.memory, progress, counts_only)
-            graph = read_graph(job, spec.name, plain)
+            job = TableJob(inputs, kinds, plain, connection, directory, out, resources.memory, progress, counts_only)
+            graph = read_graph(job, spec.name)
     graph = replace(graph, directory=str(out))  # rows are in files by now
     if spec.changes == NO_CHANGES:
         return graph

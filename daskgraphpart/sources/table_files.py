@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import bz2
 import glob
-import gzip
 import lzma
 import os
 import re
 import shutil
 import stat
-import zlib
 from collections.abc import Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import unquote, urlparse
 
 from daskgraphpart.errors import GraphPartError, InputFileError, InputFileNotFoundError, OptionError
@@ -24,7 +21,7 @@ from daskgraphpart.sources.table_words import parse_file
 from daskgraphpart.storage.faults import attach_path_to_error
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
     from daskgraphpart.sources.options import ReadOptions
 
@@ -59,7 +56,7 @@ _FOREIGN = (
 class TableFile:
     """A file of a table: its name in messages, how to read it, columns asked for, place of its content.
 
-    With a dtype, it is raw: rows of that shape, little-endian, no header.
+    With a dtype, it is raw: rows of that shape, little-endian, no header. `with_form` finds its form and packing.
     """
 
     path: str
@@ -68,6 +65,8 @@ class TableFile:
     content: str = ""
     dtype: str = ""
     row_shape: tuple[int, ...] = ()
+    form: str = ""
+    packing: str = "none"
 
     @property
     def constants(self) -> dict[str, str | None]:
@@ -159,15 +158,15 @@ def _files_below(directory: str) -> list[str]:
     return sorted(found, key=_natural)
 
 
-def read_form(file: TableFile, directory: Path) -> tuple[TableFile, str, str]:
-    """Return a file with its content's place, format and packing; copies pipes and bzip2 to the directory."""
+def with_form(file: TableFile, directory: Path) -> TableFile:
+    """Return a file with its content's place, form and packing; copies pipes and bzip2 to the directory."""
     content = file.content or file.path
     if not os.path.isfile(content):
         if not stat.S_ISFIFO(os.stat(content).st_mode):
             raise InputFileError("is neither a file, a directory nor a pipe", file=file.path)
         content = _copy(open, content, directory)
     if file.dtype:
-        return replace(file, content=content), "raw", "none"
+        return replace(file, content=content, form="raw")
     with attach_path_to_error(file.path), open(content, "rb") as opened:
         begin = opened.read(16)
     for magic, unpack in _UNPACKED.items():
@@ -185,7 +184,7 @@ def read_form(file: TableFile, directory: Path) -> tuple[TableFile, str, str]:
     refuse_foreign(file.path, begin)
     form = _MAGIC.get(begin[:4]) or _SUFFIXES.get(Path(file.path).suffix.lower(), "text")
     packing = next((name for magic, name in _PACKED.items() if begin.startswith(magic)), "none")
-    return replace(file, content=content), form, packing
+    return replace(file, content=content, form=form, packing=packing)
 
 
 def _copy(opener: Any, path: str, directory: Path) -> str:
@@ -265,61 +264,16 @@ def _local(uri: str) -> str:
     return unquote(urlparse(uri).path) if uri.startswith("file:") else uri
 
 
-_FRAME, _SKIPPABLE = b"\x28\xb5\x2f\xfd", b"\x2a\x4d\x18"
-_DICTIONARY_NBYTES, _SIZE_NBYTES = (0, 1, 2, 4), (0, 2, 4, 8)
-_RLE, _RESERVED = 1, 3
-
-
-def check_gzip(content: str, path: str) -> None:
+def check_packed(content: str, packing: str, path: str) -> None:
     """Unpack a file, and refuse it if it is cut off or not what its checksums say; messages call it `path`."""
-    with _opened(content, "gzip", path) as file, gzip.open(file) as unpacked:
-        while unpacked.read(1 << 20):
-            pass
+    import pyarrow as pa  # slow to import
 
-
-def check_zstd(content: str, path: str) -> None:
-    """Go from block to block, by their headers (RFC 8878), and refuse a file that is cut off; nothing is unpacked."""
-    with _opened(content, "zstd", path) as file:
-        size = os.fstat(file.fileno()).st_size
-        while file.tell() < size:
-            magic = _bytes(file, 4)
-            if magic[1:] == _SKIPPABLE and magic[0] >> 4 == 5:
-                file.seek(int.from_bytes(_bytes(file, 4), "little"), os.SEEK_CUR)
-            elif magic == _FRAME:
-                _skip_frame(file)
-            else:
-                raise EOFError(f"no frame at byte {file.tell() - 4:,}")
-        if file.tell() > size:
-            raise EOFError(f"{size:,} bytes, not {file.tell():,}")
-
-
-@contextmanager
-def _opened(content: str, packing: str, path: str) -> Iterator[BinaryIO]:
     try:
-        with attach_path_to_error(path), open(content, "rb") as file:
-            yield file
-    except (EOFError, zlib.error, gzip.BadGzipFile) as fault:
+        with attach_path_to_error(path), pa.CompressedInputStream(pa.OSFile(content), packing) as unpacked:
+            while unpacked.read(1 << 20):
+                pass
+    except OSError as fault:
+        if fault.errno is not None:
+            raise  # the machine's fault
         what, hint = "damaged, or cut off", "copy or download the file again"
         raise InputFileError(what, file=path, expected=f"a whole {packing} file", found=fault, hint=hint) from fault
-
-
-def _skip_frame(file: BinaryIO) -> None:
-    descriptor = _bytes(file, 1)[0]
-    is_single, has_checksum = descriptor >> 5 & 1, descriptor >> 2 & 1
-    header_nbytes = 1 - is_single + _DICTIONARY_NBYTES[descriptor & 3] + _SIZE_NBYTES[descriptor >> 6]
-    file.seek(header_nbytes + (is_single and descriptor >> 6 == 0), os.SEEK_CUR)
-    is_last = False
-    while not is_last:
-        block = int.from_bytes(_bytes(file, 3), "little")
-        is_last, kind = bool(block & 1), block >> 1 & 3
-        if kind == _RESERVED:
-            raise EOFError(f"no block at byte {file.tell() - 3:,}")
-        file.seek(1 if kind == _RLE else block >> 3, os.SEEK_CUR)
-    file.seek(4 * has_checksum, os.SEEK_CUR)
-
-
-def _bytes(file: BinaryIO, count: int) -> bytes:
-    found = file.read(count)
-    if len(found) < count:
-        raise EOFError(f"the file ends before byte {file.tell() + count - len(found):,}")
-    return found

@@ -104,9 +104,14 @@ class TableSpec(Tables):
         """Yield the same with type and feature name."""
         yield from (("--edges", item) for item in self.edges.items())
         yield from (("--nodes", item) for item in self.nodes.items())
+        yield from ((place, values) for place, *values in self.features)
+
+    @property
+    def features(self) -> Iterator[tuple[str, str, str, Any]]:
+        """Yield every feature that is not in tables of edges or nodes: its option, type, name, and files or rows."""
         for place, data in (("--node-data", self.node_data), ("--edge-data", self.edge_data), ("--mask", self.masks)):
             for of_type, features in data.items():
-                yield from ((place, (of_type, *item)) for item in features.items())
+                yield from ((place, of_type, name, given) for name, given in features.items())
 
 
 def _shown(given: Any) -> Any:

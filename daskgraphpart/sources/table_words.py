@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import glob
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -32,12 +32,14 @@ from daskgraphpart.errors import OptionError
 from daskgraphpart.sources.options import DELIMITERS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Mapping
 
 HEADERS = {"header": True, "no-header": False}
 RAW_DTYPES = (
     "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
 )  # fmt: skip
+WORDS: Mapping[str, Collection[str]] = {"dtype": RAW_DTYPES, "header": HEADERS, "delimiter": DELIMITERS}
+"""Words after a file, by what they give."""
 EACH = "*"
 """Name of the feature that stands for each column of a table of nodes."""
 USAGE = {
@@ -65,50 +67,37 @@ class FileWords:
 def parse_file(text: str, place: str) -> FileWords:
     """Parse an option's ``FILE:WORD:WORD``; refuse unknown words, and those that exclude each other."""
     path, words = split_words(text)
-    found = FileWords(path)
+    said, row_shape, columns = dict[str, Any](), list[int](), list[str]()
     for word in words:
-        found = _with_word(found, word, place, text)
-    if place == "--edges":
-        ends = tuple(found.columns[0].split(",")) if found.columns else ()
-        if len(found.columns) > 1 or (ends and (len(ends) != 2 or "" in ends)):
-            raise _meaningless(found.columns[-1], place, text)
-        shape = found.row_shape or (2,) if found.dtype else ()
-        return replace(found, columns=ends, row_shape=shape)
-    if len(found.columns) > 1 + (place == "--node-data"):
-        raise _meaningless(found.columns[-1], place, text)
-    return found
-
-
-def _with_word(found: FileWords, word: str, place: str, text: str) -> FileWords:
-    if word in RAW_DTYPES:
-        changes: dict[str, Any] = {"dtype": word}
-    elif found.dtype and not found.columns and word.isdigit() and int(word):
-        return replace(found, row_shape=(*found.row_shape, int(word)))
-    elif word in HEADERS:
-        changes = {"header": HEADERS[word]}
-    elif word in DELIMITERS:
-        changes = {"delimiter": word}
-    elif word:
-        return replace(found, columns=(*found.columns, word))
-    else:
-        raise OptionError(
-            "a word is missing after a colon", place=place, expected=USAGE[place], found=text, hint="remove it"
-        )
-    found = replace(found, **{name: _once(found, name, value, place, text) for name, value in changes.items()})
-    if found.dtype and (found.header is not None or found.delimiter):
+        if not word:
+            what = "a word is missing after a colon"
+            raise OptionError(what, place=place, expected=USAGE[place], found=text, hint="remove it")
+        if "dtype" in said and not columns and word.isdecimal() and int(word):
+            row_shape.append(int(word))
+            continue
+        name = next((name for name, known in WORDS.items() if word in known), None)
+        if name is None:
+            columns.append(word)
+        elif name in said:
+            raise OptionError(f"two words give the {name}", place=place, found=text, hint="leave out one")
+        else:
+            said[name] = HEADERS.get(word, word)
+    if "dtype" in said and len(said) > 1:
         what, hint = "raw numbers have no header or delimiter", "leave out one of the words"
         raise OptionError(what, place=place, found=text, hint=hint)
-    return found
-
-
-def _once(found: FileWords, name: str, value: Any, place: str, text: str) -> Any:
-    if getattr(found, name) not in (None, ""):
-        raise OptionError(f"two words give the {name}", place=place, found=text, hint="leave out one")
-    return value
+    is_unknown = len(columns) > (2 if place == "--node-data" else 1)
+    if place == "--edges":
+        ends = columns[0].split(",") if columns else []
+        if is_unknown or (ends and (len(ends) != 2 or "" in ends)):
+            raise _meaningless(columns[-1], place, text)
+        columns, row_shape = ends, row_shape or ([2] if "dtype" in said else [])
+    elif is_unknown:
+        raise _meaningless(columns[-1], place, text)
+    return FileWords(path, row_shape=tuple(row_shape), columns=tuple(columns), **said)
 
 
 def _meaningless(word: str, place: str, text: str) -> OptionError:
-    near = get_close_matches(word, (*HEADERS, *DELIMITERS, *RAW_DTYPES), 1)
+    near = get_close_matches(word, [known for words in WORDS.values() for known in words], 1)
     hint = f"did you mean {near[0]}?" if near else "words: header, no-header, comma, tab, space, semicolon, a dtype"
     return OptionError("unrecognised words after a file", place=place, expected=USAGE[place], found=text, hint=hint)
 

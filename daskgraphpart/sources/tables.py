@@ -12,7 +12,7 @@ from daskgraphpart.sources.column_table import ColumnTable, open_array_table, op
 from daskgraphpart.sources.columns import BYTES, INTEGERS, STRINGS, UNKNOWN, Column
 from daskgraphpart.sources.database import translated_errors
 from daskgraphpart.sources.id_map import read_map_header
-from daskgraphpart.sources.table_files import TableFile, check_zstd, read_form
+from daskgraphpart.sources.table_files import TableFile, check_packed, with_form
 from daskgraphpart.sources.text_table import TextTable, open_text_table
 
 if TYPE_CHECKING:
@@ -49,6 +49,11 @@ class TableGroup:
         """Number of rows of all files; unknown for text."""
         counts = [table.num_rows for table in self.tables]
         return None if None in counts else sum(count or 0 for count in counts)
+
+    @property
+    def numbers(self) -> list[int]:
+        """Numbers of the columns of features."""
+        return [number for numbers in self.features.values() for number in numbers]
 
     def column(self, number: int) -> Column:
         """A column as described by the first file that tells what it holds."""
@@ -90,6 +95,11 @@ class Inputs:
         paths += [str(path) for path in (*self.old_ids.values(), *self.old_codes.values())]
         return [path for path in paths if os.path.isfile(path)]
 
+    @property
+    def of_edges(self) -> tuple[TableGroup, ...]:
+        """Tables of edges."""
+        return self.groups[: len(self.etypes)]
+
     def features(self, of_type: str) -> list[str]:
         """Names of the features of a type."""
         of_tables = [(*group.features, group.mask) for group in self.groups if group.of_type == of_type]
@@ -109,16 +119,16 @@ def open_table(
     connection: duckdb.DuckDBPyConnection, file: TableFile, directory: Path, wanted: Sequence[str], num_ids: int
 ) -> Table:
     """Open a file of any format."""
-    file, form, packing = read_form(file, directory)
-    if packing == "zstd":
-        check_zstd(file.content, file.path)
-    if form == "text":
+    file = with_form(file, directory)
+    if file.packing != "none":
+        check_packed(file.content, file.packing, file.path)
+    if file.form == "text":
         with translated_errors(file.path):
-            return open_text_table(connection, file, packing, wanted, num_ids)
-    if form == "parquet":
+            return open_text_table(connection, file, wanted, num_ids)
+    if file.form == "parquet":
         opened = open_parquet_table(file, wanted, num_ids)
     else:
-        opened = open_array_table(file, form, wanted, num_ids, directory)
+        opened = open_array_table(file, wanted, num_ids, directory)
     for column in opened.columns[:num_ids]:
         if column.kind != INTEGERS and not column.is_text and not file.options.map_ids:
             place, expected = f"column {column.name!r}", "integers from 0"
@@ -167,7 +177,7 @@ def check_row_count(
 
 def check_edge_counts(inputs: Inputs, given: Mapping[str, int]) -> None:
     """Refuse an edge type whose number of rows differs from its data set's; `given` are rows by table."""
-    for group in inputs.groups[: len(inputs.etypes)]:
+    for group in inputs.of_edges:
         expected, found = inputs.num_edges.get(group.of_type), given[group.name]
         if expected not in (None, found):
             what = f"wrong number of {group.of_type!r} edges"

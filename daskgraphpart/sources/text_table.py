@@ -7,7 +7,7 @@ and let a quoted field run over many lines.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from daskgraphpart.chunked.metadata import MAX_ROWS
@@ -23,7 +23,7 @@ from daskgraphpart.sources.columns import (
     kind_of_text,
     shown,
 )
-from daskgraphpart.sources.database import quote, run, selecting
+from daskgraphpart.sources.database import quote, run
 from daskgraphpart.sources.table_files import METIS, TableFile, refuse_foreign
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class TextTable:
     """A text file with chosen columns; its first `skipped` lines end with the header.
 
     Matrix Market tells the numbers of nodes and entries, counts IDs from 1, and, if symmetric, has each edge once;
-    `features` are columns that nobody asked for.
+    `features` are columns that nobody asked for; `guesses` say what was guessed, and the word to say otherwise.
     """
 
     path: str
@@ -61,7 +61,7 @@ class TextTable:
     packing: str
     num_fields: int = 0
     skipped: int = 0
-    guesses: str = ""
+    guesses: Mapping[str, str] = field(default_factory=dict)
     num_rows: None = None
     num_nodes: tuple[int, ...] = ()
     num_entries: int | None = None
@@ -70,7 +70,7 @@ class TextTable:
     features: tuple[str, ...] = ()
 
     def insert(self, connection: duckdb.DuckDBPyConnection, statement: str) -> None:
-        """Run an INSERT that selects unquoted texts r0, r1, ... from `{}`, NULL where blank or in a bad line.
+        """Run an INSERT that selects unquoted texts r0, r1, ... from `batches`, NULL where blank or in a bad line.
 
         `is_row` says whether a line is sound.
         """
@@ -87,8 +87,8 @@ class TextTable:
             if column.position is not None
         )
         is_row = f"fields IS NOT NULL AND len(fields) = {self.num_fields} AS is_row"
-        relation = f"(SELECT {texts or 'NULL'}, is_row FROM (SELECT {cut or 'NULL'}, {is_row} FROM ({lines})))"
-        run(connection, selecting(statement, relation))
+        rows = f"SELECT {texts or 'NULL'}, is_row FROM (SELECT {cut or 'NULL'}, {is_row} FROM ({lines}))"
+        run(connection, f"CREATE TEMP VIEW batches AS {rows}; {statement}; DROP VIEW batches")
 
     def locate(self, connection: duckdb.DuckDBPyConnection, row: int, column: int) -> tuple[str, str | None]:
         """Return a value's place and text, None if blank; refuse a line without these fields."""
@@ -151,14 +151,14 @@ class TextTable:
 
 
 def open_text_table(
-    connection: duckdb.DuckDBPyConnection, file: TableFile, packing: str, wanted: Sequence[str], num_ids: int
+    connection: duckdb.DuckDBPyConnection, file: TableFile, wanted: Sequence[str], num_ids: int
 ) -> TextTable:
     """Open a text file; note what was guessed."""
     path, options = file.path, file.options
-    table = TextTable(path, file.content, (), options.delimiter_character or "", options.comment, packing)
+    table = TextTable(path, file.content, (), options.delimiter_character or "", options.comment, file.packing)
     head = replace(table, comment="").read_lines(connection, 1)
     if head and head[0][1].startswith(MATRIX_MARKET):
-        return _open_matrix(connection, file, packing, wanted, num_ids)
+        return _open_matrix(connection, file, wanted, num_ids)
     first = table.read_lines(connection, 1)
     if not first:
         what = "no line but blanks and comments"
@@ -179,12 +179,12 @@ def open_text_table(
     names_wanted = [
         name
         for name in wanted
-        if name not in ("", OTHERS, OTHERS_AND_CONSTANTS, *file.constants) and not name.isdigit()
+        if name not in ("", OTHERS, OTHERS_AND_CONSTANTS, *file.constants) and not name.isdecimal()
     ]
     has_header = bool(names_wanted) or _looks_like_header(rows) if options.header is None else options.header
     has_header = has_header or (bool(names_wanted) and num_ids == 1)  # --no-header is about edges
-    names = [name.strip() for name in rows[0]] if has_header else []
-    found = find_columns(path, wanted, names, len(rows[0]), num_ids, file.constants)
+    names = [name.strip() for name in rows[0]] if has_header else list(map(str, range(len(rows[0]))))
+    found = find_columns(file, wanted, names, num_ids)
     if options.header is None and not has_header and options.map_ids and options.id_type != "integer":
         _check_no_header(path, rows, [position for _, position in found[:num_ids] if position is not None])
     numbers = [line for line, _, fields in lines if fields is not None]
@@ -192,21 +192,23 @@ def open_text_table(
     columns = tuple(_column(*place, sample, file.constants) for place in found)
     skipped = lines[0][0] if has_header else 0
     table = replace(table, columns=columns, num_fields=len(rows[0]), skipped=skipped)
-    delimiter = NAMES_OF_DELIMITERS.get(table.delimiter, table.delimiter)
-    guessed = [] if options.delimiter or len(rows[0]) == 1 else [f"{delimiter} between fields"]
-    guessed += [] if options.header is not None else [f"{'a' if has_header else 'no'} header"]
-    return replace(table, guesses=", ".join(guessed))
+    delimiter, guesses = NAMES_OF_DELIMITERS.get(table.delimiter, table.delimiter), dict[str, str]()
+    if not options.delimiter and len(rows[0]) > 1:
+        guesses[f"{delimiter} between fields"] = "FILE:comma" if delimiter == "tab" else "FILE:tab"
+    if options.header is None:
+        guesses |= {"a header": "FILE:no-header"} if has_header else {"no header": "FILE:header"}
+    return replace(table, guesses=guesses)
 
 
 def _open_matrix(
-    connection: duckdb.DuckDBPyConnection, file: TableFile, packing: str, wanted: Sequence[str], num_ids: int
+    connection: duckdb.DuckDBPyConnection, file: TableFile, wanted: Sequence[str], num_ids: int
 ) -> TextTable:
     """Open a Matrix Market file: entries are edges from `row` to `col`, with `weight` unless it is a pattern.
 
     A file named so keeps the weight, unless other columns are given.
     """
     path = file.path
-    table = TextTable(path, file.content, (), " ", "", packing)
+    table = TextTable(path, file.content, (), " ", "", file.packing)
     words = table.read_lines(connection, 1)[0][1].lower().split()[1:]
     if num_ids != 2 or words[:2] != ["matrix", "coordinate"] or not {*words[2:]} <= MATRIX_KINDS or len(words) != 4:
         what, expected = "this kind of Matrix Market is no list of edges", "matrix coordinate real|integer|pattern "
@@ -230,7 +232,7 @@ def _open_matrix(
     sample = [(at, fields) for at, _, fields in table.read_lines(connection, LINES_LOOKED_AT) if fields is not None]
     named = path.lower().endswith((".mtx", ".mtx.gz"))
     features = tuple(names[2:]) if named and len(wanted) == 2 else ()
-    found = find_columns(path, [*wanted, *features], names, len(names), num_ids, file.constants)
+    found = find_columns(file, [*wanted, *features], names, num_ids)
     columns = tuple(_column(*place, sample, file.constants) for place in found)
     return replace(table, columns=columns, features=features, first_id=1, is_symmetric=is_symmetric)
 
@@ -253,7 +255,7 @@ def _column(
 
 def _refuse_metis(path: str, rows: Sequence[Sequence[str]], is_whole: bool) -> None:
     """Refuse a METIS file: numbers of nodes and edges, then each node's neighbours, in lines of any length."""
-    if not all(field.isdigit() for row in rows for field in row) or not 2 <= len(rows[0]) <= 4:
+    if not all(field.isdecimal() for row in rows for field in row) or not 2 <= len(rows[0]) <= 4:
         return
     (num_nodes, num_edges), lists = map(int, rows[0][:2]), rows[1:]
     ids = [int(field) for row in lists for field in row]

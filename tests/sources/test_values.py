@@ -181,6 +181,30 @@ def test_no_fill_becomes_infinite(dtype: str, fill: str, expected: str, tmp_path
         np.testing.assert_array_equal(rows.compute(scheduler="sync"), wanted.astype(expected), strict=True)
 
 
+@pytest.mark.parametrize(
+    ("second", "options", "expected"),
+    [
+        (pa.array([2.5, 3.5]), {}, [[1, 2.5], [2, 3.5]]),
+        (pa.array([None, 3], pa.int32()), {"fill": 0.5}, [[1, 0.5], [2, 3]]),
+    ],
+)
+def test_columns_of_a_vector_share_a_dtype_that_holds_all_of_them(
+    second: Any, options: dict[str, Any], expected: list[Any], tmp_path: Path
+) -> None:
+    edges = write_text(tmp_path, w=["1", "2"])
+    table = pa.table({"id": [0, 1], "a": pa.array([1, 2], pa.int32()), "b": second})
+    parquet.write_table(table, tmp_path / "n.parquet")
+    out = chunk(tmp_path / "out", edges, node_data={"_N": {"x": f"{tmp_path}/n.parquet:id:*"}}, **options)
+    assert read_chunked(out).node_data["_N"]["x"].compute(scheduler="sync").tolist() == expected
+
+
+@pytest.mark.parametrize("name", ["\u00b2", "\u00b2,1"])
+def test_a_digit_that_is_no_number_names_no_column(name: str, tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_text("0,1\n\u00b2 3\n")
+    with pytest.raises((InputFileError, OptionError)):
+        chunk(tmp_path / "out", f"{tmp_path}/e.csv:{name}")
+
+
 @pytest.mark.parametrize("fill", ["1e400", "9223372036854775808", "1_0", "x", "\u0661", "0x1"])
 def test_what_is_no_number_of_64_bits_fills_nothing(fill: str, tmp_path: Path) -> None:
     with pytest.raises(OptionError) as caught:
