@@ -12,8 +12,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
-from daskgraphpart.layouts.dgl_graph_file import graph_file_layout
-from daskgraphpart.layouts.dgl_tensor_file import tensor_file_layout
+from daskgraphpart.layouts.dgl_graph_file import graph_file_layout, tensor_file_layout
 from daskgraphpart.layouts.layout import ArraySpec, create_file
 from daskgraphpart.storage.atomic import publish
 

@@ -37,8 +37,7 @@ from daskgraphpart.chunked.metadata import Files
 from daskgraphpart.chunked.read_csv import count_rows
 from daskgraphpart.errors import GraphPartError
 from daskgraphpart.layouts.dgl_config_reader import read_config
-from daskgraphpart.layouts.dgl_graph import read_graph_file
-from daskgraphpart.layouts.dgl_tensor_file import read_tensor_file
+from daskgraphpart.layouts.dgl_graph import read_graph_file, read_tensor_file
 from daskgraphpart.sources.column_table import open_parquet_table
 from daskgraphpart.sources.options import ReadOptions
 from daskgraphpart.sources.table_files import TableFile

@@ -169,7 +169,7 @@ def read_owners(
     from daskgraphpart.assignment.read_files import has_owners, read_assignment
 
     if not has_owners(directory, schema):
-        from daskgraphpart.parmetis_files.read_parts import read_found_parts  # on the rim
+        from daskgraphpart.parmetis_files.files import read_found_parts  # on the rim
 
         found = read_found_parts(directory, schema, workspace, runner, num_parts)
         if found is not None:

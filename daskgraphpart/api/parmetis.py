@@ -18,14 +18,13 @@ from daskgraphpart.engine.progress import PROGRESS, open_progress
 from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, WHERE, resources_of
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.options import chosen, option, stated_options, with_keywords
-from daskgraphpart.parmetis_files.files import ParmetisFiles, find_parts
+from daskgraphpart.parmetis_files.files import ParmetisFiles, find_parts, read_parmetis_parts
 from daskgraphpart.parmetis_files.pm_dglpart import (
     ConversionInput,
     attribute_dtype,
     convert_to_chunked,
     read_type_counts,
 )
-from daskgraphpart.parmetis_files.read_parts import read_parmetis_parts
 from daskgraphpart.parmetis_files.write import ParmetisInput, check_weights, claim_files, write_parmetis_files
 from daskgraphpart.schema import check_name
 from daskgraphpart.storage.atomic import made_directory, scratch_directory

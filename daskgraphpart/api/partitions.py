@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.engine.progress import PROGRESS
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from daskgraphpart.verification.findings import VerifyReport
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class PartitionedGraph(partitioned.PartitionedGraph):  # noqa: D101
     __doc__ = partitioned.PartitionedGraph.__doc__
 
@@ -82,4 +84,4 @@ def parts_of(outcome: Outcome, storage_options: Mapping[str, Any] | None = None)
     if not outcome.unreadable:
         return open_partitions(outcome.config_path, storage_options=storage_options)
     content = PartitionConfig(outcome.graph_name, "metis", 1, outcome.book, ())
-    return PartitionedGraph(outcome.config_path, content, quality=outcome.quality, unreadable=outcome.unreadable)
+    return PartitionedGraph(outcome.config_path, content, False, None, outcome.quality, outcome.unreadable)

@@ -166,12 +166,11 @@ def _dispatch_tables(
     spec: TableSpec, wanted: Wanted, destination: Destination | None, out: Path, work: Workspace, runner: Runner
 ) -> Outcome:
     """Stage tables and dispatch them; their ID maps go beside the partitions."""
-    from daskgraphpart.layouts.files_beside import FilesBeside
     from daskgraphpart.sources.stage_tables import maps_beside, stage_tables
 
     graph = stage_tables(spec, Path(work.root) / "tables", runner)
     wanted, (first, *others) = _fitting(graph, wanted)
-    layouts = (FilesBeside(first, maps_beside(graph)), *others)
+    layouts = (replace(first, beside={**first.beside, **maps_beside(graph)}), *others)
     with runner.for_tasks_of(smallest_memory(graph.schema, wanted.owners, wanted.options)) as limited:
         plan = _announced(graph, wanted, limited.resources, out, limited.progress)
         if plan is not None:
@@ -266,7 +265,7 @@ def _layouts(options: DispatchOptions, graph: Graph | None) -> tuple[Layout, ...
             from daskgraphpart.sources.graphstorm import files_beside  # needs pyarrow
 
             with environment_faults():
-                found.append(GraphStormLayout(dgl, {} if graph is None else files_beside(graph)))
+                found.append(GraphStormLayout(dgl, beside={} if graph is None else files_beside(graph)))
         else:
             found.append(dgl)
     if "ranks" in options.layout:

@@ -19,7 +19,7 @@ from daskgraphpart.assignment.read_files import choose_form, read_meta, read_own
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import AssignmentError, InputFileNotFoundError, LayoutError
 from daskgraphpart.layouts.dgl_config_reader import find_config, read_config
-from daskgraphpart.layouts.dgl_tensor_file import read_tensor_file
+from daskgraphpart.layouts.dgl_graph import read_tensor_file
 from daskgraphpart.layouts.id_maps import IdMaps
 from daskgraphpart.layouts.manifest import find_manifest, read_manifest
 from daskgraphpart.layouts.written_files import ORIG_NIDS

@@ -170,21 +170,14 @@ def feature_of(schema: GraphSchema, where: str, place: str) -> tuple[str, DataSp
 def _values(graph: Graph, ntype: str, spec: DataSpec, runner: Runner) -> list[int]:
     """Find a feature's non-zero values, up to one more than `MAX_VALUES`."""
     blocks = list_row_blocks(graph, ntype, spec, ROWS_PER_UNIT)
-    units = [Unit(ValuesUnit(block), block.num_rows * spec.dtype.itemsize, key=ntype) for block in blocks]
+    units = [Unit(block, block.num_rows * spec.dtype.itemsize, key=ntype) for block in blocks]
     found = runner.run(Pass("find-values", find_values, units, None))
     return sorted({value for values in found for value in values if value})[: MAX_VALUES + 1]
 
 
-@dataclass(frozen=True, slots=True)
-class ValuesUnit:
-    """One block of a feature."""
-
-    block: RowBlock[np.ndarray]
-
-
-def find_values(unit: ValuesUnit, _: None) -> list[int]:
+def find_values(block: RowBlock[np.ndarray], _: None) -> list[int]:
     """Task of the pass `find-values`: the smallest values of one block."""
-    values: list[int] = np.unique(unit.block.read())[: MAX_VALUES + 2].astype(np.int64).tolist()
+    values: list[int] = np.unique(block.read())[: MAX_VALUES + 2].astype(np.int64).tolist()
     return values
 
 

@@ -14,20 +14,20 @@ import numpy as np
 from daskgraphpart.chunked.graph import graph_of
 from daskgraphpart.chunked.output import LABEL_COUNTS, TRANSFORMED
 from daskgraphpart.chunked.rows import ConstantRows, JoinedRows, KeptRows, ReversedEdges
-from daskgraphpart.construction.features import feature_width, mapping_of, write_features
-from daskgraphpart.construction.ids import (
-    Ids,
-    check_ids,
-    find_ends,
-    finish_nodes,
-    kinds_of_ids,
-    read_ids,
-    write_hard_negatives,
-)
+from daskgraphpart.construction.features import feature_width, mapping_of, write_features, write_hard_negatives
 from daskgraphpart.construction.labels import count_classes, draw_masks, list_masks, open_splits
 from daskgraphpart.construction.read_config import read_config
 from daskgraphpart.construction.statistics import Described, bounds, describe_rows, divisor, plan_columns
-from daskgraphpart.construction.tables import find_files, open_table
+from daskgraphpart.construction.tables import (
+    Ids,
+    check_ids,
+    find_ends,
+    find_files,
+    finish_nodes,
+    kinds_of_ids,
+    open_table,
+    read_ids,
+)
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.kernels.hashing import stream_key
 from daskgraphpart.sources.database import open_database
@@ -100,7 +100,8 @@ class ConstructionBuilder:
             for of in described:
                 if of.table.entry.is_edges and of.table.entry.ids:
                     _add_edges(built, ids, of.table, drop_unknown=self.drop_unknown)
-        write_descriptions(config, described, built.stats, out, is_reversed=self.add_reverse)
+        write_json(out / TRANSFORMED, describe_transforms(config, described, is_reversed=self.add_reverse))
+        write_stats(config, built.stats, out)
         if self.add_reverse and config.is_homogeneous:
             _double(built)
         num_nodes = {ntype: ids.num_nodes[ntype] for ntype in sorted(ids.num_nodes)}
@@ -250,19 +251,6 @@ def _double(built: _Built) -> None:
 
 RUNTIME_VERSION = "gconstruct-runtime-v0.1"
 _STEP = re.compile(r"(\w+)\[(\d+)\]")
-
-
-def write_descriptions(
-    config: Construction,
-    described: Sequence[Described],
-    stats: dict[str, dict[str, dict[str, int]]],
-    out: Path,
-    *,
-    is_reversed: bool,
-) -> None:
-    """Write the config with the transforms' statistics, and counts of classes."""
-    write_json(out / TRANSFORMED, describe_transforms(config, described, is_reversed=is_reversed))
-    write_stats(config, stats, out)
 
 
 def describe_transforms(config: Construction, described: Sequence[Described], *, is_reversed: bool) -> dict[str, Any]:

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import GraphPartError, InputFileError, MetadataError
+from daskgraphpart.schema import check_name
+from daskgraphpart.sources.given import ENDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -73,9 +75,9 @@ class Label:
     place: str
     task: str
     column: str
-    shares: tuple[float, float, float]
+    shares: tuple[float, ...]
     splits: Splits | None
-    masks: tuple[str, str, str] = MASKS
+    masks: tuple[str, ...] = MASKS
     has_stats: bool = False
     is_coded: bool = False
 
@@ -104,6 +106,16 @@ class Entry:
         return self.place.rpartition(".")[2].startswith("edges")
 
     @property
+    def ends(self) -> tuple[str, ...]:
+        """Node types of its IDs: of the nodes, or of both ends."""
+        return tuple(self.of_type.split(":")[::2]) if self.is_edges else (self.of_type,)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Columns of its IDs in our tables."""
+        return ENDS if self.is_edges else ("id",)
+
+    @property
     def names(self) -> list[tuple[str, str]]:
         """Places and names of all that it adds to its type."""
         found = [(feature.place, feature.name) for feature in self.features]
@@ -130,7 +142,7 @@ class Construction:
     @property
     def ends(self) -> set[str]:
         """Node types at the ends of edges."""
-        return {end for entry in self.edges for end in entry.of_type.split(":")[::2]}
+        return {end for entry in self.edges for end in entry.ends}
 
     @property
     def is_homogeneous(self) -> bool:
@@ -150,6 +162,13 @@ class Faults:
         """Note a fault at a place of the config, perhaps with a file."""
         kind = MetadataError if file is None else InputFileError
         self.found.append(kind(what, place=place, file=file, **details))
+
+    def check_name(self, place: str, name: str, what: str) -> None:
+        """Note a name that no type or feature can have."""
+        try:
+            check_name(name, what)
+        except MetadataError as fault:
+            self.add(place, fault.what, expected=fault.expected, found=fault.found)
 
     def has(self, *places: str) -> bool:
         """Whether a place, or anything inside, has a fault."""
@@ -194,10 +213,7 @@ class Reader:
         value = self.content.get(key)
         if value is None and default is not _REQUIRED:
             return default
-        is_number = (
-            isinstance(value, bool) and kind is not bool and bool not in (kind if isinstance(kind, tuple) else ())
-        )
-        if value is None or not isinstance(value, kind) or is_number:
+        if value is None or not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
             found = "nothing" if value is None else repr(value)
             self.add(key, "missing" if value is None else "invalid value", expected=expected, found=found)
             return None if default is _REQUIRED else default

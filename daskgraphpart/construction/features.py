@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from daskgraphpart.construction.statistics import TEXT, TEXTS, VECTOR, bounds, divisor
-from daskgraphpart.construction.tables import column_place
+from daskgraphpart.construction.tables import Ids, column_place
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.sources.database import read, run, translated_errors
 from daskgraphpart.storage.region import Region, create_npy
@@ -212,6 +212,32 @@ def _labels(label: Any, column: TransformColumn, array: Any, region: Region) -> 
         return _values(column, filled)
     numbers = _values(column, array)[:, 0]
     return np.where(np.isnan(numbers), NO_CLASS, numbers) if label.task == "classification" else numbers
+
+
+def write_hard_negatives(ids: Ids, described: Described, column: TransformColumn, ntype: str, path: Path) -> Region:
+    """Write the nodes that cells list, int64 (edges, longest list): unknown IDs are left out, -1 fills the rows."""
+    region = create_npy(path, np.dtype(np.int64), (described.num_rows, column.width))
+    source = f"SELECT {column.sql} AS x FROM {described.table.relation}"
+    run(ids.connection, f"CREATE TABLE listed AS {source}")
+    pairs = "SELECT unnest(x) AS id, generate_subscripts(x, 1) AS i, rowid AS row FROM listed"
+    is_same = f"try_cast(p.id AS {ids.sql_type(ntype)}) = d.id"
+    query = (
+        f"SELECT p.row AS row, d.n AS n, row_number() OVER (PARTITION BY p.row ORDER BY p.i) - 1 AS place "
+        f"FROM ({pairs}) p JOIN {ids.numbers(ntype)} d ON {is_same} ORDER BY p.row, place"
+    )
+    step = max(1, BYTES_PER_BLOCK // max(8, region.row_nbytes))
+    for start in range(0, region.num_rows, step):
+        region.write(np.full((min(step, region.num_rows - start), column.width), -1), start)
+    for batch in read(ids.connection, query):
+        rows, nodes, places = (batch.column(i).to_numpy(zero_copy_only=False) for i in range(3))
+        for start in range(int(rows[0]), int(rows[-1]) + 1, step):
+            stop = min(start + step, region.num_rows)
+            block = region.read(start, stop)
+            is_here = (rows >= start) & (rows < stop)
+            block[rows[is_here] - start, places[is_here]] = nodes[is_here]
+            region.write(block, start)
+    run(ids.connection, "DROP TABLE listed")
+    return region
 
 
 def _write_ranks(

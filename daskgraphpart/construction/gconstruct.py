@@ -6,8 +6,6 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.construction.config import MASKS, UNKNOWN, Entry, Feature, Label, Splits, Transform
-from daskgraphpart.errors import MetadataError
-from daskgraphpart.schema import check_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,6 +21,7 @@ TRANSFORMS = ("no-op", *NUMERIC, "to_categorical", HARD_NEGATIVES)
 OF_MODELS = ("tokenize_hf", "bert_hf", "tabular", "huggingface")
 MODEL_HINT = "compute it first, give it as a vector column"
 MOST_UNDER_ONE = 1 + 1e-9
+NO_SHARES = (0.0, 0.0, 0.0)
 
 
 def read_nodes(reader: Reader) -> Iterator[Entry]:
@@ -51,24 +50,16 @@ def read_edges(reader: Reader) -> Iterator[Entry]:
 
 def checked_type(reader: Reader, key: str) -> str:
     """Return the name of a node type."""
-    name = reader.text(key, "a node type")
-    _check_name(reader, key, name)
+    if name := reader.text(key, "a node type"):
+        reader.faults.check_name(reader.at(key), name, "type")
     return name
 
 
 def checked_etype(reader: Reader, key: str, names: Any) -> str:
     """Return the name of an edge type."""
     for name in names:
-        _check_name(reader, key, name)
+        reader.faults.check_name(reader.at(key), name, "type")
     return ":".join(names)
-
-
-def _check_name(reader: Reader, key: str, name: str) -> None:
-    try:
-        if name:
-            check_name(name, "type")
-    except MetadataError as fault:
-        reader.add(key, fault.what, expected=fault.expected, found=fault.found)
 
 
 def _entry(reader: Reader, of_type: str, ids: tuple[str, ...], *, is_edges: bool) -> Entry:
@@ -227,14 +218,9 @@ def _mapping(reader: Reader) -> dict[str, int] | None:
 
 def read_label(reader: Reader, *, is_edges: bool) -> Label:
     """Read a label."""
-    task = reader.choice("task_type", TASKS, "link_prediction") if reader.text("task_type", "a task") else TASKS[2]
-    check_task(reader, "task_type", task, is_edges=is_edges)
-    needs_column = task != "link_prediction"
-    column = reader.text("label_col", "the name of a column") if needs_column else ""
-    shares = (0.0, 0.0, 0.0)
+    task, column = task_of(reader, "task_type", "label_col", is_edges=is_edges)
     splits = read_splits(reader)
-    if splits is None:
-        shares = _shares(reader)
+    shares = NO_SHARES if splits is not None else _shares(reader)
     stats = reader.text("label_stats_type", "frequency_cnt", "")
     if stats not in ("", "frequency_cnt"):
         reader.add("label_stats_type", "unknown", expected="frequency_cnt", found=repr(stats))
@@ -242,31 +228,30 @@ def read_label(reader: Reader, *, is_edges: bool) -> Label:
     return Label(reader.place, task, column, shares, splits, read_masks(reader), has_stats)
 
 
-def check_task(reader: Reader, key: str, task: str, *, is_edges: bool) -> None:
-    """Note link prediction of nodes."""
+def task_of(reader: Reader, key: str, column: str, *, is_edges: bool) -> tuple[str, str]:
+    """Return a label's task and column, given their keys; nodes have no links to predict."""
+    task = reader.choice(key, TASKS, TASKS[2]) if reader.text(key, "a task") else TASKS[2]
     if task == "link_prediction" and not is_edges and reader.content.get(key) == task:
         reader.add(key, "link prediction is a task of edges", expected="classification or regression", found=task)
+    return task, "" if task == "link_prediction" else reader.text(column, "the name of a column")
 
 
-def read_masks(reader: Reader) -> tuple[str, str, str]:
+def read_masks(reader: Reader) -> tuple[str, ...]:
     """Return the names of the masks."""
-    if not reader.has("mask_field_names"):
-        train, valid, test = MASKS
-        return train, valid, test
-    names = reader.texts("mask_field_names", "three names")
+    names = reader.texts("mask_field_names", "three names") if reader.has("mask_field_names") else MASKS
     if len(names) != 3 or len(set(names)) != 3:
         reader.add("mask_field_names", "not three names", expected="those of train, valid and test", found=list(names))
-        return "train_mask", "val_mask", "test_mask"
-    return names[0], names[1], names[2]
+        return MASKS
+    return names
 
 
-def _shares(reader: Reader) -> tuple[float, float, float]:
+def _shares(reader: Reader) -> tuple[float, ...]:
     given = reader.numbers("split_pct", 3) or (0.8, 0.1, 0.1)
     total = math.fsum(given)
     if not all(0 <= share <= 1 for share in given) or total > MOST_UNDER_ONE:
         expected = "three shares, at most 1 together"
         reader.add("split_pct", "the shares do not add up", expected=expected, found=f"{list(given)}, {total:g}")
-    return given[0], given[1], given[2]
+    return given
 
 
 def read_splits(reader: Reader) -> Splits | None:

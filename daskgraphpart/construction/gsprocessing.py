@@ -12,9 +12,8 @@ from daskgraphpart.construction.config import UNKNOWN, Entry, Feature, Label, Tr
 from daskgraphpart.construction.gconstruct import (
     FORMS,
     HARD_NEGATIVES,
-    TASKS,
+    NO_SHARES,
     buckets_of,
-    check_task,
     checked_etype,
     checked_type,
     epsilon_of,
@@ -23,6 +22,7 @@ from daskgraphpart.construction.gconstruct import (
     read_masks,
     read_splits,
     separator_of,
+    task_of,
     width_of,
 )
 
@@ -103,18 +103,16 @@ def _transform(given: Reader, kind: str) -> Transform:
 
 
 def _label(reader: Reader, *, is_edges: bool) -> Label:
-    task = reader.choice("type", TASKS, "link_prediction") if reader.text("type", "a task") else TASKS[2]
-    check_task(reader, "type", task, is_edges=is_edges)
-    column = "" if task == "link_prediction" else reader.text("column", "the name of a column")
+    task, column = task_of(reader, "type", "column", is_edges=is_edges)
     if reader.has("separator"):
         hint = "compute the multi-hot rows first, give them as a vector column"
         reader.add("separator", "cannot read several labels from a cell", hint=hint)
     splits = read_splits(reader)
-    shares = (0.0, 0.0, 0.0) if splits is not None else _shares(reader)
+    shares = NO_SHARES if splits is not None else _shares(reader)
     return Label(reader.place, task, column, shares, splits, read_masks(reader), is_coded=task == "classification")
 
 
-def _shares(reader: Reader) -> tuple[float, float, float]:
+def _shares(reader: Reader) -> tuple[float, ...]:
     if not reader.has("split_rate"):
         return 0.8, 0.1, 0.1
     inner = reader.object("split_rate")

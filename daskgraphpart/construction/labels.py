@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import duckdb
 
     from daskgraphpart.construction.config import Construction, Entry, Faults, Label, Splits
-    from daskgraphpart.construction.ids import Ids
+    from daskgraphpart.construction.tables import Ids
 
 ROWS = 1 << 18
 SETS = ("train", "valid", "test")
@@ -118,18 +118,17 @@ def open_splits(
                     if column not in known:
                         expected = f"one of {', '.join(known)}"
                         faults.add(f"{splits.place}.column", f"no column {column!r}", file=path, expected=expected)
-            queries.append(_ids_in(path, splits.columns, len(entry.ids)))
+            queries.append(_ids_in(path, splits.columns, entry.keys))
         if queries:
             found[which] = " UNION ALL ".join(queries)
     return found
 
 
-def _ids_in(path: str, columns: tuple[str, ...], count: int) -> str:
-    names = ("id",) if count == 1 else ("src", "dst")
+def _ids_in(path: str, columns: tuple[str, ...], names: tuple[str, ...]) -> str:
     if not path.endswith(".json"):
         listed = ", ".join(f"CAST({name(c)} AS VARCHAR) AS {n}" for c, n in zip(columns, names, strict=False))
         return f"SELECT {listed} FROM read_parquet([{quote(path)}])"
-    paths = ["$"] if count == 1 else ["$[0]", "$[1]"]
+    paths = ["$"] if len(names) == 1 else ["$[0]", "$[1]"]
     listed = ", ".join(f"line::JSON->>'{p}' AS {n}" for p, n in zip(paths, names, strict=True))
     line = "columns = {'line': 'VARCHAR'}, auto_detect = false, header = false, quote = '', escape = ''"
     return f"SELECT {listed} FROM read_csv([{quote(path)}], delim = '\x01', {line})"
@@ -140,13 +139,12 @@ def list_masks(
 ) -> dict[str, Region]:
     """Write masks of listed IDs; an ID in several sets belongs to the first of train, valid and test."""
     assert label.splits is not None, "sets are in files"
-    columns = ("src", "dst") if len(entry.ids) == 2 else ("id",)
-    ends = entry.of_type.split(":")[::2] if len(entry.ids) == 2 else [entry.of_type]
-    values = ", ".join(f"CAST({c} AS {ids.sql_type(end)}) AS {c}" for c, end in zip(columns, ends, strict=True))
+    casts = zip(entry.keys, entry.ends, strict=True)
+    values = ", ".join(f"CAST({key} AS {ids.sql_type(end)}) AS {key}" for key, end in casts)
     listed = " UNION ALL ".join(
         f"SELECT {values}, {SETS.index(which)} AS place FROM ({sql})" for which, sql in sets.items()
     )
-    keys = ", ".join(columns)
+    keys = ", ".join(entry.keys)
     with translated_errors(label.splits.place):
         run(ids.connection, f"CREATE TABLE sets AS SELECT {keys}, min(place) AS place FROM ({listed}) GROUP BY {keys}")
     table = f"(SELECT *, rowid AS row FROM {ids.table(entry.of_type)})"
@@ -169,8 +167,7 @@ def list_masks(
 def count_classes(values: Region, mask: Region) -> dict[str, int]:
     """Count the rows of each class in a mask."""
     found: Counter[int] = Counter()
-    for start in range(0, values.num_rows, ROWS):
-        stop = min(start + ROWS, values.num_rows)
-        classes, counts = np.unique(values.read(start, stop)[mask.read(start, stop) != 0], return_counts=True)
+    for (_, rows), (_, marks) in zip(values.pieces(ROWS), mask.pieces(ROWS), strict=True):
+        classes, counts = np.unique(rows[marks != 0], return_counts=True)
         found.update(dict(zip(classes.tolist(), counts.tolist(), strict=True)))
     return {str(of_class): found[of_class] for of_class in sorted(found)}

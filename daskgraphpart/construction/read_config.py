@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from daskgraphpart.construction import gconstruct, gsprocessing
 from daskgraphpart.construction.config import Construction, Entry, Faults, Reader
 from daskgraphpart.errors import MetadataError
-from daskgraphpart.schema import check_name
 from daskgraphpart.storage.json_file import read_json_object
 
 if TYPE_CHECKING:
@@ -72,7 +71,8 @@ def _check_types(nodes: Iterable[Entry], edges: Iterable[Entry], faults: Faults)
         if etype and not any(entry.ids for entry in entries):
             what, expected = f"no table has the ends of {etype}", "source_id_col and dest_id_col"
             faults.add(f"{entries[0].place}.source_id_col", what, expected=expected)
-        by_type[etype] = [entry for i, entry in enumerate(entries) if not entry.ids or _first_with_ids(entries) == i]
+        first = next((entry for entry in entries if entry.ids), None)  # others with IDs repeat its names
+        by_type[etype] = [entry for entry in entries if not entry.ids or entry is first]
     for of_type, entries in by_type.items():
         _check_names(of_type, entries, faults)
 
@@ -85,18 +85,7 @@ def _check_names(of_type: str, entries: list[Entry], faults: Faults) -> None:
         if counts[name] > 1:
             hint = "mask_field_names gives masks other names" if name.endswith("_mask") else "give it another name"
             faults.add(place, f"{of_type!r} has {name!r} {counts[name]} times", hint=hint)
-        _check_name(place, name, faults)
-
-
-def _first_with_ids(entries: list[Entry]) -> int:
-    return next(i for i, entry in enumerate(entries) if entry.ids)
-
-
-def _check_name(place: str, name: str, faults: Faults) -> None:
-    try:
-        check_name(name, "feature")
-    except MetadataError as fault:
-        faults.add(place, fault.what, expected=fault.expected, found=fault.found)
+        faults.check_name(place, name, "feature")
 
 
 def _check_splits(entry: Entry, faults: Faults) -> None:

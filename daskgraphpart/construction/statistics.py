@@ -17,8 +17,6 @@ from daskgraphpart.construction.tables import INTEGERS, column_place, element, i
 from daskgraphpart.sources.database import quote, run, translated_errors
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import duckdb
 
     from daskgraphpart.construction.config import Entry, Faults, Feature, Label, Transform
@@ -312,16 +310,12 @@ def _sum(connection: duckdb.DuckDBPyConnection, table: Table, of: TransformColum
     if not of.low:
         return 0.0
     if of.type_name in INTEGERS:
-        ((found,),) = run(connection, f"SELECT sum({name_of(of)}) FROM {table.relation}")
+        unscaled = of.sql.removeprefix("CAST(").removesuffix(" AS DOUBLE)")
+        ((found,),) = run(connection, f"SELECT sum({unscaled}) FROM {table.relation}")
         return float(found or 0)
     sql, bits = _exact("x", of.low[0], of.high[0])
     ((found,),) = run(connection, f"SELECT {sql} FROM ({_rows(table, of)})")
     return math.ldexp(int(found or 0), -bits)
-
-
-def name_of(of: TransformColumn) -> str:
-    """Return SQL of whole numbers, unscaled."""
-    return of.sql.removeprefix("CAST(").removesuffix(" AS DOUBLE)")
 
 
 def _exact(x: str, low: float, high: float) -> tuple[str, int]:
@@ -355,17 +349,13 @@ def _with_categories(
     values = f"SELECT unnest(x) AS x FROM ({_rows(table, of)})" if of.kind == TEXTS else _rows(table, of)
     is_some, order = ("x <> ''", "count(*) DESC, x") if by_frequency else ("x IS NOT NULL", "x")
     query = f"SELECT x FROM ({values}) WHERE {is_some} GROUP BY x ORDER BY {order} LIMIT {MAX_CATEGORIES + 1}"
-    found = tuple(_first_of(run(connection, query)))
+    found = tuple(value for (value,) in run(connection, query))
     if not found:
         faults.add(place, "no categories: every value is missing", file=table.files[0])
     if len(found) > MAX_CATEGORIES:
         hint = "a column of IDs is no category; give a mapping, or leave it out"
         faults.add(place, f"more than {MAX_CATEGORIES:,} categories", file=table.files[0], hint=hint)
     return replace(of, categories=found)
-
-
-def _first_of(rows: list[Any]) -> Iterator[str]:
-    return (value for (value,) in rows)
 
 
 def divisor(how: Transform, column: TransformColumn, number: int) -> np.ndarray:

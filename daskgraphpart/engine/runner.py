@@ -58,7 +58,7 @@ class Input(Generic[ValuesT]):
 class Unit(Generic[WorkT]):
     """Work of one call of a task, and what to tell about it."""
 
-    work: WorkT  # the task's first argument; has `block` or `blocks` if it reads `Input`
+    work: WorkT  # the task's first argument; an `Input`, or has `block` or `blocks`, if it reads one
     nbytes: int  # bytes it moves, for progress
     num_rows: int = 0  # nodes, edges or rows of features, for progress
     key: str = ""  # node type or canonical edge type, for task keys
@@ -98,7 +98,9 @@ class TaskCall:
 
 
 def inputs_of(work: Any) -> tuple[Input[Any], ...]:
-    """A unit's input: its `block` or `blocks`."""
+    """A unit's input: the unit itself, its `block` or `blocks`."""
+    if isinstance(work, Input):
+        return (work,)
     if hasattr(work, "block"):
         return () if work.block is None else (work.block,)
     found: tuple[Input[Any], ...] = getattr(work, "blocks", ())
@@ -110,6 +112,8 @@ def with_inputs(work: Any, partitions: Iterator[Any]) -> Any:
     filled = tuple(
         block if block.partition is None else replace(block, partition=next(partitions)) for block in inputs_of(work)
     )
+    if isinstance(work, Input):
+        return filled[0]
     return replace(work, block=filled[0]) if hasattr(work, "block") else replace(work, blocks=filled)
 
 

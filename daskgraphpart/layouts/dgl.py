@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daskgraphpart.layouts.dgl_config import PartitionConfig, PartPaths, config_bytes
-from daskgraphpart.layouts.dgl_graph_file import graph_file_layout
-from daskgraphpart.layouts.dgl_tensor_file import tensor_file_layout
+from daskgraphpart.layouts.dgl_graph_file import graph_file_layout, tensor_file_layout
 from daskgraphpart.layouts.layout import (
     WITH_EIDS,
     ArraySpec,
     FileLayout,
     GraphBoltAttributes,
+    Layout,
     npy_file_layout,
     split_names,
 )
@@ -57,8 +57,8 @@ _ARRAY_NAMES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class DglLayout:
+@dataclass(frozen=True, slots=True, eq=False)
+class DglLayout(Layout):
     """Formats of `graph.dgl`, name of the config (None for ``<graph>.json``), whether IDs are new, and graphs.
 
     Graphs are ``"dgl"`` and ``"graphbolt"``, whose file replaces `graph.dgl` or lies beside it (DGL 2.5 refuses both
@@ -73,9 +73,6 @@ class DglLayout:
     graphbolt: GraphBoltAttributes = WITH_EIDS
     directory: str = ""
     parts: str = ""
-
-    def check_fits(self, schema: GraphSchema, num_parts: int | None) -> None:
-        """Refuse nothing: DGL loads any valid schema."""
 
     def wants(self, schema: GraphSchema) -> Collection[str]:
         """Lists of marked nodes; owners of edges if IDs are kept."""
@@ -100,12 +97,13 @@ class DglLayout:
     def graph_files(self, schema: GraphSchema) -> dict[str, FileLayout]:
         """Lay out the maps of owners, if IDs are kept."""
         if self.reshuffle:
-            return {}
+            return {**self.beside}
         owned = ((NODE_MAP, "node_owners", schema.node_types[0]), (EDGE_MAP, "edge_owners", schema.edge_types[0]))
-        return {
+        maps = {
             file: npy_file_layout(ArraySpec(f"{array}/{kind.name}", INT64, (kind.num_rows,)))
             for file, array, kind in owned
         }
+        return {**maps, **self.beside}
 
     def descriptions(self, schema: GraphSchema) -> tuple[str, ...]:
         """Name the manifest and the config."""

@@ -1,6 +1,8 @@
-"""Lay out `graph.dgl`: one homogeneous graph, as `dgl.save_graphs` writes it (container version 2).
+"""Lay out DGL's containers: `graph.dgl` and tensor files.
 
-It is homogeneous (`_N`, `_E`, int64) even if the input is not; types are arrays beside it.
+`graph.dgl` is one homogeneous graph, as `dgl.save_graphs` writes it (container version 2): `_N`, `_E`, int64, even if
+the input is not; types are arrays beside it. Tensor files hold a part's features and original IDs as named arrays, as
+in `dgl.data.utils.save_tensors`: magic, number of entries twice, then name, array header and elements of each.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from daskgraphpart.layouts.dgl_encoding import (
     MAGIC_HETEROGRAPH,
     MAGIC_METAGRAPH,
     MAGIC_RELATION,
+    MAGIC_TENSOR_FILE,
     add_array,
     array_header,
     i64,
@@ -88,3 +91,13 @@ def _metagraph() -> bytes:
 
 METAGRAPH = _metagraph()
 """As every version of DGL writes it."""
+
+
+def tensor_file_layout(arrays: Sequence[ArraySpec], prefix: str = "") -> FileLayout:
+    """Lay out a tensor file of these arrays, in order; region names get the prefix."""
+    builder = LayoutBuilder()
+    builder.add(u64(MAGIC_TENSOR_FILE, len(arrays), len(arrays)))
+    for spec in arrays:
+        builder.add(text(spec.key))
+        add_array(builder, ArraySpec(prefix + spec.key, spec.dtype, spec.shape))
+    return builder.finish()

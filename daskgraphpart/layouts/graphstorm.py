@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.errors import OptionError
-from daskgraphpart.layouts.layout import ArraySpec, FileLayout, raw_file_layout
+from daskgraphpart.layouts.layout import ArraySpec, FileLayout, Layout, raw_file_layout
 from daskgraphpart.layouts.owned_arrays import check_file_names, refuse_bfloat16
 from daskgraphpart.layouts.written_files import ASSIGNMENT, ASSIGNMENT_META, DIST_GRAPH
 from daskgraphpart.storage.atomic import whole_file, write_json
@@ -35,11 +35,10 @@ ROWS_PER_PIECE = 1 << 18
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class GraphStormLayout:
-    """Formats and graphs as in `DglLayout`, and files of original IDs and transformations by path."""
+class GraphStormLayout(Layout):
+    """Formats and graphs as in `DglLayout`; beside them files of original IDs and transformations."""
 
     layout: DglLayout
-    beside: Mapping[str, FileLayout]
 
     @property
     def dgl(self) -> DglLayout:
@@ -106,5 +105,5 @@ def write_owners(arrays: Mapping[str, Region], path: str) -> None:
     """Write the owners of one type's nodes, one number per line."""
     (owners,) = arrays.values()
     with whole_file(path) as temporary, open(temporary, "wb") as file:
-        for start in range(0, owners.num_rows, ROWS_PER_PIECE):
-            file.write(number_lines(owners.read(start, min(start + ROWS_PER_PIECE, owners.num_rows))))
+        for _, parts in owners.pieces(ROWS_PER_PIECE):
+            file.write(number_lines(parts))

@@ -42,7 +42,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from io import BytesIO
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -131,26 +131,34 @@ def split_names(schema: GraphSchema) -> tuple[str, ...]:
     return tuple(f"split_nids/{key}" for key in schema.masks)
 
 
-class Layout(Protocol):
-    """Places of the arrays of all parts."""
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Layout:
+    """Places of the arrays of all parts; `beside` are files copied there from elsewhere, by path below the output."""
+
+    beside: Mapping[str, FileLayout] = field(default_factory=dict)
 
     def check_fits(self, schema: GraphSchema, num_parts: int | None) -> None:
         """Raise an `OptionError` if the files cannot hold the graph in so many parts (None: not known yet)."""
 
     def wants(self, schema: GraphSchema) -> Collection[str]:
         """Names of arrays ``split_nids/...`` and ``edge_owners/...`` with room in the files."""
+        return ()
 
     def part_files(self, sizes: GraphSizes, part: int) -> Mapping[str, FileLayout]:
         """Files of one part by path below the output, with ``{part}`` for its number: the same for all parts."""
+        raise NotImplementedError
 
     def graph_files(self, schema: GraphSchema) -> Mapping[str, FileLayout]:
         """Files of the whole graph by path below the output."""
+        return self.beside
 
     def descriptions(self, schema: GraphSchema) -> tuple[str, ...]:
         """Paths below the output of what `finish` writes; the last is the config, which users are told."""
+        raise NotImplementedError
 
     def finish(self, graph: DispatchedGraph) -> None:
         """Write what describes the files, the config last."""
+        raise NotImplementedError
 
 
 LEAST_RESERVED_NBYTES = 64 << 10

@@ -23,15 +23,16 @@ import numpy as np
 
 from daskgraphpart.errors import OptionError
 from daskgraphpart.layouts.graphbolt import (
+    ROWS_PER_PIECE,
     VERSION_NUMBER,
+    Tensor,
     sampling_graph_layout,
     shortest_int,
     type_numbers,
 )
-from daskgraphpart.layouts.layout import ArraySpec, npy_file_layout, raw_file_layout, split_names
+from daskgraphpart.layouts.layout import ArraySpec, Layout, npy_file_layout, raw_file_layout, split_names
 from daskgraphpart.layouts.manifest import describe_layout
 from daskgraphpart.layouts.owned_arrays import check_file_names, edge_arrays, file_name, node_arrays, refuse_bfloat16
-from daskgraphpart.layouts.torch_file import ROWS_PER_PIECE, Tensor
 from daskgraphpart.layouts.written_files import GRAPHBOLT, ONDISK, description_of
 from daskgraphpart.storage.atomic import whole_file, write_bytes
 
@@ -52,8 +53,8 @@ SETS = {"train": "train_set", "val": "validation_set", "test": "test_set"}
 _MASK = re.compile(r"(train|val|test)(?:id|idation)?_?mask_?(.*)", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class OnDiskLayout:
+@dataclass(frozen=True, slots=True, eq=False)
+class OnDiskLayout(Layout):
     """A dataset of one part."""
 
     def check_fits(self, schema: GraphSchema, num_parts: int | None) -> None:
@@ -90,10 +91,6 @@ class OnDiskLayout:
                 )
         return files
 
-    def graph_files(self, schema: GraphSchema) -> dict[str, FileLayout]:
-        """Nothing for the whole graph."""
-        return {}
-
     def descriptions(self, schema: GraphSchema) -> tuple[str, ...]:
         """Name the JSON file."""
         return (description_of(ONDISK),)
@@ -125,8 +122,7 @@ class LabelFile:
         layout = npy_file_layout(ArraySpec("", dtype, (seeds.num_rows, *labels.shape[1:])))
         with whole_file(path) as temporary, open(temporary, "wb") as file:
             file.write(layout.pieces[0][1])
-            for start in range(0, seeds.num_rows, ROWS_PER_PIECE):
-                nids = seeds.read(start, min(start + ROWS_PER_PIECE, seeds.num_rows))
+            for _, nids in seeds.pieces(ROWS_PER_PIECE):
                 file.write(labels.take(nids).astype(dtype, copy=False).tobytes())
 
 

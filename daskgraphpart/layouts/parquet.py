@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daskgraphpart.errors import OptionError
-from daskgraphpart.layouts.layout import raw_file_layout
+from daskgraphpart.layouts.layout import Layout, raw_file_layout
 from daskgraphpart.layouts.manifest import describe_layout
 from daskgraphpart.layouts.owned_arrays import check_file_names, edge_arrays, file_name, node_arrays, refuse_bfloat16
 from daskgraphpart.layouts.written_files import PARQUET, description_of
@@ -25,7 +25,7 @@ from daskgraphpart.storage.atomic import whole_file
 from daskgraphpart.storage.region import id_dtype
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Mapping
 
     from daskgraphpart.layouts.layout import ArraySpec, DispatchedGraph, FileLayout, GraphSizes
     from daskgraphpart.schema import GraphSchema
@@ -37,9 +37,9 @@ IDS = {"orig_nids": "orig_id", "edge_src": "src", "edge_dst": "dst", "orig_eids"
 """Columns of arrays that are no features."""
 
 
-@dataclass(frozen=True, slots=True)
-class ParquetLayout:
-    """Tables by type and part."""
+@dataclass(frozen=True, slots=True, eq=False)
+class ParquetLayout(Layout):
+    """Tables by type and part; masks are features here."""
 
     def check_fits(self, schema: GraphSchema, num_parts: int | None) -> None:
         """Refuse features that no column can hold, and names that no column or directory can have."""
@@ -57,10 +57,6 @@ class ParquetLayout:
                         hint="rename it or leave it out, or use the layout ranks",
                     )
 
-    def wants(self, schema: GraphSchema) -> Collection[str]:
-        """Nothing: masks are features here."""
-        return ()
-
     def part_files(self, sizes: GraphSizes, part: int) -> dict[str, FileLayout]:
         """Lay out one table of each type; see `Layout`."""
         raw_ids = id_dtype(max(sizes.schema.num_nodes, sizes.schema.num_edges))
@@ -75,10 +71,6 @@ class ParquetLayout:
             )
             for (name, arrays), counts in zip(of_types.items(), owned.T, strict=True)
         }
-
-    def graph_files(self, schema: GraphSchema) -> dict[str, FileLayout]:
-        """Nothing for the whole graph."""
-        return {}
 
     def descriptions(self, schema: GraphSchema) -> tuple[str, ...]:
         """Name the JSON file."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.errors import OptionError
-from daskgraphpart.layouts.layout import ArraySpec, FileLayout, raw_file_layout, split_names
+from daskgraphpart.layouts.layout import ArraySpec, FileLayout, Layout, raw_file_layout, split_names
 from daskgraphpart.layouts.manifest import describe_layout
 from daskgraphpart.layouts.owned_arrays import check_file_names, edge_arrays, file_name, marked_arrays, node_arrays
 from daskgraphpart.layouts.written_files import PARQUET, RANKS, description_of
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 VERSION = 1
 
 
-@dataclass(frozen=True, slots=True)
-class RanksLayout:
+@dataclass(frozen=True, slots=True, eq=False)
+class RanksLayout(Layout):
     """Raw arrays by rank."""
 
     def check_fits(self, schema: GraphSchema, num_parts: int | None) -> None:
@@ -55,10 +55,6 @@ class RanksLayout:
         """Lay out one file for each array; see `Layout`."""
         suffix = f"_part_{{part}}_of_{sizes.num_parts}"
         return {f"{RANKS}/{file_name(spec.key)}{suffix}": raw_file_layout([spec]) for spec in _arrays(sizes, part)}
-
-    def graph_files(self, schema: GraphSchema) -> dict[str, FileLayout]:
-        """Nothing for the whole graph."""
-        return {}
 
     def descriptions(self, schema: GraphSchema) -> tuple[str, ...]:
         """Name the JSON file."""

@@ -1,4 +1,4 @@
-"""Find and read the files of ParMETIS' programs: lines of numbers separated by blanks.
+"""Find and read the files of ParMETIS' programs, lines of numbers separated by blanks; read owners as an assignment.
 
 `pm_dglpart`, `pm_dglpart2` and `pm_dglpart3` are on the branch `dgl` of ParMETIS; DGL's user guide 7.1 (0.7 and 0.8)
 describes the files. The programs read from the working directory, so one directory has the files of a graph.
@@ -6,13 +6,16 @@ describes the files. The programs read from the working directory, so one direct
 
 from __future__ import annotations
 
+import logging
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from daskgraphpart.assignment.assignment import MAX_PARTS, Assignment, create_owner_files, owner_regions
 from daskgraphpart.errors import AssignmentError, InputFileError, InputFileNotFoundError, OptionError
+from daskgraphpart.storage.atomic import scratch_directory
 from daskgraphpart.storage.faults import attach_path_to_error
 
 if TYPE_CHECKING:
@@ -21,8 +24,12 @@ if TYPE_CHECKING:
 
     from duckdb import DuckDBPyConnection
 
+    from daskgraphpart.engine.resources import Resources
+    from daskgraphpart.engine.runner import Runner
+    from daskgraphpart.schema import GraphSchema
     from daskgraphpart.storage.region import Region
 
+logger = logging.getLogger(__name__)
 
 EXACT = 1 << 53  # floats hold smaller integers exactly
 PART_SUFFIX = r"_part\.([1-9]\d*)"
@@ -307,3 +314,37 @@ class Placement:
             if ids[bad] > first + bad:
                 what, name = f"{self.kind} is missing", f"{name} after a gap"
             raise AssignmentError(what, file=self.source, expected=expected, found=name)
+
+
+def read_found_parts(
+    path: Path, schema: GraphSchema, workspace: Path, runner: Runner, num_parts: int | None
+) -> Assignment | None:
+    """Read the parts at a path, as a step of a job; None if ParMETIS wrote nothing there."""
+    if not holds_parts(path, schema.name):
+        return None
+    found, resources = find_parts(path, schema.name, num_parts), runner.resources
+    parts = runner.step("read-parmetis", lambda: read_parmetis_parts(found, schema, workspace, resources).num_parts)
+    return Assignment(parts, "parmetis", owner_regions(workspace, schema, parts))
+
+
+def read_parmetis_parts(parts: PartFiles, schema: GraphSchema, workspace: Path, resources: Resources) -> Assignment:
+    """Read and check the part of every node into owner files of a workspace: an assignment ``"parmetis"``."""
+    from daskgraphpart.sources.database import open_database, run  # duckdb takes a tenth of a second to import
+
+    source, num_parts = parts.paths[0].parent if parts.by_part else parts.paths[0], parts.num_parts
+    with scratch_directory(workspace) as scratch, open_database(scratch, resources) as connection:
+        if parts.by_part:
+            read_nodes(connection, parts, schema.name, np.array(schema.homo_starts))
+        else:
+            # as in DGL's parmetis_postprocess.py; more parts than nodes mean another kind of file
+            stop = str(num_parts or min(schema.num_nodes, MAX_PARTS))
+            columns = IdColumn("homogeneous node ID", 0, str(schema.num_nodes)), IdColumn("part", 1, stop)
+            read_lines(connection, "node_lines", [LineFile(parts.paths[0], columns, num_columns=2)])
+            run(connection, "CREATE VIEW nodes AS SELECT c0 AS id, c1 AS part FROM node_lines")
+        if num_parts is None:
+            ((num_parts,),) = run(connection, "SELECT coalesce(max(part), 0) + 1 FROM nodes")
+            logger.info("%s: the largest part is %d, so there are %d parts", source, num_parts - 1, num_parts)
+        owners = create_owner_files(workspace, schema, num_parts)
+        placement = Placement("node", owners, str(source), "check that it is complete and for this graph")
+        placement.place(connection, "SELECT id, part FROM nodes", lambda part: part)
+    return Assignment(num_parts, "parmetis", owners)

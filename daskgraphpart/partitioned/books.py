@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ import numpy as np
 from daskgraphpart.book import BookMethods, PartitionBook, as_ids, canonical_tuple, check_ids, like
 from daskgraphpart.errors import IdOutOfRangeError, LayoutError
 from daskgraphpart.extras import torch_module
-from daskgraphpart.partitioned.part import Part, open_part
+from daskgraphpart.partitioned.graph import PartitionedGraph
 from daskgraphpart.schema import DEFAULT_ETYPE, DEFAULT_NTYPE
 from daskgraphpart.storage.region import Region, open_npy
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from daskgraphpart.book import EdgeTypeName, IdRanges
     from daskgraphpart.layouts.dgl_config import PartitionConfig
     from daskgraphpart.layouts.dgl_graph import GraphFile
+    from daskgraphpart.partitioned.part import Part
     from daskgraphpart.storage.paths import AnyPath, Location
 
 
@@ -226,12 +227,13 @@ class BasicPartitionBook(DglBook):
         return like(order[places], given)
 
 
-def open_kept_ids(config: PartitionConfig, directory: Location, part_id: int) -> tuple[Part, BasicPartitionBook]:
+def open_kept_ids(config: PartitionConfig, path: Location, part_id: int) -> tuple[Part, BasicPartitionBook]:
     """Open one part that keeps IDs, and its book; only the sizes of the book's ranges have a meaning."""
     owners = [_open_owners(path, config.num_parts) for path in config.id_maps or ()]
     counts = [np.bincount(region.memmap(), minlength=config.num_parts)[:, np.newaxis] for region in owners]
     book = PartitionBook.from_counts(config.book.ntypes, config.book.etypes, counts[0], counts[1])
-    part = open_part(part_id, book, directory, config.parts, tuple, _no_data, _no_parts)
+    book.nodes.part_range(part_id)  # refuses unknown parts
+    part = PartitionedGraph(path, replace(config, book=book)).part(part_id)
     return part, BasicPartitionBook(book, part_id, owners[0], owners[1], part.graph)
 
 
@@ -255,11 +257,3 @@ def _sorted(region: Region) -> tuple[np.ndarray, np.ndarray]:
     ids = region.read()
     order = np.argsort(ids, kind="stable")
     return ids[order], order
-
-
-def _no_data(part: Part) -> None:
-    raise LayoutError("PyG needs partitions with new IDs, not reshuffle=False", file=part.directory)
-
-
-def _no_parts() -> tuple[None, None]:
-    raise LayoutError("PyG needs partitions with new IDs, not reshuffle=False")

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field, fields
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.book import canonical_tuple
 from daskgraphpart.engine.progress import PROGRESS
 from daskgraphpart.engine.resources import WHERE, resources_of
-from daskgraphpart.errors import LayoutError
+from daskgraphpart.errors import LayoutError, OptionError
 from daskgraphpart.extras import pyg_module
 from daskgraphpart.layouts.dgl_config_reader import find_config, read_config
 from daskgraphpart.layouts.manifest import find_manifest, read_manifest
 from daskgraphpart.lazy_mapping import LazyMapping
 from daskgraphpart.options import with_keywords
 from daskgraphpart.partitioned.loaders import Loaders
-from daskgraphpart.partitioned.orders import Orders
 from daskgraphpart.partitioned.part import Part, open_part
 from daskgraphpart.partitioned.views import EdgeView, NodeView, TypeView
 from daskgraphpart.quality import Quality
@@ -23,15 +24,15 @@ from daskgraphpart.sampling.source import FileState, file_state
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.files import cached_listings
-from daskgraphpart.storage.paths import AnyPath, Location, is_remote, resolve_path
+from daskgraphpart.storage.paths import AnyPath, Location, is_remote, require_local, resolve_path
 from daskgraphpart.units import format_count, format_number, format_size, html_table, text_table
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable, Mapping
 
     from daskgraphpart.book import PartitionBook
     from daskgraphpart.layouts.dgl_config import PartitionConfig
-    from daskgraphpart.partitioned.stored_rows import Maps
     from daskgraphpart.reporting.report import Report
 
 
@@ -52,7 +53,8 @@ def read_partitions(
         return config_path, read_config(config_path, confined=confined), confined, state
 
 
-class PartitionedGraph(Loaders, Orders):
+@dataclass(frozen=True, eq=False, repr=False)
+class PartitionedGraph(Loaders):
     """A partitioned graph, as lazy dask collections over memory-mapped or remote files.
 
     Attributes
@@ -77,40 +79,24 @@ class PartitionedGraph(Loaders, Orders):
     """
 
     config: Location
-    name: str
-    book: PartitionBook
-    num_parts: int
-    ntypes: tuple[str, ...]
-    etypes: tuple[str, ...]
     content: PartitionConfig
-    state: FileState
-    _quality: Quality | None
-    _unreadable: str
-    _opened: dict[int, Part]
+    _is_confined: bool = False
+    state: FileState = None
+    _quality: Quality | None = None
+    _unreadable: str = ""
+    name: str = field(init=False)
+    book: PartitionBook = field(init=False)
+    num_parts: int = field(init=False)
+    ntypes: tuple[str, ...] = field(init=False)
+    etypes: tuple[str, ...] = field(init=False)
+    _opened: dict[int, Part] = field(init=False, default_factory=dict)
 
-    def __init__(
-        self,
-        config: Location,
-        content: PartitionConfig,
-        confined: bool = False,
-        state: FileState = None,
-        *,
-        quality: Quality | None = None,
-        unreadable: str = "",
-    ) -> None:
-        book = content.book
-        self.__dict__.update(
-            config=config, name=content.graph_name, book=book, num_parts=book.num_parts, ntypes=book.ntypes,
-            etypes=book.etypes, content=content, state=state, _is_confined=confined, _quality=quality,
-            _unreadable=unreadable, _opened={},
-        )  # fmt: skip
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"a PartitionedGraph cannot be changed: {name}")
+    def __post_init__(self) -> None:
+        name, book = self.content.graph_name, self.content.book
+        self.__dict__.update(name=name, book=book, num_parts=book.num_parts, ntypes=book.ntypes, etypes=book.etypes)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        state = self._is_confined, self.state, self._quality, self._unreadable
-        return _rebuilt, (type(self), self.config, self.content, *state)
+        return type(self), tuple(getattr(self, of.name) for of in fields(self) if of.init)
 
     @property
     def quality(self) -> Quality:
@@ -150,9 +136,7 @@ class PartitionedGraph(Loaders, Orders):
         if self._unreadable:
             raise LayoutError("the parts cannot be opened here", file=self.config, hint=self._unreadable)
         if part_id not in self._opened:  # on demand: there may be tens of thousands
-            files, directory = self.content.parts, self.config.parent
-            readers = self._original_ids, self._pyg_data, self._sampled
-            self._opened[part_id] = open_part(part_id, self.book, directory, files, *readers)
+            self._opened[part_id] = open_part(part_id, self)
         return self._opened[part_id]
 
     @property
@@ -263,17 +247,105 @@ class PartitionedGraph(Loaders, Orders):
             how["sampling"] = Sampling(sampling, batch_size)
         return report_parts(self.config, self.content, graphs, regions, **how)
 
-    def _original_ids(self) -> Maps:
-        return tuple(tuple(view.original_ids for view in of.values()) for of in (self.nodes, self.edges))
+    @with_keywords(WHERE, PROGRESS)
+    def to_original(
+        self,
+        kind: str | tuple[str, str, str],
+        rows: Any,
+        out: str | os.PathLike[str] | None = None,
+        *,
+        id_map: str | os.PathLike[str] | None = None,
+        overwrite: bool = False,
+        **keywords: Any,
+    ) -> Any:
+        """Bring rows, such as embeddings, from the order of new IDs back into input order.
 
-    def _sampled(self) -> tuple[PartitionedGraph, None]:
-        return self, None
+        Parameters
+        ----------
+        kind : str or tuple of str
+            Node type or edge type.
+        rows : array, tensor, frame, dask array, dask frame or path
+            One row per node or edge, by new type-wise ID. A path names an npy file, a zarr array, a tensor (``*.pt``),
+            or a parquet file with one column of numbers or lists.
+        out : path, optional
+            Output ``*.npy``, ``*.pt``, ``*.parquet`` or ``*.zarr``, written in bounded memory. Parquet gets columns
+            `id` and `value`.
+        id_map : path, optional
+            Your own IDs, for the column `id` of parquet: the graph written by ``chunk --map-ids``, its directory
+            ``id_map``, or one file of it. Default: where it was when the graph was partitioned. Without a map, `id` is
+            the row number.
+        overwrite : bool
+            Replace `out`.
+
+        Returns
+        -------
+        dask.array.Array or Path
+            Rows by original type-wise ID, lazy; or `out`.
+
+        Raises
+        ------
+        LayoutError
+            If original IDs were not saved.
+        IdOutOfRangeError
+            If the type does not exist.
+        OptionError
+            If the number of rows is not that of the type.
+        InputFileNotFoundError
+            If the file of rows, or the ID map, does not exist.
+        """
+        from daskgraphpart.partitioned.row_files import find_id_map
+
+        is_table, path = out is not None and Path(str(out)).suffix == ".parquet", None
+        if id_map is not None and not is_table:
+            what = "only parquet output has a column for original IDs"
+            raise OptionError(what, place="--id-map", expected="an output that ends in .parquet", found=out)
+        if is_table and (id_map is not None or kind in self.ntypes):
+            path = find_id_map(id_map, str(kind), self.config, self.name, confined=self._is_confined)
+        how = {"to_original": True, "id_map": path, "overwrite": overwrite}
+        return self._reorder(kind, rows, out, keywords, **how)
+
+    @with_keywords(WHERE, PROGRESS)
+    def from_original(
+        self,
+        kind: str | tuple[str, str, str],
+        rows: Any,
+        out: str | os.PathLike[str] | None = None,
+        *,
+        overwrite: bool = False,
+        **keywords: Any,
+    ) -> Any:
+        """Bring rows from input order into the order of new IDs.
+
+        Parameters
+        ----------
+        kind, rows, out, overwrite
+            As in `to_original`, with `rows` by original type-wise ID.
+
+        Returns
+        -------
+        dask.array.Array or Path
+            Rows by new type-wise ID, lazy; or `out`.
+        """
+        return self._reorder(kind, rows, out, keywords, to_original=False, overwrite=overwrite)
+
+    def _reorder(
+        self, kind: str | tuple[str, str, str], rows: Any, out: AnyPath | None, where: Mapping[str, Any], **how: Any
+    ) -> Any:
+        from daskgraphpart.partitioned.reorder import reorder
+
+        view: TypeView = self.nodes[kind] if kind in self.ntypes else self.edges[kind]  # type: ignore[index]
+        how |= {"resources": resources_of(where), "progress": where.get("progress")}
+        return reorder(rows, view.original_ids, None if out is None else require_local(out, "the output"), **how)
 
     def _pyg_data(self, part: Part) -> Any:
+        """Read a part for `Part.to_pyg`."""
         pyg_module("torch_geometric")
         from daskgraphpart.partitioned.pyg import part_data
 
-        return part_data(part, self.nodes, self.edges)
+        return part_data(part)
+
+    def _sampled(self) -> tuple[PartitionedGraph, None]:
+        return self, None
 
     def __repr__(self) -> str:
         return f"{self._title()}\n{text_table(*self._table(), align='>>>>>')}"
@@ -295,11 +367,6 @@ class PartitionedGraph(Loaders, Orders):
         if self.num_parts > len(rows):
             rows.append(["...", "", "", "", ""])
         return ["part", "inner nodes", "HALO nodes", "owned edges", "on disk"], rows
-
-
-def _rebuilt(kind: type[PartitionedGraph], config: Location, content: PartitionConfig, *state: Any) -> PartitionedGraph:
-    confined, of_file, quality, unreadable = state
-    return kind(config, content, confined, of_file, quality=quality, unreadable=unreadable)
 
 
 def _arrays(what: str, views: Mapping[str, TypeView]) -> Mapping[str, Mapping[str, Any]]:

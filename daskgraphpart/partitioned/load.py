@@ -222,7 +222,7 @@ def _opened(
     config_path = find_config(part_config, options)
     config = read_config(config_path, allow_kept_ids=True)
     if config.id_maps is not None:
-        return *open_kept_ids(config, config_path.parent, part_id), config.graph_name
+        return *open_kept_ids(config, config_path, part_id), config.graph_name
     book = RangePartitionBook(config.book, part_id)  # refuses unknown parts
     return PartitionedGraph(config_path, config).part(part_id), book, config.graph_name
 

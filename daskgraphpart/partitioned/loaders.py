@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.errors import check_choice
+from daskgraphpart.options import stated_options, with_keywords
+from daskgraphpart.sampling.source import LoaderOptions
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Iterable
-
     from daskgraphpart.sampling.loader import Loader
 
-SUBGRAPH_TYPES = ("directional",)
+OPTIONS = stated_options(LoaderOptions)
 
 
 class Loaders:
@@ -22,24 +20,8 @@ class Loaders:
         """Partitions, and the part to sample, or None for all."""
         raise NotImplementedError
 
-    def neighbor_loader(
-        self,
-        num_neighbors: Any,
-        input_nodes: Any = None,
-        *,
-        replace: bool = False,
-        subgraph_type: str = "directional",
-        batch_size: int = 1,
-        shuffle: bool = False,
-        drop_last: bool = False,
-        num_workers: int = 0,
-        prefetch_factor: int = 2,
-        seed: int = 0,
-        transform: Callable[[Any], Any] | None = None,
-        node_data: Iterable[str] | None = None,
-        edge_data: Iterable[str] | None = None,
-        workspace: str | os.PathLike[str] | None = None,
-    ) -> Loader:
+    @with_keywords(OPTIONS)
+    def neighbor_loader(self, num_neighbors: Any, input_nodes: Any = None, **options: Any) -> Loader:
         """Load sampled neighbourhoods of nodes from the files, as PyG's `NeighborLoader` does from memory.
 
         Needs neither pyg-lib nor torch-sparse. Reads edges and features as batches need them, so they can be larger
@@ -54,26 +36,6 @@ class Loaders:
             Seeds: new type-wise IDs, a mask with one row per node of the type, or the name of a mask such as
             ``"train_mask"``. With several node types, a pair that starts with the type. A node type alone, or None if
             there is only one, means all its nodes. For a part, only nodes that it owns.
-        replace : bool
-            Sample with replacement.
-        subgraph_type : str
-            ``"directional"``: edges point from sampled neighbours to the nodes that they were sampled for.
-        batch_size : int
-            Seeds per batch.
-        shuffle, drop_last : bool
-            Shuffle the seeds every epoch; drop the last batch if it is smaller.
-        num_workers, prefetch_factor : int
-            Threads that prepare batches ahead, and how many batches each; with 0 threads, batches are made on demand.
-            Batches are the same either way.
-        seed : int
-            Random seed: loaders with the same seed give the same batches.
-        transform : callable, optional
-            Called with each batch, in the thread that made it; the loader yields what it returns.
-        node_data, edge_data : iterable of str, optional
-            Features to include in batches, as ``"feat"`` or ``"paper/feat"``. Default: all.
-        workspace : path, optional
-            Directory for sorted edges of parts without the graph format csc: sorted once, 16 bytes per edge. Default:
-            the system's temporary directory.
 
         Returns
         -------
@@ -99,13 +61,11 @@ class Loaders:
         >>> for batch in loader:  # doctest: +SKIP
         ...     out = model(batch.feat, batch.edge_index)[: batch.batch_size]
         """
-        from daskgraphpart.partitioned.sampled import load_nodes
+        from daskgraphpart.sampling.loader import load_nodes
 
-        check_choice("type of subgraph", "subgraph_type", subgraph_type, SUBGRAPH_TYPES)
-        batches = (batch_size, shuffle, drop_last, num_workers, prefetch_factor, seed, transform)
-        wanted = (node_data, edge_data, workspace)
-        return load_nodes(*self._sampled(), num_neighbors, replace, input_nodes, batches, wanted)
+        return load_nodes(*self._sampled(), num_neighbors, input_nodes, LoaderOptions(**options))
 
+    @with_keywords(OPTIONS)
     def link_neighbor_loader(
         self,
         num_neighbors: Any,
@@ -113,18 +73,7 @@ class Loaders:
         edge_label: Any = None,
         *,
         neg_sampling: Any = None,
-        replace: bool = False,
-        subgraph_type: str = "directional",
-        batch_size: int = 1,
-        shuffle: bool = False,
-        drop_last: bool = False,
-        num_workers: int = 0,
-        prefetch_factor: int = 2,
-        seed: int = 0,
-        transform: Callable[[Any], Any] | None = None,
-        node_data: Iterable[str] | None = None,
-        edge_data: Iterable[str] | None = None,
-        workspace: str | os.PathLike[str] | None = None,
+        **options: Any,
     ) -> Loader:
         """Load sampled neighbourhoods of edges from the files, as PyG's `LinkNeighborLoader` does from memory.
 
@@ -141,10 +90,6 @@ class Loaders:
         neg_sampling : str, tuple, dict or torch_geometric.sampler.NegativeSampling, optional
             ``"binary"`` adds random pairs of nodes, ``"triplet"`` random destinations. A pair of mode and number, such
             as ``("binary", 2.0)``, sets how many per seed. As in PyG, a negative edge can be a real edge by chance.
-        replace, subgraph_type, batch_size, shuffle, drop_last, num_workers, prefetch_factor, seed, transform, node_data
-            As in `neighbor_loader`.
-        edge_data, workspace
-            As in `neighbor_loader`.
 
         Returns
         -------
@@ -157,10 +102,7 @@ class Loaders:
         OptionError, IdOutOfRangeError, LayoutError, MissingPackageError
             As in `neighbor_loader`. Finding edges by ID needs parts with the graph format coo.
         """
-        from daskgraphpart.partitioned.sampled import load_links
+        from daskgraphpart.sampling.loader import load_links
 
-        check_choice("type of subgraph", "subgraph_type", subgraph_type, SUBGRAPH_TYPES)
-        batches = (batch_size, shuffle, drop_last, num_workers, prefetch_factor, seed, transform)
-        wanted = (node_data, edge_data, workspace)
         links = (edge_label_index, edge_label, neg_sampling)
-        return load_links(*self._sampled(), num_neighbors, replace, links, batches, wanted)
+        return load_links(*self._sampled(), num_neighbors, links, LoaderOptions(**options))

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daskgraphpart.errors import LayoutError
-from daskgraphpart.layouts.dgl_graph import read_graph_file
-from daskgraphpart.layouts.dgl_tensor_file import read_tensor_file
+from daskgraphpart.layouts.dgl_graph import read_graph_file, read_tensor_file
 from daskgraphpart.layouts.written_files import GRAPHBOLT, ORIG_EIDS, ORIG_NIDS, SPLIT_NIDS
 from daskgraphpart.lazy_mapping import LazyMapping
 from daskgraphpart.partitioned.loaders import Loaders
@@ -19,12 +18,10 @@ from daskgraphpart.storage.files import file_sizes_in, is_file
 from daskgraphpart.units import format_count, format_number, format_size, html_table, text_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping
 
     from daskgraphpart.book import IdRanges, PartitionBook
-    from daskgraphpart.layouts.dgl_config import PartPaths
     from daskgraphpart.layouts.dgl_graph import GraphFile
-    from daskgraphpart.partitioned.stored_rows import Maps
     from daskgraphpart.storage.paths import Location
     from daskgraphpart.storage.region import Region
 
@@ -120,9 +117,7 @@ class Part(Loaders):
     graph_path: Location  # GraphBolt's graph if there is no DGL graph
     node_feats_path: Location
     edge_feats_path: Location
-    all_original_ids: Callable[[], Maps]  # HALO nodes have theirs in other parts
-    pyg_data: Callable[[Part], Any]  # likewise, features of HALO nodes
-    all_parts: Callable[[], tuple[Any, None]]  # for loaders
+    whole: Any  # the `PartitionedGraph`, which has the features and original IDs of HALO nodes
 
     def __repr__(self) -> str:
         return f"{self._title()}\n{text_table(*self._table(), align='<>')}"
@@ -215,7 +210,9 @@ class Part(Loaders):
         """Return all edges that the part holds as a dask DataFrame, in local order."""
         from daskgraphpart.partitioned.collections import part_edge_frame
 
-        return part_edge_frame(self.graph, self.book, self.all_original_ids() if original else None)
+        views = (self.whole.nodes, self.whole.edges) if original else ()
+        maps = tuple(tuple(view.original_ids for view in of.values()) for of in views)
+        return part_edge_frame(self.graph, self.book, maps or None)
 
     @property
     def original_ids(self) -> Mapping[str, Any]:
@@ -283,10 +280,10 @@ class Part(Loaders):
         MissingPackageError
             If torch or torch_geometric is not installed.
         """
-        return self.pyg_data(self)
+        return self.whole._pyg_data(self)
 
     def _sampled(self) -> tuple[Any, int]:
-        return self.all_parts()[0], self.part_id
+        return self.whole, self.part_id
 
     def read_beside(self, name: str) -> dict[str, Region]:
         """Regions of another file in the part's directory; none if it does not exist."""
@@ -294,20 +291,11 @@ class Part(Loaders):
         return read_tensor_file(path) if is_file(path) else {}
 
 
-def open_part(
-    number: int,
-    book: PartitionBook,
-    directory: Location,
-    files: Sequence[PartPaths],
-    all_original_ids: Callable[[], Maps],
-    pyg_data: Callable[[Part], Any],
-    all_parts: Callable[[], tuple[Any, None]],
-) -> Part:
-    """Open a part; `files` are those of all parts, as named in the config."""
-    book.nodes.part_range(number)  # refuses unknown parts
-    of_part = files[number]
-    paths = [directory / name for name in (of_part.graph, of_part.node_feats, of_part.edge_feats)]
-    return Part(number, book, paths[0], paths[1], paths[2], all_original_ids, pyg_data, all_parts)
+def open_part(number: int, whole: Any) -> Part:
+    """Open a part of a `PartitionedGraph`."""
+    files, directory = whole.content.parts[number], whole.config.parent
+    paths = [directory / name for name in (files.graph, files.node_feats, files.edge_feats)]
+    return Part(number, whole.book, paths[0], paths[1], paths[2], whole)
 
 
 def _is_list_of_integers(region: Region) -> bool:

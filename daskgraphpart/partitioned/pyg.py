@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 OWN_NAMES = ("edge_index", "n_id", "e_id", "inner_mask", "inner_edge_mask", "num_nodes")
 
 
-def part_data(part: Part, nodes: Mapping[str, TypeView], edges: Mapping[str, EdgeView]) -> Any:
-    """Read one part; `nodes` and `edges` of the whole graph supply the features of HALO nodes."""
+def part_data(part: Part) -> Any:
+    """Read one part; the whole graph supplies the features of HALO nodes."""
+    nodes, edges = part.whole.nodes, part.whole.edges
     (node_types, new_nids), (edge_types, new_eids) = _per_type(part, "node"), _per_type(part, "edge")
     places = _places(node_types, len(nodes))
     src, dst = part.graph.ends(0, part.graph.num_edges)

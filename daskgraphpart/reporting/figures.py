@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    from daskgraphpart.sampling.estimate import Fetching
+    from daskgraphpart.storage.region import Region
+
+    NodeRegions: TypeAlias = Sequence[Mapping[str, Mapping[str, Region]]]
+    """Node data of each part, by type and name."""
 
 FORMAT, VERSION = "daskgraphpart report", 1
+LABEL_NAMES = ("label", "labels", "y")
 MAX_MATRIX = 256
 """Parts of which the edges between each two are counted: what is held would grow with their square."""
 
@@ -49,6 +53,74 @@ class Labels:
             "by_part": self.counts.tolist(),
             "unlabelled_by_part": self.unlabelled.tolist(),
             "total_variation_by_part": list(self.total_variation),
+        }
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fetching:
+    """What trainers fetch, by sampling; arrays are by part."""
+
+    fanouts: tuple[int, ...]
+    batch_size: int
+    seeds: np.ndarray  # int64 (parts,): training nodes; all nodes without a mask
+    num_batches: np.ndarray  # int64 (parts,): sampled batches
+    input_nodes: np.ndarray  # int64 (parts,): distinct input nodes of each batch, summed up
+    remote_nodes: np.ndarray  # int64 (parts,): those that other parts own
+    remote_nbytes: np.ndarray  # int64 (parts,): bytes of their features, without masks and labels
+    has_masks: bool
+
+    @property
+    def batches_per_epoch(self) -> np.ndarray:
+        """Batches per epoch, int64 (parts,)."""
+        return -(-self.seeds // self.batch_size)
+
+    @property
+    def inputs_per_batch(self) -> np.ndarray:
+        """Average number of distinct input nodes per batch, float64 (parts,)."""
+        average: np.ndarray = self.input_nodes / np.maximum(self.num_batches, 1)
+        return average
+
+    @property
+    def shares(self) -> np.ndarray:
+        """Share of input nodes that other parts own, float64 (parts,)."""
+        shares: np.ndarray = self.remote_nodes / np.maximum(self.input_nodes, 1)
+        return shares
+
+    @property
+    def epoch_nbytes(self) -> np.ndarray:
+        """Bytes fetched from other parts per epoch, int64 (parts,)."""
+        sampled = np.minimum(self.num_batches * self.batch_size, self.seeds)
+        scale = self.seeds / np.maximum(sampled, 1)
+        nbytes: np.ndarray = np.rint(self.remote_nbytes * scale).astype(np.int64)
+        return nbytes
+
+    @property
+    def share(self) -> float:
+        """Share of all trainers' input nodes that other parts own."""
+        epochs = self.seeds / np.maximum(np.minimum(self.num_batches * self.batch_size, self.seeds), 1)
+        total = float((self.input_nodes * epochs).sum())
+        return float((self.remote_nodes * epochs).sum()) / total if total else 0.0
+
+    @property
+    def worst_part(self) -> int:
+        """Part whose trainer fetches the largest share."""
+        return int(self.shares.argmax())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as lists and numbers."""
+        return {
+            "fanouts": list(self.fanouts),
+            "batch_size": self.batch_size,
+            "training_nodes": "masks" if self.has_masks else "all nodes",
+            "remote_share": self.share,
+            "worst_part": self.worst_part,
+            "bytes_per_epoch": int(self.epoch_nbytes.sum()),
+            "training_nodes_by_part": self.seeds.tolist(),
+            "batches_by_part": self.batches_per_epoch.tolist(),
+            "sampled_batches_by_part": self.num_batches.tolist(),
+            "input_nodes_by_part": self.inputs_per_batch.tolist(),
+            "remote_share_by_part": self.shares.tolist(),
+            "bytes_per_epoch_by_part": self.epoch_nbytes.tolist(),
         }
 
 

@@ -1,34 +1,48 @@
 """Compute a report: headers of all parts, a pass over edges and HALO nodes, and one over labels and masks.
 
-The client's memory grows with the number of parts only.
+The pass `report-edges` streams a part's local edges once per range of local nodes whose counters fit into a task's
+memory: once, except for huge parts. One counter per node suffices: for inner nodes the in-degree, for HALO nodes the
+owned edges that start there (0 means it belongs to another hop or an out edge). Owners of cut edges follow from the
+counters and the HALO nodes' new IDs.
+
+The pass `report-columns` counts labels, found by name or given by the user, and masks, by DGL's names. The client's
+memory grows with the number of parts only.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, Resources, detect_resources
 from daskgraphpart.engine.runner import Pass, Runner, Unit, open_runner
+from daskgraphpart.errors import LayoutError, OptionError
+from daskgraphpart.kernels.count_ends import count_ends
 from daskgraphpart.layouts.manifest import find_manifest, read_manifest
 from daskgraphpart.reporting.fetching import Sampling, estimate_fetching
-from daskgraphpart.reporting.passes import CountUnit, find_columns, gather_columns, report_columns, report_edges
+from daskgraphpart.reporting.figures import LABEL_NAMES, MAX_MATRIX, Labels
 from daskgraphpart.reporting.report import Report
+from daskgraphpart.schema import MASK_NAME
 from daskgraphpart.storage.files import file_sizes_in
 from daskgraphpart.units import format_number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from daskgraphpart.book import PartitionBook
     from daskgraphpart.engine.progress import Progress
     from daskgraphpart.layouts.dgl_config import PartitionConfig
     from daskgraphpart.layouts.dgl_graph import GraphFile
-    from daskgraphpart.reporting.passes import NodeRegions
+    from daskgraphpart.reporting.figures import NodeRegions
     from daskgraphpart.storage.paths import Location
+    from daskgraphpart.storage.region import Region
+
 
 BYTES_OF_BLOCKS = 12 << 20
 """What a task holds beside its counters: a piece of edges with their types, or a block of HALO nodes."""
@@ -118,3 +132,190 @@ def _file_sizes(root: Location, config: PartitionConfig) -> Mapping[str, np.ndar
         for name, size in file_sizes_in((root / part.part_graph).parent).items():
             found.setdefault(name, np.zeros(config.num_parts, np.int64))[number] = size
     return dict(sorted(found.items()))
+
+
+MAX_CLASSES = 4096
+ROWS_PER_READ = 1 << 16
+EDGES_PER_PIECE = 1 << 16
+DEGREE_BINS = 65
+"""Bin 0 is for degree 0, bin b for the degrees from 2 ** (b - 1) to 2 ** b - 1."""
+
+VERIFY = "run `daskgraphpart verify`"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CountUnit:
+    """A range of one part's local nodes whose counters fit into memory."""
+
+    part: int
+    graph: GraphFile
+    first_node: int
+    stop_node: int
+
+    @property
+    def file(self) -> str:
+        """Graph file, for errors."""
+        return str(self.graph.node_arrays["_ID"].path)
+
+
+def report_edges(unit: CountUnit, book: PartitionBook) -> dict[str, np.ndarray]:
+    """Count the edges of one unit: a row of each array in `Report`, but edges by owner of the source.
+
+    Memory: 4 bytes per node of the range (8 in parts of 2 ** 32 edges), and 12 MiB for a piece of edges.
+    """
+    num_inner, num_owned = int(book.node_counts[unit.part].sum()), int(book.edge_counts[unit.part].sum())
+    counts = np.zeros(unit.stop_node - unit.first_node, np.uint32 if num_owned < 1 << 32 else np.int64)
+    cut = np.zeros(len(book.etypes), np.int64)
+    sizes, seen = (num_inner, unit.graph.num_nodes), 0
+    type_ends = np.cumsum(book.edge_counts[unit.part])
+    for src, dst, eids in unit.graph.edge_pieces(0, num_owned, rows=EDGES_PER_PIECE):
+        types = np.searchsorted(type_ends, eids, side="right")
+        bad = count_ends(src, dst, types, sizes, unit.first_node, counts, cut)
+        if bad >= 0:
+            raise LayoutError(
+                "the part lacks an end of an edge it owns",
+                file=unit.file,
+                place=f"local edge {int(eids[bad]):,}",
+                expected=f"a source below {sizes[1]:,} and a destination below {sizes[0]:,}",
+                found=f"{int(src[bad]):,} and {int(dst[bad]):,}",
+                hint=VERIFY,
+            )
+        seen += src.size
+    if seen != num_owned:
+        raise LayoutError("owned edges are missing", file=unit.file, expected=f"{num_owned:,}", found=f"{seen:,}")
+    inner = max(0, min(num_inner, unit.stop_node) - unit.first_node)
+    return {"cut_edges": cut, **_degrees(counts[:inner]), **_halo(unit, book, inner, counts[inner:])}
+
+
+def _degrees(degrees: np.ndarray) -> dict[str, np.ndarray]:
+    bins, largest = np.zeros(DEGREE_BINS, np.int64), 0
+    for first in range(0, degrees.size, ROWS_PER_READ):
+        block = degrees[first : first + ROWS_PER_READ]
+        # the exponent of a whole number is its number of bits
+        bins += np.bincount(np.frexp(block.astype(np.float64))[1], minlength=DEGREE_BINS)
+        largest = max(largest, int(block.max()))
+    return {"in_degrees": bins, "max_in_degrees": np.array([largest])}
+
+
+def _halo(unit: CountUnit, book: PartitionBook, inner: int, uses: np.ndarray) -> dict[str, np.ndarray]:
+    """Cut edges by owner, used HALO nodes and all HALO nodes by type; `uses` is for the range's HALO nodes."""
+    owners = np.zeros(book.num_parts if book.num_parts <= MAX_MATRIX else 0, np.int64)
+    halo, stored = np.zeros((2, len(book.ntypes)), np.int64)
+    part_ends = book.node_ranges[:, -1, 1]
+    new_nids, local = unit.graph.node_arrays["_ID"], unit.first_node + inner
+    for first in range(0, uses.size, ROWS_PER_READ):
+        used = uses[first : first + ROWS_PER_READ]
+        ids = new_nids.read(local + first, local + first + used.size)
+        parts = np.searchsorted(part_ends, ids, side="right")
+        bad = np.flatnonzero((ids < 0) | (parts >= book.num_parts) | (parts == unit.part))
+        if bad.size:
+            raise LayoutError(
+                "a HALO node belongs to no other part",
+                file=unit.file,
+                place=f"_ID of local node {local + first + int(bad[0]):,}",
+                found=f"{int(ids[bad[0]]):,}",
+                hint=VERIFY,
+            )
+        types, _ = book.map_to_per_ntype(ids)
+        stored += np.bincount(types, minlength=stored.size)
+        halo += np.bincount(types[used > 0], minlength=halo.size)
+        if owners.size:  # sums of whole numbers below 2 ** 53 are exact
+            owners += np.bincount(parts, weights=used, minlength=owners.size).astype(np.int64)
+    return {"edge_matrix": owners, "halo_nodes": halo, "stored_halo_nodes": stored}
+
+
+@dataclass(frozen=True, slots=True)
+class NodeColumn:
+    """Node data of one name, in the parts that have nodes of the type."""
+
+    ntype: str
+    name: str
+    regions: dict[int, Region]  # by part
+
+    @property
+    def key(self) -> str:
+        """``<ntype>/<name>``."""
+        return f"{self.ntype}/{self.name}"
+
+    @property
+    def is_mask(self) -> bool:
+        """Whether its name is that of a mask."""
+        return MASK_NAME.match(self.name) is not None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is one whole number per node."""
+        return all(of.dtype.kind in "iub" and of.row_nbytes == of.dtype.itemsize for of in self.regions.values())
+
+
+def report_columns(region: Region, _: None) -> dict[int, int] | None:
+    """Count the rows of one column in one part by value; None for too many values.
+
+    Holds `ROWS_PER_READ` rows and a counter per class.
+    """
+    counts: Counter[int] = Counter()
+    for _first, rows in region.pieces(ROWS_PER_READ):
+        values, times = np.unique(rows, return_counts=True)
+        counts.update(dict(zip(values.tolist(), times.tolist(), strict=True)))
+        if len(counts) > MAX_CLASSES:
+            return None
+    return dict(counts)
+
+
+def find_columns(regions: NodeRegions, book: PartitionBook, labels: Iterable[str] | None) -> list[NodeColumn]:
+    """List the parts' labels, then masks; `labels` are given as ``ntype:name`` or ``ntype/name``."""
+    stored: dict[str, NodeColumn] = {}
+    for part, of_part in enumerate(regions):
+        for ntype, features in of_part.items():
+            for name, region in features.items():
+                if ntype in book.ntypes and region.num_rows:  # parts without nodes of the type may hold anything
+                    stored.setdefault(f"{ntype}/{name}", NodeColumn(ntype, name, {})).regions[part] = region
+    whole = {key: column for key, column in stored.items() if column.is_whole}
+    if labels is None:
+        chosen = [column for column in whole.values() if column.name in LABEL_NAMES]
+    else:
+        chosen = [_given(stored, whole, given) for given in dict.fromkeys(labels)]
+    chosen += [column for column in whole.values() if column.is_mask]
+    for column in chosen:
+        counts = book.node_counts[:, book.ntypes.index(column.ntype)]
+        for part in np.flatnonzero(counts).tolist():
+            if part not in column.regions:
+                raise LayoutError(
+                    f"part {part} lacks node data that others have",
+                    expected=f"{column.key}, {counts[part]:,} rows",
+                    hint="partition the graph again",
+                )
+    return chosen
+
+
+def _given(stored: Mapping[str, NodeColumn], whole: Mapping[str, NodeColumn], given: str) -> NodeColumn:
+    key = given.replace(":", "/")
+    if key in whole:
+        return whole[key]
+    known, found = ", ".join(name.replace("/", ":") for name in whole), given
+    if key in stored:
+        region = next(iter(stored[key].regions.values()))
+        found = f"{given}, {region.dtype.name} of shape {region.shape[1:]}"
+    expected = f"one whole number per node: one of {known or 'none'}"
+    raise OptionError("no such labels", place="--labels", expected=expected, found=found)
+
+
+def gather_columns(
+    columns: Sequence[NodeColumn], counted: Iterator[dict[int, int] | None], num_parts: int
+) -> tuple[tuple[Labels, ...], dict[str, np.ndarray], tuple[str, ...]]:
+    """Return labels, masks and notes from the counts of each column and part."""
+    labels, masks, notes = [], {}, []
+    for column in columns:
+        by_part = {part: next(counted) for part in column.regions}
+        found = {part: counts for part, counts in by_part.items() if counts is not None}
+        table = pd.DataFrame.from_dict(found, orient="index").sort_index(axis=1)
+        if len(found) < len(by_part) or table.shape[1] > MAX_CLASSES:
+            notes.append(f"{column.key} has more than {MAX_CLASSES:,} classes and is left out")
+            continue
+        numbers, counts = table.columns.to_numpy(np.int64), table.reindex(range(num_parts)).fillna(0).to_numpy(np.int64)
+        if column.is_mask:
+            masks[column.key] = counts[:, numbers != 0].sum(axis=1)
+        else:
+            classes, unlabelled = tuple(numbers[numbers >= 0].tolist()), counts[:, numbers < 0].sum(axis=1)
+            labels.append(Labels(column.key, classes, counts[:, numbers >= 0], unlabelled))
+    return tuple(labels), masks, tuple(notes)

@@ -1,22 +1,22 @@
-"""The noun `Report`: figures of partitions as text for a terminal; page.py makes HTML.
+"""The noun `Report`: figures of partitions as text for a terminal, and as one HTML page.
 
-Both begin with the same verdict and key figures, and have the same tables.
+Both begin with the same verdict and key figures, and have the same tables. The page has no script and needs no other
+file or network. It follows light or dark mode, fits a phone, and prints.
 """
 
 from __future__ import annotations
 
+from html import escape
 from pathlib import Path
 from textwrap import fill
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from daskgraphpart.errors import OptionError, printable
 from daskgraphpart.reporting.figures import Figures
-from daskgraphpart.reporting.page import body_of, page_of
-from daskgraphpart.reporting.sections import Section, all_sections, key_figures
-from daskgraphpart.reporting.verdict import title_of, verdict
+from daskgraphpart.reporting.sections import TERMS, Section, all_sections, key_figures, title_of, verdict
 from daskgraphpart.storage.atomic import write_bytes
 from daskgraphpart.storage.faults import environment_faults
-from daskgraphpart.units import format_number, text_table
+from daskgraphpart.units import format_number, html_table, text_table
 
 if TYPE_CHECKING:
     import os
@@ -25,8 +25,43 @@ if TYPE_CHECKING:
 MAX_ROWS, MAX_COLUMNS = 16, 17
 """Of a table in text."""
 
+PAGE_ROWS = 100
+"""Of a table by part on a page; JSON has all."""
+
 MAX_MATRIX = 32
 """Parts whose edges between each other are a matrix on a page."""
+
+STYLE = """
+.dgp-report{--line:#8884;--soft:#8881;color-scheme:light dark;color:CanvasText;background:Canvas;
+ font:15px/1.5 system-ui,sans-serif;max-width:1240px;margin:0 auto;padding:20px}
+.dgp-report h1{font-size:1.7em;margin:0}
+.dgp-report h2{font-size:1.1em;margin:0 0 4px}
+.dgp-report .dgp-quiet{opacity:.75;font-size:.9em;margin:0}
+.dgp-report .dgp-verdict{font-size:1.2em;margin:14px 0 18px;max-width:56em;overflow-wrap:anywhere}
+.dgp-report .dgp-tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(165px,1fr));gap:12px;margin:0 0 20px}
+.dgp-report .dgp-tiles div{background:var(--soft);border-radius:8px;padding:10px 12px}
+.dgp-report .dgp-tiles b{display:block;font-size:1.4em;font-weight:600;white-space:nowrap}
+.dgp-report .dgp-pictures{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,480px),1fr));gap:16px}
+.dgp-report section{border:1px solid var(--line);border-radius:8px;padding:12px 16px;min-width:0;break-inside:avoid}
+.dgp-report svg{display:block;width:100%;height:auto;max-width:680px;margin:6px auto 0}
+.dgp-report svg *{stroke-linejoin:round;stroke-linecap:butt}
+.dgp-report details{margin:14px 0 0;border-top:1px solid var(--line);padding-top:10px}
+.dgp-report summary{cursor:pointer;font-weight:600}
+.dgp-report details>div{max-height:560px;overflow:auto;margin-top:8px}
+.dgp-report table{border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:.93em}
+.dgp-report th,.dgp-report td{padding:3px 12px;text-align:right;white-space:nowrap;border-top:1px solid var(--line)}
+.dgp-report th{position:sticky;top:0;background:Canvas;z-index:1}
+.dgp-report th:first-child,.dgp-report td:first-child{text-align:left;position:sticky;left:0;background:Canvas}
+.dgp-report th:first-child{z-index:2}
+.dgp-report dt{font-weight:600}
+.dgp-report dd{margin:0 0 6px}
+.dgp-report dd,.dgp-report dt{overflow-wrap:anywhere}
+@media print{.dgp-report{max-width:none;padding:0;color-scheme:light;print-color-adjust:exact}
+ .dgp-report details>div{max-height:none;overflow:visible}
+ .dgp-report details::details-content{content-visibility:visible;block-size:auto}}
+"""
+
+PAGE_STYLE = "html{color-scheme:light dark;background:Canvas}body{margin:0}@media print{html{color-scheme:light}}"
 
 
 class Report(Figures):
@@ -53,7 +88,7 @@ class Report(Figures):
 
         Given a path, write it there and return the path.
         """
-        page = page_of(self._repr_html_(), f"Partitions of {self.graph_name}")
+        page = _page_of(self._repr_html_(), f"Partitions of {self.graph_name}")
         return page if path is None else write_text(page, path)
 
     def __str__(self) -> str:
@@ -71,7 +106,7 @@ class Report(Figures):
 
     def _repr_html_(self) -> str:
         """Return the page without its frame, for a notebook; its style affects nothing else."""
-        return body_of(self, key_figures(self), all_sections(self, MAX_MATRIX))
+        return _body_of(self)
 
 
 def write_text(content: str, path: str | os.PathLike[str]) -> Path:
@@ -92,3 +127,53 @@ def check_directory_of(path: str | os.PathLike[str]) -> Path:
 def _text_of(section: Section) -> str:
     heads, rows = section.cells(MAX_ROWS, MAX_COLUMNS)
     return text_table(heads, rows, align="<" + ">" * (len(heads) - 1))
+
+
+def _page_of(body: str, title: str) -> str:
+    """Make a page from a report's body."""
+    return (
+        "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>"
+        "<meta name='viewport' content='width=device-width,initial-scale=1'>"
+        f"<title>{_text(title)}</title><style>{PAGE_STYLE}</style></head>\n<body>{body}</body></html>\n"
+    )
+
+
+def _body_of(report: Figures) -> str:
+    """Lay out a report without the page frame; its style affects nothing else."""
+    from daskgraphpart.reporting.pictures import pictures_of  # matplotlib takes half a second to import
+
+    tiles = "".join(
+        f"<div title='{_text(figure.meaning)}'>{_text(figure.name)}<b>{_text(figure.value)}</b>"
+        f"<span class='dgp-quiet'>{_text(figure.more)}</span></div>"
+        for figure in key_figures(report)
+    )
+    pictures = "".join(
+        f"<section><h2>{question}</h2><p class='dgp-quiet'>{about}</p>{drawn}</section>"
+        for question, drawn, about in pictures_of(report)
+    )
+    tables = "".join(
+        f"<details><summary>{_text(section.title)}</summary><p class='dgp-quiet'>{_text(section.about)}</p>"
+        f"<div>{html_table(*section.cells(PAGE_ROWS), align='<' + '>' * (section.table.shape[1] - 1))}</div></details>"
+        for section in all_sections(report, MAX_MATRIX)
+    )
+    return (
+        f"<style>{STYLE}</style><div class='dgp-report'><h1>{_text(report.graph_name)}</h1>"
+        f"<p class='dgp-quiet'>{title_of(report)}</p><p class='dgp-verdict'>{_text(verdict(report))}</p>"
+        f"<div class='dgp-tiles'>{tiles}</div><div class='dgp-pictures'>{pictures}</div>{tables}"
+        f"{_folded('Terms', TERMS)}{_folded('How these partitions were made', report.about)}{_notes(report)}</div>"
+    )
+
+
+def _folded(title: str, of_terms: dict[str, str] | Any) -> str:
+    """Return terms and meanings, folded; nothing if there are none."""
+    entries = "".join(f"<dt>{_text(name)}</dt><dd>{_text(meaning)}</dd>" for name, meaning in of_terms.items())
+    return f"<details><summary>{title}</summary><dl>{entries}</dl></details>" if entries else ""
+
+
+def _notes(report: Figures) -> str:
+    notes = "".join(f"<li>{_text(note)}</li>" for note in report.notes)
+    return f"<details open><summary>Notes</summary><ul>{notes}</ul></details>" if notes else ""
+
+
+def _text(text: str) -> str:
+    return escape(printable(text))

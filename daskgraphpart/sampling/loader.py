@@ -1,44 +1,131 @@
-"""Batches in order, made ahead by threads: the same for the same seed, with any number of threads."""
+"""Open loaders of local partitions, and make batches in order: the same for the same seed, for any number of threads.
+
+`graph` is a `PartitionedGraph`, whose room imports this one.
+"""
 
 from __future__ import annotations
 
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
-from daskgraphpart.errors import OptionError
+import numpy as np
+
+from daskgraphpart.errors import OptionError, check_choice
+from daskgraphpart.extras import pyg_module
 from daskgraphpart.kernels.hashing import stream_key
-from daskgraphpart.sampling.sampler import stream_key_of
+from daskgraphpart.layouts.manifest import find_manifest
+from daskgraphpart.sampling.columns import PartColumns, open_columns
+from daskgraphpart.sampling.rows import FeatureRows, open_rows
+from daskgraphpart.sampling.sampler import Sampler, stream_key_of
+from daskgraphpart.sampling.seeds import Seeds, read_fanouts, read_links, seeds_of, split_type
+from daskgraphpart.sampling.source import Source, file_states
+from daskgraphpart.storage.paths import require_local
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
-    import numpy as np
-
-    from daskgraphpart.sampling.seeds import Seeds
-    from daskgraphpart.sampling.source import Source
+    from daskgraphpart.sampling.pyg import Assembler
+    from daskgraphpart.sampling.source import LoaderOptions
 
 
-@dataclass(frozen=True, slots=True)
-class BatchOptions:
-    """How to batch seeds, and how to make batches."""
+_columns: WeakKeyDictionary[Any, dict[int, PartColumns]] = WeakKeyDictionary()
+"""In-edges of the parts that loaders have opened: they may have been sorted for it."""
 
-    batch_size: int = 1
-    shuffle: bool = False
-    drop_last: bool = False
-    num_workers: int = 0  # threads that make batches ahead; with 0, batches are made on demand
-    prefetch_factor: int = 2  # batches ahead per thread
-    seed: int = 0
-    transform: Callable[[Any], Any] | None = None  # applied to each batch, in its thread
 
-    def __post_init__(self) -> None:
-        for name, least in (("batch_size", 1), ("num_workers", 0), ("prefetch_factor", 1)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise OptionError(
-                    "not a whole number, or too small", place=name, expected=f"{least} or more", found=value
-                )
+def load_nodes(graph: Any, part_id: int | None, num_neighbors: Any, input_nodes: Any, options: LoaderOptions) -> Loader:
+    """Open the loader of `Loaders.neighbor_loader`."""
+    assembler = _open(graph, part_id, num_neighbors, options)
+    ntype, seeds = _read_nodes(graph, assembler.source, input_nodes)
+    return Loader(assembler.source, seeds, options, partial(assembler.node_batch, ntype, seeds.is_listed))
+
+
+def load_links(
+    graph: Any, part_id: int | None, num_neighbors: Any, links: tuple[Any, Any, Any], options: LoaderOptions
+) -> Loader:
+    """Open the loader of `Loaders.link_neighbor_loader`; `links` are seeds, labels and negative sampling."""
+    edges, labels, negative = links
+    etype, given = split_type(edges, graph.etypes, graph.book.canonical_etype, "edge_label_index")
+    assembler = _open(graph, part_id, num_neighbors, options)
+    read, seeds = read_links(assembler.source, etype, given, labels, negative)
+    return Loader(assembler.source, seeds, options, partial(assembler.link_batch, read, seeds.is_listed))
+
+
+def _open(graph: Any, part_id: int | None, num_neighbors: Any, options: LoaderOptions) -> Assembler:
+    """Open what makes batches of samples."""
+    pyg_module("torch_geometric")
+    from daskgraphpart.sampling.pyg import Assembler
+
+    fanouts, source = read_fanouts(num_neighbors, graph.book), open_source(graph, part_id, options)
+    return Assembler(source, Sampler(graph.book, source.columns, fanouts, options.replace))
+
+
+def open_source(graph: Any, part_id: int | None, options: LoaderOptions) -> Source:
+    """Open all parts, or one, for sampling, with the features of all parts."""
+    require_local(graph.config, "what is sampled", "copy the partitions to this machine")
+    numbers = [*range(graph.num_parts)] if part_id is None else [part_id]
+    parts, opened = [graph.part(number) for number in numbers], _columns.setdefault(graph, {})
+    new = [part for part in parts if part.part_id not in opened]
+    is_ours = find_manifest(graph.config.parent, graph.name) is not None
+    columns = open_columns(
+        [part.graph for part in new],
+        graph.book,
+        [part.part_id for part in new],
+        is_sorted=is_ours,
+        workspace=None if options.workspace is None else str(options.workspace),
+    )
+    opened.update({part.part_id: part for part in columns})
+    features = [*_features(graph, "node_data", graph.nodes.values(), options.node_data)]
+    features += _features(graph, "edge_data", graph.edges.values(), options.edge_data)
+    files = [part.graph_path for part in parts]
+    files += [path for part in graph.parts for path in (part.node_feats_path, part.edge_feats_path)]
+    states = file_states(map(str, files))
+    if graph.state is not None:
+        states[str(graph.config)] = graph.state
+    graphs = [part.graph for part in parts]
+    source = Source(graph.book, part_id, graphs, [opened[number] for number in numbers], features, states)
+    source.check_unchanged()
+    return source
+
+
+def _read_nodes(graph: Any, source: Source, given: Any) -> tuple[str, Seeds]:
+    """Type and IDs of the seeds; a named mask comes from the parts' files."""
+    ntypes, place = graph.ntypes, "input_nodes"
+    if isinstance(given, str) and given not in ntypes and len(ntypes) == 1:
+        given = (ntypes[0], given)
+    ntype, chosen = split_type(given, ntypes, str, place)
+    check_choice("node type", place, ntype, ntypes)
+    if not isinstance(chosen, str):
+        return ntype, seeds_of(source, ntype, chosen, place)
+    parts = graph.parts if source.part_id is None else (graph.part(source.part_id),)
+    known = [key for key in parts[0].split_nids if key.startswith(f"{ntype}/")]
+    if (key := f"{ntype}/{chosen}") not in known:
+        expected = f"one of {', '.join(name.partition('/')[2] for name in known) or 'none'}"
+        raise OptionError("no such mask", place=place, expected=expected, found=chosen)
+    ids = np.concatenate([part.split_nids[key] for part in parts])
+    return ntype, Seeds(0, ids.size, ids)
+
+
+def _features(graph: Any, place: str, views: Iterable[Any], wanted: Iterable[str] | None) -> Iterator[FeatureRows]:
+    """Find features of nodes or edges by name, or by ``<type>/<name>``."""
+    if isinstance(wanted, str):
+        raise OptionError("not a list of names", place=place, expected=f"[{wanted!r}]", found=repr(wanted))
+    marked, names = graph.part(0).split_nids, None if wanted is None else dict.fromkeys(wanted, False)
+    known: dict[str, tuple[Any, str]] = {}
+    for view in views:
+        known |= {f"{view.name}/{name}": (view, name) for name in view.data}
+    for key, (view, name) in known.items():
+        if names is None or name in names or key in names:
+            of_parts = {part.part_id: part.rows(view.kind).features.get(view.name, {}) for part in graph.parts}
+            held = {number: of_part[name] for number, of_part in of_parts.items() if name in of_part}
+            counts = np.array([part.rows(view.kind).counts[view.name] for part in graph.parts])
+            yield open_rows(view.name, name, key in marked, held, counts)
+    unknown = [name for name in names or () if name not in known and all(name != of for _, of in known.values())]
+    if unknown:
+        expected = f"some of {', '.join(known) or 'none'}"
+        raise OptionError("no such features", place=place, expected=expected, found=", ".join(unknown))
 
 
 class Loader:
@@ -57,7 +144,7 @@ class Loader:
         self,
         source: Source,
         seeds: Seeds,
-        options: BatchOptions,
+        options: LoaderOptions,
         make: Callable[[np.ndarray, np.ndarray, np.uint64], Any],
     ) -> None:
         self.epoch = 0

@@ -5,7 +5,6 @@ Imports torch_geometric; call `pyg_module` first for a helpful error.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,17 +13,15 @@ from torch_geometric.data import Data, HeteroData
 
 from daskgraphpart.book import canonical_tuple, to_tensor
 from daskgraphpart.errors import LayoutError
-from daskgraphpart.sampling.links import EdgeEnds
 from daskgraphpart.sampling.rows import group_by_part
 from daskgraphpart.sampling.sampler import Locator
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from daskgraphpart.sampling.links import Links
     from daskgraphpart.sampling.rows import FeatureRows
     from daskgraphpart.sampling.sampler import Located, Sampler
-    from daskgraphpart.sampling.seeds import Seeds
+    from daskgraphpart.sampling.seeds import Links
     from daskgraphpart.sampling.source import Source
 
 OWN_NAMES = (
@@ -76,68 +73,42 @@ class Assembler:
             store[feature.name] = to_tensor(feature.gather(ids, groups))
         return torch.from_numpy(ids)
 
-
-def node_batches(source: Source, sampler: Sampler, ntype: str, seeds: Seeds) -> Callable[..., Any]:
-    """Return a function that makes a batch of nodes from positions of seeds, type-wise IDs and a key."""
-    return partial(_node_batch, Assembler(source, sampler), ntype, seeds.is_listed)
-
-
-def _node_batch(
-    assembler: Assembler, ntype: str, is_listed: bool, positions: np.ndarray, ids: np.ndarray, key: np.uint64
-) -> Any:
-    data = assembler.sample(assembler.source.book.nodes.homogeneous(ids, ntype), key)
-    store = assembler.store(data, ntype)
-    store["input_id"], store["batch_size"] = torch.from_numpy(positions if is_listed else ids), ids.size
-    return data
-
-
-def link_batches(source: Source, sampler: Sampler, links: Links, seeds: Seeds) -> Callable[..., Any]:
-    """Return a function that makes a batch of edges from positions of seeds, type-wise IDs and a key."""
-    ends = EdgeEnds(source) if links.pairs is None else None
-    return partial(_link_batch, Assembler(source, sampler), links, ends, seeds.is_listed)
-
-
-def _link_batch(
-    assembler: Assembler,
-    links: Links,
-    ends: EdgeEnds | None,
-    is_listed: bool,
-    positions: np.ndarray,
-    ids: np.ndarray,
-    key: np.uint64,
-) -> Any:
-    nodes, num_seeds = assembler.source.book.nodes, ids.size
-    src_type, _, dst_type = canonical_tuple(links.etype)
-    if links.pairs is not None:
-        src, dst = links.pairs[:, positions]
-    else:
-        assert ends is not None
-        src, dst = ends(assembler.source.book.edges.homogeneous(ids, links.etype))
-    negative_src, negative_dst = links.draw(num_seeds, key)
-    src, dst = np.concatenate([src, negative_src]), np.concatenate([dst, negative_dst])
-    if src_type == dst_type:
-        both, places = np.unique(np.concatenate([src, dst]), return_inverse=True)
-        seeds, (src_places, dst_places) = nodes.homogeneous(both, src_type), np.split(places, [src.size])
-    else:
-        (src, src_places), (dst, dst_places) = (np.unique(row, return_inverse=True) for row in (src, dst))
-        seeds = np.concatenate([nodes.homogeneous(src, src_type), nodes.homogeneous(dst, dst_type)])
-    data = assembler.sample(seeds, key)
-    store = assembler.store(data, links.etype)
-    store["input_id"] = torch.from_numpy(positions if is_listed else ids)
-    if links.mode == "triplet":
-        of_dst = assembler.store(data, dst_type)
-        assembler.store(data, src_type)["src_index"] = torch.from_numpy(src_places)
-        of_dst["dst_pos_index"] = torch.from_numpy(dst_places[:num_seeds])
-        of_dst["dst_neg_index"] = torch.from_numpy(dst_places[num_seeds:]).view(num_seeds, -1).squeeze(-1)
+    def node_batch(self, ntype: str, is_listed: bool, positions: np.ndarray, ids: np.ndarray, key: np.uint64) -> Any:
+        """Make a batch of nodes from positions of seeds and type-wise IDs."""
+        data = self.sample(self.source.book.nodes.homogeneous(ids, ntype), key)
+        store = self.store(data, ntype)
+        store["input_id"], store["batch_size"] = torch.from_numpy(positions if is_listed else ids), ids.size
         return data
-    store["edge_label_index"] = torch.from_numpy(np.stack([src_places, dst_places]))
-    labels = None if links.labels is None else links.labels[torch.from_numpy(positions)]
-    if links.mode == "binary":
-        labels = torch.ones(num_seeds) if labels is None else labels
-        labels = torch.cat([labels, labels.new_zeros((negative_src.size, *labels.shape[1:]))])
-    if labels is not None:
-        store["edge_label"] = labels
-    return data
+
+    def link_batch(self, links: Links, is_listed: bool, positions: np.ndarray, ids: np.ndarray, key: np.uint64) -> Any:
+        """Make a batch of edges, likewise, with negative ones."""
+        nodes, num_seeds = self.source.book.nodes, ids.size
+        src_type, _, dst_type = canonical_tuple(links.etype)
+        (src, dst), (negative_src, negative_dst) = links.ends(positions, ids), links.draw(num_seeds, key)
+        src, dst = np.concatenate([src, negative_src]), np.concatenate([dst, negative_dst])
+        if src_type == dst_type:
+            both, places = np.unique(np.concatenate([src, dst]), return_inverse=True)
+            seeds, (src_places, dst_places) = nodes.homogeneous(both, src_type), np.split(places, [src.size])
+        else:
+            (src, src_places), (dst, dst_places) = (np.unique(row, return_inverse=True) for row in (src, dst))
+            seeds = np.concatenate([nodes.homogeneous(src, src_type), nodes.homogeneous(dst, dst_type)])
+        data = self.sample(seeds, key)
+        store = self.store(data, links.etype)
+        store["input_id"] = torch.from_numpy(positions if is_listed else ids)
+        if links.mode == "triplet":
+            of_dst = self.store(data, dst_type)
+            self.store(data, src_type)["src_index"] = torch.from_numpy(src_places)
+            of_dst["dst_pos_index"] = torch.from_numpy(dst_places[:num_seeds])
+            of_dst["dst_neg_index"] = torch.from_numpy(dst_places[num_seeds:]).view(num_seeds, -1).squeeze(-1)
+            return data
+        store["edge_label_index"] = torch.from_numpy(np.stack([src_places, dst_places]))
+        labels = None if links.labels is None else links.labels[torch.from_numpy(positions)]
+        if links.mode == "binary":
+            labels = torch.ones(num_seeds) if labels is None else labels
+            labels = torch.cat([labels, labels.new_zeros((negative_src.size, *labels.shape[1:]))])
+        if labels is not None:
+            store["edge_label"] = labels
+        return data
 
 
 def _of_type(located: Located, number: int, num_types: int) -> np.ndarray:

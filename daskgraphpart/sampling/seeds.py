@@ -1,20 +1,25 @@
-"""Read users' seeds and fan-outs, and shuffle seeds without an array of them."""
+"""Read users' seeds, nodes or edges with random negative ones, and fan-outs; shuffle seeds without an array of them."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.book import as_ids, check_ids, is_tensor, to_array
-from daskgraphpart.errors import IdOutOfRangeError, OptionError
+from daskgraphpart.book import as_ids, canonical_tuple, check_ids, is_tensor, places_by_part, to_array
+from daskgraphpart.errors import IdOutOfRangeError, LayoutError, OptionError
+from daskgraphpart.extras import pyg_module
+from daskgraphpart.kernels.hashing import uniform_ints
 from daskgraphpart.kernels.sample import shuffled
+from daskgraphpart.sampling.sampler import Locator, stream_key_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from daskgraphpart.book import PartitionBook
+    from daskgraphpart.sampling.source import Source
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -115,3 +120,132 @@ def _resolved(given: Any, resolve: Callable[[Any], str], place: str) -> str:
 
 def _shown(given: Any) -> str:
     return repr(given) if given is None or isinstance(given, (str, tuple)) else type(given).__name__
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Links:
+    """Edges of one type as seeds; node IDs are new and type-wise."""
+
+    etype: str
+    pairs: (
+        np.ndarray | EdgeEnds
+    )  # int64 (2, seeds): the ends; or where to look them up, if seeds are edges of the graph
+    labels: Any  # tensor with a row per seed, or None
+    mode: str | None  # of negative edges: "binary", "triplet" or None
+    amount: float  # negative edges per seed
+    negatives: tuple[tuple[int, int], tuple[int, int]]  # ranges of sources and destinations for negatives
+
+    def ends(self, positions: np.ndarray, ids: np.ndarray) -> np.ndarray:
+        """Ends of seeds at some positions, or with these type-wise IDs, int64 (2, seeds)."""
+        return self.pairs[:, positions] if isinstance(self.pairs, np.ndarray) else self.pairs(ids)
+
+    def draw(self, num_seeds: int, key: np.uint64) -> tuple[np.ndarray, np.ndarray]:
+        """Draw the ends of negative edges uniformly; for triplets only destinations."""
+        count = 0 if self.mode is None else math.ceil(num_seeds * self.amount)
+        ends = np.empty((2, count), np.int64)
+        for number, (first, stop) in enumerate(self.negatives):
+            uniform_ints(stream_key_of(key, -1 - number), 0, stop - first, ends[number])
+            ends[number] += first
+        return (ends[0, :0] if self.mode == "triplet" else ends[0]), ends[1]
+
+
+class EdgeEnds:
+    """Look up the ends of edges of a type, in the COO of their owners."""
+
+    def __init__(self, source: Source, etype: str) -> None:
+        self.edges, self.etype = source.book.edges, etype
+        self.owner_of, self.node_of = Locator(source.book.edges), Locator(source.book.nodes)
+        self.columns = {part.part_id: part for part in source.columns}
+        self.coo = {}
+        for part, graph in zip(source.columns, source.graphs, strict=True):
+            if "coo" not in graph.formats:
+                raise LayoutError(
+                    "the ends of edges are not stored by ID",
+                    file=part.path,
+                    expected="the graph format coo",
+                    found=", ".join(graph.formats),
+                    hint="give the ends of the edges as two rows of node IDs, or partition with graph_formats=coo,csc",
+                )
+            self.coo[part.part_id] = [np.asarray(graph.formats["coo"][name].memmap()) for name in ("row", "col")]
+
+    def __call__(self, ids: np.ndarray) -> np.ndarray:
+        """Type-wise IDs of sources and destinations, int64 (2, edges), by those of edges."""
+        eids = self.edges.homogeneous(ids, self.etype)
+        ends = np.empty((2, eids.size), np.int64)
+        for number, places in places_by_part(self.owner_of(eids).owners):
+            part = self.columns[number]
+            for row, stored in zip(ends, self.coo[number], strict=True):
+                local = stored[eids[places] - part.first_eid]
+                check_ids(local, part.new_nids.size, f"{part.path}: local node")
+                row[places] = part.new_nids[local]
+        return np.stack([self.node_of(row).ids for row in ends])
+
+
+def read_links(source: Source, etype: str, given: Any, labels: Any, negative: Any) -> tuple[Links, Seeds]:
+    """Read the arguments of an edge loader: pairs of node IDs, edge IDs, a mask of edges, or None for all."""
+    place = "edge_label_index"
+    src, _, dst = canonical_tuple(etype)
+    ranges = source.id_range(src), source.id_range(dst)
+    found = given if given is None or is_tensor(given) else np.asarray(given)
+    if found is not None and found.ndim == 2:
+        if len(found) != 2:
+            raise OptionError("not pairs of nodes", place=place, expected="shape (2, edges)", found=tuple(found.shape))
+        rows = [seeds_of(source, ntype, row, place).ids for ntype, row in zip((src, dst), found, strict=True)]
+        pairs: Any = np.array(rows, np.int64)
+        seeds = Seeds(0, pairs.shape[1])
+    else:
+        seeds = seeds_of(source, etype, found, place)
+        pairs = EdgeEnds(source, etype)
+    mode, amount = read_negative_sampling(negative)
+    if mode is not None and any(first == stop for first, stop in ranges):
+        raise OptionError(
+            "no nodes to draw negative edges from", place="neg_sampling", found=f"no node of {src} or {dst}"
+        )
+    return Links(etype, pairs, _read_labels(labels, seeds.count, mode), mode, amount, ranges), seeds
+
+
+def seeds_of(source: Source, kind: str, given: Any, place: str) -> Seeds:
+    """Read type-wise IDs or a mask of nodes or edges; for one part, those it owns.
+
+    Masks have a row for every node or edge of the graph; for one part, others are left out.
+    """
+    first, stop = source.id_range(kind)
+    num_rows = source.book.part_range(source.book.num_parts - 1, kind)[1]
+    if given is None:
+        return Seeds(first, stop - first)
+    seeds = read_ids(given, num_rows, kind, place)
+    if source.part_id is None or seeds.ids is None:
+        return seeds
+    own = (seeds.ids >= first) & (seeds.ids < stop)
+    if not own.all() and seeds.is_listed:
+        expected = f"[{first:,}, {stop:,}), of {kind} in part {source.part_id}"
+        raise OptionError("not owned by the part", place=place, expected=expected, found=int(seeds.ids[~own][0]))
+    return Seeds(0, int(own.sum()), seeds.ids[own], seeds.is_listed)
+
+
+def read_negative_sampling(given: Any) -> tuple[str | None, float]:
+    """Read PyG's `neg_sampling`: mode and amount."""
+    if given is None:
+        return None, 0.0
+    try:
+        found = pyg_module("torch_geometric.sampler").NegativeSampling.cast(given)
+    except (ValueError, TypeError) as fault:
+        expected = '"binary", "triplet", or torch_geometric.sampler.NegativeSampling'
+        raise OptionError("unknown", place="neg_sampling", expected=expected, found=repr(given)) from fault
+    if found.src_weight is not None or found.dst_weight is not None:
+        raise OptionError("negative edges are drawn uniformly", place="neg_sampling", found="node weights")
+    return str(found.mode.value), float(found.amount)
+
+
+def _read_labels(labels: Any, num_seeds: int, mode: str | None) -> Any:
+    if labels is None:
+        return None
+    torch = pyg_module("torch")
+    labels = labels if is_tensor(labels) else torch.as_tensor(labels)
+    if len(labels) != num_seeds:
+        raise OptionError("wrong number of labels", place="edge_label", expected=f"{num_seeds:,}", found=len(labels))
+    if mode == "triplet":
+        hint = "leave it out, or draw binary negatives"
+        raise OptionError("triplets have no labels", place="edge_label", found="edge_label", hint=hint)
+    # as in PyG: 0 is the label of negative edges
+    return labels + 1 if mode == "binary" and num_seeds and to_array(labels).min() == 0 else labels

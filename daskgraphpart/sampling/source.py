@@ -1,15 +1,16 @@
-"""What loaders read: in-edges, features and masks of the parts; checks that files have not changed."""
+"""What loaders read, and their options: in-edges, features and masks of the parts, in files that have not changed."""
 
 from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from daskgraphpart.errors import LayoutError
+from daskgraphpart.errors import LayoutError, OptionError, check_choice
+from daskgraphpart.options import option
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from daskgraphpart.book import PartitionBook
     from daskgraphpart.layouts.dgl_graph import GraphFile
@@ -18,6 +19,48 @@ if TYPE_CHECKING:
 
 FileState: TypeAlias = tuple[int, int, int] | None
 """Size, time of the last change and number of a file; None if there is none."""
+
+SUBGRAPH_TYPES = ("directional",)
+
+
+@dataclass(frozen=True, slots=True)
+class LoaderOptions:
+    """How to sample, how to batch seeds, and how to make batches."""
+
+    replace: bool = option(False, "Sample with replacement.")
+    subgraph_type: str = option(
+        "directional",
+        '``"directional"``: edges point from sampled neighbours to the nodes that they were sampled for.',
+    )
+    batch_size: int = option(1, "Seeds per batch.")
+    shuffle: bool = option(False, "Shuffle the seeds every epoch.")
+    drop_last: bool = option(False, "Drop the last batch if it is smaller.")
+    num_workers: int = option(
+        0,
+        "Threads that prepare batches ahead; with 0, batches are made on demand. Batches are the same either way.",
+    )
+    prefetch_factor: int = option(2, "Batches that each thread prepares ahead.")
+    seed: int = option(0, "Random seed: loaders with the same seed give the same batches.")
+    transform: Callable[[Any], Any] | None = option(
+        None, "Called with each batch, in the thread that made it; the loader yields what it returns."
+    )
+    node_data: Iterable[str] | None = option(
+        None, 'Node features to include in batches, as ``"feat"`` or ``"paper/feat"``. Default: all.'
+    )
+    edge_data: Iterable[str] | None = option(None, "Edge features, likewise.")
+    workspace: str | os.PathLike[str] | None = option(
+        None,
+        "Directory for sorted edges of parts without the graph format csc: sorted once, 16 bytes per edge. Default: "
+        "the system's temporary directory.",
+    )
+
+    def __post_init__(self) -> None:
+        check_choice("type of subgraph", "subgraph_type", self.subgraph_type, SUBGRAPH_TYPES)
+        for name, least in (("batch_size", 1), ("num_workers", 0), ("prefetch_factor", 1)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+                what, expected = "not a whole number, or too small", f"{least} or more"
+                raise OptionError(what, place=name, expected=expected, found=value)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

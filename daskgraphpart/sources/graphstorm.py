@@ -7,6 +7,7 @@ That is the IDs before GSProcessing (`raw_id_mappings`), and the configuration w
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -16,10 +17,9 @@ import numpy as np
 from daskgraphpart.chunked.output import ID_MAP, LABEL_COUNTS, TRANSFORMED, parquet_writer
 from daskgraphpart.chunked.read_parquet import read_parquet_header
 from daskgraphpart.errors import InputFileError, MetadataError
-from daskgraphpart.layouts.files_beside import CopiedFile
 from daskgraphpart.layouts.layout import FileLayout, raw_file_layout
 from daskgraphpart.layouts.written_files import DIST_GRAPH, RAW_IDS, TRANSFORMATIONS
-from daskgraphpart.sources.id_map import IDS_PER_GROUP, id_batches
+from daskgraphpart.sources.id_map import IDS_PER_GROUP, copy_file, id_batches
 from daskgraphpart.storage.atomic import whole_file
 from daskgraphpart.storage.files import is_file, read_file
 from daskgraphpart.storage.json_file import convert_json, read_json_object
@@ -58,7 +58,7 @@ def _raw_ids(graph: Graph, kind: NodeType) -> dict[str, FileLayout]:
     paths = graph.raw_ids.get(kind.name, ())
     if paths:
         _check_raw_ids(paths, kind)
-        return {PurePath(str(path)).name: raw_file_layout((), CopiedFile(path)) for path in paths}
+        return {PurePath(str(path)).name: raw_file_layout((), partial(copy_file, path)) for path in paths}
     path = to_path(graph.directory) / ID_MAP / f"{kind.name}.parquet"
     id_map = path if graph.directory and is_file(path) else None
     next(id_batches(id_map, kind.num_nodes, 1))  # refuses another graph's map

@@ -9,6 +9,7 @@ import shutil
 import tempfile
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,10 +28,10 @@ from daskgraphpart.chunked.rows import (
 from daskgraphpart.chunked.sources import FileEdges, FileRows, is_rows, tokens_of
 from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.engine.runner import open_runner
-from daskgraphpart.layouts.files_beside import CopiedFile
 from daskgraphpart.layouts.layout import raw_file_layout
 from daskgraphpart.layouts.written_files import CATEGORIES, ID_MAP
 from daskgraphpart.schema import DataSpec, EdgeType, GraphSchema, NodeType
+from daskgraphpart.sources.id_map import copy_file
 from daskgraphpart.sources.options import MIN_TABLE_MEMORY, NO_CHANGES
 from daskgraphpart.storage.atomic import scratch_directory
 from daskgraphpart.storage.region import Region, create_npy
@@ -115,7 +116,9 @@ def maps_beside(graph: Graph) -> dict[str, FileLayout]:
     """Files of a staged graph for its partitions: ID maps, and what feature codes stand for."""
     directory = Path(graph.directory)
     paths = [path for name in (ID_MAP, CATEGORIES) for path in sorted((directory / name).rglob("*.parquet"))]
-    return {path.relative_to(directory).as_posix(): raw_file_layout((), CopiedFile(str(path))) for path in paths}
+    return {
+        path.relative_to(directory).as_posix(): raw_file_layout((), partial(copy_file, str(path))) for path in paths
+    }
 
 
 def keep_maps(graph: Graph, out: Path) -> Graph:

@@ -33,7 +33,7 @@ from daskgraphpart.storage.files import is_file, open_for_reading, open_regular,
 from daskgraphpart.storage.paths import AnyPath, FilePath, is_remote, to_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
 
@@ -97,6 +97,11 @@ class Region:
         rows = np.empty((stop - start, *self.shape[1:]), self.dtype)
         self.read_into(rows, start)
         return rows
+
+    def pieces(self, rows: int) -> Iterator[tuple[int, np.ndarray]]:
+        """Read so many rows at a time, each piece with the number of its first."""
+        for start in range(0, self.num_rows, rows):
+            yield start, self.read(start, min(start + rows, self.num_rows))
 
     def read_into(self, rows: np.ndarray, start: int) -> None:
         """Fill the C-contiguous array `rows` from row `start` on."""

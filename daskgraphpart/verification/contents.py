@@ -19,7 +19,6 @@ from daskgraphpart.verification.findings import Finding
 from daskgraphpart.verification.passes import MISSING, UNWANTED, verify_edges, verify_extra, verify_nodes, verify_once
 from daskgraphpart.verification.rows import (
     Compared,
-    InputUnit,
     all_edges,
     explain_rows,
     list_features,
@@ -137,5 +136,5 @@ class Contents:
         self, name: str, task: Callable[..., Any], blocks: Sequence[RowBlock[Any]], compared: Compared
     ) -> list[Any]:
         """Run a pass over blocks of the input."""
-        units = [Unit(InputUnit(block), compared.row_nbytes * block.num_rows, block.num_rows) for block in blocks]
+        units = [Unit(block, compared.row_nbytes * block.num_rows, block.num_rows) for block in blocks]
         return self.runner.run(Pass(name, task, units, compared))

@@ -30,17 +30,21 @@ from daskgraphpart.storage.atomic import scratch_directory
 from daskgraphpart.storage.files import is_file
 from daskgraphpart.storage.paths import Location, resolve_path, to_key
 from daskgraphpart.verification.contents import Contents
-from daskgraphpart.verification.files import (
+from daskgraphpart.verification.findings import Finding, VerifyReport
+from daskgraphpart.verification.headers import (
+    ORIGINALS,
+    align_types,
     change_findings,
     checksum_findings,
+    config_findings,
     entry_findings,
     manifest_of,
     missing_manifest,
     size_findings,
+    type_findings,
     unlisted_findings,
+    verify_headers,
 )
-from daskgraphpart.verification.findings import Finding, VerifyReport
-from daskgraphpart.verification.headers import ORIGINALS, align_types, config_findings, type_findings, verify_headers
 from daskgraphpart.verification.run import Run, group_parts, opened_once
 
 if TYPE_CHECKING:

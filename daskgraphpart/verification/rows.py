@@ -155,16 +155,9 @@ def original_ends(
     return ends, ids
 
 
-@dataclass(frozen=True, slots=True)
-class InputUnit:
-    """One block of the input: edges, or feature rows."""
-
-    block: RowBlock[Any]
-
-
-def sum_input(unit: InputUnit, compared: Compared) -> np.ndarray:
+def sum_input(block: RowBlock[Any], compared: Compared) -> np.ndarray:
     """Task of the passes `sum-edges` and `sum-rows`: sums of a block of the input, uint64 (windows,)."""
-    (rows, first), sums = _input_rows(unit.block, compared), np.zeros(NUM_WINDOWS, np.uint64)
+    (rows, first), sums = _input_rows(block, compared), np.zeros(NUM_WINDOWS, np.uint64)
     for start, stop in np.clip(compared.stretches - first, 0, len(rows)).tolist():
         if start < stop:
             ids = np.arange(first + start, first + stop) if compared.run.has_originals else np.zeros(stop - start, int)
@@ -184,9 +177,9 @@ def _input_rows(block: RowBlock[Any], compared: Compared) -> tuple[np.ndarray, i
     return np.stack(value, axis=1) + shifts, int(compared.run.firsts("edge")[type_id]) + block.first_row
 
 
-def explain_rows(unit: InputUnit, compared: Compared) -> list[Finding]:
+def explain_rows(block: RowBlock[Any], compared: Compared) -> list[Finding]:
     """Task of the passes `explain-edges` and `explain-rows`: compare a block of the input row by row."""
-    (expected, first), run, spec = _input_rows(unit.block, compared), compared.run, compared.spec
+    (expected, first), run, spec = _input_rows(block, compared), compared.run, compared.spec
     if spec is not None and not run.has_originals:
         name = run.types(compared.kind)[compared.type_id].name
         what = f"{name}/{spec.name}: the rows of all parts differ from the input's"
@@ -197,11 +190,9 @@ def explain_rows(unit: InputUnit, compared: Compared) -> list[Finding]:
     findings = check_parts(numbers, run, lambda part: _differences(part, chosen, expected, first, times))
     wrong = np.flatnonzero(times != 1)
     if spec is None and wrong.size:
-        row, found = unit.block.first_row + int(wrong[0]), f"{times[wrong[0]]} times"
-        what, count = f"{unit.block.name}: edge {row:,} of the input", wrong.size
-        findings.append(
-            Finding("every edge once", "orig_eids.dgl", what, unit.block.name, row, "owned once", found, count)
-        )
+        row, found = block.first_row + int(wrong[0]), f"{times[wrong[0]]} times"
+        what, count = f"{block.name}: edge {row:,} of the input", wrong.size
+        findings.append(Finding("every edge once", "orig_eids.dgl", what, block.name, row, "owned once", found, count))
     return findings
 
 

@@ -17,7 +17,7 @@ from daskgraphpart.assignment.options import AssignOptions
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.errors import AssignmentError, GraphPartError, InputFileNotFoundError, OptionError
-from daskgraphpart.layouts.dgl_tensor_file import read_tensor_file
+from daskgraphpart.layouts.dgl_graph import read_tensor_file
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 
 if TYPE_CHECKING:

@@ -31,8 +31,7 @@ from daskgraphpart.errors import (
     OptionError,
     OutputExistsError,
 )
-from daskgraphpart.parmetis_files.files import ParmetisFiles, find_parts
-from daskgraphpart.parmetis_files.read_parts import read_parmetis_parts
+from daskgraphpart.parmetis_files.files import ParmetisFiles, find_parts, read_parmetis_parts
 from daskgraphpart.parmetis_files.write import write_parmetis_files
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 from daskgraphpart.verification.pipeline import verify

@@ -13,8 +13,7 @@ import pytest
 from bad_input.judge import RANDOM, cases, change, expect_one_error, instead, read_all, run, write_graph
 
 from daskgraphpart.errors import GraphPartError
-from daskgraphpart.layouts.dgl_graph import read_graph_file
-from daskgraphpart.layouts.dgl_tensor_file import read_tensor_file
+from daskgraphpart.layouts.dgl_graph import read_graph_file, read_tensor_file
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from daskgraphpart.errors import LayoutError
-from daskgraphpart.layouts.dgl_graph import read_graph_file
-from daskgraphpart.layouts.dgl_graph_file import graph_file_layout
-from daskgraphpart.layouts.dgl_tensor_file import read_tensor_file, tensor_file_layout
+from daskgraphpart.layouts.dgl_graph import read_graph_file, read_tensor_file
+from daskgraphpart.layouts.dgl_graph_file import graph_file_layout, tensor_file_layout
 from daskgraphpart.layouts.layout import ArraySpec, create_file, raw_file_layout
 from daskgraphpart.schema import BFLOAT16, STORED_DTYPES
 from daskgraphpart.storage.atomic import publish

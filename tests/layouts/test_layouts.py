@@ -19,27 +19,24 @@ from daskgraphpart.dispatching.workspace import Workspace
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.layouts.dgl import DglLayout
-from daskgraphpart.layouts.layout import ArraySpec, npy_file_layout
+from daskgraphpart.layouts.layout import ArraySpec, Layout, npy_file_layout
 from daskgraphpart.partitioned.graph import open_partitions
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from daskgraphpart.layouts.layout import DispatchedGraph, FileLayout, GraphSizes, Layout
+    from daskgraphpart.layouts.layout import DispatchedGraph, FileLayout, GraphSizes
 
 NUM_PARTS = 3
 INT32, FLOAT64 = np.dtype("<i4"), np.dtype("<f8")
 
 
-@dataclass(frozen=True)
-class NpyLayout:
+@dataclass(frozen=True, eq=False)
+class NpyLayout(Layout):
     """One npy file for each wanted array of a part, below ``npy/<part>``, and one for the owners of all nodes."""
 
     wanted: tuple[str, ...]
-
-    def check_fits(self, schema: GraphSchema, num_parts: int | None) -> None:
-        pass
 
     def wants(self, schema: GraphSchema) -> tuple[str, ...]:
         return self.wanted
@@ -57,9 +54,6 @@ class NpyLayout:
             f"npy/{{part}}/{name.replace('/', '.')}.npy": npy_file_layout(ArraySpec(name, *shapes[name]))
             for name in self.wanted
         }
-
-    def graph_files(self, schema: GraphSchema) -> dict[str, FileLayout]:
-        return {}
 
     def descriptions(self, schema: GraphSchema) -> tuple[str, ...]:
         return ("npy/files.txt",)

@@ -13,8 +13,7 @@ from judges import DGL_VERSIONS, run_in_dgl, save_for_judge
 from keywords import spelled
 
 from daskgraphpart.engine.resources import Resources
-from daskgraphpart.layouts.dgl_graph import read_graph_file
-from daskgraphpart.layouts.dgl_tensor_file import read_tensor_file
+from daskgraphpart.layouts.dgl_graph import read_graph_file, read_tensor_file
 from daskgraphpart.partitioned.graph import open_partitions
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 from daskgraphpart.verification.pipeline import verify

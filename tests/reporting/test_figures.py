@@ -19,7 +19,7 @@ import daskgraphpart as dgp
 from daskgraphpart.assignment.assignment import create_owner_files
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, Resources
-from daskgraphpart.reporting import passes, pipeline
+from daskgraphpart.reporting import pipeline
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -221,10 +221,10 @@ def test_the_memory_of_a_task_does_not_grow_with_the_graph(form: str, tmp_path: 
         partitioned = dispatched(graph, owners, 2, tmp_path / str(scale), DispatchOptions(1, (form,)))
         # the first range of a part is of inner nodes, the last of HALO nodes
         units = pipeline._ranges_of_nodes([partitioned.part(0).graph], 30_000)
-        passes.report_edges(units[0], partitioned.book)
+        pipeline.report_edges(units[0], partitioned.book)
         tracemalloc.start()
         for unit in (units[0], units[-1]):
-            passes.report_edges(unit, partitioned.book)
+            pipeline.report_edges(unit, partitioned.book)
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] < 1.2 * peaks[0]

@@ -26,7 +26,7 @@ ROOMS = {
             "layouts/graphbolt.py",
             "layouts/graphstorm.py",
         ),
-        *("layouts/torch_file.py", "layouts/owned_arrays.py", "layouts/files_beside.py", "layouts/id_maps.py"),
+        *("layouts/owned_arrays.py", "layouts/id_maps.py"),
     ),
     "tables": (
         *("sources/table_spec.py", "sources/table_files.py", "sources/stage_tables.py", "sources/tables.py"),
@@ -51,7 +51,7 @@ ROOMS = {
     "dask collections": ("chunked/dask_sources.py", "chunked/collections.py", "chunked/rows.py"),
     "CSR and CSC": ("dispatching/compress_graph.py",),
     "maps larger than memory": ("dispatching/edges_by_range.py",),
-    "readers of DGL's files": ("layouts/dgl_config_reader.py", "layouts/dgl_graph.py", "layouts/dgl_file_reader.py"),
+    "readers of DGL's files": ("layouts/dgl_config_reader.py", "layouts/dgl_graph.py"),
 }
 COUNT = """
 import sys
