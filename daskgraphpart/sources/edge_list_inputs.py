@@ -97,7 +97,7 @@ def open_inputs(connection: duckdb.DuckDBPyConnection, directory: Path, spec: Ta
 
 def _known_counts(spec: TableSpec, ntypes: Sequence[str], groups: Sequence[TableGroup]) -> dict[str, int | None]:
     """Return numbers of nodes as they are given, or as sparse matrices tell them."""
-    counts: dict[str, int | None] = {ntype: spec.num_nodes.get(ntype) for ntype in ntypes}
+    counts: dict[str, int | None] = {**dict.fromkeys(ntypes), **spec.num_nodes}
     for group in groups if not spec.reading.map_ids else ():
         for end, count in (pair for table in group.tables for pair in zip(group.ends, table.num_nodes, strict=False)):
             if end not in spec.num_nodes:
@@ -281,8 +281,7 @@ def _check_names(inputs: Inputs) -> None:
             try:
                 DataSpec(name, next((c.dtype for c in columns if c.dtype is not None), np.dtype(np.float64)))
             except MetadataError as error:
-                what, expected, found = error.what, error.expected, error.found
-                raise InputFileError(what, file=path, expected=expected, found=found, hint=error.hint) from None
+                raise error.restated(InputFileError, file=path, place=None) from None
             for column in columns if columns[1:] else ():
                 if column.kind not in (INTEGERS, FLOATS, UNKNOWN):
                     what, expected = f"column {column.name!r} does not hold numbers", "only such columns in a vector"

@@ -21,7 +21,7 @@ from daskgraphpart.sources.table_words import parse_file
 from daskgraphpart.storage.faults import attach_path_to_error
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from daskgraphpart.sources.options import ReadOptions
 
@@ -209,16 +209,17 @@ _VERSION = re.compile(r"v?(\d+).*\.metadata\.json")
 
 def lake_files(directory: str) -> list[str] | None:
     """List the files of a table's newest version; None for no Delta or Iceberg table."""
-    if os.path.isdir(os.path.join(directory, "_delta_log")):
-        return _listed(directory, "Delta", _delta_files)
-    if any(map(_VERSION.fullmatch, _metadata_files(directory))):
-        return _listed(directory, "Iceberg", _iceberg_files)
-    return None
-
-
-def _listed(directory: str, kind: str, list_files: Callable[[str], list[str]]) -> list[str]:
+    metadata = Path(directory, "metadata")
+    names = os.listdir(metadata) if metadata.is_dir() else []
+    versions = {name: int(match[1]) for name in names if (match := _VERSION.fullmatch(name))}
+    is_delta = os.path.isdir(os.path.join(directory, "_delta_log"))
+    if not is_delta and not versions:
+        return None
+    kind = "Delta" if is_delta else "Iceberg"
     try:
-        paths = list_files(directory)
+        newest = str(metadata / max(versions, key=lambda name: (versions[name], name), default=""))
+        uris = _delta_files(directory) if is_delta else _iceberg_files(directory, newest)
+        paths = [unquote(urlparse(uri).path) if uri.startswith("file:") else uri for uri in uris]
     except GraphPartError:
         raise
     except Exception as fault:  # libraries raise anything for untrusted metadata
@@ -239,29 +240,16 @@ def _delta_files(directory: str) -> list[str]:
     if needed - DELTA_FEATURES:
         found, hint = ", ".join(sorted(needed - DELTA_FEATURES)), "rewrite it, or export it as plain parquet"
         raise InputFileError("cannot read this Delta table's files as its rows", file=directory, found=found, hint=hint)
-    return [_local(path) for path in table.file_uris()]
+    return list(table.file_uris())
 
 
-def _iceberg_files(directory: str) -> list[str]:
+def _iceberg_files(directory: str, metadata: str) -> list[str]:
     tables = import_extra("pyiceberg.table", "this is an Iceberg table", how_to_install("iceberg"), file=directory)
-    matches = [match for match in map(_VERSION.fullmatch, _metadata_files(directory)) if match]
-    newest = max(matches, key=lambda match: (int(match[1]), match[0]))[0]
-    tasks: list[Any] = list(
-        tables.StaticTable.from_metadata(os.path.join(directory, "metadata", newest)).scan().plan_files()
-    )
+    tasks: list[Any] = list(tables.StaticTable.from_metadata(metadata).scan().plan_files())
     if any(task.delete_files for task in tasks):
         hint = "compact it (rewrite_data_files)"
         raise InputFileError("the Iceberg table has deleted rows in its files", file=directory, hint=hint)
-    return [_local(task.file.file_path) for task in tasks]
-
-
-def _metadata_files(directory: str) -> list[str]:
-    path = os.path.join(directory, "metadata")
-    return os.listdir(path) if os.path.isdir(path) else []
-
-
-def _local(uri: str) -> str:
-    return unquote(urlparse(uri).path) if uri.startswith("file:") else uri
+    return [task.file.file_path for task in tasks]
 
 
 def check_packed(content: str, packing: str, path: str) -> None:

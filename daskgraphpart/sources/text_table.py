@@ -168,12 +168,14 @@ def open_text_table(
         raise InputFileError(
             "not text", file=path, found="a zero byte", hint="text must be UTF-8; raw numbers: FILE:DTYPE"
         )
-    if not table.delimiter:
-        table = replace(table, delimiter=_guess_delimiter(first[0][1], num_ids))
+    if not table.delimiter:  # a line of one column of names may hold spaces
+        found = (mark for mark in "\t,;" if mark in first[0][1])
+        table = replace(table, delimiter=next(found, " " if num_ids > 1 else ","))
     lines = table.read_lines(connection, LINES_LOOKED_AT)
     if lines[0][2] is None:
         table.locate(connection, 0, 0)  # checks the line
-    rows = [[_unquoted(field) for field in fields] for _, _, fields in lines if fields is not None]
+    sample = [(line, [_unquoted(field) for field in fields]) for line, _, fields in lines if fields is not None]
+    rows = [fields for _, fields in sample]
     if num_ids == 2 and not any(wanted[:2]):
         _refuse_metis(path, rows, is_whole=len(lines) < LINES_LOOKED_AT)
     names_wanted = [
@@ -184,12 +186,10 @@ def open_text_table(
     has_header = bool(names_wanted) or _looks_like_header(rows) if options.header is None else options.header
     has_header = has_header or (bool(names_wanted) and num_ids == 1)  # --no-header is about edges
     names = [name.strip() for name in rows[0]] if has_header else list(map(str, range(len(rows[0]))))
-    found = find_columns(file, wanted, names, num_ids)
+    places = find_columns(file, wanted, names, num_ids)
     if options.header is None and not has_header and options.map_ids and options.id_type != "integer":
-        _check_no_header(path, rows, [position for _, position in found[:num_ids] if position is not None])
-    numbers = [line for line, _, fields in lines if fields is not None]
-    sample = list(zip(numbers, rows, strict=True))[has_header:]
-    columns = tuple(_column(*place, sample, file.constants) for place in found)
+        _check_no_header(path, rows, [position for _, position in places[:num_ids] if position is not None])
+    columns = tuple(_column(*place, sample[has_header:], file.constants) for place in places)
     skipped = lines[0][0] if has_header else 0
     table = replace(table, columns=columns, num_fields=len(rows[0]), skipped=skipped)
     delimiter, guesses = NAMES_OF_DELIMITERS.get(table.delimiter, table.delimiter), dict[str, str]()
@@ -272,14 +272,6 @@ def _refuse_metis(path: str, rows: Sequence[Sequence[str]], is_whole: bool) -> N
 
 def _unquoted(field: str) -> str:
     return field[1:-1].replace('""', '"') if field.startswith('"') else field
-
-
-def _guess_delimiter(line: str, num_ids: int) -> str:
-    """The first delimiter that cuts the line; a line of one column of names may hold spaces."""
-    for delimiter in ("\t", ",", ";", " ") if num_ids > 1 else ("\t", ",", ";"):
-        if delimiter in (line.strip() if delimiter == " " else line):
-            return delimiter
-    return " " if num_ids > 1 else ","
 
 
 def _looks_like_header(rows: Sequence[Sequence[str]]) -> bool:
