@@ -30,7 +30,7 @@ from daskgraphpart.sources.columns import (
     constant_column,
     find_columns,
 )
-from daskgraphpart.sources.database import insert_batches
+from daskgraphpart.sources.database import ROWS_PER_BATCH, insert_batches
 from daskgraphpart.sources.map_arrays import map_arrays
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from daskgraphpart.sources.table_files import TableFile
 
 
-ROWS_PER_BATCH, BYTES_PER_BATCH = 1 << 16, 4 << 20
+BYTES_PER_BATCH = 4 << 20
 MAX_NUMBER_BYTES = 8  # Arrow has no longer floats
 
 
@@ -301,7 +301,7 @@ def checked_column(column: Any, path: str, name: str, first_row: int) -> Any:
     try:
         return plain_column(column)
     except pa.ArrowInvalid as fault:
-        row = next(i for i in range(len(column)) if not _is_in_range(column.slice(i, 1)))
+        row = next((i for i in range(len(column)) if not _is_in_range(column.slice(i, 1))), 0)
         is_time = not pa.types.is_decimal(column.type)
         what = f"{'time' if is_time else 'number'} out of range"
         expected = "microseconds since 1970 in 64 bits" if is_time else "an integer of 64 bits"
