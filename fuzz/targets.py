@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pyarrow import parquet
 
+from daskgraphpart import read_chunked
 from daskgraphpart.chunked.formats import (
     FORMATS,
     Block,
@@ -32,7 +33,6 @@ from daskgraphpart.chunked.formats import (
     number_blocks,
     read_rows,
 )
-from daskgraphpart.chunked.graph import read_chunked
 from daskgraphpart.chunked.metadata import Files
 from daskgraphpart.chunked.read_csv import count_rows
 from daskgraphpart.errors import GraphPartError

@@ -20,6 +20,7 @@ from daskgraphpart.errors import OptionError
 from daskgraphpart.options import chosen, stated_options, with_keywords
 from daskgraphpart.schema import check_name
 from daskgraphpart.sources.changed_graph import BYTES_PER_BLOCK, changed, copy_maps
+from daskgraphpart.sources.changed_types import check_changes
 from daskgraphpart.sources.given import canonical_name, count_known, ends_of_types, is_dgl_graph, is_frame
 from daskgraphpart.sources.given_rows import open_given
 from daskgraphpart.sources.options import MIN_TABLE_MEMORY, NO_CHANGES, GraphChanges, ReadOptions
@@ -164,7 +165,7 @@ def chunk_graph(
         if isinstance(g, (str, os.PathLike)):
             g = read_chunked(g)
         graph = open_given(g, name, num_nodes, ndata_paths, edata_paths, resources=writer.resources)
-        wanted.check(graph.schema.ntypes, graph.schema.etypes, graph.data_sources)
+        check_changes(wanted, graph.schema.ntypes, graph.schema.etypes, graph.data_sources)
         with claimed_directory(out, map(str, graph.files), overwrite):
             if isinstance(g, Graph) and g.directory:
                 copy_maps(g, out)

@@ -6,20 +6,23 @@ from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from daskgraphpart.chunked import graph as chunked
+from daskgraphpart.chunked.sources import nbytes_of, paths_of
 from daskgraphpart.engine.progress import PROGRESS
 from daskgraphpart.engine.resources import WHERE, detect_resources
 from daskgraphpart.engine.runner import open_runner
+from daskgraphpart.lazy_mapping import LazyMapping
 from daskgraphpart.options import option_name, with_keywords
 from daskgraphpart.sources.options import NO_CHANGES, GraphChanges
 from daskgraphpart.storage.atomic import lasting_directory
 from daskgraphpart.storage.faults import environment_faults
+from daskgraphpart.units import format_count, format_number, format_size, html_table, text_table
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from daskgraphpart.chunked.sources import Source
-    from daskgraphpart.schema import GraphSchema
+    from daskgraphpart.schema import GraphSchema, RowType
     from daskgraphpart.sources.table_spec import TableSpec
     from daskgraphpart.storage.paths import FilePath
 
@@ -44,6 +47,44 @@ class Graph(chunked.Graph):
     """
 
     __slots__ = ()
+
+    @property
+    def edges(self) -> Mapping[str, Any]:
+        """A dask DataFrame per canonical edge type, with int64 columns `src` and `dst`, type-wise IDs."""
+        return LazyMapping("edge type", self.schema.etypes, self.edge_frame)
+
+    @property
+    def node_data(self) -> Mapping[str, Mapping[str, Any]]:
+        """A dask array per node type and feature, with known chunks and one row per node."""
+        return self._lazy_data("node", self.schema.node_types)
+
+    @property
+    def edge_data(self) -> Mapping[str, Mapping[str, Any]]:
+        """A dask array per canonical edge type and feature, with known chunks and one row per edge."""
+        return self._lazy_data("edge", self.schema.edge_types)
+
+    def edge_frame(self, etype: str, blocksize: int | str | None = None) -> Any:
+        """Dask DataFrame of the edges of one type.
+
+        Parameters
+        ----------
+        etype : str
+            Canonical edge type.
+        blocksize : int or str, optional
+            Bytes per dask partition, as in `dask.dataframe.read_csv`: of text (CSV) or, roughly, of the frame. Default:
+            64 MiB
+            (CSV: 32 MiB). Your own frames keep their partitions.
+
+        Returns
+        -------
+        dask.dataframe.DataFrame
+            int64 columns `src` and `dst`, type-wise IDs. Computing an invalid row raises an `InputFileError`.
+        """
+        from daskgraphpart.chunked.collections import edge_frame
+
+        edge_type = self.schema.edge_type(etype)
+        num_src, num_dst = (self.schema.node_type(ntype).num_nodes for ntype in (edge_type.src, edge_type.dst))
+        return edge_frame(self.edge_sources[etype], edge_type, num_src, num_dst, blocksize)
 
     @with_keywords(WHERE, PROGRESS)
     def write_chunked(
@@ -196,6 +237,38 @@ class Graph(chunked.Graph):
 
     def _changed(self, **changes: Any) -> Graph:
         return changed(self, GraphChanges(**changes))
+
+    def _lazy_data(self, kind: str, types: Sequence[RowType]) -> Mapping[str, Mapping[str, Any]]:
+        specs = {t.name: {spec.name: spec for spec in t.data} for t in types}
+
+        def array_of(type_name: str, feature: str) -> Any:
+            from daskgraphpart.chunked.collections import data_array
+
+            return data_array(specs[type_name][feature], self.data_sources[type_name][feature])
+
+        def of_type(name: str) -> Mapping[str, Any]:
+            return LazyMapping(f"feature of {name}", tuple(specs[name]), lambda feature: array_of(name, feature))
+
+        return LazyMapping(f"{kind} type", tuple(specs), of_type)
+
+    def __repr__(self) -> str:
+        return f"{self._title()}\n{text_table(*self._table(), align='<>>><')}"
+
+    def _repr_html_(self) -> str:
+        return html_table(*self._table(), caption=self._title())
+
+    def _title(self) -> str:
+        counts = f"{format_number(self.schema.num_nodes, 'node')}, {format_number(self.schema.num_edges, 'edge')}"
+        return f"Graph {self.schema.name!r}: {counts}, {format_size(self.nbytes)}"
+
+    def _table(self) -> tuple[list[str], list[list[str]]]:
+        rows = []
+        for of_type in self.schema.row_types:
+            sources = self._sources_of(of_type.name)
+            features = ", ".join(f"{s.name} {s.dtype.name}{list(s.row_shape) or ''}" for s in of_type.data)
+            size, num_files = format_size(sum(map(nbytes_of, sources))), sum(len(paths_of(of)) for of in sources)
+            rows.append([of_type.name, format_count(of_type.num_rows), str(num_files), size, features])
+        return ["type", "count", "files", "size", "features"], rows
 
     @property
     def _name(self) -> str:

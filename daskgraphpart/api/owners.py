@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from daskgraphpart.api.graph import Graph
     from daskgraphpart.assignment.report import AssignReport
-    from daskgraphpart.chunked.graph import Graph
 
 
 class Assignment(made.Assignment):
@@ -104,9 +104,11 @@ class Assignment(made.Assignment):
             If a node has no owner.
         """
         self.check_fits(graph.schema)
-        return LazyMapping(
-            "edge type", graph.schema.etypes, lambda etype: owned_edges(graph, self.files, self.num_parts, etype)
-        )
+
+        def of_type(etype: str) -> Any:
+            return owned_edges(graph.edges[etype], graph.schema, self.files, self.num_parts, etype)
+
+        return LazyMapping("edge type", graph.schema.etypes, of_type)
 
     @with_keywords(WHERE, PROGRESS)
     def write(

@@ -15,7 +15,7 @@ from daskgraphpart.kernels.owner_sort import look_up_owners
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from daskgraphpart.chunked.graph import Graph
+    from daskgraphpart.schema import GraphSchema
     from daskgraphpart.storage.paths import Location
     from daskgraphpart.storage.region import Region
 
@@ -53,10 +53,10 @@ def owner_frame(region: Region, id_map: Location | None) -> Any:
     return dd.from_map(partial(_read_rows, region=region), starts, meta=meta, label="read-owners")
 
 
-def owned_edges(graph: Graph, files: Mapping[str, Region], num_parts: int, etype: str) -> Any:
-    """Dask DataFrame of the edges of a type, with their owners."""
-    edge_type, frame = graph.schema.edge_type(etype), graph.edges[etype]
-    owners, num_src = files[edge_type.dst], graph.schema.node_type(edge_type.src).num_nodes
+def owned_edges(frame: Any, schema: GraphSchema, files: Mapping[str, Region], num_parts: int, etype: str) -> Any:
+    """Add owners to a dask DataFrame of the edges of a type."""
+    edge_type = schema.edge_type(etype)
+    owners, num_src = files[edge_type.dst], schema.node_type(edge_type.src).num_nodes
     meta = {"src": np.int64, "dst": np.int64, "owner": owners.dtype}
     return frame.map_partitions(join_owners, owners, num_src, num_parts, meta=meta)
 

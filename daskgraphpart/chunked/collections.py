@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.chunked.dask_sources import DaskEdges, DaskRows, ends_of_frame
-from daskgraphpart.chunked.formats import FORMATS
-from daskgraphpart.chunked.sources import FileEdges, Piece, cut, read_edges
+from daskgraphpart.chunked.dask_sources import DaskRows, ends_of_frame
+from daskgraphpart.chunked.sources import FileEdges, RowBlock, cut, read_edges
 from daskgraphpart.errors import InputFileError, OptionError
 from daskgraphpart.units import parse_size
 
@@ -36,18 +35,18 @@ def edge_frame(source: Any, edge_type: EdgeType, num_src: int, num_dst: int, blo
     import dask.dataframe as dd
 
     ends: dict[str, Any] = {"edge_type": edge_type, "num_src": num_src, "num_dst": num_dst}
-    if isinstance(source, DaskEdges):
-        return source.frame.map_partitions(_check_frame, source.name, **ends, meta=empty_edges())
+    if isinstance(source, DaskRows):
+        return source.collection.map_partitions(_check_frame, source.name, **ends, meta=empty_edges())
     is_text = isinstance(source, FileEdges) and source.is_text
     default = NBYTES_PER_PARTITION // 2 if is_text else NBYTES_PER_PARTITION  # an edge as text takes less than 16 bytes
     nbytes = parse_size(blocksize) if isinstance(blocksize, str) else blocksize or default
-    pieces: list[Any] = source.uncounted(nbytes) if is_text else cut(source, max(1, nbytes // NBYTES_PER_EDGE))
-    if not pieces:
+    blocks: list[Any] = source.uncounted(nbytes) if is_text else cut(source, max(1, nbytes // NBYTES_PER_EDGE))
+    if not blocks:
         return dd.from_pandas(empty_edges(), npartitions=1)
-    read = partial(_read_lines if is_text else _read_piece, **ends)
-    divisions = None if is_text else [*(piece.first_row for piece in pieces), edge_type.num_edges - 1]
+    read = partial(_read_lines if is_text else _read_block, **ends)
+    divisions = None if is_text else [*(block.first_row for block in blocks), edge_type.num_edges - 1]
     with dask.config.set({"dataframe.convert-string": False}):  # no strings here; the conversion would take the name
-        return dd.from_map(read, pieces, meta=empty_edges(), divisions=divisions, label="read-edges")
+        return dd.from_map(read, blocks, meta=empty_edges(), divisions=divisions, label="read-edges")
 
 
 def data_array(spec: DataSpec, source: Any) -> Any:
@@ -56,13 +55,13 @@ def data_array(spec: DataSpec, source: Any) -> Any:
     import dask.array as da
 
     if isinstance(source, DaskRows):
-        return source.array
-    pieces = cut(source, max(1, NBYTES_PER_PARTITION // max(1, spec.row_nbytes)))
-    if not pieces:
+        return source.collection
+    blocks = cut(source, max(1, NBYTES_PER_PARTITION // max(1, spec.row_nbytes)))
+    if not blocks:
         return da.zeros((0, *spec.row_shape), dtype=spec.dtype)
     read = dask.delayed(_call, name="read-rows", pure=True)
     arrays = [
-        da.from_delayed(read(piece.read), shape=(piece.num_rows, *spec.row_shape), dtype=spec.dtype) for piece in pieces
+        da.from_delayed(read(block.load), shape=(block.num_rows, *spec.row_shape), dtype=spec.dtype) for block in blocks
     ]
     return da.concatenate(arrays, axis=0)
 
@@ -84,24 +83,27 @@ def empty_edges() -> pd.DataFrame:
     return edges_as_frame(np.empty(0, np.int64), np.empty(0, np.int64))
 
 
-def _read_piece(piece: Piece, **ends: Any) -> pd.DataFrame:
-    edges = read_edges(read=piece.read, where=(piece.file, piece.row_in_file), **ends)
-    return edges_as_frame(*edges, piece.first_row)
+def _read_block(block: RowBlock[Any], **ends: Any) -> pd.DataFrame:
+    edges = read_edges(read=block.load, where=(block.file, block.row_in_file), **ends)
+    return edges_as_frame(*edges, block.first_row)
 
 
 def _read_lines(block: Block, **ends: Any) -> pd.DataFrame:
-    from daskgraphpart.chunked.read_csv import count_rows, count_rows_before
+    from daskgraphpart.chunked.read_csv import count_rows
 
     def read(block: Block) -> pd.DataFrame:
-        lines = partial(FORMATS[block.format].read_edges, block)
-        return edges_as_frame(*read_edges(read=lines, where=(block.path, block.row_in_file), **ends), block.first_row)
+        where = block.path, block.row_in_file
+        return edges_as_frame(*read_edges(read=block.read_edges, where=where, **ends), block.first_row)
 
     block = replace(block, first_row=0, num_rows=count_rows(block))
     try:
         return read(block)
     except InputFileError:
         # finding the row in the file takes a scan, so only for faults
-        return read(replace(block, row_in_file=count_rows_before(block)))
+        step = max(1, block.stop - block.start)
+        before = [(start, min(start + step, block.start)) for start in range(0, block.start, step)]
+        rows = sum(count_rows(replace(block, start=start, stop=stop)) for start, stop in before)
+        return read(replace(block, row_in_file=rows))
 
 
 def _check_frame(

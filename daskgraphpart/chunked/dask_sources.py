@@ -3,93 +3,54 @@
 from __future__ import annotations
 
 from functools import partial
-from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from daskgraphpart.chunked.rows import refuse_gaps, token_of
-from daskgraphpart.chunked.sources import INT64, Piece
+from daskgraphpart.chunked.sources import INT64, RowBlock
 from daskgraphpart.errors import InputFileError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-
-class DaskEdges:
-    """Edges in a dask frame with columns `src` and `dst`, and the length of each dask partition.
-
-    No dataclass: dask looks into those in function arguments, and would compute the frame.
-    """
-
-    __slots__ = ("frame", "lengths", "name")
-    dtype = INT64  # of IDs
-
-    def __init__(self, name: str, frame: Any, lengths: tuple[int, ...]) -> None:
-        self.name, self.frame, self.lengths = name, frame, lengths
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Number of edges, and 2."""
-        return sum(self.lengths), 2
-
-    @property
-    def token(self) -> str:
-        """Dask's name for the frame: equal for equal task graphs."""
-        return token_of(self.frame)
-
-    def cut(self, _: int, __: np.ndarray | None = None) -> list[Piece]:
-        """List the dask partitions."""
-        starts = accumulate(self.lengths, initial=0)
-        return [
-            Piece(first, num_rows, partial(ends_of_frame, name=name), partition, name)
-            for first, num_rows, partition, name in zip(
-                starts, self.lengths, self.frame.to_delayed(), self._names(), strict=False
-            )
-        ]
-
-    def _names(self) -> Iterator[str]:
-        return (f"partition {number} of {self.name!r}" for number in range(len(self.lengths)))
+    from collections.abc import Callable
 
 
 class DaskRows:
-    """A feature in a dask array with known chunks; no dataclass either."""
+    """Edges in a dask frame with columns `src` and `dst`, or a feature in an array with known chunks.
 
-    __slots__ = ("array", "name")
+    Edges come with the length of each dask partition. No dataclass: dask looks into those in function arguments, and
+    would compute the collection.
+    """
 
-    def __init__(self, name: str, array: Any) -> None:
-        self.name, self.array = name, array
+    __slots__ = ("collection", "dtype", "lengths", "name", "shape")
 
-    @property
-    def dtype(self) -> np.dtype:
-        """Dtype of the elements."""
-        dtype: np.dtype = np.dtype(self.array.dtype)
-        return dtype
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Number of rows, and shape of a row."""
-        shape: tuple[int, ...] = self.array.shape
-        return shape
+    def __init__(self, name: str, collection: Any, lengths: tuple[int, ...] | None = None) -> None:
+        self.name, self.collection, self.lengths = name, collection, lengths
+        self.dtype = np.dtype(collection.dtype) if lengths is None else INT64  # of IDs
+        self.shape: tuple[int, ...] = collection.shape if lengths is None else (sum(lengths), 2)
 
     @property
     def token(self) -> str:
-        """Dask's name for the array."""
-        return token_of(self.array)
+        """Dask's name for the collection: equal for equal task graphs."""
+        return token_of(self.collection)
 
-    def cut(self, _: int, __: np.ndarray | None = None) -> list[Piece]:
-        """List the chunks of whole rows."""
-        whole = self.array.rechunk(dict.fromkeys(range(1, self.array.ndim), -1))
-        starts, read = (
-            accumulate(whole.chunks[0], initial=0),
-            partial(_rows_of_chunk, dtype=self.dtype, row_shape=self.shape[1:]),
-        )
-        return [
-            Piece(int(first), int(num_rows), partial(read, name=f"partition {number} of {self.name!r}"), chunk)
-            for number, (first, num_rows, chunk) in enumerate(
-                zip(starts, whole.chunks[0], whole.to_delayed().reshape(-1), strict=False)
-            )
-        ]
+    def cut(self, _: int, __: np.ndarray | None = None) -> list[RowBlock[Any]]:
+        """List the dask partitions of edges, or the chunks of whole rows."""
+        read: Callable[..., Any] = ends_of_frame
+        if self.lengths is not None:
+            lengths, partitions = self.lengths, self.collection.to_delayed()
+        else:
+            whole = self.collection.rechunk(dict.fromkeys(range(1, self.collection.ndim), -1))
+            lengths, partitions = whole.chunks[0], whole.to_delayed().reshape(-1)
+            read = partial(_rows_of_chunk, dtype=self.dtype, row_shape=self.shape[1:])
+        found, first_row = [], 0
+        for number, (length, partition) in enumerate(zip(lengths, partitions, strict=True)):
+            name, num_rows = f"partition {number} of {self.name!r}", int(length)
+            file = None if self.lengths is None else name
+            load = partial(read, name=name)
+            found.append(RowBlock(load, partition, first_row=first_row, num_rows=num_rows, file=file))
+            first_row += num_rows
+        return found
 
 
 def ends_of_frame(frame: Any, name: str) -> tuple[np.ndarray, np.ndarray]:

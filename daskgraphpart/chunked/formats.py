@@ -6,9 +6,10 @@ Each format's module has `open_edges` and `read_edges` and, except CSV, `open_ro
 from __future__ import annotations
 
 import os
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, replace
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from daskgraphpart.lazy_mapping import LazyMapping
 from daskgraphpart.schema import DataSpec, EdgeType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from daskgraphpart.chunked.metadata import Files
     from daskgraphpart.storage.paths import FilePath
@@ -50,6 +51,11 @@ class Block:
     num_rows: int  # likewise -1
     row_in_file: int  # row of the file at which the block begins, for messages; likewise -1
 
+    def read_edges(self) -> tuple[np.ndarray, np.ndarray]:
+        """Read sources and destinations, int64."""
+        edges: tuple[np.ndarray, np.ndarray] = FORMATS[self.format].read_edges(self)
+        return edges
+
 
 def cut_rows(files: Sequence[InputFile], max_rows: int) -> list[Block]:
     """Cut npy and parquet files into numbered blocks."""
@@ -79,18 +85,26 @@ def _row_ranges(file: InputFile, max_rows: int) -> Iterator[tuple[int, int]]:
         yield start, last
 
 
-def clip_blocks(blocks: Sequence[Block], stretches: np.ndarray) -> Iterator[Block]:
-    """Clip numbered blocks to ascending ranges of rows, int64 (n, 2)."""
-    for block in blocks:
-        first, end = block.first_row, block.first_row + block.num_rows
-        low, high = np.searchsorted(stretches[:, 1], first, side="right"), np.searchsorted(stretches[:, 0], end)
-        for start, stop in stretches[low:high].tolist():
-            skipped, num_rows = max(0, start - first), min(stop, end) - max(start, first)
-            begin = block.start + skipped
-            yield replace(
-                block, start=begin, stop=begin + num_rows, first_row=first + skipped, num_rows=num_rows,
-                row_in_file=block.row_in_file + skipped,
-            )  # fmt: skip
+def blocks_between(blocks: Sequence[Block], start: int, stop: int) -> Sequence[Block]:
+    """Select the numbered blocks that have rows in ``[start, stop)``."""
+    begin = bisect_right(blocks, start, key=_first_row) - 1
+    return blocks[max(0, begin) : bisect_left(blocks, stop, key=_first_row)]
+
+
+def _first_row(block: Block) -> int:
+    return block.first_row
+
+
+def clip_blocks(blocks: Sequence[Block], stretches: Iterable[tuple[int, int]]) -> Iterator[Block]:
+    """Clip numbered blocks of npy and parquet files to ascending ranges of rows."""
+    for start, stop in stretches:
+        for block in blocks_between(blocks, start, stop):
+            skipped, end = max(0, start - block.first_row), min(block.num_rows, stop - block.first_row)
+            if skipped < end:
+                yield replace(
+                    block, start=block.start + skipped, stop=block.start + end, first_row=block.first_row + skipped,
+                    num_rows=end - skipped, row_in_file=block.row_in_file + skipped,
+                )  # fmt: skip
 
 
 def cut_bytes(files: Sequence[InputFile], max_bytes: int) -> list[Block]:
@@ -103,7 +117,10 @@ def cut_bytes(files: Sequence[InputFile], max_bytes: int) -> list[Block]:
     ]
 
 
-def number_blocks(blocks: Sequence[Block], counts: Sequence[int]) -> list[Block]:
+BlockT = TypeVar("BlockT", bound=Block)
+
+
+def number_blocks(blocks: Sequence[BlockT], counts: Sequence[int]) -> list[BlockT]:
     """Number the blocks of one edge type from their row counts; drops empty ones."""
     numbered, first_row, row_in_file = [], 0, 0
     for block, count in zip(blocks, counts, strict=True):

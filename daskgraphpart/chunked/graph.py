@@ -5,22 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from daskgraphpart.chunked.formats import edge_file, feature_files
 from daskgraphpart.chunked.metadata import ID_MAP, Metadata, data_key, read_metadata
 from daskgraphpart.chunked.sources import FileEdges, FileRows, Source, nbytes_of, paths_of
-from daskgraphpart.errors import InputFileError, MetadataError, OptionError
-from daskgraphpart.lazy_mapping import LazyMapping
-from daskgraphpart.schema import DataSpec, GraphSchema, NodeType, RowType, parse_edge_type
+from daskgraphpart.errors import InputFileError
+from daskgraphpart.schema import GraphSchema
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.files import cached_listings, is_file
 from daskgraphpart.storage.paths import FilePath, join_path, resolve_path, to_key, to_path
-from daskgraphpart.units import format_count, format_number, format_size, html_table, text_table
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from daskgraphpart.chunked.formats import InputFile
     from daskgraphpart.storage.paths import Location
@@ -42,12 +38,6 @@ class Graph:
         Directory of a chunked graph's `metadata.json`, or of tables' ID maps; else empty.
     raw_ids : mapping of str to tuple of path
         By node type, the files of GSProcessing's `raw_id_mappings`: node IDs before it.
-
-    Examples
-    --------
-    >>> graph = read_chunked("graph")  # doctest: +SKIP
-    >>> graph.edges["author:writes:paper"].src.max().compute()  # doctest: +SKIP
-    >>> graph.node_data["paper"]["feat"][:1000].mean(axis=0).compute()  # doctest: +SKIP
     """
 
     schema: GraphSchema
@@ -55,21 +45,6 @@ class Graph:
     data_sources: Mapping[str, Mapping[str, Source]] = field(default_factory=dict)
     directory: str = ""
     raw_ids: Mapping[str, tuple[FilePath, ...]] = field(default_factory=dict)
-
-    @property
-    def edges(self) -> Mapping[str, Any]:
-        """A dask DataFrame per canonical edge type, with int64 columns `src` and `dst`, type-wise IDs."""
-        return LazyMapping("edge type", self.schema.etypes, self.edge_frame)
-
-    @property
-    def node_data(self) -> Mapping[str, Mapping[str, Any]]:
-        """A dask array per node type and feature, with known chunks and one row per node."""
-        return self._lazy_data("node", self.schema.node_types)
-
-    @property
-    def edge_data(self) -> Mapping[str, Mapping[str, Any]]:
-        """A dask array per canonical edge type and feature, with known chunks and one row per edge."""
-        return self._lazy_data("edge", self.schema.edge_types)
 
     @property
     def sources(self) -> tuple[Source, ...]:
@@ -99,61 +74,6 @@ class Graph:
     def nbytes(self) -> int:
         """Size of all data files, and of arrays in memory."""
         return sum(map(nbytes_of, self.sources))
-
-    def edge_frame(self, etype: str, blocksize: int | str | None = None) -> Any:
-        """Dask DataFrame of the edges of one type.
-
-        Parameters
-        ----------
-        etype : str
-            Canonical edge type.
-        blocksize : int or str, optional
-            Bytes per dask partition, as in `dask.dataframe.read_csv`: of text (CSV) or, roughly, of the frame. Default:
-            64 MiB
-            (CSV: 32 MiB). Your own frames keep their partitions.
-
-        Returns
-        -------
-        dask.dataframe.DataFrame
-            int64 columns `src` and `dst`, type-wise IDs. Computing an invalid row raises an `InputFileError`.
-        """
-        from daskgraphpart.chunked import collections
-
-        edge_type = self.schema.edge_type(etype)
-        num_src, num_dst = (self.schema.node_type(ntype).num_nodes for ntype in (edge_type.src, edge_type.dst))
-        return collections.edge_frame(self.edge_sources[etype], edge_type, num_src, num_dst, blocksize)
-
-    def _lazy_data(self, kind: str, types: Sequence[RowType]) -> Mapping[str, Mapping[str, Any]]:
-        specs = {t.name: {spec.name: spec for spec in t.data} for t in types}
-
-        def array_of(type_name: str, feature: str) -> Any:
-            from daskgraphpart.chunked.collections import data_array
-
-            return data_array(specs[type_name][feature], self.data_sources[type_name][feature])
-
-        def of_type(name: str) -> Mapping[str, Any]:
-            return LazyMapping(f"feature of {name}", tuple(specs[name]), lambda feature: array_of(name, feature))
-
-        return LazyMapping(f"{kind} type", tuple(specs), of_type)
-
-    def __repr__(self) -> str:
-        return f"{self._title()}\n{text_table(*self._table(), align='<>>><')}"
-
-    def _repr_html_(self) -> str:
-        return html_table(*self._table(), caption=self._title())
-
-    def _title(self) -> str:
-        counts = f"{format_number(self.schema.num_nodes, 'node')}, {format_number(self.schema.num_edges, 'edge')}"
-        return f"Graph {self.schema.name!r}: {counts}, {format_size(self.nbytes)}"
-
-    def _table(self) -> tuple[list[str], list[list[str]]]:
-        rows = []
-        for of_type in self.schema.row_types:
-            sources = self._sources_of(of_type.name)
-            features = ", ".join(f"{s.name} {s.dtype.name}{list(s.row_shape) or ''}" for s in of_type.data)
-            size, num_files = format_size(sum(map(nbytes_of, sources))), sum(len(paths_of(of)) for of in sources)
-            rows.append([of_type.name, format_count(of_type.num_rows), str(num_files), size, features])
-        return ["type", "count", "files", "size", "features"], rows
 
 
 def read_chunked(
@@ -209,57 +129,3 @@ def _check_num_rows(
             found=f"{found:,} in {len(files)} files",
             hint="check the counts per type (or per chunk), and that no file is missing from the list",
         )
-
-
-def graph_of(
-    name: str,
-    num_nodes: Mapping[str, int | None],
-    edges: Mapping[str, Source],
-    data: Mapping[str, Mapping[str, Source]] | None = None,
-) -> Graph:
-    """Make a graph from its sources; node and edge types are in the order of type IDs.
-
-    None as number of nodes means the rows of a feature.
-    """
-    data = data or {}
-    schema = schema_of(name, num_nodes, {etype: source.shape[0] for etype, source in edges.items()}, data)
-    return Graph(schema, edges, {t.name: data.get(t.name, {}) for t in schema.row_types})
-
-
-def schema_of(
-    name: str,
-    num_nodes: Mapping[str, int | None],
-    num_edges: Mapping[str, int],
-    data: Mapping[str, Mapping[str, Any]],
-) -> GraphSchema:
-    """Describe a graph by its counts and its features' sources.
-
-    None as number of nodes means the rows of a feature.
-    """
-    counts = {
-        ntype: next(rows.shape[0] for rows in data[ntype].values()) if count is None else int(count)
-        for ntype, count in num_nodes.items()
-    }
-    specs = {
-        type_name: tuple(_spec_of(type_name, feature, rows, count) for feature, rows in data.get(type_name, {}).items())
-        for type_name, count in {**counts, **num_edges}.items()
-    }
-    return GraphSchema(
-        name,
-        tuple(NodeType(ntype, count, specs[ntype]) for ntype, count in counts.items()),
-        tuple(parse_edge_type(etype, count, specs[etype]) for etype, count in num_edges.items()),
-    )
-
-
-def _spec_of(type_name: str, feature: str, rows: Any, count: int) -> DataSpec:
-    if rows.shape[0] != count:  # also if NaN: a dask array's chunks may be unknown
-        raise InputFileError(
-            f"feature {feature!r} of {type_name!r} has the wrong number of rows",
-            expected=f"{count:,}",
-            found=f"{rows.shape[0]:,}",
-            hint="call compute_chunk_sizes() of an array with unknown chunks" if np.isnan(rows.shape[0]) else None,
-        )
-    try:
-        return DataSpec(feature, rows.dtype.newbyteorder("="), tuple(rows.shape[1:]))
-    except MetadataError as error:
-        raise error.restated(OptionError, what=f"{type_name}: {error.what}") from None

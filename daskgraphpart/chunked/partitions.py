@@ -6,15 +6,16 @@ before, and so is each first row; a dask partition that changes its length is an
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from daskgraphpart.chunked.sources import Edges as Edges
-from daskgraphpart.chunked.sources import FileEdges, Piece, cut, read_edges
-from daskgraphpart.engine.runner import Input, Pass, Runner, Unit, ValuesT
+from daskgraphpart.chunked.sources import FileEdges, cut, read_edges
+from daskgraphpart.chunked.sources import RowBlock as RowBlock
+from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import InputFileError
 
 if TYPE_CHECKING:
@@ -23,35 +24,6 @@ if TYPE_CHECKING:
     from daskgraphpart.chunked.formats import Block
     from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.schema import DataSpec, EdgeType
-
-
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class RowBlock(Input[ValuesT]):
-    """Consecutive rows of a type: name, block number, original type-wise ID of the first row, count.
-
-    `file` and `row_in_file` are for messages.
-    """
-
-    name: str
-    number: int
-    first_row: int
-    num_rows: int
-    file: str | None = None
-    row_in_file: int = 0
-
-    def read(self) -> ValuesT:
-        """Read the rows; refuse a dask partition that has changed its length."""
-        values = self.load() if self.partition is None else self.load(self.partition)
-        found = len(values[0] if isinstance(values, tuple) else values)  # type: ignore[arg-type]
-        if found != self.num_rows:
-            raise InputFileError(
-                f"a dask partition of {self.name!r} has changed its number of rows",
-                place=f"partition {self.number}",
-                expected=f"{self.num_rows:,}",
-                found=f"{found:,}",
-                hint="persist the collection, or write it to parquet files first: it is not deterministic",
-            )
-        return values
 
 
 def list_edge_blocks(
@@ -63,9 +35,9 @@ def list_edge_blocks(
     for edge_type in graph.schema.edge_types:
         num_src, num_dst = (graph.schema.node_type(ntype).num_nodes for ntype in (edge_type.src, edge_type.dst))
         read = partial(read_edges, edge_type=edge_type, num_src=num_src, num_dst=num_dst)
-        pieces = cut(graph.edge_sources[edge_type.name], max_rows)
-        loads = [partial(read, read=piece.read, where=(piece.file, piece.row_in_file)) for piece in pieces]
-        found += [(edge_type, block) for block in _blocks(edge_type.name, pieces, loads)]
+        blocks = cut(graph.edge_sources[edge_type.name], max_rows)
+        loads = [partial(read, read=block.load, where=(block.file, block.row_in_file)) for block in blocks]
+        found += [(edge_type, block) for block in _named(edge_type.name, blocks, loads)]
     return found
 
 
@@ -107,21 +79,19 @@ def list_row_blocks(
 
     Reads only the rows in `stretches`, ascending ranges, int64 (n, 2).
     """
-    pieces = cut(graph.data_sources[type_name][spec.name], max(1, max_rows), stretches)
-    loads = [partial(_read_rows, read=piece.read, dtype=spec.dtype) for piece in pieces]
-    return _blocks(f"{type_name}/{spec.name}", pieces, loads)
+    blocks = cut(graph.data_sources[type_name][spec.name], max(1, max_rows), stretches)
+    loads = [partial(_read_rows, read=block.load, dtype=spec.dtype) for block in blocks]
+    return _named(f"{type_name}/{spec.name}", blocks, loads)
 
 
 def _read_rows(*given: Any, read: Callable[..., Any], dtype: np.dtype) -> np.ndarray:
     return np.ascontiguousarray(read(*given), dtype)
 
 
-def _blocks(name: str, pieces: Sequence[Piece], loads: Sequence[Callable[..., ValuesT]]) -> list[RowBlock[ValuesT]]:
+def _named(name: str, blocks: Sequence[RowBlock[Any]], loads: Sequence[Callable[..., Any]]) -> list[RowBlock[Any]]:
+    """Name and number the blocks that have rows, each with its new reader."""
     return [
-        RowBlock(
-            load, piece.given, name=name, number=number, first_row=piece.first_row, num_rows=piece.num_rows,
-            file=None if piece.file is None else str(piece.file), row_in_file=piece.row_in_file,
-        )
-        for number, (piece, load) in enumerate(zip(pieces, loads, strict=True))
-        if piece.num_rows
-    ]  # fmt: skip
+        replace(block, load=load, name=name, number=number, file=None if block.file is None else str(block.file))
+        for number, (block, load) in enumerate(zip(blocks, loads, strict=True))
+        if block.num_rows
+    ]

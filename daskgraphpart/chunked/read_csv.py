@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 import numpy as np
 
@@ -69,13 +68,6 @@ def count_rows(block: Block) -> int:
     from daskgraphpart.kernels.parse_ints import count_lines
 
     return int(count_lines(read_lines(block.path, block.start, block.stop)))
-
-
-def count_rows_before(block: Block) -> int:
-    """Count the file's rows before a block, in pieces of the block's size."""
-    step = max(1, block.stop - block.start)
-    starts = range(0, block.start, step)
-    return sum(count_rows(replace(block, start=start, stop=min(start + step, block.start))) for start in starts)
 
 
 def read_lines(path: str, start: int, stop: int) -> np.ndarray:

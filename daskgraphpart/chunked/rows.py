@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.chunked.sources import INT64, paths_of
+from daskgraphpart.chunked.sources import INT64
 from daskgraphpart.errors import OptionError
 from daskgraphpart.storage.region import Region
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from daskgraphpart.chunked.sources import Rows
-    from daskgraphpart.storage.paths import FilePath
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,11 +95,6 @@ class JoinedRows:
         """Number of rows, and shape of a row."""
         return self.starts[-1], *self.parts[0].shape[1:]
 
-    @property
-    def paths(self) -> tuple[FilePath, ...]:
-        """Files of all parts."""
-        return tuple(path for part in self.parts for path in paths_of(part))
-
     def read(self, start: int, stop: int) -> np.ndarray:
         """Read rows ``[start, stop)``."""
         rows = np.empty((stop - start, *self.shape[1:]), self.dtype)
@@ -127,11 +121,6 @@ class ChangedRows:
     def shape(self) -> tuple[int, ...]:
         """Number of rows, and shape of a row."""
         return self.rows.shape
-
-    @property
-    def paths(self) -> tuple[FilePath, ...]:
-        """Files of the rows."""
-        return paths_of(self.rows)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -208,11 +197,6 @@ class EdgeEnds:
     def shape(self) -> tuple[int, ...]:
         """Number of edges, and 2."""
         return self.src.shape[0], 2
-
-    @property
-    def paths(self) -> tuple[FilePath, ...]:
-        """Files of both."""
-        return tuple(dict.fromkeys((*paths_of(self.src), *paths_of(self.dst))))
 
     def read(self, start: int, stop: int) -> np.ndarray:
         """Read edges ``[start, stop)``, int64 (edges, 2)."""

@@ -1,23 +1,22 @@
 """Sources of a graph's rows, in files, memory, or other sources; see `dask_sources.py` for dask.
 
-A source is one type's edges, as rows of two IDs, or a feature. Passes cut it into pieces for tasks to read. Sources
+A source is one type's edges, as rows of two IDs, or a feature. Passes cut it into blocks for tasks to read. Sources
 that can read any range are also `Rows`, which can be joined, sliced and reversed.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
+import sys
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property, partial
-from itertools import accumulate, takewhile
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
 from daskgraphpart.chunked.formats import (
-    FORMATS,
     Block,
     InputFile,
+    blocks_between,
     check_ends,
     clip_blocks,
     cut_bytes,
@@ -25,11 +24,12 @@ from daskgraphpart.chunked.formats import (
     number_blocks,
     read_rows,
 )
+from daskgraphpart.engine.runner import Input, ValuesT
+from daskgraphpart.errors import InputFileError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
-    from dask.delayed import Delayed
     from typing_extensions import TypeIs
 
     from daskgraphpart.schema import DataSpec, EdgeType
@@ -39,19 +39,33 @@ Edges: TypeAlias = tuple[np.ndarray, np.ndarray]
 INT64 = np.dtype(np.int64)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Piece:
-    """Consecutive rows of a source, and their reader: for edges, of two ID arrays or an array of pairs.
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class RowBlock(Input[ValuesT]):
+    """Consecutive rows of a source: original type-wise ID of the first, count, name of the type, number in it.
 
-    `given` is the dask partition for the reader; `file` and `row_in_file` are for messages.
+    Edges load as two ID arrays or an array of pairs. `file` and `row_in_file` are for messages.
     """
 
     first_row: int
     num_rows: int
-    read: Callable[..., Any]
-    given: Delayed | None = None
+    name: str = ""
+    number: int = 0
     file: FilePath | None = None
     row_in_file: int = 0
+
+    def read(self) -> ValuesT:
+        """Read the rows; refuse a dask partition that has changed its length."""
+        values = self.load() if self.partition is None else self.load(self.partition)
+        found = len(values[0] if isinstance(values, tuple) else values)  # type: ignore[arg-type]
+        if found != self.num_rows:
+            raise InputFileError(
+                f"a dask partition of {self.name!r} has changed its number of rows",
+                place=f"partition {self.number}",
+                expected=f"{self.num_rows:,}",
+                found=f"{found:,}",
+                hint="persist the collection, or write it to parquet files first: it is not deterministic",
+            )
+        return values
 
 
 class Source(Protocol):
@@ -73,23 +87,22 @@ class Rows(Source, Protocol):
         """Read rows ``[start, stop)``."""
 
 
-def cut(source: Any, max_rows: int, stretches: np.ndarray | None = None) -> list[Piece]:
-    """Cut a source into pieces with a limit on rows; a user's dask partitions stay whole.
+def cut(source: Any, max_rows: int, stretches: np.ndarray | None = None) -> list[RowBlock[Any]]:
+    """Cut a source into blocks with a limit on rows; a user's dask partitions stay whole.
 
     Reads only the rows in `stretches`, ascending ranges, int64 (n, 2).
     """
     if hasattr(source, "cut"):
-        pieces: list[Piece] = source.cut(max_rows, stretches)
-        return pieces
+        blocks: list[RowBlock[Any]] = source.cut(max_rows, stretches)
+        return blocks
     ranges = [(0, source.shape[0])] if stretches is None else stretches.tolist()
-    starts = [(start, last) for first, last in ranges for start in range(first, last, max_rows)]
+    bounds = [(low, min(low + max_rows, last)) for first, last in ranges for low in range(first, last, max_rows)]
     files = paths_of(source)
     file = files[0] if len(files) == 1 else None
     return [
-        Piece(start, min(max_rows, last - start), partial(_read_range, source, start, min(start + max_rows, last)),
-              None, file, start)
-        for start, last in starts
-    ]  # fmt: skip
+        RowBlock(partial(source.read, low, high), first_row=low, num_rows=high - low, file=file, row_in_file=low)
+        for low, high in bounds
+    ]
 
 
 def read_edges(
@@ -100,15 +113,11 @@ def read_edges(
     num_src: int,
     num_dst: int,
 ) -> Edges:
-    """Read a piece's sources and destinations, int64, in range; `where` is for messages."""
+    """Read a block's sources and destinations, int64, in range; `where` is for messages."""
     edges, (file, first_row) = read(*given), where
     src, dst = edges if isinstance(edges, tuple) else (np.ascontiguousarray(end, np.int64) for end in edges.T)
     check_ends(src, dst, edge_type, num_src, num_dst, file=file, first_row=first_row)
     return src, dst
-
-
-def _read_range(source: Rows, start: int, stop: int) -> np.ndarray:
-    return source.read(start, stop)
 
 
 def is_rows(value: Any) -> TypeIs[Rows]:
@@ -122,18 +131,24 @@ def is_source(value: Any) -> bool:
 
 
 def paths_of(source: Any) -> tuple[FilePath, ...]:
-    """List a source's files."""
-    paths: tuple[FilePath, ...] = getattr(source, "paths", ())
-    return paths
+    """List the files of a source and those it changes."""
+    if hasattr(source, "paths"):
+        found: tuple[FilePath, ...] = source.paths
+        return found
+    return tuple(dict.fromkeys(path for one in _inner(source) for path in paths_of(one)))
 
 
 def tokens_of(source: Any) -> list[str]:
     """List tokens of the rows that are in no file, for a source and those it changes."""
     if hasattr(source, "token"):
         return [source.token]
+    return [token for one in _inner(source) for token in tokens_of(one)]
+
+
+def _inner(source: Any) -> list[Any]:
+    """List the sources that a source changes or joins."""
     values = [getattr(source, field.name) for field in fields(source)] if is_dataclass(source) else []
-    inner = [one for value in values for one in (value if isinstance(value, tuple) else (value,)) if is_source(one)]
-    return [token for one in inner for token in tokens_of(one)]
+    return [one for value in values for one in (value if isinstance(value, tuple) else (value,)) if is_source(one)]
 
 
 def nbytes_of(source: Any) -> int:
@@ -142,20 +157,13 @@ def nbytes_of(source: Any) -> int:
     return nbytes
 
 
-def read_block(block: Block) -> Edges:
-    """Read the sources and destinations of a block of a file, int64."""
-    edges: Edges = FORMATS[block.format].read_edges(block)
-    return edges
-
-
-def edges_between(blocks: Sequence[Any], read: Callable[[Any], Edges], start: int, stop: int) -> np.ndarray:
+def edges_between(blocks: Sequence[Block], start: int, stop: int) -> np.ndarray:
     """Read edges ``[start, stop)`` of numbered blocks, int64 (edges, 2)."""
     edges = np.empty((stop - start, 2), np.int64)
-    begin = max(0, bisect_right(blocks, start, key=lambda block: int(block.first_row)) - 1)
-    for block in takewhile(lambda block: block.first_row < stop, blocks[begin:]):
+    for block in blocks_between(blocks, start, stop):
         first = block.first_row
         low, high = max(start, first), min(stop, first + block.num_rows)
-        edges[low - start : high - start] = np.stack(read(block), axis=1)[low - first : high - first]
+        edges[low - start : high - start] = np.stack(block.read_edges(), axis=1)[low - first : high - first]
     return edges
 
 
@@ -166,20 +174,9 @@ class _InFiles:
     files: tuple[InputFile, ...]
 
     @cached_property
-    def starts(self) -> list[int]:
-        """First row of each file, and the number of all rows."""
-        return [*accumulate((file.num_rows or 0 for file in self.files), initial=0)]
-
-    def between(self, start: int, stop: int) -> Iterator[Block]:
-        """Cut rows ``[start, stop)`` out of the files, a block of each."""
-        begin = bisect_right(self.starts, start) - 1
-        for file, first, end in zip(self.files[begin:], self.starts[begin:], self.starts[begin + 1 :], strict=False):
-            low, high = max(start, first), min(stop, end)
-            if first >= stop:
-                return
-            if low < high:
-                place = low - first
-                yield Block(file.path, file.format, file.delimiter, place, high - first, low, high - low, place)
+    def whole_files(self) -> list[Block]:
+        """A block of each npy or parquet file."""
+        return cut_rows(self.files, sys.maxsize)
 
     @property
     def paths(self) -> tuple[FilePath, ...]:
@@ -204,18 +201,17 @@ class FileRows(_InFiles):
         """Dtype of the elements."""
         return self.spec.dtype
 
-    @property
+    @cached_property
     def shape(self) -> tuple[int, ...]:
         """Number of rows, and shape of a row."""
-        return self.starts[-1], *self.spec.row_shape
+        return sum(file.num_rows or 0 for file in self.files), *self.spec.row_shape
 
-    def cut(self, max_rows: int, stretches: np.ndarray | None = None) -> list[Piece]:
+    def cut(self, max_rows: int, stretches: np.ndarray | None = None) -> list[RowBlock[Any]]:
         """Cut the files along their row groups."""
-        blocks = cut_rows(self.files, max_rows)
-        return [
-            Piece(block.first_row, block.num_rows, self._reader(block), None, block.path, block.row_in_file)
-            for block in (blocks if stretches is None else clip_blocks(blocks, stretches))
-        ]
+        blocks: Iterable[Block] = cut_rows(self.files, max_rows)
+        if stretches is not None:
+            blocks = clip_blocks([*blocks], stretches.tolist())
+        return [_row_block(block, self._reader(block)) for block in blocks]
 
     def _reader(self, block: Block) -> Callable[[], np.ndarray]:
         if self.names:
@@ -227,9 +223,15 @@ class FileRows(_InFiles):
     def read(self, start: int, stop: int) -> np.ndarray:
         """Read rows ``[start, stop)``."""
         rows = np.empty((stop - start, *self.spec.row_shape), self.spec.dtype)
-        for block in self.between(start, stop):
+        for block in clip_blocks(self.whole_files, [(start, stop)]):
             rows[block.first_row - start :][: block.num_rows] = self._reader(block)()
         return rows
+
+
+def _row_block(block: Block, load: Callable[[], Any]) -> RowBlock[Any]:
+    return RowBlock(
+        load, first_row=block.first_row, num_rows=block.num_rows, file=block.path, row_in_file=block.row_in_file
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,23 +252,18 @@ class FileEdges(_InFiles):
 
     @property
     def is_text(self) -> bool:
-        """Whether these are lines still to be counted."""
+        """Whether these are lines, for `scan-edges` to count."""
         return bool(self.files) and self.files[0].format == "csv"
 
-    def cut(self, max_rows: int, _: np.ndarray | None = None) -> list[Piece]:
+    def cut(self, max_rows: int, _: np.ndarray | None = None) -> list[RowBlock[Any]]:
         """Cut the files along their row groups; counted lines as counted."""
-        blocks = self.blocks if self.is_text else cut_rows(self.files, max_rows)
-        assert blocks is not None, "lines are counted first"
-        return [
-            Piece(block.first_row, block.num_rows, partial(read_block, block), None, block.path, block.row_in_file)
-            for block in blocks
-        ]
+        blocks = cut_rows(self.files, max_rows) if self.blocks is None else self.blocks
+        return [_row_block(block, block.read_edges) for block in blocks]
 
     def read(self, start: int, stop: int) -> np.ndarray:
         """Read edges ``[start, stop)``, int64 (edges, 2)."""
-        blocks = self.blocks if self.is_text else [*self.between(start, stop)]
-        assert blocks is not None, "lines are counted first"
-        return edges_between(blocks, read_block, start, stop)
+        blocks = [*clip_blocks(self.whole_files, [(start, stop)])] if self.blocks is None else self.blocks
+        return edges_between(blocks, start, stop)
 
     def uncounted(self, max_bytes: int) -> list[Block]:
         """Cut the files into blocks of lines to count."""

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from daskgraphpart.chunked.count_nodes import graph_of
 from daskgraphpart.chunked.formats import check_ends
-from daskgraphpart.chunked.graph import Graph, graph_of
 from daskgraphpart.chunked.metadata import DATA_FORMATS, data_key, is_delimiter
 from daskgraphpart.chunked.output import (
     BYTES_PER_PIECE,
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+    from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.chunked.sources import Rows
 
 

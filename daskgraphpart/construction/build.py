@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.chunked.graph import graph_of
+from daskgraphpart.chunked.count_nodes import graph_of
 from daskgraphpart.chunked.output import LABEL_COUNTS, TRANSFORMED
 from daskgraphpart.chunked.rows import ConstantRows, JoinedRows, KeptRows, ReversedEdges
 from daskgraphpart.construction.features import feature_width, mapping_of, write_features, write_hard_negatives

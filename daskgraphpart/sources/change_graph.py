@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from daskgraphpart.chunked.count_nodes import graph_of
 from daskgraphpart.chunked.formats import check_ends
-from daskgraphpart.chunked.graph import Graph, graph_of
 from daskgraphpart.chunked.output import CATEGORIES, EDGES_PER_PIECE
 from daskgraphpart.chunked.rows import ChangedRows, ConstantRows, JoinedRows, KeptRows, ReversedEdges, SlicedRows
 from daskgraphpart.errors import OptionError
 from daskgraphpart.schema import BFLOAT16, check_name, parse_edge_type
+from daskgraphpart.sources.changed_types import doubled_types, dtype_of, reverse_types, split_column, split_feature
 from daskgraphpart.sources.database import insert_batches, open_database, run, stage_rows, translated_errors
 from daskgraphpart.sources.id_map import id_map_frame
 from daskgraphpart.sources.place_features import scatter_rows
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
     import duckdb
 
+    from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.chunked.sources import Rows
     from daskgraphpart.engine.progress import ProgressListener
     from daskgraphpart.engine.resources import Resources
@@ -42,15 +44,6 @@ MAX_SPLIT = 10_000
 """Edge types that one may be split into: each is a directory of every later job, and a key in its configs."""
 
 
-@dataclass(frozen=True, slots=True)
-class Edited:
-    """A graph under change, in the form `graph_of` takes."""
-
-    num_nodes: dict[str, int]
-    edges: dict[str, Any]
-    data: dict[str, dict[str, Any]]
-
-
 def change_graph(
     graph: Graph,
     changes: GraphChanges,
@@ -60,26 +53,23 @@ def change_graph(
     progress: ProgressListener,
 ) -> Graph:
     """Return the changed graph; `directory` is for temporary files, `out` for the output."""
-    edited = Edited(
-        {t.name: t.num_nodes for t in graph.schema.node_types},
-        dict(graph.edge_sources),
-        {of_type: _cast(changes, of_type, rows) for of_type, rows in graph.data_sources.items()},
-    )
-    edited = _with_reverse_edges(edited, changes)
+    data = {of_type: _cast(changes, of_type, rows) for of_type, rows in graph.data_sources.items()}
+    graph = _with_reverse_edges(replace(graph, data_sources=data), changes)
     if changes.read_edges:
         directory = directory / "changes"
         directory.mkdir()
         with open_database(directory, resources) as connection:
-            edited = _Selection(connection, changes, out, directory, resources.memory, progress).of_graph(edited)
-    edited = _with_reverse_types(edited, changes, out)
-    found = graph_of(graph.schema.name, edited.num_nodes, edited.edges, edited.data)
-    return replace(found, directory=graph.directory, raw_ids=graph.raw_ids)
+            graph = _Selection(connection, changes, out, directory, resources.memory, progress).of_graph(graph)
+    graph = _with_reverse_types(graph, changes, out)
+    num_nodes = {t.name: t.num_nodes for t in graph.schema.node_types}
+    found = graph_of(graph.schema.name, num_nodes, graph.edge_sources, graph.data_sources)
+    return replace(graph, schema=found.schema, data_sources=found.data_sources)
 
 
 def _cast(changes: GraphChanges, of_type: str, features: Mapping[str, Any]) -> dict[str, Any]:
     cast = dict(features)
     for name, rows in features.items():
-        if (dtype := changes.dtype_of(of_type, name)) is not None:
+        if (dtype := dtype_of(changes, of_type, name)) is not None:
             cast[name] = CastRows(rows, f"{of_type}/{name}", dtype.name)
     return cast
 
@@ -112,42 +102,40 @@ class CastRows(ChangedRows):
         return cast
 
 
-def _with_reverse_edges(graph: Edited, changes: GraphChanges) -> Edited:
+def _with_reverse_edges(graph: Graph, changes: GraphChanges) -> Graph:
     """Append reverse edges, with the same features or zeros, to types with both directions."""
-    edges, data = dict(graph.edges), dict(graph.data)
-    for etype in changes.doubled_types(graph.num_nodes, graph.edges):
+    edges: dict[str, Any] = dict(graph.edge_sources)
+    data: dict[str, Mapping[str, Any]] = dict(graph.data_sources)
+    for etype in doubled_types(changes, graph.schema.ntypes, edges):
         edges[etype] = JoinedRows((edges[etype], ReversedEdges(edges[etype])))
         for name, rows in data.get(etype, {}).items():
-            is_copied = changes.copy_edata or name == changes.split_feature(etype)
+            is_copied = changes.copy_edata or name == split_feature(changes, etype)
             of_reverse = rows if is_copied else ConstantRows(rows.dtype, rows.shape, 0)
             data[etype] = {**data[etype], name: JoinedRows((rows, of_reverse))}
-    return replace(graph, edges=edges, data=data)
+    return replace(graph, edge_sources=edges, data_sources=data)
 
 
-def _with_reverse_types(graph: Edited, changes: GraphChanges, out: Path) -> Edited:
+def _with_reverse_types(graph: Graph, changes: GraphChanges, out: Path) -> Graph:
     """Append a reverse type for every edge type without both directions."""
-    edges, data = {}, dict(graph.data)
-    reverse_types = changes.reverse_types(graph.num_nodes, graph.edges)
-    for etype, rows in graph.edges.items():
+    edges: dict[str, Any] = {}
+    data = dict(graph.data_sources)
+    reverses = reverse_types(changes, graph.schema.ntypes, graph.edge_sources)
+    sources: Mapping[str, Any] = graph.edge_sources
+    for etype, rows in sources.items():
         edges[etype] = rows
-        reverse = reverse_types.get(etype)
+        reverse = reverses.get(etype)
         if reverse is not None:
             edges[reverse] = ReversedEdges(rows)
             if changes.copy_edata:
                 data[reverse] = data.get(etype, {})
                 _copy_categories(out, etype, reverse)
-    return replace(graph, edges=edges, data=data)
+    return replace(graph, edge_sources=edges, data_sources=data)
 
 
 def _copy_categories(out: Path, etype: str, other: str) -> None:
     directory = out / CATEGORIES / etype
     if directory.is_dir() and other != etype:
         shutil.copytree(directory, out / CATEGORIES / other)
-
-
-def _pieces(rows: Rows) -> Iterator[tuple[int, np.ndarray]]:
-    for start in range(0, rows.shape[0], EDGES_PER_PIECE):
-        yield start, rows.read(start, min(start + EDGES_PER_PIECE, rows.shape[0]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -161,13 +149,15 @@ class _Selection:
     memory: int
     progress: ProgressListener
 
-    def of_graph(self, graph: Edited) -> Edited:
+    def of_graph(self, graph: Graph) -> Graph:
         """Split edge types, and drop self-loops and repeated edges."""
-        edges: dict[str, Rows] = {}
-        data = {ntype: graph.data.get(ntype, {}) for ntype in graph.num_nodes}
-        self.progress.begin("change-edges", len(graph.edges), sum(16 * rows.shape[0] for rows in graph.edges.values()))
-        for etype, rows in graph.edges.items():
-            features, column = dict(graph.data.get(etype, {})), self.changes.split_feature(etype)
+        edges: dict[str, Any] = {}
+        data: dict[str, Any] = {ntype: graph.data_sources.get(ntype, {}) for ntype in graph.schema.ntypes}
+        sizes = {etype: 16 * rows.shape[0] for etype, rows in graph.edge_sources.items()}
+        self.progress.begin("change-edges", len(sizes), sum(sizes.values()))
+        for etype, rows in graph.edge_sources.items():
+            features: dict[str, Any] = dict(graph.data_sources.get(etype, {}))
+            column = split_feature(self.changes, etype)
             values = None if column is None else features.pop(column)
             src, relation, dst = etype.split(":")
             if values is None and not self.changes.deduplicate and src != dst:
@@ -179,25 +169,25 @@ class _Selection:
                 staged = self._stage(path, features, column is not None)
                 for name, (chosen, with_them) in zip(names, staged, strict=True):
                     found = f"{src}:{name}:{dst}"
-                    if found in edges or (found != etype and found in graph.edges):
+                    if found in edges or (found != etype and found in sizes):
                         raise OptionError("the edge type exists already", place="--split-by", found=found)
                     edges[found], data[found] = chosen, with_them
                     _copy_categories(self.out, etype, found)
                 if column is not None and relation not in names:
                     shutil.rmtree(self.out / CATEGORIES / etype, ignore_errors=True)
             if column is not None:
-                self.progress.note(f"{etype}: split by {self.changes.split_column(etype)!r} into {len(names):,}")
-            self.progress.advance(16 * rows.shape[0])
+                self.progress.note(f"{etype}: split by {split_column(self.changes, etype)!r} into {len(names):,}")
+            self.progress.advance(sizes[etype])
         self.progress.end()
-        return replace(graph, edges=edges, data=data)
+        return replace(graph, edge_sources=edges, data_sources=data)
 
-    def _sort(self, graph: Edited, etype: str, values: Rows | None) -> None:
+    def _sort(self, graph: Graph, etype: str, values: Rows | None) -> None:
         """Fill the table `kept` with values v, ends and numbers r of the edges to keep, ordered by v and r."""
         if values is not None and (values.dtype.kind not in "biu" or len(values.shape) > 1):
             what, expected = f"edges of type {etype!r} cannot be split", "a column of integers or strings"
             found = f"{values.dtype.name} of shape {values.shape}"
             raise OptionError(what, place="--split-by", expected=expected, found=found)
-        before = graph.edges[etype].shape[0]
+        before = graph.edge_sources[etype].shape[0]
         order = "ORDER BY v, src, dst, r" if self.changes.deduplicate else "" if values is None else "ORDER BY v, r"
         statement = f"CREATE OR REPLACE TABLE kept AS SELECT * FROM batches {order}"
         with translated_errors(str(self.directory)):
@@ -217,11 +207,14 @@ class _Selection:
         if removed:
             self.progress.note(f"{etype}, {before:,} edges; removed {', '.join(removed)}")
 
-    def _batches(self, graph: Edited, etype: str, values: Rows | None) -> Iterator[Any]:
-        edge_type = parse_edge_type(etype, graph.edges[etype].shape[0])
-        num_src, num_dst = (graph.num_nodes[ntype] for ntype in (edge_type.src, edge_type.dst))
+    def _batches(self, graph: Graph, etype: str, values: Rows | None) -> Iterator[Any]:
+        source: Any = graph.edge_sources[etype]
+        edges: Rows = source  # collections are staged by now
+        edge_type = parse_edge_type(etype, edges.shape[0])
+        num_src, num_dst = (graph.schema.node_type(ntype).num_nodes for ntype in (edge_type.src, edge_type.dst))
         without_loops = self.changes.remove_self_loops and edge_type.src == edge_type.dst
-        for start, piece in _pieces(graph.edges[etype]):
+        for start in range(0, edges.shape[0], EDGES_PER_PIECE):
+            piece = edges.read(start, min(start + EDGES_PER_PIECE, edges.shape[0]))
             src, dst, rows = *piece.T, np.arange(start, start + len(piece))
             check_ends(src, dst, edge_type, num_src, num_dst, file=None, first_row=start, error=OptionError)
             of_value = np.zeros(len(piece), np.int64) if values is None else values.read(start, start + len(piece))

@@ -11,6 +11,7 @@ from daskgraphpart.chunked.metadata import METADATA_FILE
 from daskgraphpart.chunked.output import CATEGORIES, ID_MAP, LABEL_COUNTS, TRANSFORMED
 from daskgraphpart.chunked.partitions import count_lines
 from daskgraphpart.chunked.sources import tokens_of
+from daskgraphpart.sources.changed_types import check_changes
 from daskgraphpart.sources.options import NO_CHANGES, GraphChanges
 from daskgraphpart.sources.stage_frames import stage_collections
 from daskgraphpart.sources.stage_tables import graph_of_tables
@@ -38,7 +39,7 @@ def changed(graph: Graph | TableSpec, changes: GraphChanges) -> TableSpec:
         if is_later:
             return replace(graph, changes=replace(graph.changes, **changes_made(changes)))
         return TableSpec(name=graph.name, changes=changes, builder=GraphBefore(graph))
-    changes.check(graph.schema.ntypes, graph.schema.etypes, graph.data_sources)
+    check_changes(changes, graph.schema.ntypes, graph.schema.etypes, graph.data_sources)
     return TableSpec(name=graph.schema.name, changes=changes, builder=GraphBefore(graph))
 
 

@@ -16,6 +16,7 @@ from daskgraphpart.errors import InputFileError, InputFileNotFoundError, LayoutE
 from daskgraphpart.layouts.dgl_config_reader import find_config, read_config
 from daskgraphpart.layouts.id_maps import IdMaps
 from daskgraphpart.layouts.manifest import find_manifest, read_manifest
+from daskgraphpart.sources.changed_types import split_column, split_feature
 from daskgraphpart.sources.columns import BYTES, STRINGS, UNKNOWN
 from daskgraphpart.sources.id_map import find_map, read_map_header
 from daskgraphpart.storage.checksums import hash_file
@@ -117,8 +118,8 @@ def continue_codes(
     continued = []
     for group in groups:
         for feature, (first, *others) in group.features.items():
-            split = changes.split_column(group.of_type) if ":" in group.of_type else None
-            if others or (split is not None and feature == changes.split_feature(group.of_type)):
+            split = split_column(changes, group.of_type) if ":" in group.of_type else None
+            if others or (split is not None and feature == split_feature(changes, group.of_type)):
                 continue
             find = graph.codes if split is None else graph.codes_of_split
             path, place = find(group.of_type, feature), f"{graph.place}, feature {group.of_type}/{feature}"

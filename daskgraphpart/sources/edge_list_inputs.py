@@ -12,6 +12,7 @@ from daskgraphpart.chunked.rows import JoinedRows, array_rows
 from daskgraphpart.chunked.sources import Rows, is_rows, paths_of
 from daskgraphpart.errors import GraphPartError, InputFileError, MetadataError, OptionError, raise_together
 from daskgraphpart.schema import DataSpec, check_name
+from daskgraphpart.sources.changed_types import check_changes, features_of_table
 from daskgraphpart.sources.columns import FLOATS, INTEGERS, OTHERS, OTHERS_AND_CONSTANTS, UNKNOWN
 from daskgraphpart.sources.earlier_graph import continue_codes, find_old_ids
 from daskgraphpart.sources.given_rows import file_rows
@@ -62,7 +63,7 @@ def open_inputs(connection: duckdb.DuckDBPyConnection, directory: Path, spec: Ta
 
     for etype in etypes:
         files = find(spec.edges[etype], "--edges")
-        names = changes.features_of_table(etype, files[0].options.edge_columns, spec.edge_data.get(etype, ()))
+        names = features_of_table(changes, etype, files[0].options.edge_columns, spec.edge_data.get(etype, ()))
         requests.append(_Request(etype, ends[etype], files, ("", ""), names))
     for ntype, given in sorted(spec.nodes.items()):
         paths, column = given if isinstance(given, tuple) else (given, "")
@@ -90,7 +91,7 @@ def open_inputs(connection: duckdb.DuckDBPyConnection, directory: Path, spec: Ta
     counts = _known_counts(spec, ntypes, groups)
     inputs = Inputs(options, etypes, groups, counts, rows, tuple(notes), changes, spec.num_edges, old_ids, old_codes)
     _check_names(inputs)
-    changes.check(ntypes, etypes, {of_type: inputs.features(of_type) for of_type in (*ntypes, *etypes)})
+    check_changes(changes, ntypes, etypes, {of_type: inputs.features(of_type) for of_type in (*ntypes, *etypes)})
     _check_rows(inputs)
     return inputs
 

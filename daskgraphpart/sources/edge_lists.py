@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.chunked.graph import Graph, graph_of
+from daskgraphpart.chunked.count_nodes import graph_of
 from daskgraphpart.chunked.output import ID_MAP
 from daskgraphpart.chunked.rows import EdgeEnds
 from daskgraphpart.errors import InputFileError, raise_together
@@ -33,6 +33,7 @@ from daskgraphpart.sources.tables import TableGroup, check_edge_counts
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.chunked.sources import Rows
 
 

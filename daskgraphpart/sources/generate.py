@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.chunked.graph import Graph, graph_of
+from daskgraphpart.chunked.count_nodes import graph_of
 from daskgraphpart.chunked.output import claimed_directory
 from daskgraphpart.chunked.rows import MadeRows
 from daskgraphpart.chunked.write_graph import ChunkFormat, write_graph
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.engine.runner import Runner
 
 RMAT_THRESHOLDS = tuple(round(65536 * share) for share in (0.57, 0.57 + 0.19, 0.57 + 0.19 + 0.19))

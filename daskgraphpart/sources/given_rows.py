@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daskgraphpart.chunked.collections import array_of, frame_of_arrays
-from daskgraphpart.chunked.count_nodes import count_frames, count_nodes
-from daskgraphpart.chunked.dask_sources import DaskEdges, DaskRows
+from daskgraphpart.chunked.count_nodes import count_frames, count_nodes, graph_of
+from daskgraphpart.chunked.dask_sources import DaskRows
 from daskgraphpart.chunked.formats import feature_files
-from daskgraphpart.chunked.graph import graph_of
 from daskgraphpart.chunked.metadata import Files
 from daskgraphpart.chunked.read_parquet import read_parquet_header
 from daskgraphpart.chunked.rows import EdgeEnds, array_rows, refuse_gaps
@@ -60,7 +59,7 @@ def open_given(
     with open_runner(here) as runner:
         counted = count_frames(frames, lazy, runner) if lazy or frames else {}
         sources: dict[str, Source] = {
-            etype: DaskEdges(etype, ends, counted[etype].lengths) if etype in lazy else ends
+            etype: DaskRows(etype, ends, counted[etype].lengths) if etype in lazy else ends
             for etype, ends in edges.items()
         }
         lengths = {what: counted[own.get(what, what)].lengths for what in (*own, *frames)}

@@ -6,15 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from daskgraphpart.errors import OptionError, check_choice
 from daskgraphpart.options import by_name, option, words_of
-from daskgraphpart.schema import FORBIDDEN_IN_NAMES, STORED_DTYPES, check_name
+from daskgraphpart.schema import STORED_DTYPES, check_name
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Collection, Sequence
+    from collections.abc import Sequence
 
 DELIMITERS = {"comma": ",", "tab": "\t", "space": " ", "semicolon": ";", "\\t": "\t"}
 ID_TYPES = ("auto", "integer", "string")
@@ -24,7 +22,6 @@ REVERSE_NAMES = {"dgl": "rev_{}", "graphstorm": "{}-rev"}
 """Relations of reverse edge types, as `dgl.AddReverse` and GraphStorm's GSProcessing name them."""
 MIN_TABLE_MEMORY = 64_000_000
 """Bytes below which no table is read: DuckDB could not read text and sort at one time."""
-_ALLOWED = dict.fromkeys(map(ord, FORBIDDEN_IN_NAMES), "\x1f")
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,67 +239,6 @@ class GraphChanges:
         """Relation of reverse types, with {} for the original relation; empty if none are added."""
         given = self.add_reverse or ""
         return REVERSE_NAMES.get(given, given)
-
-    def split_column(self, etype: str) -> str | None:
-        """Return the column by which an edge type is split."""
-        return self.columns.get(etype, self.columns.get(""))
-
-    def split_feature(self, etype: str) -> str | None:
-        """Return the name of that column as a feature, until edges are split."""
-        column = self.split_column(etype)
-        return None if column is None else column.translate(_ALLOWED)
-
-    def features_of_table(self, etype: str, names: Collection[str], others: Collection[str]) -> dict[str, str]:
-        """Return the columns of an edge table that become features, by name; `others` are in other files."""
-        column, feature = self.split_column(etype), self.split_feature(etype)
-        split = {} if column is None or feature is None or feature in others else {feature: column}
-        return {**dict(zip(names, names, strict=True)), **split}
-
-    def dtype_of(self, of_type: str, feature: str) -> np.dtype | None:
-        """Return the dtype to cast a feature to, if any."""
-        dtype = self.dtypes.get(f"{of_type}/{feature}", self.dtypes.get(feature))
-        return None if dtype is None else np.dtype(dtype)
-
-    def doubled_types(self, num_nodes: Collection[str], edges: Collection[str]) -> list[str]:
-        """Return the edge types to which reverse edges are appended."""
-        has_one_type = len(num_nodes) == len(edges) == 1 and not self.columns
-        is_dgl, is_graphstorm = self.add_reverse == "dgl", self.add_reverse == "graphstorm" and has_one_type
-        ends = {etype: etype.split(":")[::2] for etype in edges}
-        return [etype for etype, (src, dst) in ends.items() if is_graphstorm or (is_dgl and src == dst)]
-
-    def reverse_types(self, num_nodes: Collection[str], edges: Collection[str]) -> dict[str, str]:
-        """Return the names of reverse types to add, by edge type; refuse existing ones."""
-        found: dict[str, str] = {}
-        doubled = self.doubled_types(num_nodes, edges)
-        for etype in edges if self.pattern else ():
-            if etype not in doubled:
-                src, relation, dst = etype.split(":")
-                found[etype] = f"{dst}:{self.pattern.format(relation)}:{src}"
-        for etype, reverse in found.items():
-            if reverse in edges:
-                what = f"the reverse of {etype} would have the name of an existing type"
-                hint = "leave it out of the input, or give --add-reverse a pattern such as 'reverse-{}'"
-                raise OptionError(what, place="--add-reverse", found=reverse, hint=hint)
-        return found
-
-    def check(self, num_nodes: Collection[str], edges: Collection[str], data: Mapping[str, Collection[str]]) -> None:
-        """Refuse changes of unknown types and features, and existing reverse types."""
-        for etype in self.columns.keys() - {""}:
-            check_choice("edge type", "--split-by", etype, edges)
-        for etype in edges:
-            feature = self.split_feature(etype)
-            if feature is not None and feature not in data.get(etype, ()):
-                what, expected = (
-                    f"no feature {self.split_column(etype)!r} of edges of type {etype!r}",
-                    ", ".join(data.get(etype, ())),
-                )
-                raise OptionError(what, place="--split-by", expected=expected or "no split: this type has no features")
-        self.reverse_types(num_nodes, [etype for etype in edges if self.split_column(etype) is None])
-        features = [(of_type, name) for of_type, names in data.items() for name in names]
-        for place in self.dtypes:
-            if not any(place in (name, f"{of_type}/{name}") for of_type, name in features):
-                known = ", ".join(f"{of_type}/{name}" for of_type, name in features) or "none: there are no features"
-                raise OptionError("unknown feature", place="--cast", expected=known, found=place)
 
 
 NO_CHANGES = GraphChanges()

@@ -10,7 +10,9 @@ import numpy as np
 
 from daskgraphpart.chunked.output import CATEGORIES
 from daskgraphpart.chunked.rows import ConstantRows, KeptRows
+from daskgraphpart.chunked.sources import paths_of
 from daskgraphpart.errors import InputFileError
+from daskgraphpart.sources.changed_types import split_column, split_feature
 from daskgraphpart.sources.columns import STRINGS, TIMES, filled_dtype, shown
 from daskgraphpart.sources.database import quote, run
 from daskgraphpart.sources.read_table import TableJob, count_rows, drop_rows, first_twice, rank_ids, stage_feature
@@ -60,7 +62,8 @@ class FeaturePlacer:
         group = inputs.ordered(of_type)
         expected = self.num_nodes[of_type] if group is None else self.given[group.name]
         for name, rows in features.items():
-            check_row_count(inputs, of_type, name, getattr(rows, "paths", (path,)), rows.shape[0], expected)
+            paths = [path] if path else paths_of(rows)
+            check_row_count(inputs, of_type, name, paths, rows.shape[0], expected)
         if group is None:
             return dict(features)
         if self.job.num_rows(group) != expected:
@@ -91,8 +94,8 @@ class FeaturePlacer:
     def _tell_codes(self, group: TableGroup, name: str, count: int, num_old: int) -> None:
         """Report that a feature has codes, and where their values are; split edge types share them."""
         inputs, of_type, column = self.job.inputs, group.of_type, group.column(group.features[name][0])
-        if of_type in inputs.etypes and inputs.changes.split_column(of_type) is not None:
-            if name == inputs.changes.split_feature(of_type):
+        if of_type in inputs.etypes and split_column(inputs.changes, of_type) is not None:
+            if name == split_feature(inputs.changes, of_type):
                 return  # they become relations
             src, _, dst = of_type.split(":")
             of_type = f"{src}:*:{dst}"

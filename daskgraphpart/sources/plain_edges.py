@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.chunked.formats import InputFile
+from daskgraphpart.chunked.formats import Block, InputFile, number_blocks
 from daskgraphpart.chunked.read_csv import read_lines
 from daskgraphpart.chunked.read_parquet import read_parquet_header
 from daskgraphpart.chunked.rows import ArrayRows, EdgeEnds, JoinedRows
-from daskgraphpart.chunked.sources import INT64, FileRows, Piece, cut, edges_between
+from daskgraphpart.chunked.sources import INT64, FileEdges, FileRows, cut
 from daskgraphpart.engine.runner import Pass, Unit
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.schema import DataSpec
@@ -26,7 +25,7 @@ from daskgraphpart.sources.text_table import TextTable
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from daskgraphpart.chunked.sources import Rows
+    from daskgraphpart.chunked.sources import Edges, RowBlock, Rows
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.sources.column_table import ColumnTable
     from daskgraphpart.sources.tables import Inputs, TableGroup
@@ -39,21 +38,15 @@ PLAIN_DTYPES = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32")
 
 
 @dataclass(frozen=True, slots=True)
-class TextBlock:
-    """Lines that begin in a byte range: how to read them, the first one's number, and how many."""
+class TextBlock(Block):
+    """Lines that begin in a byte range of a table, and how to read them; `content` has the lines, unpacked."""
 
-    path: str
     content: str
-    start: int
-    stop: int
-    delimiter: str
     comment: str
     columns: tuple[int, int]
     num_fields: int
-    first_row: int = -1
-    num_rows: int = -1
 
-    def read(self) -> tuple[np.ndarray, np.ndarray] | None:
+    def read_plain(self) -> Edges | None:
         """Read the IDs of sources and destinations, int64 (edges,); None if a line is not plain."""
         from daskgraphpart.kernels.parse_fields import parse_fields
 
@@ -63,33 +56,25 @@ class TextBlock:
         rows = parse_fields(content, ord(self.delimiter), comment, self.columns, self.num_fields, ends)
         return None if rows < 0 else (ends[0, :rows], ends[1, :rows])
 
+    def read_edges(self) -> Edges:
+        """Read sources and destinations of counted lines."""
+        ends = self.read_plain()
+        if ends is None or ends[0].size != self.num_rows:
+            what, expected = "file has changed since its lines were counted", f"{self.num_rows:,} edges"
+            found = "other lines" if ends is None else f"{ends[0].size:,}"
+            raise InputFileError(what, file=self.path, place=f"byte {self.start:,}", expected=expected, found=found)
+        return ends
+
 
 @dataclass(frozen=True, eq=False)
-class TextEdges:
+class TextEdges(FileEdges):
     """Edges in counted lines of text."""
 
-    blocks: tuple[TextBlock, ...]
-    dtype = INT64  # of IDs
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Number of edges, and 2."""
-        return sum(block.num_rows for block in self.blocks), 2
-
-    @property
-    def paths(self) -> tuple[str, ...]:
-        """All files."""
-        return tuple(dict.fromkeys(block.path for block in self.blocks))
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of text."""
-        return sum(block.stop - block.start for block in self.blocks)
-
-    def cut(self, max_rows: int, _: np.ndarray | None = None) -> list[Piece]:
+    def cut(self, max_rows: int, _: np.ndarray | None = None) -> list[RowBlock[Any]]:
         """Join blocks of one file up to `max_rows`, and about as much text."""
-        found: list[TextBlock] = []
-        for block in self.blocks:
+        found: list[Any] = []
+        blocks: tuple[Any, ...] = self.blocks or ()
+        for block in blocks:
             last = found[-1] if found else None
             if (
                 last is not None
@@ -101,21 +86,7 @@ class TextEdges:
                 found[-1] = replace(last, stop=block.stop, num_rows=last.num_rows + block.num_rows)
             else:
                 found.append(block)
-        return [Piece(b.first_row, b.num_rows, partial(read_block, b), None, b.path) for b in found]
-
-    def read(self, start: int, stop: int) -> np.ndarray:
-        """Read edges ``[start, stop)``, int64 (edges, 2)."""
-        return edges_between(self.blocks, read_block, start, stop)
-
-
-def read_block(block: TextBlock) -> tuple[np.ndarray, np.ndarray]:
-    """Read sources and destinations of counted lines."""
-    ends = block.read()
-    if ends is None or ends[0].size != block.num_rows:
-        what, expected = "file has changed since its lines were counted", f"{block.num_rows:,} edges"
-        found = "other lines" if ends is None else f"{ends[0].size:,}"
-        raise InputFileError(what, file=block.path, place=f"byte {block.start:,}", expected=expected, found=found)
-    return ends
+        return FileEdges(self.files, self.num_edges, tuple(found)).cut(max_rows)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -157,7 +128,7 @@ def _scan(group: TableGroup, runner: Runner) -> PlainEdges | None:
     if len(sources) < len(tables):
         return None
     source: Rows = sources[0] if len(sources) == 1 else JoinedRows(tuple(sources))
-    found = _run(group, [(piece.num_rows * 16, piece.read) for piece in cut(source, ROWS_PER_UNIT)], runner)
+    found = _run(group, [(block.num_rows * 16, block.load) for block in cut(source, ROWS_PER_UNIT)], runner)
     return None if found is None else PlainEdges(source, _limits(found))
 
 
@@ -190,15 +161,13 @@ def _scan_text(group: TableGroup, tables: Sequence[TextTable], runner: Runner) -
         if of_table is None:
             return None
         blocks += of_table
-    found = _run(group, [(block.stop - block.start, block.read) for block in blocks], runner)
+    found = _run(group, [(block.stop - block.start, block.read_plain) for block in blocks], runner)
     if found is None:
         return None
-    numbered, first_row = [], 0
-    for block, (num_rows, *_) in zip(blocks, found, strict=True):
-        if num_rows:
-            numbered.append(replace(block, first_row=first_row, num_rows=num_rows))
-        first_row += num_rows
-    return PlainEdges(TextEdges(tuple(numbered)), _limits(found))
+    files = [InputFile(t.path, "text", t.delimiter, None, os.path.getsize(t.content)) for t in tables]
+    counts = [num_rows for num_rows, *_ in found]
+    edges = TextEdges(tuple(files), sum(counts), tuple(number_blocks(blocks, counts)))
+    return PlainEdges(edges, _limits(found))
 
 
 def _blocks_of(table: TextTable, step: int) -> list[TextBlock] | None:
@@ -212,8 +181,8 @@ def _blocks_of(table: TextTable, step: int) -> list[TextBlock] | None:
     size, places = os.path.getsize(table.content), (src, dst)
     return [
         TextBlock(
-            table.path, table.content, begin, min(begin + step, size),
-            table.delimiter, table.comment, places, table.num_fields,
+            table.path, "text", table.delimiter, begin, min(begin + step, size), -1, -1, -1,
+            table.content, table.comment, places, table.num_fields,
         )
         for begin in range(start, size, step)
     ]  # fmt: skip

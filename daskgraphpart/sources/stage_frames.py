@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daskgraphpart.chunked.count_nodes import as_it_is, run_collections
-from daskgraphpart.chunked.partitions import RowBlock
 from daskgraphpart.chunked.rows import JoinedRows, array_rows
 from daskgraphpart.chunked.sources import cut, is_rows
 from daskgraphpart.engine.runner import Input, Pass, Runner, Unit
 from daskgraphpart.errors import OptionError, check_choice
 from daskgraphpart.schema import DEFAULT_ETYPE
+from daskgraphpart.sources.changed_types import split_column
 from daskgraphpart.sources.given import canonical_name, ends_of, ends_of_types, is_frame, is_lazy, name_types, pair_of
 from daskgraphpart.sources.given_rows import as_array
 from daskgraphpart.sources.table_files import TableFile, are_files
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from daskgraphpart.chunked.graph import Graph
-    from daskgraphpart.chunked.sources import Source
+    from daskgraphpart.chunked.sources import RowBlock, Source
     from daskgraphpart.sources.options import GraphChanges, ReadOptions
     from daskgraphpart.sources.table_spec import TableSpec
 
@@ -47,7 +47,7 @@ def is_split_by_text(graph: Any, changes: GraphChanges) -> bool:
     """Whether edges in frames are split by a non-numeric column."""
     frames = graph if isinstance(graph, Mapping) else {DEFAULT_ETYPE: graph}
     columns = [
-        (frame, changes.split_column(canonical_name(etype))) for etype, frame in frames.items() if is_frame(frame)
+        (frame, split_column(changes, canonical_name(etype))) for etype, frame in frames.items() if is_frame(frame)
     ]
     return any(name in frame.columns and frame.dtypes[name].kind not in "biuf" for frame, name in columns)
 
@@ -192,10 +192,7 @@ def stage_collections(graph: Graph, directory: Path, runner: Runner) -> Graph:
 
 
 def _units(name: str, source: Source, path: str) -> list[Unit[StageUnit]]:
-    blocks = [
-        RowBlock(piece.read, piece.given, name=name, number=i, first_row=piece.first_row, num_rows=piece.num_rows)
-        for i, piece in enumerate(cut(source, ROWS_PER_UNIT))
-    ]
+    blocks = [replace(block, name=name, number=i) for i, block in enumerate(cut(source, ROWS_PER_UNIT))]
     return [Unit(StageUnit(block, f"{path}-{block.number}.npy"), 1, key=name) for block in blocks]
 
 

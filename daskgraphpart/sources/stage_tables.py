@@ -8,7 +8,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from contextlib import contextmanager
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,6 +31,7 @@ from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.layouts.layout import raw_file_layout
 from daskgraphpart.layouts.written_files import CATEGORIES, ID_MAP
 from daskgraphpart.schema import DataSpec, EdgeType, GraphSchema, NodeType
+from daskgraphpart.sources.changed_types import check_changes
 from daskgraphpart.sources.id_map import copy_file
 from daskgraphpart.sources.options import MIN_TABLE_MEMORY, NO_CHANGES
 from daskgraphpart.storage.atomic import scratch_directory
@@ -92,7 +93,7 @@ def graph_of_tables(
     if spec.builder is not None:
         with runner.for_tasks_of(MIN_TABLE_MEMORY) as limited:
             graph = spec.builder.build(spec.name, directory, out, limited, on_open)
-        spec.changes.check(graph.schema.ntypes, graph.schema.etypes, graph.data_sources)
+        check_changes(spec.changes, graph.schema.ntypes, graph.schema.etypes, graph.data_sources)
     else:
         spec = write_frames(spec, directory, runner)
         with open_database(directory, resources) as connection:
@@ -169,24 +170,18 @@ def settled(graph: Graph, directory: Path) -> Graph:
     directory.mkdir(parents=True, exist_ok=True)
     made: dict[int, Any] = {}
 
-    def settle(source: Any) -> Any:
-        if id(source) not in made:
-            made[id(source)] = source, _settled(source)
-        return made[id(source)][1]
+    def settle(value: Any) -> Any:
+        if isinstance(value, tuple):
+            return tuple(map(settle, value))
+        if is_rows(value) and id(value) not in made:
+            made[id(value)] = value, _settled(value)
+        return made[id(value)][1] if is_rows(value) else value
 
     def _settled(source: Any) -> Any:
         if isinstance(source, (ArrayRows, MadeRows)):
             return write_rows(source, directory / f"rows-{len(made)}.npy")
-        if isinstance(source, Region) or not is_dataclass(source):
-            return source
-        values = {field.name: getattr(source, field.name) for field in fields(source)}
-        changed = {name: settle(value) for name, value in values.items() if is_rows(value)}
-        changed |= {
-            name: tuple(map(settle, value))
-            for name, value in values.items()
-            if isinstance(value, tuple) and value and all(map(is_rows, value))
-        }
-        return replace(source, **changed)  # type: ignore[type-var]
+        inner = {field.name: settle(getattr(source, field.name)) for field in fields(source)}
+        return replace(source, **inner)
 
     return replace(
         graph,

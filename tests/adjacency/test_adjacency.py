@@ -13,8 +13,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from strategies import graphs
 
+from daskgraphpart import read_chunked
 from daskgraphpart.adjacency.build import build_adjacency
-from daskgraphpart.chunked.graph import read_chunked
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType

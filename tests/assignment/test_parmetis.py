@@ -16,11 +16,10 @@ from keywords import spelled
 from parmetis_programs import pm_dglpart, pm_dglpart2
 from strategies import graphs, layouts
 
-from daskgraphpart import from_edges
+from daskgraphpart import from_edges, read_chunked
 from daskgraphpart.api.parmetis import read as read_parmetis
 from daskgraphpart.api.parmetis import write as write_parmetis
 from daskgraphpart.api.pipeline import assign, dispatch
-from daskgraphpart.chunked.graph import read_chunked
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import (

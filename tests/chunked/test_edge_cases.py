@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from daskgraphpart import read_chunked
 from daskgraphpart.chunked.formats import (
     FORMATS,
     Block,
@@ -21,7 +22,6 @@ from daskgraphpart.chunked.formats import (
     number_blocks,
     read_rows,
 )
-from daskgraphpart.chunked.graph import read_chunked
 from daskgraphpart.chunked.metadata import Files, read_metadata
 from daskgraphpart.chunked.output import write_file
 from daskgraphpart.chunked.read_csv import count_rows
@@ -32,7 +32,7 @@ from daskgraphpart.schema import DataSpec, EdgeType
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from daskgraphpart.chunked.graph import Graph
+    from daskgraphpart import Graph
 
 EDGE_TYPE = EdgeType("n", "e", "n", 1)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from graphs import Graph
 
-from daskgraphpart.chunked.graph import read_chunked
+from daskgraphpart import read_chunked
 from daskgraphpart.chunked.metadata import read_metadata
 from daskgraphpart.errors import InputFileNotFoundError, MetadataError
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType

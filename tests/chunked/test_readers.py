@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 from strategies import graphs, layouts
 
+from daskgraphpart import read_chunked
 from daskgraphpart.chunked.formats import FORMATS, Block, InputFile, cut_rows, feature_files, read_rows
-from daskgraphpart.chunked.graph import read_chunked
 from daskgraphpart.chunked.metadata import Files
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType

@@ -10,8 +10,8 @@ import pytest
 from graphs import Graph, file_hashes
 from listeners import Listener
 
+from daskgraphpart import read_chunked
 from daskgraphpart.assignment.assignment import Assignment, create_owner_files
-from daskgraphpart.chunked.graph import read_chunked
 from daskgraphpart.dispatching.job import Job, choose_sizes
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.dispatching.pipeline import dispatch_graph

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from oracle import OraclePart, partition_in_memory
 from strategies import Layout, graphs, layouts, sizes
 
+from daskgraphpart import read_chunked
 from daskgraphpart.assignment.assignment import Assignment, create_owner_files
-from daskgraphpart.chunked.graph import read_chunked
 from daskgraphpart.dispatching.job import Job, Sizes
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.dispatching.pipeline import dispatch_graph

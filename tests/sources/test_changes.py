@@ -24,6 +24,7 @@ import daskgraphpart as dgp
 from daskgraphpart.chunked.rows import ArrayRows, KeptRows
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.errors import GraphPartError
+from daskgraphpart.sources.changed_types import doubled_types, reverse_types
 from daskgraphpart.sources.options import GraphChanges
 
 if TYPE_CHECKING:
@@ -396,7 +397,7 @@ def test_names_of_reverse_types() -> None:
     def reverse(add_reverse: str | None, *edges: str) -> list[str]:
         changes = GraphChanges(add_reverse=add_reverse)
         ntypes = {end for etype in edges for end in etype.split(":")[::2]}
-        return [*changes.doubled_types(ntypes, edges), *changes.reverse_types(ntypes, edges).values()]
+        return [*doubled_types(changes, ntypes, edges), *reverse_types(changes, ntypes, edges).values()]
 
     assert [reverse(name, "a:r:a") for name in (None, "dgl", "graphstorm", "x{}")] == [
         [],

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from graphs import file_hashes
 
-from daskgraphpart.chunked.graph import read_chunked
+from daskgraphpart import read_chunked
 from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import OptionError, OutputExistsError
