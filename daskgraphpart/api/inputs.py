@@ -106,7 +106,7 @@ def check_assignment_directory(graph: Graph | TableSpec, out: Path, overwrite: b
         raise OutputExistsError("the directory already has an assignment", file=out, hint=hint)
 
 
-WORK_VERSION = 7
+WORK_VERSION = 8
 """Of what passes exchange through the workspace; raise it when a file or the order of passes changes."""
 
 MOST_SHOWN = 3
