@@ -15,6 +15,7 @@ import numpy as np
 
 from daskgraphpart.assignment.assignment import MAX_PARTS, Assignment, create_owner_files, owner_regions
 from daskgraphpart.errors import AssignmentError, InputFileError, InputFileNotFoundError, OptionError
+from daskgraphpart.sources.database import open_database, quote, read, run, translated_errors
 from daskgraphpart.storage.atomic import scratch_directory
 from daskgraphpart.storage.faults import attach_path_to_error
 
@@ -166,8 +167,6 @@ class LineFile:
     @property
     def lines(self) -> str:
         """SQL of the lines, with words in columns w0, w1, ..."""
-        from daskgraphpart.sources.database import quote
-
         types = dict.fromkeys((f"w{i}" for i in range(self.num_columns)), "VARCHAR")
         if self.attributes is not None:
             first, dtype = self.attributes
@@ -197,8 +196,6 @@ def _whole_number(word: str) -> str:
 
 def read_lines(connection: DuckDBPyConnection, table: str, files: Sequence[LineFile]) -> None:
     """Read files into a table, with each row's file number; refuse invalid IDs."""
-    from daskgraphpart.sources.database import run, translated_errors
-
     for number, file in enumerate(files):
         into = f"INSERT INTO {table}" if number else f"CREATE TABLE {table} AS"
         try:
@@ -259,8 +256,6 @@ def read_nodes(
 
     The view `nodes` then has `id` (original homogeneous ID), `part`, and, given a dtype, `attributes`.
     """
-    from daskgraphpart.sources.database import run
-
     sizes, place = np.diff(starts).tolist(), 2 + count_node_weights(parts, graph)
     stop = f"{sizes}[c0 + 1]"
     columns = (
@@ -287,8 +282,6 @@ class Placement:
 
     def place(self, connection: DuckDBPyConnection, query: str, to_rows: Callable[..., np.ndarray]) -> None:
         """Write the rows that `to_rows` makes of a query's columns after `id`; every ID must occur once."""
-        from daskgraphpart.sources.database import read, run
-
         starts = np.cumsum([0, *(region.num_rows for region in self.targets.values())])
         ((found,),) = run(connection, f"SELECT count(*) FROM ({query})")
         if found != starts[-1]:
@@ -329,8 +322,6 @@ def read_found_parts(
 
 def read_parmetis_parts(parts: PartFiles, schema: GraphSchema, workspace: Path, resources: Resources) -> Assignment:
     """Read and check the part of every node into owner files of a workspace: an assignment ``"parmetis"``."""
-    from daskgraphpart.sources.database import open_database, run  # duckdb takes a tenth of a second to import
-
     source, num_parts = parts.paths[0].parent if parts.by_part else parts.paths[0], parts.num_parts
     with scratch_directory(workspace) as scratch, open_database(scratch, resources) as connection:
         if parts.by_part:

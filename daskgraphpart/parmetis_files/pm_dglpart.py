@@ -29,6 +29,7 @@ from daskgraphpart.parmetis_files.files import (
     read_nodes,
 )
 from daskgraphpart.schema import STORED_DTYPES, EdgeType, GraphSchema, NodeType, check_name
+from daskgraphpart.sources.database import open_database, run
 from daskgraphpart.storage.atomic import scratch_directory
 from daskgraphpart.storage.json_file import convert_json, read_json_object
 from daskgraphpart.storage.region import create_npy
@@ -96,8 +97,6 @@ def attribute_dtype(name: str | None, place: str) -> np.dtype | None:
 
 def convert_to_chunked(source: ConversionInput, workspace: Path, resources: Resources) -> Graph:
     """Restore the original order of edges and data, as a chunked graph in a workspace."""
-    from daskgraphpart.sources.database import open_database
-
     directory, counts = workspace / "graph", source.counts
     node_data: list[str] = []
     edge_data: list[str] = []
@@ -142,8 +141,6 @@ def convert_to_chunked(source: ConversionInput, workspace: Path, resources: Reso
 
 def _read_edges(source: ConversionInput, connection: DuckDBPyConnection) -> int:
     """Read all edges into a view `edges` with `id`; return the number of attributes."""
-    from daskgraphpart.sources.database import run
-
     counts, dtype, files = source.counts, source.edge_dtype, []
     widths = [count_columns([path]) - first - NUM_OF_EDGE for first, path in source.edge_files]
     width = max(widths, default=0)

@@ -18,12 +18,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
+from pyarrow import csv, parquet
 
 from daskgraphpart.assignment.balance import BalanceConstraint
 from daskgraphpart.assignment.weigh_nodes import feature_of, weigh_nodes
 from daskgraphpart.chunked.partitions import Edges, RowBlock, list_edge_blocks
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import InputFileError, OptionError, OutputExistsError
+from daskgraphpart.sources.database import open_database, quote, run, stage_rows
 from daskgraphpart.storage.atomic import publish, temporary_path, write_bytes, write_json
 from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.paths import Location, to_path
@@ -247,9 +250,6 @@ def write_edges(
 
 def write_pairs(unit: LineUnit, config: LineConfig) -> None:
     """Write IDs and ends of a block's edges that are no self-loops."""
-    import pyarrow as pa
-    from pyarrow import parquet
-
     src, dst = _homogeneous(unit, config.schema)
     rows = np.flatnonzero(src != dst)
     table = pa.table({"src": src[rows], "dst": dst[rows], "eid": rows + unit.first_eid})
@@ -260,8 +260,6 @@ def write_pairs(unit: LineUnit, config: LineConfig) -> None:
 
 def find_repeats(scratch: Path, resources: Resources) -> Region:
     """Write the ascending IDs of edges that have the ends of an earlier one."""
-    from daskgraphpart.sources.database import open_database, quote, run, stage_rows
-
     pairs = f"SELECT src, dst, eid FROM read_parquet({quote(f'{scratch}/*-pairs.parquet')})"
     before = "SELECT *, lag(src) OVER () AS last_src, lag(dst) OVER () AS last_dst FROM sorted"
     query = f"SELECT eid FROM ({before}) WHERE src = last_src AND dst = last_dst ORDER BY eid"
@@ -296,9 +294,6 @@ def _homogeneous(unit: LineUnit, schema: GraphSchema) -> tuple[np.ndarray, np.nd
 
 def write_lines(path: str, columns: Sequence[np.ndarray]) -> None:
     """Write rows of integers, separated by spaces."""
-    import pyarrow as pa
-    from pyarrow import csv
-
     # measured: 150 MB/s on one core, without the GIL
     table = pa.table({str(number): np.ascontiguousarray(column) for number, column in enumerate(columns)})
     with attach_path_to_error(path), open(path, "wb") as file:

@@ -17,7 +17,7 @@ from daskgraphpart.layouts.manifest import find_manifest, read_manifest
 from daskgraphpart.lazy_mapping import LazyMapping
 from daskgraphpart.options import with_keywords
 from daskgraphpart.partitioned.loaders import Loaders
-from daskgraphpart.partitioned.part import Part, open_part
+from daskgraphpart.partitioned.part import Part
 from daskgraphpart.partitioned.views import EdgeView, NodeView, TypeView
 from daskgraphpart.quality import Quality
 from daskgraphpart.sampling.source import FileState, file_state
@@ -136,7 +136,9 @@ class PartitionedGraph(Loaders):
         if self._unreadable:
             raise LayoutError("the parts cannot be opened here", file=self.config, hint=self._unreadable)
         if part_id not in self._opened:  # on demand: there may be tens of thousands
-            self._opened[part_id] = open_part(part_id, self)
+            files, directory = self.content.parts[part_id], self.config.parent
+            graph, nodes, edges = (directory / name for name in (files.graph, files.node_feats, files.edge_feats))
+            self._opened[part_id] = Part(part_id, self.book, graph, nodes, edges, self)
         return self._opened[part_id]
 
     @property

@@ -291,13 +291,6 @@ class Part(Loaders):
         return read_tensor_file(path) if is_file(path) else {}
 
 
-def open_part(number: int, whole: Any) -> Part:
-    """Open a part of a `PartitionedGraph`."""
-    files, directory = whole.content.parts[number], whole.config.parent
-    paths = [directory / name for name in (files.graph, files.node_feats, files.edge_feats)]
-    return Part(number, whole.book, paths[0], paths[1], paths[2], whole)
-
-
 def _is_list_of_integers(region: Region) -> bool:
     return len(region.shape) == 1 and region.dtype.kind in "iu"
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.engine.resources import Resources, detect_resources
 from daskgraphpart.engine.runner import Input, Pass, Runner, Unit, open_runner
 from daskgraphpart.errors import LayoutError
 from daskgraphpart.partitioned.collections import reordered_array
@@ -25,6 +24,7 @@ from daskgraphpart.storage.zarr_arrays import create_rows_array
 
 if TYPE_CHECKING:
     from daskgraphpart.engine.progress import Progress
+    from daskgraphpart.engine.resources import Resources
     from daskgraphpart.storage.paths import Location
 
 IDS_PER_READ = 1 << 20
@@ -37,13 +37,13 @@ def reorder(
     *,
     to_original: bool,
     id_map: Location | None = None,
-    resources: Resources | None = None,
+    resources: Resources,
     overwrite: bool = False,
     progress: Progress | None = None,
 ) -> Any:
     """Bring rows into the other order; see `PartitionedGraph.to_original`."""
     rows = open_rows(rows, len(originals), originals.name)
-    resources = (resources or detect_resources()).limited(2 * BLOCK_NBYTES)
+    resources = resources.limited(2 * BLOCK_NBYTES)
     with environment_faults(), open_runner(resources, progress) as runner:
         if out is None:
             inverse = invert(originals, Path(lasting_directory()), runner)

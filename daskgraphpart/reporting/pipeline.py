@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, Resources, detect_resources
+from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, Resources
 from daskgraphpart.engine.runner import Pass, Runner, Unit, open_runner
 from daskgraphpart.errors import LayoutError, OptionError
 from daskgraphpart.kernels.count_ends import count_ends
@@ -56,14 +56,14 @@ def report_parts(
     *,
     labels: Iterable[str] | None = None,
     sampling: Sampling | None = None,
-    resources: Resources | None = None,
+    resources: Resources,
     progress: Progress | None = None,
 ) -> Report:
     """Compute the report of partitions from the headers of all parts; see `PartitionedGraph.report`.
 
     Leaves out labels with more classes than `MAX_CLASSES`, with a note.
     """
-    book, resources = config.book, (resources or detect_resources()).limited(SMALLEST_TASK_MEMORY)
+    book, resources = config.book, resources.limited(SMALLEST_TASK_MEMORY)
     ranges = _ranges_of_nodes(graphs, max(1, (resources.task_memory - BYTES_OF_BLOCKS) // 8))
     columns = find_columns(node_regions, book, labels)
     sizes = _file_sizes(path.parent, config)
