@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from daskgraphpart.cli.dgl_options import dgl_option, one_of, unused_option
 from daskgraphpart.cli.help import Command
 from daskgraphpart.cli.options import (
     CONFINED_OPTION,
@@ -16,12 +17,9 @@ from daskgraphpart.cli.options import (
     OUTPUT_OPTIONS,
     RESOURCE_OPTIONS,
     STAGING_OPTION,
-    dgl_option,
     graph_of,
     keywords_of,
-    one_of,
     run_of,
-    unused_option,
     with_options,
 )
 from daskgraphpart.cli.session import LOG_OPTIONS

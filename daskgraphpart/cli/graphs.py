@@ -13,20 +13,16 @@ from daskgraphpart.cli.options import (
     CONFINED_OPTION,
     FORMAT_NAMES,
     FORMAT_OPTIONS,
+    INPUT_NAMES,
     RESOURCE_OPTIONS,
     progress_of,
+    refuse_tables,
     run_of,
     with_options,
 )
 from daskgraphpart.cli.session import LOG_OPTIONS
-from daskgraphpart.cli.tables import (
-    INPUT_NAMES,
-    TABLE_OPTIONS,
-    changed_graph,
-    construction_of,
-    refuse_tables,
-    tables_of,
-)
+from daskgraphpart.cli.table_inputs import construction_of, tables_of
+from daskgraphpart.cli.tables import TABLE_OPTIONS, changed_graph
 from daskgraphpart.engine.resources import resources_of
 from daskgraphpart.errors import EnvironmentFaultError, LayoutError, OptionError
 from daskgraphpart.layouts.written_files import OWN_LAYOUTS, description_of

@@ -43,7 +43,9 @@ COMMANDS = {
 }
 MODULES = {
     "graphs": ("generate", "chunk", "info"),
-    "jobs": ("partition", "assign", "dispatch", "plan", "compare"),
+    "partition": ("partition",),
+    "steps": ("assign", "dispatch"),
+    "plans": ("plan", "compare"),
     "dgl": ("parmetis", "convert", "dgl-tools"),
     "outputs": ("remap", "report", "verify"),
     "completion": ("completion",),

@@ -19,10 +19,12 @@ from daskgraphpart.cli.help import Option, rare
 from daskgraphpart.cli.session import LOG_OPTIONS, Session
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.engine.resources import Resources
+from daskgraphpart.errors import OptionError
 from daskgraphpart.options import option_name, stated_options
+from daskgraphpart.sources.options import ReadOptions, Tables
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from dataclasses import Field
     from pathlib import Path
 
@@ -104,6 +106,8 @@ RESOURCE_OPTIONS = (
     *LOG_OPTIONS,
 )
 (STAGING_OPTION,) = options_of(Resources, "Resources", "staging")
+INPUT_NAMES = ("from", *stated_options(Tables), "split_seed", *stated_options(ReadOptions))
+"""Of options that name tables and their IDs."""
 CONFINED_OPTION = rare(
     "--confined", is_flag=True, help="Refuse input files outside the input directory, even through links."
 )
@@ -116,6 +120,7 @@ JOB_OPTIONS = (
     _output("--restart", is_flag=True, common=True, help="Start over instead of resuming a stopped run."),
     _output("--keep-workspace", is_flag=True, help="Keep the temporary files."),
 )
+NUM_PARTS_OPTION = click.option("--num-parts", type=int, required=True, help="Number of parts.")
 METHOD_OPTIONS = options_of(AssignOptions, "Method")
 DISPATCH_OPTIONS = (
     *OUTPUT_OPTIONS,
@@ -205,44 +210,11 @@ def _answering_interrupts(can_continue: bool) -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def one_of(*given: Any, name: str) -> Any:
-    """Return the only value given, positional or by one of DGL's flags."""
-    values = [value for value in given if value is not None]
-    if len(values) != 1:
-        raise click.UsageError(f"{'Missing' if not values else 'Give only one'} {name}.")
-    return values[0]
-
-
-class DglOption(Option):
-    """An option of one of DGL's scripts."""
-
-    def __init__(self, *args: Any, script: str, **settings: Any) -> None:
-        super().__init__(*args, heading=f"As DGL's {script} has them", **settings)
-        self.script = script
-
-
-def dgl_option(*names: str, script: str, meaning: str, **settings: Any) -> Callable[[Any], Any]:
-    """Option of a DGL script that has a meaning here."""
-    return click.option(*names, cls=DglOption, script=script, help=f"{meaning}.", **settings)
-
-
-def unused_option(
-    name: str, *, script: str, why: str, level: int = logging.INFO, is_flag: bool = False
-) -> Callable[[Any], Any]:
-    """Option of a DGL script without effect, as the log says; a warning if DGL would act on it."""
-
-    def log(ctx: click.Context, param: click.Parameter, value: Any) -> None:
-        assert param.name is not None, "options have names"
-        if ctx.get_parameter_source(param.name) is ParameterSource.COMMANDLINE:
-            logger.log(level, "%s is accepted and has no effect: %s", name, why)
-
-    return click.option(
-        name,
-        cls=DglOption,
-        script=script,
-        is_flag=is_flag,
-        metavar=None if is_flag else "VALUE",
-        expose_value=False,
-        callback=log,
-        help=f"No effect: {why}.",
-    )
+def refuse_tables(names: Iterable[str], where: str, what: str = "a chunked graph has its own IDs and features") -> None:
+    """Refuse options of tables beside a chunked graph or a config."""
+    ctx = click.get_current_context()
+    for name in names:
+        if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise OptionError(
+                f"{what}, so {where} does not take this option", place=option_name(name), hint="leave it out"
+            )

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from daskgraphpart.cli.dgl_options import dgl_option, unused_option
 from daskgraphpart.cli.help import Command
 from daskgraphpart.cli.options import (
     CONFINED_OPTION,
     RESOURCE_OPTIONS,
-    dgl_option,
     run_of,
-    unused_option,
     with_options,
 )
 from daskgraphpart.cli.tables import TABLE_OPTIONS, input_of

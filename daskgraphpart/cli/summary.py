@@ -1,16 +1,14 @@
-"""Print the summary of an assignment or a dispatch."""
+"""Print the summary of a dispatch."""
 
 from __future__ import annotations
 
 import shlex
-from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
-from daskgraphpart.cli.tables import INPUT_NAMES
+from daskgraphpart.cli.options import INPUT_NAMES
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.options import chosen, stated_options
 from daskgraphpart.sources.options import GraphChanges
@@ -18,8 +16,8 @@ from daskgraphpart.units import format_count, format_number, format_seconds, for
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
-    from daskgraphpart.assignment.assignment import Assignment
     from daskgraphpart.assignment.report import AssignReport
     from daskgraphpart.dispatching.finish import Outcome
     from daskgraphpart.quality import Quality
@@ -39,9 +37,9 @@ def show_outcome(outcome: Outcome, values: Mapping[str, Any], in_dir: str | Path
     balance = f"nodes {1 + quality.node_imbalance:.3f}, edges {1 + quality.edge_imbalance:.3f}"
     facts = {
         "parts": f"{len(sizes)}, {format_size(sum(sizes))} in all",
-        "edge cut": _cut(quality) + _weighted(report),
+        "edge cut": cut_of(quality) + weight_of_cut(report),
         "HALO nodes": halo,
-        "balance": f"{balance if report is None else _balance(report)}; largest part / average",
+        "balance": f"{balance if report is None else balance_of(report)}; largest part / average",
         "time": format_seconds(values["seconds"]),
         "config": f"{config} on each machine" if outcome.hosts else str(config),
     }
@@ -49,7 +47,7 @@ def show_outcome(outcome: Outcome, values: Mapping[str, Any], in_dir: str | Path
         facts = {"method": report.summary, **facts}
     if in_dir is not None and not outcome.hosts and "dgl" in chosen(DispatchOptions, values).graphs:
         facts["to verify"] = shlex.join(["daskgraphpart", "verify", str(in_dir), str(config.parent), *_changes()])
-    _show(facts)
+    show_facts(facts)
 
 
 def _changes() -> list[str]:
@@ -77,51 +75,24 @@ def _part_table(outcome: Outcome) -> str:
     return text_table(headings, rows, align=">>>>><"[: len(headings)])
 
 
-def show_assignment(assignment: Assignment, values: Mapping[str, Any], directory: str) -> None:
-    """Print method, cut, HALO nodes and the balance of every constraint."""
-    if values["quiet"]:
-        return
-    report = assignment.measured
-    assert report is not None, "assign measures every assignment"
-    facts = {
-        "method": report.summary,
-        "parts": str(assignment.num_parts),
-        "edge cut": _cut(report) + _weighted(report),
-        "HALO nodes": f"at most {format_count(report.volume)}, replication factor at most "
-        f"{report.replication_factor:.2f} (both as with --out-edges)",
-        "balance": f"{_balance(report)}; largest part / average",
-        "time": format_seconds(values["seconds"]),
-        "owners": directory,
-    }
-    _show(facts)
-
-
-def _cut(of: Quality | AssignReport) -> str:
+def cut_of(of: Quality | AssignReport) -> str:
+    """Share and number of cut edges."""
     return f"{of.cut_share:.2%} ({format_number(of.num_cut_edges, 'edge')})"
 
 
-def _weighted(report: AssignReport | None) -> str:
+def weight_of_cut(report: AssignReport | None) -> str:
+    """Share of the weight that is cut, if edges have weights."""
     found = None if report is None else report.weighted
     return "" if found is None else f", {found.share:.2%} of their weight ({found.cut:,.6g} of {found.total:,.6g})"
 
 
-def _balance(report: AssignReport) -> str:
+def balance_of(report: AssignReport) -> str:
+    """Ratios that constraints reach and may reach."""
     allowed = [f" (at most {found.allowed:.3f})" if found.allowed is not None else "" for found in report.balances]
     return ", ".join(f"{f.name} {f.ratio:.3f}{most}" for f, most in zip(report.balances, allowed, strict=True))
 
 
-def _show(facts: Mapping[str, str]) -> None:
+def show_facts(facts: Mapping[str, str]) -> None:
+    """Print a line for each."""
     for name, value in facts.items():
         click.echo(f"{name:<10}  {value}")
-
-
-def write_report(assignment: Assignment, path: str) -> None:
-    """Write the report of an assignment as JSON."""
-    from daskgraphpart.storage.atomic import write_json
-    from daskgraphpart.storage.faults import environment_faults
-
-    report = assignment.measured
-    assert report is not None, "assign measures every assignment"
-    shares = {"cut_share": report.cut_share, "replication_factor": report.replication_factor}
-    with environment_faults():
-        write_json(Path(path), {**asdict(report), **shares, "warnings": list(report.warnings)})

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from daskgraphpart.dispatching.output import check_claimable, discard_output, discard_unfinished
-from daskgraphpart.engine.cluster_names import is_on_this_machine
+from daskgraphpart.engine.resources import is_on_this_machine
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import (
     EnvironmentFaultError,

@@ -1,4 +1,4 @@
-"""Resolve what users give as a cluster: names, addresses, scheduler files, and objects of distributed."""
+"""Resolve clusters that are not of this machine: queues, addresses, scheduler files, and objects of distributed."""
 
 from __future__ import annotations
 
@@ -10,17 +10,11 @@ from typing import Any
 
 from daskgraphpart.errors import MissingPackageError, OptionError
 
-AUTO = "auto"
-ON_THIS_MACHINE = ("threads", "processes", "sync", "local")
 
-
-def resolve_cluster(cluster: Any) -> Any:
-    """Resolve `cluster`; ``"auto"`` and None mean the active client, or threads."""
-    if cluster is None or cluster == AUTO:
-        active = active_client()
-        return "threads" if active is None else active
+def resolve_elsewhere(cluster: Any, others: str) -> Any:
+    """Check a cluster that is not of this machine; an error names the `others`, too."""
     if isinstance(cluster, str):
-        if cluster in ON_THIS_MACHINE or is_scheduler_file(cluster) or ":" in cluster or job_queue(cluster):
+        if is_scheduler_file(cluster) or ":" in cluster or job_queue(cluster):
             return cluster
     elif "distributed" in sys.modules:
         from distributed import Client
@@ -37,7 +31,7 @@ def resolve_cluster(cluster: Any) -> Any:
     raise OptionError(
         "unknown cluster",
         place="--cluster",
-        expected=f"{AUTO}, {', '.join(ON_THIS_MACHINE)}, a queueing system of dask-jobqueue (slurm, pbs, ...), "
+        expected=f"{others}, a queueing system of dask-jobqueue (slurm, pbs, ...), "
         "the address of a dask scheduler (tcp://host:port), or a scheduler file (*.json)",
         found=cluster if isinstance(cluster, str) else type(cluster).__name__,
     )
@@ -67,11 +61,6 @@ def job_queue(name: str) -> Any:
 def is_scheduler_file(cluster: str) -> bool:
     """Whether this names a scheduler file."""
     return cluster.endswith(".json")
-
-
-def is_on_this_machine(cluster: Any) -> bool:
-    """Whether we start it, on this machine."""
-    return isinstance(cluster, str) and cluster in ON_THIS_MACHINE
 
 
 def active_client() -> Any:

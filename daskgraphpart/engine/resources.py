@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
+import sys
 from dataclasses import MISSING, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.engine.cluster_names import is_on_this_machine, resolve_cluster
 from daskgraphpart.errors import OptionError, PlanError
 from daskgraphpart.options import check_options, option, stated_options
 from daskgraphpart.storage.paths import is_url, resolve_path
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from distributed import Client
     from distributed.deploy import Cluster
 
+AUTO = "auto"
+ON_THIS_MACHINE = ("threads", "processes", "sync", "local")
 SMALLEST_TASK_MEMORY = 16 << 20
 """Bytes a task must have to be of use: a block of edges, an Arrow batch, write buffers."""
 
@@ -37,7 +39,7 @@ class Resources:
         given="str | int",
     )
     cluster: str | Client | Cluster = option(
-        "auto",
+        AUTO,
         "Where: threads (default), processes, local, slurm, or an address. sync runs one task after the other; "
         "local is a dask LocalCluster; slurm, pbs, sge, lsf, htcondor, oar and moab submit jobs through "
         "dask-jobqueue; an address or a scheduler file is that of a running scheduler. In Python also a Client or a "
@@ -155,6 +157,25 @@ def detect_resources(
     else:
         budget = parse_size(memory) if isinstance(memory, str) else int(memory)
     return Resources(budget, cluster, workers, staging, None if workspace is None else str(resolve_path(workspace)))
+
+
+def resolve_cluster(cluster: Any) -> Any:
+    """Resolve `cluster`; ``"auto"`` and None mean the active client, or threads."""
+    if is_on_this_machine(cluster):
+        return cluster
+    if cluster in (None, AUTO) and "distributed" not in sys.modules:
+        return "threads"
+    from daskgraphpart.engine.cluster_names import active_client, resolve_elsewhere  # on the rim
+
+    if cluster not in (None, AUTO):
+        return resolve_elsewhere(cluster, ", ".join((AUTO, *ON_THIS_MACHINE)))
+    active = active_client()
+    return "threads" if active is None else active
+
+
+def is_on_this_machine(cluster: Any) -> bool:
+    """Whether we start it, on this machine."""
+    return isinstance(cluster, str) and cluster in ON_THIS_MACHINE
 
 
 def available_memory() -> int:

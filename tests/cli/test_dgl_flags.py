@@ -16,8 +16,8 @@ from commands import call, every_command
 from graphs import file_hashes
 from parmetis_programs import pm_dglpart2
 
+from daskgraphpart.cli.dgl_options import DglOption
 from daskgraphpart.cli.main import group
-from daskgraphpart.cli.options import DglOption
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -46,7 +46,7 @@ ROOMS = {
     "sampling": ("sampling",),
     "verification": ("verification",),
     "reports": ("reporting", "api/compare.py"),
-    "clusters": ("engine/connect.py", "engine/on_cluster.py"),
+    "clusters": ("engine/cluster_names.py", "engine/connect.py", "engine/on_cluster.py"),
     "machines": ("dispatching/machines.py", "dispatching/deliver.py"),
     "dask collections": ("chunked/dask_sources.py", "chunked/collections.py", "chunked/rows.py"),
     "CSR and CSC": ("dispatching/compress_graph.py",),

@@ -1,15 +1,16 @@
-"""``daskgraphpart partition``, ``assign``, ``dispatch``, ``plan`` and ``compare``."""
+"""``daskgraphpart assign`` and ``dispatch``: the halves of `partition`, with the options of DGL's scripts for them."""
 
 from __future__ import annotations
 
-import json
 import logging
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from daskgraphpart.assignment.options import AssignOptions
+from daskgraphpart.cli.dgl_options import dgl_option, one_of, unused_option
 from daskgraphpart.cli.help import Command
 from daskgraphpart.cli.options import (
     CONFINED_OPTION,
@@ -18,23 +19,24 @@ from daskgraphpart.cli.options import (
     JOB_OPTIONS,
     METHOD_OPTIONS,
     RESOURCE_OPTIONS,
-    dgl_option,
-    graph_of,
     keywords_of,
-    one_of,
     run_of,
-    unused_option,
     with_options,
 )
-from daskgraphpart.cli.summary import show_assignment, show_outcome, write_report
+from daskgraphpart.cli.summary import balance_of, cut_of, show_facts, show_outcome, weight_of_cut
 from daskgraphpart.cli.tables import TABLE_OPTIONS, input_of
 from daskgraphpart.dispatching.options import DispatchOptions
-from daskgraphpart.engine.resources import Resources, resources_of
+from daskgraphpart.engine.resources import Resources, is_on_this_machine, resources_of
+from daskgraphpart.units import format_count, format_seconds
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from daskgraphpart.assignment.assignment import Assignment
 
 logger = logging.getLogger(__name__)
 
 STEP_1, STEP_2 = "random_partition.py", "dispatch_data.py"
-NUM_PARTS = click.option("--num-parts", type=int, required=True, help="Number of parts.")
 DGL_OPTIONS = (
     dgl_option("--in-dir", "dgl_in_dir", type=click.Path(), script=STEP_2, meaning="GRAPH"),
     dgl_option("--metadata-filename", type=click.Path(), script=STEP_2, meaning="Name of the metadata file in GRAPH"),
@@ -74,30 +76,6 @@ DGL_OPTIONS = (
     dgl_option("--store-inner-node", script=STEP_2, meaning="Store inner_node in GraphBolt's graphs", is_flag=True),
     dgl_option("--store-inner-edge", script=STEP_2, meaning="Store inner_edge in GraphBolt's graphs", is_flag=True),
 )
-
-
-@click.command(cls=Command)
-@click.argument("in_dir", type=click.Path(), metavar="[GRAPH]")
-@click.argument("out_dir", required=False, type=click.Path(), metavar="OUT")
-@with_options(NUM_PARTS, *METHOD_OPTIONS, *TABLE_OPTIONS, *DISPATCH_OPTIONS)
-def partition(**values: Any) -> None:
-    """Partition GRAPH and write the parts to OUT.
-
-    GRAPH is a chunked graph (a directory with metadata.json), a table of edges, or a GraphStorm config. Or leave it out
-    and give tables by --edges.
-
-    \b
-    daskgraphpart partition graph parts --num-parts 4
-    daskgraphpart partition parts --num-parts 4 --edges follows.csv --map-ids
-    daskgraphpart partition graph parts --num-parts 8 --method metis --memory 8GB
-    """
-    from daskgraphpart.api.run_dispatch import partition_job
-
-    graph, (out_dir,) = input_of(values, (values["in_dir"], values["out_dir"]), ("GRAPH", "OUT"))
-    how = {"dispatch_to": values["dispatch_to"], **keywords_of(values, AssignOptions, DispatchOptions)}
-    with run_of(values) as run:
-        outcome = partition_job(graph, out_dir, values["num_parts"], **how, **run)
-    show_outcome(outcome, values, None if values["edges"] or values["from"] else values["in_dir"])
 
 
 @click.command(cls=Command)
@@ -180,7 +158,6 @@ def _machines_of(values: dict[str, Any], resources: Resources, assign_dir: str, 
     """File of machines, by either option; None to write all parts here."""
     from daskgraphpart.assignment.read_files import read_num_parts
     from daskgraphpart.dispatching.machines import read_machines
-    from daskgraphpart.engine.cluster_names import is_on_this_machine
 
     machines: str | None
     machines, by_dgl = values["dispatch_to"], values["ip_config"]
@@ -195,99 +172,32 @@ def _machines_of(values: dict[str, Any], resources: Resources, assign_dir: str, 
     return None
 
 
-@click.command(cls=Command)
-@click.argument("in_dir", required=False, type=click.Path(), metavar="[GRAPH]")
-@click.argument("out_dir", required=False, type=click.Path(), metavar="[OUT]")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="Form of the plan.")
-@with_options(NUM_PARTS, *METHOD_OPTIONS, *TABLE_OPTIONS, *DISPATCH_OPTIONS)
-def plan(**values: Any) -> None:
-    """Estimate disk, memory and method of a partition.
-
-    Takes the same options as `partition`. Reads no data of a chunked graph; tables have to be read.
-
-    \b
-    daskgraphpart plan graph --num-parts 64 --memory 32GB --workers 16
-    daskgraphpart plan graph /data/parts --num-parts 8 --method kaminpar
-    daskgraphpart plan graph --num-parts 8 --format json
-    """
-    from daskgraphpart.api.plan import plan
-
-    paths = (values["in_dir"], values["out_dir"])
-    is_one = bool(values["edges"] or values["from"]) + sum(path is not None for path in paths) == 1
-    graph, (out_dir,) = input_of(values, (*paths, "." if is_one else None), ("GRAPH", "OUT"))
-    found = plan(
-        graph,
-        values["num_parts"],
-        out=out_dir,
-        dispatch_to=values["dispatch_to"],
-        **keywords_of(values, AssignOptions, DispatchOptions, Resources),
-    )
-    click.echo(json.dumps(found.to_dict(), indent=1) if values["form"] == "json" else str(found))
+def show_assignment(assignment: Assignment, values: Mapping[str, Any], directory: str) -> None:
+    """Print method, cut, HALO nodes and the balance of every constraint."""
+    if values["quiet"]:
+        return
+    report = assignment.measured
+    assert report is not None, "assign measures every assignment"
+    facts = {
+        "method": report.summary,
+        "parts": str(assignment.num_parts),
+        "edge cut": cut_of(report) + weight_of_cut(report),
+        "HALO nodes": f"at most {format_count(report.volume)}, replication factor at most "
+        f"{report.replication_factor:.2f} (both as with --out-edges)",
+        "balance": f"{balance_of(report)}; largest part / average",
+        "time": format_seconds(values["seconds"]),
+        "owners": directory,
+    }
+    show_facts(facts)
 
 
-@click.command(cls=Command)
-@click.argument("in_dir", type=click.Path(), metavar="GRAPH")
-@click.option("--parts", default="4,8,64", show_default=True, metavar="N,...", help="Numbers of parts.")
-@click.option(
-    "--methods",
-    default="auto,kaminpar,metis,multilevel,fennel,random",
-    show_default=True,
-    metavar="METHOD,...",
-    help="Methods, or directories of owners.",
-)
-@click.option(
-    "--sampling",
-    metavar="N,...",
-    help="Sort by what trainers would fetch, if they sample 10,10 neighbours, say. Writes partitions to find out.",
-)
-@click.option(
-    "--batch-size", type=int, default=1000, show_default=True, help="Training nodes per batch, for --sampling."
-)
-@click.option("--csv", "csv_path", type=click.Path(dir_okay=False), help="Write the table to this file, too.")
-@click.option("--plot", "plot_path", type=click.Path(dir_okay=False), help="Draw it: PNG, SVG or PDF.")
-@with_options(*METHOD_OPTIONS[1:], *RESOURCE_OPTIONS, CONFINED_OPTION)
-def compare(**values: Any) -> None:
-    """Compare methods on GRAPH: cut, balance, time and memory.
+def write_report(assignment: Assignment, path: str) -> None:
+    """Write the report of an assignment as JSON."""
+    from daskgraphpart.storage.atomic import write_json
+    from daskgraphpart.storage.faults import environment_faults
 
-    Each method runs in a process of its own; time and memory are those of the whole process.
-
-    \b
-    daskgraphpart compare graph --parts 4,8 --methods auto,metis,fennel
-    daskgraphpart compare graph --csv methods.csv --plot methods.png
-    daskgraphpart compare graph --parts 8 --sampling 10,10
-    """
-    from daskgraphpart.api.compare import (
-        Compared,
-        check_plot,
-        comparison_table,
-        plot_comparison,
-        write_comparison,
-    )
-    from daskgraphpart.api.compare import (
-        compare as compare_methods,
-    )
-    from daskgraphpart.errors import OptionError
-    from daskgraphpart.units import format_number
-
-    try:
-        parts = [int(number) for number in values["parts"].split(",")]
-    except ValueError as fault:
-        raise OptionError("not a list of numbers", place="--parts", found=values["parts"]) from fault
-    methods = [method.strip() for method in values["methods"].split(",") if method.strip()]
-
-    def show(result: Compared) -> None:
-        if not values["quiet"]:
-            outcome = result.fault or f"cut {result.cut_share:.2%}"
-            click.echo(f"{format_number(result.num_parts, 'part')}, {result.method}: {outcome}", err=True)
-
-    if values["plot_path"]:
-        check_plot(values["plot_path"])
-    graph_of(values["in_dir"], values)  # refuses files outside, once for all runs
-    options = keywords_of(values, AssignOptions, Resources)
-    sampled = {"sampling": values["sampling"], "batch_size": values["batch_size"]}
-    results = compare_methods(values["in_dir"], parts, methods, on_done=show, **sampled, **options)
-    click.echo(comparison_table(results))
-    if values["csv_path"]:
-        write_comparison(results, values["csv_path"])
-    if values["plot_path"]:
-        plot_comparison(results, values["plot_path"])
+    report = assignment.measured
+    assert report is not None, "assign measures every assignment"
+    shares = {"cut_share": report.cut_share, "replication_factor": report.replication_factor}
+    with environment_faults():
+        write_json(Path(path), {**asdict(report), **shares, "warnings": list(report.warnings)})

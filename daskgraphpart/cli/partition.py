@@ -1,0 +1,45 @@
+"""``daskgraphpart partition``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from daskgraphpart.assignment.options import AssignOptions
+from daskgraphpart.cli.help import Command
+from daskgraphpart.cli.options import (
+    DISPATCH_OPTIONS,
+    METHOD_OPTIONS,
+    NUM_PARTS_OPTION,
+    keywords_of,
+    run_of,
+    with_options,
+)
+from daskgraphpart.cli.summary import show_outcome
+from daskgraphpart.cli.tables import TABLE_OPTIONS, input_of
+from daskgraphpart.dispatching.options import DispatchOptions
+
+
+@click.command(cls=Command)
+@click.argument("in_dir", type=click.Path(), metavar="[GRAPH]")
+@click.argument("out_dir", required=False, type=click.Path(), metavar="OUT")
+@with_options(NUM_PARTS_OPTION, *METHOD_OPTIONS, *TABLE_OPTIONS, *DISPATCH_OPTIONS)
+def partition(**values: Any) -> None:
+    """Partition GRAPH and write the parts to OUT.
+
+    GRAPH is a chunked graph (a directory with metadata.json), a table of edges, or a GraphStorm config. Or leave it out
+    and give tables by --edges.
+
+    \b
+    daskgraphpart partition graph parts --num-parts 4
+    daskgraphpart partition parts --num-parts 4 --edges follows.csv --map-ids
+    daskgraphpart partition graph parts --num-parts 8 --method metis --memory 8GB
+    """
+    from daskgraphpart.api.run_dispatch import partition_job
+
+    graph, (out_dir,) = input_of(values, (values["in_dir"], values["out_dir"]), ("GRAPH", "OUT"))
+    how = {"dispatch_to": values["dispatch_to"], **keywords_of(values, AssignOptions, DispatchOptions)}
+    with run_of(values) as run:
+        outcome = partition_job(graph, out_dir, values["num_parts"], **how, **run)
+    show_outcome(outcome, values, None if values["edges"] or values["from"] else values["in_dir"])
