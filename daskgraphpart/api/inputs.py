@@ -13,7 +13,6 @@ from daskgraphpart.assignment.options import METHODS, AssignOptions
 from daskgraphpart.chunked.graph import Graph, read_chunked
 from daskgraphpart.chunked.metadata import METADATA_FILE, is_table
 from daskgraphpart.chunked.sources import tokens_of
-from daskgraphpart.dispatching.workspace import staging_directory
 from daskgraphpart.engine.journal import RESTART_HINT
 from daskgraphpart.errors import OutputExistsError, ResumeError
 from daskgraphpart.storage.files import cached_listings, is_file, read_file, signatures_of
@@ -83,6 +82,8 @@ def made_in(target: Location | Machines, workspace: str | None) -> Path:
     """Local directory to write to; for a store or machines, the workspace."""
     if isinstance(target, Path):
         return target.absolute()
+    from daskgraphpart.dispatching.machines import staging_directory  # on the rim
+
     return staging_directory(target.path if is_machines(target) else target, workspace)
 
 

@@ -29,7 +29,7 @@ from daskgraphpart.dispatching.job import Job, choose_sizes
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.dispatching.output import check_claimable, check_output, discard_output, discard_unfinished
 from daskgraphpart.dispatching.pipeline import dispatch_graph
-from daskgraphpart.dispatching.workspace import Workspace, remove_staging
+from daskgraphpart.dispatching.workspace import Workspace
 from daskgraphpart.engine.progress import open_progress
 from daskgraphpart.errors import OptionError
 from daskgraphpart.layouts.dgl import DglLayout
@@ -159,6 +159,8 @@ def run_dispatch(graph: Graph | TableSpec, wanted: Wanted, run: RunOptions) -> O
                 return _dispatch_tables(graph, wanted, destination, out, work, runner)
         finally:
             if destination is not None:
+                from daskgraphpart.dispatching.machines import remove_staging
+
                 remove_staging(out)
 
 

@@ -19,7 +19,6 @@ from daskgraphpart.kernels.owner_sort import group_starts
 from daskgraphpart.storage.region import DESTINATION, ROW, SOURCE, run_column, save_npy
 
 EDGE_NBYTES = 33
-MAX_BUCKETS = 1024  # of rows
 LOCAL_GRAPH = ("nodes/", "edges/", "coo/", "csr/", "csc/")
 """How names of arrays begin that are by local ID."""
 BY_EDGE_ID = ("csc/id", "csc/type", "csc/type_id")
@@ -60,7 +59,11 @@ def build_graph(segment: Segment, config: BuildConfig) -> dict[str, np.ndarray]:
         write("edges/type", config.new_eids.types_of(new_eids))
     by_row = {"csr": (local_src, local_dst), "csc": (local_dst, local_src)}
     wanted = [name for name in by_row if f"{name}/indptr" in graph.arrays]
-    return {name: _group_by_row(segment, config, name, *by_row[name]) for name in wanted}
+    if not wanted:
+        return {}
+    from daskgraphpart.dispatching.compress_graph import group_by_row  # COO does without
+
+    return {name: group_by_row(graph, segment.number, config, name, *by_row[name]) for name in wanted}
 
 
 def _read_owned(segment: Segment, config: BuildConfig) -> tuple[np.ndarray, ...]:
@@ -91,24 +94,3 @@ def _read_extra(segment: Segment, config: BuildConfig) -> tuple[np.ndarray, ...]
 
     assert segment.window is not None, "only windows hold extra edges"
     return read_window(segment.slices, segment.window, config.graph.work)
-
-
-def bucket_bits(graph: PartGraph, max_edges: int) -> int:
-    """Logarithm of rows per bucket: enough buckets that ranges fit into memory, few for small parts."""
-    wanted = min(MAX_BUCKETS, 32 * -(-max(graph.num_edges, graph.num_nodes) // max_edges))
-    return (max(1, graph.num_nodes) // wanted).bit_length() if wanted > 32 else graph.num_nodes.bit_length()
-
-
-def _group_by_row(
-    segment: Segment, config: BuildConfig, name: str, rows: np.ndarray, columns: np.ndarray
-) -> np.ndarray:
-    """Write (row, column, number in the segment) of edges, grouped by bucket of the row."""
-    from daskgraphpart.kernels.compress import count_keys, scatter_by_bucket  # COO does without
-
-    graph, bits = segment.graph, bucket_bits(segment.graph, config.graph.max_edges)
-    counts = np.zeros(max(1, -(-graph.num_nodes >> bits)), np.int64)
-    count_keys(rows, 0, bits, counts)
-    edges = np.empty((rows.size, 3), config.graph.run_dtype)
-    scatter_by_bucket(rows, columns, bits, group_starts(counts)[:-1], edges)
-    save_npy(config.graph.work.file("local", graph.part, segment.number, name), edges)
-    return counts

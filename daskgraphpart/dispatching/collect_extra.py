@@ -1,4 +1,4 @@
-"""Passes `collect-extra` and `order-extra`: edges that a part holds but does not own (`inner_edge` = 0).
+"""Passes `follow-hop`, `collect-extra` and `order-extra`: edges that a part holds but does not own (`inner_edge` = 0).
 
 Those are edges from inner nodes to HALO nodes (option `out_edges`), and in-edges of HALO nodes fewer than `num_hops`
 hops away. They follow the inner edges in ascending new ID, the one their owner gave them. An extra run is like a run,
@@ -12,16 +12,88 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.dispatching.edge_runs import Slices, places_of, starts_in_run
-from daskgraphpart.kernels.bitmap import select_extra
+from daskgraphpart.dispatching.edge_runs import RunTable, Slices, places_of, starts_in_run
+from daskgraphpart.dispatching.mark_halo import read_columns
+from daskgraphpart.engine.runner import Pass, Unit
+from daskgraphpart.kernels.bitmap import add_sources_of_members, empty_bitmap, select_extra
 from daskgraphpart.storage.atomic import whole_file
-from daskgraphpart.storage.region import EXTRA_DTYPE, ROW, create_npy, open_npy, run_column
+from daskgraphpart.storage.region import (
+    DESTINATION,
+    EXTRA_DTYPE,
+    ROW,
+    SOURCE,
+    create_npy,
+    open_npy,
+    run_column,
+    save_npy,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from daskgraphpart.book import PartitionBook
+    from daskgraphpart.dispatching.job import Job
     from daskgraphpart.dispatching.part_graph import GraphConfig
     from daskgraphpart.dispatching.workspace import Workspace
+
+
+def collect_extra_edges(
+    job: Job, config: GraphConfig, runs: RunTable, book: PartitionBook, ranges: np.ndarray
+) -> RunTable:
+    """Write the edges that parts hold but do not own as extra runs."""
+    hops = job.options.num_hops
+    run_nbytes = (runs.run_rows * 2 * config.run_dtype.itemsize).tolist()
+    groups = group_parts(ranges, config.num_nodes, job.sizes.bitmap_bytes, job.runner.resources.workers)
+    for hop in range(1, hops):
+        followed = [Unit(group, sum(run_nbytes)) for group in groups]
+        job.runner.run(Pass("follow-hop", follow_hop, followed, HopConfig(config, runs.run_rows, hop)))
+        job.work.remove_members(job.num_parts, hop - 1)
+    tables = zip(runs.by_run(runs.counts), runs.by_run(runs.first_new_eids(book)), run_nbytes, strict=True)
+    units = [Unit(ExtraUnit(run, *table), nbytes) for run, (*table, nbytes) in enumerate(tables)]
+    extra = ExtraConfig(job.work, ranges, job.options.out_edges, hops - 1)
+    found = job.runner.run(Pass("collect-extra", collect_extra, units, extra))
+    counts, nothing = np.array(found, np.int64).reshape(len(found), job.num_parts), np.zeros(len(found), np.int64)
+    return RunTable(np.arange(len(found)), nothing, nothing, counts)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HopConfig:
+    """Rows of all runs, and how many hops out the new nodes are."""
+
+    graph: GraphConfig
+    run_rows: np.ndarray
+    hop: int
+
+
+def follow_hop(parts: list[tuple[int, int, int]], config: HopConfig) -> None:
+    """Add the foreign sources of all edges that end in a part or a member, for parts (part, low, high).
+
+    Leaves the previous hop's bitmaps alone, so the task can run again.
+    """
+    work, dtype, hop = config.graph.work, config.graph.run_dtype, config.hop
+    members = [
+        open_npy(work.file("halo", part, "members", hop - 1)).read()
+        if hop > 1
+        else empty_bitmap(config.graph.num_nodes)
+        for part, _, _ in parts
+    ]
+    grown = [words.copy() for words in members]
+    for run, num_rows in enumerate(config.run_rows.tolist()):
+        for src, dst in read_columns(work.file("runs", run), dtype, num_rows, (SOURCE, DESTINATION), 0, num_rows):
+            for (_, low, high), old, new in zip(parts, members, grown, strict=True):
+                add_sources_of_members(src, dst, low, high, old, new)
+    for (part, _, _), words in zip(parts, grown, strict=True):
+        save_npy(work.file("halo", part, "members", hop), words)
+
+
+def group_parts(
+    ranges: np.ndarray, num_nodes: int, bitmap_bytes: int, workers: int
+) -> list[list[tuple[int, int, int]]]:
+    """Group parts so that a group's bitmaps fit into memory and every worker has work."""
+    fit = max(1, bitmap_bytes // max(1, 2 * (num_nodes // 8 + 8)))
+    size = max(1, min(fit, -(-len(ranges) // workers)))
+    parts = [(part, low, high) for part, (low, high) in enumerate(ranges.tolist())]
+    return [parts[first : first + size] for first in range(0, len(parts), size)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

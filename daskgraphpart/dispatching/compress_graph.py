@@ -14,19 +14,65 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.dispatching.build_graph import bucket_bits
 from daskgraphpart.dispatching.edge_runs import SLICE, Slices, cut_slices, places_of
 from daskgraphpart.dispatching.lay_out import write_rows
-from daskgraphpart.kernels.compress import count_keys, place_by_key, scatter
+from daskgraphpart.engine.runner import Pass, Unit
+from daskgraphpart.kernels.compress import count_keys, place_by_key, scatter, scatter_by_bucket
 from daskgraphpart.kernels.owner_sort import group_starts
 from daskgraphpart.storage.atomic import whole_file
-from daskgraphpart.storage.region import Region, create_npy, npy_region, open_npy
+from daskgraphpart.storage.region import Region, create_npy, npy_region, open_npy, save_npy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from daskgraphpart.dispatching.job import Job
     from daskgraphpart.dispatching.part_graph import BuildConfig, GraphConfig, PartGraph
     from daskgraphpart.dispatching.workspace import Workspace
+
+
+MAX_BUCKETS = 1024  # of rows
+
+
+def group_by_row(
+    graph: PartGraph, segment: int, config: BuildConfig, name: str, rows: np.ndarray, columns: np.ndarray
+) -> np.ndarray:
+    """Write (row, column, number in the segment) of edges, grouped by bucket of the row."""
+    bits = bucket_bits(graph, config.graph.max_edges)
+    counts = np.zeros(max(1, -(-graph.num_nodes >> bits)), np.int64)
+    count_keys(rows, 0, bits, counts)
+    edges = np.empty((rows.size, 3), config.graph.run_dtype)
+    scatter_by_bucket(rows, columns, bits, group_starts(counts)[:-1], edges)
+    save_npy(config.graph.work.file("local", graph.part, segment, name), edges)
+    return counts
+
+
+def bucket_bits(graph: PartGraph, max_edges: int) -> int:
+    """Logarithm of rows per bucket: enough buckets that ranges fit into memory, few for small parts."""
+    wanted = min(MAX_BUCKETS, 32 * -(-max(graph.num_edges, graph.num_nodes) // max_edges))
+    return (max(1, graph.num_nodes) // wanted).bit_length() if wanted > 32 else graph.num_nodes.bit_length()
+
+
+def compress_graphs(
+    job: Job, config: BuildConfig, found: Sequence[tuple[PartGraph, int, Mapping[str, np.ndarray]]]
+) -> None:
+    """Write all matrices; each segment has its graph, first local edge ID, and edges in each bucket of rows."""
+    by_part: dict[tuple[int, str], list[tuple[PartGraph, int, np.ndarray]]] = {}
+    for graph, first_eid, counts in found:
+        for name, in_buckets in counts.items():
+            by_part.setdefault((graph.part, name), []).append((graph, first_eid, in_buckets))
+    ranges: list[MatrixRows] = []
+    segments: list[SegmentPlaces] = []
+    for (_, name), of_part in by_part.items():
+        graph, first_eids = of_part[0][0], [first_eid for _, first_eid, _ in of_part]
+        in_buckets = np.array([counts for *_, counts in of_part])
+        found_ranges = row_ranges(graph, name, in_buckets, first_eids, config.graph.max_edges)
+        ranges += found_ranges
+        if f"{name}/places" in graph.arrays:
+            segments += segment_places(found_ranges)
+    rows = [Unit(of, 40 * of.num_edges + 8 * (of.stop_row - of.first_row)) for of in ranges]
+    job.runner.run(Pass("compress-graph", compress_graph, rows, config))
+    places = [Unit(of, 12 * int(of.slices["count"].sum())) for of in segments]
+    job.runner.run(Pass("place-edges", place_edges, places, config.graph))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

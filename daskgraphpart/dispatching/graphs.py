@@ -9,7 +9,7 @@ import numpy as np
 
 from daskgraphpart.dispatching.build_graph import EDGE_NBYTES, Segment, build_graph
 from daskgraphpart.dispatching.edge_runs import SLICE, RunTable, Slices, cut_slices
-from daskgraphpart.dispatching.mark_halo import HaloUnit, HopConfig, follow_hop, group_parts, mark_halo
+from daskgraphpart.dispatching.mark_halo import HaloUnit, mark_halo
 from daskgraphpart.dispatching.part_graph import (
     NODE_NBYTES,
     BuildConfig,
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from daskgraphpart.book import PartitionBook
-    from daskgraphpart.dispatching.compress_graph import MatrixRows, SegmentPlaces
     from daskgraphpart.dispatching.job import Job
     from daskgraphpart.dispatching.lay_out import Target, Targets
 
@@ -71,31 +70,14 @@ def find_held(job: Job, runs: RunTable, book: PartitionBook) -> HeldGraphs:
     ranges = np.stack([book.node_ranges[:, 0, 0], book.node_ranges[:, -1, 1]], axis=1)
     extra = [np.empty(0, SLICE)] * job.num_parts
     if job.options.has_extra_edges:
-        extra = _collect_extra(job, config, runs, book, ranges).slices_of_parts()
+        from daskgraphpart.dispatching.collect_extra import collect_extra_edges
+
+        extra = collect_extra_edges(job, config, runs, book, ranges).slices_of_parts()
     held = zip(ranges.tolist(), runs.slices_of_parts(), extra, strict=True)
     parts = [HaloUnit(part, low, high, owned, others) for part, ((low, high), owned, others) in enumerate(held)]
     units = [Unit(part, int(part.owned["count"].sum()) * config.run_dtype.itemsize) for part in parts]
     found = job.runner.run(Pass("mark-halo", mark_halo, units, config))
     return HeldGraphs(config, runs, book, parts, np.array(found, np.int64))
-
-
-def _collect_extra(job: Job, config: GraphConfig, runs: RunTable, book: PartitionBook, ranges: np.ndarray) -> RunTable:
-    """Write the edges that parts hold but do not own as extra runs."""
-    from daskgraphpart.dispatching.collect_extra import ExtraConfig, ExtraUnit, collect_extra
-
-    hops = job.options.num_hops
-    run_nbytes = (runs.run_rows * 2 * config.run_dtype.itemsize).tolist()
-    groups = group_parts(ranges, config.num_nodes, job.sizes.bitmap_bytes, job.runner.resources.workers)
-    for hop in range(1, hops):
-        followed = [Unit(group, sum(run_nbytes)) for group in groups]
-        job.runner.run(Pass("follow-hop", follow_hop, followed, HopConfig(config, runs.run_rows, hop)))
-        job.work.remove_members(job.num_parts, hop - 1)
-    tables = zip(runs.by_run(runs.counts), runs.by_run(runs.first_new_eids(book)), run_nbytes, strict=True)
-    units = [Unit(ExtraUnit(run, *table), nbytes) for run, (*table, nbytes) in enumerate(tables)]
-    extra = ExtraConfig(job.work, ranges, job.options.out_edges, hops - 1)
-    found = job.runner.run(Pass("collect-extra", collect_extra, units, extra))
-    counts, nothing = np.array(found, np.int64).reshape(len(found), job.num_parts), np.zeros(len(found), np.int64)
-    return RunTable(np.arange(len(found)), nothing, nothing, counts)
 
 
 def write_graphs(job: Job, held: HeldGraphs, targets: Targets) -> None:
@@ -115,12 +97,16 @@ def write_graphs(job: Job, held: HeldGraphs, targets: Targets) -> None:
 
     new_eids = NewIds(book.edge_ranges[:, :, 1], originals[1])
     config = BuildConfig(held.config, book, new_eids)
-    found: list[tuple[Segment, Mapping[str, np.ndarray]]] = []
+    found: list[tuple[PartGraph, int, Mapping[str, np.ndarray]]] = []
     for segments in _segments(job, parts, held):  # other parts have the original IDs of extra edges
         units = [Unit(segment, segment.num_edges * EDGE_NBYTES, segment.num_edges) for segment in segments]
         counts = job.runner.run(Pass("build-graph", build_graph, units, config))
-        found += zip(segments, counts, strict=True)
-    _compress(job, config, found)
+        counted = zip(segments, counts, strict=True)
+        found += [(segment.graph, segment.first_local_eid, of_segment) for segment, of_segment in counted if of_segment]
+    if found:
+        from daskgraphpart.dispatching.compress_graph import compress_graphs  # COO does without
+
+        compress_graphs(job, config, found)
 
 
 def _part_graphs(held: HeldGraphs, arrays: Targets) -> list[PartGraph]:
@@ -162,33 +148,3 @@ def _segments(job: Job, parts: Sequence[PartGraph], held: HeldGraphs) -> tuple[l
     for of_parts in segments:
         of_parts.sort(key=lambda segment: segment.number)  # interleave parts: a file takes one write at a time
     return segments
-
-
-def _compress(job: Job, config: BuildConfig, found: Sequence[tuple[Segment, Mapping[str, np.ndarray]]]) -> None:
-    """Write the matrices, given how many edges of each segment lie in each bucket of rows."""
-    by_part: dict[tuple[int, str], list[tuple[Segment, np.ndarray]]] = {}
-    for segment, counts in found:
-        for name, in_buckets in counts.items():
-            by_part.setdefault((segment.graph.part, name), []).append((segment, in_buckets))
-    if not by_part:
-        return
-    from daskgraphpart.dispatching.compress_graph import (  # COO does without
-        compress_graph,
-        place_edges,
-        row_ranges,
-        segment_places,
-    )
-
-    ranges: list[MatrixRows] = []
-    segments: list[SegmentPlaces] = []
-    for (_, name), of_part in by_part.items():
-        graph, first_eids = of_part[0][0].graph, [segment.first_local_eid for segment, _ in of_part]
-        in_buckets = np.array([counts for _, counts in of_part])
-        found_ranges = row_ranges(graph, name, in_buckets, first_eids, config.graph.max_edges)
-        ranges += found_ranges
-        if f"{name}/places" in graph.arrays:
-            segments += segment_places(found_ranges)
-    rows = [Unit(of, 40 * of.num_edges + 8 * (of.stop_row - of.first_row)) for of in ranges]
-    job.runner.run(Pass("compress-graph", compress_graph, rows, config))
-    places = [Unit(of, 12 * int(of.slices["count"].sum())) for of in segments]
-    job.runner.run(Pass("place-edges", place_edges, places, config.graph))

@@ -7,13 +7,16 @@ job that writes there.
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
+import shutil
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from daskgraphpart.dispatching.output import check_claimable, discard_output, discard_unfinished
+from daskgraphpart.dispatching.workspace import WORKSPACE_NAME
 from daskgraphpart.engine.resources import is_on_this_machine
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import (
@@ -24,6 +27,8 @@ from daskgraphpart.errors import (
 )
 from daskgraphpart.storage.atomic import write_bytes
 from daskgraphpart.storage.checksums import FileChecksum, hash_file
+from daskgraphpart.storage.lock import LOCK_NAME
+from daskgraphpart.storage.paths import is_remote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -36,6 +41,7 @@ if TYPE_CHECKING:
 ConfigT = TypeVar("ConfigT")
 
 MARK = ".daskgraphpart-delivery"
+STAGING_NAME = ".daskgraphpart-staging"
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,3 +245,26 @@ def attach_host_to_error(host: str) -> Iterator[None]:
         if host and fault.filename is not None:
             fault.filename = f"{host}:{os.fsdecode(fault.filename)}"
         raise
+
+
+def staging_directory(target: Location, workspace: str | None) -> Path:
+    """Name the local directory in which to make files for a store or machines."""
+    what = "a store" if is_remote(target) else "the disks of machines"
+    if workspace is None:
+        raise OptionError(
+            f"partitions for {what} need a workspace",
+            file=target,
+            place="--workspace",
+            expected="a directory that workers and client share, with room for partitions and temporary files",
+        )
+    of_output = hashlib.sha256(str(target).encode()).hexdigest()[:12]
+    return Path(workspace).absolute() / f"{STAGING_NAME}-{of_output}"
+
+
+def remove_staging(directory: Path) -> None:
+    """Remove a finished job's staging directory; keep it if the job can resume.
+
+    A workspace in it was kept, or a run resumes from it; a lock belongs to another run.
+    """
+    if not (directory / WORKSPACE_NAME).exists() and not (directory / LOCK_NAME).exists():
+        shutil.rmtree(directory, ignore_errors=True)

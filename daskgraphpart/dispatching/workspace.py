@@ -9,13 +9,9 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from daskgraphpart.errors import OptionError
 from daskgraphpart.storage.atomic import TEMPORARY_SUFFIX
-from daskgraphpart.storage.lock import LOCK_NAME
-from daskgraphpart.storage.paths import Location, is_remote
 
 WORKSPACE_NAME = ".daskgraphpart-work"
-STAGING_NAME = ".daskgraphpart-staging"
 EDGE_DIRECTORIES = {
     "runs": "edges of a block, grouped by owner",
     "extra": "edges of a run that parts hold without owning them, grouped by part",
@@ -33,29 +29,6 @@ DIRECTORIES = {
     **EDGE_DIRECTORIES,
 }
 _TORN = re.compile(rf"\.[0-9a-f]{{12}}{re.escape(TEMPORARY_SUFFIX)}$")  # of `storage.atomic.whole_file`
-
-
-def staging_directory(target: Location, workspace: str | None) -> Path:
-    """Name the local directory in which to make files for a store or machines."""
-    what = "a store" if is_remote(target) else "the disks of machines"
-    if workspace is None:
-        raise OptionError(
-            f"partitions for {what} need a workspace",
-            file=target,
-            place="--workspace",
-            expected="a directory that workers and client share, with room for partitions and temporary files",
-        )
-    of_output = hashlib.sha256(str(target).encode()).hexdigest()[:12]
-    return Path(workspace).absolute() / f"{STAGING_NAME}-{of_output}"
-
-
-def remove_staging(directory: Path) -> None:
-    """Remove a finished job's staging directory; keep it if the job can resume.
-
-    A workspace in it was kept, or a run resumes from it; a lock belongs to another run.
-    """
-    if not (directory / WORKSPACE_NAME).exists() and not (directory / LOCK_NAME).exists():
-        shutil.rmtree(directory, ignore_errors=True)
 
 
 @dataclass(frozen=True, slots=True)
