@@ -17,7 +17,8 @@ from daskgraphpart.engine.progress import PROGRESS, ProgressListener, open_progr
 from daskgraphpart.engine.resources import WHERE, Resources, resources_of
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import OptionError
-from daskgraphpart.options import chosen, stated_options, with_keywords
+from daskgraphpart.keywords import with_keywords
+from daskgraphpart.options import chosen, stated_options
 from daskgraphpart.schema import check_name
 from daskgraphpart.sources.changed_graph import BYTES_PER_BLOCK, changed, copy_maps
 from daskgraphpart.sources.changed_types import check_changes

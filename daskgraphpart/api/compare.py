@@ -21,7 +21,8 @@ from daskgraphpart.chunked.metadata import METADATA_FILE
 from daskgraphpart.engine.measure import Measurement, measure
 from daskgraphpart.engine.resources import WHERE
 from daskgraphpart.errors import OptionError
-from daskgraphpart.options import chosen, stated_options, with_keywords
+from daskgraphpart.keywords import with_keywords
+from daskgraphpart.options import chosen, stated_options
 from daskgraphpart.reporting.fetching import Sampling
 from daskgraphpart.storage.files import is_file
 from daskgraphpart.storage.paths import join_path, to_path

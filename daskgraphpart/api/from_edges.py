@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from daskgraphpart.api.graph import Graph, public
 from daskgraphpart.engine.resources import WHERE, resources_of
 from daskgraphpart.errors import OptionError
-from daskgraphpart.options import with_keywords
+from daskgraphpart.keywords import with_keywords
 from daskgraphpart.schema import check_name
 from daskgraphpart.sources.given_rows import open_given
 

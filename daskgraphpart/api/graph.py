@@ -11,7 +11,8 @@ from daskgraphpart.engine.progress import PROGRESS
 from daskgraphpart.engine.resources import WHERE, detect_resources
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.lazy_mapping import LazyMapping
-from daskgraphpart.options import option_name, with_keywords
+from daskgraphpart.keywords import with_keywords
+from daskgraphpart.options import option_name
 from daskgraphpart.sources.options import NO_CHANGES, GraphChanges
 from daskgraphpart.storage.atomic import lasting_directory
 from daskgraphpart.storage.faults import environment_faults

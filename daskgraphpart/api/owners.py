@@ -13,8 +13,8 @@ from daskgraphpart.engine.progress import PROGRESS
 from daskgraphpart.engine.resources import WHERE, resources_of
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import AssignmentError
+from daskgraphpart.keywords import with_keywords
 from daskgraphpart.lazy_mapping import LazyMapping
-from daskgraphpart.options import with_keywords
 from daskgraphpart.storage.atomic import lasting_directory
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.paths import require_local

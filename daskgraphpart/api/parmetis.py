@@ -17,7 +17,8 @@ from daskgraphpart.dispatching.output import check_empty, check_output
 from daskgraphpart.engine.progress import PROGRESS, open_progress
 from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, WHERE, resources_of
 from daskgraphpart.engine.runner import open_runner
-from daskgraphpart.options import chosen, option, stated_options, with_keywords
+from daskgraphpart.keywords import with_keywords
+from daskgraphpart.options import chosen, option, stated_options
 from daskgraphpart.parmetis_files.files import ParmetisFiles, find_parts, read_parmetis_parts
 from daskgraphpart.parmetis_files.pm_dglpart import (
     ConversionInput,

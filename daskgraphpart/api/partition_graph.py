@@ -24,7 +24,8 @@ from daskgraphpart.engine.progress import PROGRESS, open_progress
 from daskgraphpart.engine.resources import WHERE, resources_of
 from daskgraphpart.errors import OptionError
 from daskgraphpart.extras import torch_module
-from daskgraphpart.options import chosen, stated_options, with_keywords, words_of
+from daskgraphpart.keywords import with_keywords
+from daskgraphpart.options import chosen, stated_options, words_of
 from daskgraphpart.partitioned.load import load_mappings
 from daskgraphpart.schema import check_name
 from daskgraphpart.sources.given_rows import open_given

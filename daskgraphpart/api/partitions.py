@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.engine.progress import PROGRESS
 from daskgraphpart.engine.resources import WHERE
+from daskgraphpart.keywords import with_keywords
 from daskgraphpart.layouts.dgl_config import PartitionConfig
-from daskgraphpart.options import with_keywords
 from daskgraphpart.partitioned import graph as partitioned
 from daskgraphpart.verification.pipeline import verify, verify_checksums
 

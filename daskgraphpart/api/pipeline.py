@@ -13,7 +13,8 @@ from daskgraphpart.assignment.options import AssignOptions
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.engine.progress import open_progress
 from daskgraphpart.engine.resources import STAGING
-from daskgraphpart.options import stated_options, with_keywords
+from daskgraphpart.keywords import with_keywords
+from daskgraphpart.options import stated_options
 from daskgraphpart.units import format_number, format_seconds
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.api.graph import UnreadGraph
 from daskgraphpart.errors import OptionError, check_choice
-from daskgraphpart.options import chosen, stated_options, with_keywords
+from daskgraphpart.keywords import with_keywords
+from daskgraphpart.options import chosen, stated_options
 from daskgraphpart.sources.options import GraphChanges, ReadOptions, Tables
 from daskgraphpart.sources.stage_frames import named_tables
 from daskgraphpart.sources.table_spec import TableSpec

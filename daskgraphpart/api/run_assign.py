@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from daskgraphpart.api.estimate import announce, estimate, smallest_memory
 from daskgraphpart.api.inputs import (
     check_assignment_directory,
     fingerprint,
@@ -16,7 +17,6 @@ from daskgraphpart.api.inputs import (
     read_owners,
 )
 from daskgraphpart.api.jobs import OutputDirectory, RunOptions, open_job, run_of
-from daskgraphpart.api.plan import announce, estimate, smallest_memory
 from daskgraphpart.assignment.assignment import TRAINERS, Assignment
 from daskgraphpart.assignment.options import METHODS, AssignOptions
 from daskgraphpart.assignment.pipeline import assign_nodes, check_assignable

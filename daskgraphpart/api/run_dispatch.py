@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from daskgraphpart.api.estimate import Plan, announce, estimate, smallest_memory
 from daskgraphpart.api.inputs import (
     fingerprint,
     identify_owners,
@@ -19,7 +20,6 @@ from daskgraphpart.api.inputs import (
     read_owners,
 )
 from daskgraphpart.api.jobs import OutputDirectory, RunOptions, open_job, run_of
-from daskgraphpart.api.plan import Plan, announce, estimate, smallest_memory
 from daskgraphpart.assignment.assignment import Assignment, owner_dtype
 from daskgraphpart.assignment.options import AssignOptions
 from daskgraphpart.assignment.pipeline import assign_nodes, check_assignable, check_method
@@ -29,7 +29,6 @@ from daskgraphpart.dispatching.job import Job, choose_sizes
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.dispatching.output import check_claimable, check_output, discard_output, discard_unfinished
 from daskgraphpart.dispatching.pipeline import dispatch_graph
-from daskgraphpart.dispatching.workspace import Workspace
 from daskgraphpart.engine.progress import open_progress
 from daskgraphpart.errors import OptionError
 from daskgraphpart.layouts.dgl import DglLayout
@@ -45,6 +44,7 @@ if TYPE_CHECKING:
 
     from daskgraphpart.dispatching.finish import Outcome
     from daskgraphpart.dispatching.machines import Destination, Machines
+    from daskgraphpart.dispatching.workspace import Workspace
     from daskgraphpart.engine.progress import ProgressListener
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.engine.runner import Runner

@@ -12,10 +12,10 @@ from daskgraphpart.engine.progress import PROGRESS
 from daskgraphpart.engine.resources import WHERE, resources_of
 from daskgraphpart.errors import LayoutError, OptionError
 from daskgraphpart.extras import pyg_module
+from daskgraphpart.keywords import with_keywords
 from daskgraphpart.layouts.dgl_config_reader import find_config, read_config
 from daskgraphpart.layouts.manifest import find_manifest, read_manifest
 from daskgraphpart.lazy_mapping import LazyMapping
-from daskgraphpart.options import with_keywords
 from daskgraphpart.partitioned.loaders import Loaders
 from daskgraphpart.partitioned.part import Part
 from daskgraphpart.partitioned.views import EdgeView, NodeView, TypeView

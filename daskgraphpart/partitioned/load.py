@@ -14,8 +14,8 @@ import numpy as np
 from daskgraphpart.book import canonical_tuple, to_tensor
 from daskgraphpart.errors import OptionError
 from daskgraphpart.extras import torch_module
+from daskgraphpart.keywords import with_keywords
 from daskgraphpart.layouts.dgl_config_reader import find_config, read_config
-from daskgraphpart.options import with_keywords
 from daskgraphpart.partitioned.books import BasicPartitionBook, RangePartitionBook, open_kept_ids
 from daskgraphpart.partitioned.graph import PartitionedGraph, open_partitions
 

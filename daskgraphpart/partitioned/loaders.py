@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.options import stated_options, with_keywords
+from daskgraphpart.keywords import with_keywords
+from daskgraphpart.options import stated_options
 from daskgraphpart.sampling.source import LoaderOptions
 
 if TYPE_CHECKING:

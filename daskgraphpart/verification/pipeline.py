@@ -22,8 +22,8 @@ from daskgraphpart.engine.progress import PROGRESS, open_progress
 from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, WHERE, resources_of
 from daskgraphpart.engine.runner import Pass, Runner, Unit, open_runner
 from daskgraphpart.errors import LayoutError, OptionError
+from daskgraphpart.keywords import with_keywords
 from daskgraphpart.layouts.dgl_config_reader import find_config
-from daskgraphpart.options import with_keywords
 from daskgraphpart.sources.stage_tables import opened_graph
 from daskgraphpart.sources.table_spec import opened
 from daskgraphpart.storage.atomic import scratch_directory
