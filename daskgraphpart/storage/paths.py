@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import posixpath
 import re
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -28,10 +27,6 @@ FilePath: TypeAlias = Any
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*)://(.*)", re.DOTALL)
 _CHAIN = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*::")
 _LOCAL = ("file", "local")
-_ARCHIVES_AND_WRAPPERS = (
-    "zip", "tar", "libarchive", "dir", "cached", "blockcache", "filecache", "simplecache", "reference", "generic"
-)  # fmt: skip
-"""Protocols of fsspec that are no stores: they show the files of another one."""
 
 
 def is_remote(path: AnyPath | None) -> TypeIs[UPath]:
@@ -47,7 +42,9 @@ def is_url(path: AnyPath | None) -> bool:
 def resolve_path(path: AnyPath, options: Mapping[str, Any] | None = None) -> Location:
     """Return a local path, or one in a store; ``file://`` is local."""
     if is_remote(path):
-        return _open_url(path.protocol, str(path), {**path.storage_options, **(options or {})})
+        from daskgraphpart.storage.stores import open_known
+
+        return open_known(path.protocol, str(path), {**path.storage_options, **(options or {})})
     text = os.fspath(path)
     match = _URL.fullmatch(text)
     if match is None:
@@ -57,31 +54,9 @@ def resolve_path(path: AnyPath, options: Mapping[str, Any] | None = None) -> Loc
     protocol, rest = match[1].lower(), match[2].rstrip("/")
     if protocol in _LOCAL:
         return Path(match[2].removeprefix("localhost") or "/")
-    if protocol in _ARCHIVES_AND_WRAPPERS:
-        raise OptionError(
-            f"{protocol}:// is not a store",
-            file=text,
-            expected="a path, s3://, gs://, ...",
-            hint="unpack archives first",
-        )
-    if not rest:
-        raise OptionError("the URL names no directory", file=text, expected=f"{protocol}://bucket/directory")
-    return _open_url(protocol, f"{protocol}://{rest}", options or {})
+    from daskgraphpart.storage.stores import open_url  # on the rim
 
-
-def _open_url(protocol: str, url: str, options: Mapping[str, Any]) -> UPath:
-    from upath import UPath  # slow to import, and most paths are local
-
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # about protocols it was not tested with
-            path = UPath(url, protocol=protocol, **{"use_listings_cache": False, **options})
-            _ = str(path), path.path, path.parent  # some protocols take a URL apart only when it is asked for
-            return path
-    except Exception as fault:  # whatever the constructor of the protocol raises
-        raise OptionError(
-            "cannot open this store", file=url, found=str(fault), hint="check the protocol and the storage options"
-        ) from fault
+    return open_url(text, protocol, rest, options or {})
 
 
 def join_path(directory: Location, name: str) -> Location:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import os
+import warnings
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
@@ -24,7 +25,7 @@ from daskgraphpart.errors import (
 from daskgraphpart.extras import how_to_install
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from upath import UPath
 
@@ -39,8 +40,42 @@ MAX_REQUEST_NBYTES = 8 << 20
 MAX_REQUESTS = 8
 """Requests at one time."""
 
+_ARCHIVES_AND_WRAPPERS = (
+    "zip", "tar", "libarchive", "dir", "cached", "blockcache", "filecache", "simplecache", "reference", "generic"
+)  # fmt: skip
+"""Protocols of fsspec that are no stores: they show the files of another one."""
 _BUCKETS = ("s3", "s3a", "gs", "gcs", "abfs", "az")
 _VERSION_KEYS = ("ETag", "etag", "md5Hash", "generation", "LastModified", "mtime", "last_modified", "created")
+
+
+def open_url(text: str, protocol: str, rest: str, options: Mapping[str, Any]) -> UPath:
+    """Open the store of a URL, given as the user wrote it, and its parts around ``://`` without a slash at the end."""
+    if protocol in _ARCHIVES_AND_WRAPPERS:
+        raise OptionError(
+            f"{protocol}:// is not a store",
+            file=text,
+            expected="a path, s3://, gs://, ...",
+            hint="unpack archives first",
+        )
+    if not rest:
+        raise OptionError("the URL names no directory", file=text, expected=f"{protocol}://bucket/directory")
+    return open_known(protocol, f"{protocol}://{rest}", options)
+
+
+def open_known(protocol: str, url: str, options: Mapping[str, Any]) -> UPath:
+    """Open a store whose protocol and URL are sound."""
+    from upath import UPath  # slow to import
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # about protocols it was not tested with
+            path = UPath(url, protocol=protocol, **{"use_listings_cache": False, **options})
+            _ = str(path), path.path, path.parent  # some protocols take a URL apart only when it is asked for
+            return path
+    except Exception as fault:  # whatever the constructor of the protocol raises
+        raise OptionError(
+            "cannot open this store", file=url, found=str(fault), hint="check the protocol and the storage options"
+        ) from fault
 
 
 @contextmanager
