@@ -18,7 +18,6 @@ from daskgraphpart.errors import GraphPartError, MetadataError, OptionError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
 
 DEFAULT_NTYPE, DEFAULT_ETYPE = "_N", "_N:_E:_N"
 """Types of a homogeneous graph, as DGL names them."""
@@ -258,16 +257,6 @@ def check_name(
             expected=f"UTF-8 text of 1 to {LONGEST_NAME} bytes without '/', ':', '~' or NUL",
             hint="rename it",
         )
-
-
-def name_of_directory(directory: Path, otherwise: str) -> str:
-    """Name a graph after its output directory, if DGL's files can hold that name."""
-    name = directory.absolute().name
-    try:
-        check_name(name, "graph name")
-    except MetadataError:
-        return otherwise
-    return name
 
 
 def _check_unique(names: Iterable[str], what: str) -> None:

@@ -1,4 +1,4 @@
-"""Pass `weigh-edges`: check edge weights, and write them in edge order.
+"""Passes `weigh-edges`, which checks edge weights and writes them in edge order, and `count-cut-edges`.
 
 Partitioners take integers. A weight becomes a number of *units*, a power of two: the largest that divides all weights,
 so that integers and fractions such as 0.25 stay exact, but at least the largest weight over 2 ** 20. Other weights are
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.chunked.partitions import RowBlock, list_row_blocks
+from daskgraphpart.chunked.partitions import Edges, RowBlock, list_edge_blocks, list_row_blocks
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import InputFileError, OptionError
 from daskgraphpart.schema import DataSpec, GraphSchema, find_feature
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 BITS = 20  # of the largest weight, in units
 MANTISSA_BITS = 53
-ROWS_PER_UNIT = 1 << 19
+ROWS_PER_UNIT = EDGES_PER_UNIT = 1 << 19
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,3 +111,28 @@ def count_units(weights: np.ndarray, exponent: int) -> np.ndarray:
     """Return weights in units, int32."""
     units: np.ndarray = np.maximum(np.rint(np.ldexp(weights.astype(np.float64), -exponent)), 1).astype(np.int32)
     return units
+
+
+def count_cut_edges(graph: Graph, parts: Region, runner: Runner) -> int:
+    """Count the input's cut edges; with weights, the adjacency only knows their weight."""
+    firsts = dict(zip(graph.schema.ntypes, graph.schema.homo_starts, strict=False))
+    units = [
+        Unit(CutUnit(block, firsts[etype.src], firsts[etype.dst]), 16 * block.num_rows, key=etype.name)
+        for etype, block in list_edge_blocks(graph, EDGES_PER_UNIT, 8 * EDGES_PER_UNIT, runner)
+    ]
+    return sum(runner.run(Pass("count-cut-edges", count_cut, units, parts)))
+
+
+@dataclass(frozen=True, slots=True)
+class CutUnit:
+    """One block of edges, and the first homogeneous IDs of the node types at their ends."""
+
+    block: RowBlock[Edges]
+    first_src: int
+    first_dst: int
+
+
+def count_cut(unit: CutUnit, parts: Region) -> int:
+    """Count the cut edges of one block."""
+    (src, dst), owners = unit.block.read(), parts.memmap()
+    return int(np.count_nonzero(owners[src + unit.first_src] != owners[dst + unit.first_dst]))

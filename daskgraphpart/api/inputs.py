@@ -8,13 +8,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.assignment.assignment import BINARY_FORMS, META_FILE, TRAINERS, Assignment, crc_of
+from daskgraphpart.assignment.assignment import BINARY_FORMS, TRAINERS, Assignment, crc_of
 from daskgraphpart.assignment.options import METHODS, AssignOptions
 from daskgraphpart.chunked.graph import Graph, read_chunked
 from daskgraphpart.chunked.metadata import METADATA_FILE, is_table
 from daskgraphpart.chunked.sources import tokens_of
 from daskgraphpart.engine.journal import RESTART_HINT
-from daskgraphpart.errors import OutputExistsError, ResumeError
+from daskgraphpart.errors import ResumeError
 from daskgraphpart.storage.files import cached_listings, is_file, read_file, signatures_of
 from daskgraphpart.storage.paths import Location, require_local, resolve_path, to_path
 
@@ -93,18 +93,6 @@ def input_paths(graph: Graph | TableSpec) -> list[Location]:
         return [Path(path) for path in graph.files if os.path.isfile(path)]
     directory = [to_path(graph.directory)] if graph.directory else []
     return [*directory, *map(to_path, graph.files)]
-
-
-def check_assignment_directory(graph: Graph | TableSpec, out: Path, overwrite: bool) -> None:
-    """Refuse to write owners into the input graph, or over an assignment."""
-    directory = os.path.realpath(out)
-    for path in map(str, input_paths(graph)):
-        if directory in (os.path.realpath(path), os.path.dirname(os.path.realpath(path))):
-            hint = "choose another directory"
-            raise OutputExistsError("the output directory contains the input graph", file=out, found=path, hint=hint)
-    if (out / META_FILE).exists() and not overwrite:
-        hint = "add --overwrite, or choose another directory"
-        raise OutputExistsError("the directory already has an assignment", file=out, hint=hint)
 
 
 WORK_VERSION = 8

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.api.inputs import check_assignment_directory, opened_chunked
+from daskgraphpart.api.inputs import opened_chunked
 from daskgraphpart.api.jobs import RunOptions
 from daskgraphpart.api.partitions import parts_of
+from daskgraphpart.api.run_assign import check_assignment_directory
 from daskgraphpart.api.run_dispatch import Wanted, run_dispatch
 from daskgraphpart.assignment.write_files import write_assignment
 from daskgraphpart.chunked.metadata import METADATA_FILE

@@ -13,7 +13,7 @@ from daskgraphpart.api.jobs import RunOptions
 from daskgraphpart.api.partitions import open_partitions
 from daskgraphpart.api.run_dispatch import Wanted, run_dispatch
 from daskgraphpart.assignment.assignment import Assignment, owner_dtype
-from daskgraphpart.assignment.choose import advise_auto
+from daskgraphpart.assignment.choose import expected_choice
 from daskgraphpart.assignment.from_arrays import assignment_of, write_type_weights
 from daskgraphpart.assignment.options import METHODS, AssignOptions
 from daskgraphpart.assignment.pipeline import check_method
@@ -32,10 +32,14 @@ from daskgraphpart.sources.given_rows import open_given
 from daskgraphpart.storage.atomic import scratch_directory
 from daskgraphpart.storage.lock import is_unfinished
 from daskgraphpart.storage.paths import require_local
+from daskgraphpart.units import format_size
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
+
+    from daskgraphpart.engine.resources import Resources
+    from daskgraphpart.schema import GraphSchema
 
 logger = logging.getLogger(__name__)
 
@@ -184,7 +188,7 @@ def partition_graph(
             balance = _balance(graph, str(part_method), balance_ntypes, balance_edges, scratch)
             given: dict[str, Any] = {"method": str(part_method), "balance": balance, "objtype": objtype}
             method = chosen(AssignOptions, {**keywords, **given, "num_trainers_per_machine": num_trainers_per_machine})
-            if method.method == "metis" and (advice := advise_auto(graph.schema, method, resources)):
+            if method.method == "metis" and (advice := _advise_auto(graph.schema, method, resources)):
                 logger.warning("part_method: %s", advice)
             check_method(method)
             owners: AssignOptions | Assignment = method
@@ -237,3 +241,14 @@ def _check_ready(assignment: Assignment, num_parts: int, trainers: int) -> None:
             expected="1, or an assignment made with num_trainers_per_machine",
             found=trainers,
         )
+
+
+def _advise_auto(schema: GraphSchema, options: AssignOptions, resources: Resources) -> str:
+    """Say what `auto` would do instead of METIS; nothing for small graphs, where it saves no memory."""
+    metis, auto = (expected_choice(schema, replace(options, method=method), resources) for method in ("metis", "auto"))
+    if auto.method != "multilevel":
+        return ""
+    return (
+        f"METIS partitions the whole graph in about {format_size(metis.need)} of memory; 'auto' would cut about as "
+        f"many edges in half the CPU time and {format_size(auto.need)}"
+    )

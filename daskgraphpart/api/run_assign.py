@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -9,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.api.estimate import announce, estimate, smallest_memory
 from daskgraphpart.api.inputs import (
-    check_assignment_directory,
     fingerprint,
     identify_owners,
     in_reach,
+    input_paths,
     opened,
     read_owners,
 )
 from daskgraphpart.api.jobs import OutputDirectory, RunOptions, open_job, run_of
-from daskgraphpart.assignment.assignment import TRAINERS, Assignment
+from daskgraphpart.assignment.assignment import META_FILE, TRAINERS, Assignment
 from daskgraphpart.assignment.options import METHODS, AssignOptions
 from daskgraphpart.assignment.pipeline import assign_nodes, check_assignable
 from daskgraphpart.chunked.graph import Graph
@@ -25,6 +26,7 @@ from daskgraphpart.chunked.partitions import count_lines
 from daskgraphpart.dispatching.job import choose_sizes
 from daskgraphpart.engine.progress import open_progress
 from daskgraphpart.engine.runner import open_runner
+from daskgraphpart.errors import OutputExistsError
 from daskgraphpart.options import chosen
 from daskgraphpart.sources.options import MIN_TABLE_MEMORY
 from daskgraphpart.storage.atomic import lasting_directory
@@ -32,7 +34,6 @@ from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.paths import require_local
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterator, Mapping
 
     from daskgraphpart.engine.resources import Resources
@@ -113,6 +114,18 @@ def _assign_to(
                 ntype: region.moved(out / TRAINERS / f"{ntype}.npy") for ntype, region in assignment.trainers.items()
             }
             return replace(assignment, files=files_of, trainers=trainers, id_maps=staged.id_maps, seed=seed)
+
+
+def check_assignment_directory(graph: Graph | TableSpec, out: Path, overwrite: bool) -> None:
+    """Refuse to write owners into the input graph, or over an assignment."""
+    directory = os.path.realpath(out)
+    for path in map(str, input_paths(graph)):
+        if directory in (os.path.realpath(path), os.path.dirname(os.path.realpath(path))):
+            hint = "choose another directory"
+            raise OutputExistsError("the output directory contains the input graph", file=out, found=path, hint=hint)
+    if (out / META_FILE).exists() and not overwrite:
+        hint = "add --overwrite, or choose another directory"
+        raise OutputExistsError("the directory already has an assignment", file=out, hint=hint)
 
 
 @contextmanager

@@ -138,17 +138,6 @@ def expected_choice(schema: GraphSchema, options: AssignOptions, resources: Reso
     return choose(schema.num_nodes, 2 * schema.num_edges, num_constraints, options, resources)
 
 
-def advise_auto(schema: GraphSchema, options: AssignOptions, resources: Resources) -> str:
-    """Say what `auto` would do instead of METIS; nothing for small graphs, where it saves no memory."""
-    metis, auto = (expected_choice(schema, replace(options, method=method), resources) for method in ("metis", "auto"))
-    if auto.method != "multilevel":
-        return ""
-    return (
-        f"METIS partitions the whole graph in about {format_size(metis.need)} of memory; 'auto' would cut about as "
-        f"many edges in half the CPU time and {format_size(auto.need)}"
-    )
-
-
 def workspace_nbytes(schema: GraphSchema, options: AssignOptions, choice: Choice | None) -> int:
     """Estimate the peak size of temporary files: the adjacency, and the method's own graph."""
     nodes, arcs, item = schema.num_nodes, 2 * schema.num_edges, id_dtype(schema.num_nodes).itemsize

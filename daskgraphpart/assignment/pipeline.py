@@ -18,7 +18,7 @@ from daskgraphpart.assignment.libraries.call import PACKAGES, need_library
 from daskgraphpart.assignment.options import METHODS, AssignOptions
 from daskgraphpart.assignment.owner_parts import assign_random, fill_parts, read_parts, write_parts
 from daskgraphpart.assignment.partition import PartitionConfig, Problem, partition_graph
-from daskgraphpart.assignment.report import AssignReport, WeightedCut, count_cut_edges, measure
+from daskgraphpart.assignment.report import AssignReport, WeightedCut, measure
 from daskgraphpart.assignment.weigh_nodes import check_constraints, weigh_nodes
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import OptionError, PlanError
@@ -74,6 +74,8 @@ def assign_nodes(
     cut, volume, balances = measure(problem, parts, wanted, runner)
     weighted = None
     if (unit := problem.adjacency.weight_unit) is not None:
+        from daskgraphpart.adjacency.weigh_edges import count_cut_edges
+
         weighted = WeightedCut(cut * unit, problem.adjacency.input_weight * unit)
         cut = count_cut_edges(graph, parts, runner)
     trainers = {}

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.chunked.partitions import Edges, RowBlock, list_edge_blocks
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.kernels.clusters import add_up
 from daskgraphpart.kernels.refine import cut_of_rows
@@ -15,12 +14,10 @@ from daskgraphpart.kernels.refine import cut_of_rows
 if TYPE_CHECKING:
     from daskgraphpart.adjacency.csr_blocks import CsrBlock
     from daskgraphpart.assignment.partition import Problem
-    from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.storage.region import Region
 
 EDGE_WARNING = 1.3
 """Edges of the largest part over the average beyond which training on the parts is badly balanced."""
-EDGES_PER_UNIT = 1 << 19
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,28 +142,3 @@ def measure_block(block: CsrBlock, config: MeasureConfig) -> tuple[int, int, np.
     loads = np.zeros((config.num_parts, len(config.columns)), np.int64)
     add_up(config.parts.read(block.start, block.stop), 0, weights, loads)
     return int(cut), int(volume), loads
-
-
-def count_cut_edges(graph: Graph, parts: Region, runner: Runner) -> int:
-    """Count the input's cut edges; with weights, the adjacency only knows their weight."""
-    firsts = dict(zip(graph.schema.ntypes, graph.schema.homo_starts, strict=False))
-    units = [
-        Unit(CutUnit(block, firsts[etype.src], firsts[etype.dst]), 16 * block.num_rows, key=etype.name)
-        for etype, block in list_edge_blocks(graph, EDGES_PER_UNIT, 8 * EDGES_PER_UNIT, runner)
-    ]
-    return sum(runner.run(Pass("count-cut-edges", count_cut, units, parts)))
-
-
-@dataclass(frozen=True, slots=True)
-class CutUnit:
-    """One block of edges, and the first homogeneous IDs of the node types at their ends."""
-
-    block: RowBlock[Edges]
-    first_src: int
-    first_dst: int
-
-
-def count_cut(unit: CutUnit, parts: Region) -> int:
-    """Count the cut edges of one block."""
-    (src, dst), owners = unit.block.read(), parts.memmap()
-    return int(np.count_nonzero(owners[src + unit.first_src] != owners[dst + unit.first_dst]))

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
 from daskgraphpart.chunked.metadata import METADATA_FILE
-from daskgraphpart.cli.help import Command
+from daskgraphpart.cli.help import Command, Option
 from daskgraphpart.cli.options import (
     CONFINED_OPTION,
-    FORMAT_NAMES,
-    FORMAT_OPTIONS,
     INPUT_NAMES,
     RESOURCE_OPTIONS,
     progress_of,
@@ -24,13 +23,26 @@ from daskgraphpart.cli.session import LOG_OPTIONS
 from daskgraphpart.cli.table_inputs import construction_of, tables_of
 from daskgraphpart.cli.tables import TABLE_OPTIONS, changed_graph
 from daskgraphpart.engine.resources import resources_of
-from daskgraphpart.errors import EnvironmentFaultError, LayoutError, OptionError
+from daskgraphpart.errors import EnvironmentFaultError, LayoutError, MetadataError, OptionError
 from daskgraphpart.layouts.written_files import OWN_LAYOUTS, description_of
-from daskgraphpart.schema import name_of_directory
+from daskgraphpart.schema import check_name
 from daskgraphpart.storage.files import is_directory, is_file, list_directory
 from daskgraphpart.storage.json_file import read_json_object
 from daskgraphpart.storage.paths import Location, resolve_path
 
+_files = partial(click.option, cls=Option, heading="Files to write")
+FORMAT_NAMES = ("edge_format", "data_format", "num_chunks")
+FORMAT_OPTIONS = (
+    _files(
+        "--edge-format",
+        type=click.Choice(["parquet", "csv", "numpy"]),
+        default="parquet",
+        help="Format of edge files.",
+    ),
+    _files("--data-format", type=click.Choice(["numpy", "parquet"]), default="numpy", help="Format of feature files."),
+    _files("--num-chunks", type=click.IntRange(min=1), help="Files per edge type and feature; default by size."),
+    _files("--overwrite", is_flag=True, common=True, help="Replace an existing graph."),
+)
 NAMES = ("kind", "seed", *FORMAT_NAMES, "labels", "overwrite")
 
 
@@ -69,7 +81,7 @@ def generate(**values: Any) -> None:
             num_nodes=parse_count(values["nodes"]),
             num_edges=parse_count(values["edges"]),
             feature_width=values["features"],
-            name=values["name"] or name_of_directory(Path(values["out_dir"]), values["kind"]),
+            name=values["name"] or _name_of_directory(Path(values["out_dir"]), values["kind"]),
             **{name: values[name] for name in NAMES},
             runner=runner,
         )
@@ -96,6 +108,16 @@ def info(directory: str, confined: bool) -> None:
         from daskgraphpart.chunked.graph import read_chunked
 
         click.echo(repr(read_chunked(directory, confined=confined)))
+
+
+def _name_of_directory(directory: Path, otherwise: str) -> str:
+    """Name a graph after its output directory, if DGL's files can hold that name."""
+    name = directory.absolute().name
+    try:
+        check_name(name, "graph name")
+    except MetadataError:
+        return otherwise
+    return name
 
 
 def _is_partitioned(path: Location) -> bool:
@@ -148,7 +170,7 @@ def chunk(**values: Any) -> None:
     if configs:
         graph = _construction(configs[0], values)
     elif values["graph"] is None:
-        values["name"] = values["name"] or name_of_directory(Path(out_dir), "graph")
+        values["name"] = values["name"] or _name_of_directory(Path(out_dir), "graph")
         graph = described_tables(**tables_of(values))
     else:
         refuse_tables(INPUT_NAMES, "--graph")

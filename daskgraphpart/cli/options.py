@@ -71,25 +71,6 @@ def _complete(choices: tuple[str, ...], ctx: click.Context, param: click.Paramet
     return found or [CompletionItem(typed, type="file")]
 
 
-_files = partial(click.option, cls=Option, heading="Files to write")
-FORMAT_NAMES = ("edge_format", "data_format", "num_chunks")
-FORMAT_OPTIONS = (
-    _files(
-        "--edge-format",
-        type=click.Choice(["parquet", "csv", "numpy"]),
-        default="parquet",
-        help="Format of edge files.",
-    ),
-    _files("--data-format", type=click.Choice(["numpy", "parquet"]), default="numpy", help="Format of feature files."),
-    _files("--num-chunks", type=click.IntRange(min=1), help="Files per edge type and feature; default by size."),
-    _files("--overwrite", is_flag=True, common=True, help="Replace an existing graph."),
-)
-FORM_OPTION = _files(
-    "--form",
-    type=click.Choice(["npy", "parquet", "zarr"]),
-    default="npy",
-    help="Binary form of the owners, beside the text.",
-)
 _shown = partial(click.option, cls=Option, heading="Progress", common=True)
 RESOURCE_OPTIONS = (
     *options_of(Resources, "Resources", "memory", "cluster", "workers", "workspace"),

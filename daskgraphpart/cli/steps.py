@@ -11,11 +11,10 @@ import click
 
 from daskgraphpart.assignment.options import AssignOptions
 from daskgraphpart.cli.dgl_options import dgl_option, one_of, unused_option
-from daskgraphpart.cli.help import Command
+from daskgraphpart.cli.help import Command, Option
 from daskgraphpart.cli.options import (
     CONFINED_OPTION,
     DISPATCH_OPTIONS,
-    FORM_OPTION,
     JOB_OPTIONS,
     METHOD_OPTIONS,
     RESOURCE_OPTIONS,
@@ -37,6 +36,14 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 STEP_1, STEP_2 = "random_partition.py", "dispatch_data.py"
+FORM_OPTION = click.option(
+    "--form",
+    cls=Option,
+    heading="Files to write",
+    type=click.Choice(["npy", "parquet", "zarr"]),
+    default="npy",
+    help="Binary form of the owners, beside the text.",
+)
 DGL_OPTIONS = (
     dgl_option("--in-dir", "dgl_in_dir", type=click.Path(), script=STEP_2, meaning="GRAPH"),
     dgl_option("--metadata-filename", type=click.Path(), script=STEP_2, meaning="Name of the metadata file in GRAPH"),

@@ -1,8 +1,7 @@
-"""Passes over owners: `relabel-nodes` gives new IDs, `list-nodes` lists each part's nodes, `copy-owners` copies owners.
+"""Passes over owners: `relabel-nodes` gives new IDs, `list-nodes` lists each part's nodes.
 
 New IDs are ordered by (part, node type, original ID). `relabel-nodes` writes the map from original to new IDs into the
-workspace; `list-nodes` writes the original IDs of each part's nodes by new ID; `copy-owners` writes the owners of all
-nodes and edges by original ID, for layouts that keep IDs (`reshuffle=False`).
+workspace; `list-nodes` writes the original IDs of each part's nodes by new ID.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 import numpy as np
 
 from daskgraphpart.book import PartitionBook
-from daskgraphpart.dispatching.lay_out import Target, Targets, write_groups, write_rows
+from daskgraphpart.dispatching.lay_out import Target, Targets, write_groups
 from daskgraphpart.dispatching.offsets import Interval, RowOffsets, count_intervals
 from daskgraphpart.engine.runner import Pass, Unit
 from daskgraphpart.kernels.owner_sort import group_by_owner, rank_rows
@@ -99,30 +98,3 @@ def list_nodes(unit: NodeUnit[tuple[Target, ...]], _: None) -> None:
     """Write the original IDs of an interval to its owners' lists."""
     rows, counts = group_by_owner(unit.nodes.read(), unit.first.size)
     write_groups(rows + unit.nodes.start, counts, unit.target, unit.first)
-
-
-def copy_owners(job: Job, edge_owners: Mapping[str, Region], whole: Mapping[str, tuple[Region, ...]]) -> None:
-    """Write the owners of all nodes and edges, for layouts that want them."""
-    rows = job.sizes.interval_rows
-    works = [
-        CopyUnit(Interval(region, start, min(start + rows, region.num_rows)), whole[f"{name}/{of_type}"])
-        for name, owners in (("node_owners", job.assignment.files), ("edge_owners", edge_owners))
-        for of_type, region in owners.items()
-        if f"{name}/{of_type}" in whole
-        for start in range(0, region.num_rows, rows)
-    ]
-    units = [Unit(work, 8 * work.rows.num_rows) for work in works]
-    job.runner.run(Pass("copy-owners", copy_interval, units, None))
-
-
-@dataclass(frozen=True, slots=True)
-class CopyUnit:
-    """Consecutive rows of one type, and the output of their owners."""
-
-    rows: Interval
-    targets: tuple[Region, ...]
-
-
-def copy_interval(unit: CopyUnit, _: None) -> None:
-    """Copy the owners of some rows."""
-    write_rows(unit.targets, unit.rows.read(), unit.rows.start)

@@ -11,7 +11,7 @@ from daskgraphpart.dispatching.features import NodeIds, block_marks, cut_feature
 from daskgraphpart.dispatching.finish import Outcome, finish
 from daskgraphpart.dispatching.graphs import find_held, write_graphs
 from daskgraphpart.dispatching.lay_out import lay_out
-from daskgraphpart.dispatching.nodes import copy_owners, list_all_nodes, number_nodes
+from daskgraphpart.dispatching.nodes import list_all_nodes, number_nodes
 from daskgraphpart.dispatching.offsets import count_intervals
 from daskgraphpart.dispatching.split_nids import count_marked, split_nids, wanted_masks
 from daskgraphpart.layouts.layout import GraphSizes
@@ -48,7 +48,10 @@ def dispatch_graph(job: Job) -> Outcome:
     edge_offsets = count_intervals(edge_owners, edge_marks, job.num_parts, job.sizes.interval_rows, job.runner)
     move_features(job, edge_features, edge_owners, edge_offsets, places.rows, mapped)
     split_nids(job, masks, nodes, marked, places.targets)
-    copy_owners(job, edge_owners, places.whole)
+    if places.whole:
+        from daskgraphpart.dispatching.copy_owners import copy_owners
+
+        copy_owners(job, edge_owners, places.whole)
     _warn_of_empty_parts(job, sizes)
     return finish(job, sizes, book, held.quality(), places)
 
