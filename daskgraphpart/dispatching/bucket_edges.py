@@ -15,7 +15,7 @@ import numpy as np
 from daskgraphpart.dispatching.edge_runs import starts_in_run
 from daskgraphpart.engine.runner import ConfigT, Pass, ResultT, Unit
 from daskgraphpart.kernels.owner_sort import look_up_owners, scatter_edges
-from daskgraphpart.storage.region import write_run
+from daskgraphpart.storage.region import save_npy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -85,7 +85,7 @@ def bucket_edges(unit: EdgeUnit, config: BucketConfig) -> np.ndarray:
     run = np.empty((3, unit.num_edges), next(iter(new_nids.values())).dtype)
     for (src, dst, owners), edge_type, starts in zip(found, unit.edge_types, starts_in_run(counts), strict=True):
         scatter_edges((src, dst), (new_nids[edge_type.src], new_nids[edge_type.dst]), owners, starts, run)
-    write_run(config.work.file("runs", unit.index), run)
+    save_npy(config.work.file("runs", unit.index), run)
     return counts
 
 

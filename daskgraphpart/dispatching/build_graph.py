@@ -12,11 +12,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from daskgraphpart.dispatching.edge_runs import Slices, reads_of
+from daskgraphpart.dispatching.edge_runs import DESTINATION, ROW, SOURCE, Slices, reads_of, run_column
 from daskgraphpart.dispatching.lay_out import write_rows
 from daskgraphpart.dispatching.part_graph import BuildConfig, PartGraph, local_ids_of
 from daskgraphpart.kernels.owner_sort import group_starts
-from daskgraphpart.storage.region import DESTINATION, ROW, SOURCE, run_column, save_npy
+from daskgraphpart.storage.region import save_npy
 
 EDGE_NBYTES = 33
 LOCAL_GRAPH = ("nodes/", "edges/", "coo/", "csr/", "csc/")

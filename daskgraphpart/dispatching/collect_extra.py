@@ -12,21 +12,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.dispatching.edge_runs import RunTable, Slices, places_of, starts_in_run
-from daskgraphpart.dispatching.mark_halo import read_columns
-from daskgraphpart.engine.runner import Pass, Unit
-from daskgraphpart.kernels.bitmap import add_sources_of_members, empty_bitmap, select_extra
-from daskgraphpart.storage.atomic import whole_file
-from daskgraphpart.storage.region import (
+from daskgraphpart.dispatching.edge_runs import (
     DESTINATION,
     EXTRA_DTYPE,
     ROW,
     SOURCE,
-    create_npy,
-    open_npy,
+    RunTable,
+    Slices,
+    places_of,
     run_column,
-    save_npy,
+    starts_in_run,
 )
+from daskgraphpart.dispatching.mark_halo import read_columns
+from daskgraphpart.engine.runner import Pass, Unit
+from daskgraphpart.kernels.bitmap import add_sources_of_members, empty_bitmap, select_extra
+from daskgraphpart.storage.atomic import whole_file
+from daskgraphpart.storage.region import create_npy, open_npy, save_npy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

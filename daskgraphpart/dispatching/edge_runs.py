@@ -1,7 +1,11 @@
-"""The table of runs: how many edges each part holds of every block, and the IDs that follow. Pure.
+"""Runs of edges, and their table: how many edges each part holds of every block, and the IDs that follow.
+
+A run is the edges of a block, or of small consecutive ones, grouped by owner, in a plain npy array of three rows: new
+source IDs, new destination IDs, and the edge's row in its block. Each owner's edges are one slice of all three, so a
+part reads its own with three small reads.
 
 New edge IDs follow (part, edge type, original ID), so a part's slices of runs, in order of edge types and blocks, hold
-consecutive local edge IDs. Small consecutive blocks share a run.
+consecutive local edge IDs.
 """
 
 from __future__ import annotations
@@ -12,12 +16,17 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from daskgraphpart.dispatching.offsets import exclusive_sums
+from daskgraphpart.storage.region import npy_region
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from daskgraphpart.book import PartitionBook
+    from daskgraphpart.storage.region import Region
 
+SOURCE, DESTINATION, ROW = 0, 1, 2
+EXTRA_DTYPE = np.dtype(np.int64)
+"""Of runs of edges that parts hold without owning them; their third row is new edge IDs."""
 SLICE = np.dtype([(name, np.int64) for name in ("run", "run_rows", "start", "count", "first_row", "etype_id")])
 """Consecutive rows of a run: number and rows of the whole run; first row and number of rows of the slice; original
 type-wise ID of the first edge of the block that they are of; edge type."""
@@ -113,3 +122,8 @@ def cut_slices(slices: Slices, max_edges: int) -> list[Slices]:
     cut["count"] = np.diff(stops, prepend=0)
     cut["start"] += stops - cut["count"] - (ends - slices["count"])[whole]
     return np.split(cut, np.searchsorted(stops, full, side="right")) if cut.size else []
+
+
+def run_column(path: str, dtype: np.dtype, num_rows: int, column: int) -> Region:
+    """Region of one column of a run, without reading its header."""
+    return npy_region(path, dtype, (3, num_rows)).row(column)

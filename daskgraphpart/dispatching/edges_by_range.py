@@ -15,7 +15,7 @@ import numpy as np
 from daskgraphpart.dispatching.bucket_edges import BucketConfig, EdgeUnit, edge_pass, write_edge_owners
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.kernels.owner_sort import group_by_owner, group_starts
-from daskgraphpart.storage.region import create_files, npy_region, open_npy, save_npy, write_run
+from daskgraphpart.storage.region import create_files, npy_region, open_npy, save_npy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -123,7 +123,7 @@ def merge_ends(unit: MergeUnit, config: RangeConfig) -> np.ndarray:
     owner_dtype = config.bucket.owners[unit.edge_type.dst].dtype
     owners = np.searchsorted(config.part_ends, ends[1], side="right").astype(owner_dtype)
     order, counts = group_by_owner(owners, config.bucket.num_parts)
-    write_run(
+    save_npy(
         config.bucket.work.file("runs", unit.index), np.array([ends[0][order], ends[1][order], order], ends[0].dtype)
     )
     write_edge_owners(config.bucket, unit.edge_type, unit.first_row, owners)

@@ -8,10 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from daskgraphpart.dispatching.edge_runs import Slices, reads_of
+from daskgraphpart.dispatching.edge_runs import DESTINATION, EXTRA_DTYPE, SOURCE, Slices, reads_of, run_column
 from daskgraphpart.dispatching.part_graph import ranks_of
 from daskgraphpart.kernels.bitmap import add_foreign, empty_bitmap
-from daskgraphpart.storage.region import DESTINATION, EXTRA_DTYPE, SOURCE, run_column
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,10 +5,6 @@ of a bus error. `Region.memmap` is for lazy views. Regions in stores are read by
 
 Headers of npy files are Python literals. They are matched, not evaluated: Python 3.11 may fail when it parses in two
 threads during garbage collection, and few headers are valid.
-
-A run is one block's edges grouped by owner, in a plain npy array of three rows: new source IDs, new destination IDs,
-and the edge's row in its block. Each owner's edges are one slice of all three, so a part reads its own with three small
-reads.
 """
 
 from __future__ import annotations
@@ -34,7 +30,6 @@ from daskgraphpart.storage.paths import AnyPath, FilePath, is_remote, to_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from pathlib import Path
 
 
 MAX_WRITE_NBYTES = 128 << 10
@@ -307,22 +302,6 @@ def checked_nbytes(shape: tuple[int, ...], dtype: np.dtype) -> int | None:
         nbytes *= length
         filled *= max(1, length)
     return nbytes if filled <= MAX_NBYTES else None
-
-
-SOURCE, DESTINATION, ROW = 0, 1, 2
-EXTRA_DTYPE = np.dtype(np.int64)
-"""Of runs of edges that parts hold without owning them; their third row is new edge IDs."""
-
-
-def write_run(path: str | Path, columns: np.ndarray) -> None:
-    """Write an array of shape (3, n)."""
-    assert columns.shape[0] == 3, "a run has three columns"
-    save_npy(path, columns)
-
-
-def run_column(path: str | Path, dtype: np.dtype, num_rows: int, column: int) -> Region:
-    """Region of one column of a run, without reading its header."""
-    return npy_region(path, dtype, (3, num_rows)).row(column)
 
 
 def id_dtype(num_ids: int) -> np.dtype:
