@@ -53,7 +53,7 @@ class Session:
     def show(self, event: str, line: str, **content: Any) -> None:
         """Write a line to standard error, or its event for programs."""
         if self.as_json:
-            from daskgraphpart.engine.progress import json_event
+            from daskgraphpart.engine.displays import json_event
 
             line = json_event(event, **content).rstrip()
         click.echo(line, err=True)

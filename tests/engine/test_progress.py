@@ -15,7 +15,8 @@ from commands import call
 from keywords import spelled
 
 import daskgraphpart as dgp
-from daskgraphpart.engine.progress import PROGRESS_KINDS, JsonProgress, LogProgress, open_progress
+from daskgraphpart.engine.displays import JsonProgress, LogProgress
+from daskgraphpart.engine.progress import PROGRESS_KINDS, open_progress
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.errors import OptionError
 
