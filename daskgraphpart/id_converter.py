@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.book import IdRanges, PartitionBook, type_id
+from daskgraphpart.book import PartitionBook
 from daskgraphpart.errors import IdOutOfRangeError
+from daskgraphpart.id_ranges import IdRanges, type_id
 from daskgraphpart.units import format_number
 
 if TYPE_CHECKING:

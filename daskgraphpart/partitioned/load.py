@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from daskgraphpart.book import canonical_tuple, to_tensor
+from daskgraphpart.book import canonical_tuple
 from daskgraphpart.errors import OptionError
 from daskgraphpart.extras import torch_module
+from daskgraphpart.id_ranges import to_tensor
 from daskgraphpart.keywords import with_keywords
 from daskgraphpart.layouts.dgl_config_reader import find_config, read_config
 from daskgraphpart.partitioned.books import BasicPartitionBook, RangePartitionBook, open_kept_ids

@@ -20,7 +20,8 @@ from daskgraphpart.units import format_count, format_number, format_size, html_t
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from daskgraphpart.book import IdRanges, PartitionBook
+    from daskgraphpart.book import PartitionBook
+    from daskgraphpart.id_ranges import IdRanges
     from daskgraphpart.layouts.dgl_graph import GraphFile
     from daskgraphpart.storage.paths import Location
     from daskgraphpart.storage.region import Region

@@ -13,8 +13,9 @@ import torch
 from torch_geometric.data import Data, EdgeAttr, FeatureStore, GraphStore, HeteroData, TensorAttr
 from torch_geometric.data.graph_store import EdgeLayout
 
-from daskgraphpart.book import canonical_tuple, to_tensor
+from daskgraphpart.book import canonical_tuple
 from daskgraphpart.errors import LayoutError
+from daskgraphpart.id_ranges import to_tensor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

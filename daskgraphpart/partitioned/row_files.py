@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from daskgraphpart.book import is_tensor, to_array, to_tensor
 from daskgraphpart.chunked.formats import Block
 from daskgraphpart.chunked.output import parquet_writer, to_arrow
 from daskgraphpart.chunked.read_parquet import read_parquet_header, read_parquet_rows, row_of
@@ -28,6 +27,7 @@ from daskgraphpart.errors import (
     check_choice,
 )
 from daskgraphpart.extras import torch_module
+from daskgraphpart.id_ranges import is_tensor, to_array, to_tensor
 from daskgraphpart.layouts.id_maps import IdMaps
 from daskgraphpart.layouts.manifest import find_manifest, read_manifest
 from daskgraphpart.partitioned.stored_rows import Reordered, StoredRows

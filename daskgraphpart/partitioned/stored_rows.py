@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from daskgraphpart.book import as_ids, check_ids, is_tensor, like, places_by_part
+from daskgraphpart.id_ranges import as_ids, check_ids, is_tensor, like, places_by_part
 
 if TYPE_CHECKING:
     from daskgraphpart.storage.region import Region

@@ -11,8 +11,9 @@ import numpy as np
 import torch
 from torch_geometric.data import Data, HeteroData
 
-from daskgraphpart.book import canonical_tuple, to_tensor
+from daskgraphpart.book import canonical_tuple
 from daskgraphpart.errors import LayoutError
+from daskgraphpart.id_ranges import to_tensor
 from daskgraphpart.sampling.rows import group_by_part
 from daskgraphpart.sampling.sampler import Locator
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from daskgraphpart.book import places_by_part
 from daskgraphpart.errors import LayoutError
+from daskgraphpart.id_ranges import places_by_part
 from daskgraphpart.kernels.copy_rows import copy_rows
 
 if TYPE_CHECKING:

@@ -27,7 +27,8 @@ from daskgraphpart.sampling.rows import group_by_part
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from daskgraphpart.book import IdRanges, PartitionBook
+    from daskgraphpart.book import PartitionBook
+    from daskgraphpart.id_ranges import IdRanges
     from daskgraphpart.sampling.columns import PartColumns
 
 SMALLEST_TABLE = 1 << 10

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.book import as_ids, canonical_tuple, check_ids, is_tensor, places_by_part, to_array
+from daskgraphpart.book import canonical_tuple
 from daskgraphpart.errors import IdOutOfRangeError, LayoutError, OptionError
 from daskgraphpart.extras import pyg_module
+from daskgraphpart.id_ranges import as_ids, check_ids, is_tensor, places_by_part, to_array
 from daskgraphpart.kernels.hashing import uniform_ints
 from daskgraphpart.kernels.sample import shuffled
 from daskgraphpart.sampling.sampler import Locator, stream_key_of
