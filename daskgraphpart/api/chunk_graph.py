@@ -28,9 +28,9 @@ from daskgraphpart.sources.options import MIN_TABLE_MEMORY, NO_CHANGES, GraphCha
 from daskgraphpart.sources.stage_frames import is_split_by_text, named_tables, stage_collections
 from daskgraphpart.sources.stage_tables import graph_of_tables
 from daskgraphpart.sources.table_spec import TableSpec
-from daskgraphpart.storage.atomic import scratch_directory
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.paths import require_local
+from daskgraphpart.storage.scratch import scratch_directory
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager

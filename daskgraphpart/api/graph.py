@@ -10,12 +10,12 @@ from daskgraphpart.chunked.sources import nbytes_of, paths_of
 from daskgraphpart.engine.progress import PROGRESS
 from daskgraphpart.engine.resources import WHERE, detect_resources
 from daskgraphpart.engine.runner import open_runner
-from daskgraphpart.lazy_mapping import LazyMapping
 from daskgraphpart.keywords import with_keywords
+from daskgraphpart.lazy_mapping import LazyMapping
 from daskgraphpart.options import option_name
 from daskgraphpart.sources.options import NO_CHANGES, GraphChanges
-from daskgraphpart.storage.atomic import lasting_directory
 from daskgraphpart.storage.faults import environment_faults
+from daskgraphpart.storage.scratch import lasting_directory
 from daskgraphpart.units import format_count, format_number, format_size, html_table, text_table
 
 if TYPE_CHECKING:

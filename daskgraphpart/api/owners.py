@@ -15,9 +15,9 @@ from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import AssignmentError
 from daskgraphpart.keywords import with_keywords
 from daskgraphpart.lazy_mapping import LazyMapping
-from daskgraphpart.storage.atomic import lasting_directory
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.paths import require_local
+from daskgraphpart.storage.scratch import lasting_directory
 from daskgraphpart.units import html_table
 
 if TYPE_CHECKING:

@@ -29,10 +29,10 @@ from daskgraphpart.parmetis_files.pm_dglpart import (
 )
 from daskgraphpart.parmetis_files.write import ParmetisInput, check_weights, claim_files, write_parmetis_files
 from daskgraphpart.schema import check_name
-from daskgraphpart.storage.atomic import made_directory, scratch_directory
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.lock import is_unfinished
 from daskgraphpart.storage.paths import require_local, to_path
+from daskgraphpart.storage.scratch import made_directory, scratch_directory
 
 if TYPE_CHECKING:
     import os

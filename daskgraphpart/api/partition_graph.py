@@ -29,9 +29,9 @@ from daskgraphpart.options import chosen, stated_options, words_of
 from daskgraphpart.partitioned.load import load_mappings
 from daskgraphpart.schema import check_name
 from daskgraphpart.sources.given_rows import open_given
-from daskgraphpart.storage.atomic import scratch_directory
 from daskgraphpart.storage.lock import is_unfinished
 from daskgraphpart.storage.paths import require_local
+from daskgraphpart.storage.scratch import scratch_directory
 from daskgraphpart.units import format_size
 
 if TYPE_CHECKING:

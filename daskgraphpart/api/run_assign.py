@@ -29,9 +29,9 @@ from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import OutputExistsError
 from daskgraphpart.options import chosen
 from daskgraphpart.sources.options import MIN_TABLE_MEMORY
-from daskgraphpart.storage.atomic import lasting_directory
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.paths import require_local
+from daskgraphpart.storage.scratch import lasting_directory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

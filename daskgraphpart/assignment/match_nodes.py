@@ -19,8 +19,8 @@ from daskgraphpart.errors import InputFileError
 from daskgraphpart.sources.database import insert_batches, open_database, read
 from daskgraphpart.sources.id_map import id_batches
 from daskgraphpart.sources.options import MIN_TABLE_MEMORY
-from daskgraphpart.storage.atomic import scratch_directory
 from daskgraphpart.storage.region import Region, create_files, map_npy, npy_region
+from daskgraphpart.storage.scratch import scratch_directory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

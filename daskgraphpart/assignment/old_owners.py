@@ -21,7 +21,7 @@ from daskgraphpart.errors import AssignmentError, InputFileNotFoundError, Layout
 from daskgraphpart.layouts.dgl_config_reader import find_config, read_config
 from daskgraphpart.layouts.dgl_graph import read_tensor_file
 from daskgraphpart.layouts.id_maps import IdMaps
-from daskgraphpart.layouts.manifest import find_manifest, read_manifest
+from daskgraphpart.layouts.manifest_reader import find_manifest, read_manifest
 from daskgraphpart.layouts.written_files import ORIG_NIDS
 from daskgraphpart.sources.id_map import find_map, read_map_header
 from daskgraphpart.storage.files import is_directory, is_file

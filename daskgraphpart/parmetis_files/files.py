@@ -16,8 +16,8 @@ import numpy as np
 from daskgraphpart.assignment.assignment import MAX_PARTS, Assignment, create_owner_files, owner_regions
 from daskgraphpart.errors import AssignmentError, InputFileError, InputFileNotFoundError, OptionError
 from daskgraphpart.sources.database import open_database, quote, read, run, translated_errors
-from daskgraphpart.storage.atomic import scratch_directory
 from daskgraphpart.storage.faults import attach_path_to_error
+from daskgraphpart.storage.scratch import scratch_directory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

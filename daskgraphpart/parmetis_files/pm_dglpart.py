@@ -30,9 +30,9 @@ from daskgraphpart.parmetis_files.files import (
 )
 from daskgraphpart.schema import STORED_DTYPES, EdgeType, GraphSchema, NodeType, check_name
 from daskgraphpart.sources.database import open_database, run
-from daskgraphpart.storage.atomic import scratch_directory
 from daskgraphpart.storage.json_file import convert_json, read_json_object
 from daskgraphpart.storage.region import create_npy
+from daskgraphpart.storage.scratch import scratch_directory
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -14,7 +14,7 @@ from daskgraphpart.errors import LayoutError, OptionError
 from daskgraphpart.extras import pyg_module
 from daskgraphpart.keywords import with_keywords
 from daskgraphpart.layouts.dgl_config_reader import find_config, read_config
-from daskgraphpart.layouts.manifest import find_manifest, read_manifest
+from daskgraphpart.layouts.manifest_reader import find_manifest, read_manifest
 from daskgraphpart.lazy_mapping import LazyMapping
 from daskgraphpart.partitioned.loaders import Loaders
 from daskgraphpart.partitioned.part import Part

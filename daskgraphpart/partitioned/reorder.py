@@ -17,9 +17,10 @@ from daskgraphpart.errors import LayoutError
 from daskgraphpart.partitioned.collections import reordered_array
 from daskgraphpart.partitioned.row_files import TableConfig, check_output, open_rows, save_tensor, write_table
 from daskgraphpart.partitioned.stored_rows import BLOCK_NBYTES, Reordered, StoredRows
-from daskgraphpart.storage.atomic import lasting_directory, publish, scratch_directory, temporary_path
+from daskgraphpart.storage.atomic import publish, temporary_path
 from daskgraphpart.storage.faults import attach_path_to_error, environment_faults
 from daskgraphpart.storage.region import Region, create_npy, map_npy
+from daskgraphpart.storage.scratch import lasting_directory, scratch_directory
 from daskgraphpart.storage.zarr_arrays import create_rows_array
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, Resources
 from daskgraphpart.engine.runner import Pass, Runner, Unit, open_runner
 from daskgraphpart.errors import LayoutError, OptionError
 from daskgraphpart.kernels.count_ends import count_ends
-from daskgraphpart.layouts.manifest import find_manifest, read_manifest
+from daskgraphpart.layouts.manifest_reader import find_manifest, read_manifest
 from daskgraphpart.reporting.fetching import Sampling, estimate_fetching
 from daskgraphpart.reporting.figures import LABEL_NAMES, MAX_MATRIX, Labels
 from daskgraphpart.reporting.report import Report

@@ -16,7 +16,7 @@ import numpy as np
 from daskgraphpart.errors import OptionError, check_choice
 from daskgraphpart.extras import pyg_module
 from daskgraphpart.kernels.hashing import stream_key
-from daskgraphpart.layouts.manifest import find_manifest
+from daskgraphpart.layouts.manifest_reader import find_manifest
 from daskgraphpart.sampling.columns import PartColumns, open_columns
 from daskgraphpart.sampling.rows import FeatureRows, open_rows
 from daskgraphpart.sampling.sampler import Sampler, stream_key_of

@@ -15,7 +15,7 @@ from daskgraphpart.chunked.output import CATEGORIES
 from daskgraphpart.errors import InputFileError, InputFileNotFoundError, LayoutError, OptionError
 from daskgraphpart.layouts.dgl_config_reader import find_config, read_config
 from daskgraphpart.layouts.id_maps import IdMaps
-from daskgraphpart.layouts.manifest import find_manifest, read_manifest
+from daskgraphpart.layouts.manifest_reader import find_manifest, read_manifest
 from daskgraphpart.sources.changed_types import split_column, split_feature
 from daskgraphpart.sources.columns import BYTES, STRINGS, UNKNOWN
 from daskgraphpart.sources.id_map import find_map, read_map_header

@@ -34,8 +34,8 @@ from daskgraphpart.schema import DataSpec, EdgeType, GraphSchema, NodeType
 from daskgraphpart.sources.changed_types import check_changes
 from daskgraphpart.sources.id_map import copy_file
 from daskgraphpart.sources.options import MIN_TABLE_MEMORY, NO_CHANGES
-from daskgraphpart.storage.atomic import scratch_directory
 from daskgraphpart.storage.region import Region, create_npy
+from daskgraphpart.storage.scratch import scratch_directory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

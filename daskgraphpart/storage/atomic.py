@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import atexit
 import json
 import os
-import shutil
-import tempfile
 import uuid
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.storage.faults import attach_path_to_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 TEMPORARY_SUFFIX = ".unfinished"
 
@@ -68,31 +65,3 @@ def write_bytes(path: Path, content: bytes) -> None:
 def write_json(path: Path, content: Any) -> None:
     """Write JSON atomically, with a final newline; the caller orders the keys."""
     write_bytes(path, (json.dumps(content, indent=1) + "\n").encode())
-
-
-@contextmanager
-def scratch_directory(where: str | os.PathLike[str]) -> Iterator[Path]:
-    """Make a directory for temporary files in another, created if needed; remove it at the end."""
-    Path(where).mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".daskgraphpart-", dir=where, ignore_cleanup_errors=True) as directory:
-        yield Path(directory)
-
-
-@contextmanager
-def made_directory(path: Path) -> Iterator[None]:
-    """Make a directory if needed; remove it if nothing was put into it."""
-    made = [directory for directory in (path, *path.parents) if not directory.exists()]
-    path.mkdir(parents=True, exist_ok=True)
-    try:
-        yield
-    finally:
-        with suppress(OSError):  # it has output
-            for directory in made:
-                directory.rmdir()
-
-
-def lasting_directory() -> Path:
-    """Make a temporary directory that Python removes on exit."""
-    directory = tempfile.mkdtemp(prefix="daskgraphpart-")
-    atexit.register(shutil.rmtree, directory, ignore_errors=True)
-    return Path(directory)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from daskgraphpart.chunked.graph import Graph
-    from daskgraphpart.layouts.manifest import Manifest
+    from daskgraphpart.layouts.manifest_reader import Manifest
     from daskgraphpart.partitioned.graph import PartitionedGraph
     from daskgraphpart.verification.passes import EdgeSums
 

@@ -26,9 +26,9 @@ from daskgraphpart.keywords import with_keywords
 from daskgraphpart.layouts.dgl_config_reader import find_config
 from daskgraphpart.sources.stage_tables import opened_graph
 from daskgraphpart.sources.table_spec import opened
-from daskgraphpart.storage.atomic import scratch_directory
 from daskgraphpart.storage.files import is_file
 from daskgraphpart.storage.paths import Location, resolve_path, to_key
+from daskgraphpart.storage.scratch import scratch_directory
 from daskgraphpart.verification.contents import Contents
 from daskgraphpart.verification.findings import Finding, VerifyReport
 from daskgraphpart.verification.headers import (

@@ -24,7 +24,7 @@ import daskgraphpart as dgp
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.errors import LayoutError, OptionError
-from daskgraphpart.layouts.manifest import find_manifest, read_manifest
+from daskgraphpart.layouts.manifest_reader import find_manifest, read_manifest
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 from daskgraphpart.storage.checksums import hash_bytes, hash_file
 from daskgraphpart.verification.pipeline import verify, verify_checksums

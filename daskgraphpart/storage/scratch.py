@@ -1,0 +1,42 @@
+"""Temporary directories: for one call, for output that may come to nothing, and until Python exits."""
+
+from __future__ import annotations
+
+import atexit
+import shutil
+import tempfile
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator
+
+
+@contextmanager
+def scratch_directory(where: str | os.PathLike[str]) -> Iterator[Path]:
+    """Make a directory for temporary files in another, created if needed; remove it at the end."""
+    Path(where).mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".daskgraphpart-", dir=where, ignore_cleanup_errors=True) as directory:
+        yield Path(directory)
+
+
+@contextmanager
+def made_directory(path: Path) -> Iterator[None]:
+    """Make a directory if needed; remove it if nothing was put into it."""
+    made = [directory for directory in (path, *path.parents) if not directory.exists()]
+    path.mkdir(parents=True, exist_ok=True)
+    try:
+        yield
+    finally:
+        with suppress(OSError):  # it has output
+            for directory in made:
+                directory.rmdir()
+
+
+def lasting_directory() -> Path:
+    """Make a temporary directory that Python removes on exit."""
+    directory = tempfile.mkdtemp(prefix="daskgraphpart-")
+    atexit.register(shutil.rmtree, directory, ignore_errors=True)
+    return Path(directory)
