@@ -14,7 +14,7 @@ from remote_stores import make_graph
 import daskgraphpart as dgp
 
 PACKAGE = Path(dgp.__file__).parent
-MOST_LINES, MOST_FILES = 14_700, 111
+MOST_LINES, MOST_FILES = 13_350, 109
 """Lines and files of the package that a plain job may load; the goal is 13,000 in 100."""
 
 ROOMS = {
