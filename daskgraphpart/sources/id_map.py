@@ -19,7 +19,6 @@ from daskgraphpart.chunked.output import ID_MAP, parquet_writer
 from daskgraphpart.chunked.read_parquet import open_parquet, row_group_lengths
 from daskgraphpart.errors import InputFileError, InputFileNotFoundError
 from daskgraphpart.storage.atomic import whole_file
-from daskgraphpart.storage.checksums import read_pieces
 from daskgraphpart.storage.files import is_file
 from daskgraphpart.storage.paths import Location, join_path, to_key
 
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from daskgraphpart.storage.paths import FilePath
 
 COLUMN = "id"
 FORMAT_KEY, FORMAT = b"daskgraphpart", b"id map, version 1"
@@ -44,12 +42,6 @@ def write_id_map(path: Path, batches: Iterable[Any], is_text: bool) -> None:
     with whole_file(path) as temporary, parquet_writer(temporary, schema) as writer:
         for ids in _groups(batch.cast(column) for batch in batches):
             writer.write_table(pa.table([ids], schema=schema), row_group_size=IDS_PER_GROUP)
-
-
-def copy_file(source: FilePath, _: Any, path: str) -> None:
-    """Write a file beside partitions that is a copy of another."""
-    with whole_file(path) as temporary, open(temporary, "wb") as file:
-        file.writelines(read_pieces(source))
 
 
 def _groups(batches: Iterable[Any]) -> Iterator[Any]:

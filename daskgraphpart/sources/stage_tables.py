@@ -32,8 +32,9 @@ from daskgraphpart.layouts.layout import raw_file_layout
 from daskgraphpart.layouts.written_files import CATEGORIES, ID_MAP
 from daskgraphpart.schema import DataSpec, EdgeType, GraphSchema, NodeType
 from daskgraphpart.sources.changed_types import check_changes
-from daskgraphpart.sources.id_map import copy_file
 from daskgraphpart.sources.options import MIN_TABLE_MEMORY, NO_CHANGES
+from daskgraphpart.storage.atomic import whole_file
+from daskgraphpart.storage.checksums import read_pieces
 from daskgraphpart.storage.region import Region, create_npy
 from daskgraphpart.storage.scratch import scratch_directory
 
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.layouts.layout import FileLayout
     from daskgraphpart.sources.table_spec import TableSpec
+    from daskgraphpart.storage.paths import FilePath
 
 BYTES_PER_PIECE = 4 << 20
 
@@ -115,20 +117,27 @@ def graph_of_tables(
 
 def maps_beside(graph: Graph) -> dict[str, FileLayout]:
     """Files of a staged graph for its partitions: ID maps, and what feature codes stand for."""
-    directory = Path(graph.directory)
-    paths = [path for name in (ID_MAP, CATEGORIES) for path in sorted((directory / name).rglob("*.parquet"))]
-    return {
-        path.relative_to(directory).as_posix(): raw_file_layout((), partial(copy_file, str(path))) for path in paths
-    }
+    return {name: raw_file_layout((), partial(copy_file, path)) for name, path in _maps_of(graph)}
 
 
 def keep_maps(graph: Graph, out: Path) -> Graph:
     """Copy a staged graph's ID maps and categories to a directory; return the graph with those."""
-    for name, layout in maps_beside(graph).items():
+    for name, path in _maps_of(graph):
         (out / name).parent.mkdir(parents=True, exist_ok=True)
-        assert layout.encode is not None, "files beside are copied"
-        layout.encode({}, str(out / name))
+        copy_file(path, None, str(out / name))
     return replace(graph, directory=str(out))
+
+
+def _maps_of(graph: Graph) -> list[tuple[str, str]]:
+    directory = Path(graph.directory)
+    paths = [path for name in (ID_MAP, CATEGORIES) for path in sorted((directory / name).rglob("*.parquet"))]
+    return [(path.relative_to(directory).as_posix(), str(path)) for path in paths]
+
+
+def copy_file(source: FilePath, _: Any, path: str) -> None:
+    """Write a file beside partitions that is a copy of another."""
+    with whole_file(path) as temporary, open(temporary, "wb") as file:
+        file.writelines(read_pieces(source))
 
 
 @contextmanager
