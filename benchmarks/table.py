@@ -31,7 +31,7 @@ def main() -> None:
     more = (("vs_gconstruct", of_gconstruct), ("accuracy", of_accuracy))
     write(BENCHMARKS, (*against_dgl, ("memory_vs_scale", memory_vs_scale), ("layouts", of_layouts), *more))
     write(GRAPHBOLT, (("vs_graphbolt", vs_dgl),))
-    for content in (cores, memory_vs_scale_multilevel, loader_gpu, vs_copy, verify):
+    for content in (cores, many_parts, memory_vs_scale_multilevel, loader_gpu, vs_copy, verify):
         set_block(BENCHMARKS, content.__name__, content())
     partitioner_tables.main()
     set_block(FRONT, "front", front())
@@ -155,6 +155,19 @@ def verify() -> str:
     return (
         f"`dispatch` of 20 million edges into 4 parts takes {took['dispatch']}, `verify` {took['verify']}, "
         f"and `verify --quick` {took['quick']} (`verify.py`)."
+    )
+
+
+def many_parts() -> str:
+    """What each part costs, besides the graph."""
+    results = newest_of("many_parts")["results"]
+    each = {
+        command: (runs["4000"][0]["cpu_seconds"] - runs["4"][0]["cpu_seconds"]) / 3996 * 1000
+        for command, runs in results.items()
+    }
+    return (
+        f"Each part costs `partition` {each['partition']:.1f} ms of CPU time and `verify` {each['verify']:.1f} ms, "
+        "besides its nodes and edges: 4,000 parts of 40 nodes against 4 parts (`many_parts.py`)."
     )
 
 
