@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -182,18 +181,19 @@ def scatter_rows(rows: Rows, new_ids: Region, num_rows: int, fill: Any, path: st
     sorted_rows = create_npy(f"{path}-rows.npy", dtype, rows.shape)
     sorted_ids = create_npy(f"{path}-ids.npy", np.int64, rows.shape[:1])
     step = max(1, max_bytes // (8 + placed.row_nbytes))
-    ranges = [*range(0, num_rows, step), num_rows]
-    bounds = list[list[int]]()  # of the ranges in each sorted block
     for start in range(0, rows.shape[0], step):
         stop = min(start + step, rows.shape[0])
         ids = new_ids.read(start, stop)
         order = np.argsort(ids, kind="stable")
         sorted_ids.write(ids[order], start)
         sorted_rows.write(rows.read(start, stop)[order], start)
-        bounds.append((start + np.searchsorted(ids[order], ranges)).tolist())
-    for number, (first, last) in enumerate(itertools.pairwise(ranges)):
+    ids, begins = sorted_ids.memmap(), list(range(0, rows.shape[0], step))  # of what is left of each block
+    for first in range(0, num_rows, step):
+        last = min(first + step, num_rows)
         block = np.full((last - first, *rows.shape[1:]), fill, dtype)
-        for start, stop in (of_block[number : number + 2] for of_block in bounds):
-            block[sorted_ids.read(start, stop) - first] = sorted_rows.read(start, stop)
+        for number, start in enumerate(begins):
+            stop = start + int(np.searchsorted(ids[start : (number + 1) * step], last))
+            block[ids[start:stop] - first] = sorted_rows.read(start, stop)
+            begins[number] = stop
         placed.write(block, first)
     return placed
