@@ -48,9 +48,13 @@ class MergeConfig:
     in_degrees: Region
 
 
-def adjacency_nbytes(schema: GraphSchema) -> int:
-    """Upper bound of the bytes of CSR blocks and in-degrees; parallel edges and self-loops lower it."""
-    return 16 * schema.num_nodes + 4 * id_dtype(schema.num_nodes).itemsize * schema.num_edges
+def adjacency_nbytes(schema: GraphSchema, edge_weight: Sequence[str] = ()) -> int:
+    """Estimate the bytes of CSR blocks and in-degrees; parallel edges and self-loops lower them.
+
+    Counts of parallel edges fit a byte but for a few.
+    """
+    per_arc = id_dtype(schema.num_nodes).itemsize + (4 if edge_weight else 1)
+    return 16 * schema.num_nodes + 2 * per_arc * schema.num_edges
 
 
 def workspace_nbytes(schema: GraphSchema, edge_weight: Sequence[str] = ()) -> int:
@@ -61,7 +65,9 @@ def workspace_nbytes(schema: GraphSchema, edge_weight: Sequence[str] = ()) -> in
 
         weights = sum(schema.edge_type(etype).num_edges for etype in find_weights(schema, edge_weight)) * WEIGHT_NBYTES
     width = 6 if edge_weight else 4
-    return adjacency_nbytes(schema) + weights + width * id_dtype(schema.num_nodes).itemsize * schema.num_edges
+    return (
+        adjacency_nbytes(schema, edge_weight) + weights + width * id_dtype(schema.num_nodes).itemsize * schema.num_edges
+    )
 
 
 def build_adjacency(graph: Graph, directory: Path, runner: Runner, edge_weight: Sequence[str] = ()) -> Adjacency:

@@ -142,15 +142,15 @@ def workspace_nbytes(schema: GraphSchema, options: AssignOptions, choice: Choice
     """Estimate the peak size of temporary files: the adjacency, and the method's own graph."""
     nodes, arcs, item = schema.num_nodes, 2 * schema.num_edges, id_dtype(schema.num_nodes).itemsize
     weights = 8 * len(parse_balance(options.wanted_balance, options.imbalance))
-    made = 0
+    adjacency, made = adjacency_nbytes(schema, options.edge_weight), 0
     if choice is not None and choice.method == "multilevel":
         # arcs between clusters, and the next level
-        all_of_them = (24 if options.edge_weight else 2 * item + 4) * arcs + adjacency_nbytes(schema)
+        all_of_them = (24 if options.edge_weight else 2 * item + 4) * arcs + adjacency
         made = round(TYPICAL_COARSE * all_of_them)
     elif choice is not None and choice.calls:
         nbytes = 16 if any(call.library == "metis" for call in choice.calls) else item + 8  # per exported arc
         made = 8 * nodes + nbytes * arcs
     return max(
         building_nbytes(schema, options.edge_weight),
-        adjacency_nbytes(schema) + made + (weights + SOLVING_PER_NODE) * nodes,
+        adjacency + made + (weights + SOLVING_PER_NODE) * nodes,
     )

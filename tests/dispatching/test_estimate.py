@@ -78,8 +78,7 @@ def test_output_and_temporary_files_are_as_estimated(
 def test_the_adjacency_is_not_larger_than_estimated(graph: dgp.Graph, tmp_path: Path) -> None:
     with open_runner(resources()) as runner:
         build_adjacency(graph, tmp_path, runner)
-    # weights take as few bytes as they need, here one of four
-    assert files_nbytes(tmp_path) <= adjacency_nbytes(graph.schema) < 1.7 * files_nbytes(tmp_path)
+    assert files_nbytes(tmp_path) <= adjacency_nbytes(graph.schema) < 1.2 * files_nbytes(tmp_path)
 
 
 def test_the_cut_of_an_assignment_is_known(graph: dgp.Graph, tmp_path: Path) -> None:
