@@ -181,7 +181,8 @@ def test_the_plan_counts_the_bytes_of_weights(tmp_path: Path) -> None:
     plain, weighted = (
         dgp.plan(directory, 2, method="fennel", edge_weight=names) for names in ((), [f"{FRIENDS}/w", f"{LIKES}/w"])
     )
-    assert weighted.workspace_nbytes == plain.workspace_nbytes + 500 * (8 + 2 * 4)
+    of_file, of_arc_to_merge, of_arc = 8, 4, 3
+    assert weighted.workspace_nbytes == plain.workspace_nbytes + 500 * (of_file + 2 * of_arc_to_merge + 2 * of_arc)
 
 
 def test_commands_take_several_and_show_both_cuts(
