@@ -70,7 +70,7 @@ def generate(**values: Any) -> None:
     daskgraphpart generate graph --nodes 5e6 --edges 5e7
     daskgraphpart generate mag --kind mag --nodes 1e6 --edges 1e7
     """
-    from daskgraphpart.chunked.graph import read_chunked
+    from daskgraphpart.api.graph import read_chunked
     from daskgraphpart.engine.runner import open_runner
     from daskgraphpart.sources.generate import generate
     from daskgraphpart.units import parse_count
@@ -105,7 +105,7 @@ def info(directory: str, confined: bool) -> None:
 
         click.echo(repr(open_partitions(directory, confined=confined)))
     else:
-        from daskgraphpart.chunked.graph import read_chunked
+        from daskgraphpart.api.graph import read_chunked
 
         click.echo(repr(read_chunked(directory, confined=confined)))
 

@@ -28,7 +28,8 @@ def graph(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_all_commands_in_a_row(graph: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert call("info", graph) == 0
-    assert "author:writes:paper" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert shown.startswith("Graph 'graph': ") and "author:writes:paper" in shown
     assert call("assign", graph, tmp_path / "owners", "--num-parts", "3") == 0
     words = ["method", "parts", "edge cut", "HALO nodes", "balance", "time", "owners"]
     assert [line.split("  ")[0] for line in capsys.readouterr().out.splitlines()] == words
