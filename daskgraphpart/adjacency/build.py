@@ -64,10 +64,8 @@ def workspace_nbytes(schema: GraphSchema, edge_weight: Sequence[str] = ()) -> in
         from daskgraphpart.adjacency.weigh_edges import find_weights
 
         weights = sum(schema.edge_type(etype).num_edges for etype in find_weights(schema, edge_weight)) * WEIGHT_NBYTES
-    width = 6 if edge_weight else 4
-    return (
-        adjacency_nbytes(schema, edge_weight) + weights + width * id_dtype(schema.num_nodes).itemsize * schema.num_edges
-    )
+    runs = (6 if edge_weight else 4) * id_dtype(schema.num_nodes).itemsize * schema.num_edges
+    return adjacency_nbytes(schema, edge_weight) + weights + runs
 
 
 def build_adjacency(graph: Graph, directory: Path, runner: Runner, edge_weight: Sequence[str] = ()) -> Adjacency:
