@@ -1,1 +1,1 @@
-"""The command line: a file for commands that run jobs, one for those that make graphs, one for each other group."""
+"""The command line: `partition` has a file of its own, so that it loads no other command; the rest are grouped."""

@@ -1,1 +1,1 @@
-"""Quality of partitions, computed from their files: as text, JSON and a page."""
+"""Quality of partitions, computed from their files, and what training fetches: as text, JSON and a page."""

@@ -1,1 +1,1 @@
-"""Sample neighbours from partitions on disk: batches for PyG, and an estimate of what training fetches."""
+"""Sample neighbours from partitions on disk: batches for PyG."""
