@@ -41,8 +41,9 @@ LEAST_GAIN = 0.001  # of the cut, to go on with V-cycles
 LEAST_CLUSTER_NODES = 4
 CLUSTER_GROWTH = 4  # nodes of a cluster, times how often the arcs that fit go into those of the graph
 COARSE_NODES_PER_PART = 128  # a graph with fewer is coarsened no further, if it fits into memory
+HUB_PASSES = 6  # of streaming, where one pass cuts less than the multilevel: each gathers more hubs in few parts
 MOST_RESTREAMED = 256  # parts; streaming looks at all of them for each node
-NO_STRUCTURE = 0.75  # share of edges cut, above which streaming may cut less
+WELL_CUT = 0.3  # share of edges, up to which a large graph is not streamed
 TIGHTER = (0.995, 0.99, 0.98)  # times the limits, to aim at if they are not reached
 
 
@@ -148,7 +149,7 @@ class Solver:
             return min(given, parts, key=lambda these: self._value(graph, these)), taken
         if method != "multilevel":
             return parts, found
-        return self._stream_unless_cut_less(graph, parts, f"multilevel, coarsest graph by {found}")
+        return self._stream_if_better(graph, parts, f"multilevel, coarsest graph by {found}")
 
     def _partition_mesh(self, graph: Graph) -> tuple[np.ndarray, str] | None:
         """Partition a large mesh by METIS, which takes little time for one, if that fits; None for other graphs."""
@@ -210,13 +211,19 @@ class Solver:
         few = graph.num_nodes <= COARSE_NODES_PER_PART * self.limits.num_parts
         return few and graph.num_arcs * COARSE_BYTES_PER_ARC <= self.config.memory
 
-    def _stream_unless_cut_less(self, graph: Graph, parts: np.ndarray, taken: str) -> tuple[np.ndarray, str]:
-        """Stream a graph whose parts cut most edges, for lack of structure; return the better parts."""
-        value = self._value(graph, parts)
-        if not self._effort.streams or value[1] <= NO_STRUCTURE * graph.total_weight / 2:
+    def _stream_if_better(self, graph: Graph, parts: np.ndarray, taken: str) -> tuple[np.ndarray, str]:
+        """Stream the graph as well if one pass cuts less; return the better parts.
+
+        Where hubs have most edges, and limits allow it, they belong together, but coarsening mixes them with others.
+        """
+        value, limits = self._value(graph, parts), self.limits
+        is_well_cut = graph.num_arcs > LARGE_ARCS and value[1] <= WELL_CUT * graph.total_weight / 2
+        if not self._effort.streams or is_well_cut:
             return parts, taken
-        streamed = stream(graph, self.limits, FENNEL_PASSES)
-        refine(graph, streamed, self.limits, self.each)
+        if graph.cut(stream(graph, limits, 1), limits.num_parts, self.each) >= value[1]:
+            return parts, taken
+        streamed = stream(graph, limits, HUB_PASSES)
+        refine(graph, streamed, limits, self.each)
         return (streamed, "fennel, refined") if self._value(graph, streamed) < value else (parts, taken)
 
     def _partition_held(self, graph: Graph, starts: list[tuple[np.ndarray, str]]) -> tuple[np.ndarray, str]:
