@@ -302,13 +302,22 @@ def test_coarsening_ends_at_a_graph_of_few_nodes_per_part(tmp_path: Path) -> Non
     assert not taken.startswith("multilevel, coarsest graph by fennel")
 
 
-def test_the_better_of_coarsening_and_streaming_is_taken_where_most_edges_are_cut(rmat: Path, tmp_path: Path) -> None:
+def test_the_better_of_coarsening_and_streaming_is_taken(rmat: Path, tmp_path: Path) -> None:
     cuts = []
-    for effort in ("fast", "default"):  # streamed never, and always
+    for effort in ("fast", "default"):  # streamed never, and if one pass cuts less
         taken, graph, parts, limits = solve(rmat, 40, 200_000, tmp_path / effort, effort=effort)
         cuts.append((graph.cut(parts, limits.num_parts, map), taken))
     assert cuts[1][0] > 0.75 * graph.total_weight / 2
     assert min(cuts) == cuts[1]
+
+
+@pytest.mark.parametrize("num_parts", [4, 6])
+def test_hubs_are_put_together_where_limits_allow_it(num_parts: int, rmat: Path, tmp_path: Path) -> None:
+    _, graph, parts, limits = solve(rmat, num_parts, 200_000, tmp_path)
+    by_metis = dgp.assign(rmat, num_parts, method="metis", balance="nodes").quality
+    assert by_metis is not None
+    assert limits.overload(graph, parts) == 0
+    assert graph.cut(parts, num_parts, map) < by_metis.cut_share * graph.total_weight / 2
 
 
 def test_a_graph_in_which_nothing_clusters_is_streamed(rmat: Path, tmp_path: Path) -> None:
