@@ -199,8 +199,8 @@ def place_owners(files: Sequence[Location], owners: Mapping[str, Region]) -> dic
         regions = [of_part[ntype] for of_part in found if ntype in of_part]
         parts, count, total = map_npy(owner_file.path), sum(region.num_rows for region in regions), 0
         for number, region in enumerate(regions):
-            for start in range(0, region.num_rows, ROWS_AT_ONCE):
-                rows = region.read(start, min(start + ROWS_AT_ONCE, region.num_rows)).astype(np.int64)
+            for _, originals in region.pieces(ROWS_AT_ONCE):
+                rows = originals.astype(np.int64)
                 inside = rows[(rows >= 0) & (rows < min(count, parts.size))]
                 parts[inside] = number
                 total += int(inside.sum())

@@ -55,8 +55,8 @@ def _read_txt(path: str, _: int | None) -> Iterator[np.ndarray]:
 def _read_npy(path: str, _: int | None) -> Iterator[np.ndarray]:
     region = open_npy(path)
     _check_integers(path, region)
-    for start in range(0, region.num_rows, ROWS_PER_BATCH):
-        yield region.read(start, min(start + ROWS_PER_BATCH, region.num_rows))
+    for _, rows in region.pieces(ROWS_PER_BATCH):
+        yield rows
 
 
 def _read_parquet(path: str, _: int | None) -> Iterator[np.ndarray]:

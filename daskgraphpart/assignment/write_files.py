@@ -21,7 +21,7 @@ from daskgraphpart.storage.files import is_file
 from daskgraphpart.storage.text import number_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from daskgraphpart.assignment.assignment import Assignment
     from daskgraphpart.engine.progress import Progress
@@ -115,7 +115,7 @@ def write_owners(ntype: str, config: WriteConfig) -> tuple[int, int]:
     text, binary = directory / f"{ntype}.txt", directory / f"{ntype}.{config.form}"
     owners_crc = 0
     with attach_path_to_error(text), open(temporary_path(text), "wb") as file:
-        for _, owners in _batches(region):
+        for _, owners in region.pieces(ROWS_PER_BATCH):
             file.write(number_lines(owners))
             owners_crc = zlib.crc32(owners.astype("<i8").tobytes(), owners_crc)
     publish(text)
@@ -137,7 +137,7 @@ def _write_parquet(region: Region, path: str) -> None:
 
     schema = pa.schema([("owner", pa.from_numpy_dtype(region.dtype))])
     with attach_path_to_error(path), parquet.ParquetWriter(path, schema) as writer:
-        for _, owners in _batches(region):
+        for _, owners in region.pieces(ROWS_PER_BATCH):
             writer.write_batch(pa.record_batch([pa.array(owners)], schema=schema))
 
 
@@ -152,10 +152,5 @@ def _write_zarr(region: Region, path: str) -> None:
         fill_value=-1,  # no part, so lost chunks show
         chunks=(max(1, min(ROWS_PER_BATCH, region.num_rows)),),
     )
-    for start, owners in _batches(region):
+    for start, owners in region.pieces(ROWS_PER_BATCH):
         array[start : start + owners.size] = owners
-
-
-def _batches(region: Region) -> Iterator[tuple[int, np.ndarray]]:
-    for start in range(0, region.num_rows, ROWS_PER_BATCH):
-        yield start, region.read(start, min(start + ROWS_PER_BATCH, region.num_rows))

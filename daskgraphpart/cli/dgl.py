@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from daskgraphpart.cli.assign_dispatch import FORM_OPTION
 from daskgraphpart.cli.dgl_options import dgl_option, one_of, unused_option
 from daskgraphpart.cli.help import Command
 from daskgraphpart.cli.options import (
@@ -22,7 +23,6 @@ from daskgraphpart.cli.options import (
     with_options,
 )
 from daskgraphpart.cli.session import LOG_OPTIONS
-from daskgraphpart.cli.steps import FORM_OPTION
 from daskgraphpart.cli.summary import show_outcome
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.storage.atomic import write_bytes

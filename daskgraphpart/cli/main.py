@@ -44,7 +44,7 @@ COMMANDS = {
 MODULES = {
     "graphs": ("generate", "chunk", "info"),
     "partition": ("partition",),
-    "steps": ("assign", "dispatch"),
+    "assign_dispatch": ("assign", "dispatch"),
     "plans": ("plan", "compare"),
     "dgl": ("parmetis", "convert", "dgl-tools"),
     "outputs": ("remap", "report", "verify"),
