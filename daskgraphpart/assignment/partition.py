@@ -42,7 +42,7 @@ LEAST_CLUSTER_NODES = 4
 CLUSTER_GROWTH = 4  # nodes of a cluster, times how often the arcs that fit go into those of the graph
 COARSE_NODES_PER_PART = 128  # a graph with fewer is coarsened no further, if it fits into memory
 HUB_PASSES = 6  # of streaming, where one pass cuts less than the multilevel: each gathers more hubs in few parts
-MOST_RESTREAMED = 256  # parts; streaming looks at all of them for each node
+MOST_STREAMED = 256  # parts; streaming looks at all of them for each node
 WELL_CUT = 0.3  # share of edges, up to which a large graph is not streamed
 TIGHTER = (0.995, 0.99, 0.98)  # times the limits, to aim at if they are not reached
 
@@ -200,7 +200,7 @@ class Solver:
             coarse_parts, taken = self._multilevel(coarse, coarse_given, most_arcs, depth + 1)
             parts = coarse_parts[clusters]
             shutil.rmtree(directory)
-            if self._effort.streams and graph.num_arcs <= LARGE_ARCS and self.limits.num_parts <= MOST_RESTREAMED:
+            if self._effort.streams and graph.num_arcs <= LARGE_ARCS and self.limits.num_parts <= MOST_STREAMED:
                 streamed = stream(graph, self.limits, 1, given=parts)
                 parts = min(parts, streamed, key=lambda each: self._value(graph, each))
         refine(graph, parts, self.limits, self.each, self._effort.refine_sweeps)
@@ -218,7 +218,7 @@ class Solver:
         """
         value, limits = self._value(graph, parts), self.limits
         is_well_cut = graph.num_arcs > LARGE_ARCS and value[1] <= WELL_CUT * graph.total_weight / 2
-        if not self._effort.streams or is_well_cut:
+        if not self._effort.streams or is_well_cut or limits.num_parts > MOST_STREAMED:
             return parts, taken
         if graph.cut(stream(graph, limits, 1), limits.num_parts, self.each) >= value[1]:
             return parts, taken

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from daskgraphpart.kernels.compiled import kernel
+from daskgraphpart.kernels.compiled import inlined, kernel
 
 
 @kernel
@@ -18,23 +18,20 @@ def stream_nodes(indptr, indices, weights, first, parts, node_weights, loads, li
     """
     num_parts = loads.shape[0]
     bound = np.zeros(num_parts, np.int64)
-    fullness, sizes = np.zeros(num_parts, np.float64), np.zeros(limits.size, np.float64)
-    for c in range(limits.size):
-        sizes[c] = max(1.0, float(limits[c]))
+    fullness, roots = np.zeros(num_parts, np.float64), np.zeros(loads.shape, np.float64)
+    sizes = np.maximum(limits, 1).astype(np.float64)
     # price of a unit of each weight in a full part: the average node pays alpha * 1.5 in all
     prices = alpha * 1.5 / limits.size * (parts.size / num_parts) / sizes
     for part in range(num_parts):
-        for c in range(limits.size):
-            fullness[part] = max(fullness[part], loads[part, c] / sizes[c])
+        _fill(part, loads, sizes, fullness, roots)
     for row in range(indptr.size - 1):
         if indptr[row] == indptr[row + 1] or (fixed.size and fixed[row]):
             continue  # no neighbours: assigned at the end
         old = parts[first + row]
         if old >= 0:
-            fullness[old] = 0.0
             for c in range(limits.size):
                 loads[old, c] -= node_weights[row, c]
-                fullness[old] = max(fullness[old], loads[old, c] / sizes[c])
+            _fill(old, loads, sizes, fullness, roots)
         for i in range(indptr[row], indptr[row + 1]):
             part = parts[indices[i]]
             if part >= 0:
@@ -45,7 +42,7 @@ def stream_nodes(indptr, indices, weights, first, parts, node_weights, loads, li
                 emptiest = part
             score = float(bound[part])
             for c in range(limits.size):
-                score -= prices[c] * node_weights[row, c] * np.sqrt(loads[part, c] / sizes[c])
+                score -= prices[c] * node_weights[row, c] * roots[part, c]
             better = score > best_score or (score == best_score and fullness[part] < fullness[best])
             if not better:
                 continue
@@ -59,8 +56,17 @@ def stream_nodes(indptr, indices, weights, first, parts, node_weights, loads, li
         parts[first + row] = best
         for c in range(limits.size):
             loads[best, c] += node_weights[row, c]
-            fullness[best] = max(fullness[best], loads[best, c] / sizes[c])
+        _fill(best, loads, sizes, fullness, roots)
         for i in range(indptr[row], indptr[row + 1]):
             part = parts[indices[i]]
             if part >= 0:
                 bound[part] = 0
+
+
+@inlined
+def _fill(part, loads, sizes, fullness, roots):  # type: ignore[no-untyped-def]
+    """Note how full a part is, and the square roots in its price."""
+    fullness[part] = 0.0
+    for c in range(sizes.size):
+        share = loads[part, c] / sizes[c]
+        fullness[part], roots[part, c] = max(fullness[part], share), np.sqrt(share)
