@@ -41,7 +41,8 @@ LEAST_GAIN = 0.001  # of the cut, to go on with V-cycles
 LEAST_CLUSTER_NODES = 4
 CLUSTER_GROWTH = 4  # nodes of a cluster, times how often the arcs that fit go into those of the graph
 COARSE_NODES_PER_PART = 128  # a graph with fewer is coarsened no further, if it fits into memory
-HUB_PASSES = 6  # of streaming, where one pass cuts less than the multilevel: each gathers more hubs in few parts
+HUB_PASSES, NEAR = 6, 1.5
+"""Passes of streaming that gather hubs in few parts, and times the cut from which on one pass promises nothing."""
 MOST_STREAMED = 256  # parts; streaming looks at all of them for each node
 WELL_CUT = 0.3  # share of edges, up to which a large graph is not streamed
 TIGHTER = (0.995, 0.99, 0.98)  # times the limits, to aim at if they are not reached
@@ -212,7 +213,7 @@ class Solver:
         return few and graph.num_arcs * COARSE_BYTES_PER_ARC <= self.config.memory
 
     def _stream_if_better(self, graph: Graph, parts: np.ndarray, taken: str) -> tuple[np.ndarray, str]:
-        """Stream the graph as well if one pass cuts less; return the better parts.
+        """Stream the graph as well if one pass promises a smaller cut; return the better parts.
 
         Where hubs have most edges, and limits allow it, they belong together, but coarsening mixes them with others.
         """
@@ -220,11 +221,15 @@ class Solver:
         is_well_cut = graph.num_arcs > LARGE_ARCS and value[1] <= WELL_CUT * graph.total_weight / 2
         if not self._effort.streams or is_well_cut or limits.num_parts > MOST_STREAMED:
             return parts, taken
-        if graph.cut(stream(graph, limits, 1), limits.num_parts, self.each) >= value[1]:
+        # several constraints, such as nodes and edges, keep most hubs apart
+        most = value[1] * (NEAR if len(graph.columns) == 1 else 1)
+        if graph.cut(stream(graph, limits, 1), limits.num_parts, self.each) >= most:
             return parts, taken
         streamed = stream(graph, limits, HUB_PASSES)
+        if self._value(graph, streamed) >= value:
+            return parts, taken
         refine(graph, streamed, limits, self.each)
-        return (streamed, "fennel, refined") if self._value(graph, streamed) < value else (parts, taken)
+        return streamed, "fennel, refined"
 
     def _partition_held(self, graph: Graph, starts: list[tuple[np.ndarray, str]]) -> tuple[np.ndarray, str]:
         """Partition a graph in memory, beginning with given parts, or those of libraries."""
