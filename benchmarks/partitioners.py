@@ -190,7 +190,7 @@ def large(root: Path, options: argparse.Namespace) -> list[dict[str, Any]]:
                     found = run_dgl(graph, root, parts, balance, options)
                 else:
                     name, _, effort = method.partition(":")
-                    more = ("--memory", "8GB", "--effort", effort or "default")
+                    more = ("--memory", "16GB", "--effort", effort or "default")
                     found = run(graph, root, parts, name, balance, more)
                 key = (kind, edges, parts, balance, method)
                 rows[key] = {**dict(zip(LARGE_KEY, key, strict=True)), **found}
