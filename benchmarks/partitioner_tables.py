@@ -56,11 +56,7 @@ def write(found: dict[str, Any]) -> None:
 def summary(found: dict[str, Any]) -> list[str]:
     """Means and worst cases."""
     lines = cuts_means(found["cuts"]) if "cuts" in found else []
-    large = found.get("large", [])
-    both, alone = (
-        large_table([r for r in large if r["balance"] == balance], short=True) for balance in ("nodes,edges", "nodes")
-    )
-    return lines + both[:-1] + [row.replace("| **", "| **nodes alone, ", 1) for row in alone[-3:]]
+    return lines + large_table(found.get("large", []), short=True)
 
 
 def cuts_means(rows: list[dict[str, Any]]) -> list[str]:
@@ -219,7 +215,10 @@ def dgl_tables(rows: list[dict[str, Any]]) -> list[str]:
 
 
 def large_table(rows: list[dict[str, Any]], *, short: bool = False) -> list[str]:
-    """Cut, CPU time and peak memory of every method over those of METIS for the same graph, parts and balance."""
+    """Cut, CPU time and peak memory of every method over those of METIS for the same graph, parts and balance.
+
+    The short table has the cases with nodes and edges balanced, and the means of all.
+    """
     if not rows:
         return []
     cases: dict[tuple[Any, ...], dict[str, dict[str, Any]]] = {}
@@ -229,25 +228,26 @@ def large_table(rows: list[dict[str, Any]], *, short: bool = False) -> list[str]
     figures = [(method, key) for method in others for key in ("cut", "cpu", "peak")]
     head = ["graph", "edges", "parts", "balance", "METIS: cut", "CPU s", "memory"]
     head += [f"{method}: cut" if key == "cut" else {"cpu": "CPU", "peak": "memory"}[key] for method, key in figures]
-    body, ratios = [], []
+    body: list[list[Any]] = []
+    ratios_of: dict[str, list[list[float]]] = {}
     for case, found in cases.items():
         metis = found["metis"]
-        ratios.append([found[m][key] / metis[key] if m in found else float("nan") for m, key in figures])
+        ratios = [found[m][key] / metis[key] if m in found else float("nan") for m, key in figures]
+        ratios_of.setdefault(case[3], []).append(ratios)
+        if short and case[3] != "nodes,edges":
+            continue
         first = [case[0], f"{case[1]:,}", case[2], case[3]]
         cells = [percent(metis["cut"]), f"{metis['cpu']:.1f}", f"{metis['peak'] / 1e9:.2f} GB"]
-        body.append([*first, *cells, *("" if ratio != ratio else f"{ratio:.2f}" for ratio in ratios[-1])])  # is it NaN
-    columns = [[ratio for ratio in column if ratio == ratio] for column in zip(*ratios, strict=True)]
-    for name, figure in (("mean", statistics.mean), ("worst", max)):
-        body.append([f"**{name}**", *[""] * 6, *(f"{figure(column):.2f}" for column in columns)])
-    about = "Figures are over those of `--method metis`, which is given the same constraints."
-    if short:
-        head, *body = [[*row[:3], *row[4:]] for row in (head, *body)]
-        about = "Figures are over those of `--method metis`; nodes and edges are balanced, except in the last two rows."
+        body.append([*first, *cells, *("" if ratio != ratio else f"{ratio:.2f}" for ratio in ratios)])  # is it NaN
+    for balance, of_balance in ratios_of.items():
+        columns = [[ratio for ratio in column if ratio == ratio] for column in zip(*of_balance, strict=True)]
+        for name, figure in (("mean", statistics.mean), ("worst", max)):
+            body.append([f"**{name}**", "", "", balance, "", "", "", *(f"{figure(column):.2f}" for column in columns)])
     return [
         "## More than a million edges: whole commands against METIS",
         "",
         "Whole `assign` commands in turn, from the files to the parts; `auto:fast` is `--effort fast`.",
-        about,
+        "Figures are over those of `--method metis`, which is given the same constraints.",
         "",
         *table(head, body),
     ]

@@ -25,7 +25,7 @@ HIGH_SEEDS = 4
 MULTILEVEL_ARCS, LARGE_ARCS = 1 << 21, 1 << 25  # edges have two arcs: the first is a million edges
 """Beyond the first, unless effort is high, `auto` is `multilevel`; beyond the second there is no V-cycle."""
 COARSE_ARCS, COARSE_BYTES_PER_ARC = 1 << 20, 100
-"""Most arcs of the graph to which `multilevel` coarsens, and the bytes that METIS needs for each."""
+"""Most arcs of the graph to which `multilevel` coarsens, and the bytes that METIS usually needs for each."""
 METIS_PER_ARC, METIS_PER_NODE = 135, 200
 KAMINPAR_PER_ARC, COMPRESSED_PER_ARC, KAMINPAR_PER_NODE = 18, 11, 80
 GRAPH_PER_ARC, CYCLE_PER_ARC, GRAPH_PER_NODE = 8, 36, 60  # in memory; during contraction; per node

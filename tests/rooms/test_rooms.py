@@ -53,15 +53,8 @@ ROOMS = {
     "maps larger than memory": ("dispatching/edges_by_range.py",),
     "readers of DGL's files": ("layouts/manifest_reader.py", "layouts/dgl_config_reader.py", "layouts/dgl_graph.py"),
     "other commands, keywords and displays": (
-        *(
-            "cli/assign_dispatch.py",
-            "cli/plans.py",
-            "cli/table_inputs.py",
-            "cli/dgl_options.py",
-            "keywords.py",
-            "api/plan.py",
-        ),
-        *("engine/displays.py", "id_ranges.py", "storage/scratch.py"),
+        *("cli/assign_dispatch.py", "cli/plans.py", "cli/table_inputs.py", "cli/dgl_options.py", "keywords.py"),
+        *("api/plan.py", "engine/displays.py", "id_ranges.py", "storage/scratch.py"),
     ),
 }
 COUNT = """
