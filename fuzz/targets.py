@@ -16,25 +16,16 @@ import struct
 import tempfile
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pyarrow import parquet
 
 from daskgraphpart import read_chunked
-from daskgraphpart.chunked.formats import (
-    FORMATS,
-    Block,
-    InputFile,
-    cut_bytes,
-    cut_rows,
-    edge_file,
-    feature_files,
-    number_blocks,
-    read_rows,
-)
+from daskgraphpart.chunked.formats import edge_file, feature_files
 from daskgraphpart.chunked.metadata import Files
-from daskgraphpart.chunked.read_csv import count_rows
+from daskgraphpart.chunked.read_csv import cut_lines
+from daskgraphpart.chunked.sources import FileEdges, FileRows, LineEdges
 from daskgraphpart.errors import GraphPartError
 from daskgraphpart.layouts.dgl_config_reader import read_config
 from daskgraphpart.layouts.dgl_graph import read_graph_file, read_tensor_file
@@ -45,6 +36,7 @@ from daskgraphpart.sources.table_files import TableFile
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from daskgraphpart.source import Block, Source
     from daskgraphpart.storage.region import Region
 
 
@@ -171,10 +163,10 @@ def check_csv(content: bytes) -> bool:
     lines = [line for line in text.split(b"\n") if line.strip(b" \t\r")]
     try:
         file = edge_file(path, Files("csv", delimiter, (path,)))
-        blocks = cut_bytes([file], most_bytes)
-        counts = [count_rows(block) for block in blocks]
+        ranges = cut_lines([file], most_bytes)
+        counts = [of.count() for of in ranges]
         assert sum(counts) == len(lines), "every line is counted once"
-        found = [FORMATS[block.format].read_edges(block) for block in number_blocks(blocks, counts)]
+        found = [block.read() for block in LineEdges((file,), tuple(ranges), tuple(counts)).blocks(1)]
     except GraphPartError:
         return False
     src, dst = (np.concatenate([np.zeros(0, np.int64), *(pair[end] for pair in found)]) for end in range(2))
@@ -203,7 +195,7 @@ def check_npy(content: bytes) -> bool:
     try:
         file = edge_file(path, Files("numpy", " ", (path,)))
         edges = np.concatenate(
-            [np.zeros((0, 2), np.int64), *(np.stack(FORMATS[b.format].read_edges(b), axis=1) for b in cuts(file))]
+            [np.zeros((0, 2), np.int64), *(np.stack(b.read(), axis=1) for b in blocks_of(FileEdges((file,))))]
         )
     except GraphPartError:
         pass
@@ -213,9 +205,9 @@ def check_npy(content: bytes) -> bool:
     return check_feature(path, "numpy", lambda: np.load(io.BytesIO(content), allow_pickle=False)) or accepted
 
 
-def cuts(file: InputFile) -> Iterator[Block]:
+def blocks_of(source: Source) -> Iterator[Block[Any]]:
     """Small blocks of a file; the first few if there are many."""
-    for number, block in enumerate(cut_rows([file], max(MOST_ROWS_AT_ONCE, (file.num_rows or 0) // 50))):
+    for number, block in enumerate(source.blocks(max(MOST_ROWS_AT_ONCE, source.shape[0] // 50))):
         assert number < 200
         yield block
 
@@ -226,7 +218,7 @@ def check_feature(path: str, form: str, load: object) -> bool:
         spec, (file,) = feature_files("x", Files(form, " ", (path,)))
         if (file.num_rows or 0) * max(1, spec.row_nbytes) > MOST_BYTES_TO_COMPARE:
             return True
-        rows = [read_rows(block, spec) for block in cuts(file)]
+        rows = [block.read() for block in blocks_of(FileRows((file,), spec))]
     except GraphPartError:
         return False
     found = np.concatenate([np.zeros((0, *spec.row_shape), spec.dtype), *rows])
@@ -262,7 +254,7 @@ def parquet_edges(path: str) -> np.ndarray | None:
         if (file.num_rows or 0) > MOST_BYTES_TO_COMPARE // 16:
             return None
         return np.concatenate(
-            [np.zeros((0, 2), np.int64), *(np.stack(FORMATS[b.format].read_edges(b), axis=1) for b in cuts(file))]
+            [np.zeros((0, 2), np.int64), *(np.stack(b.read(), axis=1) for b in blocks_of(FileEdges((file,))))]
         )
     except GraphPartError:
         return None

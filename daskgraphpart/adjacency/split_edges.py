@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from daskgraphpart.chunked.partitions import Edges, RowBlock, list_edge_blocks
+from daskgraphpart.chunked.partitions import list_edge_blocks
 from daskgraphpart.engine.runner import Pass, Runner, Unit, share_tasks
 from daskgraphpart.kernels.arcs import count_edge_arcs, scatter_edge_arcs
 from daskgraphpart.kernels.owner_sort import group_starts
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from daskgraphpart.adjacency.weigh_edges import EdgeWeights
     from daskgraphpart.chunked.graph import Graph
+    from daskgraphpart.source import Block, Edges
 
 BYTES_PER_EDGE = 16 + 3 * 16 + 16  # IDs as read and decoded, arcs, room for the reader and weights
 MAX_ROWS, MIN_ROWS = 1 << 20, 1 << 15
@@ -73,7 +74,7 @@ class SplitUnit:
     `weights` are the weight files of each block's type, None if all are 1.
     """
 
-    blocks: tuple[RowBlock[Edges], ...]
+    blocks: tuple[Block[Edges], ...]
     first_ids: tuple[tuple[int, int], ...]
     path: str
     weights: tuple[Region | None, ...]
@@ -140,7 +141,7 @@ def split_edges(unit: SplitUnit, config: SplitConfig) -> tuple[np.ndarray, int]:
     return counts, total
 
 
-def _read_weights(block: RowBlock[Edges], weights: Region | None, exponent: int | None) -> np.ndarray:
+def _read_weights(block: Block[Edges], weights: Region | None, exponent: int | None) -> np.ndarray:
     """Read a block's weights in units, int32 (edges,), or (0,) without weights."""
     if exponent is None:
         return np.empty(0, np.int32)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.chunked.partitions import Edges, RowBlock, list_edge_blocks, list_row_blocks
+from daskgraphpart.chunked.partitions import list_edge_blocks, list_row_blocks
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import InputFileError, OptionError
 from daskgraphpart.schema import DataSpec, GraphSchema, find_feature
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from daskgraphpart.chunked.graph import Graph
+    from daskgraphpart.source import Block, Edges
 
 BITS = 20  # of the largest weight, in units
 MANTISSA_BITS = 53
@@ -41,7 +42,7 @@ class EdgeWeights:
 class WeighUnit:
     """One block of weights, the output, and its source file with the first row."""
 
-    block: RowBlock[np.ndarray]
+    block: Block[np.ndarray]
     target: Region
     source: str | None
     first_row: int
@@ -127,7 +128,7 @@ def count_cut_edges(graph: Graph, parts: Region, runner: Runner) -> int:
 class CutUnit:
     """One block of edges, and the first homogeneous IDs of the node types at their ends."""
 
-    block: RowBlock[Edges]
+    block: Block[Edges]
     first_src: int
     first_dst: int
 

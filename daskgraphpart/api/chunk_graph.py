@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from daskgraphpart.chunked.graph import Graph, read_chunked
 from daskgraphpart.chunked.output import claimed_directory
 from daskgraphpart.chunked.partitions import count_lines
-from daskgraphpart.chunked.sources import is_rows
 from daskgraphpart.chunked.write_graph import TASK_MEMORY, ChunkFormat, write_graph
 from daskgraphpart.engine.progress import PROGRESS, ProgressListener, open_progress
 from daskgraphpart.engine.resources import WHERE, Resources, resources_of
@@ -200,11 +199,12 @@ class _Writer:
 
     def write_graph(self, graph: Graph) -> Path:
         """Compute lazy collections on the cluster, count lines, and write the changed graph from this process."""
-        if not all(is_rows(source) for source in graph.sources):  # no cluster for nothing
+        with self._threads() as runner:
+            graph = count_lines(graph, BYTES_PER_BLOCK, runner)
+        if not all(source.can_seek for source in graph.sources):  # no cluster for nothing
             with open_runner(self.resources, self.progress) as runner:
                 graph = stage_collections(graph, self.scratch, runner)
         with self._threads() as runner:
-            graph = count_lines(graph, BYTES_PER_BLOCK, runner)
             if self.changes != NO_CHANGES:
                 from daskgraphpart.sources.change_graph import change_graph  # imports duckdb
 

@@ -6,7 +6,6 @@ from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from daskgraphpart.chunked import graph as chunked
-from daskgraphpart.chunked.sources import nbytes_of, paths_of
 from daskgraphpart.engine.progress import PROGRESS
 from daskgraphpart.engine.resources import WHERE, detect_resources
 from daskgraphpart.engine.runner import open_runner
@@ -22,10 +21,9 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
 
-    from daskgraphpart.chunked.sources import Source
     from daskgraphpart.schema import GraphSchema, RowType
+    from daskgraphpart.source import FilePath, Source
     from daskgraphpart.sources.table_spec import TableSpec
-    from daskgraphpart.storage.paths import FilePath
 
 
 class Graph(chunked.Graph):
@@ -267,7 +265,7 @@ class Graph(chunked.Graph):
         for of_type in self.schema.row_types:
             sources = self._sources_of(of_type.name)
             features = ", ".join(f"{s.name} {s.dtype.name}{list(s.row_shape) or ''}" for s in of_type.data)
-            size, num_files = format_size(sum(map(nbytes_of, sources))), sum(len(paths_of(of)) for of in sources)
+            size, num_files = format_size(sum(of.nbytes for of in sources)), sum(len(of.paths) for of in sources)
             rows.append([of_type.name, format_count(of_type.num_rows), str(num_files), size, features])
         return ["type", "count", "files", "size", "features"], rows
 

@@ -12,7 +12,6 @@ from daskgraphpart.assignment.assignment import BINARY_FORMS, TRAINERS, Assignme
 from daskgraphpart.assignment.options import METHODS, AssignOptions
 from daskgraphpart.chunked.graph import Graph, read_chunked
 from daskgraphpart.chunked.metadata import METADATA_FILE, is_table
-from daskgraphpart.chunked.sources import tokens_of
 from daskgraphpart.engine.journal import RESTART_HINT
 from daskgraphpart.errors import ResumeError
 from daskgraphpart.storage.files import cached_listings, is_file, read_file, signatures_of
@@ -121,7 +120,7 @@ def fingerprint(
         metadata = read_file(metadata_file) if metadata_file is not None and is_file(metadata_file) else b""
     found["metadata"] = zlib.crc32(metadata + repr([str(path) for path in paths]).encode())
     found["schema"] = [graph.schema.name, zlib.crc32(repr(graph.schema).encode())]
-    tokens = [token for source in graph.sources for token in tokens_of(source)]
+    tokens = [token for source in graph.sources for token in source.tokens]
     if tokens:
         found["collections"] = tokens
     return found

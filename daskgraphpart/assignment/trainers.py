@@ -13,7 +13,7 @@ import numpy as np
 
 from daskgraphpart.assignment.assignment import TRAINERS
 from daskgraphpart.assignment.owner_parts import write_parts
-from daskgraphpart.chunked.partitions import Edges, RowBlock, list_edge_blocks
+from daskgraphpart.chunked.partitions import list_edge_blocks
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import OptionError
 from daskgraphpart.schema import DataSpec, GraphSchema
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from daskgraphpart.chunked.graph import Graph
+    from daskgraphpart.source import Block, Edges
 
 FEATURE = DataSpec("trainer_id", np.dtype(np.int64), ())
 EDGES_PER_BLOCK = 1 << 19
@@ -33,7 +34,7 @@ EDGES_PER_BLOCK = 1 << 19
 class TrainerUnit:
     """One block of edges, the trainers of their destinations, and the output."""
 
-    block: RowBlock[Edges]
+    block: Block[Edges]
     nodes: Region
     edges: Region
 

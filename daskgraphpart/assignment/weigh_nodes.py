@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.assignment.balance import BalanceConstraint, Constraint
-from daskgraphpart.chunked.partitions import RowBlock, list_row_blocks
+from daskgraphpart.chunked.partitions import list_row_blocks
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import AssignmentError, OptionError
 from daskgraphpart.schema import DataSpec, GraphSchema, find_feature
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from daskgraphpart.chunked.graph import Graph
+    from daskgraphpart.source import Block
 
 ROWS_PER_UNIT = 1 << 20
 MAX_VALUES = 64  # of a feature whose every value is a constraint
@@ -49,7 +50,7 @@ class WeighUnit:
     ntype_id: int
     start: int  # range of homogeneous IDs
     stop: int
-    block: RowBlock[np.ndarray] | None = None  # of the feature, if any
+    block: Block[np.ndarray] | None = None  # of the feature, if any
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +176,7 @@ def _values(graph: Graph, ntype: str, spec: DataSpec, runner: Runner) -> list[in
     return sorted({value for values in found for value in values if value})[: MAX_VALUES + 1]
 
 
-def find_values(block: RowBlock[np.ndarray], _: None) -> list[int]:
+def find_values(block: Block[np.ndarray], _: None) -> list[int]:
     """Task of the pass `find-values`: the smallest values of one block."""
     values: list[int] = np.unique(block.read())[: MAX_VALUES + 2].astype(np.int64).tolist()
     return values

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daskgraphpart.chunked.dask_sources import DaskRows, ends_of_frame
-from daskgraphpart.chunked.sources import FileEdges, RowBlock, cut, read_edges
+from daskgraphpart.chunked.sources import CsvEdges, read_edges
 from daskgraphpart.errors import InputFileError, OptionError
 from daskgraphpart.units import parse_size
 
@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from daskgraphpart.chunked.formats import Block
+    from daskgraphpart.chunked.read_csv import Lines
     from daskgraphpart.schema import DataSpec, EdgeType
+    from daskgraphpart.source import Block
 
 NBYTES_PER_EDGE = 16
 NBYTES_PER_PARTITION = 64 << 20
@@ -37,10 +38,10 @@ def edge_frame(source: Any, edge_type: EdgeType, num_src: int, num_dst: int, blo
     ends: dict[str, Any] = {"edge_type": edge_type, "num_src": num_src, "num_dst": num_dst}
     if isinstance(source, DaskRows):
         return source.collection.map_partitions(_check_frame, source.name, **ends, meta=empty_edges())
-    is_text = isinstance(source, FileEdges) and source.is_text
+    is_text = isinstance(source, CsvEdges)
     default = NBYTES_PER_PARTITION // 2 if is_text else NBYTES_PER_PARTITION  # an edge as text takes less than 16 bytes
     nbytes = parse_size(blocksize) if isinstance(blocksize, str) else blocksize or default
-    blocks: list[Any] = source.uncounted(nbytes) if is_text else cut(source, max(1, nbytes // NBYTES_PER_EDGE))
+    blocks: list[Any] = source.lines(nbytes) if is_text else source.blocks(max(1, nbytes // NBYTES_PER_EDGE))
     if not blocks:
         return dd.from_pandas(empty_edges(), npartitions=1)
     read = partial(_read_lines if is_text else _read_block, **ends)
@@ -56,7 +57,7 @@ def data_array(spec: DataSpec, source: Any) -> Any:
 
     if isinstance(source, DaskRows):
         return source.collection
-    blocks = cut(source, max(1, NBYTES_PER_PARTITION // max(1, spec.row_nbytes)))
+    blocks = source.blocks(max(1, NBYTES_PER_PARTITION // max(1, spec.row_nbytes)))
     if not blocks:
         return da.zeros((0, *spec.row_shape), dtype=spec.dtype)
     read = dask.delayed(_call, name="read-rows", pure=True)
@@ -83,27 +84,25 @@ def empty_edges() -> pd.DataFrame:
     return edges_as_frame(np.empty(0, np.int64), np.empty(0, np.int64))
 
 
-def _read_block(block: RowBlock[Any], **ends: Any) -> pd.DataFrame:
+def _read_block(block: Block[Any], **ends: Any) -> pd.DataFrame:
     edges = read_edges(read=block.load, where=(block.file, block.row_in_file), **ends)
     return edges_as_frame(*edges, block.first_row)
 
 
-def _read_lines(block: Block, **ends: Any) -> pd.DataFrame:
-    from daskgraphpart.chunked.read_csv import count_rows
+def _read_lines(lines: Lines, **ends: Any) -> pd.DataFrame:
+    num_rows = lines.count()
 
-    def read(block: Block) -> pd.DataFrame:
-        where = block.path, block.row_in_file
-        return edges_as_frame(*read_edges(read=block.read_edges, where=where, **ends), block.first_row)
+    def read(row_in_file: int) -> pd.DataFrame:
+        load = partial(lines.read, num_rows, row_in_file)
+        return edges_as_frame(*read_edges(read=load, where=(lines.path, row_in_file), **ends))
 
-    block = replace(block, first_row=0, num_rows=count_rows(block))
     try:
-        return read(block)
+        return read(0)
     except InputFileError:
         # finding the row in the file takes a scan, so only for faults
-        step = max(1, block.stop - block.start)
-        before = [(start, min(start + step, block.start)) for start in range(0, block.start, step)]
-        rows = sum(count_rows(replace(block, start=start, stop=stop)) for start, stop in before)
-        return read(replace(block, row_in_file=rows))
+        step = max(1, lines.stop - lines.start)
+        before = [(start, min(start + step, lines.start)) for start in range(0, lines.start, step)]
+        return read(sum(replace(lines, start=start, stop=stop).count() for start, stop in before))
 
 
 def _check_frame(

@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING, Any
 from daskgraphpart.chunked.dask_sources import ends_of_frame
 from daskgraphpart.chunked.graph import Graph
 from daskgraphpart.chunked.metadata import MAX_ROWS
-from daskgraphpart.chunked.sources import cut
-from daskgraphpart.engine.runner import Input, Pass, ResultT, Unit
+from daskgraphpart.engine.runner import Pass, ResultT, Unit
 from daskgraphpart.errors import GraphPartError, InputFileError, MetadataError, OptionError
 from daskgraphpart.schema import DataSpec, GraphSchema, NodeType, parse_edge_type
+from daskgraphpart.source import Input, Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from daskgraphpart.chunked.sources import Source
     from daskgraphpart.engine.runner import Runner
 
 EDGES_PER_UNIT = 1 << 18
@@ -102,7 +101,7 @@ def count_nodes(
         Unit(block.load, 16 * block.num_rows, key=etype)
         for etype, rows in wanted.items()
         if etype not in counted
-        for block in cut(rows, EDGES_PER_UNIT)
+        for block in rows.blocks(EDGES_PER_UNIT)
     ]
     largest = [(unit.key, *ids) for unit, ids in zip(units, runner.run(_pass(units)), strict=True)]
     largest += [(etype, *counted[etype].largest) for etype in wanted if etype in counted]

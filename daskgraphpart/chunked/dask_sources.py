@@ -8,33 +8,43 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daskgraphpart.chunked.rows import refuse_gaps, token_of
-from daskgraphpart.chunked.sources import INT64, RowBlock
+from daskgraphpart.chunked.sources import INT64
 from daskgraphpart.errors import InputFileError
+from daskgraphpart.source import Block, Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-class DaskRows:
+class DaskRows(Source):
     """Edges in a dask frame with columns `src` and `dst`, or a feature in an array with known chunks.
 
     Edges come with the length of each dask partition. No dataclass: dask looks into those in function arguments, and
     would compute the collection.
     """
 
-    __slots__ = ("collection", "dtype", "lengths", "name", "shape")
+    __slots__ = ("collection", "lengths", "name")
+    can_seek = False
 
     def __init__(self, name: str, collection: Any, lengths: tuple[int, ...] | None = None) -> None:
         self.name, self.collection, self.lengths = name, collection, lengths
-        self.dtype = np.dtype(collection.dtype) if lengths is None else INT64  # of IDs
-        self.shape: tuple[int, ...] = collection.shape if lengths is None else (sum(lengths), 2)
 
     @property
-    def token(self) -> str:
-        """Dask's name for the collection: equal for equal task graphs."""
-        return token_of(self.collection)
+    def dtype(self) -> np.dtype:
+        """Dtype of the elements; of IDs, int64."""
+        return np.dtype(self.collection.dtype) if self.lengths is None else INT64
 
-    def cut(self, _: int, __: np.ndarray | None = None) -> list[RowBlock[Any]]:
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of rows, and shape of a row."""
+        return tuple(self.collection.shape) if self.lengths is None else (sum(self.lengths), 2)
+
+    @property
+    def tokens(self) -> tuple[str, ...]:
+        """Dask's name for the collection: equal for equal task graphs."""
+        return (token_of(self.collection),)
+
+    def blocks(self, max_rows: int, stretches: np.ndarray | None = None) -> list[Block[Any]]:
         """List the dask partitions of edges, or the chunks of whole rows."""
         read: Callable[..., Any] = ends_of_frame
         if self.lengths is not None:
@@ -48,7 +58,7 @@ class DaskRows:
             name, num_rows = f"partition {number} of {self.name!r}", int(length)
             file = None if self.lengths is None else name
             load = partial(read, name=name)
-            found.append(RowBlock(load, partition, first_row=first_row, num_rows=num_rows, file=file))
+            found.append(Block(load, partition, first_row=first_row, num_rows=num_rows, file=file))
             first_row += num_rows
         return found
 

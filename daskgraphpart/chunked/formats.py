@@ -1,15 +1,15 @@
-"""Open data files of any format, cut them into blocks, the unit of work of every pass, and read these.
+"""Open data files of any format, and cut them into ranges of rows.
 
-Each format's module has `open_edges` and `read_edges` and, except CSV, `open_rows` and `read_rows` for features.
+Each format's module has `open_edges`; those of npy and parquet also have `read_edges`, and `open_rows` and `read_rows`
+for features. Lines of CSV have to be counted first: `read_csv.Lines`.
 """
 
 from __future__ import annotations
 
 import os
-from bisect import bisect_left, bisect_right
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,10 +18,10 @@ from daskgraphpart.lazy_mapping import LazyMapping
 from daskgraphpart.schema import DataSpec, EdgeType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from daskgraphpart.chunked.metadata import Files
-    from daskgraphpart.storage.paths import FilePath
+    from daskgraphpart.source import FilePath
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,99 +37,20 @@ class InputFile:
     row_group_ends: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
-    """Consecutive rows of one input file."""
-
-    path: FilePath
-    format: str
-    delimiter: str
-    # byte range for CSV, row range in the file for others; a CSV block owns the lines that begin in its range
-    start: int
-    stop: int
-    first_row: int  # type-wise original ID of the first row; -1 in CSV not yet numbered
-    num_rows: int  # likewise -1
-    row_in_file: int  # row of the file at which the block begins, for messages; likewise -1
-
-    def read_edges(self) -> tuple[np.ndarray, np.ndarray]:
-        """Read sources and destinations, int64."""
-        edges: tuple[np.ndarray, np.ndarray] = FORMATS[self.format].read_edges(self)
-        return edges
-
-
-def cut_rows(files: Sequence[InputFile], max_rows: int) -> list[Block]:
-    """Cut npy and parquet files into numbered blocks."""
-    blocks, first_row = [], 0
+def cut_rows(files: Sequence[InputFile], max_rows: int) -> Iterator[tuple[InputFile, int, int]]:
+    """Cut npy and parquet files into ranges of rows: whole row groups while they fit, pieces of larger ones."""
     for file in files:
-        assert file.num_rows is not None, "CSV files are cut by bytes"
-        for start, stop in _row_ranges(file, max(1, max_rows)):
-            blocks.append(
-                Block(file.path, file.format, file.delimiter, start, stop, first_row + start, stop - start, start)
-            )
-        first_row += file.num_rows
-    return blocks
-
-
-def _row_ranges(file: InputFile, max_rows: int) -> Iterator[tuple[int, int]]:
-    """Row ranges of a file: whole row groups while they fit, pieces of larger ones."""
-    start = last = 0
-    for end in file.row_group_ends or (file.num_rows or 0,):
-        if end - start > max_rows and last > start:
-            yield start, last
-            start = last
-        while end - start > max_rows:
-            yield start, start + max_rows
-            start += max_rows
-        last = end
-    if last > start:
-        yield start, last
-
-
-def blocks_between(blocks: Sequence[Block], start: int, stop: int) -> Sequence[Block]:
-    """Select the numbered blocks that have rows in ``[start, stop)``."""
-    begin = bisect_right(blocks, start, key=_first_row) - 1
-    return blocks[max(0, begin) : bisect_left(blocks, stop, key=_first_row)]
-
-
-def _first_row(block: Block) -> int:
-    return block.first_row
-
-
-def clip_blocks(blocks: Sequence[Block], stretches: Iterable[tuple[int, int]]) -> Iterator[Block]:
-    """Clip numbered blocks of npy and parquet files to ascending ranges of rows."""
-    for start, stop in stretches:
-        for block in blocks_between(blocks, start, stop):
-            skipped, end = max(0, start - block.first_row), min(block.num_rows, stop - block.first_row)
-            if skipped < end:
-                yield replace(
-                    block, start=block.start + skipped, stop=block.start + end, first_row=block.first_row + skipped,
-                    num_rows=end - skipped, row_in_file=block.row_in_file + skipped,
-                )  # fmt: skip
-
-
-def cut_bytes(files: Sequence[InputFile], max_bytes: int) -> list[Block]:
-    """Cut CSV files into blocks of at most `max_bytes` bytes, to be numbered later."""
-    step = max(1, max_bytes)
-    return [
-        Block(file.path, file.format, file.delimiter, start, min(start + step, file.nbytes), -1, -1, -1)
-        for file in files
-        for start in range(0, file.nbytes, step)
-    ]
-
-
-BlockT = TypeVar("BlockT", bound=Block)
-
-
-def number_blocks(blocks: Sequence[BlockT], counts: Sequence[int]) -> list[BlockT]:
-    """Number the blocks of one edge type from their row counts; drops empty ones."""
-    numbered, first_row, row_in_file = [], 0, 0
-    for block, count in zip(blocks, counts, strict=True):
-        row_in_file = row_in_file if block.start else 0  # a file starts at 0, even if listed twice
-        if count:
-            numbered.append(replace(block, first_row=first_row, num_rows=count, row_in_file=row_in_file))
-        first_row += count
-        row_in_file += count
-    return numbered
+        start = last = 0
+        for end in file.row_group_ends or (file.num_rows or 0,):
+            if end - start > max_rows and last > start:
+                yield file, start, last
+                start = last
+            while end - start > max_rows:
+                yield file, start, start + max_rows
+                start += max_rows
+            last = end
+        if last > start:
+            yield file, start, last
 
 
 _MODULES = {"csv": "read_csv", "numpy": "read_npy", "parquet": "read_parquet"}
@@ -170,12 +91,6 @@ def feature_files(name: str, files: Files) -> tuple[DataSpec, tuple[InputFile, .
     except MetadataError as error:
         raise error.restated(InputFileError, file=first.path) from None
     return spec, tuple(file for file, *_ in found)
-
-
-def read_rows(block: Block, spec: DataSpec) -> np.ndarray:
-    """Read a block of a feature: array (rows, *row shape) in the spec's dtype, C-contiguous."""
-    rows: np.ndarray = FORMATS[block.format].read_rows(block, spec)
-    return rows
 
 
 def check_ends(

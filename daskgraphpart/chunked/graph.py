@@ -7,18 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.chunked.formats import edge_file, feature_files
 from daskgraphpart.chunked.metadata import ID_MAP, Metadata, data_key, read_metadata
-from daskgraphpart.chunked.sources import FileEdges, FileRows, Source, nbytes_of, paths_of
+from daskgraphpart.chunked.sources import CsvEdges, FileEdges, FileRows
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.schema import GraphSchema
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.files import cached_listings, is_file
-from daskgraphpart.storage.paths import FilePath, join_path, resolve_path, to_key, to_path
+from daskgraphpart.storage.paths import join_path, resolve_path, to_key, to_path
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping
 
     from daskgraphpart.chunked.formats import InputFile
+    from daskgraphpart.source import FilePath, Source
     from daskgraphpart.storage.paths import Location
 
 
@@ -68,12 +69,12 @@ class Graph:
     @property
     def files(self) -> tuple[FilePath, ...]:
         """All data files."""
-        return tuple(path for source in self.sources for path in paths_of(source))
+        return tuple(path for source in self.sources for path in source.paths)
 
     @property
     def nbytes(self) -> int:
         """Size of all data files, and of arrays in memory."""
-        return sum(map(nbytes_of, self.sources))
+        return sum(source.nbytes for source in self.sources)
 
 
 def read_chunked(
@@ -100,8 +101,9 @@ def _read_headers(metadata: Metadata) -> Graph:
             _check_num_rows(metadata, place, of_feature, of_type.num_rows, metadata.data[of_type.name][name].num_rows)
     for etype, files in metadata.edges.items():
         opened, num_edges = tuple(edge_file(path, files) for path in files.paths), schema.edge_type(etype).num_edges
-        edges[etype] = FileEdges(opened, num_edges)
-        if files.format != "csv" or not files.paths:
+        is_text = files.format == "csv" and bool(files.paths)
+        edges[etype] = CsvEdges(opened, num_edges) if is_text else FileEdges(opened)
+        if not is_text:
             _check_num_rows(metadata, f"edges.{etype}", opened, num_edges, files.num_rows)
     schema = GraphSchema(
         schema.name,

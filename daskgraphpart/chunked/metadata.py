@@ -25,7 +25,8 @@ from daskgraphpart.storage.paths import is_remote, is_url, join_path, leads_outs
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from daskgraphpart.storage.paths import AnyPath, FilePath, Location
+    from daskgraphpart.source import FilePath
+    from daskgraphpart.storage.paths import AnyPath, Location
 
 ID_MAP = "id_map"  # directory of ID maps, beside the metadata
 METADATA_FILE = "metadata.json"

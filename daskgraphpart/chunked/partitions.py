@@ -12,30 +12,29 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.chunked.sources import Edges as Edges
-from daskgraphpart.chunked.sources import FileEdges, cut, read_edges
-from daskgraphpart.chunked.sources import RowBlock as RowBlock
+from daskgraphpart.chunked.sources import CsvEdges, LineEdges, read_edges
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import InputFileError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from daskgraphpart.chunked.formats import Block
     from daskgraphpart.chunked.graph import Graph
+    from daskgraphpart.chunked.read_csv import Lines
     from daskgraphpart.schema import DataSpec, EdgeType
+    from daskgraphpart.source import Block, Edges
 
 
 def list_edge_blocks(
     graph: Graph, max_rows: int, max_bytes: int, runner: Runner
-) -> list[tuple[EdgeType, RowBlock[Edges]]]:
+) -> list[tuple[EdgeType, Block[Edges]]]:
     """List the blocks of all edges, by edge type and ID, with limits on rows and bytes of text."""
     graph = count_lines(graph, max_bytes, runner)
-    found: list[tuple[EdgeType, RowBlock[Edges]]] = []
+    found: list[tuple[EdgeType, Block[Edges]]] = []
     for edge_type in graph.schema.edge_types:
         num_src, num_dst = (graph.schema.node_type(ntype).num_nodes for ntype in (edge_type.src, edge_type.dst))
         read = partial(read_edges, edge_type=edge_type, num_src=num_src, num_dst=num_dst)
-        blocks = cut(graph.edge_sources[edge_type.name], max_rows)
+        blocks = graph.edge_sources[edge_type.name].blocks(max_rows)
         loads = [partial(read, read=block.load, where=(block.file, block.row_in_file)) for block in blocks]
         found += [(edge_type, block) for block in _named(edge_type.name, blocks, loads)]
     return found
@@ -43,43 +42,37 @@ def list_edge_blocks(
 
 def count_lines(graph: Graph, max_bytes: int, runner: Runner) -> Graph:
     """Return the graph with all lines of its text counted."""
-    texts = {
-        etype: source
-        for etype, source in graph.edge_sources.items()
-        if isinstance(source, FileEdges) and source.is_text and source.blocks is None
-    }
-    blocks = {etype: source.uncounted(max_bytes) for etype, source in texts.items()}
-    units = [Unit(block, block.stop - block.start, key=etype) for etype in texts for block in blocks[etype]]
+    texts = {etype: source for etype, source in graph.edge_sources.items() if isinstance(source, CsvEdges)}
+    lines = {etype: source.lines(max_bytes) for etype, source in texts.items()}
+    units = [Unit(of, of.stop - of.start, key=etype) for etype in texts for of in lines[etype]]
     counts, counted = iter(runner.run(Pass("scan-edges", scan_edges, units, None))), {}
     for etype, source in texts.items():
-        counted[etype] = source.counted(blocks[etype], [next(counts) for _ in blocks[etype]])
-        if counted[etype].num_edges != source.num_edges:
+        counted[etype] = LineEdges(source.files, tuple(lines[etype]), tuple(next(counts) for _ in lines[etype]))
+        if counted[etype].shape != source.shape:
             raise InputFileError(
                 f"the metadata and the CSV files of edge type {etype!r} disagree on the number of edges",
                 file=graph.directory,
                 place=f"edges.{etype}",
                 expected=f"{source.num_edges:,} edges",
-                found=f"{counted[etype].num_edges:,} lines",
+                found=f"{counted[etype].shape[0]:,} lines",
                 hint="check num_edges_per_type (or per_chunk) and the list of files in metadata.json",
             )
     return replace(graph, edge_sources={**graph.edge_sources, **counted}) if counted else graph
 
 
-def scan_edges(block: Block, _: None) -> int:
-    """Task of the pass `scan-edges`: count the lines of one block."""
-    from daskgraphpart.chunked.read_csv import count_rows
-
-    return count_rows(block)
+def scan_edges(lines: Lines, _: None) -> int:
+    """Task of the pass `scan-edges`: count the lines of one range."""
+    return lines.count()
 
 
 def list_row_blocks(
     graph: Graph, type_name: str, spec: DataSpec, max_rows: int, stretches: np.ndarray | None = None
-) -> list[RowBlock[np.ndarray]]:
+) -> list[Block[np.ndarray]]:
     """List the blocks of a feature, with a limit on rows; a user's dask partitions stay whole.
 
     Reads only the rows in `stretches`, ascending ranges, int64 (n, 2).
     """
-    blocks = cut(graph.data_sources[type_name][spec.name], max(1, max_rows), stretches)
+    blocks = graph.data_sources[type_name][spec.name].blocks(max(1, max_rows), stretches)
     loads = [partial(_read_rows, read=block.load, dtype=spec.dtype) for block in blocks]
     return _named(f"{type_name}/{spec.name}", blocks, loads)
 
@@ -88,7 +81,7 @@ def _read_rows(*given: Any, read: Callable[..., Any], dtype: np.dtype) -> np.nda
     return np.ascontiguousarray(read(*given), dtype)
 
 
-def _named(name: str, blocks: Sequence[RowBlock[Any]], loads: Sequence[Callable[..., Any]]) -> list[RowBlock[Any]]:
+def _named(name: str, blocks: Sequence[Block[Any]], loads: Sequence[Callable[..., Any]]) -> list[Block[Any]]:
     """Name and number the blocks that have rows, each with its new reader."""
     return [
         replace(block, load=load, name=name, number=number, file=None if block.file is None else str(block.file))

@@ -1,16 +1,23 @@
-"""Read blocks of CSV files: two columns of integers, any delimiter, no header; ignores further columns."""
+"""Read lines of CSV files: two columns of integers, any delimiter, no header; ignores further columns."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.chunked.formats import Block, InputFile
+from daskgraphpart.chunked.formats import InputFile
 from daskgraphpart.errors import InputFileError, InputFileNotFoundError
 from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.files import file_size, open_for_reading
 from daskgraphpart.storage.region import Region
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from daskgraphpart.source import Edges, FilePath
 
 _HEAD = re.compile(rb"\s*([+-]?\d[^\0]*)?")  # start of a line of integers; nothing compressed or in UTF-16
 NEWLINE = 10
@@ -39,35 +46,53 @@ def open_edges(path: str, delimiter: str) -> tuple[InputFile, dict[str, np.dtype
     return InputFile(path, "csv", delimiter, None, file_size(path)), {}
 
 
-def read_edges(block: Block) -> tuple[np.ndarray, np.ndarray]:
-    """Parse the lines of a block: sources and destinations, int64."""
-    from daskgraphpart.kernels.parse_ints import parse_edges  # opening files needs no numba
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """The lines of a CSV file that begin in a range of bytes."""
 
-    content = read_lines(block.path, block.start, block.stop)
-    src, dst = np.empty(block.num_rows, np.int64), np.empty(block.num_rows, np.int64)
-    rows, fault, offset = (int(found) for found in parse_edges(content, ord(block.delimiter), src, dst))
-    if fault:
-        line = content[max(0, offset) :][:200].tobytes().split(b"\n")[0].decode(errors="replace").strip()
-        raise InputFileError(
-            FAULTS[fault],
-            file=block.path,
-            place=f"row {block.row_in_file + rows:,}",
-            expected=f"two integers separated by {block.delimiter!r}, the delimiter that metadata.json declares",
-            found=repr(line[:60]),
-            hint="a file of edges is ASCII text without header, quotes and floats",
-        )
-    if rows != block.num_rows:
-        expected = f"{block.num_rows:,} rows in bytes {block.start:,} to {block.stop:,}"
-        what = "file has changed since its lines were counted"
-        raise InputFileError(what, file=block.path, expected=expected, found=f"{rows:,}")
-    return src, dst
+    path: FilePath
+    delimiter: str
+    start: int
+    stop: int
+
+    def count(self) -> int:
+        """Count the lines that are not blank."""
+        from daskgraphpart.kernels.parse_ints import count_lines  # opening files needs no numba
+
+        return int(count_lines(read_lines(self.path, self.start, self.stop)))
+
+    def read(self, num_rows: int, row_in_file: int) -> Edges:
+        """Parse so many lines: sources and destinations, int64; messages count from the first's row in the file."""
+        from daskgraphpart.kernels.parse_ints import parse_edges
+
+        content = read_lines(self.path, self.start, self.stop)
+        src, dst = np.empty(num_rows, np.int64), np.empty(num_rows, np.int64)
+        rows, fault, offset = (int(found) for found in parse_edges(content, ord(self.delimiter), src, dst))
+        if fault:
+            line = content[max(0, offset) :][:200].tobytes().split(b"\n")[0].decode(errors="replace").strip()
+            raise InputFileError(
+                FAULTS[fault],
+                file=self.path,
+                place=f"row {row_in_file + rows:,}",
+                expected=f"two integers separated by {self.delimiter!r}, the delimiter that metadata.json declares",
+                found=repr(line[:60]),
+                hint="a file of edges is ASCII text without header, quotes and floats",
+            )
+        if rows != num_rows:
+            expected = f"{num_rows:,} rows in bytes {self.start:,} to {self.stop:,}"
+            what = "file has changed since its lines were counted"
+            raise InputFileError(what, file=self.path, expected=expected, found=f"{rows:,}")
+        return src, dst
 
 
-def count_rows(block: Block) -> int:
-    """Count a block's rows: non-blank lines that begin in its byte range."""
-    from daskgraphpart.kernels.parse_ints import count_lines
-
-    return int(count_lines(read_lines(block.path, block.start, block.stop)))
+def cut_lines(files: Sequence[InputFile], max_bytes: int) -> list[Lines]:
+    """Cut CSV files into ranges of at most `max_bytes` bytes."""
+    step = max(1, max_bytes)
+    return [
+        Lines(file.path, file.delimiter, start, min(start + step, file.nbytes))
+        for file in files
+        for start in range(0, file.nbytes, step)
+    ]
 
 
 def read_lines(path: str, start: int, stop: int) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Read blocks of parquet files: edges as two columns, features as numbers or lists of numbers.
+"""Read rows of parquet files: edges as two columns, features as numbers or lists of numbers.
 
 A feature is one column of lists (a vector per row), one column of numbers (a vector of one number, as in DGL's reader),
 or several columns of numbers (a vector in their common dtype). DGL's key ``shape`` in the schema, such as
@@ -20,18 +20,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.chunked.formats import Block, InputFile
+from daskgraphpart.chunked.formats import InputFile
 from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, InputFileError, InputFileNotFoundError
 from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.files import file_size, open_regular
 from daskgraphpart.storage.json_file import shown
-from daskgraphpart.storage.paths import FilePath, is_remote
+from daskgraphpart.storage.paths import is_remote
 from daskgraphpart.storage.region import checked_nbytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from daskgraphpart.schema import DataSpec
+    from daskgraphpart.source import Edges, FilePath
 
 _SHAPE = re.compile(rb"\s*[(\[]\s*(-?\d{1,18})\s*((?:,\s*\d{1,18}\s*)*),?\s*[)\]]\s*")
 ROWS_PER_BATCH = 1 << 17
@@ -203,97 +204,97 @@ def _first_list_length(path: str) -> int | None:
     return None
 
 
-def read_edges(block: Block) -> tuple[np.ndarray, np.ndarray]:
-    """Read sources and destinations of a block, int64."""
-    ends = np.empty((2, block.num_rows), np.int64)
-    with open_parquet(block.path) as file:
-        _read_columns(ends.T, file, block, edge_columns(file.schema_arrow, block.path))
+def read_edges(path: FilePath, start: int, stop: int) -> Edges:
+    """Read sources and destinations of edges ``[start, stop)``, int64."""
+    ends = np.empty((2, stop - start), np.int64)
+    with open_parquet(path) as file:
+        _Columns(file, path, start, stop).read_into(ends.T, edge_columns(file.schema_arrow, path))
     return ends[0], ends[1]
 
 
-def read_rows(block: Block, spec: DataSpec) -> np.ndarray:
-    """Read rows of a feature."""
-    return read_parquet_rows(block, spec.dtype, spec.row_shape)
-
-
-def read_parquet_rows(
-    block: Block, dtype: np.dtype, row_shape: tuple[int, ...], names: Sequence[str] | None = None
-) -> np.ndarray:
-    """Read rows from all columns, or the named ones."""
-    width = int(np.prod(row_shape, dtype=np.int64))
-    rows = np.empty((block.num_rows, width), dtype)
-    with open_parquet(block.path) as file:
-        found = names or file.schema_arrow.names
+def read_rows(path: FilePath, start: int, stop: int, spec: DataSpec, names: Sequence[str] | None = None) -> np.ndarray:
+    """Read rows ``[start, stop)`` of a feature from all columns, or the named ones."""
+    width = int(np.prod(spec.row_shape, dtype=np.int64))
+    rows = np.empty((stop - start, width), spec.dtype)
+    with open_parquet(path) as file:
+        columns, found = _Columns(file, path, start, stop), names or file.schema_arrow.names
         if len(found) != width or width <= COLUMNS_AT_ONCE:
-            _read_columns(rows, file, block, names)
+            columns.read_into(rows, names)
         else:  # a buffer per column
             for first in range(0, width, COLUMNS_AT_ONCE):
                 several = slice(first, first + COLUMNS_AT_ONCE)
-                _read_columns(rows[:, several], file, block, found[several])
-    return rows.reshape(block.num_rows, *row_shape)
+                columns.read_into(rows[:, several], found[several])
+    return rows.reshape(stop - start, *spec.row_shape)
 
 
-def _read_columns(rows: np.ndarray, file: Any, block: Block, names: Sequence[str] | None) -> None:
-    """Fill an array (rows, width) from a column of lists, or from columns of numbers."""
-    done, width = 0, rows.shape[1]
-    for batch in _batches(file, block, names, width):
-        part, columns = rows[done : done + batch.num_rows], [*zip(batch.schema.names, batch.columns, strict=True)]
-        if len(columns) == 1 and _is_list(columns[0][1].type):
-            part[:] = _numbers(*columns[0], width, block, done).reshape(part.shape)
-        elif len(columns) == width:
-            for i, column in enumerate(columns):
-                part[:, i] = _numbers(*column, 1, block, done)
-        else:
-            what = "columns do not make the shape of a row"
-            raise InputFileError(what, file=block.path, expected=width, found=len(columns))
-        done += batch.num_rows
-    if done != block.num_rows:
-        what, expected = "parquet file has changed since it was opened", f"{block.num_rows:,} rows"
-        raise InputFileError(what, file=block.path, expected=expected, found=f"{done:,}")
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """Rows ``[start, stop)`` of an open file."""
 
+    file: Any
+    path: FilePath
+    start: int
+    stop: int
 
-def _batches(file: Any, block: Block, columns: Sequence[str] | None, width: int) -> Iterator[Any]:
-    """Yield Arrow batches that cover a block's rows, from overlapping row groups.
+    def read_into(self, rows: np.ndarray, names: Sequence[str] | None) -> None:
+        """Fill an array (rows, width) from a column of lists, or from columns of numbers."""
+        done, width = 0, rows.shape[1]
+        for batch in self._batches(names, width):
+            part, columns = rows[done : done + batch.num_rows], [*zip(batch.schema.names, batch.columns, strict=True)]
+            if len(columns) == 1 and _is_list(columns[0][1].type):
+                part[:] = self._numbers(*columns[0], width, done).reshape(part.shape)
+            elif len(columns) == width:
+                for i, column in enumerate(columns):
+                    part[:, i] = self._numbers(*column, 1, done)
+            else:
+                what = "columns do not make the shape of a row"
+                raise InputFileError(what, file=self.path, expected=width, found=len(columns))
+            done += batch.num_rows
+        if done != len(rows):
+            what, expected = "parquet file has changed since it was opened", f"{len(rows):,} rows"
+            raise InputFileError(what, file=self.path, expected=expected, found=f"{done:,}")
 
-    Batches are sized in values: a row group of wide rows may far exceed the block, and Arrow needs about 8 bytes per
-    list value while decoding, for any dtype.
-    """
-    batch_rows = max(1, min(ROWS_PER_BATCH, VALUES_PER_BATCH // max(1, width)))
-    ends = list(accumulate(row_group_lengths(file), initial=0))
-    groups = [g for g in range(len(ends) - 1) if ends[g] < block.stop and ends[g + 1] > block.start]
-    position = ends[groups[0]] if groups else 0
-    for batch in file.iter_batches(batch_rows, row_groups=groups, columns=columns, use_threads=False):
-        low, high = max(block.start, position), min(block.stop, position + batch.num_rows)
-        if low < high:
-            yield batch.slice(low - position, high - low)
-        position += batch.num_rows
-        if position >= block.stop:
-            return
+    def _batches(self, columns: Sequence[str] | None, width: int) -> Iterator[Any]:
+        """Yield Arrow batches that cover the rows, from overlapping row groups.
 
+        Batches are sized in values: a row group of wide rows may far exceed the rows, and Arrow needs about 8 bytes per
+        list value while decoding, for any dtype.
+        """
+        batch_rows = max(1, min(ROWS_PER_BATCH, VALUES_PER_BATCH // max(1, width)))
+        ends = list(accumulate(row_group_lengths(self.file), initial=0))
+        groups = [g for g in range(len(ends) - 1) if ends[g] < self.stop and ends[g + 1] > self.start]
+        position = ends[groups[0]] if groups else 0
+        for batch in self.file.iter_batches(batch_rows, row_groups=groups, columns=columns, use_threads=False):
+            low, high = max(self.start, position), min(self.stop, position + batch.num_rows)
+            if low < high:
+                yield batch.slice(low - position, high - low)
+            position += batch.num_rows
+            if position >= self.stop:
+                return
 
-def _numbers(name: str, column: Any, width: int, block: Block, first_row: int) -> np.ndarray:
-    """Return the values of a column of numbers, or of lists of `width`; none may be missing."""
-    values, bad_row = column, -1
-    if is_list := _is_list(column.type):
-        import pyarrow.compute as pc  # not for edges: it takes 30 ms
+    def _numbers(self, name: str, column: Any, width: int, first_row: int) -> np.ndarray:
+        """Return the values of a column of numbers, or of lists of `width`; none may be missing."""
+        values, bad_row = column, -1
+        if is_list := _is_list(column.type):
+            import pyarrow.compute as pc  # not for edges: it takes 30 ms
 
-        is_wrong = pc.fill_null(pc.not_equal(pc.list_value_length(column), width), fill_value=True)
-        values, bad_row = column.flatten(), pc.index(is_wrong, True).as_py()
-    if bad_row < 0 and values.null_count:
-        bad_row = values.is_null().index(True).as_py() // max(1, width)
-    if bad_row >= 0:
-        raise InputFileError(
-            f"bad value in column {name!r}",
-            file=block.path,
-            place=f"row {block.row_in_file + first_row + bad_row:,}",
-            expected=f"a list of {width} values" if is_list else "a number",
-            found=shown(column[bad_row].as_py()),
-        )
-    # Arrow's own conversion imports pandas: a quarter of a second
-    if values.type.bit_width > 1 and len(values):
-        return np.from_dlpack(values)
-    numbers: np.ndarray = values.to_numpy(zero_copy_only=False)
-    return numbers
+            is_wrong = pc.fill_null(pc.not_equal(pc.list_value_length(column), width), fill_value=True)
+            values, bad_row = column.flatten(), pc.index(is_wrong, True).as_py()
+        if bad_row < 0 and values.null_count:
+            bad_row = values.is_null().index(True).as_py() // max(1, width)
+        if bad_row >= 0:
+            raise InputFileError(
+                f"bad value in column {name!r}",
+                file=self.path,
+                place=f"row {self.start + first_row + bad_row:,}",
+                expected=f"a list of {width} values" if is_list else "a number",
+                found=shown(column[bad_row].as_py()),
+            )
+        # Arrow's own conversion imports pandas: a quarter of a second
+        if values.type.bit_width > 1 and len(values):
+            return np.from_dlpack(values)
+        numbers: np.ndarray = values.to_numpy(zero_copy_only=False)
+        return numbers
 
 
 def _is_list(arrow_type: Any) -> bool:

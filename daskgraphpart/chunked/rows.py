@@ -5,7 +5,7 @@ from __future__ import annotations
 import mmap
 import os
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
@@ -14,16 +14,15 @@ import numpy as np
 
 from daskgraphpart.chunked.sources import INT64
 from daskgraphpart.errors import OptionError
+from daskgraphpart.source import Source
 from daskgraphpart.storage.region import Region
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from daskgraphpart.chunked.sources import Rows
-
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ArrayRows:
+class ArrayRows(Source):
     """Rows of an array, a memory map, or anything sliced like one."""
 
     array: Any
@@ -45,16 +44,21 @@ class ArrayRows:
         return (str(self.array.filename),) if isinstance(self.array, np.memmap) and self.array.filename else ()
 
     @property
-    def token(self) -> str:
+    def tokens(self) -> tuple[str, ...]:
         """Checksum of the elements."""
-        return token_of(np.asarray(self.array))
+        return (token_of(np.asarray(self.array)),)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all rows."""
+        return int(self.array.nbytes)
 
     def read(self, start: int, stop: int) -> np.ndarray:
         """Read rows ``[start, stop)``."""
         return np.asarray(self.array[start:stop])
 
 
-def array_rows(array: Any, what: str = "an array") -> Rows:
+def array_rows(array: Any, what: str = "an array") -> Source:
     """Rows of an array without masked values; a whole mapped file becomes its file's rows."""
     refuse_gaps(array, what)
     base: Any = getattr(array, "base", None)
@@ -64,20 +68,34 @@ def array_rows(array: Any, what: str = "an array") -> Rows:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class MadeRows:
+class MadeRows(Source):
     """Rows that a function makes from first and last, and any files it reads."""
 
-    dtype: np.dtype
-    shape: tuple[int, ...]
-    read: Callable[[int, int], np.ndarray]
-    paths: tuple[str, ...] = ()
+    dtype: np.dtype = field()
+    shape: tuple[int, ...] = field()
+    make: Callable[[int, int], np.ndarray]
+    files: tuple[str, ...] = ()
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Files that the function reads."""
+        return self.files
+
+    def read(self, start: int, stop: int) -> np.ndarray:
+        """Make rows ``[start, stop)``."""
+        return self.make(start, stop)
 
 
 @dataclass(frozen=True, eq=False)
-class JoinedRows:
+class JoinedRows(Source):
     """Rows of several sources in turn, in a dtype that holds all."""
 
-    parts: tuple[Rows, ...]
+    parts: tuple[Source, ...]
+
+    @property
+    def inputs(self) -> tuple[Source, ...]:
+        """The sources."""
+        return self.parts
 
     @cached_property
     def dtype(self) -> np.dtype:
@@ -107,10 +125,15 @@ class JoinedRows:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ChangedRows:
+class ChangedRows(Source):
     """Changed rows of another source."""
 
-    rows: Rows
+    rows: Source
+
+    @property
+    def inputs(self) -> tuple[Source, ...]:
+        """The other source."""
+        return (self.rows,)
 
     @property
     def dtype(self) -> np.dtype:
@@ -144,7 +167,12 @@ class SlicedRows(ChangedRows):
 class KeptRows(ChangedRows):
     """The rows with these ascending numbers."""
 
-    numbers: Rows
+    numbers: Source
+
+    @property
+    def inputs(self) -> tuple[Source, ...]:
+        """The other source, and the numbers."""
+        return self.rows, self.numbers
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -173,12 +201,12 @@ class ReversedEdges(ChangedRows):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ConstantRows:
+class ConstantRows(Source):
     """As many rows, all the same number."""
 
-    dtype: np.dtype
-    shape: tuple[int, ...]
-    value: int
+    dtype: np.dtype = field()
+    shape: tuple[int, ...] = field()
+    value: int = field()
 
     def read(self, start: int, stop: int) -> np.ndarray:
         """Make rows ``[start, stop)``."""
@@ -186,12 +214,17 @@ class ConstantRows:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class EdgeEnds:
+class EdgeEnds(Source):
     """Edges from two columns: IDs of sources and destinations."""
 
-    src: Rows
-    dst: Rows
+    src: Source
+    dst: Source
     dtype = INT64  # of IDs
+
+    @property
+    def inputs(self) -> tuple[Source, ...]:
+        """Both columns."""
+        return self.src, self.dst
 
     @property
     def shape(self) -> tuple[int, ...]:

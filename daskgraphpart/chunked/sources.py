@@ -1,108 +1,29 @@
-"""Sources of a graph's rows, in files, memory, or other sources; see `dask_sources.py` for dask.
-
-A source is one type's edges, as rows of two IDs, or a feature. Passes cut it into blocks for tasks to read. Sources
-that can read any range are also `Rows`, which can be joined, sliced and reversed.
-"""
+"""Sources in files: features and edges in npy and parquet files, edges in lines of CSV."""
 
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, fields, is_dataclass
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.chunked.formats import (
-    Block,
-    InputFile,
-    blocks_between,
-    check_ends,
-    clip_blocks,
-    cut_bytes,
-    cut_rows,
-    number_blocks,
-    read_rows,
-)
-from daskgraphpart.engine.runner import Input, ValuesT
-from daskgraphpart.errors import InputFileError
+from daskgraphpart.chunked.formats import FORMATS, InputFile, check_ends, cut_rows
+from daskgraphpart.source import Block, Edges, Source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from typing_extensions import TypeIs
-
+    from daskgraphpart.chunked.read_csv import Lines
     from daskgraphpart.schema import DataSpec, EdgeType
-    from daskgraphpart.storage.paths import FilePath
+    from daskgraphpart.source import FilePath
 
-Edges: TypeAlias = tuple[np.ndarray, np.ndarray]
 INT64 = np.dtype(np.int64)
-
-
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class RowBlock(Input[ValuesT]):
-    """Consecutive rows of a source: original type-wise ID of the first, count, name of the type, number in it.
-
-    Edges load as two ID arrays or an array of pairs. `file` and `row_in_file` are for messages.
-    """
-
-    first_row: int
-    num_rows: int
-    name: str = ""
-    number: int = 0
-    file: FilePath | None = None
-    row_in_file: int = 0
-
-    def read(self) -> ValuesT:
-        """Read the rows; refuse a dask partition that has changed its length."""
-        values = self.load() if self.partition is None else self.load(self.partition)
-        found = len(values[0] if isinstance(values, tuple) else values)  # type: ignore[arg-type]
-        if found != self.num_rows:
-            raise InputFileError(
-                f"a dask partition of {self.name!r} has changed its number of rows",
-                place=f"partition {self.number}",
-                expected=f"{self.num_rows:,}",
-                found=f"{found:,}",
-                hint="persist the collection, or write it to parquet files first: it is not deterministic",
-            )
-        return values
-
-
-class Source(Protocol):
-    """The edges of one type, or a feature."""
-
-    @property
-    def dtype(self) -> np.dtype:
-        """Dtype of the elements."""
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Number of rows, and row shape: ``(2,)`` for edges."""
-
-
-class Rows(Source, Protocol):
-    """A source that can read any range of rows, such as a `Region`."""
-
-    def read(self, start: int, stop: int) -> np.ndarray:
-        """Read rows ``[start, stop)``."""
-
-
-def cut(source: Any, max_rows: int, stretches: np.ndarray | None = None) -> list[RowBlock[Any]]:
-    """Cut a source into blocks with a limit on rows; a user's dask partitions stay whole.
-
-    Reads only the rows in `stretches`, ascending ranges, int64 (n, 2).
-    """
-    if hasattr(source, "cut"):
-        blocks: list[RowBlock[Any]] = source.cut(max_rows, stretches)
-        return blocks
-    ranges = [(0, source.shape[0])] if stretches is None else stretches.tolist()
-    bounds = [(low, min(low + max_rows, last)) for first, last in ranges for low in range(first, last, max_rows)]
-    files = paths_of(source)
-    file = files[0] if len(files) == 1 else None
-    return [
-        RowBlock(partial(source.read, low, high), first_row=low, num_rows=high - low, file=file, row_in_file=low)
-        for low, high in bounds
-    ]
+FileRange = tuple[InputFile, int, int, int]
+"""A file, a range of its rows, and the row of the source that comes first in it."""
 
 
 def read_edges(
@@ -120,77 +41,66 @@ def read_edges(
     return src, dst
 
 
-def is_rows(value: Any) -> TypeIs[Rows]:
-    """Whether this is a source that can read any range of rows."""
-    return hasattr(value, "read") and hasattr(value, "shape")
-
-
-def is_source(value: Any) -> bool:
-    """Whether this is a source."""
-    return is_rows(value) or (hasattr(value, "cut") and hasattr(value, "dtype") and not hasattr(value, "columns"))
-
-
-def paths_of(source: Any) -> tuple[FilePath, ...]:
-    """List the files of a source and those it changes."""
-    if hasattr(source, "paths"):
-        found: tuple[FilePath, ...] = source.paths
-        return found
-    return tuple(dict.fromkeys(path for one in _inner(source) for path in paths_of(one)))
-
-
-def tokens_of(source: Any) -> list[str]:
-    """List tokens of the rows that are in no file, for a source and those it changes."""
-    if hasattr(source, "token"):
-        return [source.token]
-    return [token for one in _inner(source) for token in tokens_of(one)]
-
-
-def _inner(source: Any) -> list[Any]:
-    """List the sources that a source changes or joins."""
-    values = [getattr(source, field.name) for field in fields(source)] if is_dataclass(source) else []
-    return [one for value in values for one in (value if isinstance(value, tuple) else (value,)) if is_source(one)]
-
-
-def nbytes_of(source: Any) -> int:
-    """Bytes of a source; for files, on disk."""
-    nbytes: int = getattr(source, "nbytes", None) or int(np.prod(source.shape, dtype=np.int64)) * source.dtype.itemsize
-    return nbytes
-
-
-def edges_between(blocks: Sequence[Block], start: int, stop: int) -> np.ndarray:
-    """Read edges ``[start, stop)`` of numbered blocks, int64 (edges, 2)."""
-    edges = np.empty((stop - start, 2), np.int64)
-    for block in blocks_between(blocks, start, stop):
-        first = block.first_row
-        low, high = max(start, first), min(stop, first + block.num_rows)
-        edges[low - start : high - start] = np.stack(block.read_edges(), axis=1)[low - first : high - first]
-    return edges
-
-
 @dataclass(frozen=True, eq=False)
-class _InFiles:
+class _Files(Source):
     """Consecutive files."""
 
     files: tuple[InputFile, ...]
 
-    @cached_property
-    def whole_files(self) -> list[Block]:
-        """A block of each npy or parquet file."""
-        return cut_rows(self.files, sys.maxsize)
-
     @property
     def paths(self) -> tuple[FilePath, ...]:
         """All files."""
-        return tuple(file.path for file in self.files)
+        return tuple(dict.fromkeys(file.path for file in self.files))
 
     @property
     def nbytes(self) -> int:
         """Size of all files."""
         return sum(file.nbytes for file in self.files)
 
+    @cached_property
+    def _whole(self) -> tuple[list[FileRange], list[int]]:
+        """Ranges of npy and parquet files, as long as they can be, and the first row of each."""
+        ranges = [*_numbered(cut_rows(self.files, sys.maxsize))]
+        return ranges, [first for *_, first in ranges]
+
+    def ranges(self, max_rows: int, stretches: np.ndarray | None) -> list[FileRange]:
+        """Cut npy and parquet files along their row groups."""
+        ranges = [*_numbered(cut_rows(self.files, max(1, max_rows)))]
+        if stretches is None:
+            return ranges
+        return [*_clipped(ranges, [first for *_, first in ranges], stretches.tolist())]
+
+    def ranges_in(self, start: int, stop: int) -> Iterator[FileRange]:
+        """Find the files' rows that are rows ``[start, stop)`` of the source."""
+        return _clipped(*self._whole, [(start, stop)])
+
+
+def _numbered(ranges: Iterable[tuple[InputFile, int, int]]) -> Iterator[FileRange]:
+    first = 0
+    for file, start, stop in ranges:
+        yield file, start, stop, first
+        first += stop - start
+
+
+def _clipped(
+    ranges: Sequence[FileRange], firsts: Sequence[int], stretches: Iterable[tuple[int, int]]
+) -> Iterator[FileRange]:
+    """Clip ranges to ascending stretches of the source's rows."""
+    for low, high in stretches:
+        begin = max(0, bisect_right(firsts, low) - 1)
+        for file, start, stop, first in ranges[begin : bisect_left(firsts, high)]:
+            skipped, end = max(0, low - first), min(stop - start, high - first)
+            if skipped < end:
+                yield file, start + skipped, start + end, first + skipped
+
+
+def _block(of: FileRange, load: Callable[[], Any]) -> Block[Any]:
+    file, start, stop, first = of
+    return Block(load, first_row=first, num_rows=stop - start, file=file.path, row_in_file=start)
+
 
 @dataclass(frozen=True, eq=False)
-class FileRows(_InFiles):
+class FileRows(_Files):
     """A feature in npy or parquet files."""
 
     spec: DataSpec
@@ -206,69 +116,122 @@ class FileRows(_InFiles):
         """Number of rows, and shape of a row."""
         return sum(file.num_rows or 0 for file in self.files), *self.spec.row_shape
 
-    def cut(self, max_rows: int, stretches: np.ndarray | None = None) -> list[RowBlock[Any]]:
+    def blocks(self, max_rows: int, stretches: np.ndarray | None = None) -> list[Block[Any]]:
         """Cut the files along their row groups."""
-        blocks: Iterable[Block] = cut_rows(self.files, max_rows)
-        if stretches is not None:
-            blocks = clip_blocks([*blocks], stretches.tolist())
-        return [_row_block(block, self._reader(block)) for block in blocks]
-
-    def _reader(self, block: Block) -> Callable[[], np.ndarray]:
-        if self.names:
-            from daskgraphpart.chunked.read_parquet import read_parquet_rows
-
-            return partial(read_parquet_rows, block, self.spec.dtype, self.spec.row_shape, self.names)
-        return partial(read_rows, block, self.spec)
+        ranges = self.ranges(max_rows, stretches)
+        return [_block(of, partial(_read_rows, *of[:3], self.spec, self.names)) for of in ranges]
 
     def read(self, start: int, stop: int) -> np.ndarray:
         """Read rows ``[start, stop)``."""
         rows = np.empty((stop - start, *self.spec.row_shape), self.spec.dtype)
-        for block in clip_blocks(self.whole_files, [(start, stop)]):
-            rows[block.first_row - start :][: block.num_rows] = self._reader(block)()
+        for file, begin, end, first in self.ranges_in(start, stop):
+            rows[first - start :][: end - begin] = _read_rows(file, begin, end, self.spec, self.names)
         return rows
 
 
-def _row_block(block: Block, load: Callable[[], Any]) -> RowBlock[Any]:
-    return RowBlock(
-        load, first_row=block.first_row, num_rows=block.num_rows, file=block.path, row_in_file=block.row_in_file
-    )
+def _read_rows(file: InputFile, start: int, stop: int, spec: DataSpec, names: tuple[str, ...]) -> np.ndarray:
+    chosen = (names,) if names else ()
+    rows: np.ndarray = FORMATS[file.format].read_rows(file.path, start, stop, spec, *chosen)
+    return rows
+
+
+def _read_edges(file: InputFile, start: int, stop: int) -> Edges:
+    edges: Edges = FORMATS[file.format].read_edges(file.path, start, stop)
+    return edges
 
 
 @dataclass(frozen=True, eq=False)
-class FileEdges(_InFiles):
-    """One type's edges in CSV, npy or parquet files.
+class FileEdges(_Files):
+    """One type's edges in npy or parquet files."""
 
-    The pass `scan-edges` counts lines of CSV, and numbers `blocks`.
-    """
+    dtype = INT64  # of IDs
+
+    @cached_property
+    def shape(self) -> tuple[int, ...]:
+        """Number of edges, and 2."""
+        return sum(file.num_rows or 0 for file in self.files), 2
+
+    def blocks(self, max_rows: int, stretches: np.ndarray | None = None) -> list[Block[Any]]:
+        """Cut the files along their row groups."""
+        return [_block(of, partial(_read_edges, *of[:3])) for of in self.ranges(max_rows, stretches)]
+
+    def read(self, start: int, stop: int) -> np.ndarray:
+        """Read edges ``[start, stop)``, int64 (edges, 2)."""
+        edges = np.empty((stop - start, 2), np.int64)
+        for file, begin, end, first in self.ranges_in(start, stop):
+            edges[first - start :][: end - begin] = np.stack(_read_edges(file, begin, end), axis=1)
+        return edges
+
+
+@dataclass(frozen=True, eq=False)
+class CsvEdges(_Files):
+    """One type's edges in CSV files; the pass `scan-edges` counts their lines before they are read."""
 
     num_edges: int
-    blocks: tuple[Block, ...] | None = None
+    dtype = INT64  # of IDs
+    can_seek = False
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of edges that the metadata states, and 2."""
+        return self.num_edges, 2
+
+    def blocks(self, max_rows: int, stretches: np.ndarray | None = None) -> list[Block[Any]]:
+        """Raise: lines are not counted yet."""
+        raise NotImplementedError("count_lines counts the lines first")
+
+    def lines(self, max_bytes: int) -> list[Lines]:
+        """Cut the files into ranges of bytes, to count their lines."""
+        from daskgraphpart.chunked.read_csv import cut_lines
+
+        return cut_lines(self.files, max_bytes)
+
+
+@dataclass(frozen=True, eq=False)
+class LineEdges(_Files):
+    """One type's edges in ranges of text whose lines are counted; each range is a block."""
+
+    lines: tuple[Any, ...]  # `read_csv.Lines`, or whatever is read like these
+    counts: tuple[int, ...]
     dtype = INT64  # of IDs
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Number of edges, and 2."""
-        return self.num_edges, 2
+        return self.firsts[-1], 2
 
-    @property
-    def is_text(self) -> bool:
-        """Whether these are lines, for `scan-edges` to count."""
-        return bool(self.files) and self.files[0].format == "csv"
+    @cached_property
+    def firsts(self) -> list[int]:
+        """First edge of each range, then the total."""
+        return [*accumulate(self.counts, initial=0)]
 
-    def cut(self, max_rows: int, _: np.ndarray | None = None) -> list[RowBlock[Any]]:
-        """Cut the files along their row groups; counted lines as counted."""
-        blocks = cut_rows(self.files, max_rows) if self.blocks is None else self.blocks
-        return [_row_block(block, block.read_edges) for block in blocks]
+    @cached_property
+    def rows_in_files(self) -> list[int]:
+        """Row of its file at which each range begins; a file begins at its first range, even if it is there twice."""
+        rows, begin, before = list[int](), 0, None
+        for lines, first in zip(self.lines, self.firsts, strict=False):
+            if before is None or lines.path != before.path or lines.start < before.stop:
+                begin = first
+            rows.append(first - begin)
+            before = lines
+        return rows
+
+    def blocks(self, max_rows: int, stretches: np.ndarray | None = None) -> list[Block[Any]]:
+        """List the ranges that have lines."""
+        places = zip(self.lines, self.counts, self.firsts, self.rows_in_files, strict=False)
+        return [
+            Block(partial(lines.read, count, row), first_row=first, num_rows=count, file=lines.path, row_in_file=row)
+            for lines, count, first, row in places
+            if count
+        ]
 
     def read(self, start: int, stop: int) -> np.ndarray:
         """Read edges ``[start, stop)``, int64 (edges, 2)."""
-        blocks = [*clip_blocks(self.whole_files, [(start, stop)])] if self.blocks is None else self.blocks
-        return edges_between(blocks, start, stop)
-
-    def uncounted(self, max_bytes: int) -> list[Block]:
-        """Cut the files into blocks of lines to count."""
-        return cut_bytes(self.files, max_bytes)
-
-    def counted(self, blocks: Sequence[Block], counts: Sequence[int]) -> FileEdges:
-        """Return the same edges, with each block's lines counted."""
-        return FileEdges(self.files, sum(counts), tuple(number_blocks(blocks, counts)))
+        edges, firsts = np.empty((stop - start, 2), np.int64), self.firsts
+        for number in range(max(0, bisect_right(firsts, start) - 1), bisect_left(firsts, stop, hi=len(self.lines))):
+            first, count = firsts[number], self.counts[number]
+            low, high = max(start, first), min(stop, first + count)
+            if low < high:
+                of_lines = self.lines[number].read(count, self.rows_in_files[number])
+                edges[low - start : high - start] = np.stack(of_lines, axis=1)[low - first : high - first]
+        return edges

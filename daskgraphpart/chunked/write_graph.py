@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from daskgraphpart.chunked.graph import Graph
-    from daskgraphpart.chunked.sources import Rows
+    from daskgraphpart.source import Source
 
 
 # one file suffix per format
@@ -190,7 +190,7 @@ class ChunkUnit:
 
     path: str
     of_type: RowType
-    rows: Rows
+    rows: Source
     spec: DataSpec | None
     start: int
     stop: int

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     import duckdb
 
-    from daskgraphpart.chunked.sources import Rows
     from daskgraphpart.construction.config import Construction, Entry, Faults
+    from daskgraphpart.source import Source
     from daskgraphpart.storage.region import Region
 
 
@@ -266,7 +266,7 @@ def finish_nodes(ids: Ids, out: Path, etypes: Sequence[str]) -> None:
         ids.num_nodes[ntype] = count_rows(ids.connection, ids.table(ntype))
 
 
-def find_ends(ids: Ids, table: Table, *, drop_unknown: bool) -> tuple[Rows, Region | None]:
+def find_ends(ids: Ids, table: Table, *, drop_unknown: bool) -> tuple[Source, Region | None]:
     """Write the ends of edges; and the numbers of the rows that have both, if some were dropped."""
     connection, name = ids.connection, ids.table(table.entry.of_type)
     num_rows, int64 = count_rows(connection, name), np.dtype(np.int64)

@@ -20,9 +20,9 @@ from daskgraphpart.storage.region import save_npy
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from daskgraphpart.chunked.partitions import Edges, RowBlock
     from daskgraphpart.dispatching.workspace import Workspace
     from daskgraphpart.schema import EdgeType
+    from daskgraphpart.source import Block, Edges
     from daskgraphpart.storage.region import Region
 
 
@@ -32,7 +32,7 @@ class EdgeUnit:
 
     index: int
     edge_types: tuple[EdgeType, ...]
-    blocks: tuple[RowBlock[Edges], ...]
+    blocks: tuple[Block[Edges], ...]
 
     @property
     def num_edges(self) -> int:

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.chunked.partitions import RowBlock, list_row_blocks
-from daskgraphpart.chunked.sources import paths_of
+from daskgraphpart.chunked.partitions import list_row_blocks
 from daskgraphpart.dispatching.lay_out import RowTarget, write_groups
 from daskgraphpart.engine.runner import Pass, Unit
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.kernels.owner_sort import group_by_owner
 from daskgraphpart.storage.files import cached_listings, signature_of
-from daskgraphpart.storage.paths import FilePath, to_path
+from daskgraphpart.storage.paths import to_path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from daskgraphpart.dispatching.job import Job
     from daskgraphpart.dispatching.offsets import RowOffsets
     from daskgraphpart.schema import DataSpec, RowType
+    from daskgraphpart.source import Block, FilePath
     from daskgraphpart.storage.region import Region
 
 IDS_PER_PIECE = 1 << 16
@@ -40,7 +40,7 @@ class Feature:
     kind: str  # ``"node"`` or ``"edge"``
     type_name: str  # node type or canonical edge type
     spec: DataSpec  # name, dtype and shape of a row
-    blocks: Sequence[RowBlock[np.ndarray]]  # rows, in order
+    blocks: Sequence[Block[np.ndarray]]  # rows, in order
 
     @property
     def key(self) -> str:
@@ -77,7 +77,7 @@ def block_marks(features: Sequence[Feature]) -> dict[str, list[int]]:
 class RowUnit:
     """One block of a feature: owners of all rows of the type, rows of each part before it, and the output."""
 
-    block: RowBlock[np.ndarray]
+    block: Block[np.ndarray]
     spec: DataSpec
     owners: Region
     before: np.ndarray  # int64 (parts,)
@@ -157,7 +157,7 @@ def group_rows(values: np.ndarray, unit: RowUnit) -> tuple[np.ndarray, np.ndarra
     return grouped, counts
 
 
-def map_ids(values: np.ndarray, ids: NodeIds, block: RowBlock[np.ndarray]) -> np.ndarray:
+def map_ids(values: np.ndarray, ids: NodeIds, block: Block[np.ndarray]) -> np.ndarray:
     """Map original node IDs to new type-wise IDs; -1 stays."""
     total = ids.new_nids.num_rows
     bad = np.flatnonzero((values < -1) | (values >= total))
@@ -175,6 +175,6 @@ def map_ids(values: np.ndarray, ids: NodeIds, block: RowBlock[np.ndarray]) -> np
 
 
 def _signatures(graph: Graph, features: Sequence[Feature]) -> dict[FilePath, Any]:
-    paths = [path for f in features for path in paths_of(graph.data_sources[f.type_name][f.spec.name])]
+    paths = [path for f in features for path in graph.data_sources[f.type_name][f.spec.name].paths]
     with cached_listings(to_path(graph.directory)):
         return {path: signature_of(path) for path in dict.fromkeys(paths)}

@@ -20,6 +20,7 @@ from daskgraphpart.engine.journal import Journal, from_json
 from daskgraphpart.engine.local import Graph, Key, LocalScheduler
 from daskgraphpart.engine.progress import Progress, ProgressListener, open_progress
 from daskgraphpart.errors import GraphPartError
+from daskgraphpart.source import Input
 from daskgraphpart.storage.faults import environment_faults
 
 if TYPE_CHECKING:
@@ -31,27 +32,11 @@ if TYPE_CHECKING:
 WorkT = TypeVar("WorkT")
 ConfigT = TypeVar("ConfigT")
 ResultT = TypeVar("ResultT")
-ValuesT = TypeVar("ValuesT")
 
 SMALL_NBYTES = 1 << 20
 """Bytes that the units of one task move together, if they are several."""
 MIN_TASKS = 64
 """Tasks that a pass of so many units keeps."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Input(Generic[ValuesT]):
-    """What a task reads: a function, and a partition of a dask collection for it, if any.
-
-    The pass's graph computes the partition, and the task gets its value.
-    """
-
-    load: Callable[..., ValuesT]  # module-level, or a `partial` of it; takes the partition's value, if any
-    partition: Any = None
-
-    def read(self) -> ValuesT:
-        """Read it."""
-        return self.load() if self.partition is None else self.load(self.partition)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -37,11 +37,13 @@ from daskgraphpart.layouts.dgl_graph_file import (
 )
 from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.files import is_file, open_for_reading, size_of_open
-from daskgraphpart.storage.paths import AnyPath, FilePath, to_key
+from daskgraphpart.storage.paths import AnyPath, to_key
 from daskgraphpart.storage.region import MAX_AXES, Region, checked_nbytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from daskgraphpart.source import FilePath
 
     Edges: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]
 

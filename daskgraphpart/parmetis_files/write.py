@@ -23,7 +23,7 @@ from pyarrow import csv, parquet
 
 from daskgraphpart.assignment.balance import BalanceConstraint
 from daskgraphpart.assignment.weigh_nodes import feature_of, weigh_nodes
-from daskgraphpart.chunked.partitions import Edges, RowBlock, list_edge_blocks
+from daskgraphpart.chunked.partitions import list_edge_blocks
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import InputFileError, OptionError, OutputExistsError
 from daskgraphpart.sources.database import open_database, quote, run, stage_rows
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.parmetis_files.files import ParmetisFiles
     from daskgraphpart.schema import EdgeType, GraphSchema, RowType
+    from daskgraphpart.source import Block, Edges
     from daskgraphpart.storage.region import Region
 
 
@@ -210,7 +211,7 @@ class LineUnit:
     """One block of edges, with the homogeneous ID `first_eid` of its first."""
 
     edge_type: EdgeType
-    block: RowBlock[Edges]
+    block: Block[Edges]
     first_eid: int
 
 

@@ -14,9 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from daskgraphpart.chunked.formats import Block
 from daskgraphpart.chunked.output import parquet_writer, to_arrow
-from daskgraphpart.chunked.read_parquet import read_parquet_header, read_parquet_rows, row_of
+from daskgraphpart.chunked.read_parquet import read_parquet_header, read_rows, row_of
 from daskgraphpart.chunked.rows import refuse_gaps
 from daskgraphpart.errors import (
     InputFileError,
@@ -31,7 +30,7 @@ from daskgraphpart.id_ranges import is_tensor, to_array, to_tensor
 from daskgraphpart.layouts.id_maps import IdMaps
 from daskgraphpart.layouts.manifest_reader import find_manifest, read_manifest
 from daskgraphpart.partitioned.stored_rows import Reordered, StoredRows
-from daskgraphpart.schema import BFLOAT16
+from daskgraphpart.schema import BFLOAT16, DataSpec
 from daskgraphpart.sources.id_map import COLUMN, find_map, id_batches
 from daskgraphpart.storage.atomic import whole_file
 from daskgraphpart.storage.checksums import hash_file
@@ -117,9 +116,8 @@ class ParquetRows:
     def __getitem__(self, where: Any) -> np.ndarray:
         first, *rest = where if isinstance(where, tuple) else (where,)
         start, stop, _ = first.indices(self.shape[0])
-        block = Block(self.path, "parquet", "", start, stop, start, stop - start, start)
         if self.has_ids:
-            ids = read_parquet_rows(block, np.dtype(np.int64), (), [COLUMN])
+            ids = read_rows(self.path, start, stop, DataSpec(COLUMN, np.dtype(np.int64)), [COLUMN])
             wrong = np.flatnonzero(ids != np.arange(start, stop))
             if wrong.size:
                 raise InputFileError(
@@ -130,7 +128,8 @@ class ParquetRows:
                     found=int(ids[wrong[0]]),
                     hint=f"sort the rows by ID, or leave out the column {COLUMN!r}",
                 )
-        return read_parquet_rows(block, self.dtype, self.shape[1:], self.names)[(slice(None), *rest)]
+        spec = DataSpec(VALUE, self.dtype, self.shape[1:])
+        return read_rows(self.path, start, stop, spec, self.names)[(slice(None), *rest)]
 
 
 def check_output(out: Path, dtype: np.dtype, overwrite: bool) -> None:

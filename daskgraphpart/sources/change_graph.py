@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     import duckdb
 
     from daskgraphpart.chunked.graph import Graph
-    from daskgraphpart.chunked.sources import Rows
     from daskgraphpart.engine.progress import ProgressListener
     from daskgraphpart.engine.resources import Resources
+    from daskgraphpart.source import Source
     from daskgraphpart.sources.options import GraphChanges
 
 _KEY = ("v", "src", "dst")
@@ -181,7 +181,7 @@ class _Selection:
         self.progress.end()
         return replace(graph, edge_sources=edges, data_sources=data)
 
-    def _sort(self, graph: Graph, etype: str, values: Rows | None) -> None:
+    def _sort(self, graph: Graph, etype: str, values: Source | None) -> None:
         """Fill the table `kept` with values v, ends and numbers r of the edges to keep, ordered by v and r."""
         if values is not None and (values.dtype.kind not in "biu" or len(values.shape) > 1):
             what, expected = f"edges of type {etype!r} cannot be split", "a column of integers or strings"
@@ -207,9 +207,8 @@ class _Selection:
         if removed:
             self.progress.note(f"{etype}, {before:,} edges; removed {', '.join(removed)}")
 
-    def _batches(self, graph: Graph, etype: str, values: Rows | None) -> Iterator[Any]:
-        source: Any = graph.edge_sources[etype]
-        edges: Rows = source  # collections are staged by now
+    def _batches(self, graph: Graph, etype: str, values: Source | None) -> Iterator[Any]:
+        edges = graph.edge_sources[etype]  # collections are staged by now
         edge_type = parse_edge_type(etype, edges.shape[0])
         num_src, num_dst = (graph.schema.node_type(ntype).num_nodes for ntype in (edge_type.src, edge_type.dst))
         without_loops = self.changes.remove_self_loops and edge_type.src == edge_type.dst
@@ -242,13 +241,15 @@ class _Selection:
             check_name(name, f"relation of {etype},", OptionError, place="--split-by")
         return names
 
-    def _stage(self, path: str, features: Mapping[str, Rows], is_split: bool) -> Iterator[tuple[Rows, dict[str, Rows]]]:
+    def _stage(
+        self, path: str, features: Mapping[str, Source], is_split: bool
+    ) -> Iterator[tuple[Source, dict[str, Source]]]:
         """Write the kept edges to a file; yield those of each value with their features."""
         int64 = np.dtype(np.int64)
         edges = stage_rows(self.connection, "SELECT src, dst FROM kept", path, int64, (2,))
         counts = run(self.connection, "SELECT count(*) FROM kept GROUP BY v ORDER BY v")
         counts = counts if is_split else [(edges.num_rows,)]
-        placed: dict[str, Rows] = {}
+        placed: dict[str, Source] = {}
         if features:
             numbers = stage_rows(self.connection, "SELECT r FROM kept ORDER BY r", f"{path}-numbers", int64)
             placed = {name: KeptRows(rows, numbers) for name, rows in features.items()}
@@ -258,5 +259,5 @@ class _Selection:
                 placed[name] = scatter_rows(rows, places, edges.num_rows, 0, f"{path}-{i}", self.memory // 16)
         ends = list(itertools.accumulate(count for (count,) in counts))
         for start, stop in zip([0, *ends], ends, strict=False):
-            of_value: dict[str, Rows] = {n: SlicedRows(rows, start, stop) for n, rows in placed.items()}
+            of_value: dict[str, Source] = {n: SlicedRows(rows, start, stop) for n, rows in placed.items()}
             yield SlicedRows(edges, start, stop), of_value

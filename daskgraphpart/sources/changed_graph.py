@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from daskgraphpart.chunked.metadata import METADATA_FILE
 from daskgraphpart.chunked.output import CATEGORIES, ID_MAP, LABEL_COUNTS, TRANSFORMED
 from daskgraphpart.chunked.partitions import count_lines
-from daskgraphpart.chunked.sources import tokens_of
 from daskgraphpart.sources.changed_types import check_changes
 from daskgraphpart.sources.options import NO_CHANGES, GraphChanges
 from daskgraphpart.sources.stage_frames import stage_collections
@@ -69,7 +68,7 @@ class GraphBefore:
             return {"before": zlib.crc32(repr(sorted(self.graph.identity().items())).encode())}
         with cached_listings(to_path(self.graph.directory)):
             found = signatures_of(map(to_path, self.files))
-        tokens = [token for source in self.graph.sources for token in tokens_of(source)]
+        tokens = [token for source in self.graph.sources for token in source.tokens]
         return {**found, "schema": zlib.crc32(repr(self.graph.schema).encode()), "collections": tokens}
 
     def build(
@@ -82,7 +81,7 @@ class GraphBefore:
             return graph_of_tables(replace(self.graph, name=name), directory, out, runner, on_open)
         on_open(self.files)
         copy_maps(self.graph, out)
-        graph = count_lines(stage_collections(self.graph, directory, runner), BYTES_PER_BLOCK, runner)
+        graph = stage_collections(count_lines(self.graph, BYTES_PER_BLOCK, runner), directory, runner)
         return replace(graph, schema=replace(graph.schema, name=name))
 
 

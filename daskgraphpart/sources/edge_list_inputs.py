@@ -9,9 +9,9 @@ import numpy as np
 
 from daskgraphpart.chunked.metadata import check_num_nodes
 from daskgraphpart.chunked.rows import JoinedRows, array_rows
-from daskgraphpart.chunked.sources import Rows, is_rows, paths_of
 from daskgraphpart.errors import GraphPartError, InputFileError, MetadataError, OptionError, raise_together
 from daskgraphpart.schema import DataSpec, check_name
+from daskgraphpart.source import Source
 from daskgraphpart.sources.changed_types import check_changes, features_of_table
 from daskgraphpart.sources.columns import FLOATS, INTEGERS, OTHERS, OTHERS_AND_CONSTANTS, UNKNOWN
 from daskgraphpart.sources.earlier_graph import continue_codes, find_old_ids
@@ -53,7 +53,7 @@ def open_inputs(connection: duckdb.DuckDBPyConnection, directory: Path, spec: Ta
     etypes = tuple(sorted(spec.edges))
     ends = {etype: tuple(etype.split(":")[::2]) for etype in etypes}
     ntypes = sorted({end for pair in ends.values() for end in pair} | {*spec.nodes, *spec.num_nodes})
-    requests, rows, seen = list[_Request](), dict[str, dict[str, Rows]](), list[TableFile]()
+    requests, rows, seen = list[_Request](), dict[str, dict[str, Source]](), list[TableFile]()
 
     def find(paths: Any, place: str, columns: tuple[str, ...] = ()) -> tuple[TableFile, ...]:
         files = find_files(paths, place, options, columns)
@@ -70,12 +70,12 @@ def open_inputs(connection: duckdb.DuckDBPyConnection, directory: Path, spec: Ta
         files = find(paths, "--nodes", (column,) if column else ())
         requests.append(_Request(ntype, (ntype,), files, files[0].columns[:1] or ("",), {}, is_list=True))
     unknown = dict[tuple[str, str], GraphPartError]()
-    for place, of_type, name, given in sorted(spec.features, key=lambda feature: not is_rows(feature[-1])):
+    for place, of_type, name, given in sorted(spec.features, key=lambda feature: not isinstance(feature[-1], Source)):
         known = etypes if place == "--edge-data" else ntypes
         if of_type not in known:
             fault = OptionError("unknown type", place=place, expected=" or ".join(known), found=of_type)
             unknown[place, of_type] = fault
-        elif is_rows(given):
+        elif isinstance(given, Source):
             rows.setdefault(of_type, {})[name] = given
         elif place == "--mask":
             files = find(given, place)
@@ -111,12 +111,12 @@ def _check_rows(inputs: Inputs) -> None:
     for of_type, name, rows in [(t, name, rows) for t, of in inputs.rows.items() for name, rows in of.items()]:
         ordered = inputs.ordered(of_type)
         expected = inputs.num_nodes[of_type] if ordered is None else ordered.num_rows
-        check_row_count(inputs, of_type, name, [*map(str, paths_of(rows))], rows.shape[0], expected)
+        check_row_count(inputs, of_type, name, [*map(str, rows.paths)], rows.shape[0], expected)
 
 
 def _add_feature(
     requests: list[_Request], directory: Path, of_type: str, name: str, files: tuple[TableFile, ...], place: str
-) -> Rows | None:
+) -> Source | None:
     """Request a feature from the table with its IDs, or from one read once for all its features.
 
     Rows of npy and parquet files need no reading and are returned.

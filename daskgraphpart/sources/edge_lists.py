@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from daskgraphpart.chunked.graph import Graph
-    from daskgraphpart.chunked.sources import Rows
+    from daskgraphpart.source import Source
 
 
 DENSE_BELOW, IDS_PER_EDGE = 2**31, 1000
@@ -60,7 +60,7 @@ def read_graph(job: TableJob, name: str) -> Graph:
     unknown = {ntype: _settle_unknown(job, ntype) for ntype in kinds if inputs.lists(ntype)}
     num_nodes = _rank_ids(job) if inputs.options.map_ids else _count_ids(job, given)
     placer = FeaturePlacer(job, num_nodes, given)
-    data: dict[str, dict[str, Rows]] = {of_type: {} for of_type in (*num_nodes, *inputs.etypes)}
+    data: dict[str, dict[str, Source]] = {of_type: {} for of_type in (*num_nodes, *inputs.etypes)}
     for group in inputs.groups:
         data[group.of_type] |= placer.table(group)
     for of_type, features in inputs.rows.items():

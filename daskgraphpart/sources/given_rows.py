@@ -16,16 +16,16 @@ from daskgraphpart.chunked.formats import feature_files
 from daskgraphpart.chunked.metadata import Files
 from daskgraphpart.chunked.read_parquet import read_parquet_header
 from daskgraphpart.chunked.rows import EdgeEnds, array_rows, refuse_gaps
-from daskgraphpart.chunked.sources import FileRows, is_source
+from daskgraphpart.chunked.sources import FileRows
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import InputFileError, InputFileNotFoundError, OptionError
+from daskgraphpart.source import Source
 from daskgraphpart.sources.given import by_type, count_known, is_dgl_graph, is_lazy, take_apart
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from daskgraphpart.chunked.graph import Graph
-    from daskgraphpart.chunked.sources import Source
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.sources.given import Given
 
@@ -87,7 +87,7 @@ def _with_data(
 
 def _edges_of(etype: str, ends: Any) -> Any:
     """Return a source of edges, or a dask frame of them."""
-    if is_source(ends) or hasattr(ends, "divisions"):
+    if isinstance(ends, Source) or hasattr(ends, "divisions"):
         return ends
     if any(map(is_lazy, ends)):
         return frame_of_arrays(ends[0], ends[1], as_ids, etype)
@@ -109,7 +109,7 @@ _FORMS = {".npy": "numpy", ".parquet": "parquet", ".pq": "parquet"}
 
 def _rows_of(values: Any, what: str) -> Any:
     """Return a feature's source (array, memmap, tensor, npy or parquet files), or its dask collection."""
-    if is_source(values) or is_lazy(values):
+    if isinstance(values, Source) or is_lazy(values):
         return values
     if (paths := paths_in(values)) is not None:
         return file_rows(what.rpartition("/")[2], paths)

@@ -24,13 +24,14 @@ from daskgraphpart.sources.stage_tables import copy_file
 from daskgraphpart.storage.atomic import whole_file
 from daskgraphpart.storage.files import is_file, read_file
 from daskgraphpart.storage.json_file import convert_json, read_json_object
-from daskgraphpart.storage.paths import FilePath, Location, leads_outside, to_path
+from daskgraphpart.storage.paths import Location, leads_outside, to_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.schema import NodeType
+    from daskgraphpart.source import FilePath
 
 LAUNCH_ARGUMENTS = "launch_arguments.json"
 HARD_NEGATIVES = "edge_dst_hard_negative"

@@ -9,7 +9,6 @@ import numpy as np
 
 from daskgraphpart.chunked.output import CATEGORIES
 from daskgraphpart.chunked.rows import ConstantRows, KeptRows
-from daskgraphpart.chunked.sources import paths_of
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.sources.changed_types import split_column, split_feature
 from daskgraphpart.sources.columns import STRINGS, TIMES, filled_dtype, shown
@@ -21,7 +20,7 @@ from daskgraphpart.storage.region import Region, create_npy
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from daskgraphpart.chunked.sources import Rows
+    from daskgraphpart.source import Source
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,7 +31,7 @@ class FeaturePlacer:
     num_nodes: Mapping[str, int]
     given: Mapping[str, int]
 
-    def table(self, group: TableGroup) -> dict[str, Rows]:
+    def table(self, group: TableGroup) -> dict[str, Source]:
         """Place a table's features, in its own order or by its node IDs."""
         if group.mask:
             self._check_mask(group)
@@ -41,7 +40,7 @@ class FeaturePlacer:
         order = self._node_order(group)
         if order:
             self._check_list(group)
-        features: dict[str, Rows] = {name: self._staged(group, name, order) for name in group.features}
+        features: dict[str, Source] = {name: self._staged(group, name, order) for name in group.features}
         if not group.ends:
             return self.rows(group.of_type, features, group.tables[0].path)
         return features if order or len(group.ends) == 2 else self._scattered(group, features)
@@ -55,13 +54,13 @@ class FeaturePlacer:
             return "ORDER BY t.c0"
         return f"JOIN {job.ids(group.of_type)} i ON t.c0 = i.id ORDER BY i.rowid"
 
-    def rows(self, of_type: str, features: Mapping[str, Rows], path: str = "") -> dict[str, Rows]:
+    def rows(self, of_type: str, features: Mapping[str, Source], path: str = "") -> dict[str, Source]:
         """Place rows that follow edges, a list of nodes, or node IDs."""
         inputs = self.job.inputs
         group = inputs.ordered(of_type)
         expected = self.num_nodes[of_type] if group is None else self.given[group.name]
         for name, rows in features.items():
-            paths = [path] if path else paths_of(rows)
+            paths = [path] if path else rows.paths
             check_row_count(inputs, of_type, name, paths, rows.shape[0], expected)
         if group is None:
             return dict(features)
@@ -119,7 +118,7 @@ class FeaturePlacer:
             )
             raise InputFileError(what, file=group.tables[0].path, found=_shown(value), hint=hint)
 
-    def _scattered(self, group: TableGroup, features: Mapping[str, Rows]) -> dict[str, Rows]:
+    def _scattered(self, group: TableGroup, features: Mapping[str, Source]) -> dict[str, Source]:
         """Bring rows into node order by a table's IDs; nodes without a row get the fill value."""
         if not features:
             return {}
@@ -135,14 +134,14 @@ class FeaturePlacer:
                 ((fills[name],),) = run(job.connection, f"SELECT rowid FROM {table} WHERE id = {quote(fill)}")
         return {name: self._scatter(group, name, rows, fills.get(name, 0)) for name, rows in features.items()}
 
-    def _scatter(self, group: TableGroup, name: str, rows: Rows, fill: Any) -> Region:
+    def _scatter(self, group: TableGroup, name: str, rows: Source, fill: Any) -> Region:
         job, num_nodes = self.job, self.num_nodes[group.of_type]
         if job.counts_only:
             return Region("", 0, filled_dtype(rows.dtype, str(fill)), (num_nodes, *rows.shape[1:]))
         ids = job.new_ids(group, 0)
         return scatter_rows(rows, ids, num_nodes, fill, f"{ids.path}-{name}", job.memory // 16)
 
-    def _check_rows(self, group: TableGroup, features: Mapping[str, Rows], missing: int) -> None:
+    def _check_rows(self, group: TableGroup, features: Mapping[str, Source], missing: int) -> None:
         """Refuse features that lack rows of some nodes, unless they are filled."""
         lacking = [name for name in features if self.job.fill(group.of_type, name) is None] if missing else []
         if lacking:
@@ -171,7 +170,7 @@ def _shown(value: Any) -> str:
     return shown(value) if isinstance(value, str) else str(value)
 
 
-def scatter_rows(rows: Rows, new_ids: Region, num_rows: int, fill: Any, path: str, max_bytes: int) -> Region:
+def scatter_rows(rows: Source, new_ids: Region, num_rows: int, fill: Any, path: str, max_bytes: int) -> Region:
     """Bring rows to their new IDs, in a file: sort blocks, then read a range of IDs from each; others get `fill`.
 
     Holds about four times `max_bytes`.

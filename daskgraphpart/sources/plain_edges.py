@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.chunked.formats import Block, InputFile, number_blocks
-from daskgraphpart.chunked.read_csv import read_lines
+from daskgraphpart.chunked.formats import InputFile
+from daskgraphpart.chunked.read_csv import Lines, read_lines
 from daskgraphpart.chunked.read_parquet import read_parquet_header
 from daskgraphpart.chunked.rows import ArrayRows, EdgeEnds, JoinedRows
-from daskgraphpart.chunked.sources import INT64, FileEdges, FileRows, cut
+from daskgraphpart.chunked.sources import INT64, FileRows, LineEdges
 from daskgraphpart.engine.runner import Pass, Unit
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.schema import DataSpec
@@ -25,8 +25,8 @@ from daskgraphpart.sources.text_table import TextTable
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from daskgraphpart.chunked.sources import Edges, RowBlock, Rows
     from daskgraphpart.engine.runner import Runner
+    from daskgraphpart.source import Block, Edges, Source
     from daskgraphpart.sources.column_table import ColumnTable
     from daskgraphpart.sources.tables import Inputs, TableGroup
 
@@ -38,8 +38,8 @@ PLAIN_DTYPES = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32")
 
 
 @dataclass(frozen=True, slots=True)
-class TextBlock(Block):
-    """Lines that begin in a byte range of a table, and how to read them; `content` has the lines, unpacked."""
+class TableLines(Lines):
+    """Lines of a table of text, and how to read them; `content` has them, unpacked."""
 
     content: str
     comment: str
@@ -56,44 +56,45 @@ class TextBlock(Block):
         rows = parse_fields(content, ord(self.delimiter), comment, self.columns, self.num_fields, ends)
         return None if rows < 0 else (ends[0, :rows], ends[1, :rows])
 
-    def read_edges(self) -> Edges:
+    def read(self, num_rows: int, row_in_file: int) -> Edges:
         """Read sources and destinations of counted lines."""
         ends = self.read_plain()
-        if ends is None or ends[0].size != self.num_rows:
-            what, expected = "file has changed since its lines were counted", f"{self.num_rows:,} edges"
+        if ends is None or ends[0].size != num_rows:
+            what, expected = "file has changed since its lines were counted", f"{num_rows:,} edges"
             found = "other lines" if ends is None else f"{ends[0].size:,}"
             raise InputFileError(what, file=self.path, place=f"byte {self.start:,}", expected=expected, found=found)
         return ends
 
 
 @dataclass(frozen=True, eq=False)
-class TextEdges(FileEdges):
-    """Edges in counted lines of text."""
+class TextEdges(LineEdges):
+    """Edges in counted lines of tables."""
 
-    def cut(self, max_rows: int, _: np.ndarray | None = None) -> list[RowBlock[Any]]:
-        """Join blocks of one file up to `max_rows`, and about as much text."""
-        found: list[Any] = []
-        blocks: tuple[Any, ...] = self.blocks or ()
-        for block in blocks:
-            last = found[-1] if found else None
+    def blocks(self, max_rows: int, stretches: np.ndarray | None = None) -> list[Block[Any]]:
+        """Join ranges of one file up to `max_rows`, and about as much text."""
+        lines, counts = list[Any](), list[int]()
+        for of, count in zip(self.lines, self.counts, strict=True):
+            last = lines[-1] if lines else None
             if (
                 last is not None
-                and last.content == block.content
-                and last.stop == block.start
-                and last.num_rows + block.num_rows <= max_rows
-                and block.stop - last.start <= MAX_LINE_BYTES * max_rows
+                and last.content == of.content
+                and last.stop == of.start
+                and counts[-1] + count <= max_rows
+                and of.stop - last.start <= MAX_LINE_BYTES * max_rows
             ):
-                found[-1] = replace(last, stop=block.stop, num_rows=last.num_rows + block.num_rows)
+                lines[-1] = replace(last, stop=of.stop)
+                counts[-1] += count
             else:
-                found.append(block)
-        return FileEdges(self.files, self.num_edges, tuple(found)).cut(max_rows)
+                lines.append(of)
+                counts.append(count)
+        return LineEdges(self.files, tuple(lines), tuple(counts)).blocks(max_rows)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlainEdges:
     """Edges that need no database, and the largest and smallest ID of each end; -1 and 0 if empty."""
 
-    source: Rows
+    source: Source
     limits: tuple[tuple[int, int], tuple[int, int]]
 
     @property
@@ -127,12 +128,12 @@ def _scan(group: TableGroup, runner: Runner) -> PlainEdges | None:
     sources = [source for source in rows if source is not None]
     if len(sources) < len(tables):
         return None
-    source: Rows = sources[0] if len(sources) == 1 else JoinedRows(tuple(sources))
-    found = _run(group, [(block.num_rows * 16, block.load) for block in cut(source, ROWS_PER_UNIT)], runner)
+    source: Source = sources[0] if len(sources) == 1 else JoinedRows(tuple(sources))
+    found = _run(group, [(block.num_rows * 16, block.load) for block in source.blocks(ROWS_PER_UNIT)], runner)
     return None if found is None else PlainEdges(source, _limits(found))
 
 
-def _columns_of(table: ColumnTable) -> Rows | None:
+def _columns_of(table: ColumnTable) -> Source | None:
     """Two integer columns of parquet, or arrays, as edges."""
     columns = table.columns[:2]
     if any(column.position is None or str(column.dtype) not in PLAIN_DTYPES for column in columns):
@@ -155,22 +156,21 @@ def _columns_of(table: ColumnTable) -> Rows | None:
 def _scan_text(group: TableGroup, tables: Sequence[TextTable], runner: Runner) -> PlainEdges | None:
     """Count lines of text, and find the range of IDs."""
     step = min(MAX_BLOCK_BYTES, max(MIN_BLOCK_BYTES, runner.resources.task_memory // BYTES_PER_TEXT_BYTE))
-    blocks: list[TextBlock] = []
+    lines: list[TableLines] = []
     for table in tables:
         of_table = _blocks_of(table, step)
         if of_table is None:
             return None
-        blocks += of_table
-    found = _run(group, [(block.stop - block.start, block.read_plain) for block in blocks], runner)
+        lines += of_table
+    found = _run(group, [(of.stop - of.start, of.read_plain) for of in lines], runner)
     if found is None:
         return None
     files = [InputFile(t.path, "text", t.delimiter, None, os.path.getsize(t.content)) for t in tables]
     counts = [num_rows for num_rows, *_ in found]
-    edges = TextEdges(tuple(files), sum(counts), tuple(number_blocks(blocks, counts)))
-    return PlainEdges(edges, _limits(found))
+    return PlainEdges(TextEdges(tuple(files), tuple(lines), tuple(counts)), _limits(found))
 
 
-def _blocks_of(table: TextTable, step: int) -> list[TextBlock] | None:
+def _blocks_of(table: TextTable, step: int) -> list[TableLines] | None:
     """Cut a text file into blocks; None if packed, a matrix, or of changing form."""
     columns = table.columns[:2]
     is_plain = table.packing == "none" and table.num_entries is None and table.num_fields > 1
@@ -180,12 +180,18 @@ def _blocks_of(table: TextTable, step: int) -> list[TextBlock] | None:
         return None
     size, places = os.path.getsize(table.content), (src, dst)
     return [
-        TextBlock(
-            table.path, "text", table.delimiter, begin, min(begin + step, size), -1, -1, -1,
-            table.content, table.comment, places, table.num_fields,
+        TableLines(
+            table.path,
+            table.delimiter,
+            begin,
+            min(begin + step, size),
+            table.content,
+            table.comment,
+            places,
+            table.num_fields,
         )
         for begin in range(start, size, step)
-    ]  # fmt: skip
+    ]
 
 
 def _first_line(table: TextTable) -> int | None:

@@ -14,10 +14,10 @@ import numpy as np
 
 from daskgraphpart.chunked.count_nodes import as_it_is, run_collections
 from daskgraphpart.chunked.rows import JoinedRows, array_rows
-from daskgraphpart.chunked.sources import cut, is_rows
-from daskgraphpart.engine.runner import Input, Pass, Runner, Unit
+from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import OptionError, check_choice
 from daskgraphpart.schema import DEFAULT_ETYPE
+from daskgraphpart.source import Input, Source
 from daskgraphpart.sources.changed_types import split_column
 from daskgraphpart.sources.given import canonical_name, ends_of, ends_of_types, is_frame, is_lazy, name_types, pair_of
 from daskgraphpart.sources.given_rows import as_array
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from daskgraphpart.chunked.graph import Graph
-    from daskgraphpart.chunked.sources import RowBlock, Source
+    from daskgraphpart.source import Block
     from daskgraphpart.sources.options import GraphChanges, ReadOptions
     from daskgraphpart.sources.table_spec import TableSpec
 
@@ -79,7 +79,9 @@ def _rows_of(of_type: str, features: Mapping[str, Any]) -> dict[str, Any]:
         if is_lazy(rows):
             what, hint = f"{of_type}/{name}: cannot combine a dask array with tables", "make it a column of a frame"
             raise OptionError(what, expected="an array or paths", hint=hint)
-        found[name] = rows if are_files(rows) or is_rows(rows) else array_rows(as_array(rows, f"{of_type}/{name}"))
+        found[name] = (
+            rows if are_files(rows) or isinstance(rows, Source) else array_rows(as_array(rows, f"{of_type}/{name}"))
+        )
     return found
 
 
@@ -169,7 +171,7 @@ ROWS_PER_UNIT = 1 << 18
 class StageUnit:
     """A block of edges or of a feature, and its file."""
 
-    block: RowBlock[Any]
+    block: Block[Any]
     path: str
 
 
@@ -177,7 +179,7 @@ def stage_collections(graph: Graph, directory: Path, runner: Runner) -> Graph:
     """Return a graph of which any range of rows can be read: what a task has to compute as a whole is computed."""
     sources = {**graph.edge_sources}
     sources |= {f"{of}/{name}": rows for of, data in graph.data_sources.items() for name, rows in data.items()}
-    lazy = {name: source for name, source in sources.items() if not is_rows(source)}
+    lazy = {name: source for name, source in sources.items() if not source.can_seek}
     if not lazy:
         return graph
     named = enumerate(lazy.items())
@@ -192,7 +194,7 @@ def stage_collections(graph: Graph, directory: Path, runner: Runner) -> Graph:
 
 
 def _units(name: str, source: Source, path: str) -> list[Unit[StageUnit]]:
-    blocks = [replace(block, name=name, number=i) for i, block in enumerate(cut(source, ROWS_PER_UNIT))]
+    blocks = [replace(block, name=name, number=i) for i, block in enumerate(source.blocks(ROWS_PER_UNIT))]
     return [Unit(StageUnit(block, f"{path}-{block.number}.npy"), 1, key=name) for block in blocks]
 
 

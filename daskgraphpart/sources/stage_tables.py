@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.chunked.formats import Block, InputFile
+from daskgraphpart.chunked.formats import InputFile
 from daskgraphpart.chunked.graph import Graph
 from daskgraphpart.chunked.rows import (
     ArrayRows,
@@ -25,12 +25,13 @@ from daskgraphpart.chunked.rows import (
     ReversedEdges,
     SlicedRows,
 )
-from daskgraphpart.chunked.sources import FileEdges, FileRows, is_rows, tokens_of
+from daskgraphpart.chunked.sources import FileEdges, FileRows
 from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.layouts.layout import raw_file_layout
 from daskgraphpart.layouts.written_files import CATEGORIES, ID_MAP
 from daskgraphpart.schema import DataSpec, EdgeType, GraphSchema, NodeType
+from daskgraphpart.source import Source
 from daskgraphpart.sources.changed_types import check_changes
 from daskgraphpart.sources.options import MIN_TABLE_MEMORY, NO_CHANGES
 from daskgraphpart.storage.atomic import whole_file
@@ -45,8 +46,8 @@ if TYPE_CHECKING:
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.layouts.layout import FileLayout
+    from daskgraphpart.source import FilePath
     from daskgraphpart.sources.table_spec import TableSpec
-    from daskgraphpart.storage.paths import FilePath
 
 BYTES_PER_PIECE = 4 << 20
 
@@ -54,7 +55,7 @@ BYTES_PER_PIECE = 4 << 20
 def stage_tables(spec: TableSpec, directory: Path, runner: Runner) -> Graph:
     """Stage tables as a graph, with rows, ID maps and categories in a directory of the job."""
     from daskgraphpart.sources.change_graph import CastRows  # imports duckdb
-    from daskgraphpart.sources.plain_edges import TextBlock, TextEdges
+    from daskgraphpart.sources.plain_edges import TableLines, TextEdges
 
     def work() -> Graph:
         shutil.rmtree(directory, ignore_errors=True)  # left by a killed run
@@ -63,8 +64,8 @@ def stage_tables(spec: TableSpec, directory: Path, runner: Runner) -> Graph:
         return settled(graph, directory)
 
     types = (
-        Graph, GraphSchema, NodeType, EdgeType, DataSpec, InputFile, Block, Region, FileRows, FileEdges, ConstantRows,
-        EdgeEnds, JoinedRows, KeptRows, ReversedEdges, SlicedRows, CastRows, TextEdges, TextBlock,
+        Graph, GraphSchema, NodeType, EdgeType, DataSpec, InputFile, Region, FileRows, FileEdges, ConstantRows,
+        EdgeEnds, JoinedRows, KeptRows, ReversedEdges, SlicedRows, CastRows, TextEdges, TableLines,
     )  # fmt: skip
     return runner.step("read-tables", work, types)
 
@@ -171,7 +172,7 @@ def opened_graph(
 def has_arrays(graph: Graph, resources: Resources) -> bool:
     """Whether tasks in other processes cannot reach a graph's arrays."""
     is_here = resources.cluster in ("threads", "sync")
-    return not is_here and not graph.directory and any(tokens_of(source) for source in graph.sources if is_rows(source))
+    return not is_here and not graph.directory and any(source.tokens for source in graph.sources if source.can_seek)
 
 
 def settled(graph: Graph, directory: Path) -> Graph:
@@ -182,9 +183,11 @@ def settled(graph: Graph, directory: Path) -> Graph:
     def settle(value: Any) -> Any:
         if isinstance(value, tuple):
             return tuple(map(settle, value))
-        if is_rows(value) and id(value) not in made:
+        if not isinstance(value, Source) or not value.can_seek:
+            return value
+        if id(value) not in made:
             made[id(value)] = value, _settled(value)
-        return made[id(value)][1] if is_rows(value) else value
+        return made[id(value)][1]
 
     def _settled(source: Any) -> Any:
         if isinstance(source, (ArrayRows, MadeRows)):

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 from daskgraphpart.chunked.graph import Graph, read_chunked
 from daskgraphpart.chunked.metadata import is_table
 from daskgraphpart.chunked.rows import token_of
-from daskgraphpart.chunked.sources import is_rows, paths_of, tokens_of
 from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.errors import OptionError
 from daskgraphpart.options import stated_options
 from daskgraphpart.schema import DEFAULT_ETYPE, check_name
+from daskgraphpart.source import Source
 from daskgraphpart.sources.options import NO_CHANGES, GraphChanges, ReadOptions, Tables
 from daskgraphpart.sources.table_files import TableFile, are_files, find_files
 
@@ -72,7 +72,8 @@ class TableSpec(Tables):
         found: dict[str, None] = {}
         for place, given in self._given:
             files = find_files(given, place, self.reading) if are_files(given) else ()
-            found |= dict.fromkeys([*(file.path for file in files), *map(str, paths_of(given))])
+            paths = given.paths if isinstance(given, Source) else ()
+            found |= dict.fromkeys([*(file.path for file in files), *map(str, paths)])
         for earlier in (self.reading.ids_from, self.reading.codes_from):
             if earlier is not None:
                 found |= dict.fromkeys(map(str, sorted(Path(earlier).rglob("*.parquet"))))
@@ -81,7 +82,7 @@ class TableSpec(Tables):
     @property
     def frames(self) -> list[Any]:
         """Frames and pairs of arrays, which are in no files."""
-        return [given for _, given in self._given if not are_files(given) and not is_rows(given)]
+        return [given for _, given in self._given if not are_files(given) and not isinstance(given, Source)]
 
     @property
     def _given(self) -> Iterator[tuple[str, Any]]:
@@ -120,7 +121,9 @@ def _shown(given: Any) -> Any:
         return [_shown(item) for item in given]
     if isinstance(given, TableFile):
         return given.path, given.columns
-    return str(given) if isinstance(given, (str, os.PathLike)) else tokens_of(given) or token_of(given)
+    if isinstance(given, (str, os.PathLike)):
+        return str(given)
+    return given.tokens if isinstance(given, Source) else token_of(given)
 
 
 def opened(

@@ -6,7 +6,6 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
-from daskgraphpart.chunked.sources import paths_of
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.sources.column_table import ColumnTable, open_array_table, open_parquet_table
 from daskgraphpart.sources.columns import BYTES, INTEGERS, STRINGS, UNKNOWN, Column
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
     import duckdb
 
-    from daskgraphpart.chunked.sources import Rows
+    from daskgraphpart.source import Source
     from daskgraphpart.sources.options import GraphChanges, ReadOptions
     from daskgraphpart.storage.paths import Location
 
@@ -78,7 +77,7 @@ class Inputs:
     etypes: tuple[str, ...]
     groups: tuple[TableGroup, ...]
     num_nodes: Mapping[str, int | None]
-    rows: Mapping[str, Mapping[str, Rows]]
+    rows: Mapping[str, Mapping[str, Source]]
     notes: tuple[str, ...]
     changes: GraphChanges
     num_edges: Mapping[str, int]
@@ -90,7 +89,7 @@ class Inputs:
         """All files."""
         paths = [table.path for group in self.groups for table in group.tables]
         paths += [
-            path for features in self.rows.values() for rows in features.values() for path in map(str, paths_of(rows))
+            path for features in self.rows.values() for rows in features.values() for path in map(str, rows.paths)
         ]
         paths += [str(path) for path in (*self.old_ids.values(), *self.old_codes.values())]
         return [path for path in paths if os.path.isfile(path)]

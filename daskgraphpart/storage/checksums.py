@@ -14,7 +14,7 @@ from daskgraphpart.storage.files import open_for_reading
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from daskgraphpart.storage.paths import FilePath
+    from daskgraphpart.source import FilePath
 
 ALGORITHM = "xxh3-128"
 PIECE_NBYTES = 4 << 20

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from typing_extensions import TypeIs
     from upath import UPath
 
+    from daskgraphpart.source import FilePath
+
 Location: TypeAlias = "Path | UPath"
 AnyPath: TypeAlias = "str | os.PathLike[str] | UPath"
-FilePath: TypeAlias = Any
-"""Of blocks and regions: a string, or the `UPath` of a file in a store. Most code meets local files only."""
 
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*)://(.*)", re.DOTALL)
 _CHAIN = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*::")

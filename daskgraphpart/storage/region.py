@@ -14,7 +14,7 @@ import errno
 import math
 import os
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from io import BytesIO
 from typing import TYPE_CHECKING
@@ -23,10 +23,11 @@ import numpy as np
 
 from daskgraphpart.errors import InputFileError, InputFileNotFoundError
 from daskgraphpart.schema import BFLOAT16
+from daskgraphpart.source import FilePath, Source
 from daskgraphpart.storage.atomic import whole_file
 from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.files import is_file, open_for_reading, open_regular, size_of_open
-from daskgraphpart.storage.paths import AnyPath, FilePath, is_remote, to_key
+from daskgraphpart.storage.paths import AnyPath, is_remote, to_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -50,13 +51,13 @@ _SHAPE = re.compile(rf"\((?:\s*|{_LENGTH},|{_LENGTH}(?:,{_LENGTH})+,?\s*)\)", re
 
 
 @dataclass(frozen=True, slots=True)
-class Region:
+class Region(Source):
     """An array at a byte offset of a file, in C order; the first axis counts rows."""
 
     path: FilePath
     offset: int
-    dtype: np.dtype
-    shape: tuple[int, ...]
+    dtype: np.dtype = field()
+    shape: tuple[int, ...] = field()
 
     @property
     def num_rows(self) -> int:

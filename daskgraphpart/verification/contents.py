@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.chunked.partitions import RowBlock, list_edge_blocks, list_row_blocks
+from daskgraphpart.chunked.partitions import list_edge_blocks, list_row_blocks
 from daskgraphpart.dispatching.job import choose_sizes
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.storage.region import create_files, create_npy
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.layouts.manifest_reader import Manifest
     from daskgraphpart.partitioned.graph import PartitionedGraph
+    from daskgraphpart.source import Block
     from daskgraphpart.verification.passes import EdgeSums
 
 MAX_EXPLAINED = 16
@@ -108,7 +109,7 @@ class Contents:
         return findings or self.compare_sums("rows", feature, inputs, [sums for _, sums in found])
 
     def compare_sums(
-        self, what: str, compared: Compared, inputs: Sequence[tuple[int, RowBlock[Any]]], of_parts: Sequence[np.ndarray]
+        self, what: str, compared: Compared, inputs: Sequence[tuple[int, Block[Any]]], of_parts: Sequence[np.ndarray]
     ) -> list[Finding]:
         """Compare the sums of input blocks, given with first IDs; where they differ, row by row."""
         sums = self.on_input(f"sum-{what}", sum_input, [block for _, block in inputs], compared)
@@ -133,7 +134,7 @@ class Contents:
         return self.runner.run(Pass(name, task, units, config))
 
     def on_input(
-        self, name: str, task: Callable[..., Any], blocks: Sequence[RowBlock[Any]], compared: Compared
+        self, name: str, task: Callable[..., Any], blocks: Sequence[Block[Any]], compared: Compared
     ) -> list[Any]:
         """Run a pass over blocks of the input."""
         units = [Unit(block, compared.row_nbytes * block.num_rows, block.num_rows) for block in blocks]

@@ -27,9 +27,9 @@ from daskgraphpart.verification.run import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from daskgraphpart.chunked.partitions import RowBlock
     from daskgraphpart.partitioned.part import Part
     from daskgraphpart.schema import DataSpec, EdgeType
+    from daskgraphpart.source import Block
 
 MIN_STRETCH, NUM_STRETCHES = 64, 1024
 
@@ -155,7 +155,7 @@ def original_ends(
     return ends, ids
 
 
-def sum_input(block: RowBlock[Any], compared: Compared) -> np.ndarray:
+def sum_input(block: Block[Any], compared: Compared) -> np.ndarray:
     """Task of the passes `sum-edges` and `sum-rows`: sums of a block of the input, uint64 (windows,)."""
     (rows, first), sums = _input_rows(block, compared), np.zeros(NUM_WINDOWS, np.uint64)
     for start, stop in np.clip(compared.stretches - first, 0, len(rows)).tolist():
@@ -165,7 +165,7 @@ def sum_input(block: RowBlock[Any], compared: Compared) -> np.ndarray:
     return sums
 
 
-def _input_rows(block: RowBlock[Any], compared: Compared) -> tuple[np.ndarray, int]:
+def _input_rows(block: Block[Any], compared: Compared) -> tuple[np.ndarray, int]:
     """Return the rows of an input block as parts have them, and the first original ID."""
     value = block.read()
     if compared.spec is not None:
@@ -177,7 +177,7 @@ def _input_rows(block: RowBlock[Any], compared: Compared) -> tuple[np.ndarray, i
     return np.stack(value, axis=1) + shifts, int(compared.run.firsts("edge")[type_id]) + block.first_row
 
 
-def explain_rows(block: RowBlock[Any], compared: Compared) -> list[Finding]:
+def explain_rows(block: Block[Any], compared: Compared) -> list[Finding]:
     """Task of the passes `explain-edges` and `explain-rows`: compare a block of the input row by row."""
     (expected, first), run, spec = _input_rows(block, compared), compared.run, compared.spec
     if spec is not None and not run.has_originals:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from daskgraphpart.partitioned.part import Part
     from daskgraphpart.schema import GraphSchema, RowType
-    from daskgraphpart.storage.paths import FilePath
+    from daskgraphpart.source import FilePath
     from daskgraphpart.storage.region import Region
 
 MAX_GROUPS = 256

@@ -11,20 +11,11 @@ import pytest
 from pyarrow import parquet
 
 from daskgraphpart import read_chunked
-from daskgraphpart.chunked.formats import (
-    FORMATS,
-    Block,
-    InputFile,
-    check_ends,
-    cut_bytes,
-    cut_rows,
-    feature_files,
-    number_blocks,
-    read_rows,
-)
+from daskgraphpart.chunked.formats import InputFile, check_ends, feature_files
 from daskgraphpart.chunked.metadata import Files, read_metadata
 from daskgraphpart.chunked.output import write_file
-from daskgraphpart.chunked.read_csv import count_rows
+from daskgraphpart.chunked.read_csv import Lines, cut_lines
+from daskgraphpart.chunked.sources import FileRows, LineEdges
 from daskgraphpart.errors import InputFileError, InputFileNotFoundError, MetadataError
 from daskgraphpart.lazy_mapping import LazyMapping
 from daskgraphpart.schema import DataSpec, EdgeType
@@ -75,17 +66,16 @@ def test_a_path_the_system_cannot_hold_is_a_fault_of_the_metadata(tmp_path: Path
 @pytest.mark.parametrize("text", ["1\t\t7\n", "\t5\t6\n", " \t5\t6\n", "1\t \t7\n"])
 def test_no_column_takes_the_place_of_an_empty_one_between_tabs(text: str, tmp_path: Path) -> None:
     (tmp_path / "e.csv").write_text(text)
-    block = Block(str(tmp_path / "e.csv"), "csv", "\t", 0, len(text), 0, 1, 0)
     with pytest.raises(InputFileError, match=r"e\.csv, row 0: not two integers"):
-        FORMATS[block.format].read_edges(block)
+        Lines(str(tmp_path / "e.csv"), "\t", 0, len(text)).read(1, 0)
 
 
 def test_lines_of_nothing_but_tabs_are_blank(tmp_path: Path) -> None:
     text = "\t\t\n1\t2\n\t\n"
     (tmp_path / "e.csv").write_text(text)
-    block = Block(str(tmp_path / "e.csv"), "csv", "\t", 0, len(text), 0, 1, 0)
-    assert count_rows(block) == 1
-    assert [end.tolist() for end in FORMATS[block.format].read_edges(block)] == [[1], [2]]
+    lines = Lines(str(tmp_path / "e.csv"), "\t", 0, len(text))
+    assert lines.count() == 1
+    assert [end.tolist() for end in lines.read(1, 0)] == [[1], [2]]
 
 
 @pytest.mark.parametrize(
@@ -101,9 +91,9 @@ def test_the_row_of_a_fault_in_a_lazy_frame_is_counted_in_the_file(line: str, wo
 
 def test_rows_of_a_file_that_is_listed_twice_are_counted_anew() -> None:
     file = InputFile("e.csv", "csv", " ", None, 20)
-    numbered = number_blocks(cut_bytes([file, file], 10), [2, 3, 2, 3])
-    assert [block.row_in_file for block in numbered] == [0, 2, 0, 2]
-    assert [block.first_row for block in numbered] == [0, 2, 5, 7]
+    edges = LineEdges((file, file), tuple(cut_lines([file, file], 10)), (2, 3, 2, 3))
+    assert [block.row_in_file for block in edges.blocks(1)] == [0, 2, 0, 2]
+    assert [block.first_row for block in edges.blocks(1)] == [0, 2, 5, 7]
 
 
 def test_a_csv_file_that_is_gone_is_named(tmp_path: Path) -> None:
@@ -124,12 +114,12 @@ def test_the_first_row_out_of_range_is_named_whichever_its_end(src_row: int, dst
 # ------------------------------------------------------------------------------------------------------------- parquet
 
 
-def read_and_measure(block: Any, spec: DataSpec) -> tuple[np.ndarray, int]:
-    """Read rows of a block; what pyarrow took at most for that, in bytes."""
+def read_and_measure(rows: FileRows) -> tuple[np.ndarray, int]:
+    """Read sixteen rows; what pyarrow took at most for that, in bytes."""
     default, measured = pa.default_memory_pool(), pa.proxy_memory_pool(pa.default_memory_pool())
     pa.set_memory_pool(measured)
     try:
-        return read_rows(block, spec), measured.max_memory()
+        return rows.blocks(16)[0].read(), measured.max_memory()
     finally:
         pa.set_memory_pool(default)
 
@@ -140,8 +130,7 @@ def test_memory_of_a_block_of_wide_rows_does_not_follow_the_row_group(dtype: str
     ends = pa.array(np.arange(num_rows + 1, dtype=np.int32) * width)
     values = np.tile(np.arange(width).astype(dtype), num_rows)
     spec, files = parquet_feature(tmp_path, pa.table({"x": pa.ListArray.from_arrays(ends, pa.array(values))}))
-    block = cut_rows(files, 16)[0]
-    rows, peak = read_and_measure(block, spec)
+    rows, peak = read_and_measure(FileRows(files, spec))
     assert (rows == values[:width]).all()
     assert 0 < peak < 16 << 20
 
@@ -149,8 +138,7 @@ def test_memory_of_a_block_of_wide_rows_does_not_follow_the_row_group(dtype: str
 def test_memory_of_many_columns_does_not_follow_their_number(tmp_path: Path) -> None:
     rows = np.arange(4_000 * 2_000, dtype=np.float32).reshape(4_000, 2_000)
     spec, files = parquet_feature(tmp_path, pa.table({f"c{i}": rows[:, i] for i in range(rows.shape[1])}))
-    block = cut_rows(files, 16)[0]
-    found, peak = read_and_measure(block, spec)
+    found, peak = read_and_measure(FileRows(files, spec))
     assert (found == rows[: len(found)]).all()
     assert 0 < peak < 16 << 20
 
@@ -159,7 +147,7 @@ def test_lists_of_one_number_take_the_shape_of_the_key(tmp_path: Path) -> None:
     table = pa.table({"x": pa.array([[1.0], [2.0]])}).replace_schema_metadata({b"shape": b"(2,)"})
     spec, files = parquet_feature(tmp_path, table)
     assert spec.row_shape == ()
-    assert read_rows(cut_rows(files, 9)[0], spec).tolist() == [1.0, 2.0]
+    assert FileRows(files, spec).read(0, 2).tolist() == [1.0, 2.0]
 
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0), (0, 0)])
@@ -168,7 +156,7 @@ def test_a_file_of_lists_without_rows_takes_the_length_of_the_others(order: tupl
     tables = (pa.table({"x": pa.array([], lists)}), pa.table({"x": pa.array([[1, 2, 3]], lists)}))
     spec, files = parquet_feature(tmp_path, *(tables[i] for i in order))
     assert spec.row_shape == ((3,) if 1 in order else (0,))
-    assert sum(read_rows(block, spec).shape[0] for block in cut_rows(files, 9)) == sum(order)
+    assert sum(block.read().shape[0] for block in FileRows(files, spec).blocks(9)) == sum(order)
 
 
 def test_integers_are_not_rounded_to_floats(tmp_path: Path) -> None:
@@ -183,7 +171,7 @@ def test_rows_of_any_byte_order_are_written(dtype: str, data_format: str, tmp_pa
     rows = np.arange(12).reshape(4, 3).astype(dtype)
     write_file(tmp_path / "x", data_format, DataSpec("x", rows.dtype, (3,)), 4, [rows[:1], rows[1:]])
     spec, files = feature_files("x", Files(data_format, " ", (str(tmp_path / "x"),)))
-    np.testing.assert_array_equal(read_rows(cut_rows(files, 9)[0], spec), rows)
+    np.testing.assert_array_equal(FileRows(files, spec).read(0, 4), rows)
 
 
 # ---------------------------------------------------------------------------------------------------------------- lazy

@@ -16,8 +16,9 @@ from pyarrow import parquet
 from strategies import graphs, layouts
 
 from daskgraphpart import read_chunked
-from daskgraphpart.chunked.formats import FORMATS, Block, InputFile, cut_rows, feature_files, read_rows
+from daskgraphpart.chunked.formats import FORMATS, InputFile, cut_rows, feature_files
 from daskgraphpart.chunked.metadata import Files
+from daskgraphpart.chunked.sources import FileEdges, FileRows
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 
@@ -88,17 +89,17 @@ def test_row_blocks_cover_every_row_once_in_order(files: list[tuple[int, list[in
     for i, (rows, groups) in enumerate(files):
         ends = tuple(np.cumsum(groups).tolist())
         inputs.append(InputFile(str(i), "parquet", " ", ends[-1] if ends else rows, 0, ends))
-    blocks = cut_rows(inputs, max_rows)
-    assert all(0 < block.num_rows == block.stop - block.start <= max_rows for block in blocks)
-    covered = [(block.path, row) for block in blocks for row in range(block.start, block.stop)]
+    blocks = FileEdges(tuple(inputs)).blocks(max_rows)
+    assert all(0 < block.num_rows <= max_rows for block in blocks)
+    covered = [(block.file, block.row_in_file + row) for block in blocks for row in range(block.num_rows)]
     assert covered == [(file.path, row) for file in inputs for row in range(file.num_rows or 0)]
     assert [block.first_row for block in blocks] == np.cumsum([0, *(b.num_rows for b in blocks)])[:-1].tolist()
 
 
 def test_row_groups_are_kept_whole_where_they_fit() -> None:
     file = InputFile("f", "parquet", " ", 10, 0, (3, 6, 10))
-    assert [(b.start, b.stop) for b in cut_rows([file], 6)] == [(0, 6), (6, 10)]
-    assert [(b.start, b.stop) for b in cut_rows([file], 3)] == [(0, 3), (3, 6), (6, 9), (9, 10)]
+    assert [rows for _, *rows in cut_rows([file], 6)] == [[0, 6], [6, 10]]
+    assert [rows for _, *rows in cut_rows([file], 3)] == [[0, 3], [3, 6], [6, 9], [9, 10]]
 
 
 @pytest.mark.parametrize("shape", [(20_000, 3), (10, 50), (7, 3, 2), (5, 0), (0, 4)])
@@ -107,7 +108,7 @@ def test_npy_in_fortran_order_is_read(shape: tuple[int, ...], tmp_path: Path) ->
     np.save(tmp_path / "f.npy", rows)
     spec, files = feature_files("x", Files("numpy", " ", (str(tmp_path / "f.npy"),)))
     for max_rows in (3, 9_999, 20_000):
-        found = [read_rows(block, spec) for block in cut_rows(files, max_rows)[:50]]
+        found = [block.read() for block in FileRows(files, spec).blocks(max_rows)[:50]]
         read = np.concatenate([np.zeros((0, *shape[1:])), *found])
         assert np.array_equal(read, rows[: len(read)])
 
@@ -118,8 +119,7 @@ def test_parquet_edges_by_name_or_position(dtype: str, names: tuple[str, ...], t
     columns = {name: np.arange(10, dtype=dtype) + i for i, name in enumerate(names)}
     parquet.write_table(pa.table(columns), tmp_path / "e.parquet", row_group_size=4)
     first, second = ("src", "dst") if "src" in names else names
-    block = Block(str(tmp_path / "e.parquet"), "parquet", " ", 3, 9, 3, 6, 3)
-    src, dst = FORMATS[block.format].read_edges(block)
+    src, dst = FORMATS["parquet"].read_edges(str(tmp_path / "e.parquet"), 3, 9)
     assert src.dtype == dst.dtype == np.int64
     assert (src.tolist(), dst.tolist()) == (columns[first][3:9].tolist(), columns[second][3:9].tolist())
 
@@ -156,7 +156,7 @@ def test_parquet_features_in_all_their_forms(kind: str, dtype: str, tmp_path: Pa
     spec, files = feature_files("x", Files("parquet", " ", (str(path),)))
     assert (spec.dtype, spec.row_shape) == (np.dtype(dtype), expected.shape[1:])
     for max_rows in (2, 3, 100):
-        found = [read_rows(block, spec) for block in cut_rows(files, max_rows)]
+        found = [block.read() for block in FileRows(files, spec).blocks(max_rows)]
         np.testing.assert_array_equal(np.concatenate(found), expected)
 
 
@@ -227,7 +227,7 @@ def seven_edges(tmp_path: Path, **how: object) -> Path:
 def test_npy_edges_of_any_order_and_width_become_int64(order: str, dtype: str, tmp_path: Path) -> None:
     rows = np.array(np.stack(EDGES, axis=1), dtype, order=order)  # type: ignore[call-overload]
     np.save(tmp_path / "e.npy", rows)
-    src, dst = FORMATS["numpy"].read_edges(Block(str(tmp_path / "e.npy"), "numpy", " ", 2, 6, 2, 4, 2))
+    src, dst = FORMATS["numpy"].read_edges(str(tmp_path / "e.npy"), 2, 6)
     assert src.dtype == dst.dtype == np.int64
     assert (src.tolist(), dst.tolist()) == (EDGES[0][2:6].tolist(), EDGES[1][2:6].tolist())
 
