@@ -94,7 +94,7 @@ def input_paths(graph: Graph | TableSpec) -> list[Location]:
     return [*directory, *map(to_path, graph.files)]
 
 
-WORK_VERSION = 8
+WORK_VERSION = 9
 """Of what passes exchange through the workspace; raise it when a file or the order of passes changes."""
 
 MOST_SHOWN = 3
