@@ -20,7 +20,7 @@ from daskgraphpart.engine.journal import Journal, from_json
 from daskgraphpart.engine.local import Graph, Key, LocalScheduler
 from daskgraphpart.engine.progress import Progress, ProgressListener, open_progress
 from daskgraphpart.errors import GraphPartError
-from daskgraphpart.source import Input
+from daskgraphpart.source import Input, Source
 from daskgraphpart.storage.faults import environment_faults
 
 if TYPE_CHECKING:
@@ -83,9 +83,11 @@ class TaskCall:
 
 
 def inputs_of(work: Any) -> tuple[Input[Any], ...]:
-    """A unit's input: the unit itself, its `block` or `blocks`."""
+    """A unit's input: the unit itself, its `block` or `blocks`; a source that is a unit is read by the task."""
     if isinstance(work, Input):
         return (work,)
+    if isinstance(work, Source):
+        return ()
     if hasattr(work, "block"):
         return () if work.block is None else (work.block,)
     found: tuple[Input[Any], ...] = getattr(work, "blocks", ())
