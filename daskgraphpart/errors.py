@@ -174,6 +174,10 @@ class MissingPackageError(GraphPartError, ImportError):
     """A required optional package is not installed; the hint names the extra."""
 
 
+class PluginError(GraphPartError, ImportError):
+    """A plug-in of another package cannot be used; the message names the package and its version."""
+
+
 class EnvironmentFaultError(GraphPartError, OSError):
     """The machine, not the input, failed: disk full, permission, a lost worker."""
 

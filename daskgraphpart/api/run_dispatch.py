@@ -32,8 +32,9 @@ from daskgraphpart.dispatching.pipeline import dispatch_graph
 from daskgraphpart.engine.progress import open_progress
 from daskgraphpart.errors import OptionError
 from daskgraphpart.layouts.dgl import DglLayout
-from daskgraphpart.layouts.layout import GraphBoltAttributes
+from daskgraphpart.layouts.layout import GraphBoltAttributes, Layout
 from daskgraphpart.options import chosen
+from daskgraphpart.registry import load_plugin
 from daskgraphpart.schema import GraphSchema
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.paths import require_local
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
     from daskgraphpart.engine.progress import ProgressListener
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.engine.runner import Runner
-    from daskgraphpart.layouts.layout import Layout
     from daskgraphpart.sources.table_spec import TableSpec
     from daskgraphpart.storage.paths import Location
 
@@ -248,10 +248,11 @@ def _check_fits(
         layout.check_fits(graph.schema, num_parts)
     if is_machines(target) and num_parts is not None:
         target.check_parts(num_parts)
-    if not isinstance(target, Path) and (not options.reshuffle or "ondisk" in options.layout):
+    linked = [name for name in options.plugins if load_plugin("layouts", name, Layout).needs_links]
+    if not isinstance(target, Path) and (not options.reshuffle or linked):
         raise OptionError(
             "this output names its files by local path or link, so it needs a local directory",
-            place="layout ondisk" if options.reshuffle else "reshuffle",
+            place=f"layout {linked[0]}" if linked else "reshuffle",
             hint="choose a local directory, without dispatch_to",
         )
 
@@ -270,19 +271,8 @@ def _layouts(options: DispatchOptions, graph: Graph | None) -> tuple[Layout, ...
                 found.append(GraphStormLayout(dgl, beside={} if graph is None else files_beside(graph)))
         else:
             found.append(dgl)
-    if "ranks" in options.layout:
-        from daskgraphpart.layouts.ranks import RanksLayout
-
-        found.append(RanksLayout())
-    if "parquet" in options.layout:
-        from daskgraphpart.layouts.parquet import ParquetLayout
-
-        found.append(ParquetLayout())
-    if "ondisk" in options.layout:
-        from daskgraphpart.layouts.ondisk import OnDiskLayout
-
-        found.append(OnDiskLayout())
-    return tuple(found)
+    others = [load_plugin("layouts", name, Layout).of(dict(options.of_plugins)) for name in options.plugins]
+    return (*found, *others)
 
 
 def _assign(

@@ -24,7 +24,8 @@ from daskgraphpart.cli.table_inputs import construction_of, tables_of
 from daskgraphpart.cli.tables import TABLE_OPTIONS, changed_graph
 from daskgraphpart.engine.resources import resources_of
 from daskgraphpart.errors import EnvironmentFaultError, LayoutError, MetadataError, OptionError
-from daskgraphpart.layouts.written_files import OWN_LAYOUTS, description_of
+from daskgraphpart.layouts.written_files import description_of
+from daskgraphpart.registry import plugin_names
 from daskgraphpart.schema import check_name
 from daskgraphpart.storage.files import is_directory, is_file, list_directory
 from daskgraphpart.storage.json_file import read_json_object
@@ -123,7 +124,7 @@ def _name_of_directory(directory: Path, otherwise: str) -> str:
 def _is_partitioned(path: Location) -> bool:
     """Whether there is a partition config (perhaps named like a graph's metadata), or another layout."""
     names = list_directory(path) if is_directory(path) else {}
-    if any(is_file(path / description_of(layout)) for layout in OWN_LAYOUTS):
+    if any(is_file(path / description_of(layout)) for layout in plugin_names("layouts")):
         return True
     candidates = [path / name for name in names if name.endswith(".json")] if names else [path]
     for candidate in candidates:

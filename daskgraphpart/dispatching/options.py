@@ -9,12 +9,15 @@ import numpy as np
 
 from daskgraphpart.errors import OptionError
 from daskgraphpart.options import by_name, check_options, option
+from daskgraphpart.registry import plugin_names
 
 if TYPE_CHECKING:
     from daskgraphpart.schema import GraphSchema
 
 GRAPH_FORMATS = ("coo", "csr", "csc")
-LAYOUTS = ("dgl", "graphbolt", "graphstorm", "ranks", "parquet", "ondisk")
+OF_DGL = ("dgl", "graphbolt", "graphstorm")
+"""Layouts whose parts have graphs; others are plug-ins, each with a directory of its own."""
+LAYOUTS = (*OF_DGL, *plugin_names("layouts"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +50,9 @@ class DispatchOptions:
     )
     layout: tuple[str, ...] = option(
         ("dgl",),
-        "What to write: dgl, graphbolt, graphstorm, ranks, parquet, ondisk. dgl is what DGL loads. graphbolt has "
+        f"What to write: {', '.join(LAYOUTS)}. dgl is what DGL loads. graphbolt has "
         "GraphBolt's graphs in place of DGL's, or beside them if you give both. graphstorm is what GSPartition "
-        "leaves, in dist_graph. ranks is raw arrays by rank, parquet is tables, and ondisk is GraphBolt's dataset of "
-        "the whole graph as a single part; each in a directory of its name.",
+        "leaves, in dist_graph. Each other layout has a directory of its name.",
         choices=LAYOUTS,
         values="LAYOUT,...",
         common=True,
@@ -76,6 +78,14 @@ class DispatchOptions:
                 found=",".join((*self.layout, *self.map_feature)),
                 hint="leave out reshuffle=False; every layout also has the original IDs",
             )
+
+    of_plugins: tuple[tuple[str, object], ...] = ()
+    """Options of layouts that are plug-ins, by name."""
+
+    @property
+    def plugins(self) -> tuple[str, ...]:
+        """The layouts that are plug-ins."""
+        return tuple(name for name in LAYOUTS if name in self.layout and name not in OF_DGL)
 
     @property
     def mapped_features(self) -> dict[str, str]:

@@ -7,7 +7,9 @@ import re
 from typing import TYPE_CHECKING
 
 from daskgraphpart.errors import LayoutError, OutputExistsError
-from daskgraphpart.layouts.written_files import OWN_DIRECTORY, OWN_FILE, is_description
+from daskgraphpart.layouts.layout import Layout
+from daskgraphpart.layouts.written_files import DIRECTORIES, FILES, is_description
+from daskgraphpart.registry import load_plugin, plugin_names
 from daskgraphpart.storage.atomic import TEMPORARY_SUFFIX
 from daskgraphpart.storage.files import delete_file, is_directory, is_file, list_directory
 from daskgraphpart.storage.json_file import read_json_object
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 OWN_PREFIX = ".daskgraphpart-"
 """Of the names of workspace, lock and mark, which another machine may be writing at this moment."""
 
+_DIRECTORIES, _FILES = re.compile(DIRECTORIES), re.compile(FILES, re.DOTALL)
 _UNFINISHED = re.compile(rf"(.*?)(\.[0-9a-f]{{12}})?{re.escape(TEMPORARY_SUFFIX)}", re.DOTALL)
 
 
@@ -51,7 +54,7 @@ def check_claimable(out: Location, own_names: Iterable[str], overwrite: bool) ->
     """Check that partitions can go to a directory, described at `own_names`."""
     check_empty(out, overwrite)
     names = _listed(out)
-    wrong = [name for name in names if OWN_DIRECTORY.fullmatch(name) and not _is_own_directory(out / name)]
+    wrong = [name for name in names if _is_own_name(name) and not _is_own_directory(out / name)]
     wrong += [name for name in own_names if name in names and not is_config(out / name)]
     if wrong:
         raise OutputExistsError(
@@ -67,14 +70,14 @@ def discard_output(out: Location) -> None:
     for name in names:
         if name.endswith(".json") and is_config(out / name):
             delete_file(out / name)
-    _discard(out, filter(OWN_FILE.fullmatch, names))
+    _discard(out, filter(_is_own_file, names))
 
 
 def discard_unfinished(out: Path) -> None:
     """Delete unfinished partitions in a local directory; finished ones have a config, and stay."""
     names = [*_own_files(out)]
     unfinished = [(name, match[1]) for name in names if (match := _UNFINISHED.fullmatch(name))]
-    _discard(out, [name for name, whole in unfinished if whole.endswith(".json") or OWN_FILE.fullmatch(whole)])
+    _discard(out, [name for name, whole in unfinished if whole.endswith(".json") or _is_own_file(whole)])
     if not any(name.endswith(".json") and is_config(out / name) for name in names):
         discard_output(out)
 
@@ -85,7 +88,7 @@ def _discard(out: Location, names: Iterable[str]) -> None:
         delete_file(out / name)
     if is_remote(out):
         return  # a store has no directories
-    for name in filter(OWN_DIRECTORY.fullmatch, _listed(out)):
+    for name in filter(_is_own_name, _listed(out)):
         for directory, _, _ in os.walk(out / name, topdown=False):
             if not os.path.islink(directory) and not os.listdir(directory):
                 os.rmdir(directory)
@@ -95,10 +98,23 @@ def _own_files(out: Location, within: str = "") -> Iterator[str]:
     """Paths of the files in a directory of partitions, and in its directories that are named as ours are."""
     for name, nbytes in _listed(out / within if within else out).items():
         path = within + name
-        if nbytes is None and (within or OWN_DIRECTORY.fullmatch(name)) and _is_own_directory(out / path):
+        if nbytes is None and (within or _is_own_name(name)) and _is_own_directory(out / path):
             yield from _own_files(out, f"{path}/")
         else:
             yield path
+
+
+def _is_own_name(name: str) -> bool:
+    """Whether it is the name of a directory of a part, or of a layout."""
+    return bool(_DIRECTORIES.fullmatch(name)) or name in plugin_names("layouts")
+
+
+def _is_own_file(name: str) -> bool:
+    """Whether it is the path of a file of a layout."""
+    layout, _, file = name.partition("/")
+    if layout not in plugin_names("layouts"):
+        return bool(_FILES.fullmatch(name))
+    return bool(re.fullmatch(load_plugin("layouts", layout, Layout).own_files, file, re.DOTALL))
 
 
 def is_config(path: Location) -> bool:

@@ -16,7 +16,8 @@ from daskgraphpart.errors import LayoutError
 from daskgraphpart.layouts.dgl_config import ConfigKeys, Count, PartitionConfig, PartPaths
 from daskgraphpart.layouts.dgl_graph import read_graph_file
 from daskgraphpart.layouts.manifest import SUFFIX
-from daskgraphpart.layouts.written_files import ORIG_EIDS, ORIG_NIDS, OWN_LAYOUTS, SPLIT_NIDS, description_of
+from daskgraphpart.layouts.written_files import ORIG_EIDS, ORIG_NIDS, SPLIT_NIDS, description_of
+from daskgraphpart.registry import plugin_names
 from daskgraphpart.storage.files import is_directory, is_file, list_directory
 from daskgraphpart.storage.json_file import convert_json, read_json_object, shown
 from daskgraphpart.storage.paths import AnyPath, Location, leads_outside, resolve_path
@@ -47,7 +48,7 @@ def find_config(path: AnyPath, options: Mapping[str, Any] | None = None) -> Loca
 
 def _hint_of_layouts(directory: Location) -> str:
     """Say which other layouts exist, or why nothing does."""
-    others = [layout for layout in OWN_LAYOUTS if is_file(directory / description_of(layout))]
+    others = [layout for layout in plugin_names("layouts") if is_file(directory / description_of(layout))]
     if not others:
         return "an unfinished dispatch leaves none"
     return f"the layout is {', '.join(others)}: partition with --layout dgl,{','.join(others)}"

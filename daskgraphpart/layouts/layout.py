@@ -42,10 +42,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from io import BytesIO
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from daskgraphpart.options import chosen
 from daskgraphpart.storage.atomic import temporary_path
 from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.region import Region, reserve, write_exactly
@@ -53,6 +54,7 @@ from daskgraphpart.storage.region import Region, reserve, write_exactly
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
     from pathlib import Path
+    from typing import Self
 
     from daskgraphpart.book import PartitionBook
     from daskgraphpart.layouts.id_maps import IdMaps
@@ -133,9 +135,23 @@ def split_names(schema: GraphSchema) -> tuple[str, ...]:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Layout:
-    """Places of the arrays of all parts; `beside` are files copied there from elsewhere, by path below the output."""
+    """Places of the arrays of all parts; `beside` are files copied there from elsewhere, by path below the output.
+
+    A plug-in registers a subclass by its name in the group ``daskgraphpart.layouts``. Its files lie in a directory of
+    that name, and its fields made by `options.option` are keywords of `partition` and options of the command line.
+    """
+
+    own_files: ClassVar[str] = ""
+    """Regular expression of the paths of its files below that directory: no others are ever deleted."""
+    needs_links: ClassVar[bool] = False
+    """Whether its files name each other by links or local paths, so that they cannot go to a store or to machines."""
 
     beside: Mapping[str, FileLayout] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, keywords: Mapping[str, Any]) -> Self:
+        """Make the layout from the keywords that are its own options."""
+        return chosen(cls, keywords)
 
     def check_fits(self, schema: GraphSchema, num_parts: int | None) -> None:
         """Raise an `OptionError` if the files cannot hold the graph in so many parts (None: not known yet)."""

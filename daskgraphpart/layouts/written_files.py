@@ -18,12 +18,6 @@ SPLIT_NIDS = "split_nids.dgl"
 NODE_MAP = "node_map.npy"
 EDGE_MAP = "edge_map.npy"
 
-RANKS = "ranks"
-PARQUET = "parquet"
-ONDISK = "ondisk"
-OWN_LAYOUTS = (RANKS, PARQUET, ONDISK)
-"""Layouts that have a directory of their own name in the output, and a JSON file in it."""
-
 DIST_GRAPH = "dist_graph"
 RAW_IDS = f"{DIST_GRAPH}/raw_id_mappings"
 TRANSFORMATIONS = f"{DIST_GRAPH}/data_transform_new.json"
@@ -33,17 +27,17 @@ ASSIGNMENT_META = f"{ASSIGNMENT}/partition_meta.json"
 _PART_FILES = "|".join(map(re.escape, (GRAPH, GRAPHBOLT, NODE_FEAT, EDGE_FEAT, ORIG_NIDS, ORIG_EIDS, SPLIT_NIDS)))
 ID_MAP, CATEGORIES = "id_map", "categories"
 """Directories of the IDs that nodes had in tables, and of what codes in features stand for."""
-OWN_DIRECTORY = re.compile("|".join([r"part\d+", *OWN_LAYOUTS, DIST_GRAPH, ASSIGNMENT, ID_MAP, CATEGORIES]))
-"""Name of a directory of a part, or of a layout, in the output."""
-OWN_FILE = re.compile(
-    rf"({DIST_GRAPH}/)?part\d+/({_PART_FILES})|{NODE_MAP}|{EDGE_MAP}|{RANKS}/.+_part_\d+_of_\d+|"
-    rf"{PARQUET}/(nodes|edges)/[^/]+/part=\d+/data\.parquet|"
-    rf"{ONDISK}/(dataset/preprocessed|files/({re.escape(GRAPHBOLT)}|metadata\.yaml|dataset_hash_value\.txt|.+\.npy))|"
-    rf"{ID_MAP}/[^/]+\.parquet|{CATEGORIES}/[^/]+/[^/]+\.parquet|"
-    rf"{RAW_IDS}/[^/]+/[^/]+\.parquet|{TRANSFORMATIONS}|{DIST_GRAPH}/(node|edge)_label_stats\.json|{ASSIGNMENT}/[^/]+\.txt|{ASSIGNMENT_META}",
-    re.DOTALL,
+DIRECTORIES = "|".join([r"part\d+", DIST_GRAPH, ASSIGNMENT, ID_MAP, CATEGORIES])
+"""Regular expression of a directory in the output; layouts that are plug-ins have one of their own name."""
+FILES = "|".join(
+    [
+        rf"({DIST_GRAPH}/)?part\d+/({_PART_FILES})|{NODE_MAP}|{EDGE_MAP}",
+        rf"{ID_MAP}/[^/]+\.parquet|{CATEGORIES}/[^/]+/[^/]+\.parquet",
+        rf"{RAW_IDS}/[^/]+/[^/]+\.parquet|{TRANSFORMATIONS}|{DIST_GRAPH}/(node|edge)_label_stats\.json",
+        rf"{ASSIGNMENT}/[^/]+\.txt|{ASSIGNMENT_META}",
+    ]
 )
-"""Path of a file below the output; configs and manifests, whose names are free, are known by their content."""
+"""Regular expression of a path below the output; configs and manifests, with free names, are known by their content."""
 
 MANIFEST_FORMAT = "daskgraphpart partitions"
 

@@ -18,7 +18,8 @@ from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.layouts.dgl_graph_file import FORMAT_BITS
 from daskgraphpart.layouts.manifest import SUFFIX, stated_data
 from daskgraphpart.layouts.manifest_reader import Manifest, find_manifest, read_manifest
-from daskgraphpart.layouts.written_files import ASSIGNMENT, DIST_GRAPH, OWN_LAYOUTS, description_of
+from daskgraphpart.layouts.written_files import ASSIGNMENT, DIST_GRAPH, description_of
+from daskgraphpart.registry import plugin_names
 from daskgraphpart.schema import DEFAULT_ETYPE, DEFAULT_NTYPE, GraphSchema, RowType
 from daskgraphpart.storage.checksums import hash_file
 from daskgraphpart.storage.files import cached_listings, file_size, is_directory, is_file, list_directory, read_file
@@ -54,7 +55,7 @@ def manifest_of(config: Location) -> Manifest | None:
 
 def _with_layouts(directory: Location, manifest: Manifest | None) -> Manifest | None:
     """Add the files of other layouts, with or without DGL's."""
-    for layout in OWN_LAYOUTS if manifest is None or manifest.files is not None else ():
+    for layout in plugin_names("layouts") if manifest is None or manifest.files is not None else ():
         if is_file(description := directory / description_of(layout)):
             found = read_manifest(description)
             files = {f"{layout}/{name}": checksum for name, checksum in (found.files or {}).items()}
@@ -121,7 +122,7 @@ def unlisted_findings(config: Location, num_parts: int, manifest: Manifest | Non
     if not isinstance(root, Path):
         return  # a store may have other objects below the prefix
     listed = None if manifest is None or manifest.files is None else {*manifest.files, manifest.path.name}
-    known = {*OWN_LAYOUTS, DIST_GRAPH, ASSIGNMENT, *(name.partition("/")[0] for name in listed or ())}
+    known = {*DIST_GRAPH, ASSIGNMENT, *(name.partition("/")[0] for name in listed or ())}
     for entry in list_directory(root):
         number = part_of(entry) if is_directory(root / entry) else None
         if number is not None and (number >= num_parts or entry != f"part{number}"):

@@ -9,6 +9,7 @@ import sys
 import zipfile
 from pathlib import Path
 
+import closure
 import pytest
 
 import daskgraphpart
@@ -16,6 +17,8 @@ import daskgraphpart
 PACKAGE = Path(daskgraphpart.__file__).parent
 ROOT = PACKAGE.parent
 NOT_FOR_LOCAL_JOBS = ("torch", "pandas", "pyarrow", "zarr", "duckdb", "distributed", "rich", "upath", "fsspec")
+MOST_LINES, MOST_INNER_IMPORTS = 34_800, 172
+"""Lines to be read, to be 20,000, and imports of our own modules inside functions, to be 40."""
 HEAVY = (*NOT_FOR_LOCAL_JOBS, "numba", "dask", "numpy")
 
 
@@ -64,6 +67,11 @@ def test_files_and_functions_stay_short() -> None:
                 if docstring and len(node.body) > 1:
                     body = (node.end_lineno or 0) - node.body[1].lineno
                 assert body < 60, f"{path}: {node.name} has {body} lines"
+
+
+def test_what_one_reads_to_follow_partition_does_not_grow() -> None:
+    assert sum(closure.closure().values()) <= MOST_LINES
+    assert len(closure.inner_imports()) <= MOST_INNER_IMPORTS
 
 
 def test_no_name_of_a_junk_drawer() -> None:

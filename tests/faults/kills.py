@@ -18,10 +18,11 @@ import threading
 import time
 import traceback
 import warnings
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from keywords import spelled
 
 import daskgraphpart as dgp
 import daskgraphpart.api.run_dispatch as opening
@@ -74,7 +75,7 @@ class Case:
         graph, out = root.parent / self.graph, root / "out"
         how |= {"memory": self.memory, "cluster": self.cluster, "workers": self.workers}
         method = {"method": self.method, "num_trainers_per_machine": self.trainers}
-        written = {**asdict(self.options), "staging": self.staging}
+        written = {**spelled(self.options), "staging": self.staging}
         sizes = replace(TINY, map_bytes=0) if self.by_range else TINY
         before, opening.choose_sizes = opening.choose_sizes, lambda _: sizes
         try:

@@ -18,7 +18,7 @@ import daskgraphpart as dgp
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.errors import OptionError
 from daskgraphpart.layouts.layout import GraphSizes
-from daskgraphpart.layouts.ondisk import OnDiskLayout
+from daskgraphpart.plugins.layouts.ondisk import OnDiskLayout
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from graphs import Graph, file_hashes
 from layout_readers import parquet_agrees
 
 from daskgraphpart.errors import OptionError
-from daskgraphpart.layouts.parquet import ROW_GROUP_NBYTES, ParquetLayout
+from daskgraphpart.plugins.layouts.parquet import ROW_GROUP_NBYTES, ParquetLayout
 from daskgraphpart.schema import DataSpec, EdgeType, GraphSchema, NodeType
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from upath import UPath
 import daskgraphpart as dgp
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.errors import LayoutError, OptionError
-from daskgraphpart.layouts.ranks import RanksLayout
+from daskgraphpart.plugins.layouts.ranks import RanksLayout
 from daskgraphpart.schema import DataSpec, EdgeType, GraphSchema, NodeType
 
 if TYPE_CHECKING:

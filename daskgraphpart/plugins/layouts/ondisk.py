@@ -33,7 +33,7 @@ from daskgraphpart.layouts.graphbolt import (
 from daskgraphpart.layouts.layout import ArraySpec, Layout, npy_file_layout, raw_file_layout, split_names
 from daskgraphpart.layouts.manifest import describe_layout
 from daskgraphpart.layouts.owned_arrays import check_file_names, edge_arrays, file_name, node_arrays, refuse_bfloat16
-from daskgraphpart.layouts.written_files import GRAPHBOLT, ONDISK, description_of
+from daskgraphpart.layouts.written_files import GRAPHBOLT, description_of
 from daskgraphpart.storage.atomic import whole_file, write_bytes
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from daskgraphpart.schema import GraphSchema
     from daskgraphpart.storage.region import Region
 
+ONDISK = "ondisk"
 VERSION = 1
 FILES, LINKED = f"{ONDISK}/files", "preprocessed"
 LABELS = ("label", "labels", "y")
@@ -56,6 +57,9 @@ _MASK = re.compile(r"(train|val|test)(?:id|idation)?_?mask_?(.*)", re.DOTALL)
 @dataclass(frozen=True, slots=True, eq=False)
 class OnDiskLayout(Layout):
     """A dataset of one part."""
+
+    own_files = rf"dataset/preprocessed|files/({re.escape(GRAPHBOLT)}|metadata\.yaml|dataset_hash_value\.txt|.+\.npy)"
+    needs_links = True
 
     def check_fits(self, schema: GraphSchema, num_parts: int | None) -> None:
         """Refuse several parts, names that no file can have, and masks that share a set or a file."""

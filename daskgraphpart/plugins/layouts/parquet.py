@@ -20,7 +20,7 @@ from daskgraphpart.errors import OptionError
 from daskgraphpart.layouts.layout import Layout, raw_file_layout
 from daskgraphpart.layouts.manifest import describe_layout
 from daskgraphpart.layouts.owned_arrays import check_file_names, edge_arrays, file_name, node_arrays, refuse_bfloat16
-from daskgraphpart.layouts.written_files import PARQUET, description_of
+from daskgraphpart.layouts.written_files import description_of
 from daskgraphpart.storage.atomic import whole_file
 from daskgraphpart.storage.region import id_dtype
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from daskgraphpart.schema import GraphSchema
     from daskgraphpart.storage.region import Region
 
+PARQUET = "parquet"
 VERSION = 1
 ROW_GROUP_NBYTES = 8 << 20
 IDS = {"orig_nids": "orig_id", "edge_src": "src", "edge_dst": "dst", "orig_eids": "orig_id"}
@@ -40,6 +41,8 @@ IDS = {"orig_nids": "orig_id", "edge_src": "src", "edge_dst": "dst", "orig_eids"
 @dataclass(frozen=True, slots=True, eq=False)
 class ParquetLayout(Layout):
     """Tables by type and part; masks are features here."""
+
+    own_files = r"(nodes|edges)/[^/]+/part=\d+/data\.parquet"
 
     def check_fits(self, schema: GraphSchema, num_parts: int | None) -> None:
         """Refuse features that no column can hold, and names that no column or directory can have."""

@@ -17,7 +17,7 @@ from daskgraphpart.errors import OptionError
 from daskgraphpart.layouts.layout import ArraySpec, FileLayout, Layout, raw_file_layout, split_names
 from daskgraphpart.layouts.manifest import describe_layout
 from daskgraphpart.layouts.owned_arrays import check_file_names, edge_arrays, file_name, marked_arrays, node_arrays
-from daskgraphpart.layouts.written_files import PARQUET, RANKS, description_of
+from daskgraphpart.layouts.written_files import description_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -25,12 +25,15 @@ if TYPE_CHECKING:
     from daskgraphpart.layouts.layout import DispatchedGraph, GraphSizes
     from daskgraphpart.schema import GraphSchema
 
+RANKS = "ranks"
 VERSION = 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RanksLayout(Layout):
     """Raw arrays by rank."""
+
+    own_files = r".+_part_\d+_of_\d+"
 
     def check_fits(self, schema: GraphSchema, num_parts: int | None) -> None:
         """Refuse names that no file can have, and features that WholeGraph cannot hold."""
@@ -43,7 +46,7 @@ class RanksLayout(Layout):
                         place=f"layout {RANKS}",
                         expected="a number or vector per row, or a mask named like train_mask",
                         found=f"{kind.name}/{spec.name}, {spec.dtype.name} of shape {list(spec.row_shape)}",
-                        hint=f"use the layout dgl or {PARQUET}, or make it "
+                        hint="use the layout dgl or parquet, or make it "
                         + ("flat" if len(spec.row_shape) > 1 else "int8"),
                     )
 
