@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from daskgraphpart.construction.statistics import TEXT, TEXTS, VECTOR, bounds, divisor
-from daskgraphpart.construction.tables import Ids, column_place
+from daskgraphpart.construction.tables import ROW, Ids, column_place
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.sources.database import read, run, translated_errors
 from daskgraphpart.storage.region import Region, create_npy
@@ -104,10 +104,13 @@ def _fill(connection: duckdb.DuckDBPyConnection, described: Described, targets: 
     every = list(dict.fromkeys(column for target in targets for column in target.columns))
     asked = ", ".join(f"{column.sql} AS c{i}" for i, column in enumerate(every))
     done = 0
-    for batch in read(connection, f"SELECT {asked} FROM {described.table.relation}"):
-        for target in targets:
-            arrays = [batch.column(every.index(column)) for column in target.columns]
-            _write(target, arrays, done, described)
+    for batch in read(connection, f"SELECT {asked}, {ROW} FROM {described.table.numbered}"):
+        rows = batch.column(len(every)).to_numpy()
+        ends = [*(np.flatnonzero(np.diff(rows) != 1) + 1).tolist(), len(rows)]
+        for start, stop in zip([0, *ends], ends, strict=False):  # one piece, unless DuckDB has changed the order
+            for target in targets:
+                arrays = [batch.column(every.index(column)).slice(start, stop - start) for column in target.columns]
+                _write(target, arrays, int(rows[start]), described)
         done += batch.num_rows
     assert done == described.num_rows, "a table changed while it was read"
 
@@ -217,9 +220,9 @@ def _labels(label: Any, column: TransformColumn, array: Any, region: Region) -> 
 def write_hard_negatives(ids: Ids, described: Described, column: TransformColumn, ntype: str, path: Path) -> Region:
     """Write the nodes that cells list, int64 (edges, longest list): unknown IDs are left out, -1 fills the rows."""
     region = create_npy(path, np.dtype(np.int64), (described.num_rows, column.width))
-    source = f"SELECT {column.sql} AS x FROM {described.table.relation}"
+    source = f"SELECT {ROW} AS row, {column.sql} AS x FROM {described.table.numbered}"
     run(ids.connection, f"CREATE TABLE listed AS {source}")
-    pairs = "SELECT unnest(x) AS id, generate_subscripts(x, 1) AS i, rowid AS row FROM listed"
+    pairs = "SELECT unnest(x) AS id, generate_subscripts(x, 1) AS i, row FROM listed"
     is_same = f"try_cast(p.id AS {ids.sql_type(ntype)}) = d.id"
     query = (
         f"SELECT p.row AS row, d.n AS n, row_number() OVER (PARTITION BY p.row ORDER BY p.i) - 1 AS place "
@@ -250,12 +253,12 @@ def _write_ranks(
     """Write ranks as values of a normal distribution; equal values are ranked by row, or share a rank."""
     how = feature.transform
     region = create_npy(path, np.dtype(feature.dtype), (described.num_rows, len(columns)))
-    over = "dense_rank() OVER (ORDER BY x)" if how.uniquify else "row_number() OVER (ORDER BY x, rowid)"
+    over = "dense_rank() OVER (ORDER BY x)" if how.uniquify else "row_number() OVER (ORDER BY x, n)"
     for i, column in enumerate(columns):
         with translated_errors(described.table.files[0]):
             x = column.sql if column.fill is None else f"coalesce({column.sql}, {column.fill!r})"
-            run(connection, f"CREATE TABLE ranked AS SELECT {x} AS x FROM {described.table.relation}")
-            run(connection, f"CREATE TABLE ranks AS SELECT rowid AS n, {over} - 1 AS rank FROM ranked")
+            run(connection, f"CREATE TABLE ranked AS SELECT {ROW} AS n, {x} AS x FROM {described.table.numbered}")
+            run(connection, f"CREATE TABLE ranks AS SELECT n, {over} - 1 AS rank FROM ranked")
         ((highest,),) = run(connection, "SELECT max(rank) FROM ranks")
         done = 0
         for batch in read(connection, "SELECT rank FROM ranks ORDER BY n"):

@@ -147,8 +147,9 @@ def list_masks(
     keys = ", ".join(entry.keys)
     with translated_errors(label.splits.place):
         run(ids.connection, f"CREATE TABLE sets AS SELECT {keys}, min(place) AS place FROM ({listed}) GROUP BY {keys}")
-    table = f"(SELECT *, rowid AS row FROM {ids.table(entry.of_type)})"
-    query = f"SELECT coalesce(s.place, 3) AS place FROM {table} t LEFT JOIN sets s USING ({keys}) ORDER BY t.row"
+    row = "row" if entry.is_edges else "new_id"
+    table = f"{ids.table(entry.of_type)} t LEFT JOIN sets s USING ({keys})"
+    query = f"SELECT coalesce(s.place, 3) AS place FROM {table} ORDER BY t.{row}"
     regions = _mask_files(label, num_rows, path)
     done = num_found = 0
     for batch in read(ids.connection, query):

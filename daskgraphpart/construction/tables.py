@@ -40,16 +40,23 @@ MISSING = (
 )  # fmt: skip
 """Texts that pandas, and so gconstruct, reads as missing in CSV."""
 MIXED = "?"
+ROW = '"(row)"'
+"""Column of the number of a row, a name that users' columns hardly have."""
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """An entry of the config with its files, SQL of its rows in order, and types by column."""
+    """An entry of the config with its files, SQL of its rows, and types by column."""
 
     entry: Entry
     files: tuple[str, ...]
     relation: str
     types: Mapping[str, str]
+
+    @property
+    def numbered(self) -> str:
+        """SQL of its rows with their numbers, told at the scan: DuckDB promises no order beyond it."""
+        return f"(SELECT row_number() OVER () - 1 AS {ROW}, * FROM {self.relation})"
 
 
 def name(column: str) -> str:
@@ -127,7 +134,7 @@ def _common(before: str | None, now: str, form: str) -> str:
 
 
 def scan(entry: Entry, files: tuple[str, ...], types: Mapping[str, str] | None = None) -> str:
-    """Return SQL of the rows of files, in order; types are for columns of CSV."""
+    """Return SQL of the rows of files; types are for columns of CSV."""
     listed = f"[{', '.join(map(quote, files))}]"
     if entry.form == "parquet":
         return f"read_parquet({listed}, union_by_name = true)"
@@ -188,7 +195,7 @@ class Ids:
 
     def numbers(self, ntype: str) -> str:
         """SQL of IDs and the numbers of their nodes."""
-        return f"(SELECT id, rowid AS n FROM {self.table(ntype)})"
+        return f"(SELECT id, new_id AS n FROM {self.table(ntype)})"
 
 
 def kinds_of_ids(tables: Iterable[Table], faults: Faults, *, are_text: bool) -> dict[str, bool]:
@@ -218,10 +225,13 @@ def read_ids(ids: Ids, table: Table) -> None:
     entry, connection = table.entry, ids.connection
     columns = zip(entry.ids, entry.ends, entry.keys, strict=True)
     values = [f"CAST({name(column)} AS {ids.sql_type(end)}) AS {key}" for column, end, key in columns]
+    number = f"{ROW} AS {'row' if entry.is_edges else 'new_id'}"
     with translated_errors(table.files[0]):
-        run(connection, f"CREATE TABLE {ids.table(entry.of_type)} AS SELECT {', '.join(values)} FROM {table.relation}")
+        query = f"SELECT {number}, {', '.join(values)} FROM {table.numbered}"
+        run(connection, f"CREATE TABLE {ids.table(entry.of_type)} AS {query}")
     for i, column in enumerate(entry.keys):
-        ((row,),) = run(connection, f"SELECT min(rowid) FROM {ids.table(entry.of_type)} WHERE {column} IS NULL")
+        of_table = f"{ids.table(entry.of_type)} WHERE {column} IS NULL"
+        ((row,),) = run(connection, f"SELECT min({number.split()[-1]}) FROM {of_table}")
         if row is not None:
             place, hint = id_place(entry, i), "in CSV, texts such as NA and null are missing values, as pandas has it"
             raise InputFileError("ID is missing", **located(ids, table, row, place), hint=hint)
@@ -230,7 +240,7 @@ def read_ids(ids: Ids, table: Table) -> None:
 def check_ids(ids: Ids, table: Table) -> None:
     """Refuse an ID that is there twice."""
     source = ids.table(table.entry.of_type)
-    query = f"SELECT id, max(rowid) FROM {source} GROUP BY id HAVING count(*) > 1 ORDER BY 2 LIMIT 1"
+    query = f"SELECT id, max(new_id) FROM {source} GROUP BY id HAVING count(*) > 1 ORDER BY 2 LIMIT 1"
     for value, row in run(ids.connection, query):
         where, hint = located(ids, table, row, id_place(table.entry, 0)), "remove one of the rows"
         what, expected, found = "a node is listed twice", "every ID once", f"{value!r} twice"
@@ -276,14 +286,14 @@ def find_ends(ids: Ids, table: Table, *, drop_unknown: bool) -> tuple[Source, Re
         if drop_unknown:
             drop_rows(connection, name, is_unknown)
             continue
-        for row, value in run(connection, f"SELECT rowid, {column} FROM {name} WHERE {is_unknown} ORDER BY 1 LIMIT 1"):
+        for row, value in run(connection, f"SELECT row, {column} FROM {name} WHERE {is_unknown} ORDER BY 1 LIMIT 1"):
             what, hint = f"an edge of an unknown {end!r} node", "--unknown-nodes drop leaves such edges out"
             where = located(ids, table, row, id_place(table.entry, i))
             raise InputFileError(what, **where, found=repr(value), hint=hint)
     numbers = [
         stage_rows(
             connection,
-            f"SELECT i.rowid FROM {name} t JOIN {ids.table(end)} i ON t.{column} = i.id ORDER BY t.rowid",
+            f"SELECT i.new_id FROM {name} t JOIN {ids.table(end)} i ON t.{column} = i.id ORDER BY t.row",
             str(ids.directory / f"{name}-{column}"),
             int64,
         )
@@ -291,5 +301,5 @@ def find_ends(ids: Ids, table: Table, *, drop_unknown: bool) -> tuple[Source, Re
     ]
     if numbers[0].num_rows == num_rows:
         return EdgeEnds(*numbers), None
-    kept = f"SELECT row FROM {name} ORDER BY rowid"
+    kept = f"SELECT row FROM {name} ORDER BY row"
     return EdgeEnds(*numbers), stage_rows(connection, kept, str(ids.directory / f"{name}-rows"), int64)

@@ -26,7 +26,7 @@ from daskgraphpart.assignment.weigh_nodes import feature_of, weigh_nodes
 from daskgraphpart.chunked.partitions import list_edge_blocks
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import InputFileError, OptionError, OutputExistsError
-from daskgraphpart.sources.database import open_database, quote, run, stage_rows
+from daskgraphpart.sources.database import open_database, quote, stage_rows
 from daskgraphpart.storage.atomic import publish, temporary_path, write_bytes, write_json
 from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.paths import Location, to_path
@@ -262,10 +262,10 @@ def write_pairs(unit: LineUnit, config: LineConfig) -> None:
 def find_repeats(scratch: Path, resources: Resources) -> Region:
     """Write the ascending IDs of edges that have the ends of an earlier one."""
     pairs = f"SELECT src, dst, eid FROM read_parquet({quote(f'{scratch}/*-pairs.parquet')})"
-    before = "SELECT *, lag(src) OVER () AS last_src, lag(dst) OVER () AS last_dst FROM sorted"
+    last = "lag(src) OVER w AS last_src, lag(dst) OVER w AS last_dst"  # grouping would need more memory
+    before = f"SELECT *, {last} FROM ({pairs}) WINDOW w AS (ORDER BY src, dst, eid)"
     query = f"SELECT eid FROM ({before}) WHERE src = last_src AND dst = last_dst ORDER BY eid"
     with open_database(scratch, resources) as connection:
-        run(connection, f"CREATE TABLE sorted AS {pairs} ORDER BY src, dst, eid")  # grouping would need more memory
         return stage_rows(connection, query, f"{scratch}/repeats", np.dtype(np.int64))
 
 

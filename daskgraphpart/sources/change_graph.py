@@ -182,28 +182,22 @@ class _Selection:
         return replace(graph, edge_sources=edges, data_sources=data)
 
     def _sort(self, graph: Graph, etype: str, values: Source | None) -> None:
-        """Fill the table `kept` with values v, ends and numbers r of the edges to keep, ordered by v and r."""
+        """Fill the table `kept` with values v, ends and numbers r of the edges to keep."""
         if values is not None and (values.dtype.kind not in "biu" or len(values.shape) > 1):
             what, expected = f"edges of type {etype!r} cannot be split", "a column of integers or strings"
             found = f"{values.dtype.name} of shape {values.shape}"
             raise OptionError(what, place="--split-by", expected=expected, found=found)
         before = graph.edge_sources[etype].shape[0]
-        order = "ORDER BY v, src, dst, r" if self.changes.deduplicate else "" if values is None else "ORDER BY v, r"
-        statement = f"CREATE OR REPLACE TABLE kept AS SELECT * FROM batches {order}"
+        query = "SELECT *, 1 AS times FROM batches"
+        if self.changes.deduplicate:
+            key = ", ".join(_KEY)
+            query = f"SELECT {key}, min(r) AS r, count(*) AS times FROM batches GROUP BY {key}"
         with translated_errors(str(self.directory)):
+            statement = f"CREATE OR REPLACE TABLE kept AS {query}"
             insert_batches(self.connection, statement, _SCHEMA, self._batches(graph, etype, values))
-            ((count,),) = run(self.connection, "SELECT count(*) FROM kept")
-            removed = [f"self-loops: {before - count:,}"] if self.changes.remove_self_loops else []
-            if self.changes.deduplicate:
-                before_it = ", ".join(f"lag({name}) OVER () AS last_{name}" for name in _KEY)
-                is_new = " OR ".join(f"last_{name} IS DISTINCT FROM {name}" for name in _KEY)
-                first = f"SELECT v, src, dst, r FROM (SELECT *, {before_it} FROM kept) WHERE {is_new} ORDER BY v, r"
-                run(
-                    self.connection,
-                    f"CREATE TABLE firsts AS {first}; DROP TABLE kept; ALTER TABLE firsts RENAME TO kept",
-                )
-                ((kept,),) = run(self.connection, "SELECT count(*) FROM kept")
-                removed.append(f"repeated edges: {count - kept:,}")
+            ((kept, count),) = run(self.connection, "SELECT count(*), coalesce(sum(times), 0)::BIGINT FROM kept")
+        removed = [f"self-loops: {before - count:,}"] if self.changes.remove_self_loops else []
+        removed += [f"repeated edges: {count - kept:,}"] if self.changes.deduplicate else []
         if removed:
             self.progress.note(f"{etype}, {before:,} edges; removed {', '.join(removed)}")
 
@@ -246,7 +240,7 @@ class _Selection:
     ) -> Iterator[tuple[Source, dict[str, Source]]]:
         """Write the kept edges to a file; yield those of each value with their features."""
         int64 = np.dtype(np.int64)
-        edges = stage_rows(self.connection, "SELECT src, dst FROM kept", path, int64, (2,))
+        edges = stage_rows(self.connection, "SELECT src, dst FROM kept ORDER BY v, r", path, int64, (2,))
         counts = run(self.connection, "SELECT count(*) FROM kept GROUP BY v ORDER BY v")
         counts = counts if is_split else [(edges.num_rows,)]
         placed: dict[str, Source] = {}
@@ -254,7 +248,9 @@ class _Selection:
             numbers = stage_rows(self.connection, "SELECT r FROM kept ORDER BY r", f"{path}-numbers", int64)
             placed = {name: KeptRows(rows, numbers) for name, rows in features.items()}
         if features and len(counts) > 1:
-            places = stage_rows(self.connection, "SELECT rowid FROM kept ORDER BY r", f"{path}-places", int64)
+            place = "SELECT row_number() OVER (ORDER BY v, r) - 1 AS place, r FROM kept"
+            query = f"SELECT place FROM ({place}) ORDER BY r"
+            places = stage_rows(self.connection, query, f"{path}-places", int64)
             for i, (name, rows) in enumerate(placed.items()):
                 placed[name] = scatter_rows(rows, places, edges.num_rows, 0, f"{path}-{i}", self.memory // 16)
         ends = list(itertools.accumulate(count for (count,) in counts))

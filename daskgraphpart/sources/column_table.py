@@ -30,7 +30,7 @@ from daskgraphpart.sources.columns import (
     constant_column,
     find_columns,
 )
-from daskgraphpart.sources.database import ROWS_PER_BATCH, insert_batches
+from daskgraphpart.sources.database import ROWS_PER_BATCH, insert_batches, numbered_batches
 from daskgraphpart.sources.map_arrays import map_arrays
 
 if TYPE_CHECKING:
@@ -66,29 +66,31 @@ class ColumnTable:
     features: tuple[str, ...] = ()
 
     def insert(self, connection: duckdb.DuckDBPyConnection, statement: str) -> None:
-        """Run an INSERT that selects all rows from `batches`, in columns r0, r1, ..."""
-        insert_batches(connection, statement, self.schema, self.batches())
+        """Run an INSERT that selects all rows from `batches`, with number `row` and columns r0, r1, ..."""
+        schema = self.schema.insert(0, pa.field("row", pa.int64()))
+        insert_batches(connection, statement, schema, numbered_batches(self.batches(), schema))
 
     def locate(self, _: duckdb.DuckDBPyConnection, row: int, column: int) -> tuple[str, str | None]:
         """Return a value's place and text, None if missing."""
         chosen, first = self.columns[column], 0
         value: Any = chosen.constant
-        for batch in self.batches() if chosen.position is not None else ():
-            if row < first + batch.num_rows:
-                value = batch.column(f"r{column}")[row - first].as_py()
+        place = self.schema.get_field_index(f"r{column}")
+        for columns in self.batches() if chosen.position is not None else ():
+            if row < first + len(columns[0]):
+                value = columns[place][row - first].as_py()
                 break
-            first += batch.num_rows
+            first += len(columns[0])
         return f"row {row:,}, column {chosen.name!r}", None if value is None else str(value)
 
-    def batches(self) -> Iterator[Any]:
-        """Yield all rows."""
+    def batches(self) -> Iterator[list[Any]]:
+        """Yield the columns of all rows, in batches."""
         names, first = [column.name for column in self.columns if column.position is not None], 0
         for columns in self._arrays() if self.arrays else self._columns(names):
             plain = [
                 checked_column(column, self.path, name, first).cast(kind)
                 for column, name, kind in zip(columns, names or [""], self.schema.types, strict=True)
             ]
-            yield pa.RecordBatch.from_arrays(plain, schema=self.schema)
+            yield plain
             first += len(plain[0])
 
     def _arrays(self) -> Iterator[list[Any]]:

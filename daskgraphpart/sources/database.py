@@ -98,6 +98,15 @@ def stage_rows(
     return Region(path, 0, dtype, (rows, *row_shape))
 
 
+def numbered_batches(columns: Iterable[list[Any]], schema: Any) -> Iterator[Any]:
+    """Yield Arrow batches of columns, with the number of each row in front: DuckDB promises no order."""
+    first = 0
+    for of_batch in columns:
+        rows = pa.array(np.arange(first, first + len(of_batch[0])))
+        yield pa.RecordBatch.from_arrays([rows, *of_batch], schema=schema)
+        first += len(rows)
+
+
 def insert_batches(connection: duckdb.DuckDBPyConnection, statement: str, schema: Any, batches: Iterable[Any]) -> None:
     """Run a statement that selects from `batches`, of Arrow; raises their faults as they are."""
     faults: list[Exception] = []

@@ -198,7 +198,7 @@ def _tell_old(job: TableJob, ntype: str, every: str, num_old: int) -> None:
     """Report how many nodes keep an earlier graph's IDs, and how many of those no table has."""
     ids = job.ids(ntype)
     is_there = f"EXISTS (SELECT 1 FROM ({every}) e WHERE e.id = i.id)"
-    query = f"SELECT count(*) FROM {ids} i WHERE rowid < {num_old} AND NOT {is_there}"
+    query = f"SELECT count(*) FROM {ids} i WHERE new_id < {num_old} AND NOT {is_there}"
     ((num_absent,),) = run(job.connection, query)
     gone = f", {num_absent:,} of them gone and without edges" if num_absent else ""
     num_new = count_rows(job.connection, ids) - num_old

@@ -40,19 +40,20 @@ class FeaturePlacer:
         order = self._node_order(group)
         if order:
             self._check_list(group)
-        features: dict[str, Source] = {name: self._staged(group, name, order) for name in group.features}
+        by_row = order or "ORDER BY t.row"
+        features: dict[str, Source] = {name: self._staged(group, name, by_row) for name in group.features}
         if not group.ends:
             return self.rows(group.of_type, features, group.tables[0].path)
         return features if order or len(group.ends) == 2 else self._scattered(group, features)
 
     def _node_order(self, group: TableGroup) -> str:
-        """Return SQL that brings a table's rows `t` into the order of nodes, if it has all of them."""
+        """Return SQL that brings a table's rows `t` into the order of nodes, if it has all of them; "" otherwise."""
         job, num_nodes = self.job, self.num_nodes.get(group.of_type)
         if len(group.ends) != 1 or not group.features or count_rows(job.connection, group.name) != num_nodes:
             return ""
         if not job.inputs.options.map_ids:
             return "ORDER BY t.c0"
-        return f"JOIN {job.ids(group.of_type)} i ON t.c0 = i.id ORDER BY i.rowid"
+        return f"JOIN {job.ids(group.of_type)} i ON t.c0 = i.id ORDER BY i.new_id"
 
     def rows(self, of_type: str, features: Mapping[str, Source], path: str = "") -> dict[str, Source]:
         """Place rows that follow edges, a list of nodes, or node IDs."""
@@ -65,13 +66,13 @@ class FeaturePlacer:
         if group is None:
             return dict(features)
         if self.job.num_rows(group) != expected:
-            query, where = f"SELECT row FROM {group.name} ORDER BY rowid", str(self.job.directory / f"{of_type}-kept")
+            query, where = f"SELECT row FROM {group.name} ORDER BY row", str(self.job.directory / f"{of_type}-kept")
             numbers = self.job.stage(query, where, np.dtype(np.int64))
             features = {name: KeptRows(rows, numbers) for name, rows in features.items()}
         return self._scattered(group, features) if len(group.ends) == 1 else dict(features)
 
     def _staged(self, group: TableGroup, name: str, order: str) -> Region:
-        """Write a feature in an order, or the table's own; strings become codes, with their values kept."""
+        """Write a feature in an order; strings become codes, with their values kept."""
         job, number = self.job, group.features[name][0]
         path, kind = str(job.directory / f"{group.name}-{number}"), group.kind(number)
         where = f"{group.tables[0].path}, column {group.column(number).name!r}"
@@ -86,8 +87,8 @@ class FeaturePlacer:
         old = job.inputs.old_codes.get((group.of_type, name))
         num_old = rank_ids(job.connection, table, every, kept, is_text=True, old=old)
         self._tell_codes(group, name, count_rows(job.connection, table), num_old)
-        codes = f"SELECT k.rowid FROM {group.name} t JOIN {table} k ON t.c{number} = k.id"
-        return job.stage(f"{codes} {order or 'ORDER BY t.rowid'}", path, np.dtype(np.int64))
+        codes = f"SELECT k.new_id FROM {group.name} t JOIN {table} k ON t.c{number} = k.id"
+        return job.stage(f"{codes} {order}", path, np.dtype(np.int64))
 
     def _tell_codes(self, group: TableGroup, name: str, count: int, num_old: int) -> None:
         """Report that a feature has codes, and where their values are; split edge types share them."""
@@ -131,7 +132,7 @@ class FeaturePlacer:
             fills[name] = fill = job.fill(group.of_type, name) or ""
             if name in group.features and group.kind(group.features[name][0]) == STRINGS:
                 table = f"{group.name}_{group.features[name][0]}"
-                ((fills[name],),) = run(job.connection, f"SELECT rowid FROM {table} WHERE id = {quote(fill)}")
+                ((fills[name],),) = run(job.connection, f"SELECT new_id FROM {table} WHERE id = {quote(fill)}")
         return {name: self._scatter(group, name, rows, fills.get(name, 0)) for name, rows in features.items()}
 
     def _scatter(self, group: TableGroup, name: str, rows: Source, fill: Any) -> Region:

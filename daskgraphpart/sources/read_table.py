@@ -25,7 +25,15 @@ from daskgraphpart.sources.columns import (
     missing_id,
     shown,
 )
-from daskgraphpart.sources.database import ROWS_PER_BATCH, insert_batches, read, run, stage_rows, translated_errors
+from daskgraphpart.sources.database import (
+    ROWS_PER_BATCH,
+    insert_batches,
+    numbered_batches,
+    read,
+    run,
+    stage_rows,
+    translated_errors,
+)
 from daskgraphpart.sources.id_map import id_batches, read_map_header, write_id_map
 from daskgraphpart.sources.text_table import TextTable
 from daskgraphpart.storage.region import Region
@@ -69,10 +77,10 @@ class TableJob:
         """Write a column's new IDs to a file, once, in row order."""
         name = group.name
         if (name, column) not in self.staged:
-            query = f"SELECT c{column} FROM {name}"
+            query = f"SELECT c{column} FROM {name} ORDER BY row"
             if self.inputs.options.map_ids and not self.counts_only:
                 ids = self.ids(group.ends[column])
-                query = f"SELECT i.rowid FROM {name} t JOIN {ids} i ON t.c{column} = i.id ORDER BY t.rowid"
+                query = f"SELECT i.new_id FROM {name} t JOIN {ids} i ON t.c{column} = i.id ORDER BY t.row"
             path = str(self.directory / f"{name}-c{column}")
             self.staged[name, column] = self.stage(query, path, np.dtype(np.int64))
         return self.staged[name, column]
@@ -96,17 +104,20 @@ class TableJob:
 def read_table(job: TableJob, group: TableGroup) -> list[int]:
     """Fill a table with all rows of all files: IDs c0 and c1; features as floats c2 and integers n2, and so on.
 
-    Features of strings or vectors are c2 alone; `no_id` marks rows to drop later. Invalid values are NULL. Returns the
-    first rows of files, and the number of all rows.
+    `row` is the number of the row: nothing else tells the order, as DuckDB promises none beyond a scan. Features of
+    strings or vectors are c2 alone; `no_id` marks rows to drop later. Invalid values are NULL. Returns the first rows
+    of files, and the number of all rows.
     """
-    types = [f"c{i} {'VARCHAR' if job.kinds[end][0] == STRINGS else 'BIGINT'}" for i, end in enumerate(group.ends)]
+    types = ["row BIGINT"]
+    types += [f"c{i} {'VARCHAR' if job.kinds[end][0] == STRINGS else 'BIGINT'}" for i, end in enumerate(group.ends)]
     types += [_type(group, i) for i in group.numbers]
     types += ["no_id BOOLEAN"] if drops_missing(job, group) else []
     run(job.connection, f"CREATE TABLE {group.name} ({', '.join(types)})")
     starts = [0]
     for table in group.tables:
         with translated_errors(table.path):
-            table.insert(job.connection, f"INSERT INTO {group.name} SELECT {_values(job, group, table)} FROM batches")
+            values = f"row + {starts[-1]}, {_values(job, group, table)}".removesuffix(", ")
+            table.insert(job.connection, f"INSERT INTO {group.name} SELECT {values} FROM batches")
         if table.num_entries is not None:
             _complete_matrix(job, group, table, starts[-1])
         starts.append(count_rows(job.connection, group.name))
@@ -121,24 +132,17 @@ def _complete_matrix(job: TableJob, group: TableGroup, table: TextTable, start: 
         what, place = "wrong number of entries", f"line {table.skipped}"
         raise InputFileError(what, file=table.path, place=place, expected=f"{table.num_entries:,}", found=f"{found:,}")
     if table.is_symmetric:
-        reverse = f"SELECT * REPLACE (c1 AS c0, c0 AS c1) FROM {group.name} WHERE rowid >= {start} AND c0 <> c1"
-        run(job.connection, f"INSERT INTO {group.name} {reverse} ORDER BY rowid")
+        number = f"{start + found - 1} + row_number() OVER (ORDER BY row) AS row"
+        reverse = f"{number}, c1 AS c0, c0 AS c1) FROM {group.name} WHERE row >= {start} AND c0 <> c1"
+        run(job.connection, f"INSERT INTO {group.name} SELECT * REPLACE ({reverse}")
 
 
 def drop_rows(connection: duckdb.DuckDBPyConnection, name: str, is_dropped: str) -> None:
-    """Drop rows of a table; its column `row` then has the original numbers of the rest.
-
-    DuckDB's own row numbers may change after a DELETE.
-    """
+    """Drop rows of a table; the rest keep their numbers."""
     ((is_needed,),) = run(connection, f"SELECT EXISTS (SELECT 1 FROM {name} WHERE {is_dropped})")
-    if not is_needed:
-        return
-    columns = [column for column, *_ in run(connection, f"DESCRIBE {name}")]
-    numbered = "*" if "row" in columns else "*, rowid AS row"
-    left = f"SELECT {numbered} FROM {name} WHERE NOT ({is_dropped}) ORDER BY rowid"
-    run(connection, f"CREATE TABLE {name}_left AS {left}")
-    run(connection, f"DROP TABLE {name}")
-    run(connection, f"ALTER TABLE {name}_left RENAME TO {name}")
+    if is_needed:  # else the table would be written again
+        run(connection, f"CREATE TABLE {name}_left AS SELECT * FROM {name} WHERE NOT ({is_dropped})")
+        run(connection, f"DROP TABLE {name}; ALTER TABLE {name}_left RENAME TO {name}")
 
 
 def stage_feature(job: TableJob, group: TableGroup, feature: str, path: str, order: str) -> Region:
@@ -202,7 +206,7 @@ def drops_missing(job: TableJob, group: TableGroup) -> bool:
 
 def width_of(job: TableJob, group: TableGroup, number: int) -> int:
     """Length of a column's vectors, from the first."""
-    found = run(job.connection, f"SELECT len(c{number}) FROM {group.name} LIMIT 1")
+    found = run(job.connection, f"SELECT len(c{number}) FROM {group.name} ORDER BY row LIMIT 1")
     return int(found[0][0] or 0) if found else 0
 
 
@@ -215,7 +219,7 @@ def rank_ids(
     is_text: bool,
     old: Location | None = None,
 ) -> int:
-    """Make a table of the different IDs in their order, so that the row of each is its new ID; keep them.
+    """Make a table of the different IDs, and the new ID of each, which is its rank; keep them.
 
     Those of an old map come first, in its order; return how many these are.
     """
@@ -225,16 +229,17 @@ def rank_ids(
         every = f"SELECT id FROM ({every}) e WHERE NOT EXISTS (SELECT 1 FROM {name}_old o WHERE o.id = e.id)"
     _sort_distinct(connection, name, every)
     if old is not None:
-        run(connection, f"INSERT INTO {name}_old SELECT id FROM {name} ORDER BY rowid")
+        run(connection, f"INSERT INTO {name}_old SELECT new_id + {num_old}, id FROM {name}")
         run(connection, f"DROP TABLE {name}; ALTER TABLE {name}_old RENAME TO {name}")
     keep_ids(connection, name, kept, is_text=is_text)
     return num_old
 
 
 def keep_ids(connection: duckdb.DuckDBPyConnection, name: str, kept: Path, *, is_text: bool) -> None:
-    """Write the map of the IDs in a table, in its order."""
+    """Write the map of the IDs in a table, in the order of new IDs."""
     kept.parent.mkdir(parents=True, exist_ok=True)
-    write_id_map(kept, (batch.column(0) for batch in read(connection, f"SELECT id FROM {name}")), is_text=is_text)
+    ids = read(connection, f"SELECT id FROM {name} ORDER BY new_id")
+    write_id_map(kept, (batch.column(0) for batch in ids), is_text=is_text)
 
 
 def _insert_old(connection: duckdb.DuckDBPyConnection, old: Location, name: str, *, is_text: bool) -> int:
@@ -243,9 +248,9 @@ def _insert_old(connection: duckdb.DuckDBPyConnection, old: Location, name: str,
     if (kind == STRINGS) != is_text:
         raise InputFileError("codes of the wrong type", file=str(old), expected=STRINGS, found=kind)
     batches = id_batches(old, count, ROWS_PER_BATCH)
-    schema = pa.schema([("id", next(batches))])
-    of_schema = (pa.RecordBatch.from_arrays([ids], schema=schema) for ids in batches)
-    insert_batches(connection, f"CREATE TABLE {name} AS SELECT id FROM batches", schema, of_schema)
+    schema = pa.schema([("new_id", pa.int64()), ("id", next(batches))])
+    of_schema = numbered_batches(([ids] for ids in batches), schema)
+    insert_batches(connection, f"CREATE TABLE {name} AS SELECT new_id, id FROM batches", schema, of_schema)
     value = first_twice(connection, name, "id")
     if value is not None:
         raise InputFileError("an ID occurs twice", file=str(old), expected="each once", found=f"{value!r} twice")
@@ -253,14 +258,13 @@ def _insert_old(connection: duckdb.DuckDBPyConnection, old: Location, name: str,
 
 
 def _sort_distinct(connection: duckdb.DuckDBPyConnection, name: str, every: str) -> None:
-    distinct = f"SELECT DISTINCT id FROM ({every})"
+    rank = "row_number() OVER (ORDER BY id) - 1 AS new_id"
     try:
-        run(connection, f"CREATE TABLE {name} AS SELECT id FROM ({distinct}) ORDER BY id")
+        run(connection, f"CREATE TABLE {name} AS SELECT {rank}, id FROM (SELECT DISTINCT id FROM ({every}))")
     except duckdb.OutOfMemoryException:  # hashing needs room for the different ones; sorting does not
-        run(connection, f"CREATE TABLE sorted AS SELECT id FROM ({every}) ORDER BY id")
-        previous = "SELECT id, lag(id) OVER () AS previous FROM sorted"
-        run(connection, f"CREATE TABLE {name} AS SELECT id FROM ({previous}) WHERE previous IS DISTINCT FROM id")
-        run(connection, "DROP TABLE sorted")
+        last = f"SELECT id, lag(id) OVER (ORDER BY id) AS last FROM ({every})"
+        run(connection, f"CREATE TABLE {name}_once AS SELECT id FROM ({last}) WHERE last IS DISTINCT FROM id")
+        run(connection, f"CREATE TABLE {name} AS SELECT {rank}, id FROM {name}_once; DROP TABLE {name}_once")
 
 
 def first_twice(connection: duckdb.DuckDBPyConnection, name: str, column: str) -> Any:
@@ -291,7 +295,7 @@ def find_faults(job: TableJob, group: TableGroup, starts: Sequence[int]) -> list
         If the first bad row is no row at all, so that all its values are missing.
     """
     bad = _conditions(job, group)
-    counted = ", ".join(f"min(rowid) FILTER ({of}), count(*) FILTER ({of})" for of in bad.values())
+    counted = ", ".join(f"min(row) FILTER ({of}), count(*) FILTER ({of})" for of in bad.values())
     (found,) = run(job.connection, f"SELECT {counted} FROM {group.name}")
     columns = [(row, number, count) for number, row, count in zip(bad, found[::2], found[1::2], strict=True) if count]
     of_ids = sorted(column for column in columns if column[1] < len(group.ends))[:1]
@@ -323,7 +327,7 @@ def _fault(
     found = "nothing" if text is None else shown(text)
     found = found if count == 1 else f"{found}, and {count - 1:,} more of {starts[-1]:,} rows"
     if number < len(group.ends):
-        ((value,),) = run(job.connection, f"SELECT c{number} FROM {group.name} WHERE rowid = {row}")
+        ((value,),) = run(job.connection, f"SELECT c{number} FROM {group.name} WHERE row = {row}")
         what, expected, hint = _explain_id(job, group.ends[number], value, table)
         if text is None:
             what, hint = "ID is missing", "drop rows without an ID by --missing-ids drop"

@@ -72,9 +72,13 @@ class TextTable:
     def insert(self, connection: duckdb.DuckDBPyConnection, statement: str) -> None:
         """Run an INSERT that selects unquoted texts r0, r1, ... from `batches`, NULL where blank or in a bad line.
 
-        `is_row` says whether a line is sound.
+        `row` is the number of the row, told at the scan, beyond which DuckDB promises no order; `is_row` says whether a
+        line is sound.
         """
-        lines = f"SELECT {self._fields()} AS fields FROM {self._lines(self.skipped)} WHERE {self._is_row()}"
+        numbered = (
+            f"SELECT row_number() OVER () - 1 AS row, line FROM {self._lines(self.skipped)} WHERE {self._is_row()}"
+        )
+        lines = f"SELECT row, {self._fields()} AS fields FROM ({numbered})"
         cut = ", ".join(
             f"CASE WHEN len(fields) = {self.num_fields} THEN fields[{column.position + 1}] END AS f{i}"
             for i, column in enumerate(self.columns)
@@ -87,7 +91,7 @@ class TextTable:
             if column.position is not None
         )
         is_row = f"fields IS NOT NULL AND len(fields) = {self.num_fields} AS is_row"
-        rows = f"SELECT {texts or 'NULL'}, is_row FROM (SELECT {cut or 'NULL'}, {is_row} FROM ({lines}))"
+        rows = f"SELECT row, {texts or 'NULL'}, is_row FROM (SELECT row, {cut or 'NULL'}, {is_row} FROM ({lines}))"
         run(connection, f"CREATE TEMP VIEW batches AS {rows}; {statement}; DROP VIEW batches")
 
     def locate(self, connection: duckdb.DuckDBPyConnection, row: int, column: int) -> tuple[str, str | None]:
