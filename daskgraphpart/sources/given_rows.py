@@ -51,8 +51,10 @@ def open_given(
     edges = {etype: _edges_of(etype, ends) for etype, ends in found.edges.items()}
     rows = {of: {name: _rows_of(values, f"{of}/{name}") for name, values in data[of].items()} for of in data}
     lazy = {etype: frame for etype, frame in edges.items() if is_lazy(frame)}
-    own = {f"{etype}/{column}": etype for etype in lazy for column in found.data.get(etype, ())}
     named = {f"{of}/{name}": values for of, features in rows.items() for name, values in features.items()}
+    # dask may read some columns of files in other partitions than others; such ones are counted by themselves
+    own = {f"{etype}/{column}": etype for etype in lazy for column in found.data.get(etype, ())}
+    own = {what: etype for what, etype in own.items() if _num_partitions(named[what]) == _num_partitions(lazy[etype])}
     frames = {what: values for what, values in named.items() if hasattr(values, "divisions") and what not in own}
     # no cluster for nothing; local arrays stay here
     here = resources if lazy or frames else replace(resources, cluster="threads")
@@ -68,6 +70,11 @@ def open_given(
             for of, of_type in rows.items()
         }
         return graph_of(name, count_nodes(counts, sources, features, runner, counted), sources, features)
+
+
+def _num_partitions(frame: Any) -> int:
+    """Count the partitions that are computed, which dask may have joined."""
+    return len(frame.to_delayed())
 
 
 def _with_data(

@@ -317,3 +317,23 @@ def test_counts_that_nobody_gives_are_taken_from_the_frames_once() -> None:
     assert sorted(computed) == [0, 1, 2]
     assert {t.name: t.num_nodes for t in graph.schema.node_types} == {"a": 4, "b": 10}
     assert graph.schema.edge_types[0].num_edges == 6
+
+
+@pytest.mark.parametrize("num_files", [2, 5])
+def test_files_whose_columns_dask_reads_in_other_partitions(num_files: int, tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    columns = {"src": rng.integers(0, 90, 30_000), "dst": rng.integers(0, 90, 30_000), "w": rng.random(30_000)}
+    whole = pd.DataFrame(columns | {f"x{i}": rng.random(30_000) for i in range(6)})
+    (tmp_path / "in").mkdir()
+    for i, part in enumerate(np.array_split(np.arange(len(whole)), num_files)):
+        whole.iloc[part].to_parquet(tmp_path / "in" / f"{i}.parquet")
+    frame = dd.read_parquet(tmp_path / "in")
+    assert len(frame["w"].to_delayed()) != frame.npartitions, "dask joins partitions of few columns"
+    graph = dgp.from_edges({("a", "r", "b"): frame}, num_nodes={"a": 90, "b": 90}, **spelled(RESOURCES))
+    graph.write_chunked(tmp_path / "out")
+    found = dgp.read_chunked(tmp_path / "out")
+    assert (found.edges["a:r:b"].compute().to_numpy() == whole[["src", "dst"]].to_numpy()).all()
+    for name, rows in found.edge_data["a:r:b"].items():
+        assert (rows.compute() == whole[name].to_numpy()).all()
+    parts = dgp.partition(graph, tmp_path / "parts", 2, method="random", **spelled(RESOURCES))
+    assert parts.verify(graph, **spelled(RESOURCES)).ok

@@ -61,7 +61,8 @@ def prepare(page: str, directory: Path) -> None:
         pd.DataFrame(rng.integers(0, 100, (500, 2)), columns=["src", "dst"]).to_csv("edges.csv", index=False)
         (directory / "writes").mkdir()
         writes = pd.DataFrame({"src": rng.integers(0, 50, 300), "dst": rng.permutation(np.arange(300) % 80)})
-        writes.to_parquet(directory / "writes" / "0.parquet")
+        for i in range(3):  # with more columns, which dask reads in other partitions than the ends
+            writes[i::3].assign(year=2024 + i, weight=0.5).to_parquet(directory / "writes" / f"{i}.parquet")
         np.save("feat.npy", rng.random((80, 4), np.float32))
     elif page not in ("docs/tutorial", "docs/input", "docs/new_data", "docs/coming_from_dgl"):
         assert call("generate", "graph", "--nodes", "1e3", "--edges", "1e4", "--quiet") == 0
