@@ -21,12 +21,13 @@ from daskgraphpart.options import chosen, stated_options
 from daskgraphpart.schema import check_name
 from daskgraphpart.sources.changed_graph import BYTES_PER_BLOCK, changed, copy_maps
 from daskgraphpart.sources.changed_types import check_changes
-from daskgraphpart.sources.given import canonical_name, count_known, ends_of_types, is_dgl_graph, is_frame
+from daskgraphpart.sources.given import canonical_name, count_known, ends_of_types, is_dgl_graph
 from daskgraphpart.sources.given_rows import open_given
 from daskgraphpart.sources.options import MIN_TABLE_MEMORY, NO_CHANGES, GraphChanges, ReadOptions
 from daskgraphpart.sources.stage_frames import is_split_by_text, named_tables, stage_collections
 from daskgraphpart.sources.stage_tables import graph_of_tables
 from daskgraphpart.sources.table_spec import TableSpec
+from daskgraphpart.sources.tabular import is_table
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.paths import require_local
 from daskgraphpart.storage.scratch import scratch_directory
@@ -143,7 +144,7 @@ def chunk_graph(
     form.check_holds(wanted.dtypes.values())
     out = require_local(output_path, "a graph that is written").absolute()
     reading = chosen(ReadOptions, keywords)
-    is_tables = reading.map_ids or is_split_by_text(g, wanted) or any(map(is_frame, (ndata_paths or {}).values()))
+    is_tables = reading.map_ids or is_split_by_text(g, wanted) or any(map(is_table, (ndata_paths or {}).values()))
     if not is_tables:
         _refuse_options_of_tables(reading)
     is_tables = is_tables or isinstance(g, TableSpec)
@@ -158,7 +159,7 @@ def chunk_graph(
             form.check_holds(g.changes.dtypes.values())
             return writer.write_tables(replace(changed(g, wanted), name=name), overwrite)
         if is_tables:
-            tables = named_tables(g, {}, ndata_paths or {}, edata_paths or {})
+            tables = named_tables(g, {}, ndata_paths or {}, edata_paths or {}, are_mapped=reading.map_ids)
             counts = count_known(dict.fromkeys(ends_of_types(tables["edges"])), num_nodes)
             tables["num_nodes"] = {ntype: count for ntype, count in counts.items() if count is not None}
             return writer.write_tables(TableSpec(**tables, name=name, reading=reading, changes=wanted), overwrite)

@@ -35,16 +35,18 @@ def from_edges(
     Parameters
     ----------
     edges : frame, pair, array, or mapping of str or (str, str, str) to one of these
-        Edges of one type, or a mapping from canonical edge types ``src:rel:dst``: a frame with integer columns ``src``
-        and ``dst`` (or else the first two) of type-wise IDs starting at 0, a pair of arrays, or an array of shape
+        Edges of one type, or a mapping from canonical edge types ``src:rel:dst``: a frame of pandas, dask or polars, a
+        pyarrow table, a DuckDB relation or a list of these, with integer columns ``src`` and ``dst`` (or else the first
+        two) of type-wise IDs starting at 0, a pair of arrays, or an array of shape
         (2, edges) or (edges, 2). Row n is edge n. All other columns are edge features. A task holds one dask
         partition: aim for about ten megabytes each.
     num_nodes : mapping of str to int, or int, optional
         Number of nodes of each type. Default: the number of rows of a feature, else the largest ID plus one. If it
         names all types, type IDs follow its order.
     node_data, edge_data : mapping of str to mapping of str to rows, optional
-        Features by type and name, or by name if there is one type: numbers or bool, one row per node or edge. Dask
-        series and frames are computed once here, to count their rows.
+        Features by type and name, or by name if there is one type: numbers or bool, one row per node or edge. Rows of a
+        frame or series of pandas, or of an Arrow table, with node IDs (a column ``id``, or an index that does not just
+        count the rows) go by ID, all others in order. Dask series and frames are computed once here, to count rows.
     name : str
         Name of the graph.
 

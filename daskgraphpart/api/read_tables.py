@@ -35,8 +35,12 @@ def read_tables(edges: Mapping[str, Paths] | Paths, *, name: str = "graph", **ke
 
     Where an option below says TYPE or NAME, give a mapping by type or name. A FILE is a path, or a list of paths, with
     the same words as on the command line: ``edges={"user:buys:item": "orders.csv:from,to"}``,
-    ``node_data={"user": {"age": "users.csv:key:age"}}``. A single table of edges needs no mapping. You can also give
-    frames and arrays. To change the graph, call its methods, such as `Graph.with_reverse_edges`.
+    ``node_data={"user": {"age": "users.csv:key:age"}}``. A single table of edges needs no mapping.
+
+    In place of a FILE you can give a table in memory: a frame of pandas, dask or polars, a pyarrow table, a DuckDB
+    relation, or a list of these. A feature in a frame or series is joined by node ID, which is the column ``id`` or the
+    index; the rows of an array are in the order of nodes. A mask can be a list, series or frame of IDs. To change the
+    graph, call its methods, such as `Graph.with_reverse_edges`.
 
     Parameters
     ----------
@@ -65,8 +69,9 @@ def read_tables(edges: Mapping[str, Paths] | Paths, *, name: str = "graph", **ke
 def described_tables(edges: Mapping[str, Paths] | Paths, name: str, **keywords: Any) -> Graph:
     """Do what `read_tables` does, with changes of the graph as further keywords."""
     reading, changes = chosen(ReadOptions, keywords), chosen(GraphChanges, keywords)
-    tables = named_tables(edges, *(keywords.get(name) or {} for name in ("nodes", "node_data", "edge_data")))
-    given: dict[str, Any] = {name: keywords.get(name) or {} for name in ("num_nodes", "num_edges", "masks")}
+    beside = (keywords.get(name) or {} for name in ("nodes", "node_data", "edge_data", "masks"))
+    tables = named_tables(edges, *beside, are_mapped=reading.map_ids)
+    given: dict[str, Any] = {name: keywords.get(name) or {} for name in ("num_nodes", "num_edges")}
     spec = TableSpec(**tables, **given, name=name, reading=reading, changes=changes)
     return UnreadGraph(spec)
 

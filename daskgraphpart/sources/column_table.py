@@ -32,6 +32,7 @@ from daskgraphpart.sources.columns import (
 )
 from daskgraphpart.sources.database import ROWS_PER_BATCH, insert_batches, numbered_batches
 from daskgraphpart.sources.map_arrays import map_arrays
+from daskgraphpart.sources.uuids import is_uuid, text_of_uuids
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -282,6 +283,8 @@ def plain_column(column: Any) -> Any:
     kind = column.type
     if pa.types.is_dictionary(kind):
         return plain_column(column.cast(kind.value_type))
+    if is_uuid(kind):
+        return text_of_uuids(column)
     if pa.types.is_null(kind):
         return column.cast(pa.string())
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):

@@ -15,6 +15,7 @@ from daskgraphpart.chunked.metadata import check_num_nodes
 from daskgraphpart.errors import OptionError
 from daskgraphpart.schema import DEFAULT_ETYPE as HOMOGENEOUS_EDGES
 from daskgraphpart.schema import DEFAULT_NTYPE as HOMOGENEOUS_NODES
+from daskgraphpart.sources.tabular import as_pandas, as_table, is_frame, is_lazy
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -48,6 +49,7 @@ def take_apart(graph: Any) -> Given:
         return _from_chunked(graph)
     if isinstance(graph, Mapping):
         return _from_edges(graph)
+    graph = as_table(graph, "edges")
     is_array = hasattr(graph, "shape") and not hasattr(graph, "tocoo")
     if isinstance(graph, (tuple, list)) or is_array or is_frame(graph):
         return _from_edges({HOMOGENEOUS_EDGES: graph})
@@ -85,8 +87,9 @@ def _from_edges(edges: Mapping[Any, Any]) -> Given:
         etype = canonical_name(key)
         if etype in pairs:
             raise OptionError("edge type is given twice", found=etype)
-        if hasattr(value, "columns"):
-            pairs[etype], data[etype] = _from_frame(etype, value)
+        table = as_table(value, f"edges of type {etype!r}")
+        if is_frame(table):
+            pairs[etype], data[etype] = _from_frame(etype, as_pandas(table))
         else:
             pairs[etype] = pair_of(value, f"edges of type {etype!r}")
     return Given(dict.fromkeys(ends_of_types(pairs)), pairs, data)
@@ -116,16 +119,6 @@ def _from_frame(etype: str, frame: Any) -> tuple[Any, dict[str, Any]]:
 def ends_of(names: Sequence[Any]) -> tuple[Any, ...]:
     """Return the columns of sources and destinations: by name, or the first two."""
     return ENDS if {*ENDS} <= {*names} else tuple(names[:2])
-
-
-def is_frame(value: Any) -> bool:
-    """Whether something is a frame of pandas or dask."""
-    return hasattr(value, "columns") and hasattr(value, "dtypes")
-
-
-def is_lazy(value: Any) -> bool:
-    """Whether something is a collection of dask."""
-    return hasattr(value, "dask")
 
 
 def canonical_name(etype: Any, known: Collection[str] = ()) -> str:

@@ -20,7 +20,8 @@ from daskgraphpart.chunked.sources import FileRows
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import InputFileError, InputFileNotFoundError, OptionError
 from daskgraphpart.source import Source
-from daskgraphpart.sources.given import by_type, count_known, is_dgl_graph, is_lazy, take_apart
+from daskgraphpart.sources.given import by_type, count_known, is_dgl_graph, take_apart
+from daskgraphpart.sources.tabular import as_pandas, as_table, is_lazy, keyed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -49,7 +50,10 @@ def open_given(
     beside = {**by_type(node_data, list(counts), "node"), **by_type(edge_data, list(found.edges), "edge")}
     data = _with_data(found, beside, is_replaced=is_dgl_graph(given))  # as in DGL's chunk_graph, which takes only files
     edges = {etype: _edges_of(etype, ends) for etype, ends in found.edges.items()}
-    rows = {of: {name: _rows_of(values, f"{of}/{name}") for name, values in data[of].items()} for of in data}
+    rows = {
+        of: {name: _rows_of(_in_order(values, of, name, counts), f"{of}/{name}") for name, values in data[of].items()}
+        for of in data
+    }
     lazy = {etype: frame for etype, frame in edges.items() if is_lazy(frame)}
     named = {f"{of}/{name}": values for of, features in rows.items() for name, values in features.items()}
     # dask may read some columns of files in other partitions than others; such ones are counted by themselves
@@ -108,6 +112,30 @@ def _edges_of(etype: str, ends: Any) -> Any:
 def _computed(values: Any, what: str, lengths: Mapping[str, tuple[int, ...]]) -> Any:
     """Return a source of a feature; dask series and frames need the lengths of their partitions."""
     return DaskRows(what, array_of(values, what, lengths.get(what))) if is_lazy(values) else values
+
+
+def _in_order(values: Any, of_type: str, name: str, counts: Mapping[str, int | None]) -> Any:
+    """Return a feature of nodes in their order, if its rows have IDs; edges have none."""
+    what = f"{of_type}/{name}"
+    values = as_table(values, what)
+    found = keyed(values, name, what) if of_type in counts else None
+    if found is None:
+        return as_pandas(values)
+    if is_lazy(values):
+        hint = "give rows in the order of nodes, by to_dask_array(lengths=True), or all tables to read_tables"
+        raise OptionError(f"{what}: rows of a dask collection are not joined by ID here", hint=hint)
+    table = as_pandas(found.table)
+    ids, rows = as_ids(table[found.key], f"{what}, {found.key}"), as_array(table[found.name], what)
+    num_nodes = counts[of_type] if counts[of_type] is not None else len(ids)
+    if len(ids) != num_nodes or not np.array_equal(np.sort(ids), np.arange(num_nodes)):
+        expected, hint = (
+            f"each ID below {num_nodes:,} once",
+            "read_tables takes gaps, by fill=, and other IDs, by map_ids",
+        )
+        raise OptionError(f"{what}: not a row for each node", expected=expected, found=f"{len(ids):,} IDs", hint=hint)
+    placed = np.empty_like(rows)
+    placed[ids] = rows
+    return placed
 
 
 END_NAMES = ("sources", "destinations")

@@ -19,10 +19,25 @@ from daskgraphpart.errors import OptionError, check_choice
 from daskgraphpart.schema import DEFAULT_ETYPE
 from daskgraphpart.source import Input, Source
 from daskgraphpart.sources.changed_types import split_column
-from daskgraphpart.sources.given import canonical_name, ends_of, ends_of_types, is_frame, is_lazy, name_types, pair_of
+from daskgraphpart.sources.given import canonical_name, ends_of, ends_of_types, name_types, pair_of
 from daskgraphpart.sources.given_rows import as_array
 from daskgraphpart.sources.table_files import TableFile, are_files
 from daskgraphpart.sources.table_words import EACH, takes_each
+from daskgraphpart.sources.tabular import (
+    ID,
+    Keyed,
+    are_paths,
+    as_pandas,
+    as_table,
+    column_names,
+    ids_of_mask,
+    is_frame,
+    is_lazy,
+    is_numeric,
+    is_series,
+    keyed,
+    without_ids,
+)
 from daskgraphpart.storage.region import Region, npy_region, save_npy
 
 if TYPE_CHECKING:
@@ -44,20 +59,31 @@ class FrameUnit:
 
 
 def is_split_by_text(graph: Any, changes: GraphChanges) -> bool:
-    """Whether edges in frames are split by a non-numeric column."""
-    frames = graph if isinstance(graph, Mapping) else {DEFAULT_ETYPE: graph}
-    columns = [
-        (frame, split_column(changes, canonical_name(etype))) for etype, frame in frames.items() if is_frame(frame)
-    ]
-    return any(name in frame.columns and frame.dtypes[name].kind not in "biuf" for frame, name in columns)
+    """Whether edges in tables are split by a column that does not hold numbers."""
+    tables = graph if isinstance(graph, Mapping) else {DEFAULT_ETYPE: graph}
+    for etype, table in tables.items() if changes.split_by else ():
+        column = split_column(changes, canonical_name(etype))
+        frame = as_table(table, f"edges of type {etype!r}")
+        if column is not None and is_frame(frame) and column in column_names(frame) and not is_numeric(frame, column):
+            return True
+    return False
 
 
 def named_tables(
-    edges: Any, nodes: Mapping[str, Any], node_data: Mapping[str, Any], edge_data: Mapping[str, Any]
+    edges: Any,
+    nodes: Mapping[str, Any],
+    node_data: Mapping[str, Any],
+    edge_data: Mapping[str, Any],
+    masks: Mapping[str, Any] | None = None,
+    *,
+    are_mapped: bool = True,
 ) -> dict[str, Any]:
-    """Name types as in files, and turn arrays into rows; frames stay."""
+    """Name types as in files, and turn arrays into rows; tables stay, with the columns of their IDs."""
     edges = edges if isinstance(edges, Mapping) else {DEFAULT_ETYPE: edges}
     etypes = [canonical_name(etype) if not isinstance(etype, str) else etype for etype in edges]
+    edges = {etype: as_table(table, f"edges of type {etype!r}") for etype, table in edges.items()}
+    nodes = {ntype: as_table(table, f"table of {ntype!r} nodes") for ntype, table in nodes.items()}
+    node_data = {key: as_table(table, f"node data {key!r}") for key, table in node_data.items()}
     frames = {ntype: table for ntype, table in node_data.items() if is_frame(table)}
     ntypes = [*dict.fromkeys([*ends_of_types(etypes), *nodes])]
     for ntype in frames:
@@ -68,21 +94,43 @@ def named_tables(
     return {
         "edges": dict(zip(etypes, edges.values(), strict=True)),
         "nodes": {**nodes, **frames},
-        "node_data": {of: _rows_of(of, features) for of, features in beside.items()},
-        "edge_data": {of: _rows_of(of, features) for of, features in name_types(edge_data, etypes, "edge").items()},
+        "node_data": {
+            of: {name: _of_nodes(rows, name, f"{of}/{name}", are_mapped or of in nodes) for name, rows in data.items()}
+            for of, data in beside.items()
+        },
+        "edge_data": {
+            of: {name: _by_row(rows, f"{of}/{name}") for name, rows in data.items()}
+            for of, data in name_types(edge_data, etypes, "edge").items()
+        },
+        "masks": {
+            of: {name: _of_mask(ids, f"mask {of}/{name}") for name, ids in data.items()}
+            for of, data in name_types(masks or {}, ntypes, "node").items()
+        },
     }
 
 
-def _rows_of(of_type: str, features: Mapping[str, Any]) -> dict[str, Any]:
-    found = {}
-    for name, rows in features.items():
-        if is_lazy(rows):
-            what, hint = f"{of_type}/{name}: cannot combine a dask array with tables", "make it a column of a frame"
-            raise OptionError(what, expected="an array or paths", hint=hint)
-        found[name] = (
-            rows if are_files(rows) or isinstance(rows, Source) else array_rows(as_array(rows, f"{of_type}/{name}"))
-        )
-    return found
+def _of_nodes(rows: Any, name: str, what: str, needs_ids: bool) -> Any:
+    """Return a feature of nodes with the IDs of its rows, if it has any; rows of arrays are in the order of nodes."""
+    rows = as_table(rows, what)
+    if isinstance(rows, (Source, Keyed)) or are_files(rows):
+        return rows
+    found = keyed(rows, name, what)
+    if found is None and needs_ids and (is_frame(rows) or is_series(rows)):
+        raise without_ids(what)
+    return found or _by_row(rows, what)
+
+
+def _by_row(rows: Any, what: str) -> Any:
+    rows = as_pandas(as_table(rows, what))
+    if is_lazy(rows):
+        text, hint = f"{what}: cannot combine a dask array with tables", "make it a column of a frame"
+        raise OptionError(text, expected="an array or paths", hint=hint)
+    return rows if are_files(rows) or isinstance(rows, Source) else array_rows(as_array(rows, what))
+
+
+def _of_mask(ids: Any, what: str) -> Any:
+    is_known = isinstance(ids, (Keyed, Source)) or (are_files(ids) and are_paths(ids))
+    return ids if is_known else ids_of_mask(ids, what)
 
 
 def write_frames(spec: TableSpec, directory: Path, runner: Runner) -> TableSpec:
@@ -90,13 +138,15 @@ def write_frames(spec: TableSpec, directory: Path, runner: Runner) -> TableSpec:
     if not spec.frames:
         return spec
     stage = _Stage(directory, spec.reading, runner)
-    lists, features = dict(spec.nodes), {ntype: dict(of) for ntype, of in spec.node_data.items()}
+    data = {of: {n: stage.keyed(v, f"{of}/{n}") for n, v in by.items()} for of, by in spec.node_data.items()}
+    masks = {of: {n: stage.keyed(v, f"mask {of}/{n}") for n, v in by.items()} for of, by in spec.masks.items()}
+    lists, features = dict(spec.nodes), data
     for ntype, frame in spec.nodes.items():
         if is_frame(frame):
             lists[ntype], columns = stage.nodes(ntype, frame)
             features[ntype] = columns | features.get(ntype, {})
     edges = {etype: value if are_files(value) else stage.edges(etype, value) for etype, value in spec.edges.items()}
-    return replace(spec, edges=edges, nodes=lists, node_data=features)
+    return replace(spec, edges=edges, nodes=lists, node_data=features, masks=masks)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,7 +161,7 @@ class _Stage:
         """Write a frame, or pair of arrays, of edges; other columns become features."""
         what = f"edges of type {etype!r}"
         frame = given if is_frame(given) else _frame_of_pair(given, what)
-        names = [str(name) for name in frame.columns]
+        names = column_names(frame)
         if len(names) < 2:
             raise OptionError(f"{what}: not a frame of edges", expected="columns src and dst", found=names)
         ends = self.options.columns or ends_of(names)
@@ -121,11 +171,18 @@ class _Stage:
 
     def nodes(self, ntype: str, frame: Any) -> tuple[list[TableFile], dict[str, list[TableFile]]]:
         """Write a table of nodes: IDs in column `id` or the first, features in the others."""
-        names = [str(name) for name in frame.columns]
-        own = "id" if "id" in names else names[0]
+        names = column_names(frame)
+        own = ID if ID in names else names[0]
         files = self.write(frame, f"table of {ntype!r} nodes")
         columns = {name: [replace(file, columns=(own, name)) for file in files] for name in names if name != own}
         return [replace(file, columns=(own,)) for file in files], columns
+
+    def keyed(self, given: Any, what: str) -> Any:
+        """Write a table of IDs, or of IDs and a feature; anything else stays."""
+        if not isinstance(given, Keyed):
+            return given
+        columns = (given.key, given.name) if given.name else (given.key,)
+        return [replace(file, columns=columns) for file in self.write(given.table, what)]
 
     def write(self, frame: Any, what: str) -> list[TableFile]:
         """Write a frame, one file per partition."""
@@ -148,7 +205,8 @@ def write_frame(unit: FrameUnit, _: None) -> None:
     from pyarrow import parquet
 
     try:
-        table = pa.Table.from_pandas(unit.block.read(), preserve_index=False)
+        frame = unit.block.read()
+        table = frame if isinstance(frame, pa.Table) else pa.Table.from_pandas(frame, preserve_index=False)
         parquet.write_table(table, unit.path, row_group_size=1 << 16, compression="lz4")
     except (pa.ArrowException, ValueError, TypeError, OverflowError) as fault:
         hint = "each column holds values of one kind"

@@ -1,0 +1,195 @@
+"""Recognise tables in memory, and find the IDs of their rows.
+
+Tables are frames of pandas and dask, whatever gives an Arrow stream (polars, DuckDB, pyarrow), and lists of these.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from daskgraphpart.errors import OptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+ID = "id"
+
+
+def is_lazy(value: Any) -> bool:
+    """Whether something is a collection of dask."""
+    return hasattr(value, "dask")
+
+
+def is_frame(value: Any) -> bool:
+    """Whether something is a frame of pandas or dask, or an Arrow table."""
+    return _is_pandas(value) or (hasattr(value, "column_names") and hasattr(value, "to_batches"))
+
+
+def _is_pandas(value: Any) -> bool:
+    return hasattr(value, "index") and hasattr(value, "columns") and hasattr(value, "dtypes")
+
+
+def is_series(value: Any) -> bool:
+    """Whether something is a series of pandas or dask: values, each with an index."""
+    return hasattr(value, "index") and hasattr(value, "to_frame") and not hasattr(value, "columns")
+
+
+def is_table(value: Any) -> bool:
+    """Whether something is a table, or several."""
+    if isinstance(value, (list, tuple)):
+        return bool(value) and all(map(is_table, value))
+    return is_frame(value) or _is_unread(value) or _is_stream(value)
+
+
+def _is_stream(value: Any) -> bool:
+    """Whether something gives an Arrow stream of rows, not of the values of one column."""
+    if hasattr(value, "__arrow_c_array__") and hasattr(value, "schema"):
+        return True  # a record batch
+    is_column = len(getattr(value, "shape", (0, 0))) == 1 or hasattr(value, "chunks")
+    return hasattr(value, "__arrow_c_stream__") and not is_column
+
+
+def _is_unread(value: Any) -> bool:
+    return type(value).__name__ == "LazyFrame" and hasattr(value, "collect")
+
+
+def as_table(value: Any, what: str) -> Any:
+    """Return tables as one frame of pandas or dask, or as an Arrow table; anything else stays as it is."""
+    if not is_table(value) or is_frame(value):
+        return value
+    if isinstance(value, (list, tuple)):
+        return _joined([as_table(one, what) for one in value], what)
+    if _is_unread(value):
+        raise OptionError(f"{what}: a LazyFrame has no rows yet", hint="give the result of its collect()")
+    import pyarrow as pa  # slow to import
+
+    try:
+        return pa.Table.from_batches([value]) if isinstance(value, pa.RecordBatch) else pa.table(value)
+    except (pa.ArrowException, ValueError, TypeError) as fault:
+        raise OptionError(f"{what}: Arrow cannot read this table", found=str(fault)[:200]) from fault
+
+
+def _joined(tables: Sequence[Any], what: str) -> Any:
+    """Return several tables with the same columns as one."""
+    names = [column_names(table) for table in tables]
+    for other in names:
+        if other != names[0]:
+            expected, found = ", ".join(names[0]), ", ".join(other)
+            raise OptionError(f"{what}: tables of a list differ in their columns", expected=expected, found=found)
+    if len(tables) == 1:
+        return tables[0]
+    if any(map(is_lazy, tables)):
+        import dask.dataframe as dd  # slow to import
+
+        return dd.concat([table if is_lazy(table) else dd.from_pandas(as_pandas(table)) for table in tables])
+    import pyarrow as pa  # slow to import
+
+    try:
+        arrow = [pa.Table.from_pandas(one, preserve_index=False) if _is_pandas(one) else one for one in tables]
+        return pa.concat_tables(map(_with_plain_text, arrow), promote_options="permissive")
+    except (pa.ArrowException, ValueError, TypeError) as fault:
+        raise OptionError(f"{what}: tables of a list do not fit together", found=str(fault)[:200]) from fault
+
+
+def _with_plain_text(table: Any) -> Any:
+    """Return an Arrow table with one type of text, since types of different libraries do not fit together."""
+    import pyarrow as pa  # slow to import
+
+    text = {pa.string_view(): pa.large_string(), pa.string(): pa.large_string()}
+    return table.cast(pa.schema([field.with_type(text.get(field.type, field.type)) for field in table.schema]))
+
+
+def as_pandas(table: Any) -> Any:
+    """Return an Arrow table as a frame of pandas, without copying numbers where that is possible."""
+    return table.to_pandas(split_blocks=True) if hasattr(table, "to_batches") else table
+
+
+def column_names(table: Any) -> list[str]:
+    """Names of a table's columns."""
+    return list(map(str, table.column_names if hasattr(table, "to_batches") else table.columns))
+
+
+def is_numeric(table: Any, name: str) -> bool:
+    """Whether a column holds numbers."""
+    if not hasattr(table, "to_batches"):
+        return getattr(table.dtypes[name], "kind", "O") in "biuf"
+    return str(table.schema.field(name).type).startswith(("int", "uint", "float", "double", "halffloat", "bool"))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Keyed:
+    """A table whose column `key` has the ID of each row, and `name` the values; empty in a list of IDs."""
+
+    table: Any
+    key: str
+    name: str = ""
+
+
+def keyed(values: Any, feature: str, what: str) -> Keyed | None:
+    """Find the IDs of the rows of a feature: a column `id`, or the index; None if it has neither.
+
+    An index of rows 0, 1, 2, ... without a name tells no IDs.
+    """
+    table = values.to_frame(name=feature) if is_series(values) else values
+    if not is_frame(table):
+        return None
+    names = column_names(table)
+    if ID not in names and _is_pandas(table):
+        index: Any = table.index
+        if getattr(index, "nlevels", 1) > 1:
+            raise OptionError(f"{what}: an index of several levels is no node ID", hint="give a column id")
+        if not _counts_rows(index):
+            key = str(index.name) if index.name not in (None, *names) else ID
+            return _checked(table.rename_axis(index=key).reset_index(), key, feature, what)
+    return _checked(table, ID, feature, what) if ID in names else None
+
+
+def _counts_rows(index: Any) -> bool:
+    """Whether an index only counts rows; that of dask tells it by having no name."""
+    if index.name is not None:
+        return False
+    return is_lazy(index) or (hasattr(index, "step") and (index.start, index.step) == (0, 1)) or not len(index)
+
+
+def _checked(table: Any, key: str, feature: str, what: str) -> Keyed:
+    others = [name for name in column_names(table) if name != key]
+    if len(others) != 1 and feature not in others:
+        found, hint = ", ".join(others) or "none", f"give one: table[[{key!r}, 'COLUMN']]"
+        raise OptionError(f"{what}: not one column beside the IDs", found=found, hint=hint)
+    return Keyed(table, key, others[0] if len(others) == 1 else feature)
+
+
+def without_ids(what: str) -> OptionError:
+    """Refuse values of nodes that neither have IDs nor are an array."""
+    expected = "IDs in a column id, or as the index (set_index)"
+    hint = "or an array, such as to_numpy(), whose rows are in the order of nodes"
+    return OptionError(f"{what}: nothing says which node a row belongs to", expected=expected, hint=hint)
+
+
+def ids_of_mask(given: Any, what: str) -> Keyed:
+    """Return the IDs that a mask lists: a list, array or series, or a frame with them in `id` or its first column."""
+    table = as_table(given, what)
+    if is_frame(table):
+        names = column_names(table)
+        return Keyed(table, ID if ID in names else names[0])
+    import pyarrow as pa  # slow to import
+
+    values = given.to_numpy() if hasattr(given, "to_numpy") else np.asarray(given)
+    if values.ndim != 1 or values.dtype.kind == "b":
+        found, hint = f"{values.dtype} of shape {values.shape}", "give a mask with a value per node as node data"
+        raise OptionError(f"{what}: not a list of node IDs", expected="one ID per row", found=found, hint=hint)
+    try:
+        return Keyed(pa.table({ID: pa.array(values.tolist())}), ID)
+    except (pa.ArrowException, ValueError, TypeError) as fault:
+        raise OptionError(f"{what}: not a list of node IDs", found=str(fault)[:200]) from fault
+
+
+def are_paths(given: Any) -> bool:
+    """Whether what may be files names any; a list of string IDs does not."""
+    if not isinstance(given, (list, tuple)) or len(given) == 1:
+        return True
+    return any(not isinstance(one, str) or os.path.exists(one.partition(":")[0]) for one in given)
