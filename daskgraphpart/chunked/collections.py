@@ -132,6 +132,13 @@ def array_of(rows: Any, what: str, lengths: tuple[int, ...] | None) -> Any:
     return da.concatenate(chunks)
 
 
+def join_frames(frames: list[Any]) -> Any:
+    """Return frames of dask and pandas, at least one of dask, as one."""
+    import dask.dataframe as dd
+
+    return dd.concat([frame if hasattr(frame, "dask") else dd.from_pandas(frame, npartitions=1) for frame in frames])
+
+
 def frame_of_arrays(src: Any, dst: Any, as_ids: Callable[[Any, str], np.ndarray], what: str) -> Any:
     """Return a dask frame of edges from two columns, at least one in dask; `as_ids` makes IDs of a chunk."""
     import dask.array as da

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from daskgraphpart.chunked.collections import join_frames
 from daskgraphpart.errors import OptionError
 
 if TYPE_CHECKING:
@@ -83,9 +84,7 @@ def _joined(tables: Sequence[Any], what: str) -> Any:
     if len(tables) == 1:
         return tables[0]
     if any(map(is_lazy, tables)):
-        import dask.dataframe as dd  # slow to import
-
-        return dd.concat([table if is_lazy(table) else dd.from_pandas(as_pandas(table)) for table in tables])
+        return join_frames([table if is_lazy(table) else as_pandas(table) for table in tables])
     import pyarrow as pa  # slow to import
 
     try:
