@@ -127,6 +127,7 @@ def _leave_out(tables: Mapping[str, Any], names: Sequence[str]) -> None:
     for of, name, of_type in features:
         if name in names or f"{of}/{name}" in names:
             del of_type[name]
+            tables.get("cast", {}).pop(f"{of}/{name}", None)
 
 
 @with_keywords(stated_options(GraphChanges))

@@ -11,6 +11,7 @@ from click.core import ParameterSource
 
 from daskgraphpart.cli.options import INPUT_NAMES, keywords_of, refuse_tables
 from daskgraphpart.errors import OptionError
+from daskgraphpart.options import by_name
 from daskgraphpart.schema import DEFAULT_ETYPE, DEFAULT_NTYPE
 from daskgraphpart.sources.options import GraphChanges, ReadOptions
 
@@ -44,6 +45,8 @@ def tables_of(values: dict[str, Any]) -> dict[str, Any]:
         known = tables.setdefault(name, {})
         for of_type, value in by_type.items():
             known[of_type] = {**known.get(of_type, {}), **value} if isinstance(value, dict) else value
+    if values.get("cast"):
+        tables["cast"] = {**tables.get("cast", {}), **by_name(values["cast"], "--cast")}
     options = {"name": values["name"] or "graph", "nodes": nodes, **keywords_of(values, ReadOptions)}
     return {**keywords_of(values, GraphChanges), **tables, **options}
 

@@ -7,6 +7,7 @@ tables keep the order of files and rows, and every query states its order.
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,7 +32,7 @@ from daskgraphpart.sources.read_table import (
 from daskgraphpart.sources.tables import TableGroup, check_edge_counts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.source import Source
@@ -91,47 +92,81 @@ def _columns(job: TableJob, ntype: str) -> list[tuple[TableGroup, int]]:
     return [(group, i) for group in job.inputs.of_edges for i, end in enumerate(group.ends) if end == ntype]
 
 
+def _beside(job: TableJob, ntype: str) -> list[tuple[TableGroup, int]]:
+    """Columns of features with IDs of a node type that has a list, by table and number."""
+    lists = job.inputs.lists(ntype)
+    return [(group, 0) for group in job.inputs.of_nodes(ntype) if group not in lists]
+
+
+def _ids_in(columns: Iterable[tuple[TableGroup, int]]) -> str:
+    return " UNION ALL ".join(f"SELECT c{i} AS id FROM {group.name}" for group, i in columns)
+
+
 def _listed(job: TableJob, ntype: str) -> str:
-    return " UNION ALL ".join(f"SELECT c0 AS id FROM {group.name}" for group in job.inputs.lists(ntype))
+    return _ids_in((group, 0) for group in job.inputs.lists(ntype))
 
 
-def _settle_unknown(job: TableJob, ntype: str) -> int:
-    """Count edges' IDs that no list of nodes has; refuse them, or drop their edges if requested."""
+@dataclass(frozen=True, slots=True)
+class _Unknown:
+    """IDs that no list of nodes has, those of edges among them, and the rows dropped for them: edges, and features."""
+
+    num_ids: int
+    num_of_edges: int = 0
+    num_edges: int = 0
+    num_rows: int = 0
+
+    def __str__(self) -> str:
+        dropped = [f"{self.num_edges:,} edges"] if self.num_edges else []
+        dropped += [f"{self.num_rows:,} rows of features"] if self.num_rows else []
+        return f"{' and '.join(dropped)} were dropped" if dropped else "these nodes were added"
+
+
+def _settle_unknown(job: TableJob, ntype: str) -> _Unknown:
+    """Count IDs of edges and features that no list of nodes has; refuse them, or drop their rows if requested."""
     is_unknown = f"NOT EXISTS (SELECT 1 FROM ({_listed(job, ntype)}) n WHERE n.id = {{0}}.{{1}})"
-    found = [f"SELECT c{i} AS id FROM {group.name}" for group, i in _columns(job, ntype)]
+    edges, features = _columns(job, ntype), _beside(job, ntype)
+    if not edges and not features:
+        return _Unknown(0)
     # one join for all tables: each would hold the list in memory
-    query = (
-        f"SELECT count(DISTINCT id), min(id) FROM ({' UNION ALL '.join(found)}) e WHERE {is_unknown.format('e', 'id')}"
-    )
-    ((count, least),) = run(job.connection, query) if found else ((0, None),)
+    tables = [
+        f"SELECT c{i} AS id, {len(group.ends) == 2} AS is_edge FROM {group.name}" for group, i in (*edges, *features)
+    ]
+    found = f"({' UNION ALL '.join(tables)}) e WHERE {is_unknown.format('e', 'id')}"
+    counts = "count(DISTINCT id), count(DISTINCT id) FILTER (is_edge), min(id)"
+    ((count, of_edges, least),) = run(job.connection, f"SELECT {counts} FROM {found}")
     if count and job.inputs.options.unknown_nodes == "error":
+        where = " or ".join([*(["edges"] if edges else []), *(["features"] if features else [])])
         raise InputFileError(
-            f"edges have IDs of {ntype!r} nodes that the list of nodes lacks",
+            f"{where} have IDs of {ntype!r} nodes that the list of nodes lacks",
             file=job.inputs.lists(ntype)[0].tables[0].path,
             found=f"{count:,}, such as {shown(least) if isinstance(least, str) else least}",
-            hint="add these nodes by --unknown-nodes add, or drop their edges by --unknown-nodes drop",
+            hint="add these nodes by --unknown-nodes add, or drop their rows by --unknown-nodes drop",
         )
-    if count and job.inputs.options.unknown_nodes == "drop":
-        for group, i in _columns(job, ntype):
-            drop_rows(job.connection, group.name, is_unknown.format(group.name, f"c{i}"))
-    return int(count)
+    if not count or job.inputs.options.unknown_nodes == "add":
+        return _Unknown(int(count), int(of_edges))
+    dropped = [0, 0]
+    for group, i in (*edges, *features):
+        before = count_rows(job.connection, group.name)
+        drop_rows(job.connection, group.name, is_unknown.format(group.name, f"c{i}"))
+        dropped[len(group.ends) == 1] += before - count_rows(job.connection, group.name)
+    return _Unknown(int(count), int(of_edges), *dropped)
 
 
-def _tell_unknown(job: TableJob, ntype: str, unknown: int, num_nodes: int) -> None:
-    """Report edges' IDs missing from the list of nodes, and listed nodes without edges."""
+def _tell_unknown(job: TableJob, ntype: str, unknown: _Unknown, num_nodes: int) -> None:
+    """Report IDs missing from the list of nodes, and listed nodes without edges."""
     has_edge = np.zeros(num_nodes, bool)
     for group, i in _columns(job, ntype):
         ids = job.new_ids(group, i)
         for start in range(0, ids.num_rows, ROWS_AT_ONCE):
             has_edge[ids.read(start, min(start + ROWS_AT_ONCE, ids.num_rows))] = True
     is_added = job.inputs.options.unknown_nodes == "add"
-    added = unknown if is_added else 0
+    added = unknown.num_ids if is_added else 0
+    has_edge_added = unknown.num_of_edges if is_added else 0
     listed = num_nodes - added
     if not job.inputs.options.map_ids or ntype in job.inputs.old_ids:
         ((listed,),) = run(job.connection, f"SELECT count(DISTINCT id) FROM ({_listed(job, ntype)})")
-    alone = listed - (int(np.count_nonzero(has_edge)) - added)
-    fate = "these nodes were added" if is_added else "their edges were dropped"
-    text = f"IDs of edges that are not in the list: {unknown:,}" + (f" ({fate})" if unknown else "")
+    alone = listed - (int(np.count_nonzero(has_edge)) - has_edge_added)
+    text = f"IDs that are not in the list: {unknown.num_ids:,}" + (f" ({unknown})" if unknown.num_ids else "")
     job.progress.note(f"{ntype!r} nodes: {text}; listed nodes without an edge: {alone:,} of {listed:,}")
 
 
@@ -139,7 +174,7 @@ def _count_ids(job: TableJob, given: Mapping[str, int]) -> dict[str, int]:
     """Return numbers of nodes with unmapped IDs: as given, rows of a feature, or largest ID plus one."""
     counts, inputs = {}, job.inputs
     for ntype, known in inputs.num_nodes.items():
-        columns = _columns(job, ntype) + [(group, 0) for group in inputs.lists(ntype)]
+        columns = _columns(job, ntype) + [(group, 0) for group in inputs.of_nodes(ntype)]
         found = [(*_limits(job, g, i), g) for g, i in columns]
         found = [limits for limits in found if limits[0] is not None]
         most, _, group = max(found, key=lambda limits: int(limits[0]), default=(-1, 0, inputs.groups[0]))
@@ -184,9 +219,8 @@ def _rank_ids(job: TableJob) -> dict[str, int]:
     """Make a table of each node type's IDs, whose row numbers are the new IDs, and write the maps."""
     inputs = job.inputs
     for ntype, (kind, _) in job.kinds.items():
-        sources = [f"SELECT c{i} AS id FROM {group.name}" for group, i in _columns(job, ntype)]
-        sources += [_listed(job, ntype)] if job.inputs.lists(ntype) else []
-        kept, every, old = job.out / ID_MAP / f"{ntype}.parquet", " UNION ALL ".join(sources), inputs.old_ids.get(ntype)
+        every = _ids_in([*_columns(job, ntype), *((group, 0) for group in inputs.of_nodes(ntype))])
+        kept, old = job.out / ID_MAP / f"{ntype}.parquet", inputs.old_ids.get(ntype)
         num_old = rank_ids(job.connection, job.ids(ntype), every, kept, is_text=kind == STRINGS, old=old)
         if inputs.options.ids_from is not None:
             _tell_old(job, ntype, every, num_old)

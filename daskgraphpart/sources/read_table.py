@@ -148,7 +148,7 @@ def drop_rows(connection: duckdb.DuckDBPyConnection, name: str, is_dropped: str)
 def stage_feature(job: TableJob, group: TableGroup, feature: str, path: str, order: str) -> Region:
     """Write a feature (no category) to a file, in a dtype for all files; `order` is SQL that follows the table `t`.
 
-    Numbers in text are integers if all are, else floats; vectors are float32.
+    Numbers in text are int64 if all are integers, else float64; so are those of vectors.
     """
     columns, fill = group.features[feature], job.fill(group.of_type, feature)
     first, name = columns[0], group.name
@@ -159,7 +159,7 @@ def stage_feature(job: TableJob, group: TableGroup, feature: str, path: str, ord
         return job.stage(f"SELECT c{first} FROM {name} t {order}", path, column.dtype, shape)
     are_whole = " AND ".join(f"count(*) = count(n{i})" for i in columns)
     ((is_whole,),) = run(job.connection, f"SELECT count(*) > 0 AND {are_whole} FROM {name}")
-    text = np.dtype(np.float32 if columns[1:] else np.int64 if is_whole else np.float64)
+    text = np.dtype(np.int64 if is_whole else np.float64)
     tables = [t for t in group.tables if t.num_rows != 0] or group.tables
     dtype = np.result_type(*(table.columns[i].dtype or text for table in tables for i in columns))
     if fill is not None and (is_integer(fill) or not is_whole):

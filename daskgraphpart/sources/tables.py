@@ -104,9 +104,14 @@ class Inputs:
         of_tables = [(*group.features, group.mask) for group in self.groups if group.of_type == of_type]
         return [*(name for names in of_tables for name in names if name), *self.rows.get(of_type, {})]
 
-    def lists(self, ntype: str) -> list[TableGroup]:
-        """Tables of the nodes of a type."""
+    def of_nodes(self, ntype: str) -> list[TableGroup]:
+        """Tables of the nodes of a type, lists and features."""
         return [group for group in self.groups if group.ends == (ntype,) and not group.mask]
+
+    def lists(self, ntype: str) -> list[TableGroup]:
+        """Tables that say which nodes of a type there are: lists, or else the features."""
+        tables = self.of_nodes(ntype)
+        return [group for group in tables if group.is_list] or tables
 
     def ordered(self, of_type: str) -> TableGroup | None:
         """Return the table that rows without IDs follow: edges, or a list of nodes; None if there is none."""

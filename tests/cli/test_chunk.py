@@ -132,7 +132,7 @@ def test_a_table_of_nodes_a_mask_and_a_file_of_their_number(directory: Path, cap
     how = ("--nodes", "papers.csv:doi", "--node-data", "title=papers.csv:title", "--mask", "test_mask=rest.csv:header")
     with caplog.at_level("INFO", logger="daskgraphpart"):
         assert call("chunk", "graph", "--edges", "cites.tsv", "--map-ids", "--unknown-nodes", "error", *how) == 0
-    assert "'_N' nodes: IDs of edges that are not in the list: 0; listed nodes without an edge: 1 of 3" in caplog.text
+    assert "'_N' nodes: IDs that are not in the list: 0; listed nodes without an edge: 1 of 3" in caplog.text
     data = read_chunked(directory / "graph").node_data["_N"]
     assert data["title"].compute(scheduler="sync").tolist() == [2, 1, 0]
     assert data["test_mask"].compute(scheduler="sync").tolist() == [False, True, True]

@@ -25,7 +25,7 @@ from pyarrow import parquet
 
 import daskgraphpart as dgp
 from daskgraphpart import read_chunked
-from daskgraphpart.errors import GraphPartError
+from daskgraphpart.errors import GraphPartError, InputFileError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -84,7 +84,7 @@ def test_rows_of_a_table_go_to_the_nodes_whose_ids_they_have(shop: Path, monkeyp
     edge_data = read_chunked(out).edge_data[BUYS]
     assert edge_data["year"].compute(scheduler="sync").tolist() == [2023, 2023, 2024]
     text = "\n".join(notes.lines)
-    assert "'customer' nodes: IDs of edges that are not in the list: 1 (these nodes were added); " in text
+    assert "'customer' nodes: IDs that are not in the list: 1 (these nodes were added); " in text
     assert "listed nodes without an edge: 2 of 4" in text
     assert "column 'segment': 3 categories" in text
     assert "column 'since': times" in text
@@ -174,6 +174,7 @@ def test_a_graph_of_ogb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         node_data={"_N": rows},
         masks={"_N": {"train_mask": "train.csv.gz"}},
         header=False,
+        cast={"feat": "float32"},
     )
     data = read_chunked(out).node_data["_N"]
     np.testing.assert_array_equal(data["feat"].compute(scheduler="sync"), feat, strict=True)
@@ -306,3 +307,26 @@ def test_frames_at_fault_are_one_error(edges: Any, nodes: Any, message: str, tmp
     with pytest.raises(GraphPartError, match=re.escape(message)):
         dgp.chunk_graph(edges, "g", nodes, map_ids=True, output_path=tmp_path / "out")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("unknown_nodes", ["error", "drop", "add"])
+def test_features_obey_the_list_of_nodes_as_edges_do(unknown_nodes: str, tmp_path: Path) -> None:
+    (tmp_path / "edges.csv").write_text("src,dst\na,b\nb,c\nz,a\nz,z\n")
+    (tmp_path / "nodes.csv").write_text("id\na\nb\nc\n")
+    (tmp_path / "ages.csv").write_text("id,age\nq,3\nc,2\na,0\nr,4\nb,1\n")
+    keywords: dict[str, Any] = {"unknown_nodes": unknown_nodes, "fill": {"age": -1} if unknown_nodes == "add" else {}}
+    keywords |= {"nodes": {"_N": f"{tmp_path}/nodes.csv"}, "node_data": {"_N": {"age": f"{tmp_path}/ages.csv:id:age"}}}
+    notes = Listener()
+    if unknown_nodes == "error":
+        with pytest.raises(InputFileError, match=r"edges or features have IDs of '_N' nodes .* found 3, such as 'q'"):
+            chunk(tmp_path / "out", tmp_path / "edges.csv", map_ids=True, **keywords)
+        return
+    out = chunk(tmp_path / "out", tmp_path / "edges.csv", map_ids=True, progress=notes, **keywords)
+    ages = read_chunked(out).node_data["_N"]["age"].compute().tolist()
+    dropped = "2 edges and 2 rows of features were dropped"
+    fate, expected = (
+        (dropped, [0, 1, 2]) if unknown_nodes == "drop" else ("these nodes were added", [0, 1, 2, 3, 4, -1])
+    )
+    assert ages == expected
+    text = f"'_N' nodes: IDs that are not in the list: 3 ({fate}); listed nodes without an edge: 0 of 3"
+    assert text in notes.lines

@@ -267,3 +267,14 @@ def test_a_matrix_larger_than_any_graph_is_refused(size: int, place: int, tmp_pa
         arrays = {"format": "coo", "shape": sizes[:2], "row": [0], "col": [1], "data": [1.0]}
         np.savez(tmp_path / "m.npz", **arrays)
         assert refused(tmp_path, tmp_path / "m.npz", []).file == str(tmp_path / "m.npz")
+
+
+def test_vectors_of_text_columns_keep_their_numbers(tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_text("src,dst\n0,1\n1,0\n")
+    (tmp_path / "n.csv").write_text("id,a,b\n0,16777217,1\n1,2,3\n")
+    (tmp_path / "f.csv").write_text("id,a,b\n0,16777217.5,1\n1,2,3\n")
+    data = {"x": f"{tmp_path}/n.csv:id:*", "y": f"{tmp_path}/f.csv:id:*"}
+    out = chunk(tmp_path / "out", tmp_path / "e.csv", node_data={"_N": data})
+    found = {name: rows.compute() for name, rows in read_chunked(out).node_data["_N"].items()}
+    assert (found["x"].dtype, found["x"].tolist()) == (np.int64, [[16777217, 1], [2, 3]])
+    assert (found["y"].dtype, found["y"].tolist()) == (np.float64, [[16777217.5, 1.0], [2.0, 3.0]])

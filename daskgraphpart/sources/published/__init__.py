@@ -33,7 +33,7 @@ def describe_dataset(kind: str, directory: str | os.PathLike[str]) -> dict[str, 
     Returns
     -------
     dict
-        Keywords: `edges`, `num_nodes`, `num_edges`, `node_data`, `edge_data`, `masks`, `split_by`.
+        Keywords: `edges`, `num_nodes`, `num_edges`, `node_data`, `edge_data`, `masks`, `split_by`, `cast`.
         Features are named ``feat``, ``label``, ``year`` and so on, splits ``train_mask``, ``val_mask`` and
         ``test_mask``.
 

@@ -30,14 +30,20 @@ def read_ogb(directory: Path) -> dict[str, Any]:
     split = (folders or [directory / "split" / "*"])[0]
     has_labels = not (split / "train.pt").is_file()
     if (raw / "triplet-type-list.csv.gz").is_file():
-        return _read_types(directory, raw, split, has_labels)
+        return _with_floats(_read_types(directory, raw, split, has_labels))
     masks = {mask: split / f"{name}.csv.gz" for name, mask in MASKS.items()} if has_labels else {}
     is_binary = (raw / "data.npz").is_file()
     names = ["data.npz"] if is_binary else ["edge.csv.gz", "num-node-list.csv.gz", "num-edge-list.csv.gz"]
     labels = [f"node-label.{'npz' if is_binary else 'csv.gz'}"] if has_labels else []
     require_files(directory, "ogb", [*(raw / name for name in (*names, *labels)), *masks.values()])
-    found = _read_arrays(raw, *labels) if is_binary else _read_text(raw)
+    found = _read_arrays(raw, *labels) if is_binary else _with_floats(_read_text(raw))
     return {**found, "masks": {DEFAULT_NTYPE: {mask: _text(path, ":0") for mask, path in masks.items()}}}
+
+
+def _with_floats(tables: dict[str, Any]) -> dict[str, Any]:
+    """Let features `feat` in text be float32, as OGB reads them."""
+    data = {**tables["node_data"], **tables["edge_data"]}
+    return {**tables, "cast": {f"{of_type}/feat": "float32" for of_type, names in data.items() if "feat" in names}}
 
 
 def _read_text(raw: Path) -> dict[str, Any]:
