@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -163,13 +164,18 @@ def missing_id(number: int, column: Column, wanted: str) -> str:
 
 
 def feature_values(number: int, column: Column, kind: str, fill: str | None) -> list[str]:
-    """Return expressions for a feature: strings and vectors as they are, else as floats and as integers."""
+    """Return expressions for a feature: vectors as they are, numbers as floats and as integers.
+
+    Strings are NULL if missing, and followed by whether they cannot be read.
+    """
     raw = column.raw(number)
     is_missing = f"{raw} IS NULL" + (f" OR {raw} IN ({', '.join(map(quote, MISSING))})" if column.is_text else "")
     if kind == STRINGS:
         value = f"try(decode({raw}))" if column.kind == BYTES else f"({raw})::VARCHAR"
-        values = [f"CASE WHEN NOT ({is_missing}) THEN {value} END"]
-    elif kind == VECTORS:
+        is_bad = f"({raw} IS NOT NULL AND {value} IS NULL)" if column.kind == BYTES else "false"
+        filled = "NULL" if fill is None else quote(fill)
+        return [f"CASE WHEN {is_missing} THEN {filled} ELSE {value} END", is_bad]
+    if kind == VECTORS:
         values = [raw if column.kind == VECTORS else "NULL"]
     elif kind == TIMES and column.is_text:
         values = [f"{_time_of_text(raw)}::DOUBLE", _time_of_text(raw)]
@@ -181,8 +187,20 @@ def feature_values(number: int, column: Column, kind: str, fill: str | None) -> 
         values = [f"TRY_CAST({raw} AS DOUBLE)", f"TRY_CAST({raw} AS BIGINT)"]
     if fill is None or kind == VECTORS:
         return values
-    fills = [quote(fill)] if kind == STRINGS else [f"{quote(fill)}::DOUBLE", fill if is_integer(fill) else "NULL"]
+    fills = [f"{quote(fill)}::DOUBLE", fill if is_integer(fill) else "NULL"]
     return [f"CASE WHEN {is_missing} THEN {f} ELSE {value} END" for f, value in zip(fills, values, strict=True)]
+
+
+def microseconds_of(fill: str) -> str:
+    """Return the fill value of times, a time or a number, as microseconds since 1970."""
+    if _FLOAT.fullmatch(fill.strip()):
+        return fill
+    try:
+        time = datetime.fromisoformat(fill.strip())
+    except ValueError:
+        raise OptionError("not a time", place="--fill", found=fill, hint=TIME_HINT) from None
+    time = time if time.tzinfo is not None else time.replace(tzinfo=UTC)
+    return str((time - datetime.fromtimestamp(0, UTC)) // timedelta(microseconds=1))
 
 
 def is_integer(fill: str) -> bool:

@@ -9,18 +9,23 @@ import numpy as np
 
 from daskgraphpart.chunked.output import CATEGORIES
 from daskgraphpart.chunked.rows import ConstantRows, KeptRows
-from daskgraphpart.errors import InputFileError
-from daskgraphpart.sources.changed_types import split_column, split_feature
+from daskgraphpart.errors import InputFileError, OptionError
+from daskgraphpart.sources.changed_types import split_column
 from daskgraphpart.sources.columns import STRINGS, TIMES, filled_dtype, shown
 from daskgraphpart.sources.database import quote, run
 from daskgraphpart.sources.read_table import TableJob, count_rows, drop_rows, first_twice, rank_ids, stage_feature
 from daskgraphpart.sources.tables import TableGroup, check_row_count
 from daskgraphpart.storage.region import Region, create_npy
+from daskgraphpart.units import format_number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from daskgraphpart.source import Source
+
+
+MISSING_CODE = -1
+"""Of strings that are missing: no category."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,28 +85,50 @@ class FeaturePlacer:
             job.progress.note(f"{where}: times, kept as microseconds since 1970")
         if kind != STRINGS:
             return stage_feature(job, group, name, path, order)
-        table, fill = f"{group.name}_{number}", job.fill(group.of_type, name)
-        values = f"SELECT c{number} AS id FROM {group.name}"
+        table = f"{group.name}_{number}"
+        every = f"SELECT c{number} AS id FROM {group.name} WHERE c{number} IS NOT NULL"
         kept = job.out / CATEGORIES / group.of_type / f"{name}.parquet"
-        every = values if fill is None else f"{values} UNION ALL SELECT {quote(fill)}"
         old = job.inputs.old_codes.get((group.of_type, name))
         num_old = rank_ids(job.connection, table, every, kept, is_text=True, old=old)
-        self._tell_codes(group, name, count_rows(job.connection, table), num_old)
-        codes = f"SELECT k.new_id FROM {group.name} t JOIN {table} k ON t.c{number} = k.id"
+        code = self._code_of_missing(group, name)
+        self._tell_codes(group, name, count_rows(job.connection, table), num_old, code)
+        codes = f"SELECT coalesce(k.new_id, {code}) FROM {group.name} t LEFT JOIN {table} k ON t.c{number} = k.id"
         return job.stage(f"{codes} {order}", path, np.dtype(np.int64))
 
-    def _tell_codes(self, group: TableGroup, name: str, count: int, num_old: int) -> None:
+    def _code_of_missing(self, group: TableGroup, name: str) -> int:
+        """Return the code of missing strings: -1, or that of a category given as the fill value."""
+        job, number, fill = self.job, group.features[name][0], self.job.fill(group, name)
+        if job.is_split(group, name):  # a gap has no name for a relation
+            ((count,),) = run(job.connection, f"SELECT count(*) FROM {group.name} WHERE c{number} IS NULL")
+            if count:
+                what, hint = "edges without a value to split them by", f"give them one by --fill {name}=VALUE"
+                raise InputFileError(what, file=group.tables[0].path, place=f"column {name!r}", found=count, hint=hint)
+        if fill in (None, str(MISSING_CODE)):
+            return MISSING_CODE
+        found = run(job.connection, f"SELECT new_id FROM {group.name}_{number} WHERE id = {quote(fill)}")
+        if not found:
+            what, hint = (
+                f"the fill value is no category of {name!r}",
+                f"leave it out: missing values become {MISSING_CODE}",
+            )
+            raise OptionError(what, place="--fill", found=fill, hint=hint)
+        return int(found[0][0])
+
+    def _tell_codes(self, group: TableGroup, name: str, count: int, num_old: int, code: int) -> None:
         """Report that a feature has codes, and where their values are; split edge types share them."""
         inputs, of_type, column = self.job.inputs, group.of_type, group.column(group.features[name][0])
         if of_type in inputs.etypes and split_column(inputs.changes, of_type) is not None:
-            if name == split_feature(inputs.changes, of_type):
+            if self.job.is_split(group, name):
                 return  # they become relations
             src, _, dst = of_type.split(":")
             of_type = f"{src}:*:{dst}"
         how = "as codes" if inputs.options.codes_from is None else f"as codes: {num_old:,} old, {count - num_old:,} new"
         path = f"{CATEGORIES}/{of_type}/{name}.parquet"
         where = f"{group.tables[0].path}, column {column.name!r}"
-        self.job.progress.note(f"{where}: {count:,} categories, {how}; {path} has them")
+        query = f"SELECT count(*) FROM {group.name} WHERE c{group.features[name][0]} IS NULL"
+        ((missing,),) = run(self.job.connection, query)
+        gaps = f"; {format_number(missing, 'missing value')}, as {code}" if missing else ""
+        self.job.progress.note(f"{where}: {count:,} categories, {how}; {path} has them{gaps}")
 
     def _check_mask(self, group: TableGroup) -> None:
         """Refuse, or drop, a mask's IDs that are no nodes."""
@@ -129,10 +156,8 @@ class FeaturePlacer:
         self._check_rows(group, features, missing)
         fills: dict[str, Any] = {}
         for name in features if missing else ():
-            fills[name] = fill = job.fill(group.of_type, name) or ""
-            if name in group.features and group.kind(group.features[name][0]) == STRINGS:
-                table = f"{group.name}_{group.features[name][0]}"
-                ((fills[name],),) = run(job.connection, f"SELECT new_id FROM {table} WHERE id = {quote(fill)}")
+            is_text = group.kind_of(name) == STRINGS
+            fills[name] = self._code_of_missing(group, name) if is_text else job.fill(group, name)
         return {name: self._scatter(group, name, rows, fills.get(name, 0)) for name, rows in features.items()}
 
     def _scatter(self, group: TableGroup, name: str, rows: Source, fill: Any) -> Region:
@@ -144,7 +169,8 @@ class FeaturePlacer:
 
     def _check_rows(self, group: TableGroup, features: Mapping[str, Source], missing: int) -> None:
         """Refuse features that lack rows of some nodes, unless they are filled."""
-        lacking = [name for name in features if self.job.fill(group.of_type, name) is None] if missing else []
+        numbers = [name for name in features if group.kind_of(name) != STRINGS] if missing else []
+        lacking = [name for name in numbers if self.job.fill(group, name) is None]
         if lacking:
             what = f"{group.of_type!r} nodes without a row: {missing:,} of {self.num_nodes[group.of_type]:,}"
             place = f"feature{'s' if lacking[1:] else ''} {', '.join(map(repr, lacking))}"

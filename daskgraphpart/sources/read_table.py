@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from daskgraphpart.errors import InputFileError
+from daskgraphpart.sources.changed_types import split_feature
 from daskgraphpart.sources.columns import (
     MISSING,
     STRINGS,
@@ -22,6 +23,7 @@ from daskgraphpart.sources.columns import (
     filled_dtype,
     id_value,
     is_integer,
+    microseconds_of,
     missing_id,
     shown,
 )
@@ -85,6 +87,11 @@ class TableJob:
             self.staged[name, column] = self.stage(query, path, np.dtype(np.int64))
         return self.staged[name, column]
 
+    def is_split(self, group: TableGroup, feature: str) -> bool:
+        """Whether edges are split by a feature, whose values become names."""
+        changes, of_type = self.inputs.changes, group.of_type
+        return of_type in self.inputs.etypes and feature == split_feature(changes, of_type)
+
     def num_rows(self, group: TableGroup) -> int:
         """Count the rows of a table that are left."""
         if group.name in self.plain:
@@ -95,18 +102,20 @@ class TableJob:
         """Name the table of a node type's IDs, if mapped."""
         return f"ids_{list(self.inputs.num_nodes).index(ntype)}"
 
-    def fill(self, of_type: str, feature: str) -> str | None:
-        """Return a feature's fill value, if any."""
-        fill = self.inputs.options.fills
-        return fill.get(f"{of_type}:{feature}", fill.get(feature, fill.get("")))
+    def fill(self, group: TableGroup, feature: str) -> str | None:
+        """Return a feature's fill value, if any; that for all features is not one of strings."""
+        fills, kind = self.inputs.options.fills, group.kind_of(feature)
+        every = None if kind == STRINGS else fills.get("")
+        fill = fills.get(f"{group.of_type}:{feature}", fills.get(feature, every))
+        return microseconds_of(fill) if fill is not None and kind == TIMES else fill
 
 
 def read_table(job: TableJob, group: TableGroup) -> list[int]:
     """Fill a table with all rows of all files: IDs c0 and c1; features as floats c2 and integers n2, and so on.
 
-    `row` is the number of the row: nothing else tells the order, as DuckDB promises none beyond a scan. Features of
-    strings or vectors are c2 alone; `no_id` marks rows to drop later. Invalid values are NULL. Returns the first rows
-    of files, and the number of all rows.
+    `row` is the number of the row: nothing else tells the order, as DuckDB promises none beyond a scan. Vectors are c2
+    alone; strings have n2 where they cannot be read; `no_id` marks rows to drop later. Invalid values are NULL. Returns
+    the first rows of files, and the number of all rows.
     """
     types = ["row BIGINT"]
     types += [f"c{i} {'VARCHAR' if job.kinds[end][0] == STRINGS else 'BIGINT'}" for i, end in enumerate(group.ends)]
@@ -150,7 +159,7 @@ def stage_feature(job: TableJob, group: TableGroup, feature: str, path: str, ord
 
     Numbers in text are int64 if all are integers, else float64; so are those of vectors.
     """
-    columns, fill = group.features[feature], job.fill(group.of_type, feature)
+    columns, fill = group.features[feature], job.fill(group, feature)
     first, name = columns[0], group.name
     column = group.column(first)
     if group.kind(first) == VECTORS:
@@ -176,7 +185,9 @@ def _type(group: TableGroup, number: int) -> str:
         assert column.dtype is not None
         element = "BIGINT" if column.dtype.kind != "f" else "DOUBLE" if column.dtype.itemsize == 8 else "FLOAT"
         return f"c{number} {element}[]"
-    return f"c{number} VARCHAR" if group.kind(number) == STRINGS else f"c{number} DOUBLE, n{number} BIGINT"
+    if group.kind(number) == STRINGS:
+        return f"c{number} VARCHAR, n{number} BOOLEAN"
+    return f"c{number} DOUBLE, n{number} BIGINT"
 
 
 def _values(job: TableJob, group: TableGroup, table: Table) -> str:
@@ -187,11 +198,15 @@ def _values(job: TableJob, group: TableGroup, table: Table) -> str:
         values = [f"({value}) - {table.first_id}" for value in values]
     for feature, numbers in group.features.items():
         for i in numbers:
-            fill = job.fill(group.of_type, feature)
-            found = feature_values(i, table.columns[i], group.kind(i), fill)
+            kind, fill = group.kind(i), job.fill(group, feature)
+            fill = fill if kind != STRINGS or job.is_split(group, feature) else None
+            found = feature_values(i, table.columns[i], kind, fill)
             # values of an invalid line are not missing, and not filled
-            is_told = fill is not None and isinstance(table, TextTable)
-            values += [f"CASE WHEN is_row THEN {value} END" for value in found] if is_told else found
+            if kind == STRINGS and isinstance(table, TextTable):
+                found[1] = "NOT is_row"
+            elif fill is not None and isinstance(table, TextTable):
+                found = [f"CASE WHEN is_row THEN {value} END" for value in found]
+            values += found
     if drops_missing(job, group):
         is_missing = [missing_id(i, table.columns[i], job.kinds[end][0]) for i, end in enumerate(group.ends)]
         is_row = "is_row AND " if isinstance(table, TextTable) else ""
@@ -307,6 +322,8 @@ def find_faults(job: TableJob, group: TableGroup, starts: Sequence[int]) -> list
 def _conditions(job: TableJob, group: TableGroup) -> dict[int, str]:
     bad = {i: f"c{i} IS NULL" for i in [*range(len(group.ends)), *group.numbers]}
     for i in group.numbers:
+        if group.kind(i) == STRINGS:
+            bad[i] = f"n{i}"
         if group.kind(i) == VECTORS:
             bad[i] += f" OR len(c{i}) <> {width_of(job, group, i)} OR list_count(c{i}) <> len(c{i})"
     limits = [] if job.inputs.options.map_ids else [job.inputs.num_nodes[end] for end in group.ends]

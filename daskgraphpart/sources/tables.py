@@ -60,9 +60,13 @@ class TableGroup:
         return next((column for column in columns if column.kind != UNKNOWN), columns[0])
 
     def kind(self, number: int) -> str:
-        """Kind of a feature."""
+        """Kind of a column of a feature."""
         kind = self.column(number).kind
         return STRINGS if kind == BYTES else kind
+
+    def kind_of(self, feature: str) -> str:
+        """Kind of a feature; unknown for rows that only follow the table."""
+        return self.kind(self.features[feature][0]) if feature in self.features else UNKNOWN
 
 
 @dataclass(frozen=True, slots=True, eq=False)

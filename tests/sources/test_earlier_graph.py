@@ -67,11 +67,11 @@ def values_of(out: Path, of_type: str, feature: str) -> list[str]:
     return found
 
 
-def decoded(out: Path, of_type: str, feature: str) -> list[str]:
+def decoded(out: Path, of_type: str, feature: str) -> list[str | None]:
     graph = read_chunked(out)
     data = graph.node_data if of_type in graph.schema.ntypes else graph.edge_data
     codes = data[of_type][feature].compute(scheduler="sync")
-    return [values_of(out, of_type, feature)[code] for code in codes]
+    return [None if code < 0 else values_of(out, of_type, feature)[code] for code in codes]
 
 
 @pytest.fixture
@@ -99,13 +99,11 @@ def test_codes_go_on_and_values_that_are_gone_keep_theirs(form: str, earlier: Pa
 
 def test_ids_go_on_and_nodes_that_are_gone_stay_without_edges(earlier: Path, tmp_path: Path) -> None:
     tables, notes = write_tables(tmp_path / "friday", LATER), Listener()
-    with pytest.raises(InputFileError, match=r"'user' nodes without a row: 1 of 6.*nodes .* that are gone"):
-        chunk_visits(tmp_path / "out", tables, ids_from=earlier)
-    how = {"ids_from": earlier, "codes_from": earlier, "fill": {"country": "none"}, "progress": notes}
+    how = {"ids_from": earlier, "codes_from": earlier, "progress": notes}
     out = chunk_visits(tmp_path / "out", tables, **how)
     assert originals(out, "user") == ["u3", "u5", "u7", "u1", "u4", "u9"]
     assert originals(out, "site") == ["s2", "s8"]
-    assert decoded(out, "user", "country") == ["US", "none", "DE", "AT", "CH", "AT"]
+    assert decoded(out, "user", "country") == ["US", None, "DE", "AT", "CH", "AT"]
     src, dst = edges_of(out, VISITS)
     known = {name: i for i, name in enumerate(originals(out, "user"))}
     assert src.tolist() == [known[name] for name in LATER for _ in range(2)]
@@ -246,10 +244,10 @@ def test_the_command_takes_both(
 ) -> None:
     tables = write_tables(tmp_path / "friday", LATER)
     given = ["--map-ids", "--edges", f"{VISITS}={tables}/visits.csv:src,dst", "--nodes", f"user={tables}/users.csv:id"]
-    given += ["--node-data", f"user:country={tables}/users.csv:country", "--fill", "country=none"]
+    given += ["--node-data", f"user:country={tables}/users.csv:country"]
     assert call("chunk", tmp_path / "out", *given, "--ids-from", earlier, "--codes-from", earlier) == 0
     assert originals(tmp_path / "out", "user")[:3] == sorted(EARLIER)
-    assert "6 categories, as codes: 3 old, 3 new" in caplog.text
+    assert "5 categories, as codes: 3 old, 2 new" in caplog.text
     assert call("chunk", tmp_path / "again", "--graph", earlier, "--codes-from", earlier) == 2
     assert "--codes-from: a chunked graph has its own IDs and features" in capsys.readouterr().err
 
@@ -339,14 +337,14 @@ def test_the_earlier_graph_is_not_replaced_by_what_is_made_from_it(earlier: Path
     tables, before = write_tables(tmp_path / "friday", LATER), file_hashes(earlier)
     for option in ("ids_from", "codes_from"):
         with pytest.raises(OutputExistsError):
-            chunk_visits(earlier, tables, overwrite=True, fill={"country": "none"}, **{option: earlier})
+            chunk_visits(earlier, tables, overwrite=True, **{option: earlier})
     assert file_hashes(earlier) == before
 
 
 def test_a_graph_whose_ids_go_on_is_extended_by_them(earlier: Path, tmp_path: Path) -> None:
     tables = write_tables(tmp_path / "friday", LATER)
     dgp.assign(earlier, 2, method="random", out=tmp_path / "owners")
-    out = chunk_visits(tmp_path / "out", tables, ids_from=earlier, fill={"country": "none"})
+    out = chunk_visits(tmp_path / "out", tables, ids_from=earlier)
     report = dgp.assign(out, 2, extend=str(tmp_path / "owners"), balance="nodes=0.5").quality
     assert report is not None
     assert report.method == "extend (5 old nodes matched by ID, 0 gone, 3 new; 0 moved)"

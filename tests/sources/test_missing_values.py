@@ -33,18 +33,17 @@ def test_all_columns_with_missing_values_are_told_at_one_time(tmp_path: Path) ->
     options = [f"{option}={tmp_path}/n.parquet:{name}" for name in ("age", "name", "x") for option in (name,)]
     edges = ("--edges", tmp_path / "e.csv", "--edge-columns", "w,t,ok", "--nodes", f"{tmp_path}/n.parquet:id")
     data = [word for option in options for word in ("--node-data", option)]
-    message = refused("chunk", tmp_path / "out", *edges, *data, words=["5 things are wrong"])
+    message = refused("chunk", tmp_path / "out", *edges, *data, words=["4 things are wrong"])
     for line in (
         "e.csv, line 3, column 'w': value is missing; expected integers, as in line 2, column 'w' ('1'), found 'NA', "
         "and 1 more of 3 rows",
         "e.csv, line 2, column 't': value is missing; expected timestamps, as in line 3",
         "n.parquet, row 0, column 'age': value is missing; expected integers, as in column 'age', found nothing, and 1 "
         "more of 3 rows",
-        "n.parquet, row 1, column 'name': value is missing; expected strings, as in column 'name', found nothing\n",
         "n.parquet, row 1, column 'x': value is missing; expected 1 numbers, found nothing, and 1 more of 3 rows",
     ):
         assert line in message, message
-    for name in ("w", "t", "age", "name", "x"):
+    for name in ("w", "t", "age", "x"):
         assert message.count(f"--fill {name}=VALUE") == 1
     assert not (tmp_path / "out").exists()
 
@@ -135,3 +134,26 @@ def test_a_line_that_is_none_is_neither_filled_nor_left_out(line: str, tmp_path:
         with pytest.raises(InputFileError) as caught:
             chunk(tmp_path / "out", edges, missing_ids="drop", header=None, **how)
         assert str(caught.value.place).startswith("line ")
+
+
+def test_missing_strings_are_no_category(tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_text("src,dst\n0,1\n1,2\n2,3\n3,4\n")
+    (tmp_path / "n.csv").write_text("id,label\n0,spam\n1,\n2,ham\n3,NA\n")
+    data = {"_N": {"label": f"{tmp_path}/n.csv:id:label"}}
+    gaps = [1, -1, 0, -1, -1]
+    for fill, expected in (({}, gaps), ({"label": -1}, gaps), ({"label": "ham"}, [1, 0, 0, 0, 0])):
+        notes = Listener()
+        out = chunk(tmp_path / "out", tmp_path / "e.csv", node_data=data, fill=fill, overwrite=True, progress=notes)
+        assert read_chunked(out).node_data["_N"]["label"].compute().tolist() == expected
+        assert parquet.read_table(out / "categories" / "_N" / "label.parquet")["id"].to_pylist() == ["ham", "spam"]
+        assert any(f"2 missing values, as {expected[1]}" in line for line in notes.lines)
+    with pytest.raises(OptionError, match=r"fill: the fill value is no category of 'label'; found none; leave it out"):
+        chunk(tmp_path / "out", tmp_path / "e.csv", node_data=data, fill={"label": "none"}, overwrite=True)
+
+
+def test_edges_without_a_relation_are_refused_or_named(tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_text("src,dst,kind\n0,1,a\n1,2,\n2,3,b\n")
+    with pytest.raises(InputFileError, match="column 'kind': edges without a value to split them by; found 1"):
+        chunk(tmp_path / "out", tmp_path / "e.csv", split_by="kind")
+    out = chunk(tmp_path / "out", tmp_path / "e.csv", split_by="kind", fill={"kind": "none"})
+    assert read_chunked(out).schema.etypes == ("_N:a:_N", "_N:b:_N", "_N:none:_N")

@@ -71,29 +71,30 @@ def chunk_shop(out: Path, **options: Any) -> Path:
 def test_rows_of_a_table_go_to_the_nodes_whose_ids_they_have(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(shop)
     notes = Listener()
-    fill = {"age": -1, "customer:segment": "none", "since": 0, "x": 0}
+    fill = {"age": -1, "since": 0, "x": 0}
     out = chunk_shop(shop / "out", fill=fill, progress=notes)
     assert originals(out, "customer") == ["c1", "c2", "c3", "c7", "c9"]
     data = node_data(out, "customer")
     assert data["age"] == [-1, 20, 30, -1, 90]
-    assert data["segment"] == [0, 0, 1, 2, 2]
+    assert data["segment"] == [0, 0, 1, -1, -1]
     assert data["since"] == [0, MICROSECONDS, MICROSECONDS, 0, MICROSECONDS]
     assert data["x"] == [[0.5, 1.0], [0.5, 2.0], [0.5, 3.0], [0.0, 0.0], [0.5, 9.0]]
     kept = parquet.read_table(out / "categories" / "customer" / "segment.parquet")["id"]
-    assert kept.to_pylist() == ["basic", "gold", "none"]
+    assert kept.to_pylist() == ["basic", "gold"]
     edge_data = read_chunked(out).edge_data[BUYS]
     assert edge_data["year"].compute(scheduler="sync").tolist() == [2023, 2023, 2024]
     text = "\n".join(notes.lines)
     assert "'customer' nodes: IDs that are not in the list: 1 (these nodes were added); " in text
     assert "listed nodes without an edge: 2 of 4" in text
-    assert "column 'segment': 3 categories" in text
+    assert "column 'segment': 2 categories" in text
+    assert "segment.parquet has them; 1 missing value, as -1" in text
     assert "column 'since': times" in text
 
 
 def test_unknown_nodes_are_dropped_with_their_edges(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(shop)
     np.save("rank.npy", np.arange(3) * 10)
-    fill = {"": 0, "segment": "none"}
+    fill = 0
     out = chunk_shop(shop / "out", fill=fill, unknown_nodes="drop", edge_data={BUYS: {"rank": "rank.npy"}})
     assert originals(out, "customer") == ["c1", "c2", "c3", "c9"]
     np.testing.assert_array_equal(edges_of(out, BUYS), ([0, 2], [0, 0]))
@@ -106,7 +107,7 @@ def test_unknown_nodes_are_dropped_with_their_edges(shop: Path, monkeypatch: pyt
 def test_a_value_that_is_missing_is_refused_unless_filled(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(shop)
     with pytest.raises(ValueError, match=r"part-9.parquet, row 1, column 'age': value is missing.*fill age=VALUE"):
-        chunk_shop(shop / "out", fill={"segment": "none", "since": 0})
+        chunk_shop(shop / "out", fill={"since": 0})
     assert not (shop / "out").exists()
 
 
@@ -256,7 +257,7 @@ def test_frames_with_string_ids_are_tables_like_any_other(
     monkeypatch.chdir(shop)
     customers = parquet.read_table("customers").to_pandas().rename(columns={"customer_id": "id"})
     sales = pd.DataFrame({"customer": ["c1", "c3", "c7"], "item": ["i1"] * 3, "price": 1.5, "year": [2023, 2023, 2024]})
-    fill = {"age": -1, "customer:segment": "none", "since": 0, "x": 0}
+    fill = {"age": -1, "since": 0, "x": 0}
     expected = chunk_shop(shop / "expected", fill=fill, num_chunks=1, edge_format="csv")
     frames: list[Any] = [sales, customers]
     if npartitions is not None:

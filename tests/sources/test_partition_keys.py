@@ -31,10 +31,10 @@ def write(directory: Path, form: str, **columns: list[Any]) -> None:
 @pytest.mark.parametrize("form", ["parquet", "csv"])
 @pytest.mark.parametrize(
     ("values", "fill", "expected"),
-    [(("2023", MISSING), -1, [2023, -1]), ((MISSING, "a%20{0}"), "{}none", [1, 0]), (("2024-05-01", MISSING), 0, None)],
+    [(("2023", MISSING), -1, [2023, -1]), (("2024-05-01", MISSING), "2024-05-02", [0, 1])],
 )
 def test_the_default_partition_is_a_missing_value(
-    form: str, values: tuple[str, str], fill: object, expected: list[int] | None, tmp_path: Path
+    form: str, values: tuple[str, str], fill: object, expected: list[int], tmp_path: Path
 ) -> None:
     for i, value in enumerate(values):
         write(tmp_path / "t" / f"p={value}", form, src=[i], dst=[0])
@@ -45,7 +45,16 @@ def test_the_default_partition_is_a_missing_value(
     assert "--fill" in str(caught.value.hint)
     out = chunk(tmp_path / "out", tmp_path / "t", edge_columns=("p",), header=True, fill=fill)
     found = read_chunked(out).edge_data[DEFAULT]["p"].compute(scheduler="sync").tolist()
-    assert found == (expected or [1_714_521_600_000_000, 0])
+    days = [1_714_521_600_000_000 + 86_400_000_000 * day for day in expected]
+    assert found == (days if values[0].startswith("2024-") else expected)
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv"])
+def test_the_default_partition_of_strings_has_no_category(form: str, tmp_path: Path) -> None:
+    for i, value in enumerate((MISSING, "a%20{0}")):
+        write(tmp_path / "t" / f"p={value}", form, src=[i], dst=[0])
+    out = chunk(tmp_path / "out", tmp_path / "t", edge_columns=("p",), header=True)
+    assert read_chunked(out).edge_data[DEFAULT]["p"].compute(scheduler="sync").tolist() == [-1, 0]
 
 
 @pytest.mark.parametrize("form", ["parquet", "csv"])

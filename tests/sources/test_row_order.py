@@ -55,7 +55,6 @@ def described(tmp_path: Path, edges: Any, num_rows: int = NUM_ROWS, **keywords: 
         edge_data={"_N:_E:_N": {"key": str(tmp_path / "key.npy")}},
         node_data={"_N": of_nodes},
         masks={"_N": {"train_mask": f"{tmp_path}/train.csv"}},
-        fill={"kind": "none"},
         **keywords,
     )
 

@@ -198,10 +198,10 @@ def test_each_column_stands_beside_other_features_lists_and_fills(tmp_path: Path
     Path("e.csv").write_text("src,dst\nb,a\nb,d\n")
     Path("u.csv").write_text(TABLE.replace("id,", "key,"))
     np.save("x.npy", np.arange(3))
-    how: dict[str, Any] = {"nodes": {"u": "u.csv:key"}, "fill": {"u:age": -1, "country": "none", "x": 9}}
+    how: dict[str, Any] = {"nodes": {"u": "u.csv:key"}, "fill": {"u:age": -1, "x": 9}}
     given = {"u": {"*": "u.csv", "x": "x.npy"}}
     out = chunk(tmp_path / "out", {"u:f:u": "e.csv"}, map_ids=True, node_data=given, **how)
-    assert columns_of(out) == {"age": [4, 3, 5, -1], "country": [1, 0, 0, 2], "x": [1, 0, 2, 9]}
+    assert columns_of(out) == {"age": [4, 3, 5, -1], "country": [1, 0, 0, -1], "x": [1, 0, 2, 9]}
 
 
 @pytest.mark.parametrize(
