@@ -63,7 +63,10 @@ TIMES = (
     "2024-02-29 24:00:00", "2024-05-01 12:00:00 UTC", "2024-05-01 12:00:00.5 -0730", "0001-01-01",
     "9999-12-31 23:59:59",
 )  # fmt: skip
-STRINGS = ("a", "b b", "ä", "NaNa", "x#", "\U0001f600", 'a"b', "", " ", "{0}", "it's", "%s", "zz")
+STRINGS = (
+    "a", "b b", "ä", "NaNa", "x#", "\U0001f600", 'a"b', "", " ", "{0}", "it's", "%s", "zz", "#y", "a\nb",
+    "\r\n\r\n",
+)  # fmt: skip
 ODD = (
     "", "NA", "null", "None", "\\N", "N/A", "1_0", "0x1F", "+-5", "nan(1)", "1e400", "9223372036854775808", " 7", "7\t",
     "2024-02-30", "2024-05-01 12:00:00 Europe/Berlin", "2024-13-01", "x", "\u0661", "1,5", "-", "infinity", "1 2",
@@ -103,7 +106,7 @@ def text_table(chance: random.Random) -> tuple[str, str, bool, int]:
 
 def quoted(field: str, delimiter: str, chance: random.Random) -> str:
     """Write a field, in quotes where it has to be, and sometimes where not."""
-    needs = any(mark in field for mark in (delimiter, '"')) or (
+    needs = any(mark in field for mark in (delimiter, '"', "\r", "\n")) or (
         delimiter == " " and (not field.strip(" \t") or set(field) & {" ", "\t"})
     )
     if needs or chance.random() < 0.05:
@@ -248,16 +251,12 @@ def check_parquet(chance: random.Random) -> str:
             raise RefusedError("cut off")
         found: dict[str, Any] = {"src": ends[0], "dst": ends[1]}
         for name, column in values.items():
-            if RefusedError in column or (None in column and fill is None):
+            is_text = pa.types.is_string(columns[name].type) or pa.types.is_dictionary(columns[name].type)
+            if RefusedError in column or (None in column and fill is None and not is_text):
                 raise RefusedError("out of range, or missing")
-            if (
-                any(isinstance(value, str) for value in column)
-                or pa.types.is_string(columns[name].type)
-                or pa.types.is_dictionary(columns[name].type)
-            ):
-                texts = [fill if value is None else value for value in column]
-                known = sorted({t.encode() for t in [*texts, fill] if t is not None})
-                found[name] = [known.index(str(t).encode()) for t in texts]
+            if is_text:
+                known = sorted({text.encode() for text in column if text is not None})
+                found[name] = [-1 if text is None else known.index(text.encode()) for text in column]
             else:
                 filled = None if fill is None else fill_of(fill)
                 found[name] = [filled if value is None else value for value in column]

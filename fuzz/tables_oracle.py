@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 MISSING = ("NA", "N/A", "null", "NULL", "None", "\\N")
+NEWLINE = re.compile(r"\r\n|\r|\n")
 BLANKS, SPACES = " \t", " \t\n\r\v\f"
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 INTEGER = re.compile(r"[ \t]*[-+]?[0-9]+[ \t]*")
@@ -28,9 +29,17 @@ class RefusedError(Exception):
 
 def rows_of_text(text: str, delimiter: str) -> list[list[str | None]]:
     """Fields of all rows, None where a field is blank; those in quotes without them."""
-    lines = text.replace("\r\n", "\n").removesuffix("\r").split("\n")
-    wanted = [line for line in lines if line.strip(BLANKS) and not line.strip(BLANKS).startswith("#")]
-    rows = [fields_of(line, delimiter) for line in wanted]
+    rows: list[list[str | None]] = []
+    at = 0
+    while at < len(text):
+        line = NEWLINE.split(text[at:], maxsplit=1)[0]
+        if line.strip(BLANKS) and not (not rows and line.strip(BLANKS).startswith("#")):
+            fields, at = fields_of(text, at, delimiter)
+            rows.append(fields)
+        else:
+            at += len(line)
+        newline = NEWLINE.match(text, at)
+        at = at if newline is None else newline.end()
     if not rows:
         raise RefusedError("no rows")
     if any(len(row) != len(rows[0]) for row in rows):
@@ -38,38 +47,46 @@ def rows_of_text(text: str, delimiter: str) -> list[list[str | None]]:
     return rows
 
 
-def fields_of(line: str, delimiter: str) -> list[str | None]:
-    """Cut a line; a quote inside a field that does not begin with one is a character like others."""
-    line = line.strip(BLANKS) if delimiter == " " else line
-    ends = BLANKS if delimiter == " " else delimiter
-    fields: list[str | None] = []
-    at = 0
-    while True:
-        field = ""
-        if line[at : at + 1] == '"':
+def fields_of(text: str, at: int, delimiter: str) -> tuple[list[str | None], int]:
+    """Cut a row; return where it ends. A quote inside a field that does not begin with one is a character."""
+    marks = BLANKS if delimiter == " " else delimiter
+    ends = marks + "\r\n"
+
+    def after_blanks(at: int) -> int:
+        while delimiter == " " and at < len(text) and text[at] in BLANKS:
             at += 1
-            while True:
-                end = line.find('"', at)
-                if end < 0:
-                    raise RefusedError("quotes do not match")
-                field += line[at:end]
-                at = end + 1
-                if line[at : at + 1] != '"':
-                    break
-                field, at = field + '"', at + 1
-            if at < len(line) and line[at] not in ends:
+        return at
+
+    fields: list[str | None] = []
+    at = after_blanks(at)
+    while True:
+        if text[at : at + 1] == '"':
+            field, at = quoted_field(text, at + 1)
+            if at < len(text) and text[at] not in ends:
                 raise RefusedError("text behind a quoted field")
             fields.append(field)
         else:
             start = at
-            while at < len(line) and line[at] not in ends:
+            while at < len(text) and text[at] not in ends:
                 at += 1
-            fields.append(line[start:at] if line[start:at].strip(BLANKS) else None)
-        if at >= len(line):
-            return fields
-        at += 1
-        while delimiter == " " and line[at] in ends:
-            at += 1
+            fields.append(text[start:at] if text[start:at].strip(BLANKS) else None)
+        at = after_blanks(at)
+        if at >= len(text) or text[at] in "\r\n":
+            return fields, at
+        at = at if delimiter == " " else at + 1
+
+
+def quoted_field(text: str, at: int) -> tuple[str, int]:
+    """Read a field after its first quote; return where it ends."""
+    field = ""
+    while True:
+        end = text.find('"', at)
+        if end < 0:
+            raise RefusedError("quotes do not match")
+        field, at = field + text[at:end], end + 1
+        if text[at : at + 1] != '"':
+            return field, at
+        field, at = field + '"', at + 1
 
 
 def integer_of(text: str | None) -> int:
@@ -108,11 +125,9 @@ def column_of_text(values: list[str | None], fill: str | None) -> list[Any]:
     gaps = [value is None or value in MISSING for value in values]
     kind = kind_of(next((v for v in values if v is not None and v.strip(BLANKS) not in ("", *MISSING)), None))
     if kind == "string":
-        if any(gaps) and fill is None:
-            raise RefusedError("missing")
-        texts = [fill if gap else value for value, gap in zip(values, gaps, strict=True)]
-        known = sorted({text.encode() for text in [*texts, fill] if text is not None})
-        return [known.index(text.encode()) for text in texts if text is not None]
+        texts = [None if gap else value for value, gap in zip(values, gaps, strict=True)]
+        known = sorted({text.encode() for text in texts if text is not None})
+        return [-1 if text is None else known.index(text.encode()) for text in texts]
     filled = None if fill is None else fill_of(fill)
     if any(gaps) and filled is None:
         raise RefusedError("missing")

@@ -8,19 +8,17 @@ NEWLINE, SPACE, TAB, QUOTE, ZERO, MOST_DIGITS = 10, 32, 9, 34, 48, 18
 
 
 @kernel
-def parse_fields(content, delimiter, comment, columns, num_fields, ends):  # type: ignore[no-untyped-def]
+def parse_fields(content, delimiter, columns, num_fields, ends):  # type: ignore[no-untyped-def]
     """Parse lines of uint8 `content` into `ends`, int64 (2, rows or more): two columns, by number from 0.
 
     A space as delimiter means any run of spaces and tabs. Skips empty lines. Returns the rows parsed, or -1 if a line
-    is not plain: quotes, comments, blanks around numbers, signs, more or fewer fields, more than 18 digits.
+    is not plain: quotes, blanks around numbers, signs, more or fewer fields, more than 18 digits.
     """
     rows, i, size, by_blanks = 0, 0, content.size, delimiter == SPACE
     while i < size:
         if content[i] == NEWLINE:
             i += 1
             continue
-        if content[i] == comment:
-            return -1
         while by_blanks and i < size and (content[i] == SPACE or content[i] == TAB):
             i += 1
         field = 0

@@ -71,7 +71,7 @@ class ColumnTable:
         schema = self.schema.insert(0, pa.field("row", pa.int64()))
         insert_batches(connection, statement, schema, numbered_batches(self.batches(), schema))
 
-    def locate(self, _: duckdb.DuckDBPyConnection, row: int, column: int) -> tuple[str, str | None]:
+    def locate(self, row: int, column: int) -> tuple[str, str | None]:
         """Return a value's place and text, None if missing."""
         chosen, first = self.columns[column], 0
         value: Any = chosen.constant

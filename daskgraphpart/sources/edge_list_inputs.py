@@ -20,12 +20,11 @@ from daskgraphpart.sources.map_arrays import map_rows
 from daskgraphpart.sources.table_files import TableFile, find_files, refuse_pipes_twice, with_form
 from daskgraphpart.sources.table_words import EACH
 from daskgraphpart.sources.tables import Inputs, Table, TableGroup, check_row_count, open_table
+from daskgraphpart.sources.text_table import TextTable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
-
-    import duckdb
 
     from daskgraphpart.sources.table_spec import TableSpec
 
@@ -43,7 +42,7 @@ class _Request:
     is_list: bool = False
 
 
-def open_inputs(connection: duckdb.DuckDBPyConnection, directory: Path, spec: TableSpec) -> Inputs:
+def open_inputs(directory: Path, spec: TableSpec) -> Inputs:
     """Find and open all files; what has to be unpacked is unpacked into the directory.
 
     A column by which edges are split counts as a feature until then.
@@ -85,7 +84,7 @@ def open_inputs(connection: duckdb.DuckDBPyConnection, directory: Path, spec: Ta
         elif (found := _add_feature(requests, directory, of_type, name, find(given, place), place)) is not None:
             rows.setdefault(of_type, {})[name] = found
     notes: list[str] = []
-    groups = _open_all(connection, directory, requests, notes, [*unknown.values()])
+    groups = _open_all(directory, requests, notes, [*unknown.values()])
     groups, old_codes = continue_codes(options.codes_from, groups, changes)
     old_ids = find_old_ids(options.ids_from, ntypes)
     counts = _known_counts(spec, ntypes, groups)
@@ -173,7 +172,6 @@ def _each_column(requests: Sequence[_Request], ntype: str, files: tuple[TableFil
 
 
 def _open_all(
-    connection: duckdb.DuckDBPyConnection,
     directory: Path,
     requests: Sequence[_Request],
     notes: list[str],
@@ -183,16 +181,14 @@ def _open_all(
     groups = []
     for number, request in enumerate(requests):
         try:
-            groups.append(_open(connection, directory, number, request, notes))
+            groups.append(_open(directory, number, request, notes))
         except (InputFileError, OptionError) as fault:
             faults.append(fault)
     raise_together(faults)
     return tuple(groups)
 
 
-def _open(
-    connection: duckdb.DuckDBPyConnection, directory: Path, number: int, request: _Request, notes: list[str]
-) -> TableGroup:
+def _open(directory: Path, number: int, request: _Request, notes: list[str]) -> TableGroup:
     tables: list[Table] = []
     said: dict[str, list[str]] = {}
     for file in request.files:
@@ -202,7 +198,7 @@ def _open(
         elif file.columns != request.files[0].columns:
             what, expected = f"two columns of {request.of_type!r} nodes", ":".join(request.files[0].columns) or "none"
             raise OptionError(what, place=file.path, expected=expected, found=":".join(file.columns) or "none")
-        table = open_table(connection, file, directory, [*ids, *request.features.values()], len(ids))
+        table = open_table(file, directory, [*ids, *request.features.values()], len(ids))
         if tables and len(table.columns) != len(tables[0].columns):
             expected = f"{len(tables[0].columns)}, as in {tables[0].path}"
             raise InputFileError("wrong number of columns", file=file.path, expected=expected, found=len(table.columns))
@@ -244,7 +240,7 @@ def _check_columns(table: Table, first: Table) -> None:
 
 
 def _guess(table: Table, ids: Sequence[str]) -> str:
-    """Say what was guessed about a file, and how to say otherwise."""
+    """Say what was skipped and guessed about a file, and how to say otherwise."""
     guesses = {**table.guesses}
     if ids and not any(ids):
         names = [repr(column.name) for column in table.columns[: len(ids)]]
@@ -253,8 +249,10 @@ def _guess(table: Table, ids: Sequence[str]) -> str:
             if names[1:]
             else {f"IDs in column {names[0]}": "FILE:COLUMN"}
         )
-    said = f"{', '.join(guesses)} (guessed; to say otherwise: {', '.join(guesses.values())})"
-    return said if guesses else ""
+    said = [f"{', '.join(guesses)} (guessed; to say otherwise: {', '.join(guesses.values())})"] if guesses else []
+    if isinstance(table, TextTable) and (count := table.num_comments):
+        said.insert(0, f"{count:,} line{'s' if count > 1 else ''} of comments at the top skipped")
+    return "; ".join(said)
 
 
 def _check_types(spec: TableSpec) -> None:

@@ -96,7 +96,7 @@ class ReadOptions:
         values="comma|tab|space|semicolon|CHAR",
     )
     header: bool | None = option(None, "Whether the first line of text names the columns; guessed by default.")
-    comment: str = option("#", "Skip lines of text that begin with this character; '' for none.")
+    comment: str = option("#", "Skip lines at the top of text that begin with this character; '' for none.")
     map_ids: bool = option(
         False,
         "Map string or sparse IDs to 0, 1, 2 and so on. They are sorted by number, or by UTF-8 bytes; "

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 MAX_BLOCK_BYTES, MIN_BLOCK_BYTES, BYTES_PER_TEXT_BYTE = 2 << 20, 1 << 16, 24
 MAX_LINE_BYTES = 24  # of most lines, when joining blocks
 ROWS_PER_UNIT = 1 << 18
-HEAD_BYTES = 1 << 16
 PLAIN_DTYPES = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32")
 
 
@@ -42,7 +41,6 @@ class TableLines(Lines):
     """Lines of a table of text, and how to read them; `content` has them, unpacked."""
 
     content: str
-    comment: str
     columns: tuple[int, int]
     num_fields: int
 
@@ -52,8 +50,7 @@ class TableLines(Lines):
 
         content = read_lines(self.content, self.start, self.stop)
         ends = np.empty((2, content.size // 4 + 1), np.int64)  # two digits, a delimiter, a newline
-        comment = ord(self.comment) if self.comment else 0
-        rows = parse_fields(content, ord(self.delimiter), comment, self.columns, self.num_fields, ends)
+        rows = parse_fields(content, ord(self.delimiter), self.columns, self.num_fields, ends)
         return None if rows < 0 else (ends[0, :rows], ends[1, :rows])
 
     def read(self, num_rows: int, row_in_file: int) -> Edges:
@@ -165,46 +162,30 @@ def _scan_text(group: TableGroup, tables: Sequence[TextTable], runner: Runner) -
     found = _run(group, [(of.stop - of.start, of.read_plain) for of in lines], runner)
     if found is None:
         return None
-    files = [InputFile(t.path, "text", t.delimiter, None, os.path.getsize(t.content)) for t in tables]
+    files = [InputFile(t.path, "text", t.rows.delimiter, None, os.path.getsize(t.content)) for t in tables]
     counts = [num_rows for num_rows, *_ in found]
     return PlainEdges(TextEdges(tuple(files), tuple(lines), tuple(counts)), _limits(found))
 
 
 def _blocks_of(table: TextTable, step: int) -> list[TableLines] | None:
     """Cut a text file into blocks; None if packed, a matrix, or of changing form."""
-    columns = table.columns[:2]
-    is_plain = table.packing == "none" and table.num_entries is None and table.num_fields > 1
-    src, dst = (column.position for column in columns)
-    start = _first_line(table) if is_plain else None
-    if src is None or dst is None or start is None:
+    rows, size = table.rows, os.path.getsize(table.content)
+    src, dst = (column.position for column in table.columns[:2])
+    is_plain = rows.packing == "none" and table.num_entries is None and table.num_fields > 1
+    if not is_plain or src is None or dst is None or not _begins_a_line(rows.content, rows.first_byte):
         return None
-    size, places = os.path.getsize(table.content), (src, dst)
     return [
         TableLines(
-            table.path,
-            table.delimiter,
-            begin,
-            min(begin + step, size),
-            table.content,
-            table.comment,
-            places,
-            table.num_fields,
+            rows.path, rows.delimiter, begin, min(begin + step, size), rows.content, (src, dst), table.num_fields
         )
-        for begin in range(start, size, step)
+        for begin in range(rows.first_byte, size, step)
     ]
 
 
-def _first_line(table: TextTable) -> int | None:
-    """Find the first byte after header, comments and empty lines; None if far away."""
-    with open(table.content, "rb") as file:
-        lines, offset = file.read(HEAD_BYTES).split(b"\n"), 0
-    for number, line in enumerate(lines[:-1]):
-        text = line.strip(b" \t\r")
-        is_comment = bool(table.comment) and text.startswith(table.comment.encode())
-        if number >= table.skipped and text and not is_comment:
-            return offset
-        offset += len(line) + 1
-    return None
+def _begins_a_line(path: str, byte: int) -> bool:
+    with open(path, "rb") as file:
+        file.seek(max(0, byte - 1))
+        return byte == 0 or file.read(1) == b"\n"
 
 
 def _run(

@@ -138,7 +138,7 @@ def _complete_matrix(job: TableJob, group: TableGroup, table: TextTable, start: 
     """Compare the number of entries with the header of a matrix; add the other half of a symmetric one."""
     found = count_rows(job.connection, group.name) - start
     if found != table.num_entries:
-        what, place = "wrong number of entries", f"line {table.skipped}"
+        what, place = "wrong number of entries", f"line {table.rows.first_line - 1}"
         raise InputFileError(what, file=table.path, place=place, expected=f"{table.num_entries:,}", found=f"{found:,}")
     if table.is_symmetric:
         number = f"{start + found - 1} + row_number() OVER (ORDER BY row) AS row"
@@ -200,17 +200,10 @@ def _values(job: TableJob, group: TableGroup, table: Table) -> str:
         for i in numbers:
             kind, fill = group.kind(i), job.fill(group, feature)
             fill = fill if kind != STRINGS or job.is_split(group, feature) else None
-            found = feature_values(i, table.columns[i], kind, fill)
-            # values of an invalid line are not missing, and not filled
-            if kind == STRINGS and isinstance(table, TextTable):
-                found[1] = "NOT is_row"
-            elif fill is not None and isinstance(table, TextTable):
-                found = [f"CASE WHEN is_row THEN {value} END" for value in found]
-            values += found
+            values += feature_values(i, table.columns[i], kind, fill)
     if drops_missing(job, group):
         is_missing = [missing_id(i, table.columns[i], job.kinds[end][0]) for i, end in enumerate(group.ends)]
-        is_row = "is_row AND " if isinstance(table, TextTable) else ""
-        values.append(f"{is_row}({' OR '.join(is_missing)})")
+        values.append(f"({' OR '.join(is_missing)})")
     return ", ".join(values)
 
 
@@ -339,8 +332,7 @@ def _fault(
 ) -> InputFileError:
     index = bisect_right(starts, row) - 1
     table = group.tables[index]
-    with translated_errors(table.path):
-        place, text = table.locate(job.connection, row - starts[index], number)
+    place, text = table.locate(row - starts[index], number)
     found = "nothing" if text is None else shown(text)
     found = found if count == 1 else f"{found}, and {count - 1:,} more of {starts[-1]:,} rows"
     if number < len(group.ends):
@@ -382,6 +374,6 @@ def _explain_id(job: TableJob, ntype: str, value: Any, table: Table) -> tuple[st
         if limit is not None:
             expected = f"an ID from {first} and below {limit + first:,}"
         return f"ID of a {ntype!r} node out of range", expected, hint
-    if isinstance(table, TextTable) and not table.skipped:
+    if isinstance(table, TextTable) and not table.has_header:
         hint += "; or --header if the first line names the columns"
     return what, known, hint

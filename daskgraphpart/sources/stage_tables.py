@@ -100,7 +100,7 @@ def graph_of_tables(
     else:
         spec = write_frames(spec, directory, runner)
         with open_database(directory, resources) as connection:
-            inputs = open_inputs(connection, directory, spec)
+            inputs = open_inputs(directory, spec)
             for note in inputs.notes:
                 progress.note(note)
             on_open(inputs.paths)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, TypeAlias
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.sources.column_table import ColumnTable, open_array_table, open_parquet_table
 from daskgraphpart.sources.columns import BYTES, INTEGERS, STRINGS, UNKNOWN, Column
-from daskgraphpart.sources.database import translated_errors
 from daskgraphpart.sources.id_map import read_map_header
 from daskgraphpart.sources.table_files import TableFile, check_packed, with_form
 from daskgraphpart.sources.text_table import TextTable, open_text_table
@@ -17,8 +16,6 @@ from daskgraphpart.sources.text_table import TextTable, open_text_table
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
-
-    import duckdb
 
     from daskgraphpart.source import Source
     from daskgraphpart.sources.options import GraphChanges, ReadOptions
@@ -123,16 +120,13 @@ class Inputs:
         return next((group for group in found if len(group.ends) == 2 or group.is_list), None)
 
 
-def open_table(
-    connection: duckdb.DuckDBPyConnection, file: TableFile, directory: Path, wanted: Sequence[str], num_ids: int
-) -> Table:
+def open_table(file: TableFile, directory: Path, wanted: Sequence[str], num_ids: int) -> Table:
     """Open a file of any format."""
     file = with_form(file, directory)
     if file.packing != "none":
         check_packed(file.content, file.packing, file.path)
     if file.form == "text":
-        with translated_errors(file.path):
-            return open_text_table(connection, file, wanted, num_ids)
+        return open_text_table(file, wanted, num_ids)
     if file.form == "parquet":
         opened = open_parquet_table(file, wanted, num_ids)
     else:

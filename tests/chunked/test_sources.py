@@ -167,7 +167,7 @@ class TestEdgesInLinesOfTables(SourceSuite):
         path.write_text("".join(f"{src},x,{dst}\n" for src, dst in EDGES))
         file, size = edge_file(str(path), Files("csv", ",", (str(path),))), path.stat().st_size
         bounds = [(start, min(start + 40, size)) for start in range(0, size, 40)]
-        lines = [TableLines(str(path), ",", *of, str(path), "", (0, 2), 3) for of in bounds]
+        lines = [TableLines(str(path), ",", *of, str(path), (0, 2), 3) for of in bounds]
         plain = [of.read_plain() for of in lines]
         return TextEdges((file,), tuple(lines), tuple(len(ends[0]) for ends in plain if ends is not None))
 

@@ -27,7 +27,7 @@ def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "dense.csv").write_text("0,3\n1,0\n")
     (tmp_path / "writes-1.csv").write_text("who,what,year\nzoe,p9,2001\n")
     (tmp_path / "writes-0.csv").write_text("who,what,year\nann,p1,1999\n")
-    (tmp_path / "cites.tsv").write_text("p1\tp9\n# retracted\np9\tp1\n")
+    (tmp_path / "cites.tsv").write_text("# retracted: p5\np1\tp9\np9\tp1\n")
     (tmp_path / "papers.csv").write_text("title,doi\nx,p9\ny,p5\nz,p1\n")
     np.save(tmp_path / "papers.npy", np.array([[9.0], [5.0], [1.0]], np.float32))
     return tmp_path

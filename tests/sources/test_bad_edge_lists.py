@@ -40,6 +40,8 @@ def refusal(tmp_path: Path, edges: Any, **options: Any) -> str:
          "first line, "
          "found 1: '5'; check --delimiter and --comment, and that no line is truncated"),
         ("1,2\n" * 50 + "3,4,5\n", {}, "e.csv, line 51: wrong number of fields in a line"),
+        ("1,2\n# c\n3,4\n", {}, "e.csv, line 2: wrong number of fields in a line; expected 2 fields, as in the first "
+         "line, found 1: '# c'; remove it: only lines at the top are comments"),
         ("# c\n\n1,2\n3,4,5\n", {}, "e.csv, line 4: wrong number of fields in a line"),
         ('1,2\n3,"4\n', {}, "e.csv, line 2: quotes do not match"),
         ('1,2\n3,"4"x\n', MAPPED, "e.csv, line 2: quotes do not match"),
@@ -52,7 +54,7 @@ def refusal(tmp_path: Path, edges: Any, **options: Any) -> str:
         (f"{MATRIX} complex general\n2 2 1\n1 1 1 1\n", {}, "e.csv, line 1: this kind of Matrix Market is no list of "
          "edges; expected matrix coordinate real|integer|pattern general|symmetric, given to --edges, found matrix "
          "coordinate complex general"),
-        (f"{MATRIX} pattern general\n", {}, "e.csv, line 1: invalid size of a matrix; expected numbers of rows, "
+        (f"{MATRIX} pattern general\n", {}, "e.csv, line 2: invalid size of a matrix; expected numbers of rows, "
          "columns and "
          "entries, each below 2^62, found 'nothing'"),
         (f"{MATRIX} pattern symmetric\n% c\n2 3 1\n1 2\n", {}, "line 3: invalid size of a matrix; expected numbers of "
@@ -111,7 +113,7 @@ def test_bytes_that_are_not_utf_8_are_refused(tmp_path: Path) -> None:
 
 def test_a_line_of_megabytes_is_refused(tmp_path: Path) -> None:
     (tmp_path / "e.csv").write_text("a,b\n" * 200 + "c," + "d" * 3_000_000 + "\n")
-    assert "e.csv: line too long; expected lines of at most 1 MiB" in refusal(
+    assert "e.csv, line 201: line too long; expected lines of at most 1 MiB" in refusal(
         tmp_path, tmp_path / "e.csv", header=False, **MAPPED
     )
 

@@ -13,11 +13,14 @@ import pyarrow as pa
 import pytest
 from edge_lists import DEFAULT, FORMS, chunk, chunk_edge_lists, edges_of, originals, path_of_form, write_edge_list
 from graphs import file_hashes, load_real_graph
-from pyarrow import parquet
+from listeners import Listener
+from pyarrow import csv, parquet
 
-from daskgraphpart import partition, read_chunked, verify
+from daskgraphpart import partition, read_chunked, read_id_map, verify
 from daskgraphpart.engine.resources import Resources
+from daskgraphpart.errors import InputFileError
 from daskgraphpart.sources.database import open_database, run
+from daskgraphpart.sources.id_map import id_map_frame
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -79,8 +82,10 @@ def test_several_types_share_their_nodes(tmp_path: Path) -> None:
         ("src;dst\r\n1;2\r\n3;4", {}),
         ("\ufeffsrc,dst\n1,2\n3,4\n", {}),
         ("\ufeff1,2\n3,4\n", {}),
-        ("} x\n1 2\n}3 9\n\n  3   4  \n", {"comment": "}"}),
-        ("% x\n1 2\n%3 9\n\n  3   4  \n", {"comment": "%"}),
+        ("} x\n }3 9\n1 2\n\n  3   4  \n", {"comment": "}"}),
+        ("% x\n\n%3 9\n1 2\n\n  3   4  \n", {"comment": "%"}),
+        ("1,2\r3,4\r", {}),
+        ("src,dst\r1,2\n\n3,4\r\n", {}),
         ("9,9\n1,2\n3,4\n", {"header": True}),
         ("w|dst|src\n0|2|1\n0|4|3\n", {"delimiter": "|", "columns": ("src", "dst")}),
         ("0|2|1\n0|4|3\n", {"delimiter": "|", "columns": (2, 1)}),
@@ -92,6 +97,30 @@ def test_text_is_read_as_it_is_meant(text: str, options: dict[str, Any], tmp_pat
     (tmp_path / "e.txt").write_bytes(text.encode())
     found = edges_of(chunk(tmp_path / "out", tmp_path / "e.txt", **options))
     np.testing.assert_array_equal(found, ([1, 3], [2, 4]))
+
+
+def test_what_begins_with_a_hash_is_a_row_after_the_first_one(tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_text("# made by hand\n#\n\ntag,user\n#metoo,ann\n#rust,bob\nplain,ann\n")
+    listener = Listener()
+    out = chunk(tmp_path / "out", tmp_path / "e.csv", map_ids=True, header=True, progress=listener)
+    assert read_id_map(out, "_N")["id"].compute().tolist() == ["#metoo", "#rust", "ann", "bob", "plain"]
+    assert any("2 lines of comments at the top skipped" in note for note in listener.lines)
+    (tmp_path / "plain.csv").write_text("1,2\n#3,4\n")
+    with pytest.raises(InputFileError, match="line 2, column '0': not all IDs of '_N' nodes are integers"):
+        chunk(tmp_path / "other", tmp_path / "plain.csv")
+
+
+def test_quoted_fields_hold_newlines_and_delimiters(tmp_path: Path) -> None:
+    texts = ["one\ntwo", 'a "b", c', "\r\n", "", "plain", "#"] * 40_000
+    table = pa.table({"src": range(len(texts)), "dst": [0] * len(texts), "text": texts})
+    csv.write_csv(table, tmp_path / "e.csv")
+    out = chunk(tmp_path / "out", tmp_path / "e.csv", edge_columns=("text",), workers=2)
+    codes = read_chunked(out).edge_data[DEFAULT]["text"].compute(scheduler="sync")
+    known = id_map_frame(out / "categories" / DEFAULT / "text.parquet")["id"].compute().tolist()
+    assert [known[code] for code in codes] == texts
+    (tmp_path / "e.csv").write_text('src,dst,text\n1,2,"a\nb"\n1,2\n')
+    with pytest.raises(InputFileError, match="line 4: wrong number of fields"):
+        chunk(tmp_path / "other", tmp_path / "e.csv", edge_columns=("text",))
 
 
 def test_a_header_without_rows_is_a_graph_without_edges(tmp_path: Path) -> None:
