@@ -34,6 +34,9 @@ STORED_DTYPES = ("float16", "bfloat16", "float32", "float64", "uint8", "int8", "
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 """The upper half of a float32, which numpy has no dtype of its own for; its kind is ``"V"``."""
 
+EDGE_WEIGHT = "a number above 0, and finite"
+"""What a weight of edges must be."""
+
 MASK_NAME = re.compile(r"(train|val|valid|validation|test)_?mask")
 
 

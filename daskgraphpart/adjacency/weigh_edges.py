@@ -15,7 +15,7 @@ import numpy as np
 from daskgraphpart.chunked.partitions import list_edge_blocks, list_row_blocks
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import InputFileError, OptionError
-from daskgraphpart.schema import DataSpec, GraphSchema, find_feature
+from daskgraphpart.schema import EDGE_WEIGHT, DataSpec, GraphSchema, find_feature
 from daskgraphpart.storage.region import Region, create_files, npy_region
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class EdgeWeights:
 
 @dataclass(frozen=True, slots=True)
 class WeighUnit:
-    """One block of weights, the output, and its source file with the first row."""
+    """One block of weights, the output, and the user's file, if any, with the first row."""
 
     block: Block[np.ndarray]
     target: Region
@@ -60,9 +60,17 @@ def find_weights(schema: GraphSchema, names: Sequence[str]) -> dict[str, DataSpe
     return found
 
 
+def check_weights(graph: Graph, names: Sequence[str]) -> dict[str, DataSpec]:
+    """Find the features as `find_weights` does; refuse those whose numbers are codes of strings."""
+    found = find_weights(graph.schema, names)
+    for etype, spec in found.items():
+        graph.refuse_codes(etype, spec.name, "--edge-weight")
+    return found
+
+
 def weigh_edges(graph: Graph, names: Sequence[str], directory: Path, runner: Runner) -> EdgeWeights | None:
     """Run the pass over these features; None if there are none."""
-    specs = find_weights(graph.schema, names)
+    specs, is_named = check_weights(graph, names), graph.is_chunked  # others may lie in files of the job
     if not specs:
         return None
     counts = {edge_type.name: edge_type.num_edges for edge_type in graph.schema.edge_types}
@@ -74,7 +82,11 @@ def weigh_edges(graph: Graph, names: Sequence[str], directory: Path, runner: Run
     units = []
     for etype, spec in specs.items():
         for block in list_row_blocks(graph, etype, spec, ROWS_PER_UNIT):
-            work = WeighUnit(block, files[etype], block.file, block.row_in_file)
+            work = (
+                WeighUnit(block, files[etype], block.file, block.row_in_file)
+                if is_named
+                else WeighUnit(block, files[etype], None, block.first_row)
+            )
             units.append(Unit(work, 2 * block.num_rows * spec.row_nbytes, key=etype))
     ranges = runner.run(Pass("weigh-edges", weigh, units, None))
     if len(specs) < len(counts):
@@ -93,7 +105,7 @@ def weigh(unit: WeighUnit, _: None) -> tuple[int, int]:
             f"invalid edge weight: {unit.block.name}",
             file=unit.source,
             place=f"row {unit.first_row + bad[0]:,}",
-            expected="a number above 0, and finite",
+            expected=EDGE_WEIGHT,
             found=rows[bad[0]],
         )
     unit.target.write(rows, unit.block.first_row)

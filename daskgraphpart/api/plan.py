@@ -76,7 +76,8 @@ def plan(
         return _plan(given, num_parts, out, owners, options, resources, dispatch_to)
     from daskgraphpart.sources.stage_tables import counted_graph  # slow to import
 
-    with counted_graph(given, resources) as found:
+    weights = tuple(owners.edge_weight) if isinstance(owners, AssignOptions) else ()
+    with counted_graph(given, resources, weights) as found:
         return _plan(found, num_parts, out, owners, options, resources, dispatch_to)
 
 

@@ -139,7 +139,7 @@ def _assignable(
         return
     from daskgraphpart.sources.stage_tables import stage_tables  # slow to import
 
-    staged = stage_tables(graph, directory, runner)
+    staged = stage_tables(graph, directory, runner, tuple(options.edge_weight))
     check_assignable(options, staged, num_parts)
     with runner.for_tasks_of(smallest_memory(staged.schema, options, None)) as limited:
         yield staged, limited

@@ -170,7 +170,8 @@ def _dispatch_tables(
     """Stage tables and dispatch them; their ID maps go beside the partitions."""
     from daskgraphpart.sources.stage_tables import maps_beside, stage_tables
 
-    graph = stage_tables(spec, Path(work.root) / "tables", runner)
+    weights = tuple(wanted.owners.edge_weight) if isinstance(wanted.owners, AssignOptions) else ()
+    graph = stage_tables(spec, Path(work.root) / "tables", runner, weights)
     wanted, (first, *others) = _fitting(graph, wanted)
     layouts = (replace(first, beside={**first.beside, **maps_beside(graph)}), *others)
     with runner.for_tasks_of(smallest_memory(graph.schema, wanted.owners, wanted.options)) as limited:

@@ -104,11 +104,11 @@ def check_assignable(options: AssignOptions, graph: Graph, num_parts: int) -> No
     if options.method in PACKAGES:
         need_library(options.method)
     options.check_fits(schema, num_parts)
-    check_constraints(schema, parse_balance(options.wanted_balance, options.imbalance))
+    check_constraints(graph, parse_balance(options.wanted_balance, options.imbalance))
     if options.edge_weight:
-        from daskgraphpart.adjacency.weigh_edges import find_weights
+        from daskgraphpart.adjacency.weigh_edges import check_weights
 
-        find_weights(schema, options.edge_weight)
+        check_weights(graph, options.edge_weight)
     if options.extend is not None:
         from daskgraphpart.assignment.old_owners import check_old_owners  # slow to import
 

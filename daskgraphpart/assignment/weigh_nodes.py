@@ -94,14 +94,14 @@ def weigh_nodes(
     return NodeWeights(tuple(constraints), targets)
 
 
-def check_constraints(schema: GraphSchema, wanted: Sequence[BalanceConstraint]) -> None:
+def check_constraints(graph: Graph, wanted: Sequence[BalanceConstraint]) -> None:
     """Check that the features and weight files exist and fit."""
     for item in wanted:
         kind, _, where = item.name.partition(":")
         if kind == "file":
-            _file_columns(where, item.tolerance, schema.num_nodes)
+            _file_columns(where, item.tolerance, graph.schema.num_nodes)
         elif where:
-            feature_of(schema, where, f"--balance {item.name}")
+            _feature_of(graph, item)
 
 
 def _name_of(schema: GraphSchema, node: int) -> str:
@@ -114,9 +114,9 @@ def _columns(graph: Graph, item: BalanceConstraint, runner: Runner) -> list[Weig
     if kind == "file":
         return _file_columns(where, item.tolerance, schema.num_nodes)
     if kind == "weight":
-        return [WeightColumn(where, item.tolerance, feature=feature_of(schema, where, f"--balance {item.name}"))]
+        return [WeightColumn(where, item.tolerance, feature=_feature_of(graph, item))]
     if kind == "types":
-        feature = feature_of(schema, where, f"--balance {item.name}")
+        feature = _feature_of(graph, item)
         values = _values(graph, *feature, runner)
         if len(values) > MAX_VALUES:
             what, expected = "too many values to balance each", f"at most {MAX_VALUES}"
@@ -161,6 +161,15 @@ def _file_columns(path: str, tolerance: float, num_nodes: int) -> list[WeightCol
     if len(region.shape) == 1 or region.shape[1] == 1:
         return [WeightColumn(stem, tolerance, rows=(region, 0))]
     return [WeightColumn(f"{stem} {i}", tolerance, rows=(region, i)) for i in range(region.shape[1])]
+
+
+def _feature_of(graph: Graph, item: BalanceConstraint) -> tuple[str, DataSpec]:
+    """Find a constraint's feature; codes of strings have values to balance, but no weight."""
+    (kind, _, where), place = item.name.partition(":"), f"--balance {item.name}"
+    ntype, spec = feature_of(graph.schema, where, place)
+    if kind == "weight":
+        graph.refuse_codes(ntype, spec.name, "--balance")
+    return ntype, spec
 
 
 def feature_of(schema: GraphSchema, where: str, place: str) -> tuple[str, DataSpec]:

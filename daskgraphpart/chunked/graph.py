@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.chunked.formats import edge_file, feature_files
-from daskgraphpart.chunked.metadata import ID_MAP, Metadata, data_key, read_metadata
+from daskgraphpart.chunked.metadata import CATEGORIES, ID_MAP, METADATA_FILE, Metadata, data_key, read_metadata
 from daskgraphpart.chunked.sources import CsvEdges, FileEdges, FileRows
-from daskgraphpart.errors import InputFileError
+from daskgraphpart.errors import InputFileError, OptionError
 from daskgraphpart.schema import GraphSchema
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.files import cached_listings, is_file
@@ -61,6 +61,18 @@ class Graph:
         paths = {ntype: join_path(directory, f"{ntype}.parquet") for ntype in self.schema.ntypes}
         with cached_listings(directory):
             return {ntype: path for ntype, path in paths.items() if is_file(path)}
+
+    @property
+    def is_chunked(self) -> bool:
+        """Whether it is a chunked graph, whose files are the user's."""
+        return bool(self.directory) and is_file(join_path(to_path(self.directory), METADATA_FILE))
+
+    def refuse_codes(self, type_name: str, feature: str, place: str) -> None:
+        """Refuse a feature as a weight if its numbers are codes of strings."""
+        path = f"{CATEGORIES}/{type_name}/{feature}.parquet"
+        if self.directory and is_file(join_path(to_path(self.directory), path)):
+            what, hint = f"{type_name}/{feature} holds text, which cannot be a weight", "name a column of numbers"
+            raise OptionError(what, place=place, hint=hint)
 
     def _sources_of(self, type_name: str) -> list[Source]:
         edges = [self.edge_sources[type_name]] if type_name in self.edge_sources else []

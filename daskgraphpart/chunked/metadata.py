@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from daskgraphpart.storage.paths import AnyPath, Location
 
 ID_MAP = "id_map"  # directory of ID maps, beside the metadata
+CATEGORIES = "categories"  # directory of what codes stand for
 METADATA_FILE = "metadata.json"
 MAX_ROWS = 2**62
 MAX_FAULTS_SHOWN = 10

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from daskgraphpart.chunked.metadata import CATEGORIES as CATEGORIES
 from daskgraphpart.chunked.metadata import ID_MAP as ID_MAP
 from daskgraphpart.chunked.metadata import METADATA_FILE
 from daskgraphpart.errors import OutputExistsError
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
     from daskgraphpart.schema import DataSpec, GraphSchema
 
-CATEGORIES = "categories"
 TRANSFORMED, LABEL_COUNTS = "data_transform_new.json", ("node_label_stats.json", "edge_label_stats.json")
 """What GraphStorm's commands read beside a graph made from its construction config."""
 DIRECTORIES = ("edges", "edge_index", "node_data", "edge_data", ID_MAP, CATEGORIES)

@@ -29,6 +29,7 @@ from daskgraphpart.sources.read_table import (
     rank_ids,
     read_table,
 )
+from daskgraphpart.sources.table_weights import find_bad_weights
 from daskgraphpart.sources.tables import TableGroup, check_edge_counts
 
 if TYPE_CHECKING:
@@ -50,7 +51,11 @@ def read_graph(job: TableJob, name: str) -> Graph:
     sizes = [os.path.getsize(table.content) for group in inputs.groups for table in group.tables]
     job.progress.begin("read-edges", len(sizes), sum(sizes))
     read = [group for group in inputs.groups if group.name not in job.plain]
-    raise_together([fault for group in read for fault in find_faults(job, group, read_table(job, group))])
+    starts, faults = dict[str, list[int]](), list[InputFileError]()
+    for group in read:
+        starts[group.name] = read_table(job, group)
+        faults += find_faults(job, group, starts[group.name])
+    raise_together(faults)
     given = {group.name: job.num_rows(group) for group in inputs.groups}
     check_edge_counts(inputs, given)
     job.progress.end()
@@ -59,6 +64,7 @@ def read_graph(job: TableJob, name: str) -> Graph:
     steps = len(kinds) + len(inputs.etypes)
     job.progress.begin("map-ids" if inputs.options.map_ids else "stage-edges", steps, steps)
     unknown = {ntype: _settle_unknown(job, ntype) for ntype in kinds if inputs.lists(ntype)}
+    raise_together([*find_bad_weights(job, job.weights, starts, given)])
     num_nodes = _rank_ids(job) if inputs.options.map_ids else _count_ids(job, given)
     placer = FeaturePlacer(job, num_nodes, given)
     data: dict[str, dict[str, Source]] = {of_type: {} for of_type in (*num_nodes, *inputs.etypes)}

@@ -55,6 +55,7 @@ class TableJob:
     """A job: input, kinds of IDs by node type, database, directories, memory in bytes, and listener.
 
     Plain edges, by table, are not in the database. With `counts_only`, files of rows are not written, nor read.
+    `weights` are features of edges, ``ETYPE/FEATURE``, that the job will weigh edges by.
     """
 
     inputs: Inputs
@@ -66,6 +67,7 @@ class TableJob:
     memory: int
     progress: ProgressListener
     counts_only: bool = False
+    weights: tuple[str, ...] = ()
     staged: dict[tuple[str, int], Region] = field(default_factory=dict)
 
     def stage(self, query: str, path: str, dtype: np.dtype, row_shape: tuple[int, ...] = ()) -> Region:

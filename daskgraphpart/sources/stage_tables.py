@@ -52,15 +52,18 @@ if TYPE_CHECKING:
 BYTES_PER_PIECE = 4 << 20
 
 
-def stage_tables(spec: TableSpec, directory: Path, runner: Runner) -> Graph:
-    """Stage tables as a graph, with rows, ID maps and categories in a directory of the job."""
+def stage_tables(spec: TableSpec, directory: Path, runner: Runner, weights: tuple[str, ...] = ()) -> Graph:
+    """Stage tables as a graph, with rows, ID maps and categories in a directory of the job.
+
+    Features that are to be edge `weights` are checked as such, while their lines are known.
+    """
     from daskgraphpart.sources.change_graph import CastRows  # imports duckdb
     from daskgraphpart.sources.plain_edges import TableLines, TextEdges
 
     def work() -> Graph:
         shutil.rmtree(directory, ignore_errors=True)  # left by a killed run
         directory.mkdir(parents=True)
-        graph = graph_of_tables(spec, directory, directory, runner)
+        graph = graph_of_tables(spec, directory, directory, runner, weights=weights)
         return settled(graph, directory)
 
     types = (
@@ -78,6 +81,7 @@ def graph_of_tables(
     on_open: Callable[[list[str]], Any] = lambda _: None,
     *,
     counts_only: bool = False,
+    weights: tuple[str, ...] = (),
 ) -> Graph:
     """Read tables; temporary files go to `directory`, ID maps and categories to `out`.
 
@@ -106,7 +110,9 @@ def graph_of_tables(
             on_open(inputs.paths)
             kinds, plain = kinds_of_ids(inputs), scan_plain_edges(inputs, runner)
             counts_only = counts_only and not spec.changes.read_edges
-            job = TableJob(inputs, kinds, plain, connection, directory, out, resources.memory, progress, counts_only)
+            job = TableJob(
+                inputs, kinds, plain, connection, directory, out, resources.memory, progress, counts_only, weights
+            )
             graph = read_graph(job, spec.name)
     graph = replace(graph, directory=str(out))  # rows are in files by now
     if spec.changes == NO_CHANGES:
@@ -142,13 +148,13 @@ def copy_file(source: FilePath, _: Any, path: str) -> None:
 
 
 @contextmanager
-def counted_graph(spec: TableSpec, resources: Resources) -> Iterator[Graph]:
+def counted_graph(spec: TableSpec, resources: Resources, weights: tuple[str, ...] = ()) -> Iterator[Graph]:
     """Yield the graph of tables, with ID maps in a temporary directory, but without the rows of which SQL is needed."""
     with (
         scratch_directory(resources.workspace or tempfile.gettempdir()) as scratch,
         open_runner(replace(resources, cluster="threads")) as runner,
     ):
-        yield graph_of_tables(spec, scratch, scratch, runner, counts_only=True)
+        yield graph_of_tables(spec, scratch, scratch, runner, counts_only=True, weights=weights)
 
 
 @contextmanager

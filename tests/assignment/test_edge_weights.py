@@ -158,6 +158,76 @@ def test_a_weight_that_is_none_is_named_with_file_and_row(bad: float, tmp_path: 
     assert str(bad) in str(caught.value) and "n:to:n/w" in str(caught.value) and ".npy" in str(caught.value)
 
 
+BAD_TABLE = "src,dst,w,k\n0,1,1,a\n1,2,{},b\n2,3,0.5,a\n3,0,1,b\n"
+
+
+@pytest.mark.parametrize("bad", ["0", "-1", "nan", "inf", "1e400"])
+def test_a_bad_weight_of_a_table_is_named_with_its_line_and_the_job_leaves_nothing(
+    bad: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "e.csv").write_text(BAD_TABLE.format(bad))
+    words = ("--edges", tmp_path / "e.csv", "--edge-columns", "w", "--edge-weight", "w", "--num-parts", "2")
+    for command in ("partition", "assign"):
+        assert call(command, *words, tmp_path / "out") == 2
+        error = capsys.readouterr().err
+        assert "e.csv, line 3, column 'w': invalid edge weight: _N:_E:_N/w" in error and f"found '{bad}'" in error
+        assert not any((tmp_path / "out").iterdir())
+    assert call("plan", *words) == 2
+
+
+@pytest.mark.parametrize(
+    ("changes", "weight", "words"),
+    [
+        (("--deduplicate",), "w", "row 1: invalid edge weight: _N:_E:_N/w"),
+        (("--split-by", "k"), "_N:b:_N/w", "row 0: invalid edge weight: _N:b:_N/w"),
+        (("--add-reverse", "dgl"), "w", "line 3, column 'w': invalid edge weight: _N:_E:_N/w"),
+        (("--cast", "w=float16"), "w", "row 1: invalid edge weight: _N:_E:_N/w"),
+    ],
+)
+def test_a_bad_weight_of_changed_edges_is_the_users_value(
+    changes: tuple[str, ...], weight: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "e.csv").write_text(BAD_TABLE.format("1e-30" if "--cast" in changes else 0))
+    given = ("--edges", tmp_path / "e.csv", "--edge-columns", "w", "--edge-weight", weight, *changes)
+    assert call("partition", *given, tmp_path / "out", "--num-parts", "2") == 2
+    assert words in (error := capsys.readouterr().err) and "damaged" not in error
+    assert not any((tmp_path / "out").iterdir())
+
+
+@pytest.mark.parametrize("is_lazy", [False, True])
+def test_a_bad_weight_of_a_frame_is_named_with_its_row(is_lazy: bool, tmp_path: Path) -> None:
+    frame = pd.DataFrame({"src": range(900), "dst": range(1, 901), "w": np.arange(1, 901.0)})
+    frame.loc[700, "w"] = -0.5
+    given = dd.from_pandas(frame, npartitions=3) if is_lazy else frame
+    with pytest.raises(InputFileError, match=r"column 'w': invalid edge weight: _N:_E:_N/w.*found '-0.5'"):
+        dgp.partition(dgp.read_tables(given, edge_columns=("w",)), tmp_path / "out", 2, edge_weight="w")
+
+
+def test_weights_of_rows_that_are_left_out_do_not_matter(tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_text(f"{BAD_TABLE.format(2)}9,1,-1,a\n2,2,0,a\n")
+    (tmp_path / "n.csv").write_text("id\n0\n1\n3\n2\n")
+    how: dict[str, Any] = {"edge_columns": ("w",), "map_ids": True, "nodes": {"_N": tmp_path / "n.csv"}}
+    left = dgp.read_tables(tmp_path / "e.csv", **how, unknown_nodes="drop").without_self_loops()
+    assert dgp.assign(left, 2, method="fennel", edge_weight="w").owners
+
+
+def test_text_is_no_weight_of_edges_or_nodes(tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_text(BAD_TABLE.format(2))
+    (tmp_path / "n.csv").write_text("id,size\n0,a\n1,b\n2,a\n3,b\n")
+    table = dgp.read_tables(
+        tmp_path / "e.csv", edge_columns=("w", "k"), node_data={"size": f"{tmp_path}/n.csv:id:size"}
+    )
+    frame = pd.DataFrame({"src": [0, 1], "dst": [1, 0], "k": pd.Categorical(["a", "b"])})
+    chunked = table.write_chunked(tmp_path / "graph")
+    for graph in (table, chunked, dgp.read_tables(frame, edge_columns=("k",))):
+        with pytest.raises(OptionError, match=r"edge_weight: _N:_E:_N/k holds text, which cannot be a weight"):
+            dgp.assign(graph, 2, method="fennel", edge_weight="k")
+    for graph in (table, chunked):
+        with pytest.raises(OptionError, match=r"balance: _N/size holds text, which cannot be a weight"):
+            dgp.assign(graph, 2, method="fennel", balance="weight:_N/size")
+        dgp.assign(graph, 2, method="fennel", balance="nodes,types:_N/size")
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
