@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -34,6 +34,8 @@ TIME_HINT = "write times as 2024-05-01, 2024-05-01 12:00:00 or 2024-05-01T12:00:
 _TIME = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d.*)?")
 _OFFSET = "Z| UTC|[+-][01][0-9](:?[0-5][0-9])?"
 _WHOLE_TIME = rf"[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}([ T][0-9]{{2}}:[0-9]{{2}}(:[0-9]{{2}}([.][0-9]+)?)?({_OFFSET})?)?"
+_DECIMAL_COMMA = re.compile(r"[-+]?\d+(,\d+)?([eE][-+]?\d+)?|[-+]?\d{1,3}(,\d{3})+", re.ASCII)
+_THOUSANDS = re.compile(r"[-+]?\d{1,3}(,\d{3})+", re.ASCII)
 _FLOAT = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?|[-+]?(inf|infinity|nan)", re.IGNORECASE | re.ASCII)
 
 
@@ -53,6 +55,7 @@ class Column:
     is_text: bool = False
     constant: str | None = None
     row_shape: tuple[int, ...] = ()
+    has_decimal_comma: bool = False
 
     @property
     def is_string(self) -> bool:
@@ -81,6 +84,23 @@ def kind_of_text(text: str) -> str:
     if _FLOAT.fullmatch(text):
         return FLOATS
     return TIMES if _TIME.fullmatch(text) else STRINGS
+
+
+def with_decimals(column: Column, sample: Sequence[Sequence[str]], file: TableFile) -> Column:
+    """Return a column of text as one of numbers if its first values have a decimal comma.
+
+    If those may be thousands as well, somebody has to say so.
+    """
+    if column.position is None or column.kind != STRINGS or file.options.decimal == "point":
+        return column
+    values = [row[column.position].strip(" \t") for row in sample if column.position < len(row)]
+    values = [value for value in values if value not in ("", *MISSING)]
+    if not all(map(_DECIMAL_COMMA.fullmatch, values)):
+        return column
+    if file.options.decimal is None and all(_THOUSANDS.fullmatch(value) for value in values if "," in value):
+        what, hint = f"numbers of column {column.name!r} have commas", "say FILE:decimal-comma, or FILE:decimal-point"
+        raise InputFileError(what, file=file.path, found=f"{column.example}, fractions or thousands", hint=hint)
+    return replace(column, kind=FLOATS, has_decimal_comma=True)
 
 
 def find_columns(
@@ -180,6 +200,7 @@ def feature_values(number: int, column: Column, kind: str, fill: str | None) -> 
     elif kind == TIMES and column.is_text:
         values = [f"{_time_of_text(raw)}::DOUBLE", _time_of_text(raw)]
     elif column.is_text:
+        raw = f"replace({raw}, ',', '.')" if column.has_decimal_comma else raw
         values = [_float_of_text(raw), _integer_of_text(raw)]
     elif column.kind in (BYTES, VECTORS):
         values = ["NULL", "NULL"]

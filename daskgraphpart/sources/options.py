@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 DELIMITERS = {"comma": ",", "tab": "\t", "space": " ", "semicolon": ";", "\\t": "\t"}
+DECIMALS = ("point", "comma")
 ID_TYPES = ("auto", "integer", "string")
 UNKNOWN_NODES = ("add", "drop", "error")
 MISSING_IDS = ("error", "drop")
@@ -32,8 +33,8 @@ class Tables:
         (),
         "A table of edges; repeat it for more. Text, Parquet, Matrix Market, npz or npy; a file, a directory (Delta "
         "and Iceberg, too), a quoted pattern, a pipe, or - for standard input. A WORD says how to read it: header, "
-        "no-header, comma, tab, space, semicolon, the columns SRC,DST, or for raw binary rows their dtype and width: "
-        "uint32, int64:3. TYPE is SRC:REL:DST, _N:_E:_N if you leave it out.",
+        "no-header, comma, tab, space, semicolon, decimal-comma, the columns SRC,DST, or for raw binary rows their "
+        "dtype and width: uint32, int64:3. TYPE is SRC:REL:DST, _N:_E:_N if you leave it out.",
         values="[TYPE=]FILE[:WORD]",
         common=True,
         given="Mapping[str, Paths] | Paths",
@@ -95,6 +96,12 @@ class ReadOptions:
         choices=tuple(DELIMITERS)[:4],
         values="comma|tab|space|semicolon|CHAR",
     )
+    decimal: str | None = option(
+        None,
+        "What separates fractions in text; guessed by default. Commas that may separate thousands are refused until "
+        "you say so.",
+        choices=DECIMALS,
+    )
     header: bool | None = option(None, "Whether the first line of text names the columns; guessed by default.")
     comment: str = option("#", "Skip lines at the top of text that begin with this character; '' for none.")
     map_ids: bool = option(
@@ -148,6 +155,8 @@ class ReadOptions:
             what, hint = "only mapped IDs can continue others", "add --map-ids"
             raise OptionError(what, place="--ids-from", hint=hint)
         check_choice("type of IDs", "--id-type", self.id_type, ID_TYPES)
+        if self.decimal is not None:
+            check_choice("choice", "--decimal", self.decimal, DECIMALS)
         check_choice("choice", "--missing-ids", self.missing_ids, MISSING_IDS)
         check_choice("choice", "--unknown-nodes", self.unknown_nodes, UNKNOWN_NODES)
         if len(self.comment.encode()) > 1:

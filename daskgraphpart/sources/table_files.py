@@ -93,7 +93,7 @@ def find_files(given: Any, place: str, options: ReadOptions, columns: tuple[str,
             found.append(one)
             continue
         words = parse_file(os.fspath(one), place)
-        said: dict[str, Any] = {"header": words.header, "delimiter": words.delimiter}
+        said: dict[str, Any] = {"header": words.header, "delimiter": words.delimiter, "decimal": words.decimal}
         of_file = replace(options, **{name: value for name, value in said.items() if value is not None})
         paths = map(os.path.abspath, list_files(words.path))
         found += [TableFile(p, of_file, words.columns or columns, "", words.dtype, words.row_shape) for p in paths]

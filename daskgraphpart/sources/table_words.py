@@ -38,7 +38,13 @@ HEADERS = {"header": True, "no-header": False}
 RAW_DTYPES = (
     "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
 )  # fmt: skip
-WORDS: Mapping[str, Collection[str]] = {"dtype": RAW_DTYPES, "header": HEADERS, "delimiter": DELIMITERS}
+DECIMALS = {"decimal-comma": "comma", "decimal-point": "point"}
+WORDS: Mapping[str, Collection[str]] = {
+    "dtype": RAW_DTYPES,
+    "header": HEADERS,
+    "delimiter": DELIMITERS,
+    "decimal": DECIMALS,
+}
 """Words after a file, by what they give."""
 EACH = "*"
 """Name of the feature that stands for each column of a table of nodes."""
@@ -59,6 +65,7 @@ class FileWords:
     path: str
     header: bool | None = None
     delimiter: str | None = None
+    decimal: str | None = None
     dtype: str = ""
     row_shape: tuple[int, ...] = ()
     columns: tuple[str, ...] = ()
@@ -81,7 +88,7 @@ def parse_file(text: str, place: str) -> FileWords:
         elif name in said:
             raise OptionError(f"two words give the {name}", place=place, found=text, hint="leave out one")
         else:
-            said[name] = HEADERS.get(word, word)
+            said[name] = HEADERS.get(word, DECIMALS.get(word, word))
     if "dtype" in said and len(said) > 1:
         what, hint = "raw numbers have no header or delimiter", "leave out one of the words"
         raise OptionError(what, place=place, found=text, hint=hint)
@@ -98,7 +105,8 @@ def parse_file(text: str, place: str) -> FileWords:
 
 def _meaningless(word: str, place: str, text: str) -> OptionError:
     near = get_close_matches(word, [known for words in WORDS.values() for known in words], 1)
-    hint = f"did you mean {near[0]}?" if near else "words: header, no-header, comma, tab, space, semicolon, a dtype"
+    words = "header, no-header, comma, tab, space, semicolon, decimal-comma, decimal-point, a dtype"
+    hint = f"did you mean {near[0]}?" if near else f"words: {words}"
     return OptionError("unrecognised words after a file", place=place, expected=USAGE[place], found=text, hint=hint)
 
 

@@ -19,6 +19,7 @@ from daskgraphpart.sources.columns import (
     find_columns,
     kind_of_text,
     shown,
+    with_decimals,
 )
 from daskgraphpart.sources.database import insert_batches, numbered_batches
 from daskgraphpart.sources.table_files import METIS, TableFile, refuse_foreign
@@ -143,6 +144,7 @@ def open_text_table(file: TableFile, wanted: Sequence[str], num_ids: int) -> Tex
     if options.header is None and not has_header and options.map_ids and options.id_type != "integer":
         _check_no_header(path, texts, [position for _, position in places[:num_ids] if position is not None])
     columns = tuple(_column(*place, head[has_header:], file.constants) for place in places)
+    columns = (*columns[:num_ids], *(with_decimals(of, texts[has_header:], file) for of in columns[num_ids:]))
     guesses = dict[str, str]()
     if not options.delimiter and len(names) > 1:
         guesses[f"{NAMES_OF_DELIMITERS[delimiter]} between fields"] = "FILE:comma" if delimiter == "\t" else "FILE:tab"

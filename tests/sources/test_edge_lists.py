@@ -283,3 +283,28 @@ def test_raw_files_are_read_as_their_words_say(tmp_path: Path) -> None:
     np.testing.assert_array_equal(found["x"].compute(scheduler="sync"), features)
     np.testing.assert_array_equal(np.flatnonzero(found["train_mask"].compute(scheduler="sync")), ids)
     np.testing.assert_array_equal(edges_of(chunk(tmp_path / "3", f"{tmp_path}/hrt.bin:int64:3:0,2")), edges.T)
+
+
+@pytest.mark.parametrize(
+    ("values", "options", "expected"),
+    [
+        (["319,68", "1,5", "7"], {}, [319.68, 1.5, 7.0]),
+        (["1,234", "5,678"], {"decimal": "comma"}, [1.234, 5.678]),
+        (["1,234", "5,678"], {"decimal": "point"}, [0, 1]),
+        (["1,234", "5,678"], {}, None),
+        (["a,b", "1,5"], {}, [1, 0]),
+    ],
+)
+@pytest.mark.parametrize("delimiter", [";", ","])
+def test_decimal_commas_are_read_where_they_are_sure(
+    values: list[str], options: dict[str, Any], expected: list[float] | None, delimiter: str, tmp_path: Path
+) -> None:
+    rows = [f'{i}{delimiter}{i + 1}{delimiter}"{value}"\n' for i, value in enumerate(values)]
+    (tmp_path / "e.csv").write_text(f"src{delimiter}dst{delimiter}w\n{''.join(rows)}")
+    how: dict[str, Any] = {"edge_columns": ("w",), **options}
+    if expected is None:
+        with pytest.raises(InputFileError, match=r"column 'w' have commas; .* FILE:decimal-comma"):
+            chunk(tmp_path / "out", tmp_path / "e.csv", **how)
+        return
+    out = chunk(tmp_path / "out", tmp_path / "e.csv", **how)
+    assert read_chunked(out).edge_data[DEFAULT]["w"].compute().tolist() == expected
