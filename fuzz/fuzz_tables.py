@@ -72,7 +72,8 @@ ODD = (
     "2024-02-30", "2024-05-01 12:00:00 Europe/Berlin", "2024-13-01", "x", "\u0661", "1,5", "-", "infinity", "1 2",
     "\v5",
 )  # fmt: skip
-POOLS = (NUMBERS[:5], NUMBERS, TIMES, STRINGS)
+COMMAS = ("319,68", "5", "-1,5", ",5", "7,", "1,234", "12,345", "1.234,5", "1e3")
+POOLS = (NUMBERS[:5], NUMBERS, TIMES, STRINGS, COMMAS[:5], COMMAS)
 FILLS = (None, None, "0", "-1", "0.5", "none", "1e39", "nan", "1_0")
 
 

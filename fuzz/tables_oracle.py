@@ -20,6 +20,8 @@ TIME = re.compile(
     rf"(\d{{4}})-(\d\d)-(\d\d)(?:[ T](\d\d):(\d\d)(?::(\d\d)(?:\.(\d+))?)?{OFFSET})?",
     re.ASCII,
 )
+DECIMAL_COMMA = re.compile(r"[-+]?([0-9]+(,[0-9]*)?|,[0-9]+)([eE][-+]?[0-9]+)?")
+THOUSANDS = re.compile(r"[-+]?[0-9]{1,3}([., '][0-9]{3})+([.,][0-9]+)?")
 LOOKS_LIKE_TIME = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d.*)?")
 
 
@@ -123,6 +125,7 @@ def fill_of(fill: str) -> int | float:
 def column_of_text(values: list[str | None], fill: str | None) -> list[Any]:
     """Values of a column of text: codes of strings, microseconds, or integers if all are, else floats."""
     gaps = [value is None or value in MISSING for value in values]
+    values = with_points(values)
     kind = kind_of(next((v for v in values if v is not None and v.strip(BLANKS) not in ("", *MISSING)), None))
     if kind == "string":
         texts = [None if gap else value for value, gap in zip(values, gaps, strict=True)]
@@ -145,6 +148,18 @@ def column_of_text(values: list[str | None], fill: str | None) -> list[Any]:
         if all(isinstance(value, int) for value in whole)
         else [float(value) for value in whole if value is not None]
     )
+
+
+def with_points(values: list[str | None]) -> list[str | None]:
+    """Replace decimal commas, if that is what commas are; points are no numbers then."""
+    given = [value.strip(BLANKS) for value in values if value is not None]
+    given = [text for text in given if text and text not in MISSING]
+    with_commas = [text for text in given if "," in text]
+    if not with_commas or not all(DECIMAL_COMMA.fullmatch(text) or THOUSANDS.fullmatch(text) for text in given):
+        return values
+    if not all(map(DECIMAL_COMMA.fullmatch, given)) or all(map(THOUSANDS.fullmatch, with_commas)):
+        raise RefusedError("fractions or thousands")
+    return [None if value is None else value.replace(",", ".") for value in values]
 
 
 def is_integer(text: str) -> bool:

@@ -34,8 +34,8 @@ TIME_HINT = "write times as 2024-05-01, 2024-05-01 12:00:00 or 2024-05-01T12:00:
 _TIME = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d.*)?")
 _OFFSET = "Z| UTC|[+-][01][0-9](:?[0-5][0-9])?"
 _WHOLE_TIME = rf"[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}([ T][0-9]{{2}}:[0-9]{{2}}(:[0-9]{{2}}([.][0-9]+)?)?({_OFFSET})?)?"
-_DECIMAL_COMMA = re.compile(r"[-+]?\d+(,\d+)?([eE][-+]?\d+)?|[-+]?\d{1,3}(,\d{3})+", re.ASCII)
-_THOUSANDS = re.compile(r"[-+]?\d{1,3}(,\d{3})+", re.ASCII)
+DECIMAL_COMMA = re.compile(r"[-+]?(\d+(,\d*)?|,\d+)([eE][-+]?\d+)?", re.ASCII)
+_THOUSANDS = re.compile(r"[-+]?\d{1,3}([., ']\d{3})+([.,]\d+)?", re.ASCII)
 _FLOAT = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?|[-+]?(inf|infinity|nan)", re.IGNORECASE | re.ASCII)
 
 
@@ -91,16 +91,23 @@ def with_decimals(column: Column, sample: Sequence[Sequence[str]], file: TableFi
 
     If those may be thousands as well, somebody has to say so.
     """
-    if column.position is None or column.kind != STRINGS or file.options.decimal == "point":
+    position, decimal = column.position, file.options.decimal
+    if position is None or decimal == "point":
         return column
-    values = [row[column.position].strip(" \t") for row in sample if column.position < len(row)]
+    values = [row[position].strip(" \t") for row in sample if position < len(row)]
     values = [value for value in values if value not in ("", *MISSING)]
-    if not all(map(_DECIMAL_COMMA.fullmatch, values)):
+    with_commas = [value for value in values if "," in value]
+    are_numbers = all(DECIMAL_COMMA.fullmatch(value) or _THOUSANDS.fullmatch(value) for value in values)
+    if not are_numbers or not (with_commas or decimal):
         return column
-    if file.options.decimal is None and all(_THOUSANDS.fullmatch(value) for value in values if "," in value):
+    are_decimals = all(map(DECIMAL_COMMA.fullmatch, values))
+    if not are_decimals or (decimal is None and all(map(_THOUSANDS.fullmatch, with_commas))):
         what, hint = f"numbers of column {column.name!r} have commas", "say FILE:decimal-comma, or FILE:decimal-point"
-        raise InputFileError(what, file=file.path, found=f"{column.example}, fractions or thousands", hint=hint)
-    return replace(column, kind=FLOATS, has_decimal_comma=True)
+        hint = hint if are_decimals else "write them without separators of thousands, or say FILE:decimal-point"
+        found = next((value for value in with_commas if _THOUSANDS.fullmatch(value)), values[0])
+        raise InputFileError(what, file=file.path, found=f"{shown(found)}, fractions or thousands", hint=hint)
+    kind = kind_of_text(values[0].replace(",", ".")) if values else column.kind
+    return replace(column, kind=kind, has_decimal_comma=True)
 
 
 def find_columns(
@@ -200,7 +207,7 @@ def feature_values(number: int, column: Column, kind: str, fill: str | None) -> 
     elif kind == TIMES and column.is_text:
         values = [f"{_time_of_text(raw)}::DOUBLE", _time_of_text(raw)]
     elif column.is_text:
-        raw = f"replace({raw}, ',', '.')" if column.has_decimal_comma else raw
+        raw = f"translate({raw}, ',.', '.,')" if column.has_decimal_comma else raw  # a point makes it no number
         values = [_float_of_text(raw), _integer_of_text(raw)]
     elif column.kind in (BYTES, VECTORS):
         values = ["NULL", "NULL"]

@@ -358,7 +358,9 @@ def _explain_feature(job: TableJob, group: TableGroup, number: int, text: str | 
         return "value is missing", expected, f"give a value by --fill {feature}=VALUE"
     if kind == VECTORS:
         return "not a vector like the first one", expected, None
-    return ("not a timestamp", expected, TIME_HINT) if kind == TIMES else ("not a number", expected, None)
+    if kind == TIMES:
+        return "not a timestamp", expected, TIME_HINT
+    return "not a number", expected, "if the comma separates fractions: --decimal comma" if "," in text else None
 
 
 def _explain_id(job: TableJob, ntype: str, value: Any, table: Table) -> tuple[str, str, str | None]:

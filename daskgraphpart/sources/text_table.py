@@ -11,6 +11,7 @@ import pyarrow as pa
 from daskgraphpart.chunked.metadata import MAX_ROWS
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.sources.columns import (
+    DECIMAL_COMMA,
     MISSING,
     OTHERS,
     OTHERS_AND_CONSTANTS,
@@ -123,10 +124,7 @@ def open_text_table(file: TableFile, wanted: Sequence[str], num_ids: int) -> Tex
         raise InputFileError(
             "not text", file=path, found="a zero byte", hint="text must be UTF-8; raw numbers: FILE:DTYPE"
         )
-    delimiter = options.delimiter_character
-    if not delimiter:  # a line of one column of names may hold spaces
-        found = (mark for mark in "\t,;" if mark in line)
-        delimiter = next(found, " " if num_ids > 1 else ",")
+    delimiter = options.delimiter_character or _guess_delimiter(rows, line, num_ids)
     rows = replace(rows, delimiter=delimiter)
     head = rows.head(ROWS_LOOKED_AT)
     texts = [row.fields for row in head]
@@ -146,6 +144,8 @@ def open_text_table(file: TableFile, wanted: Sequence[str], num_ids: int) -> Tex
     columns = tuple(_column(*place, head[has_header:], file.constants) for place in places)
     columns = (*columns[:num_ids], *(with_decimals(of, texts[has_header:], file) for of in columns[num_ids:]))
     guesses = dict[str, str]()
+    if not options.decimal and (found := [repr(column.name) for column in columns if column.has_decimal_comma]):
+        guesses[f"decimal commas in {', '.join(found)}"] = "FILE:decimal-point"
     if not options.delimiter and len(names) > 1:
         guesses[f"{NAMES_OF_DELIMITERS[delimiter]} between fields"] = "FILE:comma" if delimiter == "\t" else "FILE:tab"
     if options.header is None:
@@ -210,6 +210,18 @@ def _column(
             example = f"line {row.line:,}, column {name!r} ({shown(text)})"
             return Column(name, position, kind_of_text(text), example, is_text=True)
     return Column(name, position, is_text=True)
+
+
+def _guess_delimiter(rows: TextRows, line: str, num_ids: int) -> str:
+    """Find the delimiter by the first line; semicolons if every comma is a decimal one between them."""
+    marks = [mark for mark in "\t,;" if mark in line]
+    if marks == [",", ";"]:
+        head = [row.fields for row in replace(rows, delimiter=";").head(ROWS_LOOKED_AT)]
+        with_commas = [(i, field.strip()) for fields in head for i, field in enumerate(fields) if "," in field]
+        is_equal = len({len(fields) for fields in head}) == 1
+        if is_equal and all(i >= num_ids and DECIMAL_COMMA.fullmatch(field) for i, field in with_commas):
+            return ";"
+    return marks[0] if marks else " " if num_ids > 1 else ","  # a line of one column of names may hold spaces
 
 
 def _refuse_metis(path: str, rows: Sequence[Sequence[str]], is_whole: bool) -> None:

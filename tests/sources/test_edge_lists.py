@@ -293,6 +293,11 @@ def test_raw_files_are_read_as_their_words_say(tmp_path: Path) -> None:
         (["1,234", "5,678"], {"decimal": "point"}, [0, 1]),
         (["1,234", "5,678"], {}, None),
         (["a,b", "1,5"], {}, [1, 0]),
+        (["7", "-,5", "1,"], {}, [7.0, -0.5, 1.0]),
+        (["1.234,50", "7"], {}, None),
+        (["1.234,50", "7"], {"decimal": "comma"}, None),
+        (["7"] * 300 + ["1,5"], {"decimal": "comma"}, [7.0] * 300 + [1.5]),
+        (["x", "1,5"], {"decimal": "comma"}, [1, 0]),
     ],
 )
 @pytest.mark.parametrize("delimiter", [";", ","])
@@ -303,8 +308,25 @@ def test_decimal_commas_are_read_where_they_are_sure(
     (tmp_path / "e.csv").write_text(f"src{delimiter}dst{delimiter}w\n{''.join(rows)}")
     how: dict[str, Any] = {"edge_columns": ("w",), **options}
     if expected is None:
-        with pytest.raises(InputFileError, match=r"column 'w' have commas; .* FILE:decimal-comma"):
+        with pytest.raises(InputFileError, match=r"column 'w' have commas; .* FILE:decimal-"):
             chunk(tmp_path / "out", tmp_path / "e.csv", **how)
         return
     out = chunk(tmp_path / "out", tmp_path / "e.csv", **how)
     assert read_chunked(out).edge_data[DEFAULT]["w"].compute().tolist() == expected
+
+
+def test_semicolons_delimit_if_commas_are_decimal_ones(tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_text("a1;b;3,5\nb;c;4,25\n")
+    out = chunk(tmp_path / "out", tmp_path / "e.csv", edge_columns=("2",), map_ids=True, header=False)
+    assert read_chunked(out).edge_data[DEFAULT]["2"].compute().tolist() == [3.5, 4.25]
+    assert read_id_map(out, "_N")["id"].compute().tolist() == ["a1", "b", "c"]
+    (tmp_path / "e.csv").write_text("a1,b,3;5\nb,c,4;x\n")
+    out = chunk(tmp_path / "out", tmp_path / "e.csv", edge_columns=("2",), map_ids=True, header=False, overwrite=True)
+    assert read_id_map(out, "_N")["id"].compute().tolist() == ["a1", "b", "c"]
+
+
+@pytest.mark.parametrize(("first", "last"), [("3,25", "1.234"), ("3", "3,5")])
+def test_marks_of_decimals_that_change_below_are_refused(first: str, last: str, tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_text("a;b;w\n" + f"1;2;{first}\n" * 300 + f"1;2;{last}\n")
+    with pytest.raises(InputFileError, match=r"line 302, column 'w': not a number"):
+        chunk(tmp_path / "out", tmp_path / "e.csv", edge_columns=("w",))

@@ -67,7 +67,7 @@ def test_text_is_a_number_if_it_is_written_as_one(tmp_path: Path) -> None:
     ("first", "value"),
     [("1.5", "4_7"), ("nan", "4_7")]
     + [
-        ("1", value) for value in ("4_7", "1e0_1", "_1", "+-5", "nan(5)", "0x1F", "0b1", "\u0661", '"1,5"', "1 2", "5f")
+        ("1", value) for value in ("4_7", "1e0_1", "_1", "+-5", "nan(5)", "0x1F", "0b1", "\u0661", '"1,,"', "1 2", "5f")
     ],
 )
 def test_text_that_is_no_number_is_refused_beside_numbers(first: str, value: str, tmp_path: Path) -> None:
