@@ -204,6 +204,7 @@ class _Writer:
             graph = count_lines(graph, BYTES_PER_BLOCK, runner)
         if not all(source.can_seek for source in graph.sources):  # no cluster for nothing
             with open_runner(self.resources, self.progress) as runner:
+                runner.scheduler.check_shared([("workspace", self.scratch, "")])
                 graph = stage_collections(graph, self.scratch, runner)
         with self._threads() as runner:
             if self.changes != NO_CHANGES:

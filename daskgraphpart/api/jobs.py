@@ -95,11 +95,7 @@ def open_job(
         plan, usable = _shares(run.resources, journal.header["plan"])
         with environment_faults(), open_runner(usable, run.progress, journal, plan) as runner:
             directories = [(output.name, output.path, LOCK_NAME), ("workspace", Path(work.root), JOURNAL_NAME)]
-            source = next(iter(input_paths(graph)), None)
-            if isinstance(source, Path):
-                directory = source if source.is_dir() else source.parent
-                directories.append(("input directory", directory.absolute(), ""))
-            runner.scheduler.check_shared(directories)
+            runner.scheduler.check_shared([*directories, *input_directory(graph)])
             yield work, runner
         _end(work, journal, lock)
     except BaseException as fault:
@@ -107,6 +103,15 @@ def open_job(
         _leave(output, work, journal, lock, fault, run.can_continue)
         _refuse_damaged(journal, fault)
         raise
+
+
+def input_directory(graph: Graph | TableSpec) -> list[tuple[str, Path, str]]:
+    """Describe the directory of a graph's files, if it has any, for `check_shared`."""
+    source = next(iter(input_paths(graph)), None)
+    if not isinstance(source, Path):
+        return []
+    directory = source if source.is_dir() else source.parent
+    return [("input directory", directory.absolute(), "")]
 
 
 def _begin_or_continue(

@@ -10,7 +10,7 @@ from daskgraphpart.assignment import assignment as made
 from daskgraphpart.assignment.collections import owned_edges, owner_array, owner_frame
 from daskgraphpart.assignment.write_files import keep_assignment
 from daskgraphpart.engine.progress import PROGRESS
-from daskgraphpart.engine.resources import WHERE, resources_of
+from daskgraphpart.engine.resources import ON_THIS_MACHINE, WHERE, resources_of
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import AssignmentError
 from daskgraphpart.keywords import with_keywords
@@ -183,7 +183,11 @@ def read_assignment(
         If the owners do not fit the graph.
     """
     found, directory = opened_chunked(graph), require_local(path, "an assignment")
-    with environment_faults(), open_runner(resources_of(keywords), keywords.get("progress")) as runner:
-        owners = read_owners(directory, found.schema, lasting_directory(), runner, num_parts)
+    resources = resources_of(keywords)
+    is_here = resources.cluster in ON_THIS_MACHINE
+    with environment_faults(), open_runner(resources, keywords.get("progress")) as runner:
+        kept = lasting_directory(resources.workspace or (None if is_here else directory))
+        runner.scheduler.check_shared([("directory of owners", directory, ""), ("workspace", kept, "")])
+        owners = read_owners(directory, found.schema, kept, runner, num_parts)
     owners.check_fits(found.schema)
     return public(replace(owners, id_maps=found.id_maps))

@@ -17,7 +17,7 @@ from daskgraphpart.api.inputs import (
     opened,
     read_owners,
 )
-from daskgraphpart.api.jobs import OutputDirectory, RunOptions, open_job, run_of
+from daskgraphpart.api.jobs import OutputDirectory, RunOptions, input_directory, open_job, run_of
 from daskgraphpart.assignment.assignment import META_FILE, TRAINERS, Assignment
 from daskgraphpart.assignment.options import METHODS, AssignOptions
 from daskgraphpart.assignment.pipeline import assign_nodes, check_assignable
@@ -25,6 +25,7 @@ from daskgraphpart.chunked.graph import Graph
 from daskgraphpart.chunked.partitions import count_lines
 from daskgraphpart.dispatching.job import choose_sizes
 from daskgraphpart.engine.progress import open_progress
+from daskgraphpart.engine.resources import ON_THIS_MACHINE
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import OutputExistsError
 from daskgraphpart.options import chosen
@@ -59,12 +60,18 @@ def assign_job(
 
 
 def _assign_here(graph: Graph | TableSpec, num_parts: int, options: AssignOptions, run: RunOptions) -> Assignment:
-    resources, directory = _limited(graph, num_parts, options, run.resources), lasting_directory()
-    with (
-        open_runner(resources, run.progress) as first,
-        environment_faults(),
-        _assignable(graph, directory / "tables", options, num_parts, first) as (staged, runner),
-    ):
+    resources, workspace = _limited(graph, num_parts, options, run.resources), run.resources.workspace
+    directory = lasting_directory(workspace)
+    name = "temporary directory" if workspace is None else "workspace"
+    with environment_faults(), open_runner(resources, run.progress) as first:
+        first.scheduler.check_shared([(name, directory, ""), *input_directory(graph)])
+        return _assign_in(directory, graph, num_parts, options, first)
+
+
+def _assign_in(
+    directory: Path, graph: Graph | TableSpec, num_parts: int, options: AssignOptions, first: Runner
+) -> Assignment:
+    with _assignable(graph, directory / "tables", options, num_parts, first) as (staged, runner):
         seed = options.seed if options.method in METHODS else None
         found = assign_nodes(staged, num_parts, options, directory, runner, read_owners=read_owners)
         return replace(found, id_maps=staged.id_maps, seed=seed)
@@ -107,9 +114,10 @@ def _assign_to(
             seed = options.seed if options.method in METHODS else None
             id_maps = describe_id_maps(staged.id_maps, out, runner)
             write_assignment(assignment, out, runner, form=form, seed=seed, id_maps=id_maps)
-            # keep them until Python exits: the workspace goes, and not every form can be read in place
+            # keep them until Python exits, where workers see them: the workspace of the job goes
+            kept = lasting_directory(run.resources.workspace or (None if resources.cluster in ON_THIS_MACHINE else out))
             with open_runner(replace(resources, cluster="sync", workers=1)) as reader:
-                files_of = read_assignment(out, staged.schema, lasting_directory(), reader).files
+                files_of = read_assignment(out, staged.schema, kept, reader).files
             trainers = {
                 ntype: region.moved(out / TRAINERS / f"{ntype}.npy") for ntype, region in assignment.trainers.items()
             }

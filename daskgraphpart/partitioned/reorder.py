@@ -7,7 +7,6 @@ to get new order, they are the inverse, written to a temporary file. Blocks of t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +24,8 @@ from daskgraphpart.storage.scratch import lasting_directory, scratch_directory
 from daskgraphpart.storage.zarr_arrays import create_rows_array
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from daskgraphpart.engine.progress import Progress
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.storage.paths import Location
@@ -48,7 +49,7 @@ def reorder(
     resources = resources.limited(2 * BLOCK_NBYTES)
     with environment_faults(), open_runner(resources, progress) as runner:
         if out is None:
-            inverse = invert(originals, Path(lasting_directory()), runner)
+            inverse = invert(originals, lasting_directory(resources.workspace), runner)
             return reordered_array(Reordered(rows, inverse, 1) if to_original else Reordered(rows, originals, 0))
         check_output(out, rows.dtype, overwrite)
         with scratch_directory(resources.workspace or out.parent) as scratch:

@@ -35,8 +35,10 @@ def made_directory(path: Path) -> Iterator[None]:
                 directory.rmdir()
 
 
-def lasting_directory() -> Path:
-    """Make a temporary directory that Python removes on exit."""
-    directory = tempfile.mkdtemp(prefix="daskgraphpart-")
+def lasting_directory(where: str | os.PathLike[str] | None = None) -> Path:
+    """Make a temporary directory, in another one if given, that Python removes on exit."""
+    if where is not None:
+        Path(where).mkdir(parents=True, exist_ok=True)
+    directory = tempfile.mkdtemp(prefix="daskgraphpart-" if where is None else ".daskgraphpart-", dir=where)
     atexit.register(shutil.rmtree, directory, ignore_errors=True)
     return Path(directory)
