@@ -7,6 +7,7 @@ row that 64 bits cannot hold is refused.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -103,7 +104,20 @@ class ColumnTable:
     def _columns(self, names: Sequence[str]) -> Iterator[list[Any]]:
         with open_parquet(self.content) as file:
             for batch in file.iter_batches(ROWS_PER_BATCH, columns=list(dict.fromkeys(names)), use_threads=False):
-                yield [batch.column(name) for name in names] or [pa.nulls(batch.num_rows)]
+                columns = [batch.column(name) for name in names] or [pa.nulls(batch.num_rows)]
+                borders = [0, *_borders(columns).tolist(), batch.num_rows]
+                for start, stop in pairwise(borders):
+                    yield [column.slice(start, stop - start) for column in columns]
+
+
+def _borders(columns: Sequence[Any]) -> np.ndarray:
+    """Return where to cut rows, so that strings of dictionaries fit into batches when each row has its own."""
+    nbytes = np.zeros(len(columns[0]), np.int64)
+    for column in columns:
+        if pa.types.is_dictionary(column.type) and _kind_of(column.type.value_type) in (STRINGS, BYTES):
+            lengths = pc.binary_length(column.dictionary).take(column.indices)
+            nbytes += pc.fill_null(lengths, 0).to_numpy(zero_copy_only=False)
+    return np.flatnonzero(np.diff(np.cumsum(nbytes) // BYTES_PER_BATCH)) + 1
 
 
 def _to_arrow(rows: np.ndarray) -> Any:

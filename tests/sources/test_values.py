@@ -10,6 +10,7 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from edge_lists import DEFAULT, chunk
 from pyarrow import parquet
@@ -17,6 +18,9 @@ from pyarrow import parquet
 import daskgraphpart as dgp
 from daskgraphpart import read_chunked
 from daskgraphpart.errors import InputFileError, OptionError
+from daskgraphpart.sources.column_table import BYTES_PER_BATCH, open_parquet_table
+from daskgraphpart.sources.options import ReadOptions
+from daskgraphpart.sources.table_files import find_files, with_form
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -278,3 +282,17 @@ def test_vectors_of_text_columns_keep_their_numbers(tmp_path: Path) -> None:
     found = {name: rows.compute() for name, rows in read_chunked(out).node_data["_N"].items()}
     assert (found["x"].dtype, found["x"].tolist()) == (np.int64, [[16777217, 1], [2, 3]])
     assert (found["y"].dtype, found["y"].tolist()) == (np.float64, [[16777217.5, 1.0], [2.0, 3.0]])
+
+
+def test_strings_of_a_dictionary_are_decoded_in_batches_of_some_megabytes(tmp_path: Path) -> None:
+    """All of them together are more than an Arrow array of strings can hold."""
+    size, codes = 1 << 20, np.where(np.arange(2_200) == 100, 0, 1).astype(np.int32)
+    strings = pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(["short", "x" * size]))
+    parquet.write_table(pa.table({"v": strings}), tmp_path / "e.parquet")
+    (file,) = find_files(str(tmp_path / "e.parquet"), "--edges", ReadOptions())
+    lengths, most = [], 0
+    for (batch,) in open_parquet_table(with_form(file, tmp_path), ("v",), 0).batches():
+        lengths += pc.binary_length(batch).to_pylist()
+        most = max(most, batch.nbytes)
+    assert lengths == np.where(codes, size, len("short")).tolist()
+    assert most <= 2 * BYTES_PER_BATCH
