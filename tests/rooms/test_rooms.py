@@ -26,7 +26,7 @@ ROOMS = {
     "tables": (
         *("sources/table_spec.py", "sources/table_files.py", "sources/stage_tables.py", "sources/tables.py"),
         *("sources/database.py", "sources/edge_lists.py", "sources/place_features.py", "sources/change_graph.py"),
-        *("sources/read_table.py", "sources/text_table.py", "sources/column_table.py"),
+        *("sources/read_table.py", "sources/text_table.py", "sources/text_rows.py", "sources/column_table.py"),
     ),
     "published data": ("sources/published",),
     "objects": (
