@@ -103,9 +103,12 @@ class FeaturePlacer:
             if count:
                 what, hint = "edges without a value to split them by", f"give them one by --fill {name}=VALUE"
                 raise InputFileError(what, file=group.tables[0].path, place=f"column {name!r}", found=count, hint=hint)
-        if fill in (None, str(MISSING_CODE)):
+            return MISSING_CODE
+        if fill is None:
             return MISSING_CODE
         found = run(job.connection, f"SELECT new_id FROM {group.name}_{number} WHERE id = {quote(fill)}")
+        if not found and fill == str(MISSING_CODE):
+            return MISSING_CODE
         if not found:
             what, hint = (
                 f"the fill value is no category of {name!r}",
@@ -127,6 +130,8 @@ class FeaturePlacer:
         where = f"{group.tables[0].path}, column {column.name!r}"
         query = f"SELECT count(*) FROM {group.name} WHERE c{group.features[name][0]} IS NULL"
         ((missing,),) = run(self.job.connection, query)
+        if len(group.ends) == 1:  # nodes without a row
+            missing += max(0, self.num_nodes[group.of_type] - count_rows(self.job.connection, group.name))
         gaps = f"; {format_number(missing, 'missing value')}, as {code}" if missing else ""
         self.job.progress.note(f"{where}: {count:,} categories, {how}; {path} has them{gaps}")
 

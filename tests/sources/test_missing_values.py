@@ -146,7 +146,10 @@ def test_missing_strings_are_no_category(tmp_path: Path) -> None:
         out = chunk(tmp_path / "out", tmp_path / "e.csv", node_data=data, fill=fill, overwrite=True, progress=notes)
         assert read_chunked(out).node_data["_N"]["label"].compute().tolist() == expected
         assert parquet.read_table(out / "categories" / "_N" / "label.parquet")["id"].to_pylist() == ["ham", "spam"]
-        assert any(f"2 missing values, as {expected[1]}" in line for line in notes.lines)
+        assert any(f"3 missing values, as {expected[1]}" in line for line in notes.lines)
+    (tmp_path / "n.csv").write_text("id,label\n0,spam\n1,\n2,-1\n3,ham\n4,ham\n")  # here, -1 is a category
+    out = chunk(tmp_path / "out", tmp_path / "e.csv", node_data=data, fill={"label": -1}, overwrite=True)
+    assert read_chunked(out).node_data["_N"]["label"].compute().tolist() == [2, 0, 0, 1, 1]
     with pytest.raises(OptionError, match=r"fill: the fill value is no category of 'label'; found none; leave it out"):
         chunk(tmp_path / "out", tmp_path / "e.csv", node_data=data, fill={"label": "none"}, overwrite=True)
 
@@ -157,3 +160,6 @@ def test_edges_without_a_relation_are_refused_or_named(tmp_path: Path) -> None:
         chunk(tmp_path / "out", tmp_path / "e.csv", split_by="kind")
     out = chunk(tmp_path / "out", tmp_path / "e.csv", split_by="kind", fill={"kind": "none"})
     assert read_chunked(out).schema.etypes == ("_N:a:_N", "_N:b:_N", "_N:none:_N")
+    (tmp_path / "e.csv").write_text("src,dst,kind\n0,1,a\n2,3,b\n")
+    out = chunk(tmp_path / "none", tmp_path / "e.csv", split_by="kind", fill={"kind": "none"})
+    assert read_chunked(out).schema.etypes == ("_N:a:_N", "_N:b:_N")

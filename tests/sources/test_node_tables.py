@@ -87,7 +87,7 @@ def test_rows_of_a_table_go_to_the_nodes_whose_ids_they_have(shop: Path, monkeyp
     assert "'customer' nodes: IDs that are not in the list: 1 (these nodes were added); " in text
     assert "listed nodes without an edge: 2 of 4" in text
     assert "column 'segment': 2 categories" in text
-    assert "segment.parquet has them; 1 missing value, as -1" in text
+    assert "segment.parquet has them; 2 missing values, as -1" in text
     assert "column 'since': times" in text
 
 
