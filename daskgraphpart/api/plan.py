@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.api.estimate import Plan, estimate
 from daskgraphpart.api.inputs import is_machines, made_in, opened, output_of
+from daskgraphpart.api.run_dispatch import Wanted, check_known, fitting
 from daskgraphpart.assignment.assignment import Assignment
 from daskgraphpart.assignment.options import AssignOptions
-from daskgraphpart.assignment.pipeline import check_assignable
 from daskgraphpart.chunked.graph import Graph
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.engine.resources import STAGING, WHERE, resources_of
@@ -72,32 +72,23 @@ def plan(
     options, resources = chosen(DispatchOptions, keywords), resources_of(keywords)
     owners = chosen(AssignOptions, keywords) if assignment is None else assignment
     given = opened(graph, None, resources)
+    wanted = Wanted(output_of(out, dispatch_to), options, owners, num_parts)
     if isinstance(given, Graph):
-        return _plan(given, num_parts, out, owners, options, resources, dispatch_to)
+        return _plan(given, num_parts, wanted, resources)
     from daskgraphpart.sources.stage_tables import counted_graph  # slow to import
 
+    check_known(given.name, wanted)
     weights = tuple(owners.edge_weight) if isinstance(owners, AssignOptions) else ()
     with counted_graph(given, resources, weights) as found:
-        return _plan(found, num_parts, out, owners, options, resources, dispatch_to)
+        return _plan(found, num_parts, wanted, resources)
 
 
-def _plan(
-    graph: Graph,
-    num_parts: int,
-    out: str | os.PathLike[str],
-    owners: AssignOptions | Assignment,
-    options: DispatchOptions,
-    resources: Resources,
-    dispatch_to: str | os.PathLike[str] | None,
-) -> Plan:
-    options.check_fits(graph.schema)
-    if isinstance(owners, Assignment):
-        owners.check_fits(graph.schema)
-    else:
-        check_assignable(owners, graph, num_parts)
-    target = output_of(out, dispatch_to)
-    if is_machines(target):
-        target.check_parts(num_parts)
-        target.check_cluster(resources.cluster)
+def _plan(graph: Graph, num_parts: int, wanted: Wanted, resources: Resources) -> Plan:
+    wanted, _ = fitting(graph, wanted)
+    if isinstance(wanted.owners, Assignment):
+        wanted.owners.check_fits(graph.schema)
+    if is_machines(wanted.target):
+        wanted.target.check_cluster(resources.cluster)
+    out = made_in(wanted.target, resources.workspace)
     with environment_faults():
-        return estimate(graph, num_parts, owners, options, resources, made_in(target, resources.workspace))
+        return estimate(graph, num_parts, wanted.owners, wanted.options, resources, out)

@@ -20,7 +20,7 @@ from daskgraphpart.api.inputs import (
 from daskgraphpart.api.jobs import OutputDirectory, RunOptions, input_directory, open_job, run_of
 from daskgraphpart.assignment.assignment import META_FILE, TRAINERS, Assignment
 from daskgraphpart.assignment.options import METHODS, AssignOptions
-from daskgraphpart.assignment.pipeline import assign_nodes, check_assignable
+from daskgraphpart.assignment.pipeline import assign_nodes, check_assignable, check_wanted
 from daskgraphpart.chunked.graph import Graph
 from daskgraphpart.chunked.partitions import count_lines
 from daskgraphpart.dispatching.job import choose_sizes
@@ -80,6 +80,7 @@ def _assign_in(
 def _limited(graph: Graph | TableSpec, num_parts: int, options: AssignOptions, resources: Resources) -> Resources:
     """Check what needs no table to be read; return the job's resources."""
     smallest = MIN_TABLE_MEMORY
+    check_wanted(options, num_parts)
     if isinstance(graph, Graph):
         check_assignable(options, graph, num_parts)
         smallest = smallest_memory(graph.schema, options, None)

@@ -20,9 +20,9 @@ from daskgraphpart.api.inputs import (
     read_owners,
 )
 from daskgraphpart.api.jobs import OutputDirectory, RunOptions, open_job, run_of
-from daskgraphpart.assignment.assignment import Assignment, owner_dtype
+from daskgraphpart.assignment.assignment import Assignment
 from daskgraphpart.assignment.options import AssignOptions
-from daskgraphpart.assignment.pipeline import assign_nodes, check_assignable, check_method
+from daskgraphpart.assignment.pipeline import assign_nodes, check_assignable, check_wanted
 from daskgraphpart.chunked.graph import Graph
 from daskgraphpart.chunked.partitions import count_lines
 from daskgraphpart.dispatching.job import Job, choose_sizes
@@ -30,7 +30,7 @@ from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.dispatching.output import check_claimable, check_output, discard_output, discard_unfinished
 from daskgraphpart.dispatching.pipeline import dispatch_graph
 from daskgraphpart.engine.progress import open_progress
-from daskgraphpart.errors import OptionError
+from daskgraphpart.errors import InputFileNotFoundError, OptionError
 from daskgraphpart.layouts.dgl import DglLayout
 from daskgraphpart.layouts.layout import GraphBoltAttributes, Layout
 from daskgraphpart.options import chosen
@@ -113,8 +113,6 @@ def partition_job(
         raise OptionError(what, place="method", hint=hint)
     owners, run = chosen(AssignOptions, keywords), run_of(keywords)
     found = opened(graph, storage_options, run.resources)
-    owner_dtype(num_parts)
-    check_method(owners)
     target = output_of(out, dispatch_to, storage_options)
     return run_dispatch(found, Wanted(target, chosen(DispatchOptions, keywords), owners, num_parts), run)
 
@@ -123,12 +121,12 @@ def run_dispatch(graph: Graph | TableSpec, wanted: Wanted, run: RunOptions) -> O
     """Dispatch a graph; stage tables as part of the job."""
     target, owners = wanted.target, wanted.owners
     if isinstance(graph, Graph):
-        wanted, layouts = _fitting(graph, wanted)
+        wanted, layouts = fitting(graph, wanted)
         smallest = smallest_memory(graph.schema, owners, wanted.options)
     else:
         from daskgraphpart.sources.options import MIN_TABLE_MEMORY
 
-        layouts, smallest = _layouts(wanted.options, None), MIN_TABLE_MEMORY
+        layouts, smallest = check_known(graph.name, wanted), MIN_TABLE_MEMORY
     run = replace(run, resources=run.resources.limited(smallest))
     with environment_faults(), open_progress(run.progress) as listener:
         command, chosen, files = identify_owners(graph, owners, wanted.num_parts)
@@ -172,7 +170,7 @@ def _dispatch_tables(
 
     weights = tuple(wanted.owners.edge_weight) if isinstance(wanted.owners, AssignOptions) else ()
     graph = stage_tables(spec, Path(work.root) / "tables", runner, weights)
-    wanted, (first, *others) = _fitting(graph, wanted)
+    wanted, (first, *others) = fitting(graph, wanted)
     layouts = (replace(first, beside={**first.beside, **maps_beside(graph)}), *others)
     with runner.for_tasks_of(smallest_memory(graph.schema, wanted.owners, wanted.options)) as limited:
         plan = _announced(graph, wanted, limited.resources, out, limited.progress)
@@ -184,7 +182,7 @@ def _dispatch_tables(
         return _dispatch(graph, wanted, layouts, destination, out, work, limited)
 
 
-def _fitting(graph: Graph, wanted: Wanted) -> tuple[Wanted, tuple[Layout, ...]]:
+def fitting(graph: Graph, wanted: Wanted) -> tuple[Wanted, tuple[Layout, ...]]:
     """Add the graph's own options and layouts; refuse what the graph cannot become."""
     if isinstance(wanted.owners, AssignOptions):
         assert wanted.num_parts is not None, "owners are made for a number of parts"
@@ -197,7 +195,8 @@ def _fitting(graph: Graph, wanted: Wanted) -> tuple[Wanted, tuple[Layout, ...]]:
             named = dict.fromkeys((*options.map_feature, *hard_negatives(graph)))
         options = replace(options, map_feature=tuple(named))
     layouts = _layouts(options, graph)
-    _check_fits(graph, layouts, options, wanted.target, wanted.known_parts)
+    options.check_fits(graph.schema)
+    _check_fits(graph.schema, layouts, options, wanted.target, wanted.known_parts)
     return replace(wanted, options=options), layouts
 
 
@@ -228,7 +227,7 @@ def _dispatch(
         graph = count_lines(graph, sizes.csv_block_bytes, runner)
     assignment = _assign(graph, wanted.owners, wanted.num_parts, work, runner)
     graph = count_lines(graph, sizes.csv_block_bytes, runner)  # read given owners before counting lines
-    _check_fits(graph, layouts, wanted.options, wanted.target, assignment.num_parts)
+    _check_fits(graph.schema, layouts, wanted.options, wanted.target, assignment.num_parts)
     if assignment.trainers:
         from daskgraphpart.assignment.trainers import with_trainers
 
@@ -236,17 +235,29 @@ def _dispatch(
     return dispatch_graph(Job(graph, assignment, str(out), wanted.options, sizes, work, runner, layouts, destination))
 
 
+def check_known(name: str, wanted: Wanted) -> tuple[Layout, ...]:
+    """Check what no tables could become; return the requested layouts."""
+    layouts = _layouts(wanted.options, None)
+    if isinstance(wanted.owners, AssignOptions):
+        assert wanted.num_parts is not None, "owners are made for a number of parts"
+        check_wanted(wanted.owners, wanted.num_parts)
+    elif isinstance(wanted.owners, Path) and not wanted.owners.exists():
+        hint = "give the output of assign"
+        raise InputFileNotFoundError("no such directory of owners", file=wanted.owners, hint=hint)
+    _check_fits(GraphSchema(name, (), ()), layouts, wanted.options, wanted.target, wanted.known_parts)
+    return layouts
+
+
 def _check_fits(
-    graph: Graph,
+    schema: GraphSchema,
     layouts: tuple[Layout, ...],
     options: DispatchOptions,
     target: Location | Machines,
     num_parts: int | None,
 ) -> None:
-    """Check what can be made of a graph, as far as the number of parts is known."""
-    options.check_fits(graph.schema)
+    """Check what can be made of a graph, as far as its types and the number of parts are known."""
     for layout in layouts:
-        layout.check_fits(graph.schema, num_parts)
+        layout.check_fits(schema, num_parts)
     if is_machines(target) and num_parts is not None:
         target.check_parts(num_parts)
     linked = [name for name in options.plugins if load_plugin("layouts", name, Layout).needs_links]

@@ -72,6 +72,13 @@ def check_old_owners(options: AssignOptions, graph: Graph, num_parts: int) -> No
     find_map_pairs(options, graph)
 
 
+def check_old_parts(options: AssignOptions, num_parts: int) -> None:
+    """Check that there are old owners, in as many parts."""
+    directory = Path(str(options.extend))
+    if not _find_original_ids(directory, num_parts):
+        read_meta(directory, num_parts)
+
+
 def read_old_owners(options: AssignOptions, graph: Graph, workspace: Path, runner: Runner, num_parts: int) -> OldOwners:
     """Read old owners into the workspace, and check the old ID maps."""
     maps, directory = find_map_pairs(options, graph), Path(str(options.extend))

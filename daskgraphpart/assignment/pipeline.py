@@ -19,7 +19,7 @@ from daskgraphpart.assignment.options import METHODS, AssignOptions
 from daskgraphpart.assignment.owner_parts import assign_random, fill_parts, read_parts, write_parts
 from daskgraphpart.assignment.partition import PartitionConfig, Problem, partition_graph
 from daskgraphpart.assignment.report import AssignReport, WeightedCut, measure
-from daskgraphpart.assignment.weigh_nodes import check_constraints, weigh_nodes
+from daskgraphpart.assignment.weigh_nodes import check_constraints, check_weight_files, weigh_nodes
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import OptionError, PlanError
 from daskgraphpart.storage.region import Region, create_files, npy_region
@@ -96,14 +96,23 @@ def assign_nodes(
     )
 
 
-def check_assignable(options: AssignOptions, graph: Graph, num_parts: int) -> None:
-    """Check what needs no edges: the method, features, parts."""
-    schema = graph.schema
+def check_wanted(options: AssignOptions, num_parts: int) -> None:
+    """Check what needs no graph: the number of parts, the method, and files."""
     owner_dtype(num_parts)
     check_method(options)
     if options.method in PACKAGES:
         need_library(options.method)
-    options.check_fits(schema, num_parts)
+    check_weight_files(parse_balance(options.wanted_balance, options.imbalance))
+    if options.extend is not None:
+        from daskgraphpart.assignment.old_owners import check_old_parts  # slow to import
+
+        check_old_parts(options, num_parts)
+
+
+def check_assignable(options: AssignOptions, graph: Graph, num_parts: int) -> None:
+    """Check what needs no edges: the same, features, and what a graph can become."""
+    check_wanted(options, num_parts)
+    options.check_fits(graph.schema, num_parts)
     check_constraints(graph, parse_balance(options.wanted_balance, options.imbalance))
     if options.edge_weight:
         from daskgraphpart.adjacency.weigh_edges import check_weights

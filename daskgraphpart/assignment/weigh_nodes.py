@@ -104,6 +104,14 @@ def check_constraints(graph: Graph, wanted: Sequence[BalanceConstraint]) -> None
             _feature_of(graph, item)
 
 
+def check_weight_files(wanted: Sequence[BalanceConstraint]) -> None:
+    """Check that the weight files are arrays."""
+    for item in wanted:
+        kind, _, where = item.name.partition(":")
+        if kind == "file":
+            open_npy(where)
+
+
 def _name_of(schema: GraphSchema, node: int) -> str:
     ntype_id = bisect_right(schema.homo_starts[1:-1], node)
     return f"node {node - schema.homo_starts[ntype_id]} of type {schema.ntypes[ntype_id]!r}" if schema.ntypes else ""

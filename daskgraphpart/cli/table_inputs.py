@@ -28,6 +28,7 @@ def tables_of(values: dict[str, Any]) -> dict[str, Any]:
     if not values["edges"] and not values["from"]:
         raise click.UsageError("Missing option '--edges', '--from' or '--graph'.")
     tables = describe_dataset(*values["from"]) if values["from"] else {}
+    refuse_tables(("split_seed",), "a job", "only a GraphStorm config has sets to draw")
     if values["split_by"]:
         tables.pop("split_by", None)
     edges = parse_by_type(values["edges"], DEFAULT_ETYPE, "--edges")

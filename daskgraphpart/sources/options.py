@@ -155,6 +155,8 @@ class ReadOptions:
             what, hint = "only mapped IDs can continue others", "add --map-ids"
             raise OptionError(what, place="--ids-from", hint=hint)
         check_choice("type of IDs", "--id-type", self.id_type, ID_TYPES)
+        if self.id_type == "string" and not self.map_ids:
+            raise OptionError("only mapped IDs can be strings", place="--id-type", hint="add --map-ids")
         if self.decimal is not None:
             check_choice("choice", "--decimal", self.decimal, DECIMALS)
         check_choice("choice", "--missing-ids", self.missing_ids, MISSING_IDS)

@@ -47,6 +47,8 @@ _FOREIGN = (
     (b"{", (".json", ".jsonl", ".ndjson"), "JSON", _THROUGH_PYTHON.format("pandas.read_json(..., lines=True)")),
     (b"ARROW1", (".feather", ".arrow"), "Arrow IPC", _THROUGH_PYTHON.format("pandas.read_feather")),
     (b"ORC", (".orc",), "ORC", _THROUGH_PYTHON.format("pandas.read_orc")),
+    (b"Obj\x01", (".avro",), "Avro", _THROUGH_PYTHON.format("polars.read_avro")),
+    (b"SQLite", (".sqlite", ".sqlite3"), "SQLite", _THROUGH_PYTHON.format("pandas.read_sql")),
     (None, (".xlsx", ".xls"), "Excel", "save it as CSV"),
     (None, (".pt", ".pth", ".pkl"), "a pickle", _THROUGH_PYTHON.format("torch.load")),
 )

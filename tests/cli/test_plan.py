@@ -51,3 +51,40 @@ def test_what_is_wrong_is_said_once(graph: Path, tmp_path: Path, capsys: pytest.
     assert shown.err.count("no such method") == 1
     assert call("plan", graph, "--num-parts", "5000", "--method", "fennel") == 2
     assert "more parts than nodes" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        (("--layout", "ondisk", "--num-parts", "4"), "this layout has only one part"),
+        (("--layout", "graphstorm", "--name", "part1", "--num-parts", "4"), "GraphStorm cannot train on a graph of"),
+        (("--balance", "nodez", "--num-parts", "4"), "unknown balance constraint"),
+        (("--balance", "file:gone.npy", "--num-parts", "4"), "gone.npy: no such file"),
+        (("--extend", "gone", "--num-parts", "4"), "gone: no such directory of owners"),
+        (("--method", "gone", "--num-parts", "4"), "no such method or directory of owners"),
+        (("--num-parts", "0"), "invalid number of parts"),
+        (("--id-type", "string", "--num-parts", "4"), "only mapped IDs can be strings"),
+        (("--split-seed", "4", "--num-parts", "4"), "--split-seed"),
+    ],
+)
+def test_what_tables_cannot_become_is_said_before_they_are_read(
+    options: tuple[str, ...], what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "e.csv").write_text("src,dst\n0,1\n1,no number\n")  # what reading would find
+    tables = ("--edges", tmp_path / "e.csv", *options)
+    assert call("plan", *tables) == 2
+    assert what in capsys.readouterr().err
+    assert call("partition", tmp_path / "out", *tables) == 2
+    assert what in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+    if not {"--layout", "--name"} & {*options}:
+        assert call("assign", tmp_path / "owners", *tables) == 2
+        assert what in capsys.readouterr().err
+
+
+def test_owners_that_are_not_there_are_missed_before_tables_are_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "e.csv").write_text("src,dst\n0,1\n1,no number\n")
+    assert call("dispatch", tmp_path / "gone", tmp_path / "out", "--edges", tmp_path / "e.csv") == 2
+    assert "gone: no such directory of owners" in capsys.readouterr().err

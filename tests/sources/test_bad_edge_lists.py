@@ -231,6 +231,8 @@ def test_files_that_are_missing_or_packed_are_refused(tmp_path: Path) -> None:
         ("e.txt", '{"src": 0, "dst": 1}\n', "JSON"),
         ("e.feather", "ARROW1\0\0", "Arrow IPC; .*pandas.read_feather"),
         ("e.pt", "PK\3\4", "a pickle; .*torch.load"),
+        ("e.db", "SQLite format 3\0", "SQLite; .*pandas.read_sql"),
+        ("e.bin", "Obj\1\4", "Avro; .*polars.read_avro"),
     ],
 )
 def test_formats_that_look_like_text_are_refused_by_name(name: str, content: str, message: str, tmp_path: Path) -> None:
