@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 LONGEST_VALUE, MOST_LISTED = 600, 30
 _OPTION = re.compile(r"--([a-z]+(?:-[a-z]+)*)")
 _SWITCHES = (
-    "copy-edata", "deduplicate", "fill-parts", "header", "map-ids", "overwrite", "recursive", "refine",
-    "remove-self-loops", "restart",
+    "copy-edata", "fill-parts", "header", "map-ids", "overwrite", "recursive", "refine", "restart",
 )  # fmt: skip
 _KEYWORDS = {"dispatch": "dispatch_to", "no-header": "header=False"}
 _FIELDS = ("what", "file", "place", "expected", "found", "hint")

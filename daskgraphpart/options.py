@@ -28,8 +28,9 @@ def option(
     """Return a field with its default, meaning and limits; `--help` shows the first sentence of common ones.
 
     `choices` lists all values; if `values` names further ones, as in help (``"auto|metis|DIR"``), it lists some. An
-    option given once per value has the default ``()``. An open option, if not given, is decided by the job. `given` is
-    the type that functions take, if different.
+    option given once per value has the default ``()``. An open option, if not given, is decided by the job. One whose
+    `values` are in brackets needs none on the command line, which is "". `given` is the type that functions take, if
+    different.
     """
     limits = {"meaning": meaning, "choices": choices, "min": minimum, "values": values, "common": common}
     return field(default=default, metadata={**limits, "is_open": is_open, "given": given})

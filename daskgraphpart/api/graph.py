@@ -162,25 +162,55 @@ class Graph(chunked.Graph):
         """
         return self._changed(add_reverse=names, copy_edata=copy_edata)
 
-    def without_self_loops(self) -> Graph:
+    @with_keywords()
+    def without_self_loops(self, etypes: str | Sequence[str] | None = None) -> Graph:
         """Drop edges from a node to itself.
 
+        Parameters
+        ----------
+        etypes : str or sequence of str, optional
+            Canonical edge type, or several; default: all.
+
         Returns
         -------
         Graph
             The changed graph. The job that takes it copies the edges that stay to its workspace.
-        """
-        return self._changed(remove_self_loops=True)
 
-    def without_duplicates(self) -> Graph:
+        Raises
+        ------
+        OptionError
+            If there is no such edge type, or if it joins nodes of two types.
+
+        Examples
+        --------
+        >>> graph.without_self_loops("user:friend:user")  # doctest: +SKIP
+        """
+        return self._changed(remove_self_loops=True if etypes is None else etypes)
+
+    @with_keywords()
+    def without_duplicates(self, etypes: str | Sequence[str] | None = None) -> Graph:
         """Keep the first of several edges between the same two nodes, with its features.
 
+        Parameters
+        ----------
+        etypes : str or sequence of str, optional
+            Canonical edge type, or several; default: all.
+
         Returns
         -------
         Graph
             The changed graph. The job that takes it copies the edges that stay to its workspace.
+
+        Raises
+        ------
+        OptionError
+            If there is no such edge type.
+
+        Examples
+        --------
+        >>> graph.without_duplicates("user:friend:user")  # doctest: +SKIP
         """
-        return self._changed(deduplicate=True)
+        return self._changed(deduplicate=True if etypes is None else etypes)
 
     def astype(self, dtypes: Mapping[str, str]) -> Graph:
         """Change the dtypes of features.

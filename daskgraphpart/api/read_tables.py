@@ -69,7 +69,7 @@ def read_tables(edges: Mapping[str, Paths] | Paths, *, name: str = "graph", **ke
 def described_tables(edges: Mapping[str, Paths] | Paths, name: str, **keywords: Any) -> Graph:
     """Do what `read_tables` does, with changes of the graph as further keywords."""
     reading, changes = chosen(ReadOptions, keywords), chosen(GraphChanges, keywords)
-    beside = (keywords.get(name) or {} for name in ("nodes", "node_data", "edge_data", "masks"))
+    beside = (keywords.get(name) or {} for name in ("nodes", "node_data", "edge_data", "masks", "split"))
     tables = named_tables(edges, *beside, are_mapped=reading.map_ids)
     given: dict[str, Any] = {name: keywords.get(name) or {} for name in ("num_nodes", "num_edges")}
     spec = TableSpec(**tables, **given, name=name, reading=reading, changes=changes)

@@ -11,15 +11,20 @@ import click
 EVERYTHING = "daskgraphpart.help_all"
 OPTIONS, SHARED = "Options", ("Resources", "Progress")
 NAMES_WIDTH = 24
+_EDGE_TYPE = re.compile(r"[^:/=-][^:/=]*(:[^:/=]+){2}")
+"""A word that is the edge type of the option before it; paths have no such names."""
 
 
 class Option(click.Option):
-    """An option under a heading of the help; `common` ones are in the short help."""
+    """An option under a heading of the help; `common` ones are in the short help, bare ones need no edge type."""
 
-    def __init__(self, *args: Any, heading: str = OPTIONS, common: bool = False, **settings: Any) -> None:
+    def __init__(
+        self, *args: Any, heading: str = OPTIONS, common: bool = False, is_bare: bool = False, **settings: Any
+    ) -> None:
         super().__init__(*args, **settings)
         self.heading = heading
         self.is_common = common
+        self.is_bare = is_bare
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         """Return the option and its meaning; in short help, the first sentence."""
@@ -46,6 +51,20 @@ class Command(click.Command):
                     help="Show all options, described in full.",
                 )
             )
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse arguments, after giving bare options the edge type behind them, or an empty one."""
+        bare = {name for param in self.params if getattr(param, "is_bare", False) for name in param.opts}
+        words, given = [], iter(args)
+        for word in given:
+            name = ctx.token_normalize_func(word) if ctx.token_normalize_func else word
+            words.append(f"{name}=" if name in bare else word)
+            if word == "--":
+                break
+        for i in range(len(words) - 1, 0, -1):
+            if words[i - 1][:-1] in bare and _EDGE_TYPE.fullmatch(words[i]):
+                words[i - 1] += words.pop(i)
+        return super().parse_args(ctx, [*words, *given])
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write a section per heading, in order of first options."""

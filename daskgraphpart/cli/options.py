@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import signal
 import threading
 import time
@@ -47,7 +48,9 @@ def _option(stated: Field[Any], heading: str) -> Callable[[Any], Any]:
         "metavar": limits["values"],
         "common": limits["common"],
     }
-    if word == "bool":
+    if re.fullmatch(r"\[[^][]*\]", limits["values"] or ""):
+        settings |= {"type": str, "default": (), "multiple": True, "is_bare": True}
+    elif word == "bool":
         settings |= {"is_flag": True} if stated.default is False else {"default": None}
     elif stated.default == ():
         settings |= {"type": str, "default": (), "multiple": True}

@@ -56,7 +56,8 @@ def _changes() -> list[str]:
     for option in ctx.command.params:
         if option.name in names and ctx.get_parameter_source(option.name) is ParameterSource.COMMANDLINE:
             values = ctx.params[option.name] if option.multiple else [ctx.params[option.name]]
-            words += [word for value in values for word in option.opts[:1] + ([] if value is True else [str(value)])]
+            bare = ("", True) if getattr(option, "is_bare", False) else (True,)
+            words += [word for value in values for word in option.opts[:1] + ([] if value in bare else [str(value)])]
     return words
 
 

@@ -39,7 +39,8 @@ def tables_of(values: dict[str, Any]) -> dict[str, Any]:
         "edges": edges,
         "num_nodes": counts,
         "node_data": parse_features(values["node_data"], DEFAULT_NTYPE, "--node-data", ntypes),
-        "edge_data": parse_features(values["edge_data"], DEFAULT_ETYPE, "--edge-data"),
+        "edge_data": parse_features(values["edge_data"], DEFAULT_ETYPE, "--edge-data", known_edges),
+        "split": parse_by_type(values["split"], DEFAULT_NTYPE, "--split"),
         "masks": parse_features(values["masks"], DEFAULT_NTYPE, "--mask"),
     }
     for name, by_type in given.items():
@@ -49,7 +50,20 @@ def tables_of(values: dict[str, Any]) -> dict[str, Any]:
     if values.get("cast"):
         tables["cast"] = {**tables.get("cast", {}), **by_name(values["cast"], "--cast")}
     options = {"name": values["name"] or "graph", "nodes": nodes, **keywords_of(values, ReadOptions)}
+    options["edge_columns"] = _edge_columns(values["edge_columns"])
     return {**keywords_of(values, GraphChanges), **tables, **options}
+
+
+def _edge_columns(given: Iterable[str]) -> dict[str, str]:
+    """Columns by edge type; a column's name may hold an equals sign."""
+    found: dict[str, str] = {}
+    for text in given:
+        etype, sign, names = text.partition("=")
+        etype, names = (etype, names) if sign and etype.count(":") == 2 else ("", text)
+        if etype in found:
+            raise OptionError("given twice for the same", place="--edge-columns", found=text, hint="remove one")
+        found[etype] = names
+    return found
 
 
 def _num_nodes(given: Iterable[str]) -> dict[str, int]:

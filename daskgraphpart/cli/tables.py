@@ -28,7 +28,7 @@ TABLE_OPTIONS = (
         help=f"A public data set: {', '.join(KINDS)}. DIR is where you downloaded it. Splits become train_mask, "
         "val_mask and test_mask. Other options add to it.",
     ),
-    *options_of(Tables, "Tables", "num_nodes", "nodes", "node_data", "edge_data", "masks"),
+    *options_of(Tables, "Tables", "num_nodes", "nodes", "node_data", "edge_data", "masks", "split"),
     _table("--split-seed", type=int, default=0, help="Seed of the splits that a GraphStorm config asks for."),
     _table(
         "--name",

@@ -160,7 +160,8 @@ class _Selection:
             column = split_feature(self.changes, etype)
             values = None if column is None else features.pop(column)
             src, relation, dst = etype.split(":")
-            if values is None and not self.changes.deduplicate and src != dst:
+            has_loops = src == dst and self.changes.removes_loops(etype)
+            if values is None and not has_loops and not self.changes.removes_repeats(etype):
                 edges[etype], data[etype] = rows, features
             else:
                 self._sort(graph, etype, values)
@@ -189,15 +190,16 @@ class _Selection:
             raise OptionError(what, place="--split-by", expected=expected, found=found)
         before = graph.edge_sources[etype].shape[0]
         query = "SELECT *, 1 AS times FROM batches"
-        if self.changes.deduplicate:
+        has_repeats = self.changes.removes_repeats(etype)
+        if has_repeats:
             key = ", ".join(_KEY)
             query = f"SELECT {key}, min(r) AS r, count(*) AS times FROM batches GROUP BY {key}"
         with translated_errors(str(self.directory)):
             statement = f"CREATE OR REPLACE TABLE kept AS {query}"
             insert_batches(self.connection, statement, _SCHEMA, self._batches(graph, etype, values))
             ((kept, count),) = run(self.connection, "SELECT count(*), coalesce(sum(times), 0)::BIGINT FROM kept")
-        removed = [f"self-loops: {before - count:,}"] if self.changes.remove_self_loops else []
-        removed += [f"repeated edges: {count - kept:,}"] if self.changes.deduplicate else []
+        removed = [f"self-loops: {before - count:,}"] if self.changes.removes_loops(etype) else []
+        removed += [f"repeated edges: {count - kept:,}"] if has_repeats else []
         if removed:
             self.progress.note(f"{etype}, {before:,} edges; removed {', '.join(removed)}")
 
@@ -205,7 +207,7 @@ class _Selection:
         edges = graph.edge_sources[etype]  # collections are staged by now
         edge_type = parse_edge_type(etype, edges.shape[0])
         num_src, num_dst = (graph.schema.node_type(ntype).num_nodes for ntype in (edge_type.src, edge_type.dst))
-        without_loops = self.changes.remove_self_loops and edge_type.src == edge_type.dst
+        without_loops = self.changes.removes_loops(etype) and edge_type.src == edge_type.dst
         for start in range(0, edges.shape[0], EDGES_PER_PIECE):
             piece = edges.read(start, min(start + EDGES_PER_PIECE, edges.shape[0]))
             src, dst, rows = *piece.T, np.arange(start, start + len(piece))

@@ -35,8 +35,13 @@ def changed(graph: Graph | TableSpec, changes: GraphChanges) -> TableSpec:
     if isinstance(graph, TableSpec):
         before, now = ([_ORDER[name] for name in changes_made(of)] for of in (graph.changes, changes))
         is_later = max(before, default=-1) < min(now, default=4) or {*before, *now} == {3}
-        if is_later:
-            return replace(graph, changes=replace(graph.changes, **changes_made(changes)))
+        made = changes_made(changes)
+        selected = {name: made[name] for name, order in _ORDER.items() if order == 3 and name in made}
+        # these types may not be there until others are split or reversed
+        is_early = bool({1, 2} & {*before}) and any(etypes != ("",) for etypes in selected.values())
+        if is_later and not is_early:
+            made |= {name: (*getattr(graph.changes, name), *etypes) for name, etypes in selected.items()}
+            return replace(graph, changes=replace(graph.changes, **made))
         return TableSpec(name=graph.name, changes=changes, builder=GraphBefore(graph))
     check_changes(changes, graph.schema.ntypes, graph.schema.etypes, graph.data_sources)
     return TableSpec(name=graph.schema.name, changes=changes, builder=GraphBefore(graph))

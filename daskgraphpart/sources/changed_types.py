@@ -67,12 +67,22 @@ def reverse_types(changes: GraphChanges, ntypes: Collection[str], etypes: Collec
     return found
 
 
+def _selections(changes: GraphChanges) -> tuple[tuple[str, Collection[str]], ...]:
+    return ("--remove-self-loops", changes.remove_self_loops), ("--deduplicate", changes.deduplicate)
+
+
 def check_changes(
     changes: GraphChanges, ntypes: Collection[str], etypes: Collection[str], data: Mapping[str, Collection[str]]
 ) -> None:
     """Refuse changes of unknown types and features, and existing reverse types."""
-    for etype in changes.columns.keys() - {""}:
-        check_choice("edge type", "--split-by", etype, etypes)
+    for place, named in (("--split-by", changes.columns), *_selections(changes)):
+        for etype in {*named} - {""}:
+            check_choice("edge type", place, etype, etypes)
+    for etype in {*changes.remove_self_loops} - {""}:
+        src, _, dst = etype.split(":")
+        if src != dst:
+            what = f"{etype} has no self-loops: it joins nodes of two types"
+            raise OptionError(what, place="--remove-self-loops", hint="leave it out")
     for etype in etypes:
         feature, known = split_feature(changes, etype), data.get(etype, ())
         if feature is not None and feature not in known:

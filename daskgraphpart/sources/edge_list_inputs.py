@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from daskgraphpart.chunked.metadata import check_num_nodes
-from daskgraphpart.chunked.rows import JoinedRows, array_rows
-from daskgraphpart.errors import GraphPartError, InputFileError, MetadataError, OptionError, raise_together
+from daskgraphpart.errors import (
+    GraphPartError,
+    InputFileError,
+    MetadataError,
+    OptionError,
+    check_choice,
+    raise_together,
+)
 from daskgraphpart.schema import DataSpec, check_name
 from daskgraphpart.source import Source
-from daskgraphpart.sources.changed_types import check_changes, features_of_table
-from daskgraphpart.sources.columns import FLOATS, INTEGERS, OTHERS, OTHERS_AND_CONSTANTS, UNKNOWN
+from daskgraphpart.sources.changed_types import check_changes
+from daskgraphpart.sources.columns import BYTES, FLOATS, INTEGERS, OTHERS, OTHERS_AND_CONSTANTS, STRINGS, UNKNOWN
 from daskgraphpart.sources.earlier_graph import continue_codes, find_old_ids
-from daskgraphpart.sources.given_rows import file_rows
-from daskgraphpart.sources.map_arrays import map_rows
-from daskgraphpart.sources.table_files import TableFile, find_files, refuse_pipes_twice, with_form
+from daskgraphpart.sources.split_sets import EXPECTED, SPLIT
+from daskgraphpart.sources.table_requests import TableRequest, TableRequests
 from daskgraphpart.sources.table_words import EACH
 from daskgraphpart.sources.tables import Inputs, Table, TableGroup, check_row_count, open_table
 from daskgraphpart.sources.text_table import TextTable
@@ -27,19 +32,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from daskgraphpart.sources.table_spec import TableSpec
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Request:
-    """Files of one table, its ID columns (empty: to be guessed), and a column per feature."""
-
-    of_type: str
-    ends: tuple[str, ...]
-    files: tuple[TableFile, ...]
-    ids: tuple[str, ...]
-    features: dict[str, str]
-    mask: str = ""
-    is_list: bool = False
 
 
 def open_inputs(directory: Path, spec: TableSpec) -> Inputs:
@@ -52,43 +44,21 @@ def open_inputs(directory: Path, spec: TableSpec) -> Inputs:
     etypes = tuple(sorted(spec.edges))
     ends = {etype: tuple(etype.split(":")[::2]) for etype in etypes}
     ntypes = sorted({end for pair in ends.values() for end in pair} | {*spec.nodes, *spec.num_nodes})
-    requests, rows, seen = list[_Request](), dict[str, dict[str, Source]](), list[TableFile]()
-
-    def find(paths: Any, place: str, columns: tuple[str, ...] = ()) -> tuple[TableFile, ...]:
-        files = find_files(paths, place, options, columns)
-        seen.extend(files)
-        refuse_pipes_twice(seen)
-        return files
-
+    requests = TableRequests(directory, spec.reading)
     for etype in etypes:
-        files = find(spec.edges[etype], "--edges")
-        names = features_of_table(changes, etype, files[0].options.edge_columns, spec.edge_data.get(etype, ()))
-        requests.append(_Request(etype, ends[etype], files, ("", ""), names))
+        requests.add_edges(etype, spec.edges[etype], changes, spec.edge_data.get(etype, ()))
     for ntype, given in sorted(spec.nodes.items()):
-        paths, column = given if isinstance(given, tuple) else (given, "")
-        files = find(paths, "--nodes", (column,) if column else ())
-        requests.append(_Request(ntype, (ntype,), files, files[0].columns[:1] or ("",), {}, is_list=True))
-    unknown = dict[tuple[str, str], GraphPartError]()
+        requests.add_nodes(ntype, given)
     for place, of_type, name, given in sorted(spec.features, key=lambda feature: not isinstance(feature[-1], Source)):
-        known = etypes if place == "--edge-data" else ntypes
-        if of_type not in known:
-            fault = OptionError("unknown type", place=place, expected=" or ".join(known), found=of_type)
-            unknown[place, of_type] = fault
-        elif isinstance(given, Source):
-            rows.setdefault(of_type, {})[name] = given
-        elif place == "--mask":
-            files = find(given, place)
-            requests.append(_Request(of_type, (of_type,), files, files[0].columns[:1] or ("",), {}, name))
-        elif name == EACH and place == "--node-data":
-            requests.append(_each_column(requests, of_type, find(given, place)))
-        elif (found := _add_feature(requests, directory, of_type, name, find(given, place), place)) is not None:
-            rows.setdefault(of_type, {})[name] = found
+        requests.add_feature(place, etypes if place == "--edge-data" else ntypes, of_type, name, given)
     notes: list[str] = []
-    groups = _open_all(directory, requests, notes, [*unknown.values()])
+    groups = _open_all(directory, requests.found, notes, [*requests.unknown.values()])
     groups, old_codes = continue_codes(options.codes_from, groups, changes)
     old_ids = find_old_ids(options.ids_from, ntypes)
     counts = _known_counts(spec, ntypes, groups)
-    inputs = Inputs(options, etypes, groups, counts, rows, tuple(notes), changes, spec.num_edges, old_ids, old_codes)
+    inputs = Inputs(
+        options, etypes, groups, counts, requests.rows, tuple(notes), changes, spec.num_edges, old_ids, old_codes
+    )
     _check_names(inputs)
     check_changes(changes, ntypes, etypes, {of_type: inputs.features(of_type) for of_type in (*ntypes, *etypes)})
     _check_rows(inputs)
@@ -113,67 +83,9 @@ def _check_rows(inputs: Inputs) -> None:
         check_row_count(inputs, of_type, name, [*map(str, rows.paths)], rows.shape[0], expected)
 
 
-def _add_feature(
-    requests: list[_Request], directory: Path, of_type: str, name: str, files: tuple[TableFile, ...], place: str
-) -> Source | None:
-    """Request a feature from the table with its IDs, or from one read once for all its features.
-
-    Rows of npy and parquet files need no reading and are returned.
-    """
-    files = tuple(with_form(file, directory) for file in files)
-    forms = {file.form for file in files}
-    if forms <= {"npy", "parquet"} and not files[0].columns:
-        try:
-            return file_rows(name, [file.path for file in files], place)
-        except InputFileError as error:
-            if forms == {"parquet"}:
-                error.add_hint("name a column by FILE:COLUMN, or with IDs by FILE:ID:COLUMN")
-            raise
-    if forms <= {"raw", "npy", "npz"} and len(files[0].columns) < 2:
-        arrays = [map_rows(file, directory) for file in files]
-        if all(array is not None and array.shape[1:] == arrays[0].shape[1:] for array in arrays):
-            return JoinedRows(tuple(map(array_rows, arrays)))
-    *before, column = files[0].columns or (OTHERS,)
-    if place == "--edge-data" or not files[0].columns or (forms & {"npy", "npz"} and not before):
-        requests.append(_Request(of_type, (), files, (), {name: column}))
-        return None
-    ids = tuple(before) or _ids_of_list(requests, of_type)
-    for request in requests:
-        same = [file.path for file in request.files] == [file.path for file in files]
-        if (
-            same
-            and request.ends == (of_type,)
-            and request.ids == ids
-            and not {OTHERS, OTHERS_AND_CONSTANTS} & {column, *request.features.values()}
-        ):
-            request.features[name] = column
-            return None
-    requests.append(_Request(of_type, (of_type,), files, ids, {name: column}))
-    return None
-
-
-def _ids_of_list(requests: Sequence[_Request], ntype: str) -> tuple[str, ...]:
-    """ID column of a node type's first table; empty if there is none."""
-    return next((request.ids for request in requests if request.ends == (ntype,)), ("",))
-
-
-def _each_column(requests: Sequence[_Request], ntype: str, files: tuple[TableFile, ...]) -> _Request:
-    """Request every column of a table of nodes; text needs a header."""
-    named = []
-    for file in files:
-        if file.options.header is False or file.dtype:
-            what, hint = "columns without names cannot become features", "name them: NAME=FILE:COLUMN"
-            raise OptionError(what, file=file.path, place="--node-data", hint=hint)
-        ids = file.columns[:-1] if file.columns[-1:] == (EACH,) else file.columns
-        named.append(replace(file, options=replace(file.options, header=True), columns=ids))
-    return _Request(
-        ntype, (ntype,), tuple(named), named[0].columns or _ids_of_list(requests, ntype), {EACH: OTHERS_AND_CONSTANTS}
-    )
-
-
 def _open_all(
     directory: Path,
-    requests: Sequence[_Request],
+    requests: Sequence[TableRequest],
     notes: list[str],
     faults: list[GraphPartError],
 ) -> tuple[TableGroup, ...]:
@@ -188,7 +100,7 @@ def _open_all(
     return tuple(groups)
 
 
-def _open(directory: Path, number: int, request: _Request, notes: list[str]) -> TableGroup:
+def _open(directory: Path, number: int, request: TableRequest, notes: list[str]) -> TableGroup:
     tables: list[Table] = []
     said: dict[str, list[str]] = {}
     for file in request.files:
@@ -199,11 +111,13 @@ def _open(directory: Path, number: int, request: _Request, notes: list[str]) -> 
             what, expected = f"two columns of {request.of_type!r} nodes", ":".join(request.files[0].columns) or "none"
             raise OptionError(what, place=file.path, expected=expected, found=":".join(file.columns) or "none")
         table = open_table(file, directory, [*ids, *request.features.values()], len(ids))
+        if SPLIT in request.features:
+            table = _with_words(table, len(ids) + list(request.features).index(SPLIT))
         if tables and len(table.columns) != len(tables[0].columns):
             expected = f"{len(tables[0].columns)}, as in {tables[0].path}"
             raise InputFileError("wrong number of columns", file=file.path, expected=expected, found=len(table.columns))
         if EACH in request.features:
-            _check_columns(table, (tables or [table])[0])
+            _check_columns(table, (tables or [table])[0], len(ids))
         tables.append(table)
         request.features.update({name: name for name in table.features})
         guess = _guess(table, ids)
@@ -224,9 +138,25 @@ def _open(directory: Path, number: int, request: _Request, notes: list[str]) -> 
     )
 
 
-def _check_columns(table: Table, first: Table) -> None:
+def _with_words(table: Table, number: int) -> Table:
+    """Read a column as words, whatever it looks like; refuse numbers."""
+    column = table.columns[number]
+    if not column.is_text and column.kind not in (STRINGS, BYTES, UNKNOWN):
+        place, hint = (
+            f"--split, column {column.name!r}",
+            "give node data such as train_mask, of 0 and 1, by --node-data",
+        )
+        raise InputFileError(
+            "not the names of sets", file=table.path, place=place, expected=EXPECTED, found=column.kind, hint=hint
+        )
+    columns = list(table.columns)
+    columns[number] = replace(column, kind=BYTES if column.kind == BYTES else STRINGS)
+    return replace(table, columns=tuple(columns))
+
+
+def _check_columns(table: Table, first: Table, num_ids: int) -> None:
     """Check that a file has the first file's columns, in order, when each is a feature."""
-    names, expected = [column.name for column in table.columns[1:]], [column.name for column in first.columns[1:]]
+    names, expected = ([column.name for column in of.columns[num_ids:]] for of in (table, first))
     if not names:
         hint = "--nodes takes a list of IDs"
         raise InputFileError("no columns besides the IDs", file=table.path, expected="features", hint=hint)
@@ -261,6 +191,8 @@ def _check_types(spec: TableSpec) -> None:
     for etype in spec.edges:
         if etype.count(":") != 2:
             raise OptionError("not an edge type", place="--edges", expected="SRC:REL:DST", found=etype)
+    for etype in spec.reading.edge_columns.keys() - {""}:
+        check_choice("edge type", "--edge-columns", etype, sorted(spec.edges))
     for name in [*":".join(spec.edges).split(":"), *spec.nodes, *spec.num_nodes]:
         check_name(name, "type", OptionError)
     for ntype, count in spec.num_nodes.items():
@@ -275,7 +207,8 @@ def _check_names(inputs: Inputs) -> None:
     seen = [f"{t}:{name}" for t in (*inputs.num_nodes, *inputs.etypes) for name in inputs.features(t)]
     for group in inputs.groups:
         path = group.tables[0].path
-        for name, numbers in ({group.mask: ()} if group.mask else group.features).items():
+        features = {name: numbers for name, numbers in group.features.items() if name != SPLIT}
+        for name, numbers in ({group.mask: ()} if group.mask else features).items():
             columns = [group.column(i) for i in numbers]
             try:
                 DataSpec(name, next((c.dtype for c in columns if c.dtype is not None), np.dtype(np.float64)))

@@ -29,6 +29,7 @@ from daskgraphpart.sources.read_table import (
     rank_ids,
     read_table,
 )
+from daskgraphpart.sources.split_sets import with_masks
 from daskgraphpart.sources.table_weights import find_bad_weights
 from daskgraphpart.sources.tables import TableGroup, check_edge_counts
 
@@ -72,6 +73,7 @@ def read_graph(job: TableJob, name: str) -> Graph:
         data[group.of_type] |= placer.table(group)
     for of_type, features in inputs.rows.items():
         data[of_type] |= placer.rows(of_type, features)
+    data = {of_type: with_masks(features) for of_type, features in data.items()}
     edges = {}
     for group in inputs.of_edges:
         plain = job.plain.get(group.name)

@@ -64,9 +64,18 @@ class Tables:
     )
     edge_data: Mapping[str, Mapping[str, Any]] = option(
         (),
-        "An edge feature from npy, Parquet or CSV, its rows in the order of the edges.",
+        "An edge feature from npy, Parquet or CSV, its rows in the order of the edges. [TYPE=]FILE:* takes each column "
+        "as a feature.",
         values="[TYPE:]NAME=FILE[:COLUMN],...",
         given="Mapping[str, Mapping[str, Paths]]",
+    )
+    split: Mapping[str, Any] = option(
+        (),
+        "A column of nodes that names their sets: train, val (valid, validation) or test. It becomes train_mask, "
+        "val_mask and test_mask; nodes without a word or without a row are in none. COLUMN is joined by node ID, as in "
+        "--node-data; default split.",
+        values="[TYPE=]FILE[:[ID:]COLUMN]",
+        given="Mapping[str, Paths]",
     )
     masks: Mapping[str, Mapping[str, Any]] = option(
         (),
@@ -85,10 +94,12 @@ class ReadOptions:
         "Names or 0-based numbers of the ID columns. Default: src and dst, or names like them, else the first two.",
         values="SRC,DST",
     )
-    edge_columns: tuple[str, ...] = option(
-        None,
-        "Columns to keep as edge features. Numbers in text become int64, or float64 if one is not an integer.",
-        values="NAME,...",
+    edge_columns: Mapping[str, tuple[str, ...]] = option(
+        (),
+        "Columns to keep as edge features, of the tables of one edge type, or of all. Numbers in text become int64, or "
+        "float64 if one is not an integer.",
+        values="[SRC:REL:DST=]NAME,...",
+        given="str | Sequence[str] | Mapping[str, str | Sequence[str]]",
     )
     delimiter: str | None = option(
         None,
@@ -144,13 +155,16 @@ class ReadOptions:
     )
 
     def __post_init__(self) -> None:
-        for name in ("columns", "edge_columns"):
-            object.__setattr__(self, name, words_of(getattr(self, name)))
+        object.__setattr__(self, "columns", words_of(self.columns))
+        named: Any = self.edge_columns
+        named = named.items() if isinstance(named, Mapping) else [("", named)] if named else ()
+        object.__setattr__(self, "edge_columns", {name_of(etype): words_of(names) for etype, names in named})
         if self.columns and len(self.columns) != 2:
             expected, found = "those of sources and destinations, such as src,dst or 0,1", ",".join(self.columns)
             raise OptionError("not two columns", place="--columns", expected=expected, found=found)
-        if len(set(self.edge_columns)) != len(self.edge_columns):
-            raise OptionError("a column is named twice", place="--edge-columns", found=",".join(self.edge_columns))
+        for names in self.edge_columns.values():
+            if len(set(names)) != len(names):
+                raise OptionError("a column is named twice", place="--edge-columns", found=",".join(names))
         if self.ids_from is not None and not self.map_ids:
             what, hint = "only mapped IDs can continue others", "add --map-ids"
             raise OptionError(what, place="--ids-from", hint=hint)
@@ -169,6 +183,10 @@ class ReadOptions:
         if not is_one or delimiter == self.comment or delimiter in ('"', "\n", "\r", "\0"):
             expected = "one ASCII character, comma, tab, space or semicolon"
             raise OptionError("bad delimiter", place="--delimiter", expected=expected, found=repr(self.delimiter))
+
+    def columns_of(self, etype: str) -> tuple[str, ...]:
+        """Columns of an edge type's tables that become features."""
+        return self.edge_columns.get(etype, self.edge_columns.get("", ()))
 
     @property
     def fills(self) -> dict[str, str]:
@@ -207,9 +225,18 @@ class GraphChanges:
         "Copy edge features to reverse edges. Otherwise reverse types have none, and reverse edges within their own "
         "type get zeros, as in DGL.",
     )
-    remove_self_loops: bool = option(False, "Drop edges from a node to itself.")
-    deduplicate: bool = option(
-        False, "Keep only the first of several edges between the same two nodes. It keeps its features."
+    remove_self_loops: tuple[str, ...] = option(
+        (),
+        "Drop edges from a node to itself. Of one edge type, or of all if you give none.",
+        values="[SRC:REL:DST]",
+        given="bool | str | Sequence[str]",
+    )
+    deduplicate: tuple[str, ...] = option(
+        (),
+        "Keep only the first of several edges between the same two nodes. It keeps its features. Of one edge type, or "
+        "of all if you give none.",
+        values="[SRC:REL:DST]",
+        given="bool | str | Sequence[str]",
     )
     cast: Mapping[str, str] | Sequence[str] = option(
         (),
@@ -219,6 +246,8 @@ class GraphChanges:
     )
 
     def __post_init__(self) -> None:
+        for name in ("remove_self_loops", "deduplicate"):
+            object.__setattr__(self, name, _etypes_of(getattr(self, name)))
         if self.add_reverse is not None:
             expected = "dgl, graphstorm, or a pattern with {} for the relation"
             if self.pattern.count("{}") != 1 or self.pattern == "{}":
@@ -233,7 +262,15 @@ class GraphChanges:
     @property
     def read_edges(self) -> bool:
         """Whether numbers of edges are known only after reading them."""
-        return self.remove_self_loops or self.deduplicate or bool(self.split_by)
+        return bool(self.remove_self_loops or self.deduplicate or self.split_by)
+
+    def removes_loops(self, etype: str) -> bool:
+        """Whether self-loops of an edge type are dropped, if it has any."""
+        return bool({"", etype} & {*self.remove_self_loops})
+
+    def removes_repeats(self, etype: str) -> bool:
+        """Whether repeated edges of an edge type are dropped."""
+        return bool({"", etype} & {*self.deduplicate})
 
     @property
     def columns(self) -> dict[str, str]:
@@ -250,6 +287,20 @@ class GraphChanges:
         """Relation of reverse types, with {} for the original relation; empty if none are added."""
         given = self.add_reverse or ""
         return REVERSE_NAMES.get(given, given)
+
+
+def name_of(etype: Any) -> str:
+    """Canonical name of an edge type, given as text or as a tuple; "" for all."""
+    return etype if isinstance(etype, str) else ":".join(map(str, etype))
+
+
+def _etypes_of(given: Any) -> tuple[str, ...]:
+    """Edge types by canonical name; "" alone for all."""
+    if isinstance(given, (bool, str)) or given is None:
+        given = [given] if isinstance(given, str) else [""] if given else []
+    is_one = len(given) == 3 and all(isinstance(part, str) and part and ":" not in part for part in given)
+    names = dict.fromkeys([name_of(given)] if is_one else map(name_of, given))
+    return ("",) if "" in names else tuple(names)
 
 
 NO_CHANGES = GraphChanges()

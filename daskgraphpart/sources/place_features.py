@@ -14,6 +14,7 @@ from daskgraphpart.sources.changed_types import split_column
 from daskgraphpart.sources.columns import STRINGS, TIMES, filled_dtype, shown
 from daskgraphpart.sources.database import quote, run
 from daskgraphpart.sources.read_table import TableJob, count_rows, drop_rows, first_twice, rank_ids, stage_feature
+from daskgraphpart.sources.split_sets import IN_NONE, SETS, SPLIT, set_of
 from daskgraphpart.sources.tables import TableGroup, check_row_count
 from daskgraphpart.storage.region import Region, create_npy
 from daskgraphpart.units import format_number
@@ -81,6 +82,10 @@ class FeaturePlacer:
         job, number = self.job, group.features[name][0]
         path, kind = str(job.directory / f"{group.name}-{number}"), group.kind(number)
         where = f"{group.tables[0].path}, column {group.column(number).name!r}"
+        if name == SPLIT:
+            self._tell_sets(group, set_of(f"c{number}"), where)
+            query = f"SELECT coalesce({set_of(f't.c{number}')}, {IN_NONE}) FROM {group.name} t {order}"
+            return job.stage(query, path, np.dtype(np.int8))
         if kind == TIMES:
             job.progress.note(f"{where}: times, kept as microseconds since 1970")
         if kind != STRINGS:
@@ -95,8 +100,18 @@ class FeaturePlacer:
         codes = f"SELECT coalesce(k.new_id, {code}) FROM {group.name} t LEFT JOIN {table} k ON t.c{number} = k.id"
         return job.stage(f"{codes} {order}", path, np.dtype(np.int64))
 
+    def _tell_sets(self, group: TableGroup, number: str, where: str) -> None:
+        """Report how many nodes are in each set."""
+        counts = ", ".join(f"count(*) FILTER ({number} = {i})" for i in range(len(SETS)))
+        (found,) = run(self.job.connection, f"SELECT {counts} FROM {group.name}")
+        shown_counts = [f"{mask} {count:,}" for mask, count in zip(SETS, found, strict=True)]
+        others = self.num_nodes[group.of_type] - sum(found)
+        self.job.progress.note(f"{where}: {', '.join(shown_counts)}; in none: {others:,} {group.of_type!r} nodes")
+
     def _code_of_missing(self, group: TableGroup, name: str) -> int:
         """Return the code of missing strings: -1, or that of a category given as the fill value."""
+        if name == SPLIT:
+            return IN_NONE
         job, number, fill = self.job, group.features[name][0], self.job.fill(group, name)
         if job.is_split(group, name):  # a gap has no name for a relation
             ((count,),) = run(job.connection, f"SELECT count(*) FROM {group.name} WHERE c{number} IS NULL")

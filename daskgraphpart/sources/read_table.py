@@ -37,6 +37,7 @@ from daskgraphpart.sources.database import (
     translated_errors,
 )
 from daskgraphpart.sources.id_map import id_batches, read_map_header, write_id_map
+from daskgraphpart.sources.split_sets import EXPECTED, SPLIT, set_of
 from daskgraphpart.sources.text_table import TextTable
 from daskgraphpart.storage.region import Region
 
@@ -319,6 +320,8 @@ def _conditions(job: TableJob, group: TableGroup) -> dict[int, str]:
     for i in group.numbers:
         if group.kind(i) == STRINGS:
             bad[i] = f"n{i}"
+        if i in group.features.get(SPLIT, ()):
+            bad[i] += f" OR (trim(c{i}) <> '' AND {set_of(f'c{i}')} IS NULL)"
         if group.kind(i) == VECTORS:
             bad[i] += f" OR len(c{i}) <> {width_of(job, group, i)} OR list_count(c{i}) <> len(c{i})"
     limits = [] if job.inputs.options.map_ids else [job.inputs.num_nodes[end] for end in group.ends]
@@ -354,6 +357,8 @@ def _explain_feature(job: TableJob, group: TableGroup, number: int, text: str | 
     expected = f"{kind}, as in {group.column(number).example}" if kind else "a value"
     if kind == VECTORS:
         expected = f"{width_of(job, group, number)} numbers"
+    if feature == SPLIT:
+        return "not the name of a set", EXPECTED, None
     if text is None or text in MISSING:
         return "value is missing", expected, f"give a value by --fill {feature}=VALUE"
     if kind == VECTORS:

@@ -21,6 +21,7 @@ from daskgraphpart.source import Input, Source
 from daskgraphpart.sources.changed_types import split_column
 from daskgraphpart.sources.given import canonical_name, ends_of, ends_of_types, name_types, pair_of
 from daskgraphpart.sources.given_rows import as_array
+from daskgraphpart.sources.split_sets import EXPECTED, SPLIT
 from daskgraphpart.sources.table_files import TableFile, are_files
 from daskgraphpart.sources.table_words import EACH, takes_each
 from daskgraphpart.sources.tabular import (
@@ -75,6 +76,7 @@ def named_tables(
     node_data: Mapping[str, Any],
     edge_data: Mapping[str, Any],
     masks: Mapping[str, Any] | None = None,
+    split: Mapping[str, Any] | None = None,
     *,
     are_mapped: bool = True,
 ) -> dict[str, Any]:
@@ -88,8 +90,12 @@ def named_tables(
     ntypes = [*dict.fromkeys([*ends_of_types(etypes), *nodes])]
     for ntype in frames:
         check_choice("node type", "ndata_paths", ntype, ntypes)
-    whole = {ntype: {EACH: table} for ntype, table in node_data.items() if ntype in ntypes and takes_each(table)}
+    whole, of_edges = (
+        {of: {EACH: table} for of, table in data.items() if of in types and takes_each(table)}
+        for types, data in ((ntypes, node_data), (etypes, edge_data))
+    )
     beside = {key: rows for key, rows in node_data.items() if key not in (*frames, *whole)}
+    beside_edges = {key: rows for key, rows in edge_data.items() if key not in of_edges}
     beside = whole | name_types(beside, ntypes, "node")
     return {
         "edges": dict(zip(etypes, edges.values(), strict=True)),
@@ -100,12 +106,13 @@ def named_tables(
         },
         "edge_data": {
             of: {name: _by_row(rows, f"{of}/{name}") for name, rows in data.items()}
-            for of, data in name_types(edge_data, etypes, "edge").items()
+            for of, data in (of_edges | name_types(beside_edges, etypes, "edge")).items()
         },
         "masks": {
             of: {name: _of_mask(ids, f"mask {of}/{name}") for name, ids in data.items()}
             for of, data in name_types(masks or {}, ntypes, "node").items()
         },
+        "split": {of: _of_split(words, f"split of {of!r} nodes", are_mapped) for of, words in (split or {}).items()},
     }
 
 
@@ -128,6 +135,26 @@ def _by_row(rows: Any, what: str) -> Any:
     return rows if are_files(rows) or isinstance(rows, Source) else array_rows(as_array(rows, what))
 
 
+def _of_split(words: Any, what: str, are_mapped: bool) -> Any:
+    """Return the words of sets with the IDs of their nodes; without any, they are in the order of nodes from 0."""
+    if are_files(words) and (isinstance(words, str) or are_paths(words)):
+        return words
+    table = words if isinstance(words, (list, Keyed)) else as_table(words, what)
+    found = table if isinstance(table, Keyed) else keyed(table, SPLIT, what)
+    if found is not None:
+        return found
+    if are_mapped or is_frame(table):
+        expected = "IDs in a column id, or as the index (set_index)"
+        raise OptionError(f"{what}: nothing says which node a row belongs to", expected=expected)
+    import pyarrow as pa  # slow to import
+
+    try:
+        values = pa.array(np.asarray(table, object), pa.string(), from_pandas=True)
+    except (pa.ArrowException, ValueError, TypeError) as fault:
+        raise OptionError(f"{what}: not the names of sets", expected=EXPECTED, found=str(fault)[:200]) from fault
+    return Keyed(pa.table({ID: np.arange(len(values)), SPLIT: values}), ID, SPLIT)
+
+
 def _of_mask(ids: Any, what: str) -> Any:
     is_known = isinstance(ids, (Keyed, Source)) or (are_files(ids) and are_paths(ids))
     return ids if is_known else ids_of_mask(ids, what)
@@ -146,7 +173,8 @@ def write_frames(spec: TableSpec, directory: Path, runner: Runner) -> TableSpec:
             lists[ntype], columns = stage.nodes(ntype, frame)
             features[ntype] = columns | features.get(ntype, {})
     edges = {etype: value if are_files(value) else stage.edges(etype, value) for etype, value in spec.edges.items()}
-    return replace(spec, edges=edges, nodes=lists, node_data=features, masks=masks)
+    split = {of: stage.keyed(words, f"split of {of!r} nodes") for of, words in spec.split.items()}
+    return replace(spec, edges=edges, nodes=lists, node_data=features, masks=masks, split=split)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -165,8 +193,8 @@ class _Stage:
         if len(names) < 2:
             raise OptionError(f"{what}: not a frame of edges", expected="columns src and dst", found=names)
         ends = self.options.columns or ends_of(names)
-        others = self.options.edge_columns or tuple(name for name in names if name not in ends)
-        options = replace(self.options, columns=ends, edge_columns=others)
+        others = self.options.columns_of(etype) or tuple(name for name in names if name not in ends)
+        options = replace(self.options, columns=ends, edge_columns={etype: others})
         return [replace(file, options=options) for file in self.write(frame, what)]
 
     def nodes(self, ntype: str, frame: Any) -> tuple[list[TableFile], dict[str, list[TableFile]]]:

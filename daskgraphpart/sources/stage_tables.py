@@ -59,6 +59,7 @@ def stage_tables(spec: TableSpec, directory: Path, runner: Runner, weights: tupl
     """
     from daskgraphpart.sources.change_graph import CastRows  # imports duckdb
     from daskgraphpart.sources.plain_edges import TableLines, TextEdges
+    from daskgraphpart.sources.split_sets import SetRows
 
     def work() -> Graph:
         shutil.rmtree(directory, ignore_errors=True)  # left by a killed run
@@ -68,7 +69,7 @@ def stage_tables(spec: TableSpec, directory: Path, runner: Runner, weights: tupl
 
     types = (
         Graph, GraphSchema, NodeType, EdgeType, DataSpec, InputFile, Region, FileRows, FileEdges, ConstantRows,
-        EdgeEnds, JoinedRows, KeptRows, ReversedEdges, SlicedRows, CastRows, TextEdges, TableLines,
+        EdgeEnds, JoinedRows, KeptRows, ReversedEdges, SetRows, SlicedRows, CastRows, TextEdges, TableLines,
     )  # fmt: skip
     return runner.step("read-tables", work, types)
 

@@ -17,6 +17,7 @@ from daskgraphpart.options import stated_options
 from daskgraphpart.schema import DEFAULT_ETYPE, check_name
 from daskgraphpart.source import Source
 from daskgraphpart.sources.options import NO_CHANGES, GraphChanges, ReadOptions, Tables
+from daskgraphpart.sources.split_sets import SPLIT
 from daskgraphpart.sources.table_files import TableFile, are_files, find_files
 
 if TYPE_CHECKING:
@@ -113,6 +114,8 @@ class TableSpec(Tables):
         for place, data in (("--node-data", self.node_data), ("--edge-data", self.edge_data), ("--mask", self.masks)):
             for of_type, features in data.items():
                 yield from ((place, of_type, name, given) for name, given in features.items())
+        for ntype, given in self.split.items():
+            yield "--split", ntype, SPLIT, given
 
 
 def _shown(given: Any) -> Any:

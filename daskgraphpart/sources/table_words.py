@@ -7,6 +7,7 @@
     count     = [type "="] (number | path)            user=300k                      --num-nodes
     feature   = [type ":"] name "=" file {"," file}   user:age=users.csv:key:age     --node-data, --edge-data, --mask
               | [type "="] file                       user=users.csv:*               each column is a feature
+    split     = [type "="] file                       user=users.csv:key:set         --split
     file      = path {":" word}
     word      = "header" | "no-header" | "comma" | "tab" | "space" | "semicolon"
               | dtype {":" width}                     raw rows: float32:128
@@ -47,13 +48,14 @@ WORDS: Mapping[str, Collection[str]] = {
 }
 """Words after a file, by what they give."""
 EACH = "*"
-"""Name of the feature that stands for each column of a table of nodes."""
+"""Name of the feature that stands for each column of a table."""
 USAGE = {
     "--edges": "FILE:SRC,DST",
     "--nodes": "FILE:COLUMN",
     "--mask": "FILE:COLUMN",
     "--node-data": "FILE:COLUMN or FILE:ID:COLUMN",
     "--edge-data": "FILE:COLUMN",
+    "--split": "FILE:COLUMN or FILE:ID:COLUMN",
 }
 """Columns that a file may have, by option."""
 
@@ -92,7 +94,7 @@ def parse_file(text: str, place: str) -> FileWords:
     if "dtype" in said and len(said) > 1:
         what, hint = "raw numbers have no header or delimiter", "leave out one of the words"
         raise OptionError(what, place=place, found=text, hint=hint)
-    is_unknown = len(columns) > (2 if place == "--node-data" else 1)
+    is_unknown = len(columns) > (2 if place in ("--node-data", "--split") else 1)
     if place == "--edges":
         ends = columns[0].split(",") if columns else []
         if is_unknown or (ends and (len(ends) != 2 or "" in ends)):
@@ -150,29 +152,30 @@ def parse_by_type(given: Iterable[str], default: str, place: str) -> dict[str, l
 
 
 def parse_features(
-    given: Iterable[str], default: str, place: str, ntypes: Collection[str] = ()
+    given: Iterable[str], default: str, place: str, types: Collection[str] = ()
 ) -> dict[str, dict[str, list[str]]]:
     """Files by type and feature; repeat a feature for further files.
 
-    `ntypes` are the node types that may replace a name, if each column is a feature.
+    `types` may replace a name, if each column is a feature.
     """
     found: dict[str, dict[str, list[str]]] = {}
     for text in given:
-        of_type, name, files = _feature(text, default, place, ntypes)
+        of_type, name, files = _feature(text, default, place, types)
         found.setdefault(of_type, {}).setdefault(name, []).extend(files)
     return found
 
 
-def _feature(text: str, default: str, place: str, ntypes: Collection[str]) -> tuple[str, str, list[str]]:
-    if place == "--node-data" and takes_each(text):
+def _feature(text: str, default: str, place: str, types: Collection[str]) -> tuple[str, str, list[str]]:
+    takes_columns = place in ("--node-data", "--edge-data")
+    if takes_columns and takes_each(text):
         of_type, file = parse_typed(text, default, place)
-        if file == text or of_type in ntypes:
+        if file == text or of_type in types:
             return of_type, EACH, [file]
     full_name, sign, files = text.partition("=")
     of_type, colon, name = full_name.rpartition(":")
     if not (sign and files and name) or (colon and not of_type):
         what, expected = "no file" if name and not files else "no name", "[TYPE:]NAME=FILE"
-        hint = "write NAME=FILE" + (", or TYPE=FILE:* for each column of a table" if place == "--node-data" else "")
+        hint = "write NAME=FILE" + (", or TYPE=FILE:* for each column of a table" if takes_columns else "")
         raise OptionError(what, place=place, expected=expected, found=text, hint=hint)
     path, words = split_words(files)
     is_one = is_there(path) and not any("," in word for word in words)  # a file's name may contain a comma

@@ -10,6 +10,7 @@ from daskgraphpart.errors import InputFileError
 from daskgraphpart.sources.column_table import ColumnTable, open_array_table, open_parquet_table
 from daskgraphpart.sources.columns import BYTES, INTEGERS, STRINGS, UNKNOWN, Column
 from daskgraphpart.sources.id_map import read_map_header
+from daskgraphpart.sources.split_sets import SETS, SPLIT
 from daskgraphpart.sources.table_files import TableFile, check_packed, with_form
 from daskgraphpart.sources.text_table import TextTable, open_text_table
 
@@ -103,7 +104,8 @@ class Inputs:
     def features(self, of_type: str) -> list[str]:
         """Names of the features of a type."""
         of_tables = [(*group.features, group.mask) for group in self.groups if group.of_type == of_type]
-        return [*(name for names in of_tables for name in names if name), *self.rows.get(of_type, {})]
+        names = [name for names in of_tables for name in names if name]
+        return [*(mask for name in names for mask in (SETS if name == SPLIT else [name])), *self.rows.get(of_type, {})]
 
     def of_nodes(self, ntype: str) -> list[TableGroup]:
         """Tables of the nodes of a type, lists and features."""

@@ -39,6 +39,12 @@ CHANGES: dict[str, tuple[Callable[[dgp.Graph], dgp.Graph], dict[str, Any]]] = {
     ),
     "self-loops": (lambda g: g.without_self_loops(), {"remove_self_loops": True}),
     "duplicates": (lambda g: g.without_duplicates(), {"deduplicate": True}),
+    "self-loops of one type": (lambda g: g.without_self_loops(FOLLOWS), {"remove_self_loops": FOLLOWS}),
+    "duplicates of one type": (lambda g: g.without_duplicates(LIKES), {"deduplicate": [LIKES]}),
+    "both of several": (
+        lambda g: g.without_duplicates([FOLLOWS]).without_self_loops(FOLLOWS).without_duplicates(LIKES),
+        {"deduplicate": (FOLLOWS, LIKES), "remove_self_loops": True},
+    ),
     "dtypes": (lambda g: g.astype(DTYPES), {"cast": DTYPES}),
     "split": (lambda g: g.split_edges(LIKES, by="kind"), {"split_by": {LIKES: "kind"}}),
     "all": (
@@ -106,6 +112,26 @@ def test_changes_are_made_in_their_order() -> None:
     before, after = graph.without_duplicates().with_reverse_edges(), graph.with_reverse_edges().without_duplicates()
     assert before.edges["n:r:n"].compute().to_numpy().tolist() == [[0, 1], [1, 0], [1, 0], [0, 1]]
     assert after.edges["n:r:n"].compute().to_numpy().tolist() == [[0, 1], [1, 0]]
+
+
+def test_one_edge_type_loses_its_loops_and_repeats() -> None:
+    ends = ([0, 0, 1, 1], [1, 1, 1, 0])
+    graph = dgp.from_edges({"a:r:a": ends, "a:s:a": ends, "a:t:b": ends}, num_nodes={"a": 2, "b": 2})
+
+    def counts(graph: dgp.Graph) -> dict[str, int]:
+        return {kind.name: kind.num_edges for kind in graph.schema.edge_types}
+
+    assert counts(graph.without_duplicates("a:r:a")) == {"a:r:a": 3, "a:s:a": 4, "a:t:b": 4}
+    assert counts(graph.without_self_loops(("a", "s", "a"))) == {"a:r:a": 4, "a:s:a": 3, "a:t:b": 4}
+    assert counts(graph.without_duplicates(["a:r:a", "a:t:b"]).without_self_loops()) == dict(
+        zip(counts(graph), (2, 3, 3), strict=True)
+    )
+    reverse = graph.with_reverse_edges("{}-by").without_duplicates("b:t-by:a")
+    assert counts(reverse) == {**dict.fromkeys(counts(reverse), 4), "b:t-by:a": 3}
+    with pytest.raises(GraphPartError, match=r"deduplicate: unknown edge type; expected a:r:a.*found a:q:a"):
+        graph.without_duplicates("a:q:a")
+    with pytest.raises(GraphPartError, match="a:t:b has no self-loops"):
+        graph.without_self_loops("a:t:b")
 
 
 def test_a_changed_graph_is_shown_before_it_is_read_and_travels() -> None:

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from commands import call
 from edge_lists import DEFAULT, chunk
+from graphs import file_hashes
 
 from daskgraphpart import read_chunked
 from daskgraphpart.errors import GraphPartError, InputFileError, OptionError
@@ -133,7 +135,8 @@ def test_files_of_one_type_are_one_table() -> None:
         (NODE_DATA, ["u=f.csv:key:*", "u:x=f.bin:int8"], {"u": {"*": ["f.csv:key:*"], "x": ["f.bin:int8"]}}),
         (NODE_DATA, ["u=gone.csv:*"], {"u": {"*": ["gone.csv:*"]}}),
         (EDGE_DATA, ["a:b:c:w=f.csv:x"], {"a:b:c": {"w": ["f.csv:x"]}}),
-        (EDGE_DATA, ["u=f.csv:*"], {"_N": {"u": ["f.csv:*"]}}),
+        (EDGE_DATA, ["u=f.csv:*"], {"u": {"*": ["f.csv:*"]}}),
+        (EDGE_DATA, ["w=f.csv:*"], {"_N": {"w": ["f.csv:*"]}}),  # a vector
         ("--mask", ["train_mask=f.csv"], {"_N": {"train_mask": ["f.csv"]}}),
     ],
 )
@@ -231,6 +234,33 @@ def test_tables_whose_columns_cannot_be_features_are_refused(
     assert caught.value.hint
     assert file is None or Path(caught.value.file or "").name == file
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("directory", [False, True])
+@pytest.mark.parametrize("own", [False, True])
+def test_each_column_but_the_ends_is_a_feature_of_edges(own: bool, directory: bool, tmp_path: Path) -> None:
+    text = "at,src,dst,kind,w\n5,b,a,x,1.5\n6,c,b,y,2\n7,a,a,x,3\n"
+    path = Path("events/part-0.csv" if directory else "events.csv")
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text)
+    Path("ends.csv").write_text("src,dst\nb,a\nc,b\na,a\n")
+    Path("rest.csv").write_text(
+        "\n".join(",".join(line.split(",")[::3] + line.split(",")[4:]) for line in text.split())
+    )
+    tables = ("events/" if directory else "events.csv",) * 2 if own else ("ends.csv", "rest.csv")
+    given = chunk(tmp_path / "out", {"u:f:u": tables[0]}, map_ids=True, edge_data={"u:f:u": f"{tables[1]}:*"})
+    features = read_chunked(given).edge_data["u:f:u"]
+    found = {name: features[name].compute(scheduler="sync").tolist() for name in features}
+    assert found == {"at": [5, 6, 7], "kind": [0, 1, 0], "w": [1.5, 2.0, 3.0]}
+    line = ("chunk", "again", "--edges", f"u:f:u={tables[0]}", "--edge-data", f"u:f:u={tables[1]}:*", "--map-ids")
+    assert call(*line, "--name", "graph") == 0
+    assert file_hashes(Path("again")) == file_hashes(given)
+
+
+def test_each_column_of_edges_needs_names(tmp_path: Path) -> None:
+    Path("e.csv").write_text("0,1,2\n1,0,3\n")
+    with pytest.raises(OptionError, match=r"e.csv, edge_data: columns without names cannot become features"):
+        chunk(tmp_path / "out", {"u:f:u": "e.csv:no-header"}, edge_data={"u:f:u": "e.csv:no-header:*"})
 
 
 def test_arrays_of_an_npz_file_are_joined_by_its_ids(tmp_path: Path) -> None:
