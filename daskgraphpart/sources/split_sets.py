@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.chunked.rows import ChangedRows
-from daskgraphpart.sources.database import quote
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,13 +29,11 @@ EXPECTED = "train, val (valid, validation, dev) or test, or nothing"
 
 def set_of(text: str) -> str:
     """Return an expression for the number of a set; NULL for other words."""
-    of_words = [
-        f"WHEN lower(trim({text})) IN ({', '.join(map(quote, words))}) THEN {number}" for number, words in _SETS
-    ]
+    of_words = [f"WHEN lower(trim({text})) IN {words} THEN {number}" for number, words in _SETS]
     return f"CASE {' '.join(of_words)} END"
 
 
-_SETS = [*enumerate(SETS.values())]
+_SETS = [*enumerate(SETS.values())]  # tuples of several words are written as SQL writes lists
 
 
 @dataclass(frozen=True, slots=True, eq=False)
