@@ -1,18 +1,68 @@
-"""Find plug-ins by their entry points: layouts, scans, methods and commands, ours and those of other packages.
+"""Find plug-ins by their entry points: ours, and those of other packages.
 
-A package registers a name and an object in the group ``daskgraphpart.layouts``, ``.scans``, ``.methods`` or
-``.commands``. Names are known without importing anything; a plug-in is imported when it is used.
+A package registers names in these groups. Names are known without importing anything; a plug-in is imported when it is
+used.
+
+=========================== ==================================================================================
+``daskgraphpart.layouts``   a `layouts.layout.Layout`, which ``--layout NAME`` writes
+``daskgraphpart.owners``    a function that reads owners from files of a kind of its own, or returns None
+``daskgraphpart.commands``  a `Command` of the command line
+``daskgraphpart.functions`` what ``daskgraphpart.NAME`` is; as ``CLASS.NAME``, a method of a public class
+=========================== ==================================================================================
 """
 
 from __future__ import annotations
 
+import pkgutil
+from dataclasses import dataclass
 from functools import cache
+from types import MethodType
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import PluginError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from importlib.metadata import EntryPoint
+
+WHERE_FROM = "if a plug-in has it, install the package of the plug-in; all of ours come with daskgraphpart"
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command of a plug-in, as known before it is imported."""
+
+    summary: str  # for `daskgraphpart --help`
+    home: str  # ``module:name`` of the click command
+    after: str = ""  # the command that it follows in the help; default: all others
+
+
+class WithPlugins:
+    """A class whose plug-ins add methods: those registered as functions named ``CLASS.NAME``."""
+
+    if not TYPE_CHECKING:  # a checker is told by a base class, and finds wrong names
+
+        def __getattr__(self, name: str) -> Any:
+            kind = type(self).__name__
+            if f"{kind}.{name}" in plugin_names("functions"):
+                return MethodType(load_plugin("functions", f"{kind}.{name}"), self)
+            raise AttributeError(f"{kind!r} object has no attribute {name!r}" + _hint(name), name=name, obj=self)
+
+        def __dir__(self) -> list[str]:
+            kind = f"{type(self).__name__}."
+            found = [name.removeprefix(kind) for name in plugin_names("functions") if name.startswith(kind)]
+            return [*super().__dir__(), *found]
+
+
+def public_plugin(module: str, name: str) -> Any:
+    """Return a function that a plug-in adds to a module; an AttributeError if there is none."""
+    if "." not in name and name in plugin_names("functions"):
+        return load_plugin("functions", name)
+    raise AttributeError(f"module {module!r} has no attribute {name!r}" + _hint(name), name=name)
+
+
+def _hint(name: str) -> str:
+    return "" if name.startswith("_") else f"; {WHERE_FROM}"
 
 
 @cache
@@ -31,28 +81,48 @@ def plugin_names(group: str) -> tuple[str, ...]:
 
 
 def load_plugin(group: str, name: str, kind: type | None = None) -> Any:
-    """Import a plug-in; it must be a subclass of `kind`, if given.
+    """Import a plug-in; it must be a subclass or an instance of `kind`, if given.
 
     Raises
     ------
     PluginError
         If several packages register the name, or the plug-in cannot be imported or is of another kind.
     """
-    entries, what = _found(group)[name], f"{group.removesuffix('s')} {name!r}"
-    if len(entries) > 1:
-        packages = " and ".join(map(_package, entries))
-        raise PluginError(f"{packages} both register the {what}", hint="uninstall one of them")
-    (entry,) = entries
-    hint = f"update or uninstall {_package(entry).partition(' ')[0]}"
+    entry = _only_entry(group, name)
+    return _imported(entry, entry.load, kind)
+
+
+def load_command(name: str, kind: type) -> Any:
+    """Import the click command behind a `Command`, as `load_plugin` does."""
+    home = load_plugin("commands", name, Command).home
+    return _imported(_only_entry("commands", name), lambda: pkgutil.resolve_name(home), kind)
+
+
+def _only_entry(group: str, name: str) -> EntryPoint:
+    entry, *others = _found(group)[name]
+    if others:
+        packages = " and ".join(map(_package, (entry, *others)))
+        raise PluginError(f"{packages} both register the {_title(entry)}", hint="uninstall one of them")
+    return entry
+
+
+def _imported(entry: EntryPoint, load: Callable[[], Any], kind: type | None) -> Any:
+    what, package = _title(entry), _package(entry)
+    hint = f"update or uninstall {package.partition(' ')[0]}"
     try:
-        found = entry.load()
+        found = load()
     except Exception as fault:  # a package of somebody else may raise anything
         error = f"{type(fault).__name__}: {fault}"
-        raise PluginError(f"cannot import the {what} of {_package(entry)}", found=error, hint=hint) from fault
-    if kind is not None and not (isinstance(found, type) and issubclass(found, kind)):
-        what = f"the {what} of {_package(entry)} does not keep its contract"
-        raise PluginError(what, expected=f"a subclass of {kind.__name__}", found=repr(found), hint=hint)
+        raise PluginError(f"cannot import the {what} of {package}", found=error, hint=hint) from fault
+    if kind is not None and not (issubclass(found, kind) if isinstance(found, type) else isinstance(found, kind)):
+        what = f"the {what} of {package} does not keep its contract"
+        raise PluginError(what, expected=f"a {kind.__name__}", found=repr(found), hint=hint)
     return found
+
+
+def _title(entry: EntryPoint) -> str:
+    """What an entry registers, such as ``layout 'ranks'``."""
+    return f"{entry.group.rpartition('.')[2].removesuffix('s')} {entry.name!r}"
 
 
 def _package(entry: EntryPoint) -> str:

@@ -19,7 +19,8 @@ import click
 
 from daskgraphpart import __version__
 from daskgraphpart.cli.session import LOG_OPTIONS, Session
-from daskgraphpart.errors import EnvironmentFaultError, GraphPartError
+from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, PluginError
+from daskgraphpart.registry import WHERE_FROM, Command, load_command, load_plugin, plugin_names
 from daskgraphpart.storage.faults import environment_faults
 
 logger = logging.getLogger("daskgraphpart")
@@ -27,9 +28,7 @@ logger = logging.getLogger("daskgraphpart")
 COMMANDS = {
     "partition": "Partition a graph, or tables.",
     "verify": "Compare partitions with their graph, node by node.",
-    "report": "Show how good partitions are: cut, balance, HALO nodes.",
     "plan": "Estimate disk, memory and method of a partition.",
-    "compare": "Compare methods: cut, balance, time, memory.",
     "chunk": "Turn tables into a chunked graph.",
     "info": "Show what a graph or partitions hold.",
     "assign": "Give every node an owner; the first half of partition.",
@@ -45,9 +44,9 @@ MODULES = {
     "graphs": ("generate", "chunk", "info"),
     "partition": ("partition",),
     "assign_dispatch": ("assign", "dispatch"),
-    "plans": ("plan", "compare"),
+    "plan_command": ("plan",),
     "dgl": ("parmetis", "convert", "dgl-tools"),
-    "outputs": ("remap", "report", "verify"),
+    "outputs": ("remap", "verify"),
     "completion": ("completion",),
 }
 OBJECTS_BETWEEN_COLLECTIONS = 20_000
@@ -64,19 +63,22 @@ class _Commands(click.Group):
     """Imports a subcommand when called, so that ``--help`` is quick."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
+        return [name for name, _ in _summaries()]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
+        if cmd_name in COMMANDS:
+            module = next(module for module, names in MODULES.items() if cmd_name in names)
+            found = getattr(importlib.import_module(f"daskgraphpart.cli.{module}"), cmd_name.replace("-", "_"))
+        elif cmd_name in plugin_names("commands"):
+            found = load_command(cmd_name, click.Command)
+        else:
             return None
-        module = next(module for module, names in MODULES.items() if cmd_name in names)
-        found = importlib.import_module(f"daskgraphpart.cli.{module}")
-        command: click.Command = getattr(found, cmd_name.replace("-", "_"))
+        command: click.Command = found
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+            formatter.write_dl(_summaries())
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -85,9 +87,10 @@ class _Commands(click.Group):
         if "--progress=json" in args or ("--progress", "json") in pairwise(args):
             ctx.ensure_object(Session).as_json = True
         name = _with_dashes(args[0])
-        if name not in COMMANDS and not name.startswith("-"):
-            near = get_close_matches(name, COMMANDS, 1)
-            ctx.fail(f"No such command {args[0]!r}." + (f" Did you mean {near[0]!r}?" if near else ""))
+        if name not in COMMANDS and not name.startswith("-") and name not in plugin_names("commands"):
+            near = get_close_matches(name, self.list_commands(ctx), 1)
+            hint = f"Did you mean {near[0]!r}?" if near else f"{WHERE_FROM[:1].upper()}{WHERE_FROM[1:]}."
+            ctx.fail(f"No such command {args[0]!r}. {hint}")
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -95,6 +98,21 @@ class _Commands(click.Group):
             return super().invoke(ctx)
         except KeyboardInterrupt as fault:
             raise _Interrupted("; ".join(getattr(fault, "__notes__", []))) from None
+
+
+def _summaries() -> list[tuple[str, str]]:
+    """Names and summaries of all commands, in the order of the help."""
+    listed = list(COMMANDS.items())
+    for name in plugin_names("commands"):
+        try:
+            found = load_plugin("commands", name, Command)
+        except PluginError as fault:  # the others work
+            listed.append((name, f"Not available: {fault.what}."))
+            continue
+        before = [known for known, _ in listed]
+        place = before.index(found.after) + 1 if found.after in before else len(listed)
+        listed.insert(place, (name, found.summary))
+    return listed
 
 
 def _with_dashes(token: str) -> str:
@@ -123,7 +141,7 @@ def group() -> None:
     \b
     daskgraphpart partition parts --num-parts 4 --edges edges.csv
     daskgraphpart verify parts --edges edges.csv
-    daskgraphpart report parts --output report.html
+    daskgraphpart info parts
     """
 
 

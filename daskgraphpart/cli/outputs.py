@@ -1,11 +1,9 @@
-"""``daskgraphpart verify``, ``report`` and ``remap``: use existing partitions."""
+"""``daskgraphpart verify`` and ``remap``: use existing partitions."""
 
 from __future__ import annotations
 
-import json
 import logging
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -92,78 +90,6 @@ def _verify(directories: tuple[str, ...], values: dict[str, Any], run: dict[str,
     return pipeline.verify(graph, out_dir, **how, **run)
 
 
-ENDINGS = {".txt": "text", ".json": "json", ".html": "html", ".htm": "html"}
-
-
-@click.command(cls=Command)
-@click.argument("out_dir", type=click.Path(), metavar="OUT")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json", "html"]),
-    help="Form; default by the ending of --output, else text.",
-)
-@click.option("--output", type=click.Path(dir_okay=False), help="File to write; default the screen.")
-@click.option(
-    "--labels",
-    multiple=True,
-    metavar="NTYPE:NAME",
-    help="Node data that hold classes; repeat it for more. Default: integers named label, labels or y.",
-)
-@click.option(
-    "--sampling",
-    metavar="N,...",
-    help="Estimate what trainers fetch from other parts, if they sample 10,10 neighbours, say.",
-)
-@click.option(
-    "--batch-size", type=int, default=1000, show_default=True, help="Training nodes per batch, for --sampling."
-)
-@with_options(*RESOURCE_OPTIONS)
-def report(**values: Any) -> None:
-    """Show how good the partitions in OUT are.
-
-    Cut, balance, HALO nodes, edges between parts, sizes; as text, as JSON, or as one HTML page that needs no network.
-    OUT may be written by DGL's own tools.
-
-    \b
-    daskgraphpart report parts
-    daskgraphpart report parts --output report.html
-    daskgraphpart report parts --sampling 10,10
-    """
-    from daskgraphpart.partitioned.graph import open_partitions
-    from daskgraphpart.reporting.report import check_directory_of, write_text
-
-    output = values["output"]
-    form = values["form"] or _form_of(output)
-    if output is not None:
-        check_directory_of(output)
-    with run_of(values) as run:
-        wanted = {
-            "labels": values["labels"] or None,
-            "sampling": values["sampling"],
-            "batch_size": values["batch_size"],
-        }
-        found = open_partitions(values["out_dir"]).report(**wanted, **run)
-    if form == "json":
-        content = json.dumps(found.to_dict(), indent=1)
-    else:
-        content = found.to_html() if form == "html" else str(found)
-    if output is None:
-        click.echo(content.rstrip("\n"))
-    else:
-        write_text(content, output)
-
-
-def _form_of(output: str | None) -> str:
-    ending = "" if output is None else Path(output).suffix.lower()
-    if output is not None and ending not in ENDINGS:
-        hint = "or choose --format text, json or html"
-        raise OptionError(
-            "unknown report format", place="--output", expected=", ".join(ENDINGS), found=output, hint=hint
-        )
-    return ENDINGS.get(ending, "text")
-
-
 @click.command(cls=Command)
 @click.argument("partitions", type=click.Path())
 @click.argument("in_path", type=click.Path(), metavar="FROM")
@@ -189,7 +115,6 @@ def remap(**values: Any) -> None:
     daskgraphpart remap parts embeddings.npy original.npy --type paper
     daskgraphpart remap parts labels.npy labels-new.npy --reverse
     """
-    from daskgraphpart.errors import OptionError
     from daskgraphpart.partitioned.graph import open_partitions
 
     graph = open_partitions(values["partitions"], confined=values["confined"])

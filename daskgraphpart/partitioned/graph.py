@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from daskgraphpart.book import canonical_tuple
 from daskgraphpart.engine.progress import PROGRESS
 from daskgraphpart.engine.resources import WHERE, resources_of
-from daskgraphpart.errors import LayoutError, OptionError
+from daskgraphpart.errors import LayoutError, OptionError, PluginError
 from daskgraphpart.extras import pyg_module
 from daskgraphpart.keywords import with_keywords
 from daskgraphpart.layouts.dgl_config_reader import find_config, read_config
@@ -20,6 +20,7 @@ from daskgraphpart.partitioned.loaders import Loaders
 from daskgraphpart.partitioned.part import Part
 from daskgraphpart.partitioned.views import EdgeView, NodeView, TypeView
 from daskgraphpart.quality import Quality
+from daskgraphpart.registry import WHERE_FROM, WithPlugins
 from daskgraphpart.sampling.source import FileState, file_state
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 from daskgraphpart.storage.faults import environment_faults
@@ -29,11 +30,11 @@ from daskgraphpart.units import format_count, format_number, format_size, html_t
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from daskgraphpart.book import PartitionBook
     from daskgraphpart.layouts.dgl_config import PartitionConfig
-    from daskgraphpart.reporting.report import Report
+    from daskgraphpart.plugins.report.report_method import report as report_of
 
 
 def open_partitions(
@@ -54,7 +55,7 @@ def read_partitions(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PartitionedGraph(Loaders):
+class PartitionedGraph(Loaders, WithPlugins):
     """A partitioned graph, as lazy dask collections over memory-mapped or remote files.
 
     Attributes
@@ -90,6 +91,8 @@ class PartitionedGraph(Loaders):
     ntypes: tuple[str, ...] = field(init=False)
     etypes: tuple[str, ...] = field(init=False)
     _opened: dict[int, Part] = field(init=False, default_factory=dict)
+    if TYPE_CHECKING:  # methods of plug-ins
+        report = report_of
 
     def __post_init__(self) -> None:
         name, book = self.content.graph_name, self.content.book
@@ -112,6 +115,8 @@ class PartitionedGraph(Loaders):
             and len(content.get("num_halo_nodes", ())) == self.num_parts
         ):
             return Quality(cut, sum(num_edges), num_nodes, tuple(content["num_halo_nodes"]), num_edges)
+        if not hasattr(self, "report"):
+            raise PluginError("the quality is not recorded, and no plug-in counts it", hint=WHERE_FROM)
         found = self.report()
         halo = tuple(map(int, found.stored_halo_nodes.sum(axis=1)))
         return Quality(found.num_cut_edges, sum(num_edges), num_nodes, halo, num_edges)
@@ -208,46 +213,6 @@ class PartitionedGraph(Loaders):
         from daskgraphpart.partitioned.pyg import PartitionEdges, PartitionFeatures
 
         return PartitionFeatures(self.nodes, self.edges), PartitionEdges(self.nodes, self.edges)
-
-    @with_keywords(WHERE, PROGRESS)
-    def report(
-        self, labels: Iterable[str] | None = None, *, sampling: Any = None, batch_size: int = 1000, **keywords: Any
-    ) -> Report:
-        """Compute statistics of the partitions from their files, out of core.
-
-        Parameters
-        ----------
-        labels : iterable of str, optional
-            Node data that hold classes, as ``ntype:name``; default: integers named `label`, `labels` or `y`.
-        sampling : list of int, dict of such lists by edge type, or str, optional
-            Neighbours that training samples at each hop, such as ``[10, 10]`` or ``"10,10"``. If given, sample batches
-            of each part to estimate what trainers fetch from other parts. Training nodes come from masks named
-            `train_mask` or similar, else all nodes. Needs the graph format csc, or else sorts the edges, 16 bytes each.
-        batch_size : int
-            Training nodes per batch for `sampling`.
-
-        Returns
-        -------
-        Report
-
-        Raises
-        ------
-        LayoutError
-            If a file is missing or truncated, or contradicts the config.
-        OptionError
-            If the labels do not exist, or are not one integer per node.
-        PlanError
-            If the memory is too small for one task.
-        """
-        from daskgraphpart.reporting.pipeline import report_parts
-
-        graphs, regions = [part.graph for part in self.parts], [part.node_rows.features for part in self.parts]
-        how: Any = {"labels": labels, "resources": resources_of(keywords), "progress": keywords.get("progress")}
-        if sampling is not None:
-            from daskgraphpart.reporting.fetching import Sampling
-
-            how["sampling"] = Sampling(sampling, batch_size)
-        return report_parts(self.config, self.content, graphs, regions, **how)
 
     @with_keywords(WHERE, PROGRESS)
     def to_original(

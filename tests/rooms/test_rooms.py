@@ -40,7 +40,6 @@ ROOMS = {
     "partitions read back": ("partitioned",),
     "sampling": ("sampling",),
     "verification": ("verification",),
-    "reports": ("reporting", "api/compare.py"),
     "clusters": ("engine/cluster_names.py", "engine/connect.py", "engine/on_cluster.py"),
     "machines": ("dispatching/machines.py", "dispatching/deliver.py"),
     "dask collections": ("chunked/dask_sources.py", "chunked/collections.py", "chunked/rows.py"),
@@ -48,7 +47,7 @@ ROOMS = {
     "maps larger than memory": ("dispatching/edges_by_range.py",),
     "readers of DGL's files": ("layouts/manifest_reader.py", "layouts/dgl_config_reader.py", "layouts/dgl_graph.py"),
     "other commands, keywords and displays": (
-        *("cli/assign_dispatch.py", "cli/plans.py", "cli/table_inputs.py", "cli/dgl_options.py", "keywords.py"),
+        *("cli/assign_dispatch.py", "cli/plan_command.py", "cli/table_inputs.py", "cli/dgl_options.py", "keywords.py"),
         *("api/plan.py", "engine/displays.py", "id_ranges.py", "storage/scratch.py"),
     ),
 }

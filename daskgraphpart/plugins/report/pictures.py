@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from daskgraphpart.reporting.figures import Figures
+    from daskgraphpart.plugins.report.figures import Figures
 
 OWN, FOREIGN, CUT, AVERAGE = "#3b82f6", "#f59e0b", "#ef4444", "#10b981"
 INK = "#010203"

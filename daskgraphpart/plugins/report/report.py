@@ -12,8 +12,8 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any, overload
 
 from daskgraphpart.errors import OptionError, printable
-from daskgraphpart.reporting.figures import Figures
-from daskgraphpart.reporting.sections import TERMS, Section, all_sections, key_figures, title_of, verdict
+from daskgraphpart.plugins.report.figures import Figures
+from daskgraphpart.plugins.report.sections import TERMS, Section, all_sections, key_figures, title_of, verdict
 from daskgraphpart.storage.atomic import write_bytes
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.units import format_number, html_table, text_table
@@ -140,7 +140,7 @@ def _page_of(body: str, title: str) -> str:
 
 def _body_of(report: Figures) -> str:
     """Lay out a report without the page frame; its style affects nothing else."""
-    from daskgraphpart.reporting.pictures import pictures_of  # matplotlib takes half a second to import
+    from daskgraphpart.plugins.report.pictures import pictures_of  # matplotlib takes half a second to import
 
     tiles = "".join(
         f"<div title='{_text(figure.meaning)}'>{_text(figure.name)}<b>{_text(figure.value)}</b>"

@@ -12,8 +12,8 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
-from daskgraphpart.reporting.figures import Labels
-from daskgraphpart.reporting.report import Report
+from daskgraphpart.plugins.report.figures import Labels
+from daskgraphpart.plugins.report.report import Report
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -19,13 +19,13 @@ import daskgraphpart as dgp
 from daskgraphpart.assignment.assignment import create_owner_files
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, Resources
-from daskgraphpart.reporting import pipeline
+from daskgraphpart.plugins.report import report_parts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from daskgraphpart.partitioned.graph import PartitionedGraph
-    from daskgraphpart.reporting.report import Report
+    from daskgraphpart.plugins.report.report import Report
 
 FORMATS = st.sampled_from((("coo",), ("csc",), ("csr",), ("coo", "csr", "csc"), ("csr", "csc")))
 
@@ -220,12 +220,12 @@ def test_the_memory_of_a_task_does_not_grow_with_the_graph(form: str, tmp_path: 
         graph = Graph(schema, {"n:r:n": (ends[0], ends[1])})
         partitioned = dispatched(graph, owners, 2, tmp_path / str(scale), DispatchOptions(1, (form,)))
         # the first range of a part is of inner nodes, the last of HALO nodes
-        units = pipeline._ranges_of_nodes([partitioned.part(0).graph], 30_000)
-        pipeline.report_edges(units[0], partitioned.book)
+        units = report_parts._ranges_of_nodes([partitioned.part(0).graph], 30_000)
+        report_parts.report_edges(units[0], partitioned.book)
         tracemalloc.start()
         for unit in (units[0], units[-1]):
-            pipeline.report_edges(unit, partitioned.book)
+            report_parts.report_edges(unit, partitioned.book)
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] < 1.2 * peaks[0]
-    assert max(peaks) < pipeline.BYTES_OF_BLOCKS + 8 * 30_000
+    assert max(peaks) < report_parts.BYTES_OF_BLOCKS + 8 * 30_000

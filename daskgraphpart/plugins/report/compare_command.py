@@ -1,8 +1,7 @@
-"""``daskgraphpart plan`` and ``compare``: choose how to partition."""
+"""``daskgraphpart compare``: choose a method."""
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import click
@@ -11,47 +10,23 @@ from daskgraphpart.assignment.options import AssignOptions
 from daskgraphpart.cli.help import Command
 from daskgraphpart.cli.options import (
     CONFINED_OPTION,
-    DISPATCH_OPTIONS,
     METHOD_OPTIONS,
-    NUM_PARTS_OPTION,
     RESOURCE_OPTIONS,
     graph_of,
     keywords_of,
     with_options,
 )
-from daskgraphpart.cli.tables import TABLE_OPTIONS, input_of
-from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.engine.resources import Resources
-
-
-@click.command(cls=Command)
-@click.argument("in_dir", required=False, type=click.Path(), metavar="[GRAPH]")
-@click.argument("out_dir", required=False, type=click.Path(), metavar="[OUT]")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="Form of the plan.")
-@with_options(NUM_PARTS_OPTION, *METHOD_OPTIONS, *TABLE_OPTIONS, *DISPATCH_OPTIONS)
-def plan(**values: Any) -> None:
-    """Estimate disk, memory and method of a partition.
-
-    Takes the same options as `partition`. Reads no data of a chunked graph; tables have to be read.
-
-    \b
-    daskgraphpart plan graph --num-parts 64 --memory 32GB --workers 16
-    daskgraphpart plan graph /data/parts --num-parts 8 --method kaminpar
-    daskgraphpart plan graph --num-parts 8 --format json
-    """
-    from daskgraphpart.api.plan import plan
-
-    paths = (values["in_dir"], values["out_dir"])
-    is_one = bool(values["edges"] or values["from"]) + sum(path is not None for path in paths) == 1
-    graph, (out_dir,) = input_of(values, (*paths, "." if is_one else None), ("GRAPH", "OUT"))
-    found = plan(
-        graph,
-        values["num_parts"],
-        out=out_dir,
-        dispatch_to=values["dispatch_to"],
-        **keywords_of(values, AssignOptions, DispatchOptions, Resources),
-    )
-    click.echo(json.dumps(found.to_dict(), indent=1) if values["form"] == "json" else str(found))
+from daskgraphpart.errors import OptionError
+from daskgraphpart.plugins.report.compare import (
+    Compared,
+    check_plot,
+    comparison_table,
+    plot_comparison,
+    write_comparison,
+)
+from daskgraphpart.plugins.report.compare import compare as compare_methods
+from daskgraphpart.units import format_number
 
 
 @click.command(cls=Command)
@@ -85,19 +60,6 @@ def compare(**values: Any) -> None:
     daskgraphpart compare graph --csv methods.csv --plot methods.png
     daskgraphpart compare graph --parts 8 --sampling 10,10
     """
-    from daskgraphpart.api.compare import (
-        Compared,
-        check_plot,
-        comparison_table,
-        plot_comparison,
-        write_comparison,
-    )
-    from daskgraphpart.api.compare import (
-        compare as compare_methods,
-    )
-    from daskgraphpart.errors import OptionError
-    from daskgraphpart.units import format_number
-
     try:
         parts = [int(number) for number in values["parts"].split(",")]
     except ValueError as fault:

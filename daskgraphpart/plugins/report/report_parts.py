@@ -25,9 +25,9 @@ from daskgraphpart.engine.runner import Pass, Runner, Unit, open_runner
 from daskgraphpart.errors import LayoutError, OptionError
 from daskgraphpart.kernels.count_ends import count_ends
 from daskgraphpart.layouts.manifest_reader import find_manifest, read_manifest
-from daskgraphpart.reporting.fetching import Sampling, estimate_fetching
-from daskgraphpart.reporting.figures import LABEL_NAMES, MAX_MATRIX, Labels
-from daskgraphpart.reporting.report import Report
+from daskgraphpart.plugins.report.fetching import Sampling, estimate_fetching
+from daskgraphpart.plugins.report.figures import LABEL_NAMES, MAX_MATRIX, Labels
+from daskgraphpart.plugins.report.report import Report
 from daskgraphpart.schema import MASK_NAME
 from daskgraphpart.storage.files import file_sizes_in
 from daskgraphpart.units import format_number
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from daskgraphpart.engine.progress import Progress
     from daskgraphpart.layouts.dgl_config import PartitionConfig
     from daskgraphpart.layouts.dgl_graph import GraphFile
-    from daskgraphpart.reporting.figures import NodeRegions
+    from daskgraphpart.plugins.report.figures import NodeRegions
     from daskgraphpart.storage.paths import Location
     from daskgraphpart.storage.region import Region
 

@@ -9,13 +9,13 @@ import numpy as np
 import pandas as pd
 
 from daskgraphpart.errors import printable
-from daskgraphpart.reporting.figures import balance, share
+from daskgraphpart.plugins.report.figures import balance, share
 from daskgraphpart.units import format_count, format_number, format_size
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from daskgraphpart.reporting.figures import Fetching, Figures, Labels
+    from daskgraphpart.plugins.report.figures import Fetching, Figures, Labels
 
 EVEN, UNEVEN, SMALL = 1.105, 1.25, 0.6
 """A part may be so much larger than the average and be called balanced; so much, and be called nearly so. Parts

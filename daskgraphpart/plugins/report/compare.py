@@ -23,7 +23,7 @@ from daskgraphpart.engine.resources import WHERE
 from daskgraphpart.errors import OptionError
 from daskgraphpart.keywords import with_keywords
 from daskgraphpart.options import chosen, stated_options
-from daskgraphpart.reporting.fetching import Sampling
+from daskgraphpart.plugins.report.fetching import Sampling
 from daskgraphpart.storage.files import is_file
 from daskgraphpart.storage.paths import join_path, to_path
 from daskgraphpart.units import format_seconds, format_size, html_table, text_table

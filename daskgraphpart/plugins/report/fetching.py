@@ -18,7 +18,7 @@ from daskgraphpart.engine.runner import Pass, Unit
 from daskgraphpart.errors import OptionError
 from daskgraphpart.kernels.hashing import stream_key
 from daskgraphpart.kernels.sample import shuffled
-from daskgraphpart.reporting.figures import LABEL_NAMES, Fetching
+from daskgraphpart.plugins.report.figures import LABEL_NAMES, Fetching
 from daskgraphpart.sampling.columns import map_columns, sort_edges, stored_columns
 from daskgraphpart.sampling.sampler import Sampler, stream_key_of
 from daskgraphpart.sampling.seeds import read_fanouts
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from daskgraphpart.book import PartitionBook
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.layouts.dgl_graph import GraphFile
-    from daskgraphpart.reporting.figures import NodeRegions
+    from daskgraphpart.plugins.report.figures import NodeRegions
     from daskgraphpart.storage.region import Region
 
 TASKS_PER_WORKER = 4

@@ -1,0 +1,51 @@
+"""``daskgraphpart plan`` and ``compare``: choose how to partition."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from daskgraphpart.assignment.options import AssignOptions
+from daskgraphpart.cli.help import Command
+from daskgraphpart.cli.options import (
+    DISPATCH_OPTIONS,
+    METHOD_OPTIONS,
+    NUM_PARTS_OPTION,
+    keywords_of,
+    with_options,
+)
+from daskgraphpart.cli.tables import TABLE_OPTIONS, input_of
+from daskgraphpart.dispatching.options import DispatchOptions
+from daskgraphpart.engine.resources import Resources
+
+
+@click.command(cls=Command)
+@click.argument("in_dir", required=False, type=click.Path(), metavar="[GRAPH]")
+@click.argument("out_dir", required=False, type=click.Path(), metavar="[OUT]")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="Form of the plan.")
+@with_options(NUM_PARTS_OPTION, *METHOD_OPTIONS, *TABLE_OPTIONS, *DISPATCH_OPTIONS)
+def plan(**values: Any) -> None:
+    """Estimate disk, memory and method of a partition.
+
+    Takes the same options as `partition`. Reads no data of a chunked graph; tables have to be read.
+
+    \b
+    daskgraphpart plan graph --num-parts 64 --memory 32GB --workers 16
+    daskgraphpart plan graph /data/parts --num-parts 8 --method kaminpar
+    daskgraphpart plan graph --num-parts 8 --format json
+    """
+    from daskgraphpart.api.plan import plan
+
+    paths = (values["in_dir"], values["out_dir"])
+    is_one = bool(values["edges"] or values["from"]) + sum(path is not None for path in paths) == 1
+    graph, (out_dir,) = input_of(values, (*paths, "." if is_one else None), ("GRAPH", "OUT"))
+    found = plan(
+        graph,
+        values["num_parts"],
+        out=out_dir,
+        dispatch_to=values["dispatch_to"],
+        **keywords_of(values, AssignOptions, DispatchOptions, Resources),
+    )
+    click.echo(json.dumps(found.to_dict(), indent=1) if values["form"] == "json" else str(found))

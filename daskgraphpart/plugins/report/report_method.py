@@ -1,0 +1,65 @@
+"""The method `report` of open partitions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from daskgraphpart.engine.progress import PROGRESS
+from daskgraphpart.engine.resources import WHERE, resources_of
+from daskgraphpart.keywords import with_keywords
+from daskgraphpart.plugins.report.fetching import Sampling
+from daskgraphpart.plugins.report.report_parts import report_parts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from daskgraphpart.partitioned.graph import PartitionedGraph
+    from daskgraphpart.plugins.report.report import Report
+
+
+@with_keywords(WHERE, PROGRESS)
+def report(
+    partitions: PartitionedGraph,
+    labels: Iterable[str] | None = None,
+    *,
+    sampling: Any = None,
+    batch_size: int = 1000,
+    **keywords: Any,
+) -> Report:
+    """Compute statistics of the partitions from their files, out of core.
+
+    Parameters
+    ----------
+    labels : iterable of str, optional
+        Node data that hold classes, as ``ntype:name``; default: integers named `label`, `labels` or `y`.
+    sampling : list of int, dict of such lists by edge type, or str, optional
+        Neighbours that training samples at each hop, such as ``[10, 10]`` or ``"10,10"``. If given, sample batches
+        of each part to estimate what trainers fetch from other parts. Training nodes come from masks named
+        `train_mask` or similar, else all nodes. Needs the graph format csc, or else sorts the edges, 16 bytes each.
+    batch_size : int
+        Training nodes per batch for `sampling`.
+
+    Returns
+    -------
+    Report
+
+    Raises
+    ------
+    LayoutError
+        If a file is missing or truncated, or contradicts the config.
+    OptionError
+        If the labels do not exist, or are not one integer per node.
+    PlanError
+        If the memory is too small for one task.
+    """
+    graphs, regions = zip(*((part.graph, part.node_rows.features) for part in partitions.parts), strict=True)
+    return report_parts(
+        partitions.config,
+        partitions.content,
+        graphs,
+        regions,
+        labels=labels,
+        sampling=None if sampling is None else Sampling(sampling, batch_size),
+        resources=resources_of(keywords),
+        progress=keywords.get("progress"),
+    )

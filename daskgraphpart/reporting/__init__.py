@@ -1,1 +1,0 @@
-"""Quality of partitions, computed from their files, and what training fetches: as text, JSON and a page."""
