@@ -12,7 +12,6 @@ from daskgraphpart.registry import plugin_names, public_plugin
 
 if TYPE_CHECKING:
     from daskgraphpart import errors as errors
-    from daskgraphpart.api import parmetis as parmetis
     from daskgraphpart.api.chunk_graph import chunk_graph as chunk_graph
     from daskgraphpart.api.from_edges import from_dgl as from_dgl
     from daskgraphpart.api.from_edges import from_edges as from_edges
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
     from daskgraphpart.partitioned.load import load_partition as load_partition
     from daskgraphpart.partitioned.load import load_partition_book as load_partition_book
     from daskgraphpart.partitioned.load import load_partition_feats as load_partition_feats
+    from daskgraphpart.plugins.parmetis import parmetis as parmetis
     from daskgraphpart.plugins.report.compare import compare as compare
     from daskgraphpart.schema import EdgeType as EdgeType
     from daskgraphpart.schema import GraphSchema as GraphSchema
@@ -68,7 +68,7 @@ _NAMES = {
     "sources.id_map": "read_id_map",
     "verification.pipeline": "verify",
 }
-_MODULES = {"errors": "errors", "parmetis": "api.parmetis"}
+_MODULES = {"errors": "errors"}
 _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()} | _MODULES
 
 

@@ -5,7 +5,8 @@ used.
 
 =========================== ==================================================================================
 ``daskgraphpart.layouts``   a `layouts.layout.Layout`, which ``--layout NAME`` writes
-``daskgraphpart.owners``    a function that reads owners from files of a kind of its own, or returns None
+``daskgraphpart.owners``    a function that reads owners from files of a kind of its own, or returns None; it has the
+                            arguments of `assignment.read_files.read_assignment`
 ``daskgraphpart.commands``  a `Command` of the command line
 ``daskgraphpart.functions`` what ``daskgraphpart.NAME`` is; as ``CLASS.NAME``, a method of a public class
 =========================== ==================================================================================

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.assignment.assignment import BINARY_FORMS, TRAINERS, Assignment, crc_of
 from daskgraphpart.assignment.options import METHODS, AssignOptions
+from daskgraphpart.assignment.read_files import has_owners, read_assignment
 from daskgraphpart.chunked.graph import Graph, read_chunked
 from daskgraphpart.chunked.metadata import METADATA_FILE, is_table
 from daskgraphpart.engine.journal import RESTART_HINT
 from daskgraphpart.errors import ResumeError
+from daskgraphpart.registry import load_plugin, plugin_names
 from daskgraphpart.storage.files import cached_listings, is_file, read_file, signatures_of
 from daskgraphpart.storage.paths import Location, require_local, resolve_path, to_path
 
@@ -153,15 +155,12 @@ def identify_owners(
 def read_owners(
     directory: Path, schema: GraphSchema, workspace: Path, runner: Runner, num_parts: int | None
 ) -> Assignment:
-    """Read owners from a directory, or ParMETIS' output if it has none."""
-    from daskgraphpart.assignment.read_files import has_owners, read_assignment
-
+    """Read owners from a directory: ours and DGL's or, if it has none, those of a kind that a plug-in knows."""
     if not has_owners(directory, schema):
-        from daskgraphpart.parmetis_files.files import read_found_parts  # on the rim
-
-        found = read_found_parts(directory, schema, workspace, runner, num_parts)
-        if found is not None:
-            return found
+        for name in plugin_names("owners"):
+            found: Assignment | None = load_plugin("owners", name)(directory, schema, workspace, runner, num_parts)
+            if found is not None:
+                return found
     return read_assignment(directory, schema, workspace, runner, num_parts)
 
 

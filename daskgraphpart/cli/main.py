@@ -35,9 +35,6 @@ COMMANDS = {
     "dispatch": "Write the parts; the second half of partition.",
     "remap": "Bring rows (embeddings, say) back into the input's order.",
     "generate": "Write a synthetic graph of any size.",
-    "parmetis": "Partition with ParMETIS.",
-    "convert": "Turn ParMETIS' complete output into partitions.",
-    "dgl-tools": "Write stand-ins for the scripts of dgl/tools.",
     "completion": "Print a script that completes commands in your shell.",
 }
 MODULES = {
@@ -45,7 +42,6 @@ MODULES = {
     "partition": ("partition",),
     "assign_dispatch": ("assign", "dispatch"),
     "plan_command": ("plan",),
-    "dgl": ("parmetis", "convert", "dgl-tools"),
     "outputs": ("remap", "verify"),
     "completion": ("completion",),
 }

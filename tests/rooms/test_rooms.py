@@ -33,7 +33,6 @@ ROOMS = {
         *("sources/given.py", "sources/given_rows.py", "sources/stage_frames.py"),
         *("api/chunk_graph.py", "api/from_edges.py"),
     ),
-    "ParMETIS": ("parmetis_files", "api/parmetis.py", "cli/dgl.py"),
     "GraphStorm's construction": ("construction",),
     "owners from files": ("assignment/read_files.py", "assignment/read_batches.py", "assignment/write_files.py"),
     "staging and stores": ("storage/zarr_arrays.py", "storage/upload.py", "storage/stores.py"),

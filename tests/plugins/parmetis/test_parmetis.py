@@ -17,8 +17,6 @@ from parmetis_programs import pm_dglpart, pm_dglpart2
 from strategies import graphs, layouts
 
 from daskgraphpart import from_edges, read_chunked
-from daskgraphpart.api.parmetis import read as read_parmetis
-from daskgraphpart.api.parmetis import write as write_parmetis
 from daskgraphpart.api.pipeline import assign, dispatch
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.engine.runner import open_runner
@@ -30,8 +28,10 @@ from daskgraphpart.errors import (
     OptionError,
     OutputExistsError,
 )
-from daskgraphpart.parmetis_files.files import ParmetisFiles, find_parts, read_parmetis_parts
-from daskgraphpart.parmetis_files.write import write_parmetis_files
+from daskgraphpart.plugins.parmetis.parmetis import read as read_parmetis
+from daskgraphpart.plugins.parmetis.parmetis import write as write_parmetis
+from daskgraphpart.plugins.parmetis.parmetis_files import ParmetisFiles, find_parts, read_parmetis_parts
+from daskgraphpart.plugins.parmetis.write_text import write_parmetis_files
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 from daskgraphpart.verification.pipeline import verify
 

@@ -20,14 +20,14 @@ from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, WHERE, resource
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.keywords import with_keywords
 from daskgraphpart.options import chosen, option, stated_options
-from daskgraphpart.parmetis_files.files import ParmetisFiles, find_parts, read_parmetis_parts
-from daskgraphpart.parmetis_files.pm_dglpart import (
+from daskgraphpart.plugins.parmetis.parmetis_files import ParmetisFiles, find_parts, read_parmetis_parts
+from daskgraphpart.plugins.parmetis.pm_dglpart import (
     ConversionInput,
     attribute_dtype,
     convert_to_chunked,
     read_type_counts,
 )
-from daskgraphpart.parmetis_files.write import ParmetisInput, check_weights, claim_files, write_parmetis_files
+from daskgraphpart.plugins.parmetis.write_text import ParmetisInput, check_weights, claim_files, write_parmetis_files
 from daskgraphpart.schema import check_name
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.lock import is_unfinished

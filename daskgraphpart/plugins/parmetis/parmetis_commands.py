@@ -1,9 +1,7 @@
-"""``daskgraphpart parmetis``, ``convert`` and ``dgl-tools``: in place of DGL's scripts."""
+"""``daskgraphpart parmetis`` and ``convert``: in place of DGL's scripts for ParMETIS."""
 
 from __future__ import annotations
 
-import os
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -22,27 +20,16 @@ from daskgraphpart.cli.options import (
     run_of,
     with_options,
 )
-from daskgraphpart.cli.session import LOG_OPTIONS
 from daskgraphpart.cli.summary import show_outcome
 from daskgraphpart.dispatching.options import DispatchOptions
-from daskgraphpart.storage.atomic import write_bytes
+from daskgraphpart.errors import OptionError
+from daskgraphpart.plugins.parmetis.parmetis import convert_job
+from daskgraphpart.plugins.parmetis.parmetis import read as read_parmetis
+from daskgraphpart.plugins.parmetis.parmetis import write as write_parmetis
+from daskgraphpart.units import format_count, format_seconds
 
 CONVERSION = ("schema", "num_parts", "num_node_weights", "removed_edges", "node_attr_dtype", "edge_attr_dtype")
 BEFORE, AFTER = "parmetis_preprocess.py", "parmetis_postprocess.py"
-SCRIPTS = {
-    "partition_algo/random_partition.py": ("assign", "--method", "random", "--overwrite"),
-    "dispatch_data.py": ("dispatch",),
-    "verify_partitions.py": ("verify",),
-    "distpartitioning/parmetis_preprocess.py": ("parmetis", "write", "--overwrite"),
-    "distpartitioning/parmetis_postprocess.py": ("parmetis", "read", "--overwrite"),
-}
-SCRIPT = """# Written by `daskgraphpart dgl-tools`: runs it in place of the script of dgl/tools, by whichever Python 3.
-import os
-import sys
-
-if os.environ.get("OMPI_COMM_WORLD_RANK", "0") == "0":  # of several processes that mpirun starts, one does the work
-    os.execv({python!r}, [{python!r}, "-m", "daskgraphpart", *{command!r}, *sys.argv[1:]])
-"""
 
 
 @click.group()
@@ -85,9 +72,6 @@ def write(**values: Any) -> None:
     daskgraphpart parmetis write graph for-parmetis
     daskgraphpart parmetis write graph for-parmetis --weight train_mask
     """
-    from daskgraphpart.api.parmetis import write as write_parmetis
-    from daskgraphpart.units import format_count, format_seconds
-
     graph = _graph(one_of(values["in_dir"], values["dgl_in_dir"], name="GRAPH"), values)
     out_dir = one_of(values["out_dir"], values["dgl_out_dir"], name="OUT")
     with run_of(values) as run:
@@ -128,9 +112,6 @@ def read(**values: Any) -> None:
     daskgraphpart parmetis read graph for-parmetis/mag_part.8 owners
     daskgraphpart parmetis read graph for-parmetis owners
     """
-    from daskgraphpart.api.parmetis import read as read_parmetis
-    from daskgraphpart.units import format_seconds
-
     graph = _graph(one_of(values["in_dir"], values["dgl_in_dir"], name="GRAPH"), values)
     parts_path = one_of(values["parts_path"], values["dgl_parts_path"], name="PARTS")
     assign_dir = one_of(values["assign_dir"], values["dgl_assign_dir"], name="OUT")
@@ -185,8 +166,6 @@ def convert(**values: Any) -> None:
     daskgraphpart convert for-parmetis parts --graph-name mag
     daskgraphpart convert for-parmetis parts --removed-edges mag_removed_edges.txt
     """
-    from daskgraphpart.api.parmetis import convert_job
-
     in_dir = one_of(values["in_dir"], values["dgl_in_dir"], name="FROM")
     out_dir = one_of(values["out_dir"], values["dgl_out_dir"], name="OUT")
     with run_of(values) as run:
@@ -203,8 +182,6 @@ def convert(**values: Any) -> None:
 
 def _graph_name(in_dir: Path) -> str:
     """Find the graph's name in the file names, if there is only one."""
-    from daskgraphpart.errors import OptionError
-
     names = sorted(path.name[len("p000-") : -len("_nodes.txt")] for path in in_dir.glob("p000-*_nodes.txt"))
     if len(names) != 1:
         raise OptionError(
@@ -215,23 +192,3 @@ def _graph_name(in_dir: Path) -> str:
             found=", ".join(names) or "none",
         )
     return names[0]
-
-
-@click.command("dgl-tools", cls=Command)
-@click.argument("directory", required=False, type=click.Path(file_okay=False))
-@with_options(*LOG_OPTIONS)
-def dgl_tools(directory: str | None) -> None:
-    """Write stand-ins for the scripts of dgl/tools; print their directory.
-
-    They run daskgraphpart by the Python of this command. DIRECTORY is by default one in your configuration.
-
-    \b
-    daskgraphpart dgl-tools tools
-    python -m graphstorm.gpartition.dist_partition_graph ... \\
-        --dgl-tool-path $(python -m daskgraphpart dgl-tools)
-    """
-    target = Path(directory or f"{click.get_app_dir('daskgraphpart')}/dgl-tools").absolute()
-    for name, words in SCRIPTS.items():
-        (target / name).parent.mkdir(parents=True, exist_ok=True)
-        write_bytes(target / name, SCRIPT.format(python=os.path.abspath(sys.executable), command=words).encode())
-    click.echo(target)

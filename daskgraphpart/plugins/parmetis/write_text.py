@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.engine.resources import Resources
-    from daskgraphpart.parmetis_files.files import ParmetisFiles
+    from daskgraphpart.plugins.parmetis.parmetis_files import ParmetisFiles
     from daskgraphpart.schema import EdgeType, GraphSchema, RowType
     from daskgraphpart.source import Block, Edges
     from daskgraphpart.storage.region import Region

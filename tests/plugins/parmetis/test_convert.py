@@ -16,7 +16,6 @@ from parmetis_programs import pm_dglpart, read_lines, write_lines
 from strategies import graphs
 
 from daskgraphpart.api.graph import public
-from daskgraphpart.api.parmetis import convert, write
 from daskgraphpart.api.pipeline import dispatch
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.errors import (
@@ -28,8 +27,9 @@ from daskgraphpart.errors import (
     OptionError,
     OutputExistsError,
 )
-from daskgraphpart.parmetis_files.files import find_parts
-from daskgraphpart.parmetis_files.pm_dglpart import ConversionInput, convert_to_chunked, read_type_counts
+from daskgraphpart.plugins.parmetis.parmetis import convert, write
+from daskgraphpart.plugins.parmetis.parmetis_files import find_parts
+from daskgraphpart.plugins.parmetis.pm_dglpart import ConversionInput, convert_to_chunked, read_type_counts
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 from daskgraphpart.verification.pipeline import verify
 

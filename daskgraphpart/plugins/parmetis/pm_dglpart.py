@@ -19,7 +19,7 @@ import numpy as np
 from daskgraphpart.chunked.graph import Graph, read_chunked
 from daskgraphpart.chunked.output import write_metadata
 from daskgraphpart.errors import InputFileError, InputFileNotFoundError, MetadataError, OptionError, check_choice
-from daskgraphpart.parmetis_files.files import (
+from daskgraphpart.plugins.parmetis.parmetis_files import (
     IdColumn,
     LineFile,
     ParmetisFiles,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
     from daskgraphpart.engine.resources import Resources
-    from daskgraphpart.parmetis_files.files import PartFiles
+    from daskgraphpart.plugins.parmetis.parmetis_files import PartFiles
 
 
 FEATURE = "feat"

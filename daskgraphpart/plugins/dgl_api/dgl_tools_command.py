@@ -1,0 +1,49 @@
+"""``daskgraphpart dgl-tools``: stand-ins for the scripts of dgl/tools."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from daskgraphpart.cli.help import Command
+from daskgraphpart.cli.options import with_options
+from daskgraphpart.cli.session import LOG_OPTIONS
+from daskgraphpart.storage.atomic import write_bytes
+
+SCRIPTS = {
+    "partition_algo/random_partition.py": ("assign", "--method", "random", "--overwrite"),
+    "dispatch_data.py": ("dispatch",),
+    "verify_partitions.py": ("verify",),
+    "distpartitioning/parmetis_preprocess.py": ("parmetis", "write", "--overwrite"),
+    "distpartitioning/parmetis_postprocess.py": ("parmetis", "read", "--overwrite"),
+}
+SCRIPT = """# Written by `daskgraphpart dgl-tools`: runs it in place of the script of dgl/tools, by whichever Python 3.
+import os
+import sys
+
+if os.environ.get("OMPI_COMM_WORLD_RANK", "0") == "0":  # of several processes that mpirun starts, one does the work
+    os.execv({python!r}, [{python!r}, "-m", "daskgraphpart", *{command!r}, *sys.argv[1:]])
+"""
+
+
+@click.command("dgl-tools", cls=Command)
+@click.argument("directory", required=False, type=click.Path(file_okay=False))
+@with_options(*LOG_OPTIONS)
+def dgl_tools(directory: str | None) -> None:
+    """Write stand-ins for the scripts of dgl/tools; print their directory.
+
+    They run daskgraphpart by the Python of this command. DIRECTORY is by default one in your configuration.
+
+    \b
+    daskgraphpart dgl-tools tools
+    python -m graphstorm.gpartition.dist_partition_graph ... \\
+        --dgl-tool-path $(python -m daskgraphpart dgl-tools)
+    """
+    target = Path(directory or f"{click.get_app_dir('daskgraphpart')}/dgl-tools").absolute()
+    for name, words in SCRIPTS.items():
+        (target / name).parent.mkdir(parents=True, exist_ok=True)
+        write_bytes(target / name, SCRIPT.format(python=os.path.abspath(sys.executable), command=words).encode())
+    click.echo(target)
