@@ -71,7 +71,7 @@ def _found(group: str) -> dict[str, list[EntryPoint]]:
     from importlib.metadata import entry_points  # takes 25 ms, and much of it is not for plain imports
 
     found: dict[str, list[EntryPoint]] = {}
-    for one in sorted(entry_points(group=f"daskgraphpart.{group}"), key=lambda entry: (entry.name, _package(entry))):
+    for one in sorted(entry_points(group=f"daskgraphpart.{group}"), key=lambda entry: entry.name):
         found.setdefault(one.name, []).append(one)
     return found
 
@@ -102,7 +102,7 @@ def load_command(name: str, kind: type) -> Any:
 def _only_entry(group: str, name: str) -> EntryPoint:
     entry, *others = _found(group)[name]
     if others:
-        packages = " and ".join(map(_package, (entry, *others)))
+        packages = " and ".join(sorted(map(_package, (entry, *others))))
         raise PluginError(f"{packages} both register the {_title(entry)}", hint="uninstall one of them")
     return entry
 
