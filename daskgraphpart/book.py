@@ -79,7 +79,7 @@ class BookMethods:
 
     def canonical_etype(self, etype: EdgeTypeName) -> str:
         """Canonical name of an edge type."""
-        name, known = etype if isinstance(etype, str) else ":".join(etype), self.edges.names
+        name, known = ":".join(map(str, etype)) if isinstance(etype, tuple) else str(etype), self.edges.names
         found = [name] if name in known else [of for of in known if of.split(":")[1] == name]
         if len(found) != 1:
             what = "ambiguous relation" if found else "no such edge type"

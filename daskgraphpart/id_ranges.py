@@ -34,8 +34,7 @@ class IdRanges:
 
     def part_range(self, part_id: int, name: str | None = None) -> tuple[int, int]:
         """Half-open range of IDs that a part owns."""
-        if not 0 <= part_id < len(self.ranges):
-            raise IdOutOfRangeError("no such part", expected=f"0 to {len(self.ranges) - 1}", found=part_id)
+        part_id = check_part(part_id, len(self.ranges))
         if name is None and self.names:  # there may be tens of thousands of parts
             first, *_, last = self.ranges[part_id].reshape(-1).tolist()
             return first, last
@@ -123,6 +122,14 @@ def check_ids(ids: np.ndarray, total: int, what: str) -> None:
     if ids.size and not (ids.min() >= 0 and ids.max() < total):
         first = ids.reshape(-1)[np.flatnonzero((ids < 0) | (ids >= total))[0]]
         raise IdOutOfRangeError(f"{what} ID out of range", expected=f"[0, {total:,})", found=int(first))
+
+
+def check_part(part_id: Any, num_parts: int) -> int:
+    """Return the number of a part; refuse what is none."""
+    is_whole = isinstance(part_id, (int, np.integer)) and not isinstance(part_id, bool)
+    if not is_whole or not 0 <= part_id < num_parts:
+        raise IdOutOfRangeError("no such part", expected=f"0 to {num_parts - 1}", found=repr(part_id))
+    return int(part_id)
 
 
 def places_by_part(parts: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:

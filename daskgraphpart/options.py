@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import Field, field, fields
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from daskgraphpart.errors import OptionError, check_choice
@@ -12,6 +13,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 T = TypeVar("T")
+_KINDS: Mapping[str, tuple[type, str]] = {
+    "int": (Integral, "a whole number"),
+    "float": (Real, "a number"),
+    "bool": (bool, "True or False"),
+}
 
 
 def option(
@@ -47,9 +53,11 @@ def chosen(kind: type[T], keywords: Mapping[str, Any]) -> T:
 
 
 def check_options(options: Any) -> None:
-    """Check choices and minimums; a tuple, or text such as ``"coo,csc"``, may name each choice once."""
+    """Check types, choices and minimums; a tuple, or text such as ``"coo,csc"``, may name each choice once."""
     for name, found in stated_options(options).items():
         value, limits, place = getattr(options, name), found.metadata, option_name(name)
+        if (kind := str(found.type).removesuffix(" | None")) in _KINDS and value is not found.default:
+            object.__setattr__(options, name, value := _checked(value, place, *_KINDS[kind]))
         if str(found.type).startswith("tuple"):
             object.__setattr__(options, name, value := words_of(value))
         choices, what = limits["choices"], name.replace("_", " ")
@@ -61,6 +69,14 @@ def check_options(options: Any) -> None:
             check_choice(what, place, value, choices)
         if limits["min"] is not None and value is not None and value < limits["min"]:
             raise OptionError("too small", place=place, expected=f"{limits['min']} or more", found=value)
+
+
+def _checked(value: Any, place: str, kind: type, expected: str) -> Any:
+    """Return a scalar of a kind, numpy's as Python's; a truth value is no number."""
+    value = value.item() if getattr(value, "shape", None) == () else value
+    if not isinstance(value, kind) or (kind is not bool and isinstance(value, bool)):
+        raise OptionError(f"not {expected}", place=place, expected=expected, found=repr(value))
+    return value
 
 
 def words_of(value: Any) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -86,12 +86,12 @@ class Assignment:
                 )
 
 
-def owner_dtype(num_parts: int) -> np.dtype:
+def owner_dtype(num_parts: Any) -> np.dtype:
     """Smallest dtype that holds an owner."""
-    if not 1 <= num_parts <= MAX_PARTS:
-        raise OptionError(
-            "invalid number of parts", place="--num-parts", expected=f"1 to {MAX_PARTS:,}", found=num_parts
-        )
+    is_whole = isinstance(num_parts, (int, np.integer)) and not isinstance(num_parts, bool)
+    if not is_whole or not 1 <= num_parts <= MAX_PARTS:
+        found = repr(num_parts) if isinstance(num_parts, str) else num_parts
+        raise OptionError("invalid number of parts", place="--num-parts", expected=f"1 to {MAX_PARTS:,}", found=found)
     return np.dtype(np.uint8) if num_parts <= 256 else np.dtype("<u2")
 
 

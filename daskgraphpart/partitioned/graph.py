@@ -12,6 +12,7 @@ from daskgraphpart.engine.progress import PROGRESS
 from daskgraphpart.engine.resources import WHERE, resources_of
 from daskgraphpart.errors import LayoutError, OptionError, PluginError
 from daskgraphpart.extras import pyg_module
+from daskgraphpart.id_ranges import check_part, type_id
 from daskgraphpart.keywords import with_keywords
 from daskgraphpart.layouts.dgl_config_reader import find_config, read_config
 from daskgraphpart.layouts.manifest_reader import find_manifest, read_manifest
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Mapping
 
-    from daskgraphpart.book import PartitionBook
+    from daskgraphpart.book import EdgeTypeName, PartitionBook
     from daskgraphpart.layouts.dgl_config import PartitionConfig
     from daskgraphpart.plugins.report.report_method import report as report_of
 
@@ -123,11 +124,16 @@ class PartitionedGraph(Loaders, WithPlugins):
 
     def num_nodes(self, ntype: str) -> int:
         """Number of nodes of a type."""
-        return int(self.book.node_counts[:, self.ntypes.index(ntype)].sum())
+        return int(self.book.node_counts[:, type_id(self.ntypes, ntype, "node")].sum())
 
-    def num_edges(self, etype: str) -> int:
-        """Number of edges of a type."""
-        return int(self.book.edge_counts[:, self.etypes.index(etype)].sum())
+    def num_edges(self, etype: EdgeTypeName) -> int:
+        """Number of edges of a type: ``"user:buys:item"``, its tuple, or a relation that no two edge types share."""
+        return int(self.book.edge_counts[:, self.etypes.index(self.book.canonical_etype(etype))].sum())
+
+    @property
+    def canonical_etypes(self) -> list[tuple[str, str, str]]:
+        """Edge types as tuples, as DGL names them and PyG's batches have them; all methods take either form."""
+        return [canonical_tuple(etype) for etype in self.etypes]
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:
@@ -136,8 +142,7 @@ class PartitionedGraph(Loaders, WithPlugins):
 
     def part(self, part_id: int) -> Part:
         """Return one part."""
-        if not 0 <= part_id < self.num_parts:
-            raise IndexError(f"no part {part_id}; there are parts 0 to {self.num_parts - 1}")
+        part_id = check_part(part_id, self.num_parts)
         if self._unreadable:
             raise LayoutError("the parts cannot be opened here", file=self.config, hint=self._unreadable)
         if part_id not in self._opened:  # on demand: there may be tens of thousands

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from daskgraphpart.sampling.source import Source
 
 
+MOST_NEIGHBOURS = 2**31 - 1
+"""Fan-outs up to here cannot overflow when they are added up."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Seeds:
     """Seeds of batches: type-wise IDs of nodes or edges, or a whole range.
@@ -74,6 +78,8 @@ def read_fanouts(given: Any, book: PartitionBook, place: str = "num_neighbors") 
     by_type = dict.fromkeys(book.etypes, given)
     if hasattr(given, "items"):
         by_type = {_resolved(etype, book.canonical_etype, place): of for etype, of in given.items()}
+        if len(by_type) < len(given):
+            raise OptionError("an edge type is named twice", place=place, found=", ".join(map(str, given)))
     if missing := [etype for etype in book.etypes if etype not in by_type]:
         hint = "give a list of zeros to leave out a type"
         raise OptionError("edge types without a number", place=place, found=", ".join(missing), hint=hint)
@@ -84,8 +90,9 @@ def read_fanouts(given: Any, book: PartitionBook, place: str = "num_neighbors") 
         raise OptionError("wrong number of hops", place=place, expected=expected, found=found)
     for etype, of in by_type.items():
         for number in of:
-            if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < -1:
-                expected = "whole numbers, or -1 for all neighbours"
+            is_whole = isinstance(number, (int, np.integer)) and not isinstance(number, bool)
+            if not is_whole or not -1 <= number <= MOST_NEIGHBOURS:
+                expected = f"a whole number up to {MOST_NEIGHBOURS:,}, or -1 for all neighbours"
                 raise OptionError(
                     "not a number of neighbours", place=f"{place}, {etype}", expected=expected, found=number
                 )

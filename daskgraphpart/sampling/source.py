@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from daskgraphpart.errors import LayoutError, OptionError, check_choice
-from daskgraphpart.options import option
+from daskgraphpart.options import check_options, option
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -32,15 +32,16 @@ class LoaderOptions:
         "directional",
         '``"directional"``: edges point from sampled neighbours to the nodes that they were sampled for.',
     )
-    batch_size: int = option(1, "Seeds per batch.")
+    batch_size: int = option(1, "Seeds per batch.", minimum=1)
     shuffle: bool = option(False, "Shuffle the seeds every epoch.")
     drop_last: bool = option(False, "Drop the last batch if it is smaller.")
     num_workers: int = option(
         0,
         "Threads that prepare batches ahead; with 0, batches are made on demand. Batches are the same either way.",
+        minimum=0,
     )
-    prefetch_factor: int = option(2, "Batches that each thread prepares ahead.")
-    seed: int = option(0, "Random seed: loaders with the same seed give the same batches.")
+    prefetch_factor: int = option(2, "Batches that each thread prepares ahead.", minimum=1)
+    seed: int = option(0, "Random seed: loaders with the same seed give the same batches.", minimum=0)
     transform: Callable[[Any], Any] | None = option(
         None, "Called with each batch, in the thread that made it; the loader yields what it returns."
     )
@@ -56,11 +57,11 @@ class LoaderOptions:
 
     def __post_init__(self) -> None:
         check_choice("type of subgraph", "subgraph_type", self.subgraph_type, SUBGRAPH_TYPES)
-        for name, least in (("batch_size", 1), ("num_workers", 0), ("prefetch_factor", 1)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                what, expected = "not a whole number, or too small", f"{least} or more"
-                raise OptionError(what, place=name, expected=expected, found=value)
+        check_options(self)
+        if self.transform is not None and not callable(self.transform):
+            raise OptionError(
+                "not a function", place="transform", expected="one of a batch", found=repr(self.transform)
+            )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -135,6 +135,7 @@ def test_impossible_plans_are_one_error(graph: dgp.Graph) -> None:
         (2, "nonsense", "no such method"),
         (4000, "fennel", "more parts than nodes"),
         (0, "random", "invalid number of parts"),
+        ("2", "random", "invalid number of parts"),
     ):
         with pytest.raises(dgp.GraphPartError, match=message):
             dgp.plan(graph, num_parts, method=method)

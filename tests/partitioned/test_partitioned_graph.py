@@ -361,14 +361,17 @@ def test_lookups_that_cannot_be_are_one_clear_error(small: tuple[Graph, Partitio
         (OptionError, lambda: found.to_original("n", np.zeros(49))),
         (OptionError, lambda: found.to_original("n", np.zeros(50), tmp_path / "out.bin")),
         (InputFileNotFoundError, lambda: found.to_original("n", tmp_path / "nothing.npy")),
-        (IdOutOfRangeError, lambda: load_partition(found.config, 3)),
+        *((IdOutOfRangeError, lambda bad=bad: load_partition(found.config, bad)) for bad in (3, -1, "1", 1.0, True)),
+        *((IdOutOfRangeError, lambda bad=bad: found.part(bad)) for bad in (99, -1, "1", 1.0, True)),
+        (IdOutOfRangeError, lambda: found.num_nodes("m")),
+        (IdOutOfRangeError, lambda: found.num_edges("f")),
         (LayoutError, lambda: load_partition(tmp_path, 0)),
     ):
         with pytest.raises(error) as caught:
             look_up()
         assert isinstance(caught.value, GraphPartError)
     assert repr(found.book) == "<PartitionBook: 3 parts, 50 nodes, 200 edges>"
-    assert repr(found.part(1)).startswith("Part 1 of 3: ")
+    assert repr(found.part(np.int64(1))).startswith("Part 1 of 3: ")
     assert repr(load_partition(found.config, 1)[3]) == f"<RangePartitionBook of part 1: {found.book!r}>"
     assert repr(IdConverter(found.schema)) == "<IdConverter g: 1 node type, 1 edge type>"
     assert "n: 50 nodes" in repr(found.nodes["n"])

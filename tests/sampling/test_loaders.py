@@ -315,9 +315,13 @@ def test_negatives_are_drawn_evenly(one_type: dgp.PartitionedGraph) -> None:
         ((5, "u"), OptionError, "num_neighbors", "5"),
         (([2, -2], "u"), OptionError, "num_neighbors, u:r:v", "-2"),
         (([2.5], "u"), OptionError, "num_neighbors, u:r:v", "2.5"),
+        (([2**63], "u"), OptionError, "num_neighbors, u:r:v", "9223372036854775808"),
         (({"r": [1], "s": [1]}, "u"), OptionError, "num_neighbors", "u:t:u"),
         (({"r": [1], "s": [1, 2], "t": [1]}, "u"), OptionError, "num_neighbors", "v:s:u: [1, 2]"),
         (({"r": [1], "s": [1], "nope": [1]}, "u"), IdOutOfRangeError, "num_neighbors", "nope"),
+        (({("u", "x", "u"): [1], "r": [1]}, "u"), IdOutOfRangeError, "num_neighbors", "u:x:u"),
+        (({"r": [1], "s": [1], 3: [1]}, "u"), IdOutOfRangeError, "num_neighbors", "found 3"),
+        (({"r": [1], "s": [1], "t": [1], ("u", "r", "v"): [2]}, "u"), OptionError, "num_neighbors", "twice"),
     ],
 )  # fmt: skip
 def test_bad_arguments_are_one_error(
@@ -332,8 +336,9 @@ def test_bad_arguments_are_one_error(
 @pytest.mark.parametrize(
     ("options", "place"),
     [
-        ({"batch_size": 0}, "batch_size"), ({"num_workers": -1}, "num_workers"),
-        ({"prefetch_factor": 0}, "prefetch_factor"),
+        ({"batch_size": 0}, "batch_size"), ({"num_workers": -1}, "num_workers"), ({"batch_size": True}, "batch_size"),
+        ({"prefetch_factor": 0}, "prefetch_factor"), ({"seed": -1}, "seed"), ({"seed": 1.5}, "seed"),
+        ({"shuffle": "no"}, "shuffle"), ({"replace": 1}, "replace"), ({"transform": 3}, "transform"),
         ({"subgraph_type": "induced"}, "subgraph_type"), ({"node_data": ["nope"]}, "node_data"),
         ({"edge_data": "weight"}, "edge_data"),
     ],
@@ -341,7 +346,14 @@ def test_bad_arguments_are_one_error(
 def test_bad_options_are_one_error(options: Any, place: str, two_types: dgp.PartitionedGraph) -> None:
     with pytest.raises(OptionError) as caught:
         two_types.neighbor_loader([1], "u", **options)
-    assert caught.value.place == place
+    assert str(caught.value).startswith(f"{place}: ")
+
+
+def test_types_of_batches_name_fanouts_and_counts(two_types: dgp.PartitionedGraph) -> None:
+    of_types = {etype: [2] for etype in two_types.canonical_etypes}
+    (batch,) = two_types.neighbor_loader(of_types, "u", batch_size=np.int64(40), shuffle=np.False_)
+    assert [*of_types] == batch.edge_types
+    assert [two_types.num_edges(etype) for etype in of_types] == [400, 300, 0] == [*map(two_types.num_edges, "rst")]
 
 
 @pytest.mark.parametrize(
