@@ -163,6 +163,9 @@ def _described(connection: duckdb.DuckDBPyConnection, tables: tuple[Table, ...],
     found = [of for table in tables if table.files and (of := _described_alone(connection, table, faults))]
     counts = {of.table.entry.of_type: of for of in found if of.table.entry.ids}
     for of in found:
+        if not of.num_rows:
+            faults.add(f"{of.table.entry.place}.files", "the table has no rows", file=of.table.files[0])
+    for of in found:
         entry, first = of.table.entry, counts.get(of.table.entry.of_type)
         if first is not None and of.num_rows != first.num_rows and not faults.has(f"{entry.place}.files"):
             what, expected = (

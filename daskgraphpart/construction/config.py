@@ -169,6 +169,8 @@ class Faults:
             check_name(name, what)
         except MetadataError as fault:
             self.add(place, fault.what, expected=fault.expected, found=fault.found)
+        if what == "type" and name in (".", ".."):  # GraphStorm names directories by type
+            self.add(place, "a type cannot have the name of a directory", expected="another name", found=name)
 
     def has(self, *places: str) -> bool:
         """Whether a place, or anything inside, has a fault."""

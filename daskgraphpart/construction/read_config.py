@@ -42,6 +42,7 @@ def read_config(path: Path) -> tuple[Construction, Faults]:
     dialect = gsprocessing if is_processing else gconstruct
     nodes, edges = tuple(dialect.read_nodes(reader)), tuple(dialect.read_edges(reader))
     _check_types(nodes, edges, faults)
+    _check_ends(nodes, edges, faults)
     for entry in (*nodes, *edges):
         _check_splits(entry, faults)
     described = content
@@ -75,6 +76,22 @@ def _check_types(nodes: Iterable[Entry], edges: Iterable[Entry], faults: Faults)
         by_type[etype] = [entry for entry in entries if not entry.ids or entry is first]
     for of_type, entries in by_type.items():
         _check_names(of_type, entries, faults)
+
+
+def _check_ends(nodes: Iterable[Entry], edges: Iterable[Entry], faults: Faults) -> None:
+    """Note relations to types without a table whose names are another spelling of one that has a table."""
+    known = {_spelling(entry.of_type): entry.of_type for entry in nodes}
+    for entry in edges:
+        for end in entry.ends if entry.of_type else ():
+            listed = known.get(_spelling(end), end)
+            if listed != end and end not in known.values():
+                hint = f"write {listed!r}, or add a table of the IDs of {end!r}"
+                faults.add(f"{entry.place}.relation", "unknown node type", expected=listed, found=end, hint=hint)
+
+
+def _spelling(ntype: str) -> str:
+    """Return what is equal for spellings of a name: Users, user."""
+    return "".join(filter(str.isalnum, ntype.casefold())).removesuffix("s")
 
 
 def _check_names(of_type: str, entries: list[Entry], faults: Faults) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pytest
 from commands import call
 from constructions import chunk, edges_entry, nodes_entry, table, write_config
@@ -210,6 +211,23 @@ def test_tables_that_do_not_fit_together_are_refused(config: dict[str, Any], tmp
     other = {**config["edges"][0], "features": []}
     check({**config, "edges": [config["edges"][0], other]}, tmp_path, "edges[1]")
     check({"nodes": config["nodes"]}, tmp_path, "edges")
+
+
+def test_types_that_cannot_be_or_are_misspelt_are_refused(config: dict[str, Any], tmp_path: Path) -> None:
+    path = config["edges"][0]["files"]
+    for ntype in ("..", "."):
+        check({**config, "nodes": [{**config["nodes"][0], "node_type": ntype}]}, tmp_path, "nodes[0].node_type")
+        check({**config, "edges": [edges_entry(path, ("n", ntype, "m"))]}, tmp_path, "edges[0].relation")
+    users = [{**config["nodes"][0], "node_type": "user"}]
+    for ntype in ("User", "users"):
+        check({"nodes": users, "edges": [edges_entry(path, (ntype, "r", "m"))]}, tmp_path, "edges[0].relation")
+
+
+def test_tables_without_rows_are_refused(config: dict[str, Any], tmp_path: Path) -> None:
+    nothing = pa.array([], pa.string())
+    of_nodes, of_edges = table(tmp_path, "no-nodes", id=nothing), table(tmp_path, "no-edges", s=nothing, d=nothing)
+    check({**config, "nodes": [*config["nodes"], nodes_entry(of_nodes, ntype="m")]}, tmp_path, "nodes[1].files")
+    check({**config, "edges": [*config["edges"], edges_entry(of_edges, ("n", "q", "m"))]}, tmp_path, "edges[1].files")
 
 
 @pytest.mark.parametrize(
