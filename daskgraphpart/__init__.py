@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from daskgraphpart.api.owners import Assignment as Assignment
     from daskgraphpart.api.owners import read_assignment as read_assignment
     from daskgraphpart.api.partition_graph import partition_graph as partition_graph
-    from daskgraphpart.api.partitions import PartitionedGraph as PartitionedGraph
-    from daskgraphpart.api.partitions import open_partitions as open_partitions
     from daskgraphpart.api.pipeline import assign as assign
     from daskgraphpart.api.pipeline import dispatch as dispatch
     from daskgraphpart.api.pipeline import partition as partition
@@ -36,16 +34,18 @@ if TYPE_CHECKING:
     from daskgraphpart.errors import GraphPartError as GraphPartError
     from daskgraphpart.id_converter import IdConverter as IdConverter
     from daskgraphpart.partitioned.collections import open_staged as open_staged
+    from daskgraphpart.partitioned.graph import PartitionedGraph as PartitionedGraph
+    from daskgraphpart.partitioned.graph import open_partitions as open_partitions
     from daskgraphpart.partitioned.load import load_partition as load_partition
     from daskgraphpart.partitioned.load import load_partition_book as load_partition_book
     from daskgraphpart.partitioned.load import load_partition_feats as load_partition_feats
     from daskgraphpart.plugins.parmetis import parmetis as parmetis
     from daskgraphpart.plugins.report.compare import compare as compare
+    from daskgraphpart.plugins.verification.pipeline import verify as verify
     from daskgraphpart.schema import EdgeType as EdgeType
     from daskgraphpart.schema import GraphSchema as GraphSchema
     from daskgraphpart.schema import NodeType as NodeType
     from daskgraphpart.sources.id_map import read_id_map as read_id_map
-    from daskgraphpart.verification.pipeline import verify as verify
 
 __version__ = "0.2.0"
 
@@ -62,11 +62,10 @@ _NAMES = {
     "errors": "GraphPartError",
     "id_converter": "IdConverter",
     "partitioned.collections": "open_staged",
-    "api.partitions": "PartitionedGraph open_partitions",
+    "partitioned.graph": "PartitionedGraph open_partitions",
     "partitioned.load": "load_partition load_partition_book load_partition_feats",
     "schema": "EdgeType GraphSchema NodeType",
     "sources.id_map": "read_id_map",
-    "verification.pipeline": "verify",
 }
 _MODULES = {"errors": "errors"}
 _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()} | _MODULES

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from daskgraphpart.api.graph import staged
 from daskgraphpart.api.inputs import opened_chunked
 from daskgraphpart.api.jobs import RunOptions
-from daskgraphpart.api.partitions import open_partitions
 from daskgraphpart.api.run_dispatch import Wanted, run_dispatch
 from daskgraphpart.assignment.assignment import Assignment, owner_dtype
 from daskgraphpart.assignment.choose import expected_choice
@@ -26,6 +25,7 @@ from daskgraphpart.errors import OptionError
 from daskgraphpart.extras import torch_module
 from daskgraphpart.keywords import with_keywords
 from daskgraphpart.options import chosen, stated_options, words_of
+from daskgraphpart.partitioned.graph import open_partitions
 from daskgraphpart.partitioned.load import load_mappings
 from daskgraphpart.schema import check_name
 from daskgraphpart.sources.given_rows import open_given

@@ -14,6 +14,7 @@ from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.engine.progress import open_progress
 from daskgraphpart.engine.resources import STAGING
 from daskgraphpart.keywords import with_keywords
+from daskgraphpart.layouts.dgl_config import PartitionConfig
 from daskgraphpart.options import stated_options
 from daskgraphpart.units import format_number, format_seconds
 
@@ -22,8 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from daskgraphpart.api.owners import Assignment
-    from daskgraphpart.api.partitions import PartitionedGraph
     from daskgraphpart.chunked.graph import Graph
+    from daskgraphpart.dispatching.finish import Outcome
+    from daskgraphpart.partitioned.graph import PartitionedGraph
 
 
 @with_keywords(stated_options(AssignOptions), RUN)
@@ -137,8 +139,6 @@ def dispatch(
     >>> parts.node_data["paper"]["feat"].mean(axis=0).compute()  # doctest: +SKIP
     """
     how: Any = {"num_parts": num_parts, "storage_options": storage_options, "dispatch_to": dispatch_to}
-    from daskgraphpart.api.partitions import parts_of
-
     with _ending(keywords) as ending:
         outcome = dispatch_job(graph, assignment, out, **how, **keywords)
         ending(len(outcome.part_nbytes), outcome.quality.cut_share, str(outcome.config_path))
@@ -186,12 +186,20 @@ def partition(
     >>> parts.quality.cut_share  # doctest: +SKIP
     """
     how: Any = {"storage_options": storage_options, "dispatch_to": dispatch_to}
-    from daskgraphpart.api.partitions import parts_of
-
     with _ending(keywords) as ending:
         outcome = partition_job(graph, out, num_parts, **how, **keywords)
         ending(len(outcome.part_nbytes), outcome.quality.cut_share, str(outcome.config_path))
     return parts_of(outcome, storage_options)
+
+
+def parts_of(outcome: Outcome, storage_options: Mapping[str, Any] | None = None) -> PartitionedGraph:
+    """Open what a job has written, if it is reachable from here."""
+    from daskgraphpart.partitioned.graph import PartitionedGraph, open_partitions
+
+    if not outcome.unreadable:
+        return open_partitions(outcome.config_path, storage_options=storage_options)
+    content = PartitionConfig(outcome.graph_name, "metis", 1, outcome.book, ())
+    return PartitionedGraph(outcome.config_path, content, False, None, outcome.quality, outcome.unreadable)
 
 
 @contextmanager

@@ -27,7 +27,6 @@ logger = logging.getLogger("daskgraphpart")
 
 COMMANDS = {
     "partition": "Partition a graph, or tables.",
-    "verify": "Compare partitions with their graph, node by node.",
     "plan": "Estimate disk, memory and method of a partition.",
     "chunk": "Turn tables into a chunked graph.",
     "info": "Show what a graph or partitions hold.",
@@ -42,7 +41,7 @@ MODULES = {
     "partition": ("partition",),
     "assign_dispatch": ("assign", "dispatch"),
     "plan_command": ("plan",),
-    "outputs": ("remap", "verify"),
+    "remap": ("remap",),
     "completion": ("completion",),
 }
 OBJECTS_BETWEEN_COLLECTIONS = 20_000

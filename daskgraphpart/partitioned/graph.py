@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from daskgraphpart.book import canonical_tuple
 from daskgraphpart.engine.progress import PROGRESS
@@ -31,28 +31,47 @@ from daskgraphpart.units import format_count, format_number, format_size, html_t
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from daskgraphpart.book import EdgeTypeName, PartitionBook
     from daskgraphpart.layouts.dgl_config import PartitionConfig
     from daskgraphpart.plugins.report.report_method import report as report_of
+    from daskgraphpart.plugins.verification.findings import VerifyReport
 
 
+@with_keywords()
 def open_partitions(
     path: AnyPath, *, confined: bool = False, storage_options: Mapping[str, Any] | None = None
 ) -> PartitionedGraph:
-    """Open partitions; see `daskgraphpart.open_partitions`."""
-    return PartitionedGraph(*read_partitions(path, confined, storage_options))
+    """Open partitions written by daskgraphpart or DGL: read the config, and file headers when needed.
 
+    Parameters
+    ----------
+    path : path or URL
+        Output directory, or its partition config; local, or in any store fsspec supports (``s3://bucket/partitions``).
+        From a store, only the byte ranges of the rows you ask for are read.
+    confined : bool
+        Refuse files outside that directory, whether by absolute path, ``..`` or symbolic link. Use it for partitions
+        you do not trust; by default, such paths are followed.
+    storage_options : mapping of str to object, optional
+        Credentials and options of the store, as for `fsspec.filesystem`; default: its configuration and the
+        environment.
 
-def read_partitions(
-    path: AnyPath, confined: bool, storage_options: Mapping[str, Any] | None
-) -> tuple[Location, PartitionConfig, bool, FileState]:
-    """Read the partition config: path, content, confinement and file identity."""
+    Returns
+    -------
+    PartitionedGraph
+
+    Raises
+    ------
+    LayoutError
+        If the config is missing or inconsistent, or a file is missing.
+    EnvironmentFaultError
+        If a store fails or denies access.
+    """
     with environment_faults(), cached_listings(resolve_path(path, storage_options)):
         config_path = find_config(path, storage_options)
         state = None if is_remote(config_path) else file_state(str(config_path))
-        return config_path, read_config(config_path, confined=confined), confined, state
+        return PartitionedGraph(config_path, read_config(config_path, confined=confined), confined, state)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -94,6 +113,7 @@ class PartitionedGraph(Loaders, WithPlugins):
     _opened: dict[int, Part] = field(init=False, default_factory=dict)
     if TYPE_CHECKING:  # methods of plug-ins
         report = report_of
+        verify: ClassVar[Callable[..., VerifyReport]]  # a decorated function, in a cycle: mypy cannot tell its type
 
     def __post_init__(self) -> None:
         name, book = self.content.graph_name, self.content.book

@@ -14,8 +14,8 @@ from remote_stores import local_contents, make_graph
 import daskgraphpart as dgp
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.errors import InputFileNotFoundError
+from daskgraphpart.plugins.verification.pipeline import verify_checksums
 from daskgraphpart.storage.zarr_arrays import StagedArray
-from daskgraphpart.verification.pipeline import verify_checksums
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -51,7 +51,8 @@ def test_the_rest_works_without_a_plugin_and_its_words_are_gone(plugin: str, gra
     options = ("--num-parts", "2", "--method", "random", "--workers", "2", "--cluster", "threads", "--quiet")
     done = copy.call("partition", str(graph), "out", *options)
     assert (done.returncode, done.stderr) == (0, "")
-    assert copy.call("verify", str(graph), "out", "--quiet").returncode == 0
+    if "verify" not in gone["commands"]:
+        assert copy.call("verify", str(graph), "out", "--quiet").returncode == 0
     for name in gone["commands"]:
         done = copy.call(name, "--help")
         assert done.returncode == 2

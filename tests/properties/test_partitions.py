@@ -23,8 +23,8 @@ from daskgraphpart.engine.resources import Resources
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.layouts.dgl import DglLayout
 from daskgraphpart.partitioned.graph import open_partitions
+from daskgraphpart.plugins.verification.pipeline import verify
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
-from daskgraphpart.verification.pipeline import verify
 
 if TYPE_CHECKING:
     from daskgraphpart.book import PartitionBook

@@ -15,8 +15,8 @@ from keywords import spelled
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.layouts.dgl_graph import read_graph_file, read_tensor_file
 from daskgraphpart.partitioned.graph import open_partitions
+from daskgraphpart.plugins.verification.pipeline import verify
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
-from daskgraphpart.verification.pipeline import verify
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -24,8 +24,8 @@ from daskgraphpart.errors import (
     OutputExistsError,
     ResumeError,
 )
+from daskgraphpart.plugins.verification.pipeline import verify_checksums
 from daskgraphpart.storage.upload import SEND_NBYTES, upload_file
-from daskgraphpart.verification.pipeline import verify_checksums
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -38,7 +38,6 @@ ROOMS = {
     "stores": ("storage/upload.py", "storage/stores.py"),
     "partitions read back": ("partitioned",),
     "sampling": ("sampling",),
-    "verification": ("verification",),
     "clusters": ("engine/cluster_names.py", "engine/connect.py", "engine/on_cluster.py"),
     "machines": ("dispatching/machines.py", "dispatching/deliver.py"),
     "dask collections": ("chunked/dask_sources.py", "chunked/collections.py", "chunked/rows.py"),

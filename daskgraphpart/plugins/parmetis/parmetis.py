@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.api.inputs import opened_chunked
 from daskgraphpart.api.jobs import RunOptions
-from daskgraphpart.api.partitions import parts_of
+from daskgraphpart.api.pipeline import parts_of
 from daskgraphpart.api.run_assign import check_assignment_directory
 from daskgraphpart.api.run_dispatch import Wanted, run_dispatch
 from daskgraphpart.assignment.write_files import write_assignment
@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
 
-    from daskgraphpart.api.partitions import PartitionedGraph
     from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.dispatching.finish import Outcome
+    from daskgraphpart.partitioned.graph import PartitionedGraph
 
 
 @with_keywords(WHERE, PROGRESS)

@@ -32,8 +32,8 @@ from daskgraphpart.plugins.parmetis.parmetis import read as read_parmetis
 from daskgraphpart.plugins.parmetis.parmetis import write as write_parmetis
 from daskgraphpart.plugins.parmetis.parmetis_files import ParmetisFiles, find_parts, read_parmetis_parts
 from daskgraphpart.plugins.parmetis.write_text import write_parmetis_files
+from daskgraphpart.plugins.verification.pipeline import verify
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
-from daskgraphpart.verification.pipeline import verify
 
 if TYPE_CHECKING:
     from strategies import Layout

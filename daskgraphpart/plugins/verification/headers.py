@@ -19,13 +19,13 @@ from daskgraphpart.layouts.dgl_graph_file import FORMAT_BITS
 from daskgraphpart.layouts.manifest import SUFFIX, stated_data
 from daskgraphpart.layouts.manifest_reader import Manifest, find_manifest, read_manifest
 from daskgraphpart.layouts.written_files import ASSIGNMENT, DIST_GRAPH, description_of
+from daskgraphpart.plugins.verification.findings import Finding, differences
+from daskgraphpart.plugins.verification.run import Run, check_part, open_part
 from daskgraphpart.registry import plugin_names
 from daskgraphpart.schema import DEFAULT_ETYPE, DEFAULT_NTYPE, GraphSchema, RowType
 from daskgraphpart.storage.checksums import hash_file
 from daskgraphpart.storage.files import cached_listings, file_size, is_directory, is_file, list_directory, read_file
 from daskgraphpart.storage.paths import Location, to_key
-from daskgraphpart.verification.findings import Finding, differences
-from daskgraphpart.verification.run import Run, check_part, open_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -14,8 +14,8 @@ from keywords import spelled
 import daskgraphpart as dgp
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.engine.resources import Resources
+from daskgraphpart.plugins.verification.pipeline import verify, verify_checksums
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
-from daskgraphpart.verification.pipeline import verify, verify_checksums
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,10 +14,16 @@ import numpy as np
 from daskgraphpart.chunked.partitions import list_edge_blocks, list_row_blocks
 from daskgraphpart.dispatching.job import choose_sizes
 from daskgraphpart.engine.runner import Pass, Runner, Unit
-from daskgraphpart.storage.region import create_files, create_npy
-from daskgraphpart.verification.findings import Finding
-from daskgraphpart.verification.passes import MISSING, UNWANTED, verify_edges, verify_extra, verify_nodes, verify_once
-from daskgraphpart.verification.rows import (
+from daskgraphpart.plugins.verification.findings import Finding
+from daskgraphpart.plugins.verification.passes import (
+    MISSING,
+    UNWANTED,
+    verify_edges,
+    verify_extra,
+    verify_nodes,
+    verify_once,
+)
+from daskgraphpart.plugins.verification.rows import (
     Compared,
     all_edges,
     explain_rows,
@@ -25,7 +31,8 @@ from daskgraphpart.verification.rows import (
     sum_input,
     verify_rows,
 )
-from daskgraphpart.verification.run import IN_SUMS, SEEN, Run, group_parts, pieces, window_size
+from daskgraphpart.plugins.verification.run import IN_SUMS, SEEN, Run, group_parts, pieces, window_size
+from daskgraphpart.storage.region import create_files, create_npy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -33,8 +40,8 @@ if TYPE_CHECKING:
     from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.layouts.manifest_reader import Manifest
     from daskgraphpart.partitioned.graph import PartitionedGraph
+    from daskgraphpart.plugins.verification.passes import EdgeSums
     from daskgraphpart.source import Block
-    from daskgraphpart.verification.passes import EdgeSums
 
 MAX_EXPLAINED = 16
 """Windows of IDs of which examples are sought; the others are as wrong."""

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daskgraphpart.kernels.compare import add_row_hashes
-from daskgraphpart.verification.findings import Finding, show_from
-from daskgraphpart.verification.run import (
+from daskgraphpart.plugins.verification.findings import Finding, show_from
+from daskgraphpart.plugins.verification.run import (
     NUM_WINDOWS,
     Run,
     check_parts,

@@ -25,9 +25,9 @@ from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.errors import LayoutError, OptionError
 from daskgraphpart.layouts.manifest_reader import find_manifest, read_manifest
+from daskgraphpart.plugins.verification.pipeline import verify, verify_checksums
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 from daskgraphpart.storage.checksums import hash_bytes, hash_file
-from daskgraphpart.verification.pipeline import verify, verify_checksums
 
 if TYPE_CHECKING:
     from daskgraphpart.storage.region import Region

@@ -15,10 +15,19 @@ import numpy as np
 
 from daskgraphpart.kernels.bitmap import add_foreign, empty_bitmap, rank_words
 from daskgraphpart.kernels.compare import add_edge_hashes, mark_ends
+from daskgraphpart.plugins.verification.findings import Finding, wrong_rows
+from daskgraphpart.plugins.verification.rows import all_edges, original_ends
+from daskgraphpart.plugins.verification.run import (
+    IN_SUMS,
+    NUM_WINDOWS,
+    SEEN,
+    Run,
+    check_parts,
+    open_parts,
+    pieces,
+    window_size,
+)
 from daskgraphpart.storage.region import map_npy, open_npy
-from daskgraphpart.verification.findings import Finding, wrong_rows
-from daskgraphpart.verification.rows import all_edges, original_ends
-from daskgraphpart.verification.run import IN_SUMS, NUM_WINDOWS, SEEN, Run, check_parts, open_parts, pieces, window_size
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -24,14 +24,9 @@ from daskgraphpart.engine.runner import Pass, Runner, Unit, open_runner
 from daskgraphpart.errors import LayoutError, OptionError
 from daskgraphpart.keywords import with_keywords
 from daskgraphpart.layouts.dgl_config_reader import find_config
-from daskgraphpart.sources.stage_tables import opened_graph
-from daskgraphpart.sources.table_spec import opened
-from daskgraphpart.storage.files import is_file
-from daskgraphpart.storage.paths import Location, resolve_path, to_key
-from daskgraphpart.storage.scratch import scratch_directory
-from daskgraphpart.verification.contents import Contents
-from daskgraphpart.verification.findings import Finding, VerifyReport
-from daskgraphpart.verification.headers import (
+from daskgraphpart.plugins.verification.contents import Contents
+from daskgraphpart.plugins.verification.findings import Finding, VerifyReport
+from daskgraphpart.plugins.verification.headers import (
     ORIGINALS,
     align_types,
     change_findings,
@@ -45,7 +40,12 @@ from daskgraphpart.verification.headers import (
     unlisted_findings,
     verify_headers,
 )
-from daskgraphpart.verification.run import Run, group_parts, opened_once
+from daskgraphpart.plugins.verification.run import Run, group_parts, opened_once
+from daskgraphpart.sources.stage_tables import opened_graph
+from daskgraphpart.sources.table_spec import opened
+from daskgraphpart.storage.files import is_file
+from daskgraphpart.storage.paths import Location, resolve_path, to_key
+from daskgraphpart.storage.scratch import scratch_directory
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,8 +11,8 @@ import numpy as np
 
 from daskgraphpart.errors import GraphPartError
 from daskgraphpart.partitioned.graph import PartitionedGraph, open_partitions
+from daskgraphpart.plugins.verification.findings import Finding
 from daskgraphpart.storage.region import id_dtype, npy_region
-from daskgraphpart.verification.findings import Finding
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""``daskgraphpart verify`` and ``remap``: use existing partitions."""
+"""``daskgraphpart verify``: compare partitions with their graph."""
 
 from __future__ import annotations
 
@@ -10,18 +10,14 @@ import click
 
 from daskgraphpart.cli.dgl_options import dgl_option, unused_option
 from daskgraphpart.cli.help import Command
-from daskgraphpart.cli.options import (
-    CONFINED_OPTION,
-    RESOURCE_OPTIONS,
-    run_of,
-    with_options,
-)
+from daskgraphpart.cli.options import CONFINED_OPTION, RESOURCE_OPTIONS, run_of, with_options
 from daskgraphpart.cli.tables import TABLE_OPTIONS, input_of
-from daskgraphpart.errors import OptionError
+from daskgraphpart.partitioned.graph import open_partitions
+from daskgraphpart.plugins.verification import pipeline
 from daskgraphpart.units import format_seconds
 
 if TYPE_CHECKING:
-    from daskgraphpart.verification.findings import VerifyReport
+    from daskgraphpart.plugins.verification.findings import VerifyReport
 
 
 @click.command(cls=Command)
@@ -75,9 +71,6 @@ def verify(**values: Any) -> None:
 
 
 def _verify(directories: tuple[str, ...], values: dict[str, Any], run: dict[str, Any]) -> VerifyReport:
-    from daskgraphpart.partitioned.graph import open_partitions
-    from daskgraphpart.verification import pipeline
-
     has_graph = len(directories) > 1 or bool(values["edges"] or values["from"])
     graph = input_of(values, directories, ("GRAPH", "OUT"))[0] if has_graph else None
     out_dir = directories[-1]
@@ -88,50 +81,3 @@ def _verify(directories: tuple[str, ...], values: dict[str, Any], run: dict[str,
         return pipeline.verify_checksums(out_dir, **how, **run)
     how["checksums"] = values["checksums"] is not False
     return pipeline.verify(graph, out_dir, **how, **run)
-
-
-@click.command(cls=Command)
-@click.argument("partitions", type=click.Path())
-@click.argument("in_path", type=click.Path(), metavar="FROM")
-@click.argument("out_path", type=click.Path(), metavar="TO")
-@click.option("--type", "kind", metavar="NTYPE|ETYPE", help="Node or edge type; not needed if there is one node type.")
-@click.option("--reverse", is_flag=True, help="From the order of the input to that of new IDs.")
-@click.option(
-    "--id-map",
-    type=click.Path(),
-    help="Graph with the ID map for Parquet's column id; default: the one you partitioned.",
-)
-@click.option("--overwrite", is_flag=True, help="Replace TO.")
-@with_options(*RESOURCE_OPTIONS)
-@CONFINED_OPTION
-def remap(**values: Any) -> None:
-    """Bring rows (embeddings, say) back into the input's order.
-
-    FROM has a row per node or edge of a type, by new ID. FROM and TO end in .npy, .zarr, .pt or .parquet; Parquet gets
-    a column id with your own IDs.
-
-    \b
-    daskgraphpart remap parts predictions.pt predictions.parquet
-    daskgraphpart remap parts embeddings.npy original.npy --type paper
-    daskgraphpart remap parts labels.npy labels-new.npy --reverse
-    """
-    from daskgraphpart.partitioned.graph import open_partitions
-
-    graph = open_partitions(values["partitions"], confined=values["confined"])
-    kind = values["kind"]
-    if kind is None:
-        if len(graph.ntypes) != 1:
-            raise OptionError(
-                "the type is missing", place="--type", expected=f"one of {', '.join(graph.ntypes + graph.etypes)}"
-            )
-        kind = graph.ntypes[0]
-    paths = values["in_path"], values["out_path"]
-    if values["reverse"] and values["id_map"]:
-        raise click.UsageError("--id-map is for rows by original ID, not for --reverse.")
-    with run_of(values) as run:
-        if values["reverse"]:
-            graph.from_original(kind, *paths, **run)
-        else:
-            graph.to_original(kind, *paths, id_map=values["id_map"], **run)
-    if not values["quiet"]:
-        click.echo(f"rows of {kind} by {'new' if values['reverse'] else 'original'} ID: {values['out_path']}")

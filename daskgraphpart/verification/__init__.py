@@ -1,1 +1,0 @@
-"""Compare partitions with the graph they were made from."""
