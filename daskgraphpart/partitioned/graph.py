@@ -11,21 +11,18 @@ from daskgraphpart.book import canonical_tuple
 from daskgraphpart.engine.progress import PROGRESS
 from daskgraphpart.engine.resources import WHERE, resources_of
 from daskgraphpart.errors import LayoutError, OptionError, PluginError
-from daskgraphpart.extras import pyg_module
 from daskgraphpart.id_ranges import check_part, type_id
 from daskgraphpart.keywords import with_keywords
 from daskgraphpart.layouts.dgl_config_reader import find_config, read_config
 from daskgraphpart.layouts.manifest_reader import find_manifest, read_manifest
 from daskgraphpart.lazy_mapping import LazyMapping
-from daskgraphpart.partitioned.loaders import Loaders
 from daskgraphpart.partitioned.part import Part
 from daskgraphpart.partitioned.views import EdgeView, NodeView, TypeView
 from daskgraphpart.quality import Quality
 from daskgraphpart.registry import WHERE_FROM, WithPlugins
-from daskgraphpart.sampling.source import FileState, file_state
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 from daskgraphpart.storage.faults import environment_faults
-from daskgraphpart.storage.files import cached_listings
+from daskgraphpart.storage.files import FileState, cached_listings, file_state
 from daskgraphpart.storage.paths import AnyPath, Location, is_remote, require_local, resolve_path
 from daskgraphpart.units import format_count, format_number, format_size, html_table, text_table
 
@@ -35,6 +32,7 @@ if TYPE_CHECKING:
 
     from daskgraphpart.book import EdgeTypeName, PartitionBook
     from daskgraphpart.layouts.dgl_config import PartitionConfig
+    from daskgraphpart.plugins.pyg import pyg_methods
     from daskgraphpart.plugins.report.report_method import report as report_of
     from daskgraphpart.plugins.verification.findings import VerifyReport
 
@@ -75,7 +73,7 @@ def open_partitions(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PartitionedGraph(Loaders, WithPlugins):
+class PartitionedGraph(WithPlugins):
     """A partitioned graph, as lazy dask collections over memory-mapped or remote files.
 
     Attributes
@@ -112,7 +110,10 @@ class PartitionedGraph(Loaders, WithPlugins):
     etypes: tuple[str, ...] = field(init=False)
     _opened: dict[int, Part] = field(init=False, default_factory=dict)
     if TYPE_CHECKING:  # methods of plug-ins
+        link_neighbor_loader = pyg_methods.link_neighbor_loader
+        neighbor_loader = pyg_methods.neighbor_loader
         report = report_of
+        to_pyg_stores = pyg_methods.to_pyg_stores
         verify: ClassVar[Callable[..., VerifyReport]]  # a decorated function, in a cycle: mypy cannot tell its type
 
     def __post_init__(self) -> None:
@@ -214,31 +215,6 @@ class PartitionedGraph(Loaders, WithPlugins):
 
         return LazyMapping("type with original IDs", saved, lambda kind: lazy_rows(views[kind].original_ids), resolve)
 
-    def to_pyg_stores(self) -> tuple[Any, Any]:
-        """Return a `FeatureStore` and a `GraphStore` for PyG's loaders, indexed by new type-wise ID.
-
-        Features are read from the files of the parts on demand, so they can be larger than memory. Edges are held in
-        memory, 16 bytes each, and sorted by PyG. A graph with one node type and one edge type is homogeneous: its types
-        are None.
-
-        Returns
-        -------
-        tuple of FeatureStore and GraphStore
-
-        Raises
-        ------
-        MissingPackageError
-            If torch or torch_geometric is not installed.
-
-        Examples
-        --------
-        >>> loader = NeighborLoader(graph.to_pyg_stores(), [15, 10], input_nodes=train)  # doctest: +SKIP
-        """
-        pyg_module("torch_geometric")
-        from daskgraphpart.partitioned.pyg import PartitionEdges, PartitionFeatures
-
-        return PartitionFeatures(self.nodes, self.edges), PartitionEdges(self.nodes, self.edges)
-
     @with_keywords(WHERE, PROGRESS)
     def to_original(
         self,
@@ -328,16 +304,6 @@ class PartitionedGraph(Loaders, WithPlugins):
         view: TypeView = self.nodes[kind] if kind in self.ntypes else self.edges[kind]  # type: ignore[index]
         how |= {"resources": resources_of(where), "progress": where.get("progress")}
         return reorder(rows, view.original_ids, None if out is None else require_local(out, "the output"), **how)
-
-    def _pyg_data(self, part: Part) -> Any:
-        """Read a part for `Part.to_pyg`."""
-        pyg_module("torch_geometric")
-        from daskgraphpart.partitioned.pyg import part_data
-
-        return part_data(part)
-
-    def _sampled(self) -> tuple[PartitionedGraph, None]:
-        return self, None
 
     def __repr__(self) -> str:
         return f"{self._title()}\n{text_table(*self._table(), align='>>>>>')}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -12,17 +12,19 @@ from daskgraphpart.errors import LayoutError
 from daskgraphpart.layouts.dgl_graph import read_graph_file, read_tensor_file
 from daskgraphpart.layouts.written_files import GRAPHBOLT, ORIG_EIDS, ORIG_NIDS, SPLIT_NIDS
 from daskgraphpart.lazy_mapping import LazyMapping
-from daskgraphpart.partitioned.loaders import Loaders
 from daskgraphpart.partitioned.stored_rows import StoredRows
+from daskgraphpart.registry import WithPlugins
 from daskgraphpart.storage.files import file_sizes_in, is_file
 from daskgraphpart.units import format_count, format_number, format_size, html_table, text_table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from daskgraphpart.book import PartitionBook
     from daskgraphpart.id_ranges import IdRanges
     from daskgraphpart.layouts.dgl_graph import GraphFile
+    from daskgraphpart.plugins.pyg import pyg_methods
+    from daskgraphpart.plugins.pyg.loader import Loader
     from daskgraphpart.storage.paths import Location
     from daskgraphpart.storage.region import Region
 
@@ -110,7 +112,7 @@ class PartRows:
 
 
 @dataclass(frozen=True, repr=False)
-class Part(Loaders):
+class Part(WithPlugins):
     """One part of a partitioned graph."""
 
     part_id: int  # its number
@@ -119,6 +121,10 @@ class Part(Loaders):
     node_feats_path: Location
     edge_feats_path: Location
     whole: Any  # the `PartitionedGraph`, which has the features and original IDs of HALO nodes
+    if TYPE_CHECKING:  # methods of plug-ins
+        link_neighbor_loader: ClassVar[Callable[..., Loader]]  # decorated, in a cycle: mypy cannot tell their types
+        neighbor_loader: ClassVar[Callable[..., Loader]]
+        to_pyg = pyg_methods.to_pyg
 
     def __repr__(self) -> str:
         return f"{self._title()}\n{text_table(*self._table(), align='<>')}"
@@ -266,25 +272,6 @@ class Part(Loaders):
 
     def _resolve(self, kind: Any) -> str:
         return kind if kind in self.book.ntypes else self.book.canonical_etype(kind)
-
-    def to_pyg(self) -> Any:
-        """Read the part as PyG's `Data`, or `HeteroData` if there are several types, with its HALO nodes.
-
-        Nodes and edges that the part owns come first (`inner_mask`, `inner_edge_mask`), then the HALO nodes, with their
-        features, and the other edges that the part holds. Masks mark owned nodes only. `n_id` and `e_id` are new
-        type-wise IDs.
-
-        Raises
-        ------
-        LayoutError
-            If a feature has the name of another attribute.
-        MissingPackageError
-            If torch or torch_geometric is not installed.
-        """
-        return self.whole._pyg_data(self)
-
-    def _sampled(self) -> tuple[Any, int]:
-        return self.whole, self.part_id
 
     def read_beside(self, name: str) -> dict[str, Region]:
         """Regions of another file in the part's directory; none if it does not exist."""

@@ -9,7 +9,7 @@ import io
 import os
 import stat
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
 from daskgraphpart.errors import (
     InputFileError,
@@ -148,3 +148,16 @@ def delete_file(path: AnyPath) -> None:
     else:
         with suppress(FileNotFoundError):
             os.unlink(path)
+
+
+FileState: TypeAlias = tuple[int, int, int] | None
+"""Size, time of the last change and number of a file; None if there is none."""
+
+
+def file_state(path: str) -> FileState:
+    """State of a file, to detect changes."""
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        return None
+    return found.st_size, found.st_mtime_ns, found.st_ino

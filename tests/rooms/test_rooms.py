@@ -37,7 +37,6 @@ ROOMS = {
     "owners to files": ("assignment/write_files.py",),
     "stores": ("storage/upload.py", "storage/stores.py"),
     "partitions read back": ("partitioned",),
-    "sampling": ("sampling",),
     "clusters": ("engine/cluster_names.py", "engine/connect.py", "engine/on_cluster.py"),
     "machines": ("dispatching/machines.py", "dispatching/deliver.py"),
     "dask collections": ("chunked/dask_sources.py", "chunked/collections.py", "chunked/rows.py"),

@@ -1,4 +1,4 @@
-"""Read users' seeds, nodes or edges with random negative ones, and fan-outs; shuffle seeds without an array of them."""
+"""Read users' seeds, nodes or edges with random negative ones; shuffle seeds without an array of them."""
 
 from __future__ import annotations
 
@@ -14,17 +14,13 @@ from daskgraphpart.extras import pyg_module
 from daskgraphpart.id_ranges import as_ids, check_ids, is_tensor, places_by_part, to_array
 from daskgraphpart.kernels.hashing import uniform_ints
 from daskgraphpart.kernels.sample import shuffled
+from daskgraphpart.sampling.fanouts import resolve_type
 from daskgraphpart.sampling.sampler import Locator, stream_key_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from daskgraphpart.book import PartitionBook
-    from daskgraphpart.sampling.source import Source
-
-
-MOST_NEIGHBOURS = 2**31 - 1
-"""Fan-outs up to here cannot overflow when they are added up."""
+    from daskgraphpart.plugins.pyg.sampled_source import Source
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,40 +69,12 @@ def read_ids(given: Any, num_rows: int, what: str, place: str) -> Seeds:
     return Seeds(0, ids.size, ids, is_listed=True)
 
 
-def read_fanouts(given: Any, book: PartitionBook, place: str = "num_neighbors") -> np.ndarray:
-    """Read numbers of neighbours: one per hop, or such a list per edge type; int64 (hops, edge types)."""
-    by_type = dict.fromkeys(book.etypes, given)
-    if hasattr(given, "items"):
-        by_type = {_resolved(etype, book.canonical_etype, place): of for etype, of in given.items()}
-        if len(by_type) < len(given):
-            raise OptionError("an edge type is named twice", place=place, found=", ".join(map(str, given)))
-    if missing := [etype for etype in book.etypes if etype not in by_type]:
-        hint = "give a list of zeros to leave out a type"
-        raise OptionError("edge types without a number", place=place, found=", ".join(missing), hint=hint)
-    lengths = {etype: len(of) if hasattr(of, "__len__") else 0 for etype, of in by_type.items()}
-    if len(set(lengths.values())) != 1 or not min(lengths.values()):
-        expected = "a list with a number for each hop, as long for every edge type"
-        found = given if not hasattr(given, "items") else "; ".join(f"{etype}: {of}" for etype, of in by_type.items())
-        raise OptionError("wrong number of hops", place=place, expected=expected, found=found)
-    for etype, of in by_type.items():
-        for number in of:
-            is_whole = isinstance(number, (int, np.integer)) and not isinstance(number, bool)
-            if not is_whole or not -1 <= number <= MOST_NEIGHBOURS:
-                expected = f"a whole number up to {MOST_NEIGHBOURS:,}, or -1 for all neighbours"
-                raise OptionError(
-                    "not a number of neighbours", place=f"{place}, {etype}", expected=expected, found=number
-                )
-    return np.array(
-        [[by_type[etype][hop] for etype in book.etypes] for hop in range(lengths[book.etypes[0]])], np.int64
-    )
-
-
 def split_type(given: Any, names: tuple[str, ...], resolve: Callable[[Any], str], place: str) -> tuple[str, Any]:
     """Split seeds into a type and IDs: ``(type, ids)``, a type, or, with one type, IDs."""
     if isinstance(given, (tuple, list)) and len(given) == 2 and _is_type(given[0]):
-        return _resolved(given[0], resolve, place), given[1]
+        return resolve_type(given[0], resolve, place), given[1]
     if _is_type(given):
-        return _resolved(given, resolve, place), None
+        return resolve_type(given, resolve, place), None
     if len(names) > 1:
         expected = f"a type, or a pair of a type and IDs or a mask; types are {', '.join(names)}"
         raise OptionError("the type of the seeds is missing", place=place, expected=expected, found=_shown(given))
@@ -117,13 +85,6 @@ def _is_type(given: Any) -> bool:
     return isinstance(given, str) or (
         isinstance(given, tuple) and len(given) == 3 and all(isinstance(name, str) for name in given)
     )
-
-
-def _resolved(given: Any, resolve: Callable[[Any], str], place: str) -> str:
-    try:
-        return resolve(given)
-    except IdOutOfRangeError as fault:
-        raise fault.restated(IdOutOfRangeError, place=place) from None
 
 
 def _shown(given: Any) -> str:

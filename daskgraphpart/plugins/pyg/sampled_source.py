@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import LayoutError, OptionError, check_choice
 from daskgraphpart.options import check_options, option
+from daskgraphpart.storage.files import FileState, file_state
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,9 +17,6 @@ if TYPE_CHECKING:
     from daskgraphpart.layouts.dgl_graph import GraphFile
     from daskgraphpart.sampling.columns import PartColumns
     from daskgraphpart.sampling.rows import FeatureRows
-
-FileState: TypeAlias = tuple[int, int, int] | None
-"""Size, time of the last change and number of a file; None if there is none."""
 
 SUBGRAPH_TYPES = ("directional",)
 
@@ -95,17 +93,3 @@ class Source:
                     file=path,
                     hint="open the partitions again, and make a new loader",
                 )
-
-
-def file_states(paths: Iterable[str]) -> dict[str, FileState]:
-    """States of files."""
-    return {path: file_state(path) for path in paths}
-
-
-def file_state(path: str) -> FileState:
-    """State of a file, to detect changes."""
-    try:
-        found = os.stat(path)
-    except FileNotFoundError:
-        return None
-    return found.st_size, found.st_mtime_ns, found.st_ino

@@ -1,7 +1,4 @@
-"""Open loaders of local partitions, and make batches in order: the same for the same seed, for any number of threads.
-
-`graph` is a `PartitionedGraph`, whose room imports this one.
-"""
+"""Open loaders of local partitions, and make batches in order: the same for a seed, with any number of threads."""
 
 from __future__ import annotations
 
@@ -17,18 +14,20 @@ from daskgraphpart.errors import OptionError, check_choice
 from daskgraphpart.extras import pyg_module
 from daskgraphpart.kernels.hashing import stream_key
 from daskgraphpart.layouts.manifest_reader import find_manifest
+from daskgraphpart.plugins.pyg.sampled_source import Source
+from daskgraphpart.plugins.pyg.seeds import Seeds, read_links, seeds_of, split_type
 from daskgraphpart.sampling.columns import PartColumns, open_columns
+from daskgraphpart.sampling.fanouts import read_fanouts
 from daskgraphpart.sampling.rows import FeatureRows, open_rows
 from daskgraphpart.sampling.sampler import Sampler, stream_key_of
-from daskgraphpart.sampling.seeds import Seeds, read_fanouts, read_links, seeds_of, split_type
-from daskgraphpart.sampling.source import Source, file_states
+from daskgraphpart.storage.files import file_state
 from daskgraphpart.storage.paths import require_local
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from daskgraphpart.sampling.pyg import Assembler
-    from daskgraphpart.sampling.source import LoaderOptions
+    from daskgraphpart.plugins.pyg.batches import Assembler
+    from daskgraphpart.plugins.pyg.sampled_source import LoaderOptions
 
 
 _columns: WeakKeyDictionary[Any, dict[int, PartColumns]] = WeakKeyDictionary()
@@ -36,7 +35,7 @@ _columns: WeakKeyDictionary[Any, dict[int, PartColumns]] = WeakKeyDictionary()
 
 
 def load_nodes(graph: Any, part_id: int | None, num_neighbors: Any, input_nodes: Any, options: LoaderOptions) -> Loader:
-    """Open the loader of `Loaders.neighbor_loader`."""
+    """Open the loader of `pyg_methods.neighbor_loader`."""
     assembler = _open(graph, part_id, num_neighbors, options)
     ntype, seeds = _read_nodes(graph, assembler.source, input_nodes)
     return Loader(assembler.source, seeds, options, partial(assembler.node_batch, ntype, seeds.is_listed))
@@ -45,7 +44,7 @@ def load_nodes(graph: Any, part_id: int | None, num_neighbors: Any, input_nodes:
 def load_links(
     graph: Any, part_id: int | None, num_neighbors: Any, links: tuple[Any, Any, Any], options: LoaderOptions
 ) -> Loader:
-    """Open the loader of `Loaders.link_neighbor_loader`; `links` are seeds, labels and negative sampling."""
+    """Open the loader of `pyg_methods.link_neighbor_loader`; `links` are seeds, labels and negative sampling."""
     edges, labels, negative = links
     etype, given = split_type(edges, graph.etypes, graph.book.canonical_etype, "edge_label_index")
     assembler = _open(graph, part_id, num_neighbors, options)
@@ -56,7 +55,7 @@ def load_links(
 def _open(graph: Any, part_id: int | None, num_neighbors: Any, options: LoaderOptions) -> Assembler:
     """Open what makes batches of samples."""
     pyg_module("torch_geometric")
-    from daskgraphpart.sampling.pyg import Assembler
+    from daskgraphpart.plugins.pyg.batches import Assembler  # imports torch_geometric
 
     fanouts, source = read_fanouts(num_neighbors, graph.book), open_source(graph, part_id, options)
     return Assembler(source, Sampler(graph.book, source.columns, fanouts, options.replace))
@@ -81,7 +80,7 @@ def open_source(graph: Any, part_id: int | None, options: LoaderOptions) -> Sour
     features += _features(graph, "edge_data", graph.edges.values(), options.edge_data)
     files = [part.graph_path for part in parts]
     files += [path for part in graph.parts for path in (part.node_feats_path, part.edge_feats_path)]
-    states = file_states(map(str, files))
+    states = {path: file_state(path) for path in map(str, files)}
     if graph.state is not None:
         states[str(graph.config)] = graph.state
     graphs = [part.graph for part in parts]

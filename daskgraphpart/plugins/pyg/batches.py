@@ -20,10 +20,10 @@ from daskgraphpart.sampling.sampler import Locator
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from daskgraphpart.plugins.pyg.sampled_source import Source
+    from daskgraphpart.plugins.pyg.seeds import Links
     from daskgraphpart.sampling.rows import FeatureRows
     from daskgraphpart.sampling.sampler import Located, Sampler
-    from daskgraphpart.sampling.seeds import Links
-    from daskgraphpart.sampling.source import Source
 
 OWN_NAMES = (
     "batch_size", "dst_neg_index", "dst_pos_index", "e_id", "edge_index", "edge_label", "edge_label_index", "input_id",

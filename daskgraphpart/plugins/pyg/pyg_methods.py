@@ -1,0 +1,156 @@
+"""What PyG is given: methods of `PartitionedGraph` and `Part`, with the arguments of PyG's loaders."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from daskgraphpart.extras import pyg_module
+from daskgraphpart.keywords import with_keywords
+from daskgraphpart.options import stated_options
+from daskgraphpart.partitioned.part import Part
+from daskgraphpart.plugins.pyg.loader import load_links, load_nodes
+from daskgraphpart.plugins.pyg.sampled_source import LoaderOptions
+
+if TYPE_CHECKING:
+    from daskgraphpart.partitioned.graph import PartitionedGraph
+    from daskgraphpart.plugins.pyg.loader import Loader
+
+OPTIONS = stated_options(LoaderOptions)
+
+
+@with_keywords(OPTIONS)
+def neighbor_loader(
+    partitions: PartitionedGraph | Part, num_neighbors: Any, input_nodes: Any = None, **options: Any
+) -> Loader:
+    """Load sampled neighbourhoods of nodes from the files, as PyG's `NeighborLoader` does from memory.
+
+    Needs neither pyg-lib nor torch-sparse. Reads edges and features as batches need them, so they can be larger
+    than memory. Over all parts, samples the whole graph. Over one part, samples the neighbours that the part holds:
+    all of them for nodes that it owns, those of `num_hops` - 1 hops for HALO nodes.
+
+    Parameters
+    ----------
+    num_neighbors : list of int, or dict of such lists by edge type
+        In-edges to sample at each node, for every hop; -1 for all.
+    input_nodes : IDs, mask, str, or (str, IDs or mask), optional
+        Seeds: new type-wise IDs, a mask with one row per node of the type, or the name of a mask such as
+        ``"train_mask"``. With several node types, a pair that starts with the type. A node type alone, or None if
+        there is only one, means all its nodes. For a part, only nodes that it owns.
+
+    Returns
+    -------
+    Loader
+        An iterable of `Data`, or `HeteroData` if there are several types, with `n_id`, `e_id`, `input_id`,
+        `batch_size`, `num_sampled_nodes` and `num_sampled_edges` as in PyG, and the features by name. IDs are new
+        type-wise IDs.
+
+    Raises
+    ------
+    OptionError
+        If an argument does not fit the graph.
+    IdOutOfRangeError
+        If a type does not exist, or a seed is out of range.
+    LayoutError
+        If a file is damaged or has changed since it was opened; the loader can raise it later, too.
+    MissingPackageError
+        If torch or torch_geometric is not installed.
+
+    Examples
+    --------
+    >>> loader = parts.neighbor_loader([10, 10], "train_mask", batch_size=1024, shuffle=True)  # doctest: +SKIP
+    >>> for batch in loader:  # doctest: +SKIP
+    ...     out = model(batch.feat, batch.edge_index)[: batch.batch_size]
+    """
+    return load_nodes(*_sampled(partitions), num_neighbors, input_nodes, LoaderOptions(**options))
+
+
+@with_keywords(OPTIONS)
+def link_neighbor_loader(
+    partitions: PartitionedGraph | Part,
+    num_neighbors: Any,
+    edge_label_index: Any = None,
+    edge_label: Any = None,
+    *,
+    neg_sampling: Any = None,
+    **options: Any,
+) -> Loader:
+    """Load sampled neighbourhoods of edges from the files, as PyG's `LinkNeighborLoader` does from memory.
+
+    Parameters
+    ----------
+    num_neighbors : list of int, or dict of such lists by edge type
+        As in `neighbor_loader`.
+    edge_label_index : (2, edges) IDs of nodes, (edges,) IDs or a mask of edges, optional
+        Seeds, as new type-wise IDs. With several edge types, a pair that starts with the edge type. An edge type
+        alone, or None if there is only one, means all its edges. For a part, only edges that it owns.
+    edge_label : tensor, optional
+        One label per seed. With binary negative sampling, negative edges get label 0, and labels that start at 0
+        are raised by 1.
+    neg_sampling : str, tuple, dict or torch_geometric.sampler.NegativeSampling, optional
+        ``"binary"`` adds random pairs of nodes, ``"triplet"`` random destinations. A pair of mode and number, such
+        as ``("binary", 2.0)``, sets how many per seed. As in PyG, a negative edge can be a real edge by chance.
+
+    Returns
+    -------
+    Loader
+        As in `neighbor_loader`, but with `edge_label_index` and `edge_label`, or for triplets `src_index`,
+        `dst_pos_index` and `dst_neg_index`, instead of `batch_size`.
+
+    Raises
+    ------
+    OptionError, IdOutOfRangeError, LayoutError, MissingPackageError
+        As in `neighbor_loader`. Finding edges by ID needs parts with the graph format coo.
+    """
+    links = (edge_label_index, edge_label, neg_sampling)
+    return load_links(*_sampled(partitions), num_neighbors, links, LoaderOptions(**options))
+
+
+def _sampled(partitions: PartitionedGraph | Part) -> tuple[PartitionedGraph, int | None]:
+    """Partitions, and the part to sample, or None for all."""
+    return (partitions.whole, partitions.part_id) if isinstance(partitions, Part) else (partitions, None)
+
+
+def to_pyg(part: Part) -> Any:
+    """Read the part as PyG's `Data`, or `HeteroData` if there are several types, with its HALO nodes.
+
+    Nodes and edges that the part owns come first (`inner_mask`, `inner_edge_mask`), then the HALO nodes, with their
+    features, and the other edges that the part holds. Masks mark owned nodes only. `n_id` and `e_id` are new
+    type-wise IDs.
+
+    Raises
+    ------
+    LayoutError
+        If a feature has the name of another attribute.
+    MissingPackageError
+        If torch or torch_geometric is not installed.
+    """
+    pyg_module("torch_geometric")
+    from daskgraphpart.plugins.pyg.pyg_stores import part_data  # imports torch_geometric
+
+    return part_data(part)
+
+
+def to_pyg_stores(partitions: PartitionedGraph) -> tuple[Any, Any]:
+    """Return a `FeatureStore` and a `GraphStore` for PyG's loaders, indexed by new type-wise ID.
+
+    Features are read from the files of the parts on demand, so they can be larger than memory. Edges are held in
+    memory, 16 bytes each, and sorted by PyG. A graph with one node type and one edge type is homogeneous: its types
+    are None.
+
+    Returns
+    -------
+    tuple of FeatureStore and GraphStore
+
+    Raises
+    ------
+    MissingPackageError
+        If torch or torch_geometric is not installed.
+
+    Examples
+    --------
+    >>> loader = NeighborLoader(graph.to_pyg_stores(), [15, 10], input_nodes=train)  # doctest: +SKIP
+    """
+    pyg_module("torch_geometric")
+    from daskgraphpart.plugins.pyg.pyg_stores import PartitionEdges, PartitionFeatures  # imports torch_geometric
+
+    return PartitionFeatures(partitions.nodes, partitions.edges), PartitionEdges(partitions.nodes, partitions.edges)

@@ -1,0 +1,53 @@
+"""Read how many neighbours to sample at each hop, for every edge type."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from daskgraphpart.errors import IdOutOfRangeError, OptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from daskgraphpart.book import PartitionBook
+
+MOST_NEIGHBOURS = 2**31 - 1
+"""Fan-outs up to here cannot overflow when they are added up."""
+
+
+def read_fanouts(given: Any, book: PartitionBook, place: str = "num_neighbors") -> np.ndarray:
+    """Read numbers of neighbours: one per hop, or such a list per edge type; int64 (hops, edge types)."""
+    by_type = dict.fromkeys(book.etypes, given)
+    if hasattr(given, "items"):
+        by_type = {resolve_type(etype, book.canonical_etype, place): of for etype, of in given.items()}
+        if len(by_type) < len(given):
+            raise OptionError("an edge type is named twice", place=place, found=", ".join(map(str, given)))
+    if missing := [etype for etype in book.etypes if etype not in by_type]:
+        hint = "give a list of zeros to leave out a type"
+        raise OptionError("edge types without a number", place=place, found=", ".join(missing), hint=hint)
+    lengths = {etype: len(of) if hasattr(of, "__len__") else 0 for etype, of in by_type.items()}
+    if len(set(lengths.values())) != 1 or not min(lengths.values()):
+        expected = "a list with a number for each hop, as long for every edge type"
+        found = given if not hasattr(given, "items") else "; ".join(f"{etype}: {of}" for etype, of in by_type.items())
+        raise OptionError("wrong number of hops", place=place, expected=expected, found=found)
+    for etype, of in by_type.items():
+        for number in of:
+            is_whole = isinstance(number, (int, np.integer)) and not isinstance(number, bool)
+            if not is_whole or not -1 <= number <= MOST_NEIGHBOURS:
+                expected = f"a whole number up to {MOST_NEIGHBOURS:,}, or -1 for all neighbours"
+                raise OptionError(
+                    "not a number of neighbours", place=f"{place}, {etype}", expected=expected, found=number
+                )
+    return np.array(
+        [[by_type[etype][hop] for etype in book.etypes] for hop in range(lengths[book.etypes[0]])], np.int64
+    )
+
+
+def resolve_type(given: Any, resolve: Callable[[Any], str], place: str) -> str:
+    """Return the name of a type; an error says at which argument it is unknown."""
+    try:
+        return resolve(given)
+    except IdOutOfRangeError as fault:
+        raise fault.restated(IdOutOfRangeError, place=place) from None
