@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from daskgraphpart.api.graph import read_chunked as read_chunked
     from daskgraphpart.api.owners import Assignment as Assignment
     from daskgraphpart.api.owners import read_assignment as read_assignment
-    from daskgraphpart.api.partition_graph import partition_graph as partition_graph
     from daskgraphpart.api.pipeline import assign as assign
     from daskgraphpart.api.pipeline import dispatch as dispatch
     from daskgraphpart.api.pipeline import partition as partition
@@ -32,13 +31,14 @@ if TYPE_CHECKING:
     from daskgraphpart.api.read_tables import read_tables as read_tables
     from daskgraphpart.chunked.write_graph import write_chunked as write_chunked
     from daskgraphpart.errors import GraphPartError as GraphPartError
-    from daskgraphpart.id_converter import IdConverter as IdConverter
     from daskgraphpart.partitioned.collections import open_staged as open_staged
     from daskgraphpart.partitioned.graph import PartitionedGraph as PartitionedGraph
     from daskgraphpart.partitioned.graph import open_partitions as open_partitions
-    from daskgraphpart.partitioned.load import load_partition as load_partition
-    from daskgraphpart.partitioned.load import load_partition_book as load_partition_book
-    from daskgraphpart.partitioned.load import load_partition_feats as load_partition_feats
+    from daskgraphpart.plugins.dgl_api.id_converter import IdConverter as IdConverter
+    from daskgraphpart.plugins.dgl_api.load import load_partition as load_partition
+    from daskgraphpart.plugins.dgl_api.load import load_partition_book as load_partition_book
+    from daskgraphpart.plugins.dgl_api.load import load_partition_feats as load_partition_feats
+    from daskgraphpart.plugins.dgl_api.partition_graph import partition_graph as partition_graph
     from daskgraphpart.plugins.parmetis import parmetis as parmetis
     from daskgraphpart.plugins.report.compare import compare as compare
     from daskgraphpart.plugins.verification.pipeline import verify as verify
@@ -52,7 +52,6 @@ __version__ = "0.2.0"
 _NAMES = {
     "api.chunk_graph": "chunk_graph",
     "api.from_edges": "from_dgl from_edges from_networkx from_pyg from_scipy",
-    "api.partition_graph": "partition_graph",
     "api.pipeline": "assign dispatch partition",
     "api.plan": "plan",
     "api.read_tables": "read_construction read_dataset read_tables",
@@ -60,10 +59,8 @@ _NAMES = {
     "api.graph": "Graph read_chunked",
     "chunked.write_graph": "write_chunked",
     "errors": "GraphPartError",
-    "id_converter": "IdConverter",
     "partitioned.collections": "open_staged",
     "partitioned.graph": "PartitionedGraph open_partitions",
-    "partitioned.load": "load_partition load_partition_book load_partition_feats",
     "schema": "EdgeType GraphSchema NodeType",
     "sources.id_map": "read_id_map",
 }

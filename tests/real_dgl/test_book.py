@@ -14,8 +14,8 @@ from real_dgl.book_answers import answers
 
 from daskgraphpart.book import PartitionBook
 from daskgraphpart.errors import IdOutOfRangeError
-from daskgraphpart.id_converter import IdConverter
-from daskgraphpart.partitioned.books import EdgePartitionPolicy, NodePartitionPolicy, RangePartitionBook
+from daskgraphpart.plugins.dgl_api.books import EdgePartitionPolicy, NodePartitionPolicy, RangePartitionBook
+from daskgraphpart.plugins.dgl_api.id_converter import IdConverter
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 
 if TYPE_CHECKING:

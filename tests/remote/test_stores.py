@@ -29,8 +29,8 @@ from daskgraphpart import (
 )
 from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.errors import EnvironmentFaultError, InputFileError, MetadataError, MissingPackageError, OptionError
-from daskgraphpart.partitioned.load import load_partition_book
 from daskgraphpart.partitioned.stored_rows import StoredRows
+from daskgraphpart.plugins.dgl_api.load import load_partition_book
 from daskgraphpart.storage.paths import join_path, require_local, resolve_path, to_path
 from daskgraphpart.storage.region import Region
 from daskgraphpart.storage.stores import MAX_REQUEST_NBYTES

@@ -26,7 +26,7 @@ import daskgraphpart as dgp
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.dispatching.workspace import WORKSPACE_NAME
 from daskgraphpart.errors import AssignmentError, GraphPartError, OptionError, OutputExistsError
-from daskgraphpart.partitioned.books import BasicPartitionBook
+from daskgraphpart.plugins.dgl_api.books import BasicPartitionBook
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 
 RNG = np.random.default_rng(1)

@@ -17,8 +17,8 @@ from daskgraphpart.extras import torch_module
 from daskgraphpart.id_ranges import to_tensor
 from daskgraphpart.keywords import with_keywords
 from daskgraphpart.layouts.dgl_config_reader import find_config, read_config
-from daskgraphpart.partitioned.books import BasicPartitionBook, RangePartitionBook, open_kept_ids
 from daskgraphpart.partitioned.graph import PartitionedGraph, open_partitions
+from daskgraphpart.plugins.dgl_api.books import BasicPartitionBook, RangePartitionBook, open_kept_ids
 
 if TYPE_CHECKING:
     import os

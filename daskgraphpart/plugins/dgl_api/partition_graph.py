@@ -26,7 +26,7 @@ from daskgraphpart.extras import torch_module
 from daskgraphpart.keywords import with_keywords
 from daskgraphpart.options import chosen, stated_options, words_of
 from daskgraphpart.partitioned.graph import open_partitions
-from daskgraphpart.partitioned.load import load_mappings
+from daskgraphpart.plugins.dgl_api.load import load_mappings
 from daskgraphpart.schema import check_name
 from daskgraphpart.sources.given_rows import open_given
 from daskgraphpart.storage.lock import is_unfinished
