@@ -32,7 +32,6 @@ COMMANDS = {
     "info": "Show what a graph or partitions hold.",
     "assign": "Give every node an owner; the first half of partition.",
     "dispatch": "Write the parts; the second half of partition.",
-    "remap": "Bring rows (embeddings, say) back into the input's order.",
     "generate": "Write a synthetic graph of any size.",
     "completion": "Print a script that completes commands in your shell.",
 }
@@ -41,7 +40,6 @@ MODULES = {
     "partition": ("partition",),
     "assign_dispatch": ("assign", "dispatch"),
     "plan_command": ("plan",),
-    "remap": ("remap",),
     "completion": ("completion",),
 }
 OBJECTS_BETWEEN_COLLECTIONS = 20_000

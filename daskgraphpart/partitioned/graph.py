@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from daskgraphpart.book import canonical_tuple
-from daskgraphpart.engine.progress import PROGRESS
-from daskgraphpart.engine.resources import WHERE, resources_of
-from daskgraphpart.errors import LayoutError, OptionError, PluginError
+from daskgraphpart.errors import LayoutError, PluginError
 from daskgraphpart.id_ranges import check_part, type_id
 from daskgraphpart.keywords import with_keywords
 from daskgraphpart.layouts.dgl_config_reader import find_config, read_config
@@ -23,16 +20,16 @@ from daskgraphpart.registry import WHERE_FROM, WithPlugins
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.files import FileState, cached_listings, file_state
-from daskgraphpart.storage.paths import AnyPath, Location, is_remote, require_local, resolve_path
+from daskgraphpart.storage.paths import AnyPath, Location, is_remote, resolve_path
 from daskgraphpart.units import format_count, format_number, format_size, html_table, text_table
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Mapping
 
     from daskgraphpart.book import EdgeTypeName, PartitionBook
     from daskgraphpart.layouts.dgl_config import PartitionConfig
     from daskgraphpart.plugins.pyg import pyg_methods
+    from daskgraphpart.plugins.remap import remap_methods
     from daskgraphpart.plugins.report.report_method import report as report_of
     from daskgraphpart.plugins.verification.findings import VerifyReport
 
@@ -99,7 +96,7 @@ class PartitionedGraph(WithPlugins):
 
     config: Location
     content: PartitionConfig
-    _is_confined: bool = False
+    is_confined: bool = False
     state: FileState = None
     _quality: Quality | None = None
     _unreadable: str = ""
@@ -112,7 +109,9 @@ class PartitionedGraph(WithPlugins):
     if TYPE_CHECKING:  # methods of plug-ins
         link_neighbor_loader = pyg_methods.link_neighbor_loader
         neighbor_loader = pyg_methods.neighbor_loader
+        from_original = remap_methods.from_original
         report = report_of
+        to_original = remap_methods.to_original
         to_pyg_stores = pyg_methods.to_pyg_stores
         verify: ClassVar[Callable[..., VerifyReport]]  # a decorated function, in a cycle: mypy cannot tell its type
 
@@ -214,96 +213,6 @@ class PartitionedGraph(WithPlugins):
             return kind if kind in self.ntypes else self.book.canonical_etype(kind)
 
         return LazyMapping("type with original IDs", saved, lambda kind: lazy_rows(views[kind].original_ids), resolve)
-
-    @with_keywords(WHERE, PROGRESS)
-    def to_original(
-        self,
-        kind: str | tuple[str, str, str],
-        rows: Any,
-        out: str | os.PathLike[str] | None = None,
-        *,
-        id_map: str | os.PathLike[str] | None = None,
-        overwrite: bool = False,
-        **keywords: Any,
-    ) -> Any:
-        """Bring rows, such as embeddings, from the order of new IDs back into input order.
-
-        Parameters
-        ----------
-        kind : str or tuple of str
-            Node type or edge type.
-        rows : array, tensor, frame, dask array, dask frame or path
-            One row per node or edge, by new type-wise ID. A path names an npy file, a zarr array, a tensor (``*.pt``),
-            or a parquet file with one column of numbers or lists.
-        out : path, optional
-            Output ``*.npy``, ``*.pt``, ``*.parquet`` or ``*.zarr``, written in bounded memory. Parquet gets columns
-            `id` and `value`.
-        id_map : path, optional
-            Your own IDs, for the column `id` of parquet: the graph written by ``chunk --map-ids``, its directory
-            ``id_map``, or one file of it. Default: where it was when the graph was partitioned. Without a map, `id` is
-            the row number.
-        overwrite : bool
-            Replace `out`.
-
-        Returns
-        -------
-        dask.array.Array or Path
-            Rows by original type-wise ID, lazy; or `out`.
-
-        Raises
-        ------
-        LayoutError
-            If original IDs were not saved.
-        IdOutOfRangeError
-            If the type does not exist.
-        OptionError
-            If the number of rows is not that of the type.
-        InputFileNotFoundError
-            If the file of rows, or the ID map, does not exist.
-        """
-        from daskgraphpart.partitioned.row_files import find_id_map
-
-        is_table, path = out is not None and Path(str(out)).suffix == ".parquet", None
-        if id_map is not None and not is_table:
-            what = "only parquet output has a column for original IDs"
-            raise OptionError(what, place="--id-map", expected="an output that ends in .parquet", found=out)
-        if is_table and (id_map is not None or kind in self.ntypes):
-            path = find_id_map(id_map, str(kind), self.config, self.name, confined=self._is_confined)
-        how = {"to_original": True, "id_map": path, "overwrite": overwrite}
-        return self._reorder(kind, rows, out, keywords, **how)
-
-    @with_keywords(WHERE, PROGRESS)
-    def from_original(
-        self,
-        kind: str | tuple[str, str, str],
-        rows: Any,
-        out: str | os.PathLike[str] | None = None,
-        *,
-        overwrite: bool = False,
-        **keywords: Any,
-    ) -> Any:
-        """Bring rows from input order into the order of new IDs.
-
-        Parameters
-        ----------
-        kind, rows, out, overwrite
-            As in `to_original`, with `rows` by original type-wise ID.
-
-        Returns
-        -------
-        dask.array.Array or Path
-            Rows by new type-wise ID, lazy; or `out`.
-        """
-        return self._reorder(kind, rows, out, keywords, to_original=False, overwrite=overwrite)
-
-    def _reorder(
-        self, kind: str | tuple[str, str, str], rows: Any, out: AnyPath | None, where: Mapping[str, Any], **how: Any
-    ) -> Any:
-        from daskgraphpart.partitioned.reorder import reorder
-
-        view: TypeView = self.nodes[kind] if kind in self.ntypes else self.edges[kind]  # type: ignore[index]
-        how |= {"resources": resources_of(where), "progress": where.get("progress")}
-        return reorder(rows, view.original_ids, None if out is None else require_local(out, "the output"), **how)
 
     def __repr__(self) -> str:
         return f"{self._title()}\n{text_table(*self._table(), align='>>>>>')}"

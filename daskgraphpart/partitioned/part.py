@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from daskgraphpart.layouts.dgl_graph import GraphFile
     from daskgraphpart.plugins.pyg import pyg_methods
     from daskgraphpart.plugins.pyg.loader import Loader
+    from daskgraphpart.plugins.remap import remap_methods
     from daskgraphpart.storage.paths import Location
     from daskgraphpart.storage.region import Region
 
@@ -124,6 +125,7 @@ class Part(WithPlugins):
     if TYPE_CHECKING:  # methods of plug-ins
         link_neighbor_loader: ClassVar[Callable[..., Loader]]  # decorated, in a cycle: mypy cannot tell their types
         neighbor_loader: ClassVar[Callable[..., Loader]]
+        to_original = remap_methods.owned_to_original
         to_pyg = pyg_methods.to_pyg
 
     def __repr__(self) -> str:
@@ -234,43 +236,10 @@ class Part(WithPlugins):
         def ids_of(kind: str) -> Any:
             return lazy_rows(StoredRows(f"original IDs of {kind}", [found[kind]]))
 
-        return LazyMapping("type with original IDs", tuple(found), ids_of, self._resolve)
+        return LazyMapping("type with original IDs", tuple(found), ids_of, self.resolve_type)
 
-    def to_original(self, kind: str | tuple[str, str, str], rows: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Sort results for owned nodes or edges of a type into input order.
-
-        Parameters
-        ----------
-        kind : str or tuple of str
-            Node type or edge type.
-        rows : array, tensor, frame or path
-            One row per owned node or edge, in the order of the part's features.
-
-        Returns
-        -------
-        ids : numpy.ndarray, int64 (rows,)
-            Original type-wise IDs, ascending.
-        rows : numpy.ndarray
-            Their rows.
-
-        Raises
-        ------
-        OptionError
-            If the part does not own as many nodes or edges of the type.
-
-        Examples
-        --------
-        >>> ids, scores = parts.part(0).to_original("user", scores)  # doctest: +SKIP
-        """
-        from daskgraphpart.partitioned.row_files import open_rows
-
-        name = self._resolve(kind)
-        ids = self.original_ids[name].compute(scheduler="sync")
-        values = np.asarray(open_rows(rows, len(ids), f"{name} in part {self.part_id}")[:])
-        order = np.argsort(ids, kind="stable")
-        return ids[order], values[order]
-
-    def _resolve(self, kind: Any) -> str:
+    def resolve_type(self, kind: Any) -> str:
+        """Return the name of a node or edge type; edge types can be tuples or relations."""
         return kind if kind in self.book.ntypes else self.book.canonical_etype(kind)
 
     def read_beside(self, name: str) -> dict[str, Region]:

@@ -33,8 +33,8 @@ from daskgraphpart.errors import (
     OptionError,
     OutputExistsError,
 )
-from daskgraphpart.partitioned.reorder import reorder
 from daskgraphpart.partitioned.stored_rows import StoredRows
+from daskgraphpart.plugins.remap.reorder import reorder
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 from daskgraphpart.storage.region import create_npy
 

@@ -9,6 +9,7 @@ import click
 from daskgraphpart.cli.help import Command
 from daskgraphpart.cli.options import CONFINED_OPTION, RESOURCE_OPTIONS, run_of, with_options
 from daskgraphpart.errors import OptionError
+from daskgraphpart.partitioned.graph import open_partitions
 
 
 @click.command(cls=Command)
@@ -36,8 +37,6 @@ def remap(**values: Any) -> None:
     daskgraphpart remap parts embeddings.npy original.npy --type paper
     daskgraphpart remap parts labels.npy labels-new.npy --reverse
     """
-    from daskgraphpart.partitioned.graph import open_partitions
-
     graph = open_partitions(values["partitions"], confined=values["confined"])
     kind = values["kind"]
     if kind is None:

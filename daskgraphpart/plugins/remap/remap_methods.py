@@ -1,0 +1,151 @@
+"""The methods `to_original` and `from_original` of partitions, and `to_original` of parts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from daskgraphpart.engine.progress import PROGRESS
+from daskgraphpart.engine.resources import WHERE, resources_of
+from daskgraphpart.errors import OptionError
+from daskgraphpart.keywords import with_keywords
+from daskgraphpart.plugins.remap.reorder import reorder
+from daskgraphpart.plugins.remap.row_files import find_id_map, open_rows
+from daskgraphpart.storage.paths import AnyPath, require_local
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping
+
+    from daskgraphpart.partitioned.graph import PartitionedGraph
+    from daskgraphpart.partitioned.part import Part
+    from daskgraphpart.partitioned.views import TypeView
+
+
+@with_keywords(WHERE, PROGRESS)
+def to_original(
+    partitions: PartitionedGraph,
+    kind: str | tuple[str, str, str],
+    rows: Any,
+    out: str | os.PathLike[str] | None = None,
+    *,
+    id_map: str | os.PathLike[str] | None = None,
+    overwrite: bool = False,
+    **keywords: Any,
+) -> Any:
+    """Bring rows, such as embeddings, from the order of new IDs back into input order.
+
+    Parameters
+    ----------
+    kind : str or tuple of str
+        Node type or edge type.
+    rows : array, tensor, frame, dask array, dask frame or path
+        One row per node or edge, by new type-wise ID. A path names an npy file, a zarr array, a tensor (``*.pt``),
+        or a parquet file with one column of numbers or lists.
+    out : path, optional
+        Output ``*.npy``, ``*.pt``, ``*.parquet`` or ``*.zarr``, written in bounded memory. Parquet gets columns
+        `id` and `value`.
+    id_map : path, optional
+        Your own IDs, for the column `id` of parquet: the graph written by ``chunk --map-ids``, its directory
+        ``id_map``, or one file of it. Default: where it was when the graph was partitioned. Without a map, `id` is
+        the row number.
+    overwrite : bool
+        Replace `out`.
+
+    Returns
+    -------
+    dask.array.Array or Path
+        Rows by original type-wise ID, lazy; or `out`.
+
+    Raises
+    ------
+    LayoutError
+        If original IDs were not saved.
+    IdOutOfRangeError
+        If the type does not exist.
+    OptionError
+        If the number of rows is not that of the type.
+    InputFileNotFoundError
+        If the file of rows, or the ID map, does not exist.
+    """
+    is_table, path = out is not None and Path(str(out)).suffix == ".parquet", None
+    if id_map is not None and not is_table:
+        what = "only parquet output has a column for original IDs"
+        raise OptionError(what, place="--id-map", expected="an output that ends in .parquet", found=out)
+    if is_table and (id_map is not None or kind in partitions.ntypes):
+        path = find_id_map(id_map, str(kind), partitions.config, partitions.name, confined=partitions.is_confined)
+    how = {"to_original": True, "id_map": path, "overwrite": overwrite}
+    return _reorder(partitions, kind, rows, out, keywords, **how)
+
+
+@with_keywords(WHERE, PROGRESS)
+def from_original(
+    partitions: PartitionedGraph,
+    kind: str | tuple[str, str, str],
+    rows: Any,
+    out: str | os.PathLike[str] | None = None,
+    *,
+    overwrite: bool = False,
+    **keywords: Any,
+) -> Any:
+    """Bring rows from input order into the order of new IDs.
+
+    Parameters
+    ----------
+    kind, rows, out, overwrite
+        As in `to_original`, with `rows` by original type-wise ID.
+
+    Returns
+    -------
+    dask.array.Array or Path
+        Rows by new type-wise ID, lazy; or `out`.
+    """
+    return _reorder(partitions, kind, rows, out, keywords, to_original=False, overwrite=overwrite)
+
+
+def _reorder(
+    partitions: PartitionedGraph,
+    kind: str | tuple[str, str, str],
+    rows: Any,
+    out: AnyPath | None,
+    where: Mapping[str, Any],
+    **how: Any,
+) -> Any:
+    view: TypeView = partitions.nodes[kind] if kind in partitions.ntypes else partitions.edges[kind]  # type: ignore[index]
+    how |= {"resources": resources_of(where), "progress": where.get("progress")}
+    return reorder(rows, view.original_ids, None if out is None else require_local(out, "the output"), **how)
+
+
+def owned_to_original(part: Part, kind: str | tuple[str, str, str], rows: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Sort results for owned nodes or edges of a type into input order.
+
+    Parameters
+    ----------
+    kind : str or tuple of str
+        Node type or edge type.
+    rows : array, tensor, frame or path
+        One row per owned node or edge, in the order of the part's features.
+
+    Returns
+    -------
+    ids : numpy.ndarray, int64 (rows,)
+        Original type-wise IDs, ascending.
+    rows : numpy.ndarray
+        Their rows.
+
+    Raises
+    ------
+    OptionError
+        If the part does not own as many nodes or edges of the type.
+
+    Examples
+    --------
+    >>> ids, scores = parts.part(0).to_original("user", scores)  # doctest: +SKIP
+    """
+    name = part.resolve_type(kind)
+    ids = part.original_ids[name].compute(scheduler="sync")
+    values = np.asarray(open_rows(rows, len(ids), f"{name} in part {part.part_id}")[:])
+    order = np.argsort(ids, kind="stable")
+    return ids[order], values[order]
