@@ -93,6 +93,12 @@ def load_plugin(group: str, name: str, kind: type | None = None) -> Any:
     return _imported(entry, entry.load, kind)
 
 
+def plugin_origin(group: str, name: str) -> tuple[str, str]:
+    """What a plug-in is, such as ``layout 'ranks'``, and name and version of its package."""
+    entry = _only_entry(group, name)
+    return _title(entry), _package(entry)
+
+
 def load_command(name: str, kind: type) -> Any:
     """Import the click command behind a `Command`, as `load_plugin` does."""
     home = load_plugin("commands", name, Command).home

@@ -33,8 +33,8 @@ from daskgraphpart.engine.progress import open_progress
 from daskgraphpart.errors import InputFileNotFoundError, OptionError
 from daskgraphpart.layouts.dgl import DglLayout
 from daskgraphpart.layouts.layout import GraphBoltAttributes, Layout
+from daskgraphpart.layouts.plugin_layouts import load_layout, plugin_layouts
 from daskgraphpart.options import chosen
-from daskgraphpart.registry import load_plugin
 from daskgraphpart.schema import GraphSchema
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.paths import require_local
@@ -260,7 +260,7 @@ def _check_fits(
         layout.check_fits(schema, num_parts)
     if is_machines(target) and num_parts is not None:
         target.check_parts(num_parts)
-    linked = [name for name in options.plugins if load_plugin("layouts", name, Layout).needs_links]
+    linked = [name for name in options.plugins if load_layout(name).needs_links]
     if not isinstance(target, Path) and (not options.reshuffle or linked):
         raise OptionError(
             "this output names its files by local path or link, so it needs a local directory",
@@ -283,8 +283,7 @@ def _layouts(options: DispatchOptions, graph: Graph | None) -> tuple[Layout, ...
                 found.append(GraphStormLayout(dgl, beside={} if graph is None else files_beside(graph)))
         else:
             found.append(dgl)
-    others = [load_plugin("layouts", name, Layout).of(dict(options.of_plugins)) for name in options.plugins]
-    return (*found, *others)
+    return (*found, *plugin_layouts(options.plugins, options.layout_options or {}))
 
 
 def _assign(

@@ -18,6 +18,7 @@ from daskgraphpart.cli.options import (
     JOB_OPTIONS,
     METHOD_OPTIONS,
     RESOURCE_OPTIONS,
+    DispatchCommand,
     keywords_of,
     run_of,
     with_options,
@@ -123,7 +124,7 @@ def assign(**values: Any) -> None:
     show_assignment(assignment, values, assign_dir)
 
 
-@click.command(cls=Command)
+@click.command(cls=DispatchCommand)
 @click.argument("in_dir", required=False, type=click.Path(), metavar="[GRAPH]")
 @click.argument("assign_dir", required=False, type=click.Path(), metavar="ASSIGNMENT")
 @click.argument("out_dir", required=False, type=click.Path(), metavar="OUT")

@@ -8,7 +8,7 @@ import signal
 import threading
 import time
 from contextlib import contextmanager, suppress
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,12 +16,14 @@ from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 from daskgraphpart.assignment.options import AssignOptions
-from daskgraphpart.cli.help import Option, rare
+from daskgraphpart.cli.help import Command, Option, rare
 from daskgraphpart.cli.session import LOG_OPTIONS, Session
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.engine.resources import Resources
-from daskgraphpart.errors import OptionError
+from daskgraphpart.errors import OptionError, PluginError
+from daskgraphpart.layouts.plugin_layouts import load_layout
 from daskgraphpart.options import option_name, stated_options
+from daskgraphpart.registry import plugin_names
 from daskgraphpart.sources.options import ReadOptions, Tables
 
 if TYPE_CHECKING:
@@ -37,10 +39,19 @@ logger = logging.getLogger(__name__)
 def options_of(kind: type, heading: str, *names: str) -> tuple[Callable[[Any], Any], ...]:
     """Options that a dataclass states; without defaults where these are found out later."""
     stated = stated_options(kind)
-    return tuple(_option(stated[name], heading) for name in names or stated)
+    of_names = ((name, _settings_of(stated[name])) for name in names or stated)
+    return tuple(click.option(*_names_of(stated[n]), cls=Option, heading=heading, **how) for n, how in of_names)
 
 
-def _option(stated: Field[Any], heading: str) -> Callable[[Any], Any]:
+def _names_of(stated: Field[Any]) -> tuple[str, str]:
+    """Flags of an option, and its keyword."""
+    name = option_name(stated.name)
+    is_open = stated.default is None and str(stated.type).startswith("bool")
+    return f"{name}/--no-{name[2:]}" if is_open else name, stated.name
+
+
+def _settings_of(stated: Field[Any]) -> dict[str, Any]:
+    """What click has to know of an option."""
     limits, word = stated.metadata, str(stated.type).partition(" ")[0]
     default = (",".join(stated.default) or None) if isinstance(stated.default, tuple) else stated.default
     settings: dict[str, Any] = {
@@ -62,9 +73,7 @@ def _option(stated: Field[Any], heading: str) -> Callable[[Any], Any]:
         settings["type"] = click.Choice(limits["choices"])
     else:
         settings["type"] = {"int": int, "float": float, "str": str}[word]
-    name = option_name(stated.name)
-    name = f"{name}/--no-{name[2:]}" if word == "bool" and stated.default is None else name
-    return click.option(name, stated.name, cls=Option, heading=heading, help=limits["meaning"], **settings)
+    return {"help": limits["meaning"], **settings}
 
 
 def _complete(choices: tuple[str, ...], ctx: click.Context, param: click.Parameter, typed: str) -> list[CompletionItem]:
@@ -121,6 +130,33 @@ DISPATCH_OPTIONS = (
     *JOB_OPTIONS,
     CONFINED_OPTION,
 )
+
+
+class DispatchCommand(Command):
+    """A command that writes layouts: it takes the options of those that are plug-ins, too."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """List the parameters, those of plug-ins before ``--help``; one that cannot be imported has none."""
+        *own, help_option = super().get_params(ctx)
+        return [*own, *_options_of_layouts(), help_option]
+
+
+@cache
+def _options_of_layouts() -> tuple[click.Parameter, ...]:
+    found: list[click.Parameter] = []
+    for name in plugin_names("layouts"):
+        with suppress(PluginError):  # it is an error for who writes this layout; all others do without
+            stated = stated_options(load_layout(name)).values()
+            how: dict[str, Any] = {"heading": f"Layout {name}", "callback": _keep, "expose_value": False}
+            found += [Option(_names_of(of), **how, **_settings_of(of)) for of in stated]
+    return tuple(found)
+
+
+def _keep(ctx: click.Context, param: click.Parameter, value: Any) -> None:
+    """Put the option of a layout, if given, among `DispatchOptions.layout_options`."""
+    assert param.name is not None, "options have names"
+    if ctx.get_parameter_source(param.name) is not ParameterSource.DEFAULT:
+        ctx.params.setdefault("layout_options", {})[param.name] = value
 
 
 def with_options(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:

@@ -7,11 +7,11 @@ from typing import Any
 import click
 
 from daskgraphpart.assignment.options import AssignOptions
-from daskgraphpart.cli.help import Command
 from daskgraphpart.cli.options import (
     DISPATCH_OPTIONS,
     METHOD_OPTIONS,
     NUM_PARTS_OPTION,
+    DispatchCommand,
     keywords_of,
     run_of,
     with_options,
@@ -21,7 +21,7 @@ from daskgraphpart.cli.tables import TABLE_OPTIONS, input_of
 from daskgraphpart.dispatching.options import DispatchOptions
 
 
-@click.command(cls=Command)
+@click.command(cls=DispatchCommand)
 @click.argument("in_dir", type=click.Path(), metavar="[GRAPH]")
 @click.argument("out_dir", required=False, type=click.Path(), metavar="OUT")
 @with_options(NUM_PARTS_OPTION, *METHOD_OPTIONS, *TABLE_OPTIONS, *DISPATCH_OPTIONS)

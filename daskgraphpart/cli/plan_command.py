@@ -8,11 +8,11 @@ from typing import Any
 import click
 
 from daskgraphpart.assignment.options import AssignOptions
-from daskgraphpart.cli.help import Command
 from daskgraphpart.cli.options import (
     DISPATCH_OPTIONS,
     METHOD_OPTIONS,
     NUM_PARTS_OPTION,
+    DispatchCommand,
     keywords_of,
     with_options,
 )
@@ -21,7 +21,7 @@ from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.engine.resources import Resources
 
 
-@click.command(cls=Command)
+@click.command(cls=DispatchCommand)
 @click.argument("in_dir", required=False, type=click.Path(), metavar="[GRAPH]")
 @click.argument("out_dir", required=False, type=click.Path(), metavar="[OUT]")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="Form of the plan.")

@@ -12,6 +12,8 @@ from daskgraphpart.options import by_name, check_options, option
 from daskgraphpart.registry import plugin_names
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from daskgraphpart.schema import GraphSchema
 
 GRAPH_FORMATS = ("coo", "csr", "csc")
@@ -68,6 +70,10 @@ class DispatchOptions:
         values="TYPE/FEATURE=NTYPE,...",
     )
 
+    layout_options: Mapping[str, object] | None = option(
+        None, "Options of layouts that are plug-ins, by name; on the command line, each is an option of its own."
+    )
+
     def __post_init__(self) -> None:
         check_options(self)
         if not self.reshuffle and (self.layout != ("dgl",) or self.map_feature):
@@ -78,9 +84,6 @@ class DispatchOptions:
                 found=",".join((*self.layout, *self.map_feature)),
                 hint="leave out reshuffle=False; every layout also has the original IDs",
             )
-
-    of_plugins: tuple[tuple[str, object], ...] = ()
-    """Options of layouts that are plug-ins, by name."""
 
     @property
     def plugins(self) -> tuple[str, ...]:

@@ -7,9 +7,9 @@ import re
 from typing import TYPE_CHECKING
 
 from daskgraphpart.errors import LayoutError, OutputExistsError
-from daskgraphpart.layouts.layout import Layout
+from daskgraphpart.layouts.plugin_layouts import load_layout
 from daskgraphpart.layouts.written_files import DIRECTORIES, FILES, is_description
-from daskgraphpart.registry import load_plugin, plugin_names
+from daskgraphpart.registry import plugin_names
 from daskgraphpart.storage.atomic import TEMPORARY_SUFFIX
 from daskgraphpart.storage.files import delete_file, is_directory, is_file, list_directory
 from daskgraphpart.storage.json_file import read_json_object
@@ -114,7 +114,7 @@ def _is_own_file(name: str) -> bool:
     layout, _, file = name.partition("/")
     if layout not in plugin_names("layouts"):
         return bool(_FILES.fullmatch(name))
-    return bool(re.fullmatch(load_plugin("layouts", layout, Layout).own_files, file, re.DOTALL))
+    return bool(re.fullmatch(load_layout(layout).own_files, file, re.DOTALL))
 
 
 def is_config(path: Location) -> bool:

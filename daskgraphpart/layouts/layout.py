@@ -40,13 +40,14 @@ Files are written in parallel: laid out from known sizes, filled at offsets, ren
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from daskgraphpart.options import chosen
+from daskgraphpart.options import check_options, chosen
 from daskgraphpart.storage.atomic import temporary_path
 from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.region import Region, reserve, write_exactly
@@ -134,11 +135,11 @@ def split_names(schema: GraphSchema) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Layout:
+class Layout(ABC):
     """Places of the arrays of all parts; `beside` are files copied there from elsewhere, by path below the output.
 
     A plug-in registers a subclass by its name in the group ``daskgraphpart.layouts``. Its files lie in a directory of
-    that name, and its fields made by `options.option` are keywords of `partition` and options of the command line.
+    that name. Its fields made by `options.option` are options of the command line, and `layout_options` in Python.
     """
 
     own_files: ClassVar[str] = ""
@@ -150,31 +151,33 @@ class Layout:
 
     @classmethod
     def of(cls, keywords: Mapping[str, Any]) -> Self:
-        """Make the layout from the keywords that are its own options."""
-        return chosen(cls, keywords)
+        """Make the layout from those keywords that are options of its own."""
+        found = chosen(cls, keywords)
+        check_options(found)
+        return found
 
-    def check_fits(self, schema: GraphSchema, num_parts: int | None) -> None:
+    def check_fits(self, schema: GraphSchema, num_parts: int | None) -> None:  # noqa: B027 (most refuse nothing)
         """Raise an `OptionError` if the files cannot hold the graph in so many parts (None: not known yet)."""
 
     def wants(self, schema: GraphSchema) -> Collection[str]:
         """Names of arrays ``split_nids/...`` and ``edge_owners/...`` with room in the files."""
         return ()
 
+    @abstractmethod
     def part_files(self, sizes: GraphSizes, part: int) -> Mapping[str, FileLayout]:
         """Files of one part by path below the output, with ``{part}`` for its number: the same for all parts."""
-        raise NotImplementedError
 
     def graph_files(self, schema: GraphSchema) -> Mapping[str, FileLayout]:
         """Files of the whole graph by path below the output."""
         return self.beside
 
+    @abstractmethod
     def descriptions(self, schema: GraphSchema) -> tuple[str, ...]:
         """Paths below the output of what `finish` writes; the last is the config, which users are told."""
-        raise NotImplementedError
 
+    @abstractmethod
     def finish(self, graph: DispatchedGraph) -> None:
         """Write what describes the files, the config last."""
-        raise NotImplementedError
 
 
 LEAST_RESERVED_NBYTES = 64 << 10

@@ -17,7 +17,7 @@ import daskgraphpart
 PACKAGE = Path(daskgraphpart.__file__).parent
 ROOT = PACKAGE.parent
 NOT_FOR_LOCAL_JOBS = ("torch", "pandas", "pyarrow", "zarr", "duckdb", "distributed", "rich", "upath", "fsspec")
-MOST_LINES, MOST_INNER_IMPORTS = 30_960, 150
+MOST_LINES, MOST_INNER_IMPORTS = 31_080, 150
 """Lines to be read, to be 20,000, and imports of our own modules inside functions, to be 40."""
 LONGER = {"api/graph.py": 421}
 """Files that may be longer until graphs that are not read have a class of their own."""

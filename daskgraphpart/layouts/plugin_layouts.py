@@ -1,0 +1,115 @@
+"""Layouts of plug-ins, held to their contract: a fault is an error that names the package.
+
+`PluginLayout` stands between dispatch and a plug-in's layout, so that nothing else has to ask whose a layout is.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from daskgraphpart.errors import GraphPartError, OptionError, PluginError
+from daskgraphpart.layouts.layout import FileLayout, Layout
+from daskgraphpart.layouts.written_files import description_of
+from daskgraphpart.options import stated_options
+from daskgraphpart.registry import load_plugin, plugin_origin
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+
+    from daskgraphpart.layouts.layout import DispatchedGraph, GraphSizes
+    from daskgraphpart.schema import GraphSchema
+
+
+def load_layout(name: str) -> type[Layout]:
+    """Import the class of a plug-in's layout; an error names what it lacks."""
+    found: Any = load_plugin("layouts", name, Layout)
+    missing = ", ".join(sorted(getattr(found, "__abstractmethods__", ())))
+    if not isinstance(found, type) or missing:
+        raise _broken(name, "a subclass of Layout with all its methods", f"no {missing}" if missing else repr(found))
+    kind: type[Layout] = found
+    return kind
+
+
+def plugin_layouts(names: Sequence[str], options: Mapping[str, Any]) -> list[Layout]:
+    """Make layouts of plug-ins; each takes its own options, and none may be left over."""
+    kinds = {name: load_layout(name) for name in names}
+    known = [option for kind in kinds.values() for option in stated_options(kind)]
+    if unknown := [option for option in options if option not in known]:
+        what, expected = "no such option of the layouts to write", f"some of {', '.join(known) or 'none'}"
+        raise OptionError(what, place="layout_options", expected=expected, found=", ".join(unknown))
+    return [PluginLayout(name, kind.of(options)) for name, kind in kinds.items()]
+
+
+def _broken(name: str, expected: str, found: str) -> PluginError:
+    what, package = plugin_origin("layouts", name)
+    hint = f"update or uninstall {package.partition(' ')[0]}"
+    return PluginError(f"the {what} of {package} does not keep its contract", expected=expected, found=found, hint=hint)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PluginLayout(Layout):
+    """A layout of a plug-in whose answers are checked."""
+
+    name: str
+    layout: Layout
+
+    def check_fits(self, schema: GraphSchema, num_parts: int | None) -> None:
+        """Ask the layout."""
+        with self._blaming("check_fits"):
+            self.layout.check_fits(schema, num_parts)
+
+    def wants(self, schema: GraphSchema) -> Collection[str]:
+        """Ask the layout."""
+        with self._blaming("wants"):
+            return tuple(self.layout.wants(schema))
+
+    def part_files(self, sizes: GraphSizes, part: int) -> dict[str, FileLayout]:
+        """Ask the layout; refuse files outside its directory."""
+        with self._blaming("part_files"):
+            files = dict(self.layout.part_files(sizes, part))
+            for path, file in files.items():
+                self._check(path.replace("{part}", str(part)), file)
+            return files
+
+    def graph_files(self, schema: GraphSchema) -> dict[str, FileLayout]:
+        """Ask the layout; add what is beside it."""
+        with self._blaming("graph_files"):
+            files = dict(self.layout.graph_files(schema))
+            for path, file in files.items():
+                self._check(path, file)
+        return {**files, **self.beside}
+
+    def descriptions(self, schema: GraphSchema) -> tuple[str, ...]:
+        """Ask the layout; the last must be the JSON file that all commands look for."""
+        with self._blaming("descriptions"):
+            found = tuple(self.layout.descriptions(schema))
+        if not found or found[-1] != description_of(self.name):
+            expected = f"descriptions that end in {description_of(self.name)}"
+            raise _broken(self.name, expected, ", ".join(map(str, found)) or "none")
+        return found
+
+    def finish(self, graph: DispatchedGraph) -> None:
+        """Let the layout write its descriptions."""
+        with self._blaming("finish"):
+            self.layout.finish(graph)
+        if missing := [path for path in self.descriptions(graph.schema) if not (graph.out / path).exists()]:
+            raise _broken(self.name, "finish writes all descriptions", f"no {', '.join(missing)}")
+
+    def _check(self, path: str, file: FileLayout) -> None:
+        directory, _, below = path.partition("/")
+        is_own = re.fullmatch(self.layout.own_files, below, re.DOTALL) and ".." not in below.split("/")
+        if directory != self.name or not is_own or not isinstance(file, FileLayout):
+            raise _broken(self.name, f"a FileLayout at {self.name}/ and what own_files says", f"{file!r} at {path}")
+
+    @contextmanager
+    def _blaming(self, method: str) -> Iterator[None]:
+        """Name the plug-in in what it raises, except errors for users."""
+        try:
+            yield
+        except (GraphPartError, OSError, MemoryError):
+            raise
+        except Exception as fault:  # a package of somebody else may raise anything
+            raise _broken(self.name, f"{method} works", f"{type(fault).__name__}: {fault}") from fault

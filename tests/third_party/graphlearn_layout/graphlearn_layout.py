@@ -1,0 +1,147 @@
+"""Write the directory that GraphLearn-for-PyTorch trains on, `graphlearn_torch.partition.load_partition` of 0.2.
+
+See graphlearn_torch/python/partition/base.py: tensors saved by torch, and a pickled META. Edges lie with their
+destination, as with its strategy by_dst. All IDs are the new ones; `orig_ids.pt` leads back to yours.
+"""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from daskgraphpart.extension import (
+    ArraySpec,
+    Layout,
+    OptionError,
+    check_file_names,
+    describe_layout,
+    description_of,
+    file_name,
+    option,
+    raw_file_layout,
+    refuse_bfloat16,
+    whole_file,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from daskgraphpart.extension import DispatchedGraph, EdgeType, FileLayout, GraphSchema, GraphSizes, NodeType, Region
+
+NAME = "graphlearn"
+INT64 = np.dtype("<i8")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GraphLearnLayout(Layout):
+    """Tensors of each part, and books of partitions."""
+
+    own_files = r"META|(node|edge)_pb(/[^/]+)?\.pt|part\d+/(graph|node_feat|edge_feat)(/[^/]+)?/\w+\.pt"
+
+    graphlearn_feature: str = option("feat", "Feature of nodes and edges to write; GraphLearn has one per type.")
+
+    def check_fits(self, schema: GraphSchema, num_parts: int | None) -> None:
+        """Refuse what the files cannot hold: dispatch calls this before any work."""
+        check_file_names(schema, NAME)
+        refuse_bfloat16(schema, NAME, "GraphLearn's features have")
+        if num_parts == 1:
+            raise OptionError(
+                "GraphLearn needs several parts", place=f"layout {NAME}", found=1, hint="give --num-parts 2"
+            )
+
+    def wants(self, schema: GraphSchema) -> tuple[str, ...]:
+        """Ask for the owners of edges."""
+        return tuple(f"edge_owners/{kind.name}" for kind in schema.edge_types)
+
+    def part_files(self, sizes: GraphSizes, part: int) -> dict[str, FileLayout]:
+        """Name the files of a part, the arrays in each, and what makes a tensor of them."""
+        files: dict[str, FileLayout] = {}
+        for kinds, counts, ids in (
+            (sizes.schema.node_types, sizes.num_nodes, "node"),
+            (sizes.schema.edge_types, sizes.num_edges, "edge"),
+        ):
+            for kind, count in zip(kinds, counts.T.tolist(), strict=True):
+                first, rows, below = sum(count[:part]), count[part], _below(sizes.schema, kind)
+                where = f"{NAME}/part{{part}}/{ids}_feat{below}"
+                files[f"{where}/orig_ids.pt"] = _tensor(f"orig_{ids[0]}ids/{kind.name}", INT64, (rows,))
+                for spec in kind.data:
+                    if spec.name == self.graphlearn_feature:
+                        key = f"{ids}_data/{kind.name}/{spec.name}"
+                        files[f"{where}/feats.pt"] = _tensor(key, spec.dtype, (rows, *spec.row_shape))
+                        files[f"{where}/ids.pt"] = raw_file_layout([], NewIds(first, rows))
+                if ids == "edge":
+                    where = f"{NAME}/part{{part}}/graph{below}"
+                    files[f"{where}/rows.pt"] = _tensor(f"edge_src/{kind.name}", INT64, (rows,))
+                    files[f"{where}/cols.pt"] = _tensor(f"edge_dst/{kind.name}", INT64, (rows,))
+                    files[f"{where}/eids.pt"] = raw_file_layout([], NewIds(first, rows))
+        return files
+
+    def graph_files(self, schema: GraphSchema) -> dict[str, FileLayout]:
+        """Name the files of the whole graph: the part of every node and edge."""
+        nodes = {f"{NAME}/node_pb{_below(schema, kind)}.pt": f"node_owners/{kind.name}" for kind in schema.node_types}
+        edges = {f"{NAME}/edge_pb{_below(schema, kind)}.pt": f"edge_owners/{kind.name}" for kind in schema.edge_types}
+        counts = {kind.name: kind.num_rows for kind in schema.row_types}
+        return {
+            path: raw_file_layout([ArraySpec(key, INT64, (counts[key.partition("/")[2]],))], save_book)
+            for path, key in {**nodes, **edges}.items()
+        }
+
+    def descriptions(self, schema: GraphSchema) -> tuple[str, ...]:
+        """Name what `finish` writes; the JSON file is last, and has checksums of all files."""
+        return f"{NAME}/META", description_of(NAME)
+
+    def finish(self, graph: DispatchedGraph) -> None:
+        """Describe the files, once they are complete."""
+        is_typed = graph.schema.is_heterogeneous
+        meta = {
+            "num_parts": graph.sizes.num_parts,
+            "data_cls": "hetero" if is_typed else "homo",
+            "node_types": list(graph.schema.ntypes) if is_typed else None,
+            "edge_types": [tuple(name.split(":")) for name in graph.schema.etypes] if is_typed else None,
+        }
+        with whole_file(graph.out / NAME / "META") as temporary, open(temporary, "wb") as file:
+            pickle.dump(meta, file)
+        describe_layout(graph, NAME, 1, {"feature": self.graphlearn_feature})
+
+
+def _below(schema: GraphSchema, kind: NodeType | EdgeType) -> str:
+    """Name the directory of a type; a graph of one type has none."""
+    return f"/{file_name(kind.name)}" if schema.is_heterogeneous else ""
+
+
+def _tensor(key: str, dtype: np.dtype, shape: tuple[int, ...]) -> FileLayout:
+    return raw_file_layout([ArraySpec(key, dtype, shape)], save_array)
+
+
+def save_array(arrays: Mapping[str, Region], path: str) -> None:
+    """Write the only array of a file as a tensor."""
+    (rows,) = arrays.values()
+    _save(rows.read(0, rows.num_rows), path)
+
+
+def save_book(arrays: Mapping[str, Region], path: str) -> None:
+    """Write the parts by new ID: new IDs ascend by part, so these are the owners, sorted."""
+    (owners,) = arrays.values()
+    _save(np.sort(owners.read(0, owners.num_rows)), path)
+
+
+@dataclass(frozen=True, slots=True)
+class NewIds:
+    """Writes the new IDs of a part's rows: consecutive ones."""
+
+    first: int
+    count: int
+
+    def __call__(self, arrays: Mapping[str, Region], path: str) -> None:
+        """Write them as a tensor."""
+        _save(np.arange(self.first, self.first + self.count), path)
+
+
+def _save(rows: Any, path: str) -> None:
+    import torch  # takes a second: not for every command that lists layouts
+
+    with whole_file(path) as temporary:
+        torch.save(torch.from_numpy(np.ascontiguousarray(rows)), temporary)
