@@ -23,6 +23,7 @@ from daskgraphpart.assignment.multilevel.coarsen import CLUSTER_SWEEPS, cluster,
 from daskgraphpart.assignment.multilevel.cycle import CLUSTER_NODES, LEAST_SHRINKAGE, largest_clusters, v_cycle
 from daskgraphpart.assignment.multilevel.graph import Graph, hold, is_mesh
 from daskgraphpart.assignment.multilevel.refine import REFINE_SWEEPS, Limits, assign_rest, rebalance, refine
+from daskgraphpart.assignment.multilevel.side_by_side import by_threads, in_turn
 from daskgraphpart.assignment.multilevel.stream import FENNEL_PASSES, stream
 from daskgraphpart.engine.local import give_memory_back
 from daskgraphpart.storage.region import save_npy
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from daskgraphpart.adjacency.csr_blocks import Adjacency
     from daskgraphpart.assignment.choose import Choice
     from daskgraphpart.assignment.libraries.call import Exported
-    from daskgraphpart.assignment.multilevel.graph import Map
+    from daskgraphpart.assignment.multilevel.side_by_side import Map
     from daskgraphpart.assignment.options import AssignOptions
     from daskgraphpart.assignment.weigh_nodes import NodeWeights
     from daskgraphpart.storage.region import Region
@@ -108,7 +109,9 @@ def partition_graph(_: None, config: PartitionConfig) -> str:
     limits = Limits(problem.num_parts, np.array(most, np.int64))
     scratch = Path(tempfile.mkdtemp(prefix="partition-", dir=problem.directory))
     with ThreadPoolExecutor(threads) as pool:
-        parts, taken = Solver(config, limits, scratch, pool.map if threads > 1 else map).partition(graph)
+        parts, taken = Solver(config, limits, scratch, by_threads(pool, threads) if threads > 1 else in_turn).partition(
+            graph
+        )
     shutil.rmtree(scratch, ignore_errors=True)
     save_npy(config.parts.path, parts)
     return taken
@@ -136,8 +139,8 @@ class Solver:
             taken = f"fennel ({passes} pass{'es' * (passes > 1)})"
             given = np.full(graph.num_nodes, -1, np.int32)
             if method == "fennel":
-                given = stream(graph, self.limits, passes, num_isolated)
-            assign_rest(graph, given, self.limits)
+                given = stream(graph, self.limits, passes, self.each, num_isolated)
+            assign_rest(graph, given, self.limits, self.each)
         if given is not None and not options.refine:
             rebalance(graph, given, self.limits, self.each)
             return given, taken
@@ -162,7 +165,7 @@ class Solver:
         exported, kept = self._export(graph, for_metis=True)
         parts = np.full(graph.num_nodes, -1, np.int32)
         parts[kept] = run_library(call, exported, self.directory)
-        assign_rest(graph, parts, self.limits)
+        assign_rest(graph, parts, self.limits, self.each)
         rebalance(graph, parts, self.limits, self.each)
         return parts, f"{call} of a mesh"
 
@@ -177,7 +180,7 @@ class Solver:
                 starts = [(given[kept], "given")]
             parts = np.full(graph.num_nodes, -1, np.int32)
             parts[kept], taken = self._partition_held(held, starts)
-            assign_rest(graph, parts, self.limits)
+            assign_rest(graph, parts, self.limits, self.each)
             rebalance(graph, parts, self.limits, self.each)
             return parts, taken
         seed = self.config.options.seed
@@ -188,7 +191,7 @@ class Solver:
         most = largest_clusters(graph, self.limits, largest)
         clusters, count = cluster(graph, most, given, seed + depth, self.each, self._effort.cluster_sweeps)
         if count > LEAST_SHRINKAGE * graph.num_nodes:
-            parts = given.copy() if given is not None else stream(graph, self.limits, FENNEL_PASSES)
+            parts = given.copy() if given is not None else stream(graph, self.limits, FENNEL_PASSES, self.each)
             taken = "fennel"
         else:
             directory = self.directory / f"level-{depth + 1}"
@@ -200,9 +203,10 @@ class Solver:
             coarse = contract(graph, clusters, count, self.each, directory)
             coarse_parts, taken = self._multilevel(coarse, coarse_given, most_arcs, depth + 1)
             parts = coarse_parts[clusters]
-            shutil.rmtree(directory)
+            self.each(Path.unlink, directory.iterdir())
+            directory.rmdir()
             if self._effort.streams and graph.num_arcs <= LARGE_ARCS and self.limits.num_parts <= MOST_STREAMED:
-                streamed = stream(graph, self.limits, 1, given=parts)
+                streamed = stream(graph, self.limits, 1, self.each, given=parts)
                 parts = min(parts, streamed, key=lambda each: self._value(graph, each))
         refine(graph, parts, self.limits, self.each, self._effort.refine_sweeps)
         return parts, taken
@@ -223,9 +227,9 @@ class Solver:
             return parts, taken
         # several constraints, such as nodes and edges, keep most hubs apart
         most = value[1] * (NEAR if len(graph.columns) == 1 else 1)
-        if graph.cut(stream(graph, limits, 1), limits.num_parts, self.each) >= most:
+        if graph.cut(stream(graph, limits, 1, self.each), limits.num_parts, self.each) >= most:
             return parts, taken
-        streamed = stream(graph, limits, HUB_PASSES)
+        streamed = stream(graph, limits, HUB_PASSES, self.each)
         if self._value(graph, streamed) >= value:
             return parts, taken
         refine(graph, streamed, limits, self.each)

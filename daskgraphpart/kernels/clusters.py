@@ -181,18 +181,25 @@ def apply_clusters(first, proposals, node_weights, most, labels, loads):  # type
 
 
 @kernel
-def match_two_hops(first, preferred, node_weights, most, sizes, waiting, parts, labels, loads):  # type: ignore[no-untyped-def]
+def note_company(start, stop, labels, has_company):  # type: ignore[no-untyped-def]
+    """Note the clusters that nodes ``start, ..., stop - 1`` named after others are in."""
+    for node in range(start, stop):
+        if labels[node] != node:
+            has_company[labels[node]] = True
+
+
+@kernel
+def match_two_hops(first, preferred, node_weights, most, has_company, waiting, parts, labels, loads):  # type: ignore[no-untyped-def]
     """Join single nodes whose preferred cluster is full with others that prefer the same one.
 
-    Nodes without neighbours join each other. `sizes` are node counts by label; `waiting` (all nodes and parts, or all
-    nodes and 1) has, for each preferred cluster and for isolated nodes of each part, the cluster that waits for
-    company, or -1.
-    Changes `labels`, `loads`, `sizes` and `waiting`.
+    Nodes without neighbours join each other. `has_company`, by label, is set for clusters of further nodes; `waiting`
+    (all nodes and parts, or all nodes and 1) has, for each preferred cluster and for isolated nodes of each part, the
+    cluster that waits for company, or -1. Changes `labels`, `loads` and `waiting`.
     """
     for row in range(preferred.size):
         node, choice = first + row, preferred[row]
         own = labels[node]
-        if own != node or sizes[own] != 1 or choice == own:
+        if own != node or has_company[own] or choice == own:
             continue
         if choice < 0:
             choice = labels.size + (parts[node] if parts.size else 0)
@@ -204,8 +211,6 @@ def match_two_hops(first, preferred, node_weights, most, sizes, waiting, parts, 
             waiting[choice] = own
             continue
         labels[node] = host
-        sizes[own] -= 1
-        sizes[host] += 1
         for c in range(most.size):
             loads[own, c] -= node_weights[row, c]
             loads[host, c] += node_weights[row, c]

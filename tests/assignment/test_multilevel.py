@@ -24,6 +24,7 @@ from daskgraphpart.assignment.multilevel.coarsen import cluster, contract
 from daskgraphpart.assignment.multilevel.cycle import v_cycle
 from daskgraphpart.assignment.multilevel.graph import MESH_DEGREE, Graph, hold, is_mesh
 from daskgraphpart.assignment.multilevel.refine import Limits, assign_rest, rebalance, refine
+from daskgraphpart.assignment.multilevel.side_by_side import by_threads, in_turn
 from daskgraphpart.assignment.multilevel.stream import stream
 from daskgraphpart.assignment.options import AssignOptions
 from daskgraphpart.assignment.partition import PartitionConfig, Problem, partition_graph
@@ -92,14 +93,14 @@ def test_no_step_adds_to_the_overload_and_threads_change_nothing(problem: Any, t
     for step in (rebalance, refine, cycle_in_place):
         found = []
         with ThreadPoolExecutor(threads) as pool:
-            for each in (map, pool.map):
+            for each in (in_turn, by_threads(pool, threads)):
                 mine = parts.copy()
                 step(graph, mine, limits, each)
                 found.append(mine)
         assert np.array_equal(*found)
         assert found[0].min() >= 0
         assert found[0].max() < limits.num_parts
-        assert limits.overload(graph, found[0]) <= limits.overload(graph, parts)
+        assert limits.overload(graph, found[0], in_turn) <= limits.overload(graph, parts, in_turn)
 
 
 def test_a_v_cycle_does_not_overload_a_part_with_nodes_that_have_no_neighbours() -> None:
@@ -112,16 +113,19 @@ def test_a_v_cycle_does_not_overload_a_part_with_nodes_that_have_no_neighbours()
     columns = (np.ones(15, np.int64), np.array([4, 3, 2, 0, 5, 5, 4, 8, 8, 1, 5, 5, 2, 2, 4]))
     graph, limits = in_blocks(matrix, columns, 1), Limits(2, np.array([8, 30]))
     parts = np.array([1, -1, 1, 0, -1, 0, 1, 1, 0, -1, 1, -1, 1, 1, 0], np.int32)
-    assign_rest(graph, parts, limits)
-    assert limits.overload(graph, small_cycle(graph, [parts], limits, 0, map)) <= limits.overload(graph, parts)
+    assign_rest(graph, parts, limits, in_turn)
+    found = small_cycle(graph, [parts], limits, 0, in_turn)
+    assert limits.overload(graph, found, in_turn) <= limits.overload(graph, parts, in_turn)
 
 
 @given(problems(), st.integers(1, 5))
 def test_a_v_cycle_that_combines_is_balanced_no_worse_than_the_best_start(problem: Any, other_parts: int) -> None:
     graph, parts, limits = problem
     others = (np.arange(graph.num_nodes) % min(other_parts, limits.num_parts)).astype(np.int32)
-    found = small_cycle(graph, [parts, others], limits, 0, map)
-    assert limits.overload(graph, found) <= min(limits.overload(graph, start) for start in (parts, others))
+    found = small_cycle(graph, [parts, others], limits, 0, in_turn)
+    assert limits.overload(graph, found, in_turn) <= min(
+        limits.overload(graph, start, in_turn) for start in (parts, others)
+    )
 
 
 def of_many_arcs() -> tuple[Graph, np.ndarray, Limits]:
@@ -136,16 +140,19 @@ def of_many_arcs() -> tuple[Graph, np.ndarray, Limits]:
 @example(of_many_arcs(), False)
 def test_contraction_is_that_of_the_definition_in_memory_and_on_disk(problem: Any, inside: bool) -> None:
     graph, parts, limits = problem
-    clusters, count = cluster(graph, np.maximum(limits.most // 4, 1), parts if inside else None, 0, map)
+    clusters, count = cluster(graph, np.maximum(limits.most // 4, 1), parts if inside else None, 0, in_turn)
     ones = np.zeros((graph.num_nodes, count), np.int64)
     ones[np.arange(graph.num_nodes), clusters] = 1
     expected = ones.T @ as_dense(graph) @ ones
     np.fill_diagonal(expected, 0)
     with TemporaryDirectory() as directory:
         fine = on_disk(graph, Path(directory))
-        again = cluster(fine, np.maximum(limits.most // 4, 1), parts if inside else None, 0, map)
+        again = cluster(fine, np.maximum(limits.most // 4, 1), parts if inside else None, 0, in_turn)
         assert np.array_equal(again[0], clusters)
-        for coarse in (contract(graph, clusters, count, map), contract(fine, clusters, count, map, Path(directory))):
+        for coarse in (
+            contract(graph, clusters, count, in_turn),
+            contract(fine, clusters, count, in_turn, Path(directory)),
+        ):
             assert np.array_equal(as_dense(coarse), expected)
             assert all(np.array_equal(c, ones.T @ f) for c, f in zip(coarse.columns, graph.columns, strict=True))
         assert not list(Path(directory).glob("run-*"))
@@ -154,7 +161,7 @@ def test_contraction_is_that_of_the_definition_in_memory_and_on_disk(problem: An
 @given(problems())
 def test_a_graph_is_held_without_its_isolated_nodes(problem: Any) -> None:
     graph, _, _ = problem
-    held, kept = hold(graph, map)
+    held, kept = hold(graph, in_turn)
     matrix = as_dense(graph)
     assert np.array_equal(kept, np.flatnonzero(matrix.any(axis=1)))
     assert np.array_equal(as_dense(held), matrix[np.ix_(kept, kept)])
@@ -164,10 +171,10 @@ def test_a_graph_is_held_without_its_isolated_nodes(problem: Any) -> None:
 @given(problems())
 def test_a_stream_and_what_is_left_keep_limits_that_can_be_kept(problem: Any) -> None:
     graph, _, limits = problem
-    parts = stream(graph, limits, 2)
-    assign_rest(graph, parts, limits)
+    parts = stream(graph, limits, 2, in_turn)
+    assign_rest(graph, parts, limits, in_turn)
     assert parts.min() >= 0
-    assert rebalance(graph, parts, limits, map) <= limits.overload(graph, np.zeros_like(parts)) + 1e-9
+    assert rebalance(graph, parts, limits, in_turn) <= limits.overload(graph, np.zeros_like(parts), in_turn) + 1e-9
 
 
 def grid(side: int) -> np.ndarray:
@@ -184,10 +191,10 @@ def test_constraints_that_are_far_exceeded_are_restored() -> None:
     graph = in_blocks(grid(side), columns, side * side)
     limits = Limits(4, np.array([np.ceil(1.05 * column.sum() / 4) for column in columns], np.int64))
     lopsided = np.minimum(np.arange(side * side) // 800, 2).astype(np.int32)  # the third and fourth part are empty
-    found = small_cycle(graph, [lopsided], limits, 0, map)
-    assert limits.overload(graph, lopsided) > 1.5
-    assert limits.overload(graph, found) < 0.01
-    assert graph.cut(found, 4, map) < 0.15 * graph.num_arcs / 2
+    found = small_cycle(graph, [lopsided], limits, 0, in_turn)
+    assert limits.overload(graph, lopsided, in_turn) > 1.5
+    assert limits.overload(graph, found, in_turn) < 0.01
+    assert graph.cut(found, 4, in_turn) < 0.15 * graph.num_arcs / 2
 
 
 @pytest.mark.parametrize("num_constraints", [1, 2])
@@ -201,7 +208,7 @@ def test_libraries_read_what_is_exported_whatever_its_width(num_constraints: int
         exported = export_graph(graph, limits, tmp_path, for_metis=wide)
         for call in (Call("kaminpar"), Call("kaminpar", compress=True), *([Call("metis")] if wide else [])):
             parts.append(run_library(call, exported, tmp_path))
-            cuts.append(graph.cut(parts[-1], 3, map))
+            cuts.append(graph.cut(parts[-1], 3, in_turn))
     assert np.array_equal(parts[0], parts[3])
     assert np.array_equal(parts[1], parts[4])
     assert max(cuts) < 0.3 * graph.total_weight / 2
@@ -306,7 +313,7 @@ def test_the_better_of_coarsening_and_streaming_is_taken(rmat: Path, tmp_path: P
     cuts = []
     for effort in ("fast", "default"):  # streamed never, and if one pass cuts less
         taken, graph, parts, limits = solve(rmat, 40, 200_000, tmp_path / effort, effort=effort)
-        cuts.append((graph.cut(parts, limits.num_parts, map), taken))
+        cuts.append((graph.cut(parts, limits.num_parts, in_turn), taken))
     assert cuts[1][0] > 0.75 * graph.total_weight / 2
     assert min(cuts) == cuts[1]
 
@@ -316,14 +323,14 @@ def test_hubs_are_put_together_where_limits_allow_it(num_parts: int, rmat: Path,
     _, graph, parts, limits = solve(rmat, num_parts, 200_000, tmp_path)
     by_metis = dgp.assign(rmat, num_parts, method="metis", balance="nodes").quality
     assert by_metis is not None
-    assert limits.overload(graph, parts) == 0
-    assert graph.cut(parts, num_parts, map) < by_metis.cut_share * graph.total_weight / 2
+    assert limits.overload(graph, parts, in_turn) == 0
+    assert graph.cut(parts, num_parts, in_turn) < by_metis.cut_share * graph.total_weight / 2
 
 
 def test_a_graph_in_which_nothing_clusters_is_streamed(rmat: Path, tmp_path: Path) -> None:
     taken, graph, parts, limits = solve(rmat, 4, 0, tmp_path / "work")
     assert "fennel" in taken
-    assert limits.overload(graph, parts) == 0
+    assert limits.overload(graph, parts, in_turn) == 0
 
 
 @pytest.mark.parametrize("columns", [(1, 1), (0, 1)])

@@ -10,7 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from daskgraphpart.kernels.arcs import merge_arcs
-from daskgraphpart.kernels.clusters import apply_clusters, match_two_hops, number_clusters, propose_clusters
+from daskgraphpart.kernels.clusters import (
+    apply_clusters,
+    match_two_hops,
+    note_company,
+    number_clusters,
+    propose_clusters,
+)
 from daskgraphpart.kernels.refine import assign_greedily, cut_of_rows, overload, rebalance_rows, refine_rows
 from daskgraphpart.kernels.streaming import stream_nodes
 
@@ -146,8 +152,10 @@ def test_clusters_stay_light_and_inside_their_parts(problem: Problem, inside: bo
         args = (labels, bounds, node_weights, loads, most, salt, everybody, following, mine, preferred)
         propose_clusters(*problem.block(0, n), 0, *args)
         apply_clusters(0, mine, node_weights, most, labels, loads)
-    sizes, waiting = np.bincount(labels, minlength=n).astype(np.int32), np.full(n + problem.num_parts, -1, np.int32)
-    match_two_hops(0, preferred, node_weights, most, sizes, waiting, bounds, labels, loads)
+    has_company, waiting = np.zeros(n, np.bool_), np.full(n + problem.num_parts, -1, np.int32)
+    note_company(0, n, labels, has_company)
+    assert set(np.flatnonzero(has_company)) == set(labels[labels != np.arange(n)])
+    match_two_hops(0, preferred, node_weights, most, has_company, waiting, bounds, labels, loads)
     expected = np.zeros_like(loads)
     np.add.at(expected, labels, node_weights)
     assert np.array_equal(loads, expected)

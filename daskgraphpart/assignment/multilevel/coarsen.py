@@ -12,12 +12,19 @@ from daskgraphpart.adjacency.csr_blocks import Rows, write_block
 from daskgraphpart.adjacency.split_edges import range_shift
 from daskgraphpart.assignment.multilevel.graph import MOST_ARCS_OF_ONE_BLOCK, Graph, spans
 from daskgraphpart.kernels.arcs import merge_arcs, split_coarse_arcs
-from daskgraphpart.kernels.clusters import add_up, apply_clusters, match_two_hops, number_clusters, propose_clusters
+from daskgraphpart.kernels.clusters import (
+    add_up,
+    apply_clusters,
+    match_two_hops,
+    note_company,
+    number_clusters,
+    propose_clusters,
+)
 from daskgraphpart.storage.region import Region, create_npy, id_dtype
 
 if TYPE_CHECKING:
     from daskgraphpart.adjacency.csr_blocks import Block
-    from daskgraphpart.assignment.multilevel.graph import Map
+    from daskgraphpart.assignment.multilevel.side_by_side import Map
 
 CLUSTER_SWEEPS = 3
 SETTLED = 0.02  # of the nodes; when fewer move, a further sweep is not worth its time
@@ -32,39 +39,46 @@ def cluster(
     (nodes,).
     """
     n = graph.num_nodes
-    labels = np.arange(n, dtype=id_dtype(n))
-    preferred, loads = np.empty_like(labels), np.empty((n, len(graph.columns)), np.int64)
-    for start, stop in spans(n):
-        loads[start:stop] = graph.node_weights(start, stop)
+    labels, loads = np.empty(n, id_dtype(n)), np.empty((n, len(graph.columns)), np.int64)
+    preferred, active, following = np.empty_like(labels), np.empty(n, np.bool_), np.empty(n, np.bool_)
     sets = np.empty(0, np.int32) if inside is None else inside
 
-    active, following = np.ones(n, np.bool_), np.zeros(n, np.bool_)
+    def begin(span: tuple[int, int]) -> None:
+        nodes = slice(*span)
+        labels[nodes], loads[nodes] = np.arange(*span), graph.node_weights(*span)
+        active[nodes], following[nodes] = True, False
 
-    def propose(block: Block) -> np.ndarray:
+    def propose(block: Block) -> tuple[np.ndarray, np.ndarray] | None:
         span = slice(block.start, block.stop)
-        mine: np.ndarray = labels[span].copy()
-        if active[span].any():
-            propose_clusters(
-                *block.read(), block.start, labels, sets, graph.node_weights(block.start, block.stop), loads, most,
-                seed, active[span], following, mine, preferred[span],
-            )  # fmt: skip
-        return mine
+        if not active[span].any():
+            return None
+        mine, weights = labels[span].copy(), graph.node_weights(block.start, block.stop)
+        propose_clusters(
+            *block.read(), block.start, labels, sets, weights, loads, most, seed, active[span], following, mine,
+            preferred[span],
+        )  # fmt: skip
+        return mine, weights
+
+    each(begin, spans(n))
 
     for _ in range(sweeps):
         moved = 0
         for blocks in graph.rounds():
-            for block, mine in zip(blocks, list(each(propose, blocks)), strict=True):
-                weights = graph.node_weights(block.start, block.stop)
-                moved += apply_clusters(block.start, mine, weights, most, labels, loads)
+            for block, proposed in zip(blocks, each(propose, blocks), strict=True):
+                if proposed is not None:
+                    mine, weights = proposed
+                    moved += apply_clusters(block.start, mine, weights, most, labels, loads)
         if moved < SETTLED * n:
             break
         # revisit only nodes whose neighbours have moved
         active[:], following[:] = following, False
-    sizes = np.bincount(labels, minlength=n).astype(np.int32)
+    has_company = active
+    has_company[:] = False
+    each(lambda span: note_company(*span, labels, has_company), spans(n))
     waiting = np.full(n + int(sets.max(initial=0)) + 1, -1, labels.dtype)
     for start, stop in spans(n):
         weights = graph.node_weights(start, stop)
-        match_two_hops(start, preferred[start:stop], weights, most, sizes, waiting, sets, labels, loads)
+        match_two_hops(start, preferred[start:stop], weights, most, has_company, waiting, sets, labels, loads)
     waiting[:] = -1
     return labels, int(number_clusters(labels, waiting))
 
@@ -91,7 +105,7 @@ def contract(graph: Graph, clusters: np.ndarray, count: int, each: Map, director
         run.write(arcs, 0)
         return starts, run
 
-    runs = list(each(scatter, list(enumerate(graph.blocks))))
+    runs = each(scatter, enumerate(graph.blocks))
     ends = np.array([starts for starts, _ in runs], np.int64).reshape(len(runs), num_ranges + 1)
 
     def merge(span: tuple[int, int]) -> Block:
@@ -109,10 +123,8 @@ def contract(graph: Graph, clusters: np.ndarray, count: int, each: Map, director
     totals = np.diff(ends, axis=1).sum(axis=0).tolist()
     is_one = directory is None and sum(totals) <= MOST_ARCS_OF_ONE_BLOCK
     limit = sum(totals) if is_one else max_arcs_of_block(sum(totals))
-    blocks = list(each(merge, group_ranges(totals, [0] * num_ranges, limit)))
-    for _, run in runs:
-        if isinstance(run, Region):
-            Path(run.path).unlink()
+    blocks = each(merge, group_ranges(totals, [0] * num_ranges, limit))
+    each(lambda run: Path(run.path).unlink(), [run for _, run in runs if isinstance(run, Region)])
     columns = tuple(_contract_column(column, clusters, count) for column in graph.columns)
     return Graph(blocks, columns, graph.total_weight)
 

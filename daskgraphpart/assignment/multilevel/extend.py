@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from daskgraphpart.adjacency.csr_blocks import Block
-    from daskgraphpart.assignment.multilevel.graph import Graph, Map
+    from daskgraphpart.assignment.multilevel.graph import Graph
     from daskgraphpart.assignment.multilevel.refine import Limits
+    from daskgraphpart.assignment.multilevel.side_by_side import Map
 
 
 MAX_ARCS_IN_MEMORY = 1 << 22
@@ -73,8 +74,8 @@ def _assign_new(graph: Graph, known: np.ndarray, limits: Limits, seed: int, dire
             coarse = _contract(graph, clusters, count, directory / "coarse", each)
             coarse_parts = _assign_new(coarse, of_clusters, limits, seed + 1, directory / "coarse", each)[clusters]
     no_limits = replace(limits, most=limits.most * UNLIMITED)
-    starts = [stream(fixed, limits, 1, given=known) if coarse_parts is None else coarse_parts]
-    starts.append(stream(fixed, no_limits, 1, given=known))
+    starts = [stream(fixed, limits, 1, each, given=known) if coarse_parts is None else coarse_parts]
+    starts.append(stream(fixed, no_limits, 1, each, given=known))
     for parts in starts:
         refine(fixed, parts, limits, each)
     return min(starts, key=lambda parts: limits.value(fixed, parts, each))
@@ -88,14 +89,14 @@ def _contract(graph: Graph, clusters: np.ndarray, count: int, directory: Path, e
 
 def _best_to_move(graph: Graph, parts: np.ndarray, limits: Limits, each: Map) -> np.ndarray:
     """Nodes with neighbours in other parts that have room, largest gain first."""
-    over = limits.over(graph.loads(parts, limits.num_parts))
+    over = limits.over(graph.loads(parts, limits.num_parts, each))
 
     def gains_of(block: Block) -> np.ndarray:
         mine, weights = parts[block.start : block.stop], graph.node_weights(block.start, block.stop)
         gains: np.ndarray = gains_of_rows(*block.read(), block.start, parts, mine, weights, over, limits.shares)
         return gains
 
-    gains = np.concatenate(list(each(gains_of, graph.blocks)))
+    gains = np.concatenate(each(gains_of, graph.blocks))
     candidates = np.flatnonzero(gains > np.iinfo(np.int64).min)
     best: np.ndarray = candidates[np.argsort(-gains[candidates], kind="stable")]
     return best

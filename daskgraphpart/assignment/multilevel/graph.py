@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,12 +12,10 @@ from daskgraphpart.kernels.clusters import add_up, widest_row
 from daskgraphpart.kernels.refine import cut_of_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from daskgraphpart.adjacency.csr_blocks import Block
-
-    Map = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
-    """As the function `map`: it may make its calls side by side, and gives the results in their order."""
+    from daskgraphpart.assignment.multilevel.side_by_side import Map
 
 MOST_ARCS_OF_ONE_BLOCK = 1 << 23  # per block in memory; a larger graph is worked on by blocks side by side
 BLOCKS_PER_ROUND = 4
@@ -59,12 +57,18 @@ class Graph:
         for first in range(0, len(self.blocks), size):
             yield self.blocks[first : first + size]
 
-    def loads(self, parts: np.ndarray, num_parts: int) -> np.ndarray:
+    def loads(self, parts: np.ndarray, num_parts: int, each: Map) -> np.ndarray:
         """Weight of each part, int64 (parts, constraints), without nodes of no part (-1)."""
-        loads = np.zeros((num_parts, len(self.columns)), np.int64)
-        for start, stop in spans(self.num_nodes):
-            add_up(parts, start, self.node_weights(start, stop), loads)
-        return loads
+
+        def loads_of(span: tuple[int, int]) -> np.ndarray:
+            loads = np.zeros((num_parts, len(self.columns)), np.int64)
+            add_up(parts, span[0], self.node_weights(*span), loads)
+            return loads
+
+        total: np.ndarray = sum(
+            each(loads_of, spans(self.num_nodes)), np.zeros((num_parts, len(self.columns)), np.int64)
+        )
+        return total
 
     def cut(self, parts: np.ndarray, num_parts: int, each: Map) -> int:
         """Weight of the cut edges."""
@@ -90,7 +94,7 @@ def hold(graph: Graph, each: Map) -> tuple[Graph, np.ndarray]:
 
     Arrays: returns int64 (kept nodes,).
     """
-    blocks = list(each(lambda block: Rows(block.start, *block.read()), graph.blocks))
+    blocks = each(lambda block: Rows(block.start, *block.read()), graph.blocks)
     degrees = np.concatenate([np.diff(block.indptr) for block in blocks]) if blocks else np.empty(0, np.int64)
     kept = np.flatnonzero(degrees)
     numbers = np.cumsum(degrees > 0, dtype=np.int32) - np.int32(1)
@@ -104,7 +108,7 @@ def hold(graph: Graph, each: Map) -> tuple[Graph, np.ndarray]:
             start, np.concatenate([block.indptr[:1], ends]), indices.astype(np.int32, copy=False), block.weights
         )
 
-    blocks = list(each(renumber, blocks))
+    blocks = each(renumber, blocks)
     columns = tuple(np.array(column if is_whole else column[kept]) for column in graph.columns)
     if sum(block.num_arcs for block in blocks) <= MOST_ARCS_OF_ONE_BLOCK:
         blocks = [_join(blocks)]

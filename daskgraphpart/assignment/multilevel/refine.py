@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from daskgraphpart.assignment.multilevel.graph import spans
+from daskgraphpart.kernels.clusters import add_up
 from daskgraphpart.kernels.refine import assign_greedily, overload, rebalance_rows, refine_rows
 
 if TYPE_CHECKING:
     from daskgraphpart.adjacency.csr_blocks import Block
-    from daskgraphpart.assignment.multilevel.graph import Graph, Map
+    from daskgraphpart.assignment.multilevel.graph import Graph
+    from daskgraphpart.assignment.multilevel.side_by_side import Map
 
 MAX_REBALANCES = 6
 REFINE_SWEEPS = 16
@@ -39,18 +41,18 @@ class Limits:
         over: np.ndarray = (loads - self.most).astype(np.float64)
         return over
 
-    def overload(self, graph: Graph, parts: np.ndarray) -> float:
+    def overload(self, graph: Graph, parts: np.ndarray, each: Map) -> float:
         """Sum of overloads, each as a share of its limit."""
-        return round(float(overload(self.over(graph.loads(parts, self.num_parts)), self.shares)), 9)
+        return round(float(overload(self.over(graph.loads(parts, self.num_parts, each)), self.shares)), 9)
 
     def value(self, graph: Graph, parts: np.ndarray, each: Map) -> tuple[float, int]:
         """Rank parts, least best: overload, then cut."""
-        return self.overload(graph, parts), graph.cut(parts, self.num_parts, each)
+        return self.overload(graph, parts, each), graph.cut(parts, self.num_parts, each)
 
 
 def refine(graph: Graph, parts: np.ndarray, limits: Limits, each: Map, sweeps: int = REFINE_SWEEPS) -> None:
     """Assign nodes of no part (-1), restore balance and improve the cut; in place."""
-    assign_rest(graph, parts, limits)
+    assign_rest(graph, parts, limits, each)
     rebalance(graph, parts, limits, each)
     improve(graph, parts, limits, each, sweeps)
 
@@ -58,14 +60,14 @@ def refine(graph: Graph, parts: np.ndarray, limits: Limits, each: Map, sweeps: i
 def rebalance(graph: Graph, parts: np.ndarray, limits: Limits, each: Map) -> float:
     """Move nodes out of overloaded parts, a share per block, in place; return the remaining overload."""
 
-    def move(call: tuple[Block, np.ndarray]) -> np.ndarray:
+    def move(call: tuple[Block, np.ndarray]) -> Moves:
         block, over = call
         mine, weights = parts[block.start : block.stop].copy(), graph.node_weights(block.start, block.stop)
         fixed = graph.fixed[block.start : block.stop]
         rebalance_rows(*block.read(), block.start, parts, mine, weights, over, limits.shares, fixed)
-        return mine
+        return Moves.between(parts[block.start : block.stop], mine, weights, limits.num_parts)
 
-    loads = graph.loads(parts, limits.num_parts)
+    loads = graph.loads(parts, limits.num_parts, each)
     left = float(overload(limits.over(loads), limits.shares))
     for number in range(MAX_REBALANCES):
         if left <= NOTHING:
@@ -82,11 +84,11 @@ def rebalance(graph: Graph, parts: np.ndarray, limits: Limits, each: Map) -> flo
                 # little remains after the first round: the first blocks that can take it all do
                 share = over if number else np.where(over > 0, over * excess, over * room)
                 calls.append((block, share))
-            moved = list(each(move, calls))
+            moved = each(move, calls)
             remaining -= np.bincount(parts[blocks[0].start : blocks[-1].stop], minlength=limits.num_parts)
             rest -= blocks[-1].stop - blocks[0].start
-            for block, mine in zip(blocks, moved, strict=True):
-                _take(graph, block, mine, parts, loads)
+            for block, moves in zip(blocks, moved, strict=True):
+                moves.apply(block, parts, loads)
         before, left = left, float(overload(limits.over(loads), limits.shares))
         if left >= before:
             break
@@ -98,52 +100,72 @@ def improve(graph: Graph, parts: np.ndarray, limits: Limits, each: Map, sweeps: 
 
     After the first sweep, only moved nodes and their neighbours start.
     """
-    loads, highest = graph.loads(parts, limits.num_parts), 0
+    loads, highest = graph.loads(parts, limits.num_parts, each), 0
     active, following = np.ones(graph.num_nodes, np.bool_), np.zeros(graph.num_nodes, np.bool_)
     if graph.fixed.size:
         active &= ~graph.fixed
     # random lookups: the smaller the array, the more of it fits in cache
     narrow = parts.astype(np.min_scalar_type(-limits.num_parts))
 
-    def move(call: tuple[Block, int]) -> tuple[int, np.ndarray]:
+    def move(call: tuple[Block, int]) -> tuple[int, Moves] | None:
         block, num_blocks = call
-        mine, begin = narrow[block.start : block.stop].copy(), active[block.start : block.stop]
+        begin = active[block.start : block.stop]
         if not begin.any():
-            return 0, mine
+            return None
+        mine = narrow[block.start : block.stop].copy()
         over, patience = limits.over(loads) / num_blocks, max(200, mine.size // PATIENCE)
         weights, fixed = graph.node_weights(block.start, block.stop), graph.fixed[block.start : block.stop]
         gain = refine_rows(
             *block.read(), block.start, narrow, mine, weights, over, limits.shares, begin, following, fixed, patience
         )
-        return int(gain), mine
+        return int(gain), Moves.between(narrow[block.start : block.stop], mine, weights, limits.num_parts)
 
     for _ in range(sweeps):
         gained = 0
         for blocks in graph.rounds():
-            moved = list(each(move, [(block, len(blocks)) for block in blocks]))
-            for block, (gain, mine) in zip(blocks, moved, strict=True):
-                _take(graph, block, mine, narrow, loads)
-                gained += gain
+            moved = each(move, [(block, len(blocks)) for block in blocks])
+            for block, found in zip(blocks, moved, strict=True):
+                if found is not None:
+                    gain, moves = found
+                    moves.apply(block, narrow, loads)
+                    gained += gain
         active[:], following[:], highest = following, False, max(highest, gained)
         if gained <= SETTLED * highest:
             break
     parts[:] = narrow
 
 
-def _take(graph: Graph, block: Block, mine: np.ndarray, parts: np.ndarray, loads: np.ndarray) -> None:
-    moved = np.flatnonzero(mine != parts[block.start : block.stop])
-    if moved.size:
-        weights = graph.node_weights(block.start, block.stop)[moved]
-        np.subtract.at(loads, parts[moved + block.start], weights)
-        np.add.at(loads, mine[moved], weights)
-        parts[block.start : block.stop] = mine
+class Moves(NamedTuple):
+    """New parts of a block's nodes, and by how much the loads change, int64 (parts, constraints)."""
+
+    parts: np.ndarray
+    change: np.ndarray
+
+    @classmethod
+    def between(cls, old: np.ndarray, new: np.ndarray, weights: np.ndarray, num_parts: int) -> Moves:
+        """Compare old and new parts of nodes with `weights`."""
+        change, moved = np.zeros((num_parts, weights.shape[1]), np.int64), np.flatnonzero(old != new)
+        weights = weights[moved]
+        # cast, for the kernel needs no second signature
+        add_up(new[moved].astype(np.int32, copy=False), 0, weights, change)
+        add_up(old[moved].astype(np.int32, copy=False), 0, -weights, change)
+        return cls(new, change)
+
+    def apply(self, block: Block, parts: np.ndarray, loads: np.ndarray) -> None:
+        """Change parts and loads."""
+        parts[block.start : block.stop] = self.parts
+        loads += self.change
 
 
-def assign_rest(graph: Graph, parts: np.ndarray, limits: Limits) -> None:
+def assign_rest(graph: Graph, parts: np.ndarray, limits: Limits, each: Map) -> None:
     """Give nodes without a part to the parts with most room, heaviest first, in place."""
-    over, shares = limits.over(graph.loads(parts, limits.num_parts)), limits.shares
+    if parts.min(initial=0) >= 0:
+        return
+    over, shares = limits.over(graph.loads(parts, limits.num_parts, each)), limits.shares
     for start, stop in spans(graph.num_nodes):
         nodes = np.flatnonzero(parts[start:stop] < 0)
+        if not nodes.size:
+            continue
         weights = graph.node_weights(start, stop)[nodes]
-        order = np.argsort(-(weights * shares).max(axis=1), kind="stable") if nodes.size else nodes
+        order = np.argsort(-(weights * shares).max(axis=1), kind="stable")
         assign_greedily(nodes[order] + start, weights[order], over, shares, parts)

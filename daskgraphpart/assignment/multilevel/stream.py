@@ -15,6 +15,7 @@ from daskgraphpart.kernels.streaming import stream_nodes
 if TYPE_CHECKING:
     from daskgraphpart.assignment.multilevel.graph import Graph
     from daskgraphpart.assignment.multilevel.refine import Limits
+    from daskgraphpart.assignment.multilevel.side_by_side import Map
 
 FENNEL_PASSES = 3
 # the full price would scatter the first nodes over empty parts; later passes press harder, as Nishimura and Ugander
@@ -26,14 +27,14 @@ FIRST_ROOM = 0.02
 
 
 def stream(
-    graph: Graph, limits: Limits, passes: int, num_isolated: int = 0, given: np.ndarray | None = None
+    graph: Graph, limits: Limits, passes: int, each: Map, num_isolated: int = 0, given: np.ndarray | None = None
 ) -> np.ndarray:
     """Assign all nodes with neighbours in ID order, in one or several passes; the others get -1.
 
     Fixed nodes keep their `given` parts, int32 (nodes,).
     """
     parts = np.full(graph.num_nodes, -1, np.int32) if given is None else given.copy()
-    loads = graph.loads(parts, limits.num_parts)
+    loads = graph.loads(parts, limits.num_parts, each)
     # Fennel's alpha, m sqrt(k) / n^1.5, times the square root of a full part's size n / k: edges per node
     alpha = graph.total_weight / 2 / max(1, graph.num_nodes - num_isolated)
     for number in range(passes):
