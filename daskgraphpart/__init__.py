@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from daskgraphpart.api.from_edges import from_networkx as from_networkx
     from daskgraphpart.api.from_edges import from_pyg as from_pyg
     from daskgraphpart.api.from_edges import from_scipy as from_scipy
-    from daskgraphpart.api.graph import Graph as Graph
-    from daskgraphpart.api.graph import read_chunked as read_chunked
     from daskgraphpart.api.owners import Assignment as Assignment
     from daskgraphpart.api.owners import read_assignment as read_assignment
     from daskgraphpart.api.pipeline import assign as assign
@@ -29,7 +27,10 @@ if TYPE_CHECKING:
     from daskgraphpart.api.read_tables import read_construction as read_construction
     from daskgraphpart.api.read_tables import read_dataset as read_dataset
     from daskgraphpart.api.read_tables import read_tables as read_tables
-    from daskgraphpart.chunked.write_graph import write_chunked as write_chunked
+    from daskgraphpart.chunked.graph import Graph as Graph
+    from daskgraphpart.chunked.graph import read_chunked as read_chunked
+    from daskgraphpart.chunked.scan import Scan as Scan
+    from daskgraphpart.chunked.write_arrays import write_chunked as write_chunked
     from daskgraphpart.errors import GraphPartError as GraphPartError
     from daskgraphpart.partitioned.collections import open_staged as open_staged
     from daskgraphpart.partitioned.graph import PartitionedGraph as PartitionedGraph
@@ -56,8 +57,9 @@ _NAMES = {
     "api.plan": "plan",
     "api.read_tables": "read_construction read_dataset read_tables",
     "api.owners": "Assignment read_assignment",
-    "api.graph": "Graph read_chunked",
-    "chunked.write_graph": "write_chunked",
+    "chunked.graph": "Graph read_chunked",
+    "chunked.scan": "Scan",
+    "chunked.write_arrays": "write_chunked",
     "errors": "GraphPartError",
     "partitioned.collections": "open_staged",
     "partitioned.graph": "PartitionedGraph open_partitions",

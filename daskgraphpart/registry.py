@@ -4,6 +4,8 @@ A package registers names in these groups. Names are known without importing any
 used.
 
 =========================== ==================================================================================
+``daskgraphpart.scans``     a subclass of `chunked.scan.Scan`, whose `open` says what it can read in place of a graph;
+                            that named ``changes`` makes the changes that read edges
 ``daskgraphpart.layouts``   a `layouts.layout.Layout`, which ``--layout NAME`` writes
 ``daskgraphpart.owners``    a function that reads owners from files of a kind of its own, or returns None; it has the
                             arguments of `assignment.read_files.read_assignment`
@@ -106,6 +108,8 @@ def load_command(name: str, kind: type) -> Any:
 
 
 def _only_entry(group: str, name: str) -> EntryPoint:
+    if name not in _found(group):
+        raise PluginError(f"no plug-in has the {group.removesuffix('s')} {name!r}", hint=WHERE_FROM)
     entry, *others = _found(group)[name]
     if others:
         packages = " and ".join(sorted(map(_package, (entry, *others))))

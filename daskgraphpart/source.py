@@ -10,7 +10,7 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -81,9 +81,6 @@ class Source(ABC):
 
     __slots__ = ()
 
-    can_seek: ClassVar[bool] = True
-    """Whether `read` takes any range of rows; else only `blocks` are read, whole."""
-
     @property
     @abstractmethod
     def dtype(self) -> np.dtype:
@@ -98,6 +95,11 @@ class Source(ABC):
     def inputs(self) -> tuple[Source, ...]:
         """The sources that this one reads."""
         return ()
+
+    @property
+    def can_seek(self) -> bool:
+        """Whether `read` takes any range of rows; else only `blocks` are read, whole."""
+        return all(one.can_seek for one in self.inputs)
 
     @property
     def paths(self) -> tuple[FilePath, ...]:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import real_graphs
 
-from daskgraphpart.chunked.write_graph import write_chunked
+from daskgraphpart.chunked.write_arrays import write_chunked
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 
 if TYPE_CHECKING:

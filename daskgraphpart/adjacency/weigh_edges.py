@@ -70,7 +70,7 @@ def check_weights(graph: Graph, names: Sequence[str]) -> dict[str, DataSpec]:
 
 def weigh_edges(graph: Graph, names: Sequence[str], directory: Path, runner: Runner) -> EdgeWeights | None:
     """Run the pass over these features; None if there are none."""
-    specs, is_named = check_weights(graph, names), graph.is_chunked  # others may lie in files of the job
+    specs, is_named = check_weights(graph, names), bool(graph.directory)  # others may lie in files of the job
     if not specs:
         return None
     counts = {edge_type.name: edge_type.num_edges for edge_type in graph.schema.edge_types}

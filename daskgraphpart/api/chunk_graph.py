@@ -4,40 +4,35 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from daskgraphpart.chunked.changeable import change, save
+from daskgraphpart.chunked.changes import GraphChanges
 from daskgraphpart.chunked.graph import Graph, read_chunked
-from daskgraphpart.chunked.output import claimed_directory
-from daskgraphpart.chunked.partitions import count_lines
-from daskgraphpart.chunked.write_graph import TASK_MEMORY, ChunkFormat, write_graph
-from daskgraphpart.engine.progress import PROGRESS, ProgressListener, open_progress
-from daskgraphpart.engine.resources import WHERE, Resources, resources_of
-from daskgraphpart.engine.runner import open_runner
+from daskgraphpart.chunked.graph_scan import GraphScan
+from daskgraphpart.chunked.save_graph import Saving
+from daskgraphpart.chunked.write_graph import TASK_MEMORY, ChunkFormat
+from daskgraphpart.engine.progress import PROGRESS, open_progress
+from daskgraphpart.engine.resources import WHERE, resources_of
 from daskgraphpart.errors import OptionError
 from daskgraphpart.keywords import with_keywords
 from daskgraphpart.options import chosen, stated_options
 from daskgraphpart.schema import check_name
-from daskgraphpart.sources.changed_graph import BYTES_PER_BLOCK, changed, copy_maps
-from daskgraphpart.sources.changed_types import check_changes
 from daskgraphpart.sources.given import canonical_name, count_known, ends_of_types, is_dgl_graph
 from daskgraphpart.sources.given_rows import open_given
-from daskgraphpart.sources.options import MIN_TABLE_MEMORY, NO_CHANGES, GraphChanges, ReadOptions
-from daskgraphpart.sources.stage_frames import is_split_by_text, named_tables, stage_collections
-from daskgraphpart.sources.stage_tables import graph_of_tables
-from daskgraphpart.sources.table_spec import TableSpec
+from daskgraphpart.sources.open_scan import open_scan
+from daskgraphpart.sources.options import ReadOptions, Tables
+from daskgraphpart.sources.stage_frames import is_split_by_text, named_tables
+from daskgraphpart.sources.table_scan import TableScan
 from daskgraphpart.sources.tabular import is_table
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.paths import require_local
-from daskgraphpart.storage.scratch import scratch_directory
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from daskgraphpart.engine.runner import Runner
-
+    from daskgraphpart.chunked.scan import Scan
 
 READING = ("map_ids", "unknown_nodes", "missing_ids", "fill", "ids_from", "codes_from")
 OF_TABLES = {name: of for name, of in stated_options(ReadOptions).items() if name in READING}
@@ -81,7 +76,7 @@ def chunk_graph(
         - a networkx graph (nodes in sorted order; undirected edges both ways; numeric attributes are kept);
         - a PyG `Data` or `HeteroData`, or a `DGLGraph`, with its features; for a `DGLGraph`, files get the names that
           DGL gives them;
-        - a `Graph` or its directory, to write it again with other chunks or changes; its ID maps are copied;
+        - a `Graph`, `Scan` or directory, to write it with other chunks or changes; ID maps are copied;
     name : str
         Name of the graph.
     ndata_paths, edata_paths : mapping, optional
@@ -129,8 +124,6 @@ def chunk_graph(
     if output_path is None:
         raise OptionError("nowhere to write", place="output_path", hint="give a directory")
     check_name(name, "graph name")
-    if not (ndata_paths or edata_paths or num_nodes):  # what only describes a graph is read first
-        g = getattr(g, "spec", g)
     wanted = chosen(GraphChanges, keywords)
     resources = resources_of(keywords)
     chunks_of = {
@@ -147,30 +140,20 @@ def chunk_graph(
     is_tables = reading.map_ids or is_split_by_text(g, wanted) or any(map(is_table, (ndata_paths or {}).values()))
     if not is_tables:
         _refuse_options_of_tables(reading)
-    is_tables = is_tables or isinstance(g, TableSpec)
-    resources = resources.limited(max(MIN_TABLE_MEMORY, TASK_MEMORY) if is_tables else TASK_MEMORY)
-    with (
-        environment_faults(),
-        open_progress(keywords.get("progress")) as listener,
-        scratch_directory(resources.workspace or out.parent) as scratch,
-    ):
-        writer = _Writer(out, form, wanted, resources, listener, scratch)
-        if isinstance(g, TableSpec):
-            form.check_holds(g.changes.dtypes.values())
-            return writer.write_tables(replace(changed(g, wanted), name=name), overwrite)
+    with environment_faults(), open_progress(keywords.get("progress")) as listener:
         if is_tables:
             tables = named_tables(g, {}, ndata_paths or {}, edata_paths or {}, are_mapped=reading.map_ids)
             counts = count_known(dict.fromkeys(ends_of_types(tables["edges"])), num_nodes)
             tables["num_nodes"] = {ntype: count for ntype, count in counts.items() if count is not None}
-            return writer.write_tables(TableSpec(**tables, name=name, reading=reading, changes=wanted), overwrite)
-        if isinstance(g, (str, os.PathLike)):
-            g = read_chunked(g)
-        graph = open_given(g, name, num_nodes, ndata_paths, edata_paths, resources=writer.resources)
-        check_changes(wanted, graph.schema.ntypes, graph.schema.etypes, graph.data_sources)
-        with claimed_directory(out, map(str, graph.files), overwrite):
-            if isinstance(g, Graph) and g.directory:
-                copy_maps(g, out)
-            return writer.write_graph(graph)
+            scan: Scan = TableScan(Tables(**tables), name, reading)
+        elif ndata_paths or edata_paths or num_nodes:
+            g = read_chunked(g) if isinstance(g, (str, os.PathLike)) else g
+            limited = resources.limited(TASK_MEMORY)
+            graph = open_given(g, name, num_nodes, ndata_paths, edata_paths, resources=limited)
+            scan = GraphScan(replace(graph, beside=g.beside) if isinstance(g, Graph) else graph)
+        else:
+            scan = open_scan(g, resources=resources)
+        return save(change(scan, wanted), Saving(out, form, name, overwrite, resources, listener))
 
 
 def _by_etype(chunks: int | Mapping[Any, Any] | None) -> Any:
@@ -185,45 +168,3 @@ def _refuse_options_of_tables(reading: ReadOptions) -> None:
         if getattr(reading, name) != getattr(defaults, name) and getattr(reading, name) is not None:
             what, hint = "only tables take this option", "leave it out, or give map_ids=True"
             raise OptionError(what, place=f"--{name.replace('_', '-')}", hint=hint)
-
-
-@dataclass(frozen=True, slots=True)
-class _Writer:
-    """Write a chunked graph, with changes if any; `scratch` has the temporary files."""
-
-    out: Path
-    form: ChunkFormat
-    changes: GraphChanges
-    resources: Resources
-    progress: ProgressListener
-    scratch: Path
-
-    def write_graph(self, graph: Graph) -> Path:
-        """Compute lazy collections on the cluster, count lines, and write the changed graph from this process."""
-        with self._threads() as runner:
-            graph = count_lines(graph, BYTES_PER_BLOCK, runner)
-        if not all(source.can_seek for source in graph.sources):  # no cluster for nothing
-            with open_runner(self.resources, self.progress) as runner:
-                runner.scheduler.check_shared([("workspace", self.scratch, "")])
-                graph = stage_collections(graph, self.scratch, runner)
-        with self._threads() as runner:
-            if self.changes != NO_CHANGES:
-                from daskgraphpart.sources.change_graph import change_graph  # imports duckdb
-
-                graph = change_graph(graph, self.changes, self.out, self.scratch, self.resources, self.progress)
-            return write_graph(graph, self.out, self.form, runner)
-
-    def write_tables(self, spec: TableSpec, overwrite: bool) -> Path:
-        """Read tables, and write them."""
-        with ExitStack() as stack:
-
-            def claim(paths: list[str]) -> None:
-                stack.enter_context(claimed_directory(self.out, paths, overwrite))
-
-            with self._threads() as runner:
-                graph = graph_of_tables(spec, self.scratch, self.out, runner, claim)
-                return write_graph(graph, self.out, self.form, runner)
-
-    def _threads(self) -> AbstractContextManager[Runner]:
-        """Open a runner of threads, to send neither arrays nor local files anywhere."""
-        return open_runner(replace(self.resources, cluster="threads"), self.progress)

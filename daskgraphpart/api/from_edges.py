@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.api.graph import Graph, public
 from daskgraphpart.engine.resources import WHERE, resources_of
 from daskgraphpart.errors import OptionError
 from daskgraphpart.keywords import with_keywords
@@ -13,6 +12,8 @@ from daskgraphpart.sources.given_rows import open_given
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from daskgraphpart.chunked.graph import Graph
 
 
 @with_keywords(WHERE)
@@ -68,7 +69,7 @@ def from_edges(
     >>> partition(graph, "partitions", 4)  # doctest: +SKIP
     """
     check_name(name, "graph name")
-    return public(open_given(edges, name, num_nodes, node_data, edge_data, resources=resources_of(keywords)))
+    return open_given(edges, name, num_nodes, node_data, edge_data, resources=resources_of(keywords))
 
 
 @with_keywords(WHERE)

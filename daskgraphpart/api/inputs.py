@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import zlib
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,52 +10,28 @@ from daskgraphpart.assignment.assignment import BINARY_FORMS, TRAINERS, Assignme
 from daskgraphpart.assignment.options import METHODS, AssignOptions
 from daskgraphpart.assignment.read_files import has_owners, read_assignment
 from daskgraphpart.chunked.graph import Graph, read_chunked
-from daskgraphpart.chunked.metadata import METADATA_FILE, is_table
+from daskgraphpart.chunked.scan import check_read
 from daskgraphpart.engine.journal import RESTART_HINT
 from daskgraphpart.errors import ResumeError
 from daskgraphpart.registry import load_plugin, plugin_names
-from daskgraphpart.storage.files import cached_listings, is_file, read_file, signatures_of
-from daskgraphpart.storage.paths import Location, require_local, resolve_path, to_path
+from daskgraphpart.storage.files import cached_listings, signatures_of
+from daskgraphpart.storage.paths import Location, require_local, resolve_path
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable, Mapping
 
     from typing_extensions import TypeIs
 
+    from daskgraphpart.chunked.scan import Scan
     from daskgraphpart.dispatching.machines import Machines
-    from daskgraphpart.engine.resources import Resources
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.schema import GraphSchema
-    from daskgraphpart.sources.table_spec import TableSpec
 
 
-def opened(
-    graph: Any, storage_options: Mapping[str, Any] | None = None, resources: Resources | None = None
-) -> Graph | TableSpec:
-    """Open a graph unless it is open; a path that is no chunked graph is a table."""
-    if isinstance(graph, Graph):
-        return getattr(graph, "spec", graph)
-    is_path = isinstance(graph, (str, os.PathLike))
-    if is_path and not os.fspath(graph).endswith(".json") and not is_table(graph):
-        return read_chunked(graph, storage_options=storage_options)
-    from daskgraphpart.api.read_tables import is_construction, read_construction  # a job without tables does without
-    from daskgraphpart.sources import table_spec
-
-    found = read_construction(graph) if is_construction(graph) else graph
-    return table_spec.opened(found, storage_options, resources)
-
-
-def in_reach(graph: Graph, directory: Path, resources: Resources) -> Graph:
-    """Write arrays in memory to files of a directory, if tasks run in other processes."""
-    if graph.directory or resources.cluster in ("threads", "sync"):
-        return graph
-    from daskgraphpart.sources.stage_tables import has_arrays, settled
-
-    return settled(graph, directory) if has_arrays(graph, resources) else graph
-
-
-def opened_chunked(graph: Graph | str | os.PathLike[str]) -> Graph:
+def open_chunked(graph: Graph | str | os.PathLike[str]) -> Graph:
     """Open a chunked graph unless it is open."""
+    check_read(graph)
     return graph if isinstance(graph, Graph) else read_chunked(graph)
 
 
@@ -88,23 +62,18 @@ def made_in(target: Location | Machines, workspace: str | None) -> Path:
     return staging_directory(target.path if is_machines(target) else target, workspace)
 
 
-def input_paths(graph: Graph | TableSpec) -> list[Location]:
-    """List a graph's directory and data files, or the files of its tables."""
-    if not isinstance(graph, Graph):
-        return [Path(path) for path in graph.files if os.path.isfile(path)]
-    directory = [to_path(graph.directory)] if graph.directory else []
-    return [*directory, *map(to_path, graph.files)]
+def input_paths(scan: Scan) -> list[Location]:
+    """List the directory of a chunked graph, and all files that are read."""
+    return [*([] if scan.directory is None else [scan.directory]), *scan.paths]
 
 
-WORK_VERSION = 9
+WORK_VERSION = 10
 """Of what passes exchange through the workspace; raise it when a file or the order of passes changes."""
 
 MOST_SHOWN = 3
 
 
-def fingerprint(
-    command: str, graph: Graph | TableSpec, options: Mapping[str, Any], files: Iterable[Location] = ()
-) -> dict[str, Any]:
+def fingerprint(command: str, scan: Scan, options: Mapping[str, Any], files: Iterable[Location] = ()) -> dict[str, Any]:
     """Describe what the output depends on, as a flat dictionary of JSON values.
 
     That is: options, metadata, and path, size, times and inode of every input file. The journal keeps it, and a run
@@ -113,23 +82,12 @@ def fingerprint(
     found: dict[str, Any] = {"command": command, "version of the workspace": WORK_VERSION}
     for name, value in options.items():
         found[f"--{name.replace('_', '-')}"] = list(value) if isinstance(value, tuple) else value
-    if not isinstance(graph, Graph):
-        return {**found, **signatures_of([*input_paths(graph), *files]), **graph.identity()}
-    metadata_file = to_path(graph.directory) / METADATA_FILE if graph.directory else None
-    paths = [*([] if metadata_file is None else [metadata_file]), *map(to_path, graph.files), *files]
-    with cached_listings(to_path(graph.directory)):
-        found |= signatures_of(paths)
-        metadata = read_file(metadata_file) if metadata_file is not None and is_file(metadata_file) else b""
-    found["metadata"] = zlib.crc32(metadata + repr([str(path) for path in paths]).encode())
-    found["schema"] = [graph.schema.name, zlib.crc32(repr(graph.schema).encode())]
-    tokens = [token for source in graph.sources for token in source.tokens]
-    if tokens:
-        found["collections"] = tokens
-    return found
+    with cached_listings(input_paths(scan)[0] if input_paths(scan) else ""):
+        return {**found, **signatures_of([*scan.paths, *files]), **scan.identity()}
 
 
 def identify_owners(
-    graph: Graph | TableSpec, owners: Assignment | Path | AssignOptions, num_parts: int | None
+    scan: Scan, owners: Assignment | Path | AssignOptions, num_parts: int | None
 ) -> tuple[str, dict[str, Any], list[Location]]:
     """Return the command, options and files that a job's owners depend on."""
     if isinstance(owners, AssignOptions):
@@ -138,9 +96,10 @@ def identify_owners(
         if owners.extend is not None:
             from daskgraphpart.assignment.old_owners import find_map_pairs, list_old_maps
 
-            if isinstance(graph, Graph):
-                files += [path for pair in find_map_pairs(owners, graph).values() for path in (pair.old, pair.new)]
-            else:  # the job itself makes the maps of tables
+            if scan.known is not None:
+                pairs = find_map_pairs(owners, scan.known).values()
+                files += [path for pair in pairs for path in (pair.old, pair.new)]
+            else:  # the job itself makes the new maps
                 files += list_old_maps(owners)
         return "partition", {"num_parts": num_parts, **asdict(owners)}, [*files, *_balance_files(owners)]
     if isinstance(owners, Assignment):

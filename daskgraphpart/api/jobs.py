@@ -30,10 +30,9 @@ from daskgraphpart.units import format_number, format_size
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from daskgraphpart.chunked.graph import Graph
+    from daskgraphpart.chunked.scan import Scan
     from daskgraphpart.engine.progress import Progress
     from daskgraphpart.engine.resources import Resources
-    from daskgraphpart.sources.table_spec import TableSpec
 
 logger = logging.getLogger(__name__)
 
@@ -77,7 +76,7 @@ def run_of(keywords: Mapping[str, Any]) -> RunOptions:
 
 @contextmanager
 def open_job(
-    output: OutputDirectory, graph: Graph | TableSpec, fingerprint: dict[str, Any], run: RunOptions
+    output: OutputDirectory, scan: Scan, fingerprint: dict[str, Any], run: RunOptions
 ) -> Iterator[tuple[Workspace, Runner]]:
     """Lock the output directory, and start a job or resume the unfinished one.
 
@@ -95,7 +94,7 @@ def open_job(
         plan, usable = _shares(run.resources, journal.header["plan"])
         with environment_faults(), open_runner(usable, run.progress, journal, plan) as runner:
             directories = [(output.name, output.path, LOCK_NAME), ("workspace", Path(work.root), JOURNAL_NAME)]
-            runner.scheduler.check_shared([*directories, *input_directory(graph)])
+            runner.scheduler.check_shared([*directories, *input_directory(scan)])
             yield work, runner
         _end(work, journal, lock)
     except BaseException as fault:
@@ -105,9 +104,9 @@ def open_job(
         raise
 
 
-def input_directory(graph: Graph | TableSpec) -> list[tuple[str, Path, str]]:
+def input_directory(scan: Scan) -> list[tuple[str, Path, str]]:
     """Describe the directory of a graph's files, if it has any, for `check_shared`."""
-    source = next(iter(input_paths(graph)), None)
+    source = next(iter(input_paths(scan)), None)
     if not isinstance(source, Path):
         return []
     directory = source if source.is_dir() else source.parent

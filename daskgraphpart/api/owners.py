@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.api.inputs import opened_chunked, read_owners
+from daskgraphpart.api.inputs import open_chunked, read_owners
 from daskgraphpart.assignment import assignment as made
 from daskgraphpart.assignment.collections import owned_edges, owner_array, owner_frame
 from daskgraphpart.assignment.write_files import keep_assignment
+from daskgraphpart.chunked.scan import check_read
 from daskgraphpart.engine.progress import PROGRESS
 from daskgraphpart.engine.resources import ON_THIS_MACHINE, WHERE, resources_of
 from daskgraphpart.engine.runner import open_runner
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from daskgraphpart.api.graph import Graph
     from daskgraphpart.assignment.report import AssignReport
+    from daskgraphpart.chunked.graph import Graph
 
 
 class Assignment(made.Assignment):
@@ -103,6 +104,7 @@ class Assignment(made.Assignment):
         AssignmentError
             If a node has no owner.
         """
+        check_read(graph)
         self.check_fits(graph.schema)
 
         def of_type(etype: str) -> Any:
@@ -182,7 +184,7 @@ def read_assignment(
     AssignmentError
         If the owners do not fit the graph.
     """
-    found, directory = opened_chunked(graph), require_local(path, "an assignment")
+    found, directory = open_chunked(graph), require_local(path, "an assignment")
     resources = resources_of(keywords)
     is_here = resources.cluster in ON_THIS_MACHINE
     with environment_faults(), open_runner(resources, keywords.get("progress")) as runner:

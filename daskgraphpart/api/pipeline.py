@@ -24,13 +24,14 @@ if TYPE_CHECKING:
 
     from daskgraphpart.api.owners import Assignment
     from daskgraphpart.chunked.graph import Graph
+    from daskgraphpart.chunked.scan import Scan
     from daskgraphpart.dispatching.finish import Outcome
     from daskgraphpart.partitioned.graph import PartitionedGraph
 
 
 @with_keywords(stated_options(AssignOptions), RUN)
 def assign(
-    graph: Graph | str | os.PathLike[str],
+    graph: Graph | Scan | str | os.PathLike[str],
     num_parts: int,
     *,
     out: str | os.PathLike[str] | None = None,
@@ -42,8 +43,8 @@ def assign(
 
     Parameters
     ----------
-    graph : Graph, path or URL
-        A graph, the directory of a chunked graph, or a table of edges.
+    graph : Graph, Scan, path or URL
+        A graph or scan, the directory of a chunked graph, or a table of edges.
     num_parts : int
         Number of parts.
     out : path, optional
@@ -87,7 +88,7 @@ def assign(
 
 @with_keywords(stated_options(DispatchOptions), STAGING, RUN)
 def dispatch(
-    graph: Graph | str | os.PathLike[str],
+    graph: Graph | Scan | str | os.PathLike[str],
     assignment: Assignment | str | os.PathLike[str],
     out: str | os.PathLike[str],
     *,
@@ -100,8 +101,8 @@ def dispatch(
 
     Parameters
     ----------
-    graph : Graph, path or URL
-        A graph, the directory of a chunked graph, or a table of edges.
+    graph : Graph, Scan, path or URL
+        A graph or scan, the directory of a chunked graph, or a table of edges.
     assignment : Assignment or path
         The owners of all nodes, or their directory.
     out : path or URL
@@ -147,7 +148,7 @@ def dispatch(
 
 @with_keywords(stated_options(AssignOptions), stated_options(DispatchOptions), STAGING, RUN)
 def partition(
-    graph: Graph | str | os.PathLike[str],
+    graph: Graph | Scan | str | os.PathLike[str],
     out: str | os.PathLike[str],
     num_parts: int,
     *,
@@ -159,8 +160,8 @@ def partition(
 
     Parameters
     ----------
-    graph : Graph, path or URL
-        A graph, the directory of a chunked graph, or a table of edges.
+    graph : Graph, Scan, path or URL
+        A graph or scan, the directory of a chunked graph, or a table of edges.
     out : path or URL
         Output directory: empty or absent, unless `overwrite`. Resumes an unfinished run.
     num_parts : int

@@ -5,26 +5,28 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.api.estimate import Plan, estimate
-from daskgraphpart.api.inputs import is_machines, made_in, opened, output_of
+from daskgraphpart.api.inputs import is_machines, made_in, output_of
 from daskgraphpart.api.run_dispatch import Wanted, check_known, fitting
 from daskgraphpart.assignment.assignment import Assignment
 from daskgraphpart.assignment.options import AssignOptions
-from daskgraphpart.chunked.graph import Graph
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.engine.resources import STAGING, WHERE, resources_of
 from daskgraphpart.keywords import with_keywords
 from daskgraphpart.options import chosen, stated_options
+from daskgraphpart.sources.open_scan import open_scan
 from daskgraphpart.storage.faults import environment_faults
 
 if TYPE_CHECKING:
     import os
 
+    from daskgraphpart.chunked.graph import Graph
+    from daskgraphpart.chunked.scan import Scan
     from daskgraphpart.engine.resources import Resources
 
 
 @with_keywords(stated_options(AssignOptions), stated_options(DispatchOptions), STAGING, WHERE)
 def plan(
-    graph: Graph | str | os.PathLike[str],
+    graph: Graph | Scan | str | os.PathLike[str],
     num_parts: int,
     *,
     out: str | os.PathLike[str] = ".",
@@ -40,7 +42,7 @@ def plan(
 
     Parameters
     ----------
-    graph : Graph, path or URL
+    graph : Graph, Scan, path or URL
         As in `partition`. Tables are read to count nodes and edges.
     num_parts : int
         Number of parts.
@@ -71,15 +73,12 @@ def plan(
     """
     options, resources = chosen(DispatchOptions, keywords), resources_of(keywords)
     owners = chosen(AssignOptions, keywords) if assignment is None else assignment
-    given = opened(graph, None, resources)
+    scan = open_scan(graph, None, resources)
     wanted = Wanted(output_of(out, dispatch_to), options, owners, num_parts)
-    if isinstance(given, Graph):
-        return _plan(given, num_parts, wanted, resources)
-    from daskgraphpart.sources.stage_tables import counted_graph  # slow to import
-
-    check_known(given.name, wanted)
+    if scan.known is None:
+        check_known(scan.name, wanted)
     weights = tuple(owners.edge_weight) if isinstance(owners, AssignOptions) else ()
-    with counted_graph(given, resources, weights) as found:
+    with scan.counted(resources, weights) as found:
         return _plan(found, num_parts, wanted, resources)
 
 

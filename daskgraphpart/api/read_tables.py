@@ -2,34 +2,34 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.api.graph import UnreadGraph
+from daskgraphpart.chunked.changeable import change
+from daskgraphpart.chunked.changes import GraphChanges
 from daskgraphpart.errors import OptionError, check_choice
 from daskgraphpart.keywords import with_keywords
 from daskgraphpart.options import chosen, stated_options
-from daskgraphpart.sources.options import GraphChanges, ReadOptions, Tables
+from daskgraphpart.sources.options import ReadOptions, Tables
 from daskgraphpart.sources.stage_frames import named_tables
-from daskgraphpart.sources.table_spec import TableSpec
-from daskgraphpart.storage.paths import is_url
+from daskgraphpart.sources.table_scan import TableScan
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Mapping, Sequence
 
-    from daskgraphpart.api.graph import Graph
+    from daskgraphpart.chunked.scan import Scan
     from daskgraphpart.sources.table_files import Paths
 
 
 @with_keywords(stated_options(Tables), stated_options(ReadOptions))
-def read_tables(edges: Mapping[str, Paths] | Paths, *, name: str = "graph", **keywords: Any) -> Graph:
-    """Make a graph from tables of edges and nodes.
+def read_tables(edges: Mapping[str, Paths] | Paths, *, name: str = "graph", **keywords: Any) -> Scan:
+    """Describe a graph in tables of edges and nodes.
 
-    Reads nothing yet. The job you give the graph to opens and checks all files before it stages the first, and stages
-    no more than it has to; an interrupted job resumes if the files are unchanged. Accessing the data (`schema`,
-    `edges`, `node_data`) reads the tables into a temporary directory, once.
+    Reads nothing yet. The job you give the scan to opens and checks all files before it stages the first, and stages
+    no more than it has to; an interrupted job resumes if the files are unchanged. `Scan.collect` reads the tables into
+    a temporary directory and returns the `Graph`.
 
     Edges keep their order: files as you list them (those of a pattern sorted), rows as in the file.
 
@@ -40,7 +40,7 @@ def read_tables(edges: Mapping[str, Paths] | Paths, *, name: str = "graph", **ke
     In place of a FILE you can give a table in memory: a frame of pandas, dask or polars, a pyarrow table, a DuckDB
     relation, or a list of these. A feature in a frame or series is joined by node ID, which is the column ``id`` or the
     index; the rows of an array are in the order of nodes. A mask can be a list, series or frame of IDs. To change the
-    graph, call its methods, such as `Graph.with_reverse_edges`.
+    graph, call methods of the scan, such as `Scan.with_reverse_edges`.
 
     Parameters
     ----------
@@ -49,8 +49,8 @@ def read_tables(edges: Mapping[str, Paths] | Paths, *, name: str = "graph", **ke
 
     Returns
     -------
-    Graph
-        Pass it to any function; `Graph.write_chunked` writes it.
+    Scan
+        Pass it to any function; `Scan.write_chunked` writes it.
 
     Raises
     ------
@@ -59,28 +59,27 @@ def read_tables(edges: Mapping[str, Paths] | Paths, *, name: str = "graph", **ke
 
     Examples
     --------
-    >>> graph = read_tables("follows.tsv", map_ids=True)  # doctest: +SKIP
-    >>> partition(graph, "partitions", 4)  # doctest: +SKIP
-    >>> graph.write_chunked("graph")  # doctest: +SKIP
+    >>> scan = read_tables("follows.tsv", map_ids=True)  # doctest: +SKIP
+    >>> partition(scan, "partitions", 4)  # doctest: +SKIP
+    >>> scan.collect(memory="4GB").schema  # doctest: +SKIP
     """
     return described_tables(edges, name, **keywords)
 
 
-def described_tables(edges: Mapping[str, Paths] | Paths, name: str, **keywords: Any) -> Graph:
+def described_tables(edges: Mapping[str, Paths] | Paths, name: str, **keywords: Any) -> Scan:
     """Do what `read_tables` does, with changes of the graph as further keywords."""
     reading, changes = chosen(ReadOptions, keywords), chosen(GraphChanges, keywords)
     beside = (keywords.get(name) or {} for name in ("nodes", "node_data", "edge_data", "masks", "split"))
     tables = named_tables(edges, *beside, are_mapped=reading.map_ids)
     given: dict[str, Any] = {name: keywords.get(name) or {} for name in ("num_nodes", "num_edges")}
-    spec = TableSpec(**tables, **given, name=name, reading=reading, changes=changes)
-    return UnreadGraph(spec)
+    return TableScan(Tables(**tables, **given), name, reading, changes)
 
 
 @with_keywords()
 def read_dataset(
     kind: str, path: str | os.PathLike[str], *, name: str | None = None, leave_out: Sequence[str] = ()
-) -> Graph:
-    """Make a graph from a public data set, as downloaded and unpacked.
+) -> Scan:
+    """Describe a graph in a public data set, as downloaded and unpacked.
 
     Parameters
     ----------
@@ -95,7 +94,7 @@ def read_dataset(
 
     Returns
     -------
-    Graph
+    Scan
         As by `read_tables`.
 
     Raises
@@ -138,8 +137,8 @@ def read_construction(
     unknown_nodes: str = "error",
     split_seed: int = 0,
     **keywords: Any,
-) -> Graph:
-    """Make a graph from a GraphStorm construction config, for gconstruct or GSProcessing.
+) -> Scan:
+    """Describe a graph by a GraphStorm construction config, for gconstruct or GSProcessing.
 
     ``add_reverse="graphstorm"`` is GraphStorm's ``--add-reverse-edges``.
 
@@ -156,7 +155,7 @@ def read_construction(
 
     Returns
     -------
-    Graph
+    Scan
         As by `read_tables`.
 
     Raises
@@ -170,7 +169,7 @@ def read_construction(
     --------
     >>> partition(read_construction("config.json"), "partitions", 8)  # doctest: +SKIP
     """
-    from daskgraphpart.construction.build import ConstructionBuilder  # imports duckdb
+    from daskgraphpart.construction.build import ConstructionScan  # imports duckdb
     from daskgraphpart.construction.read_config import read_config
 
     wanted = chosen(GraphChanges, keywords)
@@ -188,15 +187,6 @@ def read_construction(
     is_reversed = wanted.add_reverse == "graphstorm"
     if is_reversed and read_config(Path(config))[0].is_homogeneous:
         wanted = replace(wanted, add_reverse=None, copy_edata=False)
-    builder = ConstructionBuilder(Path(config), unknown_nodes == "drop", is_reversed, split_seed)
-    return UnreadGraph(TableSpec(name=name, changes=wanted, builder=builder))
-
-
-def is_construction(path: Any) -> bool:
-    """Whether a path is a GraphStorm construction config, in either dialect."""
-    is_path = isinstance(path, (str, os.PathLike)) and not is_url(os.fspath(path))
-    if not is_path or not os.fspath(path).endswith(".json") or not os.path.isfile(path):
-        return False
-    from daskgraphpart.construction.read_config import is_config
-
-    return is_config(Path(path))
+    scan: Scan = ConstructionScan(Path(config), name, unknown_nodes == "drop", is_reversed, split_seed)
+    found: Scan = change(scan, wanted)
+    return found

@@ -12,16 +12,14 @@ from daskgraphpart.api.estimate import announce, estimate, smallest_memory
 from daskgraphpart.api.inputs import (
     fingerprint,
     identify_owners,
-    in_reach,
     input_paths,
-    opened,
     read_owners,
 )
 from daskgraphpart.api.jobs import OutputDirectory, RunOptions, input_directory, open_job, run_of
 from daskgraphpart.assignment.assignment import META_FILE, TRAINERS, Assignment
 from daskgraphpart.assignment.options import METHODS, AssignOptions
 from daskgraphpart.assignment.pipeline import assign_nodes, check_assignable, check_wanted
-from daskgraphpart.chunked.graph import Graph
+from daskgraphpart.chunked.beside import copy_beside, maps_and_codes
 from daskgraphpart.chunked.partitions import count_lines
 from daskgraphpart.dispatching.job import choose_sizes
 from daskgraphpart.engine.progress import open_progress
@@ -29,7 +27,7 @@ from daskgraphpart.engine.resources import ON_THIS_MACHINE
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import OutputExistsError
 from daskgraphpart.options import chosen
-from daskgraphpart.sources.options import MIN_TABLE_MEMORY
+from daskgraphpart.sources.open_scan import open_scan
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.paths import require_local
 from daskgraphpart.storage.scratch import lasting_directory
@@ -37,9 +35,10 @@ from daskgraphpart.storage.scratch import lasting_directory
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from daskgraphpart.chunked.graph import Graph
+    from daskgraphpart.chunked.scan import Scan
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.engine.runner import Runner
-    from daskgraphpart.sources.table_spec import TableSpec
 
 
 def assign_job(
@@ -53,65 +52,58 @@ def assign_job(
 ) -> Assignment:
     """Do what `assign` does; return the internal assignment."""
     options, run = chosen(AssignOptions, keywords), run_of(keywords)
-    found = opened(graph, storage_options, run.resources)
+    found = open_scan(graph, storage_options, run.resources)
     if out is None:
         return _assign_here(found, num_parts, options, run)
     return _assign_to(found, num_parts, options, require_local(out, "an assignment").absolute(), form, run)
 
 
-def _assign_here(graph: Graph | TableSpec, num_parts: int, options: AssignOptions, run: RunOptions) -> Assignment:
-    resources, workspace = _limited(graph, num_parts, options, run.resources), run.resources.workspace
+def _assign_here(scan: Scan, num_parts: int, options: AssignOptions, run: RunOptions) -> Assignment:
+    resources, workspace = _limited(scan, num_parts, options, run.resources), run.resources.workspace
     directory = lasting_directory(workspace)
     name = "temporary directory" if workspace is None else "workspace"
     with environment_faults(), open_runner(resources, run.progress) as first:
-        first.scheduler.check_shared([(name, directory, ""), *input_directory(graph)])
-        return _assign_in(directory, graph, num_parts, options, first)
+        first.scheduler.check_shared([(name, directory, ""), *input_directory(scan)])
+        return _assign_in(directory, scan, num_parts, options, first)
 
 
-def _assign_in(
-    directory: Path, graph: Graph | TableSpec, num_parts: int, options: AssignOptions, first: Runner
-) -> Assignment:
-    with _assignable(graph, directory / "tables", options, num_parts, first) as (staged, runner):
+def _assign_in(directory: Path, scan: Scan, num_parts: int, options: AssignOptions, first: Runner) -> Assignment:
+    with _assignable(scan, directory / "tables", options, num_parts, first) as (staged, runner):
         seed = options.seed if options.method in METHODS else None
         found = assign_nodes(staged, num_parts, options, directory, runner, read_owners=read_owners)
         return replace(found, id_maps=staged.id_maps, seed=seed)
 
 
-def _limited(graph: Graph | TableSpec, num_parts: int, options: AssignOptions, resources: Resources) -> Resources:
-    """Check what needs no table to be read; return the job's resources."""
-    smallest = MIN_TABLE_MEMORY
+def _limited(scan: Scan, num_parts: int, options: AssignOptions, resources: Resources) -> Resources:
+    """Check what is known before the graph is read; return the job's resources."""
     check_wanted(options, num_parts)
-    if isinstance(graph, Graph):
-        check_assignable(options, graph, num_parts)
-        smallest = smallest_memory(graph.schema, options, None)
-    return resources.limited(smallest)
+    if scan.known is None:
+        return resources.limited(scan.smallest_memory)
+    check_assignable(options, scan.known, num_parts)
+    return resources.limited(smallest_memory(scan.known.schema, options, None))
 
 
-def _assign_to(
-    graph: Graph | TableSpec, num_parts: int, options: AssignOptions, out: Path, form: str, run: RunOptions
-) -> Assignment:
+def _assign_to(scan: Scan, num_parts: int, options: AssignOptions, out: Path, form: str, run: RunOptions) -> Assignment:
     from daskgraphpart.assignment.id_maps import describe_id_maps
     from daskgraphpart.assignment.read_files import read_assignment
     from daskgraphpart.assignment.write_files import write_assignment
 
-    resources = _limited(graph, num_parts, options, run.resources)
-    check_assignment_directory(graph, out, overwrite=True)
-    output = OutputDirectory(out, lambda _: check_assignment_directory(graph, out, run.overwrite), lambda: None)
+    resources = _limited(scan, num_parts, options, run.resources)
+    check_assignment_directory(scan, out, overwrite=True)
+    output = OutputDirectory(out, lambda _: check_assignment_directory(scan, out, run.overwrite), lambda: None)
     with environment_faults(), open_progress(run.progress) as listener:
-        if isinstance(graph, Graph):
-            announce(estimate(graph, num_parts, options, None, resources, out), listener)
-        _, named, files = identify_owners(graph, options, num_parts)
-        identity = fingerprint("assign", graph, {"form": form, **named}, files)
+        if scan.known is not None:
+            announce(estimate(scan.known, num_parts, options, None, resources, out), listener)
+        _, named, files = identify_owners(scan, options, num_parts)
+        identity = fingerprint("assign", scan, {"form": form, **named}, files)
         run = replace(run, resources=resources, progress=listener)
         with (
-            open_job(output, graph, identity, run) as (work, first),
-            _assignable(graph, Path(work.root) / "tables", options, num_parts, first) as (staged, runner),
+            open_job(output, scan, identity, run) as (work, first),
+            _assignable(scan, Path(work.root) / "tables", options, num_parts, first) as (staged, runner),
         ):
             assignment = assign_nodes(staged, num_parts, options, work.owners, runner, read_owners=read_owners)
-            if not isinstance(graph, Graph):
-                from daskgraphpart.sources.stage_tables import keep_maps
-
-                staged = keep_maps(staged, out)
+            if not staged.directory:  # the maps of the job go with the owners
+                staged = replace(staged, beside=copy_beside(maps_and_codes(staged.beside), out))
             seed = options.seed if options.method in METHODS else None
             id_maps = describe_id_maps(staged.id_maps, out, runner)
             write_assignment(assignment, out, runner, form=form, seed=seed, id_maps=id_maps)
@@ -125,10 +117,10 @@ def _assign_to(
             return replace(assignment, files=files_of, trainers=trainers, id_maps=staged.id_maps, seed=seed)
 
 
-def check_assignment_directory(graph: Graph | TableSpec, out: Path, overwrite: bool) -> None:
+def check_assignment_directory(scan: Scan, out: Path, overwrite: bool) -> None:
     """Refuse to write owners into the input graph, or over an assignment."""
     directory = os.path.realpath(out)
-    for path in map(str, input_paths(graph)):
+    for path in map(str, input_paths(scan)):
         if directory in (os.path.realpath(path), os.path.dirname(os.path.realpath(path))):
             hint = "choose another directory"
             raise OutputExistsError("the output directory contains the input graph", file=out, found=path, hint=hint)
@@ -139,16 +131,10 @@ def check_assignment_directory(graph: Graph | TableSpec, out: Path, overwrite: b
 
 @contextmanager
 def _assignable(
-    graph: Graph | TableSpec, directory: Path, options: AssignOptions, num_parts: int, runner: Runner
+    scan: Scan, directory: Path, options: AssignOptions, num_parts: int, runner: Runner
 ) -> Iterator[tuple[Graph, Runner]]:
-    """Yield a graph (tables staged in a directory) and a runner for its tasks."""
-    if isinstance(graph, Graph):
-        graph = in_reach(graph, directory, runner.resources)
-        yield count_lines(graph, choose_sizes(runner.resources).csv_block_bytes, runner), runner
-        return
-    from daskgraphpart.sources.stage_tables import stage_tables  # slow to import
-
-    staged = stage_tables(graph, directory, runner, tuple(options.edge_weight))
-    check_assignable(options, staged, num_parts)
-    with runner.for_tasks_of(smallest_memory(staged.schema, options, None)) as limited:
-        yield staged, limited
+    """Yield the graph, read into the directory if need be, and a runner for its tasks."""
+    graph = scan.stage(directory, runner, tuple(options.edge_weight))
+    check_assignable(options, graph, num_parts)
+    with runner.for_tasks_of(smallest_memory(graph.schema, options, None)) as limited:
+        yield count_lines(graph, choose_sizes(limited.resources).csv_block_bytes, limited), limited

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,11 +12,9 @@ from daskgraphpart.api.estimate import Plan, announce, estimate, smallest_memory
 from daskgraphpart.api.inputs import (
     fingerprint,
     identify_owners,
-    in_reach,
     input_paths,
     is_machines,
     made_in,
-    opened,
     output_of,
     read_owners,
 )
@@ -23,7 +22,7 @@ from daskgraphpart.api.jobs import OutputDirectory, RunOptions, open_job, run_of
 from daskgraphpart.assignment.assignment import Assignment
 from daskgraphpart.assignment.options import AssignOptions
 from daskgraphpart.assignment.pipeline import assign_nodes, check_assignable, check_wanted
-from daskgraphpart.chunked.graph import Graph
+from daskgraphpart.chunked.beside import copy_file, maps_and_codes
 from daskgraphpart.chunked.partitions import count_lines
 from daskgraphpart.dispatching.job import Job, choose_sizes
 from daskgraphpart.dispatching.options import DispatchOptions
@@ -32,10 +31,11 @@ from daskgraphpart.dispatching.pipeline import dispatch_graph
 from daskgraphpart.engine.progress import open_progress
 from daskgraphpart.errors import InputFileNotFoundError, OptionError
 from daskgraphpart.layouts.dgl import DglLayout
-from daskgraphpart.layouts.layout import GraphBoltAttributes, Layout
+from daskgraphpart.layouts.layout import GraphBoltAttributes, Layout, raw_file_layout
 from daskgraphpart.layouts.plugin_layouts import load_layout, plugin_layouts
 from daskgraphpart.options import chosen
 from daskgraphpart.schema import GraphSchema
+from daskgraphpart.sources.open_scan import open_scan
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.paths import require_local
 
@@ -43,13 +43,14 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Mapping
 
+    from daskgraphpart.chunked.graph import Graph
+    from daskgraphpart.chunked.scan import Scan
     from daskgraphpart.dispatching.finish import Outcome
     from daskgraphpart.dispatching.machines import Destination, Machines
     from daskgraphpart.dispatching.workspace import Workspace
     from daskgraphpart.engine.progress import ProgressListener
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.engine.runner import Runner
-    from daskgraphpart.sources.table_spec import TableSpec
     from daskgraphpart.storage.paths import Location
 
 logger = logging.getLogger(__name__)
@@ -94,7 +95,7 @@ def dispatch_job(
     run, options = run_of(keywords), chosen(DispatchOptions, keywords)
     owners = assignment if isinstance(assignment, Assignment) else require_local(assignment, "an assignment")
     target = output_of(out, dispatch_to, storage_options)
-    found = opened(graph, storage_options, run.resources)
+    found = open_scan(graph, storage_options, run.resources)
     return run_dispatch(found, Wanted(target, options, owners, num_parts), run)
 
 
@@ -112,28 +113,25 @@ def partition_job(
         what, hint = "method is an Assignment", "call dispatch(graph, assignment, out) instead"
         raise OptionError(what, place="method", hint=hint)
     owners, run = chosen(AssignOptions, keywords), run_of(keywords)
-    found = opened(graph, storage_options, run.resources)
+    found = open_scan(graph, storage_options, run.resources)
     target = output_of(out, dispatch_to, storage_options)
     return run_dispatch(found, Wanted(target, chosen(DispatchOptions, keywords), owners, num_parts), run)
 
 
-def run_dispatch(graph: Graph | TableSpec, wanted: Wanted, run: RunOptions) -> Outcome:
-    """Dispatch a graph; stage tables as part of the job."""
-    target, owners = wanted.target, wanted.owners
-    if isinstance(graph, Graph):
-        wanted, layouts = fitting(graph, wanted)
-        smallest = smallest_memory(graph.schema, owners, wanted.options)
+def run_dispatch(scan: Scan, wanted: Wanted, run: RunOptions) -> Outcome:
+    """Dispatch a graph, which the job reads first."""
+    target, owners, known = wanted.target, wanted.owners, scan.known
+    if known is None:
+        schema, layouts, smallest = GraphSchema(scan.name, (), ()), check_known(scan.name, wanted), scan.smallest_memory
     else:
-        from daskgraphpart.sources.options import MIN_TABLE_MEMORY
-
-        layouts, smallest = check_known(graph.name, wanted), MIN_TABLE_MEMORY
+        wanted, layouts = fitting(known, wanted)
+        schema, smallest = known.schema, smallest_memory(known.schema, owners, wanted.options)
     run = replace(run, resources=run.resources.limited(smallest))
     with environment_faults(), open_progress(run.progress) as listener:
-        command, chosen, files = identify_owners(graph, owners, wanted.num_parts)
+        command, chosen, files = identify_owners(scan, owners, wanted.num_parts)
         place = target.path if is_machines(target) else target.absolute()
-        check_output(place, [*input_paths(graph), *files])
-        named = graph.schema if isinstance(graph, Graph) else GraphSchema(graph.name, (), ())
-        names = tuple(name for layout in layouts for name in layout.descriptions(named))
+        check_output(place, [*input_paths(scan), *files])
+        names = tuple(name for layout in layouts for name in layout.descriptions(schema))
         out, destination = made_in(target, run.resources.workspace), None
         if not isinstance(target, Path):
             from daskgraphpart.dispatching.machines import Destination  # slow to import
@@ -144,17 +142,14 @@ def run_dispatch(graph: Graph | TableSpec, wanted: Wanted, run: RunOptions) -> O
         if is_machines(target):
             target.check_cluster(run.resources.cluster)
             chosen["dispatch"] = list(target.hosts)
-        identity = fingerprint(command, graph, {**chosen, **asdict(wanted.options)}, files)
-        plan = _announced(graph, wanted, run.resources, out, listener) if isinstance(graph, Graph) else None
+        identity = fingerprint(command, scan, {**chosen, **asdict(wanted.options)}, files)
+        plan = None if known is None else _announced(known, wanted, run.resources, out, listener)
         try:
             output = _output_directory(out, destination, names, run, plan)
-            with open_job(output, graph, identity, run) as (work, runner):
+            with open_job(output, scan, identity, run) as (work, runner):
                 if destination is not None:
                     destination.check(runner)
-                if isinstance(graph, Graph):
-                    graph = in_reach(graph, Path(work.root) / "arrays", runner.resources)
-                    return _dispatch(graph, wanted, layouts, destination, out, work, runner)
-                return _dispatch_tables(graph, wanted, destination, out, work, runner)
+                return _dispatch_scan(scan, wanted, destination, out, work, runner)
         finally:
             if destination is not None:
                 from daskgraphpart.dispatching.machines import remove_staging
@@ -162,24 +157,23 @@ def run_dispatch(graph: Graph | TableSpec, wanted: Wanted, run: RunOptions) -> O
                 remove_staging(out)
 
 
-def _dispatch_tables(
-    spec: TableSpec, wanted: Wanted, destination: Destination | None, out: Path, work: Workspace, runner: Runner
+def _dispatch_scan(
+    scan: Scan, wanted: Wanted, destination: Destination | None, out: Path, work: Workspace, runner: Runner
 ) -> Outcome:
-    """Stage tables and dispatch them; their ID maps go beside the partitions."""
-    from daskgraphpart.sources.stage_tables import maps_beside, stage_tables
-
+    """Read the graph and dispatch it; the maps of its IDs go beside the partitions, unless its directory has them."""
     weights = tuple(wanted.owners.edge_weight) if isinstance(wanted.owners, AssignOptions) else ()
-    graph = stage_tables(spec, Path(work.root) / "tables", runner, weights)
+    graph = scan.stage(Path(work.root) / "tables", runner, weights)
     wanted, (first, *others) = fitting(graph, wanted)
-    layouts = (replace(first, beside={**first.beside, **maps_beside(graph)}), *others)
+    if not graph.directory:
+        paths = maps_and_codes(graph.beside)
+        maps = {name: raw_file_layout((), partial(copy_file, path)) for name, path in paths.items()}
+        first = replace(first, beside={**first.beside, **maps})
     with runner.for_tasks_of(smallest_memory(graph.schema, wanted.owners, wanted.options)) as limited:
-        plan = _announced(graph, wanted, limited.resources, out, limited.progress)
-        if plan is not None:
-            plan.check_disks()
-        # `extend` matches nodes by the ID maps, still in the workspace
-        owners = _assign(graph, wanted.owners, wanted.num_parts, work, limited)
-        wanted, graph = replace(wanted, owners=owners), replace(graph, directory=str(out))
-        return _dispatch(graph, wanted, layouts, destination, out, work, limited)
+        if scan.known is None:
+            plan = _announced(graph, wanted, limited.resources, out, limited.progress)
+            if plan is not None:
+                plan.check_disks()
+        return _dispatch(graph, wanted, (first, *others), destination, out, work, limited)
 
 
 def fitting(graph: Graph, wanted: Wanted) -> tuple[Wanted, tuple[Layout, ...]]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daskgraphpart.chunked.dask_sources import DaskRows, ends_of_frame
+from daskgraphpart.chunked.rows import ReversedEdges
 from daskgraphpart.chunked.sources import CsvEdges, read_edges
 from daskgraphpart.errors import InputFileError, OptionError
 from daskgraphpart.units import parse_size
@@ -38,6 +39,8 @@ def edge_frame(source: Any, edge_type: EdgeType, num_src: int, num_dst: int, blo
     ends: dict[str, Any] = {"edge_type": edge_type, "num_src": num_src, "num_dst": num_dst}
     if isinstance(source, DaskRows):
         return source.collection.map_partitions(_check_frame, source.name, **ends, meta=empty_edges())
+    if not source.can_seek and source.inputs:
+        return _frame_of_views(source, edge_type, num_src, num_dst, blocksize)
     is_text = isinstance(source, CsvEdges)
     default = NBYTES_PER_PARTITION // 2 if is_text else NBYTES_PER_PARTITION  # an edge as text takes less than 16 bytes
     nbytes = parse_size(blocksize) if isinstance(blocksize, str) else blocksize or default
@@ -48,6 +51,21 @@ def edge_frame(source: Any, edge_type: EdgeType, num_src: int, num_dst: int, blo
     divisions = None if is_text else [*(block.first_row for block in blocks), edge_type.num_edges - 1]
     with dask.config.set({"dataframe.convert-string": False}):  # no strings here; the conversion would take the name
         return dd.from_map(read, blocks, meta=empty_edges(), divisions=divisions, label="read-edges")
+
+
+def _frame_of_views(source: Any, edge_type: EdgeType, num_src: int, num_dst: int, blocksize: int | str | None) -> Any:
+    """Dask DataFrame of joined or reversed edges in text or a user's frames, whose lines or rows are not numbered."""
+    import dask.dataframe as dd
+
+    if isinstance(source, ReversedEdges):
+        other = replace(edge_type, src=edge_type.dst, dst=edge_type.src)
+        return edge_frame(source.rows, other, num_dst, num_src, blocksize).map_partitions(_swap, meta=empty_edges())
+    frames = [edge_frame(one, edge_type, num_src, num_dst, blocksize) for one in source.inputs]
+    return dd.concat([frame.clear_divisions() for frame in frames])
+
+
+def _swap(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame.rename(columns={"src": "dst", "dst": "src"})[["src", "dst"]]
 
 
 def data_array(spec: DataSpec, source: Any) -> Any:
@@ -62,13 +80,14 @@ def data_array(spec: DataSpec, source: Any) -> Any:
         return da.zeros((0, *spec.row_shape), dtype=spec.dtype)
     read = dask.delayed(_call, name="read-rows", pure=True)
     arrays = [
-        da.from_delayed(read(block.load), shape=(block.num_rows, *spec.row_shape), dtype=spec.dtype) for block in blocks
+        da.from_delayed(read(block.load, block.partition), shape=(block.num_rows, *spec.row_shape), dtype=spec.dtype)
+        for block in blocks
     ]
     return da.concatenate(arrays, axis=0)
 
 
-def _call(read: Any) -> Any:
-    return read()
+def _call(read: Any, partition: Any) -> Any:
+    return read() if partition is None else read(partition)
 
 
 def edges_as_frame(src: np.ndarray, dst: np.ndarray, first_row: int = 0) -> pd.DataFrame:

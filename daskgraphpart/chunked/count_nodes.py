@@ -1,7 +1,4 @@
-"""Make a graph of sources, and count what was not given.
-
-Rows of frames in the pass `count-rows`, nodes by largest edge IDs in `count-nodes`.
-"""
+"""Count what was not given: rows of frames in the pass `count-rows`, nodes by largest edge IDs in `count-nodes`."""
 
 from __future__ import annotations
 
@@ -9,11 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.chunked.dask_sources import ends_of_frame
-from daskgraphpart.chunked.graph import Graph
 from daskgraphpart.chunked.metadata import MAX_ROWS
 from daskgraphpart.engine.runner import Pass, ResultT, Unit
-from daskgraphpart.errors import GraphPartError, InputFileError, MetadataError, OptionError
-from daskgraphpart.schema import DataSpec, GraphSchema, NodeType, parse_edge_type
+from daskgraphpart.errors import GraphPartError, OptionError
 from daskgraphpart.source import Input, Source
 
 if TYPE_CHECKING:
@@ -128,31 +123,3 @@ def largest_ids(read: Callable[..., Any], _: None) -> tuple[int, int]:
     edges = read()
     src, dst = edges if isinstance(edges, tuple) else edges.T
     return int(src.max()), int(dst.max())
-
-
-def graph_of(
-    name: str,
-    num_nodes: Mapping[str, int],
-    edges: Mapping[str, Source],
-    data: Mapping[str, Mapping[str, Source]],
-) -> Graph:
-    """Make a graph from its sources; node and edge types are in the order of type IDs."""
-    counts = {**num_nodes, **{etype: source.shape[0] for etype, source in edges.items()}}
-    sources = {of_type: data.get(of_type, {}) for of_type in counts}
-    specs = {
-        of_type: tuple(_spec_of(of_type, feature, rows, counts[of_type]) for feature, rows in features.items())
-        for of_type, features in sources.items()
-    }
-    node_types = tuple(NodeType(ntype, int(count), specs[ntype]) for ntype, count in num_nodes.items())
-    edge_types = tuple(parse_edge_type(etype, counts[etype], specs[etype]) for etype in edges)
-    return Graph(GraphSchema(name, node_types, edge_types), edges, sources)
-
-
-def _spec_of(type_name: str, feature: str, rows: Source, count: int) -> DataSpec:
-    if rows.shape[0] != count:
-        what = f"feature {feature!r} of {type_name!r} has the wrong number of rows"
-        raise InputFileError(what, expected=f"{count:,}", found=f"{rows.shape[0]:,}")
-    try:
-        return DataSpec(feature, rows.dtype.newbyteorder("="), tuple(rows.shape[1:]))
-    except MetadataError as error:
-        raise error.restated(OptionError, what=f"{type_name}: {error.what}") from None

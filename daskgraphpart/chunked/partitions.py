@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from daskgraphpart.chunked.leaves import leaves_of, replace_leaves
 from daskgraphpart.chunked.sources import CsvEdges, LineEdges, read_edges
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import InputFileError
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.chunked.read_csv import Lines
     from daskgraphpart.schema import DataSpec, EdgeType
-    from daskgraphpart.source import Block, Edges
+    from daskgraphpart.source import Block, Edges, Source
 
 
 def list_edge_blocks(
@@ -42,22 +43,27 @@ def list_edge_blocks(
 
 def count_lines(graph: Graph, max_bytes: int, runner: Runner) -> Graph:
     """Return the graph with all lines of its text counted."""
-    texts = {etype: source for etype, source in graph.edge_sources.items() if isinstance(source, CsvEdges)}
-    lines = {etype: source.lines(max_bytes) for etype, source in texts.items()}
-    units = [Unit(of, of.stop - of.start, key=etype) for etype in texts for of in lines[etype]]
-    counts, counted = iter(runner.run(Pass("scan-edges", scan_edges, units, None))), {}
-    for etype, source in texts.items():
-        counted[etype] = LineEdges(source.files, tuple(lines[etype]), tuple(next(counts) for _ in lines[etype]))
-        if counted[etype].shape != source.shape:
+    texts: dict[CsvEdges, str] = {}
+    for etype, source in graph.edge_sources.items():
+        for leaf in leaves_of(source):
+            if isinstance(leaf, CsvEdges):
+                texts.setdefault(leaf, etype)
+    lines = {source: source.lines(max_bytes) for source in texts}
+    units = [Unit(of, of.stop - of.start, key=etype) for source, etype in texts.items() for of in lines[source]]
+    counted: dict[Source, Source] = {}
+    counts = iter(runner.run(Pass("scan-edges", scan_edges, units, None)))
+    for source, etype in texts.items():
+        counted[source] = LineEdges(source.files, tuple(lines[source]), tuple(next(counts) for _ in lines[source]))
+        if counted[source].shape != source.shape:
             raise InputFileError(
                 f"the metadata and the CSV files of edge type {etype!r} disagree on the number of edges",
                 file=graph.directory,
                 place=f"edges.{etype}",
                 expected=f"{source.num_edges:,} edges",
-                found=f"{counted[etype].shape[0]:,} lines",
+                found=f"{counted[source].shape[0]:,} lines",
                 hint="check num_edges_per_type (or per_chunk) and the list of files in metadata.json",
             )
-    return replace(graph, edge_sources={**graph.edge_sources, **counted}) if counted else graph
+    return replace_leaves(graph, counted)
 
 
 def scan_edges(lines: Lines, _: None) -> int:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import mmap
 import os
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,8 @@ import numpy as np
 
 from daskgraphpart.chunked.sources import INT64
 from daskgraphpart.errors import OptionError
-from daskgraphpart.source import Source
+from daskgraphpart.schema import BFLOAT16
+from daskgraphpart.source import Block, Source
 from daskgraphpart.storage.region import Region
 
 if TYPE_CHECKING:
@@ -113,6 +114,17 @@ class JoinedRows(Source):
         """Number of rows, and shape of a row."""
         return self.starts[-1], *self.parts[0].shape[1:]
 
+    def blocks(self, max_rows: int, stretches: np.ndarray | None = None) -> list[Block[Any]]:
+        """List the blocks of each source, whose files and rows in them are known; stretches are cut from the whole."""
+        if stretches is not None and self.can_seek:
+            return Source.blocks(self, max_rows, stretches)
+        found = []
+        for part, first in zip(self.parts, self.starts, strict=False):
+            for block in part.blocks(max_rows):
+                load = block.load if part.dtype == self.dtype else partial(_cast_block, load=block.load, to=self.dtype)
+                found.append(replace(block, load=load, first_row=first + block.first_row))
+        return found
+
     def read(self, start: int, stop: int) -> np.ndarray:
         """Read rows ``[start, stop)``."""
         rows = np.empty((stop - start, *self.shape[1:]), self.dtype)
@@ -122,6 +134,10 @@ class JoinedRows(Source):
             if low < high:
                 rows[low - start : high - start] = part.read(low - first, high - first)
         return rows
+
+
+def _cast_block(*given: Any, load: Callable[..., Any], to: np.dtype) -> np.ndarray:
+    return np.asarray(load(*given), to)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -195,9 +211,59 @@ class KeptRows(ChangedRows):
 class ReversedEdges(ChangedRows):
     """Edges with their ends swapped."""
 
+    def blocks(self, max_rows: int, stretches: np.ndarray | None = None) -> list[Block[Any]]:
+        """List the blocks of the edges, reversed."""
+        found = self.rows.blocks(max_rows, stretches)
+        return [replace(block, load=partial(_reversed_block, load=block.load)) for block in found]
+
     def read(self, start: int, stop: int) -> np.ndarray:
         """Read edges ``[start, stop)``."""
         return self.rows.read(start, stop)[:, ::-1]
+
+
+def _reversed_block(*given: Any, load: Callable[..., Any]) -> Any:
+    edges = load(*given)
+    return edges[::-1] if isinstance(edges, tuple) else edges[:, ::-1]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CastRows(ChangedRows):
+    """Rows in another dtype: floats may be rounded, but no value may become infinite or a different integer."""
+
+    what: str
+    name: str  # the dtype's name
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Dtype of the elements."""
+        return np.dtype(self.name)
+
+    def blocks(self, max_rows: int, stretches: np.ndarray | None = None) -> list[Block[Any]]:
+        """List the blocks of the rows, each to be cast."""
+        cast = partial(_cast_rows, what=self.what, name=self.name)
+        found = self.rows.blocks(max_rows, stretches)
+        return [replace(block, load=partial(cast, load=block.load, first=block.first_row)) for block in found]
+
+    def read(self, start: int, stop: int) -> np.ndarray:
+        """Read rows ``[start, stop)``; raises if a value does not fit."""
+        return _cast_rows(self.rows.read(start, stop), what=self.what, name=self.name, first=start)
+
+
+def _cast_rows(*given: Any, what: str, name: str, first: int, load: Callable[..., Any] | None = None) -> np.ndarray:
+    """Cast rows, of which `first` is the number of the first, or what `load` reads."""
+    rows: np.ndarray = given[0] if load is None else load(*given)
+    dtype = np.dtype(name)
+    with np.errstate(over="ignore", invalid="ignore"):
+        cast = rows.astype(dtype)
+        is_lost = np.isfinite(rows) & ~np.isfinite(cast)
+        if not all(of.kind == "f" or of == BFLOAT16 for of in (rows.dtype, dtype)):
+            is_lost |= (cast != rows) | (cast.astype(rows.dtype) != rows)
+    if is_lost.any():
+        row = first + int(is_lost.reshape(len(rows), -1).any(axis=1).argmax())
+        found, hint = f"{rows[is_lost][0]} in row {row:,}", "cast to a wider dtype"
+        text = f"{dtype.name} cannot hold a value of {rows.dtype.name}"
+        raise OptionError(text, place=f"--cast {what}", found=found, hint=hint)
+    return cast
 
 
 @dataclass(frozen=True, slots=True, eq=False)

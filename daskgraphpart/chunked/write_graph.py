@@ -5,10 +5,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from daskgraphpart.chunked.count_nodes import graph_of
 from daskgraphpart.chunked.formats import check_ends
 from daskgraphpart.chunked.metadata import DATA_FORMATS, data_key, is_delimiter
 from daskgraphpart.chunked.output import (
@@ -19,13 +17,13 @@ from daskgraphpart.chunked.output import (
     write_file,
     write_metadata,
 )
-from daskgraphpart.chunked.rows import EdgeEnds, array_rows
 from daskgraphpart.engine.runner import Pass, Runner, Unit
-from daskgraphpart.errors import InputFileError, OptionError, check_choice
+from daskgraphpart.errors import OptionError, check_choice
 from daskgraphpart.schema import LONGEST_NAME, DataSpec, EdgeType, GraphSchema, RowType
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
+    from pathlib import Path
 
     import numpy as np
 
@@ -122,66 +120,6 @@ class ChunkFormat:
         if self.data_format == "parquet" and "bfloat16" in dtypes:
             what, hint = "parquet has no bfloat16", "write numpy, or cast to float16"
             raise OptionError(what, place="--data-format", expected="numpy", found=self.data_format, hint=hint)
-
-
-def write_chunked(
-    directory: str | Path,
-    schema: GraphSchema,
-    edges: Mapping[str, tuple[np.ndarray, np.ndarray]],
-    node_data: Mapping[str, Mapping[str, np.ndarray]] | None = None,
-    edge_data: Mapping[str, Mapping[str, np.ndarray]] | None = None,
-    *,
-    edge_format: str = "csv",
-    data_format: str = "numpy",
-    num_chunks: int | tuple[int, int] = 1,
-    delimiter: str = " ",
-) -> Path:
-    """Write an in-memory graph as a chunked graph.
-
-    Parameters
-    ----------
-    directory : path
-        Output directory, created if missing.
-    schema : GraphSchema
-        Types and counts; features come from the arrays.
-    edges : mapping of str to (src, dst)
-        Type-wise IDs, by canonical edge type.
-    node_data, edge_data : mapping of str to mapping of str to array, optional
-        Features, by type and name.
-    edge_format, data_format : str
-        File formats of edges and of features.
-    num_chunks : int or (int, int)
-        Number of files per edge type and per feature, or a pair of both.
-    delimiter : str
-        CSV delimiter.
-
-    Returns
-    -------
-    Path
-        The metadata file.
-
-    Raises
-    ------
-    InputFileError
-        If the number of edges or rows differs from the schema.
-    OptionError
-        If an ID is out of range, or a format is unknown.
-    """
-    for t in schema.edge_types:
-        if {len(end) for end in edges[t.name]} != {t.num_edges}:
-            what = f"wrong number of edges of type {t.name!r}"
-            raise InputFileError(what, expected=t.num_edges, found=len(edges[t.name][0]))
-    edge_chunks, data_chunks = (num_chunks, num_chunks) if isinstance(num_chunks, int) else num_chunks
-    data = {**(node_data or {}), **(edge_data or {})}
-    graph = graph_of(
-        schema.name,
-        {t.name: t.num_nodes for t in schema.node_types},
-        {etype: EdgeEnds(*map(array_rows, edges[etype])) for etype in schema.etypes},
-        {kind: {name: array_rows(of) for name, of in arrays.items()} for kind, arrays in data.items()},
-    )
-    of_data = dict.fromkeys(("node_data", "edge_data"), data_chunks)
-    form = ChunkFormat(edge_format, data_format, delimiter, edge_chunks, of_data)
-    return write_graph(graph, Path(directory), form)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -71,7 +71,7 @@ def generate(**values: Any) -> None:
     daskgraphpart generate graph --nodes 5e6 --edges 5e7
     daskgraphpart generate mag --kind mag --nodes 1e6 --edges 1e7
     """
-    from daskgraphpart.api.graph import read_chunked
+    from daskgraphpart.chunked.graph import read_chunked
     from daskgraphpart.engine.runner import open_runner
     from daskgraphpart.sources.generate import generate
     from daskgraphpart.units import parse_count
@@ -106,7 +106,7 @@ def info(directory: str, confined: bool) -> None:
 
         click.echo(repr(open_partitions(directory, confined=confined)))
     else:
-        from daskgraphpart.api.graph import read_chunked
+        from daskgraphpart.chunked.graph import read_chunked
 
         click.echo(repr(read_chunked(directory, confined=confined)))
 
@@ -190,7 +190,7 @@ def chunk(**values: Any) -> None:
 
 def _construction(path: str, values: dict[str, Any]) -> Any:
     """Return the tables of a construction config; refuse anything else in its place."""
-    from daskgraphpart.api.read_tables import is_construction
+    from daskgraphpart.construction.read_config import is_construction
 
     if values["graph"] is not None or not is_construction(path):
         expected = "a JSON file with nodes and edges, and no --graph"

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from daskgraphpart.chunked.changes import GraphChanges
 from daskgraphpart.cli.options import INPUT_NAMES
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.options import chosen, stated_options
-from daskgraphpart.sources.options import GraphChanges
 from daskgraphpart.units import format_count, format_number, format_seconds, format_size, text_table
 
 if TYPE_CHECKING:

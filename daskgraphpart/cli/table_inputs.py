@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from daskgraphpart.chunked.changes import GraphChanges
 from daskgraphpart.cli.options import INPUT_NAMES, keywords_of, refuse_tables
 from daskgraphpart.errors import OptionError
 from daskgraphpart.options import by_name
 from daskgraphpart.schema import DEFAULT_ETYPE, DEFAULT_NTYPE
-from daskgraphpart.sources.options import GraphChanges, ReadOptions
+from daskgraphpart.sources.options import ReadOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

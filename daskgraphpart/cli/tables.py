@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from daskgraphpart.chunked.changes import NO_CHANGES, GraphChanges
 from daskgraphpart.cli.help import Option
 from daskgraphpart.cli.options import INPUT_NAMES, graph_of, options_of, refuse_tables
 from daskgraphpart.options import chosen
-from daskgraphpart.sources.options import NO_CHANGES, GraphChanges, ReadOptions, Tables
+from daskgraphpart.sources.options import ReadOptions, Tables
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,7 +57,7 @@ def input_of(values: dict[str, Any], given: Sequence[str | None], names: Sequenc
     if not has_tables:
         first = paths.pop(0)
         if first.endswith(".json"):
-            from daskgraphpart.api.read_tables import is_construction
+            from daskgraphpart.construction.read_config import is_construction
 
             if is_construction(first):
                 from daskgraphpart.cli.table_inputs import construction_of
@@ -75,6 +76,7 @@ def input_of(values: dict[str, Any], given: Sequence[str | None], names: Sequenc
 
 def changed_graph(in_dir: str, values: dict[str, Any]) -> Any:
     """Return a directory's chunked graph, with the requested changes."""
-    from daskgraphpart.api.graph import changed, read_chunked
+    from daskgraphpart.chunked.changeable import change
+    from daskgraphpart.chunked.graph import read_chunked
 
-    return changed(read_chunked(in_dir, confined=values.get("confined", False)), chosen(GraphChanges, values))
+    return change(read_chunked(in_dir, confined=values.get("confined", False)), chosen(GraphChanges, values))

@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.chunked.count_nodes import graph_of
+from daskgraphpart.chunked.beside import list_beside
+from daskgraphpart.chunked.graph import graph_of
 from daskgraphpart.chunked.output import LABEL_COUNTS, TRANSFORMED
 from daskgraphpart.chunked.rows import ConstantRows, JoinedRows, KeptRows, ReversedEdges
+from daskgraphpart.chunked.scan import Scan
 from daskgraphpart.construction.features import feature_width, mapping_of, write_features, write_hard_negatives
 from daskgraphpart.construction.labels import count_classes, draw_masks, list_masks, open_splits
-from daskgraphpart.construction.read_config import read_config
+from daskgraphpart.construction.read_config import is_construction, read_config
 from daskgraphpart.construction.statistics import Described, bounds, describe_rows, divisor, plan_columns
 from daskgraphpart.construction.tables import (
     Ids,
@@ -28,37 +31,56 @@ from daskgraphpart.construction.tables import (
     open_table,
     read_ids,
 )
-from daskgraphpart.errors import InputFileError
+from daskgraphpart.errors import InputFileError, OptionError
 from daskgraphpart.kernels.hashing import stream_key
+from daskgraphpart.schema import check_name
 from daskgraphpart.sources.database import open_database
+from daskgraphpart.sources.options import MIN_TABLE_MEMORY
 from daskgraphpart.storage.atomic import write_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
+    from collections.abc import Sequence
 
     import duckdb
 
     from daskgraphpart.chunked.graph import Graph
+    from daskgraphpart.chunked.scan import ScanJob
     from daskgraphpart.construction.config import Construction, Faults, Feature
     from daskgraphpart.construction.statistics import Described, TransformColumn
     from daskgraphpart.construction.tables import Table
-    from daskgraphpart.engine.runner import Runner
     from daskgraphpart.storage.region import Region
 
 
-@dataclass(frozen=True, slots=True)
-class ConstructionBuilder:
-    """A construction config and what to make of it: a `Builder` of tables.
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class ConstructionScan(Scan):
+    """A construction config and what to make of it.
 
     Edges of unknown nodes are refused or dropped; reverse edges are added here only to a homogeneous graph. The seed is
     for splits.
     """
 
     path: Path
+    name: str = "graph"
     drop_unknown: bool = False
     add_reverse: bool = False
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_name(self.name, "graph name", OptionError, place="--name")
+
+    @classmethod
+    def open(cls, given: Any) -> Scan | None:
+        """Return a scan of a config, in either dialect."""
+        return cls(Path(given)) if is_construction(given) else None
+
+    @property
+    def smallest_memory(self) -> int:
+        """Bytes without which nothing can be read."""
+        return MIN_TABLE_MEMORY
+
+    def outline(self) -> list[tuple[str, str]]:
+        """Say what is known without looking at tables."""
+        return [("config", str(self.path)), *([("then", "add-reverse")] if self.add_reverse else [])]
 
     @property
     def files(self) -> list[str]:
@@ -74,39 +96,33 @@ class ConstructionBuilder:
         """Describe what is made of the files."""
         return {"--split-seed": self.seed, "config": str(self.path.absolute()), "reverse": self.add_reverse}
 
-    def build(
-        self,
-        name: str,
-        directory: Path,
-        out: Path,
-        runner: Runner,
-        on_open: Callable[[list[str]], Any],
-    ) -> Graph:
-        """Build the graph: rows in `directory`, ID maps and GraphStorm's JSON files in `out`.
+    def read(self, job: ScanJob) -> Graph:
+        """Build the graph; ID maps and GraphStorm's JSON files go beside it."""
+        with job.runner.for_tasks_of(MIN_TABLE_MEMORY) as limited:
+            return self._build(replace(job, runner=limited))
 
-        Calls `on_open` with all paths once all files and rows are checked.
-        """
+    def _build(self, job: ScanJob) -> Graph:
         config, faults = read_config(self.path)
-        with open_database(directory, runner.resources) as connection:
+        with open_database(job.directory, job.runner.resources) as connection:
             opened = _open(connection, config, faults)
             described = _described(connection, opened.tables, faults)
-            on_open(self.files)
+            job.on_open(self.files)
             for ntype in _types_without_table(config):
-                runner.progress.note(f"{ntype!r} nodes have no table, so their IDs come from edges")
-            ids = _read_ids(connection, directory, out, opened)
+                job.runner.progress.note(f"{ntype!r} nodes have no table, so their IDs come from edges")
+            ids = _read_ids(connection, job.directory, job.beside, opened)
             built = _Built()
             for of in described:
                 _add(built, ids, opened, of, self.seed)
             for of in described:
                 if of.table.entry.is_edges and of.table.entry.ids:
                     _add_edges(built, ids, of.table, drop_unknown=self.drop_unknown)
-        write_json(out / TRANSFORMED, describe_transforms(config, described, is_reversed=self.add_reverse))
-        write_stats(config, built.stats, out)
+        write_json(job.beside / TRANSFORMED, describe_transforms(config, described, is_reversed=self.add_reverse))
+        write_stats(config, built.stats, job.beside)
         if self.add_reverse and config.is_homogeneous:
             _double(built)
         num_nodes = {ntype: ids.num_nodes[ntype] for ntype in sorted(ids.num_nodes)}
         edges = {etype: built.edges[etype] for etype in sorted(built.edges)}
-        return graph_of(name, num_nodes, edges, built.data)
+        return replace(graph_of(self.name, num_nodes, edges, built.data), beside=list_beside(job.beside))
 
 
 def _types_without_table(config: Construction) -> list[str]:

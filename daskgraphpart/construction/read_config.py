@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import copy
+import os
 from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.construction import gconstruct, gsprocessing
 from daskgraphpart.construction.config import Construction, Entry, Faults, Reader
 from daskgraphpart.errors import MetadataError
 from daskgraphpart.storage.json_file import read_json_object
+from daskgraphpart.storage.paths import is_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
 
 def is_config(path: Path) -> bool:
@@ -26,6 +28,14 @@ def is_config(path: Path) -> bool:
     graph = content.get("graph")
     inner = graph if isinstance(graph, dict) else content
     return isinstance(inner.get("edges"), list) or isinstance(inner.get("nodes"), list)
+
+
+def is_construction(given: Any) -> bool:
+    """Whether something is the path of a construction config, in either dialect."""
+    is_path = isinstance(given, (str, os.PathLike)) and not is_url(os.fspath(given))
+    if not is_path or not os.fspath(given).endswith(".json") or not os.path.isfile(given):
+        return False
+    return is_config(Path(given))
 
 
 def read_config(path: Path) -> tuple[Construction, Faults]:

@@ -8,23 +8,32 @@ changes the result.
 from __future__ import annotations
 
 import itertools
-import shutil
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
-from daskgraphpart.chunked.count_nodes import graph_of
+from daskgraphpart.chunked.beside import codes_name
+from daskgraphpart.chunked.change_views import (
+    add_reverse_types,
+    cast_features,
+    copy_codes,
+    double_edges,
+    remove_codes,
+)
+from daskgraphpart.chunked.changed_types import split_column, split_feature
 from daskgraphpart.chunked.formats import check_ends
-from daskgraphpart.chunked.output import CATEGORIES, EDGES_PER_PIECE
-from daskgraphpart.chunked.rows import ChangedRows, ConstantRows, JoinedRows, KeptRows, ReversedEdges, SlicedRows
+from daskgraphpart.chunked.graph import graph_of
+from daskgraphpart.chunked.output import EDGES_PER_PIECE
+from daskgraphpart.chunked.rows import KeptRows, SlicedRows
 from daskgraphpart.errors import OptionError
-from daskgraphpart.schema import BFLOAT16, check_name, parse_edge_type
-from daskgraphpart.sources.changed_types import doubled_types, dtype_of, reverse_types, split_column, split_feature
+from daskgraphpart.schema import check_name, parse_edge_type
 from daskgraphpart.sources.database import insert_batches, open_database, run, stage_rows, translated_errors
 from daskgraphpart.sources.id_map import id_map_frame
+from daskgraphpart.sources.options import MIN_TABLE_MEMORY
 from daskgraphpart.sources.place_features import scatter_rows
+from daskgraphpart.storage.paths import to_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -32,11 +41,11 @@ if TYPE_CHECKING:
 
     import duckdb
 
+    from daskgraphpart.chunked.changes import GraphChanges
     from daskgraphpart.chunked.graph import Graph
+    from daskgraphpart.chunked.scan import ScanJob
     from daskgraphpart.engine.progress import ProgressListener
-    from daskgraphpart.engine.resources import Resources
-    from daskgraphpart.source import Source
-    from daskgraphpart.sources.options import GraphChanges
+    from daskgraphpart.source import FilePath, Source
 
 _KEY = ("v", "src", "dst")
 _SCHEMA = pa.schema([(name, pa.int64()) for name in (*_KEY, "r")])
@@ -44,119 +53,43 @@ MAX_SPLIT = 10_000
 """Edge types that one may be split into: each is a directory of every later job, and a key in its configs."""
 
 
-def change_graph(
-    graph: Graph,
-    changes: GraphChanges,
-    out: Path,
-    directory: Path,
-    resources: Resources,
-    progress: ProgressListener,
-) -> Graph:
-    """Return the changed graph; `directory` is for temporary files, `out` for the output."""
-    data = {of_type: _cast(changes, of_type, rows) for of_type, rows in graph.data_sources.items()}
-    graph = _with_reverse_edges(replace(graph, data_sources=data), changes)
+def change_graph(graph: Graph, changes: GraphChanges, job: ScanJob) -> Graph:
+    """Return the changed graph; files go to the directory of the job."""
+    ntypes, edges, beside = graph.schema.ntypes, dict(graph.edge_sources), dict(graph.beside)
+    data = cast_features(changes, graph.data_sources)
+    double_edges(changes, ntypes, edges, data)
     if changes.read_edges:
-        directory = directory / "changes"
+        directory, resources = job.directory / "changes", job.runner.resources.limited(MIN_TABLE_MEMORY)
         directory.mkdir()
+        graph = replace(graph, edge_sources=edges, data_sources=data)
         with open_database(directory, resources) as connection:
-            graph = _Selection(connection, changes, out, directory, resources.memory, progress).of_graph(graph)
-    graph = _with_reverse_types(graph, changes, out)
-    num_nodes = {t.name: t.num_nodes for t in graph.schema.node_types}
-    found = graph_of(graph.schema.name, num_nodes, graph.edge_sources, graph.data_sources)
-    return replace(graph, schema=found.schema, data_sources=found.data_sources)
-
-
-def _cast(changes: GraphChanges, of_type: str, features: Mapping[str, Any]) -> dict[str, Any]:
-    cast = dict(features)
-    for name, rows in features.items():
-        if (dtype := dtype_of(changes, of_type, name)) is not None:
-            cast[name] = CastRows(rows, f"{of_type}/{name}", dtype.name)
-    return cast
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class CastRows(ChangedRows):
-    """Rows in another dtype: floats may be rounded, but no value may become infinite or a different integer."""
-
-    what: str
-    name: str  # the dtype's name
-
-    @property
-    def dtype(self) -> np.dtype:
-        """Dtype of the elements."""
-        return np.dtype(self.name)
-
-    def read(self, start: int, stop: int) -> np.ndarray:
-        """Read rows ``[start, stop)``; raises if a value does not fit."""
-        given, dtype = self.rows.read(start, stop), self.dtype
-        with np.errstate(over="ignore", invalid="ignore"):
-            cast = given.astype(dtype)
-            is_lost = np.isfinite(given) & ~np.isfinite(cast)
-            if not all(of.kind == "f" or of == BFLOAT16 for of in (given.dtype, dtype)):
-                is_lost |= (cast != given) | (cast.astype(given.dtype) != given)
-        if is_lost.any():
-            row = start + int(is_lost.reshape(len(given), -1).any(axis=1).argmax())
-            found, hint = f"{given[is_lost][0]} in row {row:,}", "cast to a wider dtype"
-            text = f"{dtype.name} cannot hold a value of {given.dtype.name}"
-            raise OptionError(text, place=f"--cast {self.what}", found=found, hint=hint)
-        return cast
-
-
-def _with_reverse_edges(graph: Graph, changes: GraphChanges) -> Graph:
-    """Append reverse edges, with the same features or zeros, to types with both directions."""
-    edges: dict[str, Any] = dict(graph.edge_sources)
-    data: dict[str, Mapping[str, Any]] = dict(graph.data_sources)
-    for etype in doubled_types(changes, graph.schema.ntypes, edges):
-        edges[etype] = JoinedRows((edges[etype], ReversedEdges(edges[etype])))
-        for name, rows in data.get(etype, {}).items():
-            is_copied = changes.copy_edata or name == split_feature(changes, etype)
-            of_reverse = rows if is_copied else ConstantRows(rows.dtype, rows.shape, 0)
-            data[etype] = {**data[etype], name: JoinedRows((rows, of_reverse))}
-    return replace(graph, edge_sources=edges, data_sources=data)
-
-
-def _with_reverse_types(graph: Graph, changes: GraphChanges, out: Path) -> Graph:
-    """Append a reverse type for every edge type without both directions."""
-    edges: dict[str, Any] = {}
-    data = dict(graph.data_sources)
-    reverses = reverse_types(changes, graph.schema.ntypes, graph.edge_sources)
-    sources: Mapping[str, Any] = graph.edge_sources
-    for etype, rows in sources.items():
-        edges[etype] = rows
-        reverse = reverses.get(etype)
-        if reverse is not None:
-            edges[reverse] = ReversedEdges(rows)
-            if changes.copy_edata:
-                data[reverse] = data.get(etype, {})
-                _copy_categories(out, etype, reverse)
-    return replace(graph, edge_sources=edges, data_sources=data)
-
-
-def _copy_categories(out: Path, etype: str, other: str) -> None:
-    directory = out / CATEGORIES / etype
-    if directory.is_dir() and other != etype:
-        shutil.copytree(directory, out / CATEGORIES / other)
+            progress = job.runner.progress
+            selection = _Selection(connection, changes, beside, directory, resources.memory, progress)
+            edges, data = selection.of_graph(graph)
+    edges = add_reverse_types(changes, ntypes, edges, data, beside)
+    counts = {of.name: of.num_nodes for of in graph.schema.node_types}
+    return replace(graph_of(graph.name, counts, edges, data), raw_ids=graph.raw_ids, beside=beside)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Selection:
-    """Sorts edges by value of a column, and selects some; `memory` is bytes."""
+    """Sorts edges by value of a column, and selects some; `memory` is bytes, `beside` the files beside the graph."""
 
     connection: duckdb.DuckDBPyConnection
     changes: GraphChanges
-    out: Path
+    beside: dict[str, FilePath]
     directory: Path
     memory: int
     progress: ProgressListener
 
-    def of_graph(self, graph: Graph) -> Graph:
-        """Split edge types, and drop self-loops and repeated edges."""
-        edges: dict[str, Any] = {}
-        data: dict[str, Any] = {ntype: graph.data_sources.get(ntype, {}) for ntype in graph.schema.ntypes}
+    def of_graph(self, graph: Graph) -> tuple[dict[str, Source], dict[str, dict[str, Source]]]:
+        """Split edge types, and drop self-loops and repeated edges; return edges and features."""
+        edges: dict[str, Source] = {}
+        data = {ntype: dict(graph.data_sources.get(ntype, {})) for ntype in graph.schema.ntypes}
         sizes = {etype: 16 * rows.shape[0] for etype, rows in graph.edge_sources.items()}
         self.progress.begin("change-edges", len(sizes), sum(sizes.values()))
         for etype, rows in graph.edge_sources.items():
-            features: dict[str, Any] = dict(graph.data_sources.get(etype, {}))
+            features = dict(graph.data_sources.get(etype, {}))
             column = split_feature(self.changes, etype)
             values = None if column is None else features.pop(column)
             src, relation, dst = etype.split(":")
@@ -173,14 +106,14 @@ class _Selection:
                     if found in edges or (found != etype and found in sizes):
                         raise OptionError("the edge type exists already", place="--split-by", found=found)
                     edges[found], data[found] = chosen, with_them
-                    _copy_categories(self.out, etype, found)
+                    copy_codes(self.beside, etype, found)
                 if column is not None and relation not in names:
-                    shutil.rmtree(self.out / CATEGORIES / etype, ignore_errors=True)
+                    remove_codes(self.beside, etype)
             if column is not None:
                 self.progress.note(f"{etype}: split by {split_column(self.changes, etype)!r} into {len(names):,}")
             self.progress.advance(sizes[etype])
         self.progress.end()
-        return replace(graph, edge_sources=edges, data_sources=data)
+        return edges, data
 
     def _sort(self, graph: Graph, etype: str, values: Source | None) -> None:
         """Fill the table `kept` with values v, ends and numbers r of the edges to keep."""
@@ -224,15 +157,11 @@ class _Selection:
         if len(values) > MAX_SPLIT:
             what, found = f"edges of type {etype!r}: too many values for relations", f"more than {MAX_SPLIT:,}"
             raise OptionError(what, place="--split-by", expected=f"at most {MAX_SPLIT:,}", found=found)
-        categories = self.out / CATEGORIES / etype / f"{column}.parquet"
+        categories = self.beside.pop(codes_name(etype, column), None)
         names = list(map(str, values))
-        if categories.is_file():
-            texts = id_map_frame(categories)["id"].compute(scheduler="sync").tolist()
+        if categories is not None:
+            texts = id_map_frame(to_path(categories))["id"].compute(scheduler="sync").tolist()
             names = [texts[value] for value in values]
-            categories.unlink()
-            for parent in categories.parents[:2]:
-                if not any(parent.iterdir()):
-                    parent.rmdir()
         for name in names:
             check_name(name, f"relation of {etype},", OptionError, place="--split-by")
         return names

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from daskgraphpart.chunked.changed_types import check_changes
 from daskgraphpart.chunked.metadata import check_num_nodes
 from daskgraphpart.errors import (
     GraphPartError,
@@ -18,7 +19,6 @@ from daskgraphpart.errors import (
 )
 from daskgraphpart.schema import DataSpec, check_name
 from daskgraphpart.source import Source
-from daskgraphpart.sources.changed_types import check_changes
 from daskgraphpart.sources.columns import BYTES, FLOATS, INTEGERS, OTHERS, OTHERS_AND_CONSTANTS, STRINGS, UNKNOWN
 from daskgraphpart.sources.earlier_graph import continue_codes, find_old_ids
 from daskgraphpart.sources.split_sets import EXPECTED, SPLIT
@@ -31,33 +31,33 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from daskgraphpart.sources.table_spec import TableSpec
+    from daskgraphpart.sources.table_scan import TableScan
 
 
-def open_inputs(directory: Path, spec: TableSpec) -> Inputs:
+def open_inputs(directory: Path, scan: TableScan) -> Inputs:
     """Find and open all files; what has to be unpacked is unpacked into the directory.
 
     A column by which edges are split counts as a feature until then.
     """
-    options, changes = spec.reading, spec.changes
-    _check_types(spec)
-    etypes = tuple(sorted(spec.edges))
+    options, changes = scan.reading, scan.changes
+    _check_types(scan)
+    etypes = tuple(sorted(scan.tables.edges))
     ends = {etype: tuple(etype.split(":")[::2]) for etype in etypes}
-    ntypes = sorted({end for pair in ends.values() for end in pair} | {*spec.nodes, *spec.num_nodes})
-    requests = TableRequests(directory, spec.reading)
+    ntypes = sorted({end for pair in ends.values() for end in pair} | {*scan.tables.nodes, *scan.tables.num_nodes})
+    requests = TableRequests(directory, scan.reading)
     for etype in etypes:
-        requests.add_edges(etype, spec.edges[etype], changes, spec.edge_data.get(etype, ()))
-    for ntype, given in sorted(spec.nodes.items()):
+        requests.add_edges(etype, scan.tables.edges[etype], changes, scan.tables.edge_data.get(etype, ()))
+    for ntype, given in sorted(scan.tables.nodes.items()):
         requests.add_nodes(ntype, given)
-    for place, of_type, name, given in sorted(spec.features, key=lambda feature: not isinstance(feature[-1], Source)):
+    for place, of_type, name, given in sorted(scan.features, key=lambda feature: not isinstance(feature[-1], Source)):
         requests.add_feature(place, etypes if place == "--edge-data" else ntypes, of_type, name, given)
     notes: list[str] = []
     groups = _open_all(directory, requests.found, notes, [*requests.unknown.values()])
     groups, old_codes = continue_codes(options.codes_from, groups, changes)
     old_ids = find_old_ids(options.ids_from, ntypes)
-    counts = _known_counts(spec, ntypes, groups)
+    counts = _known_counts(scan, ntypes, groups)
     inputs = Inputs(
-        options, etypes, groups, counts, requests.rows, tuple(notes), changes, spec.num_edges, old_ids, old_codes
+        options, etypes, groups, counts, requests.rows, tuple(notes), changes, scan.tables.num_edges, old_ids, old_codes
     )
     _check_names(inputs)
     check_changes(changes, ntypes, etypes, {of_type: inputs.features(of_type) for of_type in (*ntypes, *etypes)})
@@ -65,12 +65,12 @@ def open_inputs(directory: Path, spec: TableSpec) -> Inputs:
     return inputs
 
 
-def _known_counts(spec: TableSpec, ntypes: Sequence[str], groups: Sequence[TableGroup]) -> dict[str, int | None]:
+def _known_counts(scan: TableScan, ntypes: Sequence[str], groups: Sequence[TableGroup]) -> dict[str, int | None]:
     """Return numbers of nodes as they are given, or as sparse matrices tell them."""
-    counts: dict[str, int | None] = {**dict.fromkeys(ntypes), **spec.num_nodes}
-    for group in groups if not spec.reading.map_ids else ():
+    counts: dict[str, int | None] = {**dict.fromkeys(ntypes), **scan.tables.num_nodes}
+    for group in groups if not scan.reading.map_ids else ():
         for end, count in (pair for table in group.tables for pair in zip(group.ends, table.num_nodes, strict=False)):
-            if end not in spec.num_nodes:
+            if end not in scan.tables.num_nodes:
                 counts[end] = max(counts[end] or 0, count)
     return counts
 
@@ -185,17 +185,17 @@ def _guess(table: Table, ids: Sequence[str]) -> str:
     return "; ".join(said)
 
 
-def _check_types(spec: TableSpec) -> None:
-    if not spec.edges:
+def _check_types(scan: TableScan) -> None:
+    if not scan.tables.edges:
         raise OptionError("no edges", place="--edges", expected="files of edges")
-    for etype in spec.edges:
+    for etype in scan.tables.edges:
         if etype.count(":") != 2:
             raise OptionError("not an edge type", place="--edges", expected="SRC:REL:DST", found=etype)
-    for etype in spec.reading.edge_columns.keys() - {""}:
-        check_choice("edge type", "--edge-columns", etype, sorted(spec.edges))
-    for name in [*":".join(spec.edges).split(":"), *spec.nodes, *spec.num_nodes]:
+    for etype in scan.reading.edge_columns.keys() - {""}:
+        check_choice("edge type", "--edge-columns", etype, sorted(scan.tables.edges))
+    for name in [*":".join(scan.tables.edges).split(":"), *scan.tables.nodes, *scan.tables.num_nodes]:
         check_name(name, "type", OptionError)
-    for ntype, count in spec.num_nodes.items():
+    for ntype, count in scan.tables.num_nodes.items():
         check_num_nodes(count, f"--num-nodes {ntype}")
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.chunked.count_nodes import graph_of
+from daskgraphpart.chunked.graph import graph_of
 from daskgraphpart.chunked.output import ID_MAP
 from daskgraphpart.chunked.rows import EdgeEnds
 from daskgraphpart.errors import InputFileError, raise_together

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.chunked.count_nodes import graph_of
+from daskgraphpart.chunked.graph import graph_of
 from daskgraphpart.chunked.output import claimed_directory
 from daskgraphpart.chunked.rows import MadeRows
 from daskgraphpart.chunked.write_graph import ChunkFormat, write_graph

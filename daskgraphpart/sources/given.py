@@ -12,13 +12,14 @@ import numpy as np
 
 from daskgraphpart.chunked.graph import Graph, read_chunked
 from daskgraphpart.chunked.metadata import check_num_nodes
+from daskgraphpart.chunked.scan import check_read
 from daskgraphpart.errors import OptionError
 from daskgraphpart.schema import DEFAULT_ETYPE as HOMOGENEOUS_EDGES
 from daskgraphpart.schema import DEFAULT_NTYPE as HOMOGENEOUS_NODES
 from daskgraphpart.sources.tabular import as_pandas, as_table, is_frame, is_lazy
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
 
 ENDS = ("src", "dst")
@@ -43,26 +44,38 @@ class Given:
 
 def take_apart(graph: Any) -> Given:
     """Take a graph of one of `KINDS` apart."""
+    check_read(graph)
     if isinstance(graph, (str, os.PathLike)):
         graph = read_chunked(graph)
+    read = find_reader(graph)
+    if read is None:
+        raise not_a_graph(graph)
+    return read(graph)
+
+
+def not_a_graph(graph: Any) -> OptionError:
+    """Return the error about an object of no known kind."""
+    return OptionError("not a graph", expected=KINDS, found=f"{type(graph).__module__}.{type(graph).__name__}")
+
+
+def find_reader(graph: Any) -> Callable[[Any], Given] | None:
+    """Find what takes a graph of its kind apart; None if it is of no kind that is known here."""
     if isinstance(graph, Graph):
-        return _from_chunked(graph)
+        return _from_chunked
     if isinstance(graph, Mapping):
-        return _from_edges(graph)
-    graph = as_table(graph, "edges")
-    is_array = hasattr(graph, "shape") and not hasattr(graph, "tocoo")
-    if isinstance(graph, (tuple, list)) or is_array or is_frame(graph):
-        return _from_edges({HOMOGENEOUS_EDGES: graph})
+        return _from_edges
+    table = as_table(graph, "edges")
+    is_array = hasattr(table, "shape") and not hasattr(table, "tocoo")
+    if isinstance(table, (tuple, list)) or is_array or is_frame(table):
+        return lambda _: _from_edges({HOMOGENEOUS_EDGES: table})
     modules = {kind.__module__.partition(".")[0] for kind in type(graph).__mro__}
     if "scipy" in modules and hasattr(graph, "tocoo"):
-        return from_scipy(graph)
+        return from_scipy
     if "networkx" in modules:
-        return from_networkx(graph)
+        return from_networkx
     if "torch_geometric" in modules and hasattr(graph, "edge_stores"):
-        return from_pyg(graph)
-    if is_dgl_graph(graph):
-        return from_dgl(graph)
-    raise OptionError("not a graph", expected=KINDS, found=f"{type(graph).__module__}.{type(graph).__name__}")
+        return from_pyg
+    return from_dgl if is_dgl_graph(graph) else None
 
 
 def is_dgl_graph(graph: Any) -> bool:

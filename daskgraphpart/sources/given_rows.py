@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daskgraphpart.chunked.collections import array_of, frame_of_arrays
-from daskgraphpart.chunked.count_nodes import count_frames, count_nodes, graph_of
+from daskgraphpart.chunked.count_nodes import count_frames, count_nodes
 from daskgraphpart.chunked.dask_sources import DaskRows
 from daskgraphpart.chunked.formats import feature_files
+from daskgraphpart.chunked.graph import graph_of
 from daskgraphpart.chunked.metadata import Files
 from daskgraphpart.chunked.read_parquet import read_parquet_header
 from daskgraphpart.chunked.rows import EdgeEnds, array_rows, refuse_gaps

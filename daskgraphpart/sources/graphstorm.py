@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from daskgraphpart.chunked.output import ID_MAP, LABEL_COUNTS, TRANSFORMED, parquet_writer
+from daskgraphpart.chunked.beside import copy_file
+from daskgraphpart.chunked.output import LABEL_COUNTS, TRANSFORMED, parquet_writer
 from daskgraphpart.chunked.read_parquet import read_parquet_header
 from daskgraphpart.errors import InputFileError, MetadataError
 from daskgraphpart.layouts.layout import FileLayout, raw_file_layout
 from daskgraphpart.layouts.written_files import DIST_GRAPH, RAW_IDS, TRANSFORMATIONS
 from daskgraphpart.sources.id_map import IDS_PER_GROUP, id_batches
-from daskgraphpart.sources.stage_tables import copy_file
 from daskgraphpart.storage.atomic import whole_file
 from daskgraphpart.storage.files import is_file, read_file
 from daskgraphpart.storage.json_file import convert_json, read_json_object
@@ -47,10 +47,9 @@ def files_beside(graph: Graph) -> dict[str, FileLayout]:
     if path is not None:
         content = read_file(path)
         found[TRANSFORMATIONS] = FileLayout(((0, content),), {}, len(content))
-    for name in LABEL_COUNTS if graph.directory else ():
-        counts = to_path(graph.directory) / name
-        if is_file(counts):
-            content = read_file(counts)
+    for name in LABEL_COUNTS:
+        if name in graph.beside:
+            content = read_file(to_path(graph.beside[name]))
             found[f"{DIST_GRAPH}/{name}"] = FileLayout(((0, content),), {}, len(content))
     return found
 
@@ -61,8 +60,7 @@ def _raw_ids(graph: Graph, kind: NodeType) -> dict[str, FileLayout]:
     if paths:
         _check_raw_ids(paths, kind)
         return {PurePath(str(path)).name: raw_file_layout((), partial(copy_file, path)) for path in paths}
-    path = to_path(graph.directory) / ID_MAP / f"{kind.name}.parquet"
-    id_map = path if graph.directory and is_file(path) else None
+    id_map = graph.id_maps.get(kind.name)
     next(id_batches(id_map, kind.num_nodes, 1))  # refuses another graph's map
     return {"part-00000.parquet": raw_file_layout((), RawIds(kind.num_nodes, id_map))}
 
@@ -163,9 +161,9 @@ def _of_relations(content: dict[str, Any], file: str) -> Iterator[str]:
 
 def _find_transformations(graph: Graph) -> Location | None:
     """Find the config with transformations that `chunk` or GSProcessing left in a graph's directory."""
+    if TRANSFORMED in graph.beside:
+        return to_path(graph.beside[TRANSFORMED])
     directory = to_path(graph.directory)
-    if graph.directory and is_file(directory / TRANSFORMED):
-        return directory / TRANSFORMED
     arguments = directory / LAUNCH_ARGUMENTS
     if not graph.directory or not is_file(arguments):
         return None

@@ -1,4 +1,4 @@
-"""Options of tables: where they are, how to read them, and how to change the graph."""
+"""Options of tables: where they are, and how to read them."""
 
 from __future__ import annotations
 
@@ -6,21 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from daskgraphpart.chunked.changes import name_of
 from daskgraphpart.errors import OptionError, check_choice
 from daskgraphpart.options import by_name, option, words_of
-from daskgraphpart.schema import STORED_DTYPES, check_name
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
 
 DELIMITERS = {"comma": ",", "tab": "\t", "space": " ", "semicolon": ";", "\\t": "\t"}
 DECIMALS = ("point", "comma")
 ID_TYPES = ("auto", "integer", "string")
 UNKNOWN_NODES = ("add", "drop", "error")
 MISSING_IDS = ("error", "drop")
-REVERSE_NAMES = {"dgl": "rev_{}", "graphstorm": "{}-rev"}
-"""Relations of reverse edge types, as `dgl.AddReverse` and GraphStorm's GSProcessing name them."""
 MIN_TABLE_MEMORY = 64_000_000
 """Bytes below which no table is read: DuckDB could not read text and sort at one time."""
 
@@ -199,108 +196,3 @@ class ReadOptions:
     def delimiter_character(self) -> str | None:
         """The delimiter, with words replaced by characters."""
         return None if self.delimiter is None else DELIMITERS.get(self.delimiter, self.delimiter)
-
-
-@dataclass(frozen=True, slots=True)
-class GraphChanges:
-    """Changes of a graph: first split edge types, then add edges, then drop some."""
-
-    split_by: Mapping[str, str] | Sequence[str] = option(
-        (),
-        "Split edge types by the values of a column or feature. user:*:item becomes user:bought:item and "
-        "user:saw:item. Give one edge type, or none for all.",
-        values="[SRC:REL:DST=]COLUMN",
-    )
-    add_reverse: str | None = option(
-        None,
-        "Add the reverse of every edge. dgl names reverse types rev_REL, graphstorm REL-rev, and a PATTERN such as "
-        "'{}-by' as you like. Where DGL and GraphStorm add no type, edges are doubled in their own: dgl if source and "
-        "destination type are the same, graphstorm if the graph has one node type and one edge type.",
-        choices=tuple(REVERSE_NAMES),
-        values="dgl|graphstorm|PATTERN",
-        common=True,
-    )
-    copy_edata: bool = option(
-        False,
-        "Copy edge features to reverse edges. Otherwise reverse types have none, and reverse edges within their own "
-        "type get zeros, as in DGL.",
-    )
-    remove_self_loops: tuple[str, ...] = option(
-        (),
-        "Drop edges from a node to itself. Of one edge type, or of all if you give none.",
-        values="[SRC:REL:DST]",
-        given="bool | str | Sequence[str]",
-    )
-    deduplicate: tuple[str, ...] = option(
-        (),
-        "Keep only the first of several edges between the same two nodes. It keeps its features. Of one edge type, or "
-        "of all if you give none.",
-        values="[SRC:REL:DST]",
-        given="bool | str | Sequence[str]",
-    )
-    cast: Mapping[str, str] | Sequence[str] = option(
-        (),
-        "Change the dtype of a feature, such as paper/feat=float16. Floats are rounded; a value that would become "
-        "infinite, or a different integer, is refused.",
-        values="[TYPE/]FEATURE=DTYPE",
-    )
-
-    def __post_init__(self) -> None:
-        for name in ("remove_self_loops", "deduplicate"):
-            object.__setattr__(self, name, _etypes_of(getattr(self, name)))
-        if self.add_reverse is not None:
-            expected = "dgl, graphstorm, or a pattern with {} for the relation"
-            if self.pattern.count("{}") != 1 or self.pattern == "{}":
-                what = "invalid names of reverse types"
-                raise OptionError(what, place="--add-reverse", expected=expected, found=self.pattern)
-            check_name(self.pattern, "name of reverse types", OptionError, place="--add-reverse")
-        elif self.copy_edata:
-            raise OptionError("this option needs reverse edges", place="--copy-edata", hint="give --add-reverse")
-        for name, dtype in self.dtypes.items():
-            check_choice("dtype", f"--cast {name}".strip(), dtype, STORED_DTYPES)
-
-    @property
-    def read_edges(self) -> bool:
-        """Whether numbers of edges are known only after reading them."""
-        return bool(self.remove_self_loops or self.deduplicate or self.split_by)
-
-    def removes_loops(self, etype: str) -> bool:
-        """Whether self-loops of an edge type are dropped, if it has any."""
-        return bool({"", etype} & {*self.remove_self_loops})
-
-    def removes_repeats(self, etype: str) -> bool:
-        """Whether repeated edges of an edge type are dropped."""
-        return bool({"", etype} & {*self.deduplicate})
-
-    @property
-    def columns(self) -> dict[str, str]:
-        """Columns to split by, by edge type; "" for all."""
-        return by_name(self.split_by, "--split-by")
-
-    @property
-    def dtypes(self) -> dict[str, str]:
-        """Names of dtypes, by ``type/feature``, or by ``feature`` for all of that name."""
-        return by_name(self.cast, "--cast")
-
-    @property
-    def pattern(self) -> str:
-        """Relation of reverse types, with {} for the original relation; empty if none are added."""
-        given = self.add_reverse or ""
-        return REVERSE_NAMES.get(given, given)
-
-
-def name_of(etype: Any) -> str:
-    """Canonical name of an edge type, given as text or as a tuple; "" for all."""
-    return etype if isinstance(etype, str) else ":".join(map(str, etype))
-
-
-def _etypes_of(given: Any) -> tuple[str, ...]:
-    """Edge types by canonical name; "" alone for all."""
-    if isinstance(given, (bool, str)) or given is None:
-        given = [given] if isinstance(given, str) else [""] if given else []
-    is_one = len(given) == 3 and all(isinstance(part, str) and part and ":" not in part for part in given)
-    names = dict.fromkeys([name_of(given)] if is_one else map(name_of, given))
-    return ("",) if "" in names else tuple(names)
-
-
-NO_CHANGES = GraphChanges()

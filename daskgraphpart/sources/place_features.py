@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from daskgraphpart.chunked.changed_types import split_column
 from daskgraphpart.chunked.output import CATEGORIES
 from daskgraphpart.chunked.rows import ConstantRows, KeptRows
 from daskgraphpart.errors import InputFileError, OptionError
-from daskgraphpart.sources.changed_types import split_column
 from daskgraphpart.sources.columns import STRINGS, TIMES, filled_dtype, shown
 from daskgraphpart.sources.database import quote, run
 from daskgraphpart.sources.read_table import TableJob, count_rows, drop_rows, first_twice, rank_ids, stage_feature

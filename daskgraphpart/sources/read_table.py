@@ -11,8 +11,8 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
+from daskgraphpart.chunked.changed_types import split_feature
 from daskgraphpart.errors import InputFileError
-from daskgraphpart.sources.changed_types import split_feature
 from daskgraphpart.sources.columns import (
     MISSING,
     STRINGS,

@@ -1,7 +1,4 @@
-"""Write what is in memory or in collections of dask into files: frames and pairs of arrays as tables, arrays as rows.
-
-Passes `stage-frames`, into parquet, and `stage-collections`, into npy files, block by block.
-"""
+"""Pass `stage-frames`: write frames and pairs of arrays, in memory or in collections of dask, as parquet tables."""
 
 from __future__ import annotations
 
@@ -12,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from daskgraphpart.chunked.changed_types import split_column
 from daskgraphpart.chunked.count_nodes import as_it_is, run_collections
-from daskgraphpart.chunked.rows import JoinedRows, array_rows
+from daskgraphpart.chunked.rows import array_rows
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import OptionError, check_choice
 from daskgraphpart.schema import DEFAULT_ETYPE
 from daskgraphpart.source import Input, Source
-from daskgraphpart.sources.changed_types import split_column
 from daskgraphpart.sources.given import canonical_name, ends_of, ends_of_types, name_types, pair_of
 from daskgraphpart.sources.given_rows import as_array
 from daskgraphpart.sources.split_sets import EXPECTED, SPLIT
@@ -39,15 +36,13 @@ from daskgraphpart.sources.tabular import (
     keyed,
     without_ids,
 )
-from daskgraphpart.storage.region import Region, npy_region, save_npy
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from daskgraphpart.chunked.graph import Graph
-    from daskgraphpart.source import Block
-    from daskgraphpart.sources.options import GraphChanges, ReadOptions
-    from daskgraphpart.sources.table_spec import TableSpec
+    from daskgraphpart.chunked.changes import GraphChanges
+    from daskgraphpart.sources.options import ReadOptions
+    from daskgraphpart.sources.table_scan import TableScan
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,21 +155,23 @@ def _of_mask(ids: Any, what: str) -> Any:
     return ids if is_known else ids_of_mask(ids, what)
 
 
-def write_frames(spec: TableSpec, directory: Path, runner: Runner) -> TableSpec:
+def write_frames(scan: TableScan, directory: Path, runner: Runner) -> TableScan:
     """Return the same tables in files."""
-    if not spec.frames:
-        return spec
-    stage = _Stage(directory, spec.reading, runner)
-    data = {of: {n: stage.keyed(v, f"{of}/{n}") for n, v in by.items()} for of, by in spec.node_data.items()}
-    masks = {of: {n: stage.keyed(v, f"mask {of}/{n}") for n, v in by.items()} for of, by in spec.masks.items()}
-    lists, features = dict(spec.nodes), data
-    for ntype, frame in spec.nodes.items():
+    if not scan.frames:
+        return scan
+    stage = _Stage(directory, scan.reading, runner)
+    data = {of: {n: stage.keyed(v, f"{of}/{n}") for n, v in by.items()} for of, by in scan.tables.node_data.items()}
+    masks = {of: {n: stage.keyed(v, f"mask {of}/{n}") for n, v in by.items()} for of, by in scan.tables.masks.items()}
+    lists, features = dict(scan.tables.nodes), data
+    for ntype, frame in scan.tables.nodes.items():
         if is_frame(frame):
             lists[ntype], columns = stage.nodes(ntype, frame)
             features[ntype] = columns | features.get(ntype, {})
-    edges = {etype: value if are_files(value) else stage.edges(etype, value) for etype, value in spec.edges.items()}
-    split = {of: stage.keyed(words, f"split of {of!r} nodes") for of, words in spec.split.items()}
-    return replace(spec, edges=edges, nodes=lists, node_data=features, masks=masks, split=split)
+    given = scan.tables.edges.items()
+    edges = {etype: value if are_files(value) else stage.edges(etype, value) for etype, value in given}
+    split = {of: stage.keyed(words, f"split of {of!r} nodes") for of, words in scan.tables.split.items()}
+    tables = replace(scan.tables, edges=edges, nodes=lists, node_data=features, masks=masks, split=split)
+    return replace(scan, tables=tables)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -248,45 +245,3 @@ def _frame_of_pair(value: Any, what: str) -> Any:
     if len(ends[0]) != len(ends[1]):
         raise OptionError(f"{what}: not as many sources as destinations", found=[len(end) for end in ends])
     return pd.DataFrame({"src": ends[0], "dst": ends[1]})
-
-
-ROWS_PER_UNIT = 1 << 18
-
-
-@dataclass(frozen=True, slots=True)
-class StageUnit:
-    """A block of edges or of a feature, and its file."""
-
-    block: Block[Any]
-    path: str
-
-
-def stage_collections(graph: Graph, directory: Path, runner: Runner) -> Graph:
-    """Return a graph of which any range of rows can be read: what a task has to compute as a whole is computed."""
-    sources = {**graph.edge_sources}
-    sources |= {f"{of}/{name}": rows for of, data in graph.data_sources.items() for name, rows in data.items()}
-    lazy = {name: source for name, source in sources.items() if not source.can_seek}
-    if not lazy:
-        return graph
-    named = enumerate(lazy.items())
-    units = [unit for i, (name, source) in named for unit in _units(name, source, str(directory / f"lazy-{i}"))]
-    regions = run_collections(runner, Pass("stage-collections", stage_block, units, None, (Region,)))
-    staged: dict[str, list[Region]] = {}
-    for unit, region in zip(units, regions, strict=True):
-        staged.setdefault(unit.key, []).append(region)
-    rows = {name: JoinedRows(tuple(staged[name])) if name in staged else source for name, source in sources.items()}
-    data = {of: {name: rows[f"{of}/{name}"] for name in features} for of, features in graph.data_sources.items()}
-    return replace(graph, edge_sources={etype: rows[etype] for etype in graph.edge_sources}, data_sources=data)
-
-
-def _units(name: str, source: Source, path: str) -> list[Unit[StageUnit]]:
-    blocks = [replace(block, name=name, number=i) for i, block in enumerate(source.blocks(ROWS_PER_UNIT))]
-    return [Unit(StageUnit(block, f"{path}-{block.number}.npy"), 1, key=name) for block in blocks]
-
-
-def stage_block(unit: StageUnit, _: None) -> Region:
-    """Write a block: of edges, int64 (edges, 2)."""
-    rows = unit.block.read()
-    rows = np.stack(rows, axis=1) if isinstance(rows, tuple) else rows
-    save_npy(unit.path, rows)
-    return npy_region(unit.path, rows.dtype, rows.shape)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from daskgraphpart.chunked.changed_types import features_of_table
 from daskgraphpart.chunked.rows import JoinedRows, array_rows
 from daskgraphpart.errors import GraphPartError, InputFileError, OptionError
 from daskgraphpart.source import Source
-from daskgraphpart.sources.changed_types import features_of_table
 from daskgraphpart.sources.columns import OTHERS, OTHERS_AND_CONSTANTS
 from daskgraphpart.sources.given_rows import file_rows
 from daskgraphpart.sources.map_arrays import map_rows
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from pathlib import Path
 
-    from daskgraphpart.sources.options import GraphChanges, ReadOptions
+    from daskgraphpart.chunked.changes import GraphChanges
+    from daskgraphpart.sources.options import ReadOptions
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from daskgraphpart.chunked.changes import GraphChanges
     from daskgraphpart.source import Source
-    from daskgraphpart.sources.options import GraphChanges, ReadOptions
+    from daskgraphpart.sources.options import ReadOptions
     from daskgraphpart.storage.paths import Location
 
 Table: TypeAlias = TextTable | ColumnTable

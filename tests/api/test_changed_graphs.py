@@ -17,7 +17,7 @@ from listeners import Listener, Stopped
 
 import daskgraphpart as dgp
 from daskgraphpart.engine.resources import Resources
-from daskgraphpart.errors import GraphPartError
+from daskgraphpart.errors import GraphPartError, OptionError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,7 +31,7 @@ NODES = {"user": 40, "item": 30}
 DATA = {"user": {"x": RNG.random((40, 3), np.float32)}, FOLLOWS: {"w": RNG.random(500)}}
 KINDS = RNG.integers(0, 3, 700)
 DTYPES = {"user/x": "float16", "kind": "int8"}
-CHANGES: dict[str, tuple[Callable[[dgp.Graph], dgp.Graph], dict[str, Any]]] = {
+CHANGES: dict[str, tuple[Callable[[dgp.Graph], dgp.Graph | dgp.Scan], dict[str, Any]]] = {
     "reverse edges": (lambda g: g.with_reverse_edges(), {"add_reverse": "dgl"}),
     "reverse edges with features": (
         lambda g: g.with_reverse_edges("{}-by", copy_edata=True),
@@ -94,12 +94,14 @@ def test_parts_of_a_changed_graph_are_those_by_chunk(name: str, form: str, tmp_p
 
 
 def test_every_job_takes_a_changed_graph(tmp_path: Path) -> None:
-    graph = given(tmp_path, "csv").without_duplicates().with_reverse_edges(copy_edata=True)
+    scan = given(tmp_path, "csv").without_duplicates().with_reverse_edges(copy_edata=True)
     how: dict[str, Any] = spelled(SMALL)
-    assert dgp.plan(graph, 2, **how).num_edges == graph.schema.num_edges
-    assignment = dgp.assign(graph, 2, **how)
-    parts = dgp.dispatch(graph, assignment, tmp_path / "parts", **how)
-    assert parts.verify(graph, **how).ok
+    graph = scan.collect(**how)
+    assert scan.collect_schema(**how) == graph.schema
+    assert dgp.plan(scan, 2, **how).num_edges == graph.schema.num_edges
+    assignment = dgp.assign(scan, 2, **how)
+    parts = dgp.dispatch(scan, assignment, tmp_path / "parts", **how)
+    assert parts.verify(scan, **how).ok
     assert not parts.verify(tmp_path / "csv", **how).ok
     owned = assignment.with_owners(graph)["item:rev_likes:user"].compute()
     assert len(owned) == len(np.unique(ENDS[LIKES], axis=1).T)
@@ -109,7 +111,8 @@ def test_every_job_takes_a_changed_graph(tmp_path: Path) -> None:
 
 def test_changes_are_made_in_their_order() -> None:
     graph = dgp.from_edges({"n:r:n": ([0, 1, 1], [1, 0, 0])}, num_nodes=2)
-    before, after = graph.without_duplicates().with_reverse_edges(), graph.with_reverse_edges().without_duplicates()
+    scans = graph.without_duplicates().with_reverse_edges(), graph.with_reverse_edges().without_duplicates()
+    before, after = (scan.collect() for scan in scans)
     assert before.edges["n:r:n"].compute().to_numpy().tolist() == [[0, 1], [1, 0], [1, 0], [0, 1]]
     assert after.edges["n:r:n"].compute().to_numpy().tolist() == [[0, 1], [1, 0]]
 
@@ -118,13 +121,13 @@ def test_one_edge_type_loses_its_loops_and_repeats() -> None:
     ends = ([0, 0, 1, 1], [1, 1, 1, 0])
     graph = dgp.from_edges({"a:r:a": ends, "a:s:a": ends, "a:t:b": ends}, num_nodes={"a": 2, "b": 2})
 
-    def counts(graph: dgp.Graph) -> dict[str, int]:
-        return {kind.name: kind.num_edges for kind in graph.schema.edge_types}
+    def counts(scan: dgp.Scan) -> dict[str, int]:
+        return {kind.name: kind.num_edges for kind in scan.collect_schema().edge_types}
 
     assert counts(graph.without_duplicates("a:r:a")) == {"a:r:a": 3, "a:s:a": 4, "a:t:b": 4}
     assert counts(graph.without_self_loops(("a", "s", "a"))) == {"a:r:a": 4, "a:s:a": 3, "a:t:b": 4}
     assert counts(graph.without_duplicates(["a:r:a", "a:t:b"]).without_self_loops()) == dict(
-        zip(counts(graph), (2, 3, 3), strict=True)
+        zip(graph.schema.etypes, (2, 3, 3), strict=True)
     )
     reverse = graph.with_reverse_edges("{}-by").without_duplicates("b:t-by:a")
     assert counts(reverse) == {**dict.fromkeys(counts(reverse), 4), "b:t-by:a": 3}
@@ -135,16 +138,19 @@ def test_one_edge_type_loses_its_loops_and_repeats() -> None:
 
 
 def test_a_changed_graph_is_shown_before_it_is_read_and_travels() -> None:
-    graph = pickle.loads(pickle.dumps(dgp.from_edges(([0, 1], [1, 1]), num_nodes=2).without_self_loops()))
-    assert "not read yet" in repr(graph)
-    assert "remove-self-loops" in graph._repr_html_()
+    scan = pickle.loads(pickle.dumps(dgp.from_edges(([0, 1], [1, 1]), num_nodes=2).without_self_loops()))
+    assert "not read yet" in repr(scan)
+    assert "remove-self-loops" in scan._repr_html_()
+    graph = scan.collect()
     assert graph.schema.num_edges == 1
     assert "not read yet" not in repr(graph)
 
 
-def test_features_beside_a_graph_that_is_only_described_are_written_with_it(tmp_path: Path) -> None:
-    graph = dgp.from_edges(([0, 1], [1, 1]), num_nodes=2).without_self_loops()
-    dgp.chunk_graph(graph, "g", {"x": np.arange(2)}, output_path=tmp_path / "g", **spelled(SMALL))
+def test_features_beside_a_scan_take_a_graph_that_is_collected(tmp_path: Path) -> None:
+    scan = dgp.from_edges(([0, 1], [1, 1]), num_nodes=2).without_self_loops()
+    with pytest.raises(OptionError, match="collect"):
+        dgp.chunk_graph(scan, "g", {"x": np.arange(2)}, output_path=tmp_path / "g", **spelled(SMALL))
+    dgp.chunk_graph(scan.collect(), "g", {"x": np.arange(2)}, output_path=tmp_path / "g", **spelled(SMALL))
     written = dgp.read_chunked(tmp_path / "g")
     assert written.schema.num_edges == 1
     assert written.node_data["_N"]["x"].compute().tolist() == [0, 1]

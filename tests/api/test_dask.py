@@ -46,7 +46,8 @@ def test_a_graph_is_no_collection_and_is_handed_on_as_it_is() -> None:
         assert not dask.is_dask_collection(graph)
         assert dask.compute(graph)[0] is graph
         assert dask.persist(graph)[0] is graph
-    assert "not read yet" in repr(lazy_graph().with_reverse_edges())
+    assert dask.compute(scan := lazy_graph().without_duplicates())[0] is scan
+    assert not dask.is_dask_collection(scan)
 
 
 def test_what_is_lazy_is_computed_and_persisted_as_elsewhere(client: Client, tmp_path: Path) -> None:

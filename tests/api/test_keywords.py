@@ -18,7 +18,7 @@ from daskgraphpart.errors import KeywordError, OptionError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import daskgraphpart.api.graph as graphs
+    import daskgraphpart.chunked.graph as graphs
 
 PAIR = (np.arange(20), np.roll(np.arange(20), 1))
 FUNCTIONS = (dgp.partition, dgp.assign, dgp.dispatch, dgp.plan, dgp.compare, dgp.verify, dgp.partition_graph)

@@ -21,6 +21,7 @@ from daskgraphpart.chunked.metadata import Files
 from daskgraphpart.chunked.read_csv import cut_lines
 from daskgraphpart.chunked.rows import (
     ArrayRows,
+    CastRows,
     ConstantRows,
     EdgeEnds,
     JoinedRows,
@@ -30,7 +31,6 @@ from daskgraphpart.chunked.rows import (
     SlicedRows,
 )
 from daskgraphpart.chunked.sources import FileEdges, FileRows, LineEdges
-from daskgraphpart.sources.change_graph import CastRows
 from daskgraphpart.sources.plain_edges import TableLines, TextEdges
 from daskgraphpart.storage.region import Region
 

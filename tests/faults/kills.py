@@ -26,7 +26,7 @@ from keywords import spelled
 
 import daskgraphpart as dgp
 import daskgraphpart.api.run_dispatch as opening
-from daskgraphpart.chunked.write_graph import write_chunked
+from daskgraphpart.chunked.write_arrays import write_chunked
 from daskgraphpart.dispatching.job import Sizes
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.storage.lock import LOCK_NAME

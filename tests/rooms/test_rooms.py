@@ -24,28 +24,24 @@ ROOMS = {
         *("layouts/owned_arrays.py", "layouts/id_maps.py"),
     ),
     "tables": (
-        *("sources/table_spec.py", "sources/table_files.py", "sources/stage_tables.py", "sources/tables.py"),
+        *("sources/table_scan.py", "sources/table_files.py", "sources/load_tables.py", "sources/tables.py"),
         *("sources/database.py", "sources/edge_lists.py", "sources/place_features.py", "sources/change_graph.py"),
         *("sources/read_table.py", "sources/text_table.py", "sources/text_rows.py", "sources/column_table.py"),
     ),
     "published data": ("sources/published",),
-    "objects": (
-        *("sources/given.py", "sources/given_rows.py", "sources/stage_frames.py"),
-        *("api/chunk_graph.py", "api/from_edges.py"),
-    ),
+    "objects": (*("sources/stage_frames.py", "api/chunk_graph.py", "api/from_edges.py"),),
     "GraphStorm's construction": ("construction",),
     "owners to files": ("assignment/write_files.py",),
     "stores": ("storage/upload.py", "storage/stores.py"),
     "partitions read back": ("partitioned",),
     "clusters": ("engine/cluster_names.py", "engine/connect.py", "engine/on_cluster.py"),
     "machines": ("dispatching/machines.py", "dispatching/deliver.py"),
-    "dask collections": ("chunked/dask_sources.py", "chunked/collections.py", "chunked/rows.py"),
     "CSR and CSC": ("dispatching/compress_graph.py",),
     "maps larger than memory": ("dispatching/edges_by_range.py",),
     "readers of DGL's files": ("layouts/manifest_reader.py", "layouts/dgl_config_reader.py", "layouts/dgl_graph.py"),
     "other commands, keywords and displays": (
-        *("cli/assign_dispatch.py", "cli/plan_command.py", "cli/table_inputs.py", "cli/dgl_options.py", "keywords.py"),
-        *("api/plan.py", "engine/displays.py", "id_ranges.py", "storage/scratch.py"),
+        *("cli/assign_dispatch.py", "cli/plan_command.py", "cli/table_inputs.py", "cli/dgl_options.py"),
+        *("api/plan.py", "engine/displays.py", "id_ranges.py"),
     ),
 }
 

@@ -280,7 +280,7 @@ def test_what_is_wrong_is_one_error(
 
 def test_features_that_are_left_out_are_not_read(tmp_path: Path) -> None:
     root = write_ogb(tmp_path / "products")
-    graph = read_dataset("ogb", root, leave_out=["feat", "_N/label"], name="small")
+    graph = read_dataset("ogb", root, leave_out=["feat", "_N/label"], name="small").collect()
     assert "feat" not in graph.node_data["_N"]
     assert "label" not in graph.node_data["_N"]
     assert graph.schema.name == "small"

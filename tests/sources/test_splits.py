@@ -133,7 +133,7 @@ def test_what_names_no_sets_is_refused(split: Any, how: dict[str, Any], message:
     "words", [["train", None, "val"], np.array(["train", "", "val"]), pd.Series(["train", None, "val"])]
 )
 def test_words_of_nodes_that_count_from_0_are_in_their_order(words: Any) -> None:
-    graph = dgp.read_tables(pd.DataFrame({"src": [0, 1], "dst": [1, 2]}), split={"_N": words})
+    graph = dgp.read_tables(pd.DataFrame({"src": [0, 1], "dst": [1, 2]}), split={"_N": words}).collect()
     masks = {name: graph.node_data["_N"][name].compute().tolist() for name in MASKS}
     assert masks == {"train_mask": [True, False, False], "val_mask": [False, False, True], "test_mask": [False] * 3}
 

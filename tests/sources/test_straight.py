@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,13 +23,10 @@ from listeners import Listener, Stopped
 from pyarrow import csv, parquet
 
 import daskgraphpart as dgp
-from daskgraphpart.api.inputs import opened
 from daskgraphpart.api.read_tables import described_tables
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.errors import InputFileError, OptionError, OutputExistsError, ResumeError
 from daskgraphpart.sources.id_map import read_id_map
-from daskgraphpart.sources.stage_tables import counted_graph, opened_graph
-from daskgraphpart.sources.table_spec import TableSpec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -255,11 +253,12 @@ def test_a_plan_of_tables_is_that_of_their_graph(tmp_path: Path) -> None:
     ids=str,
 )
 def test_a_plan_of_tables_writes_nothing_but_maps_of_ids_and_codes(more: dict[str, Any], tmp_path: Path) -> None:
-    spec = opened(described_tables(name="graph", **small_tables(tmp_path), **more))
-    assert isinstance(spec, TableSpec)
-    with counted_graph(spec, RESOURCES) as counted, opened_graph(spec, RESOURCES) as staged:
-        written = [path.relative_to(counted.directory) for path in Path(counted.directory).rglob("*") if path.is_file()]
-        assert {path.parts[0] for path in written} == {"id_map", "categories"}
+    scan = described_tables(name="graph", **small_tables(tmp_path), **more)
+    resources = replace(RESOURCES, workspace=str(tmp_path / "work"))
+    with scan.counted(resources) as counted:
+        written = [str(path) for path in (tmp_path / "work").rglob("*") if path.is_file()]
+        assert {*written} == {*counted.beside.values()} != set()
+    with scan.opened(resources) as staged:
         assert counted.schema == staged.schema
         assert counted.nbytes == staged.nbytes
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import logging
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.api.graph import staged
-from daskgraphpart.api.inputs import opened_chunked
 from daskgraphpart.api.jobs import RunOptions
 from daskgraphpart.api.run_dispatch import Wanted, run_dispatch
 from daskgraphpart.assignment.assignment import Assignment, owner_dtype
@@ -16,7 +15,7 @@ from daskgraphpart.assignment.choose import expected_choice
 from daskgraphpart.assignment.from_arrays import assignment_of, write_type_weights
 from daskgraphpart.assignment.options import METHODS, AssignOptions
 from daskgraphpart.assignment.pipeline import check_method
-from daskgraphpart.chunked.graph import Graph
+from daskgraphpart.chunked.graph_scan import GraphScan
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.dispatching.output import check_empty
 from daskgraphpart.engine.progress import PROGRESS, open_progress
@@ -29,6 +28,7 @@ from daskgraphpart.partitioned.graph import open_partitions
 from daskgraphpart.plugins.dgl_api.load import load_mappings
 from daskgraphpart.schema import check_name
 from daskgraphpart.sources.given_rows import open_given
+from daskgraphpart.sources.open_scan import open_scan
 from daskgraphpart.storage.lock import is_unfinished
 from daskgraphpart.storage.paths import require_local
 from daskgraphpart.storage.scratch import scratch_directory
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
 
+    from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.schema import GraphSchema
 
@@ -176,14 +177,14 @@ def partition_graph(
     with (
         scratch_directory(resources.workspace or out.parent) as scratch,
         open_progress(keywords.get("progress")) as listener,
+        ExitStack() as stack,
     ):
         run = replace(run, progress=listener)
-        if isinstance(g, (str, Path)):
-            g = opened_chunked(g)
-        g = staged(g)
-        if not isinstance(g, Graph) or num_nodes or node_data or edge_data:
-            g = open_given(g, graph_name, num_nodes, node_data, edge_data, resources=resources)
-        graph = replace(g, schema=replace(g.schema, name=graph_name))
+        if num_nodes or node_data or edge_data:
+            graph = open_given(g, graph_name, num_nodes, node_data, edge_data, resources=resources)
+        else:
+            graph = stack.enter_context(open_scan(g, resources=resources).opened(resources, listener))
+            graph = replace(graph, schema=replace(graph.schema, name=graph_name))
         if isinstance(part_method, (str, Path)):
             balance = _balance(graph, str(part_method), balance_ntypes, balance_edges, scratch)
             given: dict[str, Any] = {"method": str(part_method), "balance": balance, "objtype": objtype}
@@ -197,7 +198,7 @@ def partition_graph(
             if not isinstance(owners, Assignment):
                 owners = assignment_of(part_method, graph.schema, num_parts, scratch / "owners")
             _check_ready(owners, num_parts, num_trainers_per_machine)
-        run_dispatch(graph, Wanted(out, written, owners, num_parts), run)
+        run_dispatch(GraphScan(graph), Wanted(out, written, owners, num_parts), run)
     if return_mapping:
         return load_mappings(out / f"{graph_name}.json")
     return open_partitions(out / f"{graph_name}.json") if is_open else None

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.api.inputs import opened_chunked
+from daskgraphpart.api.inputs import open_chunked
 from daskgraphpart.api.jobs import RunOptions
 from daskgraphpart.api.pipeline import parts_of
 from daskgraphpart.api.run_assign import check_assignment_directory
 from daskgraphpart.api.run_dispatch import Wanted, run_dispatch
 from daskgraphpart.assignment.write_files import write_assignment
+from daskgraphpart.chunked.graph_scan import GraphScan
 from daskgraphpart.chunked.metadata import METADATA_FILE
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.dispatching.output import check_empty, check_output
@@ -89,7 +90,7 @@ def write(
     InputFileError
         If the data do not match the metadata, or weights are negative or all zero.
     """
-    graph = opened_chunked(graph)
+    graph = open_chunked(graph)
     check_weights(graph.schema, weights)
     resources = resources_of(keywords).limited(SMALLEST_TASK_MEMORY)
     files = ParmetisFiles(require_local(out, "the text for ParMETIS").absolute(), graph.schema.name)
@@ -147,11 +148,11 @@ def read(
     AssignmentError
         If a line is invalid, or a node does not have exactly one part.
     """
-    graph = opened_chunked(graph)
+    graph = open_chunked(graph)
     source = require_local(path, "the output of ParMETIS")
     parts = find_parts(source, graph.schema.name, num_parts, num_node_weights)
     directory = require_local(out, "an assignment")
-    check_assignment_directory(graph, directory, overwrite)
+    check_assignment_directory(GraphScan(graph), directory, overwrite)
     resources = resources_of(keywords).limited(SMALLEST_TASK_MEMORY)
     with (
         open_runner(resources, keywords.get("progress")) as runner,
@@ -274,7 +275,7 @@ def convert_job(
             listener.end()
         # a failed conversion loses the staged graph: nothing to resume
         run = RunOptions(resources, overwrite, restart=True, progress=progress, can_continue=False)
-        return run_dispatch(graph, Wanted(out, chosen(DispatchOptions, keywords), assignment, None), run)
+        return run_dispatch(GraphScan(graph), Wanted(out, chosen(DispatchOptions, keywords), assignment, None), run)
 
 
 def _removed(source: Path, path: str | os.PathLike[str] | None) -> Path | None:

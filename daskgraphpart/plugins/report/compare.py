@@ -13,24 +13,24 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from daskgraphpart.api.graph import is_unread, public
 from daskgraphpart.assignment.options import METHODS, AssignOptions
 from daskgraphpart.assignment.pipeline import check_method
-from daskgraphpart.chunked.graph import Graph, read_chunked
-from daskgraphpart.chunked.metadata import METADATA_FILE
 from daskgraphpart.engine.measure import Measurement, measure
-from daskgraphpart.engine.resources import WHERE
+from daskgraphpart.engine.resources import WHERE, resources_of
 from daskgraphpart.errors import OptionError
 from daskgraphpart.keywords import with_keywords
 from daskgraphpart.options import chosen, stated_options
 from daskgraphpart.plugins.report.fetching import Sampling
-from daskgraphpart.storage.files import is_file
-from daskgraphpart.storage.paths import join_path, to_path
+from daskgraphpart.sources.open_scan import open_scan
+from daskgraphpart.storage.paths import to_key
 from daskgraphpart.units import format_seconds, format_size, html_table, text_table
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterator, Mapping
+
+    from daskgraphpart.chunked.graph import Graph
+    from daskgraphpart.chunked.scan import Scan
 
 NAMES = ("method", "used", "cut_share", "remote_share", "replication_factor", "seconds", "peak_bytes")
 PANELS = {
@@ -67,7 +67,7 @@ METHOD_OPTIONS = {name: found for name, found in stated_options(AssignOptions).i
 
 @with_keywords(METHOD_OPTIONS, WHERE)
 def compare(
-    graph: Graph | str | os.PathLike[str],
+    graph: Graph | Scan | str | os.PathLike[str],
     num_parts: Sequence[int] = (4, 8, 64),
     methods: Sequence[str] = METHODS,
     *,
@@ -80,7 +80,7 @@ def compare(
 
     Parameters
     ----------
-    graph : Graph or path
+    graph : Graph, Scan or path
         The graph. If it is not a chunked graph, `compare` first writes it as one to a temporary directory.
     num_parts : sequence of int
         Numbers of parts.
@@ -130,15 +130,14 @@ def compare(
 
 
 @contextmanager
-def _as_directory(graph: Graph | str | os.PathLike[str], where: Mapping[str, Any]) -> Iterator[str]:
+def _as_directory(graph: Any, where: Mapping[str, Any]) -> Iterator[str]:
     """Yield the directory of a chunked graph; write any other graph to a temporary one."""
-    if isinstance(graph, Graph) and (
-        is_unread(graph) or not is_file(join_path(to_path(graph.directory), METADATA_FILE))
-    ):
-        with tempfile.TemporaryDirectory(prefix="daskgraphpart-compare-") as scratch:
-            yield public(graph).write_chunked(f"{scratch}/graph", **where).directory
+    scan = open_scan(graph, resources=resources_of(where))
+    if scan.directory is not None:
+        yield to_key(scan.directory)
         return
-    yield read_chunked(graph).directory if not isinstance(graph, Graph) else graph.directory
+    with tempfile.TemporaryDirectory(prefix="daskgraphpart-compare-") as scratch:
+        yield scan.write_chunked(f"{scratch}/graph", **where).directory
 
 
 def _named(options: AssignOptions) -> dict[str, Any]:

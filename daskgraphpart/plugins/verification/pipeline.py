@@ -41,8 +41,7 @@ from daskgraphpart.plugins.verification.headers import (
     verify_headers,
 )
 from daskgraphpart.plugins.verification.run import Run, group_parts, opened_once
-from daskgraphpart.sources.stage_tables import opened_graph
-from daskgraphpart.sources.table_spec import opened
+from daskgraphpart.sources.open_scan import open_scan
 from daskgraphpart.storage.files import is_file
 from daskgraphpart.storage.paths import Location, resolve_path, to_key
 from daskgraphpart.storage.scratch import scratch_directory
@@ -52,6 +51,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from daskgraphpart.chunked.graph import Graph
+    from daskgraphpart.chunked.scan import Scan
     from daskgraphpart.partitioned.graph import PartitionedGraph
 
 PIECE_NBYTES = 192
@@ -69,7 +69,7 @@ NO_ORIGINALS = (
 
 @with_keywords(WHERE, PROGRESS)
 def verify(
-    graph: Graph | str | os.PathLike[str],
+    graph: Graph | Scan | str | os.PathLike[str],
     partitions: str | os.PathLike[str],
     *,
     storage_options: Mapping[str, Any] | None = None,
@@ -82,8 +82,8 @@ def verify(
 
     Parameters
     ----------
-    graph : Graph, path or URL
-        The input, as for `partition`. Tables are read again into a temporary directory.
+    graph : Graph, Scan, path or URL
+        The input, as for `partition`. A scan is read again into a temporary directory.
     partitions : path or URL
         The partitions, or their config: ours, or those of DGL's tools.
     storage_options : mapping of str to object, optional
@@ -116,7 +116,7 @@ def verify(
     config, resources = _existing(partitions, storage_options), resources_of(keywords)
     with (
         open_progress(keywords.get("progress")) as listener,
-        opened_graph(opened(graph, storage_options, resources), resources, listener) as found,
+        open_scan(graph, storage_options, resources).opened(resources, listener) as found,
     ):
         # two bitmaps over the nodes, as for hops
         smallest = smallest_task_memory(found.schema, DispatchOptions(num_hops=2))

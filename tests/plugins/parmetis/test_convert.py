@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from parmetis_programs import pm_dglpart, read_lines, write_lines
 from strategies import graphs
 
-from daskgraphpart.api.graph import public
 from daskgraphpart.api.pipeline import dispatch
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.errors import (
@@ -84,7 +83,7 @@ def test_the_graph_comes_back(graph: Graph, workers: int, num_parts: int, width:
             np.dtype("f4") if width else None,
             np.dtype("i8") if width else None,
         )
-        found = public(convert_to_chunked(source, Path(name) / "work", Resources(1 << 28, "sync", workers)))
+        found = convert_to_chunked(source, Path(name) / "work", Resources(1 << 28, "sync", workers))
         assert found.schema.ntypes == graph.schema.ntypes and found.schema.etypes == graph.schema.etypes
         for etype, (src, dst) in graph.edges.items():
             frame = found.edges[etype].compute()

@@ -12,7 +12,7 @@ from daskgraphpart.schema import FORBIDDEN_IN_NAMES
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from daskgraphpart.sources.options import GraphChanges
+    from daskgraphpart.chunked.changes import GraphChanges
 
 _ALLOWED = dict.fromkeys(map(ord, FORBIDDEN_IN_NAMES), "\x1f")
 

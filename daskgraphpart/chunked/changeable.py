@@ -1,0 +1,241 @@
+"""Methods that graphs and scans share: changes, and writing."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from daskgraphpart.chunked.changes import NO_CHANGES, GraphChanges
+from daskgraphpart.chunked.metadata import METADATA_FILE
+from daskgraphpart.chunked.save_graph import Saving
+from daskgraphpart.chunked.write_graph import ChunkFormat
+from daskgraphpart.engine.progress import PROGRESS, open_progress
+from daskgraphpart.engine.resources import WHERE, resources_of
+from daskgraphpart.keywords import with_keywords
+from daskgraphpart.schema import check_name
+from daskgraphpart.storage.faults import environment_faults
+from daskgraphpart.storage.paths import require_local
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from daskgraphpart.chunked.graph import Graph
+    from daskgraphpart.chunked.scan import Scan
+
+ChangedT = TypeVar("ChangedT", bound="Changeable[Any]", covariant=True)
+
+
+class Changeable(ABC, Generic[ChangedT]):
+    """A graph, or how to get one; `ChangedT` is what changes without reading edges return."""
+
+    __slots__ = ()
+
+    @with_keywords(WHERE, PROGRESS)
+    def write_chunked(
+        self,
+        out: str | os.PathLike[str],
+        *,
+        name: str | None = None,
+        num_chunks: int | None = None,
+        edge_format: str = "parquet",
+        data_format: str = "numpy",
+        overwrite: bool = False,
+        **keywords: Any,
+    ) -> Graph:
+        """Write the graph as a chunked graph, in DGL's Chunked Graph Data Format, out of core.
+
+        Parameters
+        ----------
+        out : path
+            Output directory; must be empty or absent, unless `overwrite`.
+        name : str, optional
+            Name of the graph; default: its current name.
+        num_chunks : int, optional
+            Number of files per edge type and per feature; default: by size.
+        edge_format : str
+            ``"parquet"``, ``"csv"`` or ``"numpy"``.
+        data_format : str
+            ``"numpy"`` or ``"parquet"``.
+        overwrite : bool
+            Replace an existing graph.
+
+        Returns
+        -------
+        Graph
+            The written graph, open.
+
+        Raises
+        ------
+        OutputExistsError
+            If `out` is not empty and cannot be replaced.
+        InputFileError
+            If the input data are invalid.
+        """
+        form = ChunkFormat(edge_format, data_format, num_chunks=num_chunks)
+        where = require_local(out, "a graph that is written").absolute()
+        with environment_faults(), open_progress(keywords.get("progress")) as listener:
+            return self._saved(Saving(where, form, name or "", overwrite, resources_of(keywords), listener))
+
+    @with_keywords()
+    def with_reverse_edges(self, names: str = "dgl", *, copy_edata: bool = False) -> ChangedT:
+        """Add the reverse of every edge.
+
+        Parameters
+        ----------
+        names : str
+            How to name reverse types: ``"dgl"`` for ``rev_REL``, ``"graphstorm"`` for ``REL-rev``, or your own pattern
+            such as ``"{}-by"``. Where DGL and GraphStorm add no type, reverse edges join the type itself: ``"dgl"`` if
+            source and destination type are the same, ``"graphstorm"`` if the graph has one node and one edge type.
+        copy_edata : bool
+            Copy edge features to reverse edges. Otherwise reverse types have none, and reverse edges within their own
+            type get zeros, as in DGL.
+
+        Returns
+        -------
+        Graph or Scan
+            Of a graph a graph, whose passes read every edge twice; of a scan a scan. Nothing is read or written yet.
+
+        Raises
+        ------
+        OptionError
+            If a reverse type would have the name of an existing type.
+
+        Examples
+        --------
+        >>> partition(graph.with_reverse_edges(), "partitions", 8)  # doctest: +SKIP
+        """
+        return self._viewed(GraphChanges(add_reverse=names, copy_edata=copy_edata))
+
+    @with_keywords()
+    def without_self_loops(self, etypes: str | Sequence[str] | None = None) -> Scan:
+        """Drop edges from a node to itself.
+
+        Parameters
+        ----------
+        etypes : str or sequence of str, optional
+            Canonical edge type, or several; default: all.
+
+        Returns
+        -------
+        Scan
+            Nothing is read yet. The job that takes it copies the edges that stay to its workspace; so does `collect`.
+
+        Raises
+        ------
+        OptionError
+            If there is no such edge type, or if it joins nodes of two types.
+
+        Examples
+        --------
+        >>> graph.without_self_loops("user:friend:user")  # doctest: +SKIP
+        """
+        return self._scanned(GraphChanges(remove_self_loops=_etypes(etypes)))
+
+    @with_keywords()
+    def without_duplicates(self, etypes: str | Sequence[str] | None = None) -> Scan:
+        """Keep the first of several edges between the same two nodes, with its features.
+
+        Parameters
+        ----------
+        etypes : str or sequence of str, optional
+            Canonical edge type, or several; default: all.
+
+        Returns
+        -------
+        Scan
+            Nothing is read yet. The job that takes it copies the edges that stay to its workspace; so does `collect`.
+
+        Raises
+        ------
+        OptionError
+            If there is no such edge type.
+
+        Examples
+        --------
+        >>> graph.without_duplicates("user:friend:user")  # doctest: +SKIP
+        """
+        return self._scanned(GraphChanges(deduplicate=_etypes(etypes)))
+
+    def astype(self, dtypes: Mapping[str, str]) -> ChangedT:
+        """Change the dtypes of features.
+
+        Parameters
+        ----------
+        dtypes : mapping of str to str
+            New dtypes by ``"type/feature"``, or by ``"feature"`` for all features of that name. Floats are rounded.
+
+        Returns
+        -------
+        Graph or Scan
+            Of a graph a graph, of a scan a scan; rows are converted when read. A value that would become infinite, or a
+            different integer, raises an `OptionError` at that point.
+
+        Raises
+        ------
+        OptionError
+            If there is no such feature or dtype.
+
+        Examples
+        --------
+        >>> graph.astype({"user/x": "float16"})  # doctest: +SKIP
+        """
+        return self._viewed(GraphChanges(cast=dict(dtypes)))
+
+    @with_keywords()
+    def split_edges(self, etype: str | None = None, *, by: str) -> Scan:
+        """Split edge types by a feature: one edge type per value.
+
+        Parameters
+        ----------
+        etype : str, optional
+            Canonical edge type; default: all. ``"user:*:item"`` becomes ``"user:bought:item"``, ``"user:saw:item"``.
+        by : str
+            Feature, or column of a table, of integers or strings.
+
+        Returns
+        -------
+        Scan
+            Nothing is read yet. The job that takes it copies the edges to its workspace; so does `collect`.
+
+        Raises
+        ------
+        OptionError
+            If there is no such edge type or feature.
+
+        Examples
+        --------
+        >>> graph.split_edges("user:*:item", by="kind")  # doctest: +SKIP
+        """
+        return self._scanned(GraphChanges(split_by={etype or "": by}))
+
+    @abstractmethod
+    def _viewed(self, changes: GraphChanges) -> ChangedT:
+        """Make changes that read no edges."""
+
+    @abstractmethod
+    def _scanned(self, changes: GraphChanges) -> Scan:
+        """Describe changes that read edges."""
+
+    @abstractmethod
+    def _saved(self, saving: Saving) -> Graph:
+        """Write a chunked graph; return it, open."""
+
+
+def _etypes(given: str | Sequence[str] | None) -> Any:
+    return True if given is None else given
+
+
+def change(graph: Any, changes: GraphChanges) -> Any:
+    """Return a graph or scan with changes, if any."""
+    if changes == NO_CHANGES:
+        return graph
+    return graph._scanned(changes) if changes.read_edges else graph._viewed(changes)
+
+
+def save(graph: Changeable[Any], saving: Saving) -> Path:
+    """Write a graph or scan as a chunked graph; return the metadata file."""
+    check_name(saving.name or "graph", "graph name")
+    graph._saved(saving)
+    return saving.out / METADATA_FILE

@@ -1,0 +1,270 @@
+"""`Scan`: how to get a graph that must be read first; and what a job asks of it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from abc import abstractmethod
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from daskgraphpart.chunked.changeable import Changeable
+from daskgraphpart.chunked.formats import InputFile
+from daskgraphpart.chunked.graph import Graph, read_chunked
+from daskgraphpart.chunked.output import claimed_directory
+from daskgraphpart.chunked.rows import CastRows, ConstantRows, EdgeEnds, JoinedRows, KeptRows, ReversedEdges, SlicedRows
+from daskgraphpart.chunked.share_arrays import store_arrays
+from daskgraphpart.chunked.sources import FileEdges, FileRows
+from daskgraphpart.chunked.write_graph import TASK_MEMORY
+from daskgraphpart.engine.progress import PROGRESS
+from daskgraphpart.engine.resources import WHERE, resources_of
+from daskgraphpart.engine.runner import Runner, open_runner
+from daskgraphpart.errors import OptionError
+from daskgraphpart.keywords import with_keywords
+from daskgraphpart.registry import load_plugin
+from daskgraphpart.schema import DataSpec, EdgeType, GraphSchema, NodeType
+from daskgraphpart.storage.faults import environment_faults
+from daskgraphpart.storage.region import Region
+from daskgraphpart.storage.scratch import lasting_directory, scratch_directory
+from daskgraphpart.units import format_size
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from daskgraphpart.chunked.changes import GraphChanges
+    from daskgraphpart.chunked.save_graph import Saving
+    from daskgraphpart.engine.progress import Progress
+    from daskgraphpart.engine.resources import Resources
+    from daskgraphpart.storage.paths import Location
+
+STAGED_TYPES = (
+    Graph, GraphSchema, NodeType, EdgeType, DataSpec, InputFile, Region, FileRows, FileEdges, ConstantRows, EdgeEnds,
+    JoinedRows, KeptRows, ReversedEdges, SlicedRows, CastRows,
+)  # fmt: skip
+"""Of what the graph that a scan stages is made, for the journal."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScanJob:
+    """Where a scan puts a graph, and by what.
+
+    Files beside the graph, such as ID maps, go to `beside`, all others to `directory`; both exist. `on_open` is called
+    with all paths once all files are open and checked, before the first is read. With `counts_only`, rows that have to
+    be written first need not be, and are not read. Features that are to be `edge_weights` are checked as such while
+    their lines are known.
+    """
+
+    directory: Path
+    runner: Runner
+    on_open: Callable[[list[str]], Any] = field(default=lambda _: None)
+    counts_only: bool = False
+    edge_weights: tuple[str, ...] = ()
+
+    @property
+    def beside(self) -> Path:
+        """Directory of the files that go with the graph."""
+        return self.directory / "beside"
+
+    def inner(self, name: str) -> ScanJob:
+        """Return the job of another scan that this one reads, in a directory below."""
+        return replace(self, directory=self.directory / name).started()
+
+    def started(self) -> ScanJob:
+        """Make the directories."""
+        self.beside.mkdir(parents=True)
+        return self
+
+
+class Scan(Changeable["Scan"]):
+    """How to get a graph: files, options and changes, of which nothing is read yet.
+
+    Every job takes a scan where it takes a graph, and reads it as its first step. `collect` gives the graph itself.
+
+    Attributes
+    ----------
+    name : str
+        Name of the graph.
+    files : list of str
+        All files, found but not opened.
+
+    Examples
+    --------
+    >>> scan = read_tables("follows.tsv", map_ids=True).without_duplicates()  # doctest: +SKIP
+    >>> scan  # doctest: +SKIP
+    >>> graph = scan.collect(memory="8GB")  # doctest: +SKIP
+    """
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """Name of the graph."""
+
+    @property
+    @abstractmethod
+    def files(self) -> list[str]:
+        """All files, found but not opened."""
+
+    @abstractmethod
+    def identity(self) -> dict[str, Any]:
+        """Describe the graph, as a flat dictionary of JSON values: what besides the files it depends on."""
+
+    @abstractmethod
+    def read(self, job: ScanJob) -> Graph:
+        """Read the graph. Any range of its rows can be read, until the directory of the job is removed."""
+
+    @abstractmethod
+    def outline(self) -> list[tuple[str, str]]:
+        """Say what is known without reading, as pairs of words; a size follows each file."""
+
+    @property
+    def source_types(self) -> tuple[type, ...]:
+        """Classes of sources that the graph has besides those of chunked graphs: dataclasses, for the journal."""
+        return ()
+
+    @property
+    def smallest_memory(self) -> int:
+        """Bytes without which nothing can be read."""
+        return TASK_MEMORY
+
+    @property
+    def known(self) -> Graph | None:
+        """The graph, if it is there already."""
+        return None
+
+    @property
+    def directory(self) -> Location | None:
+        """Directory of the metadata, if the graph is a chunked graph."""
+        return None
+
+    @property
+    def paths(self) -> list[Location]:
+        """All files that exist."""
+        return [Path(path) for path in self.files if os.path.isfile(path)]
+
+    @classmethod
+    def open(cls, given: Any) -> Scan | None:
+        """Return a scan of a path or object that users may give in place of a graph; None of any other."""
+        return None
+
+    @with_keywords(WHERE, PROGRESS)
+    def collect(self, **keywords: Any) -> Graph:
+        """Read the graph. Its rows lie in a temporary directory until Python exits, in `workspace` if you give one.
+
+        Returns
+        -------
+        Graph
+            The graph; give it to several jobs, which then need not read the scan again.
+
+        Raises
+        ------
+        InputFileError
+            If files or rows are wrong.
+        OptionError
+            If an option or a change does not fit what is read.
+        """
+        resources = resources_of(keywords).limited(self.smallest_memory)
+        with environment_faults(), open_runner(resources, keywords.get("progress")) as runner:
+            directory = lasting_directory(resources.workspace)
+            runner.scheduler.check_shared([("workspace", directory, "")])
+            return self.stage(directory / "tables", runner)
+
+    @with_keywords(WHERE, PROGRESS)
+    def collect_schema(self, **keywords: Any) -> GraphSchema:
+        """Read what tells the types, counts and features of the graph, and no more.
+
+        Returns
+        -------
+        GraphSchema
+            That of the graph that `collect` returns.
+
+        Raises
+        ------
+        InputFileError, OptionError
+            As by `collect`.
+        """
+        with environment_faults(), self.counted(resources_of(keywords), progress=keywords.get("progress")) as graph:
+            return graph.schema
+
+    def stage(self, directory: Path, runner: Runner, edge_weights: tuple[str, ...] = ()) -> Graph:
+        """Read the graph as a step of a job; all its rows then lie in files, those that it makes in the directory."""
+
+        def work() -> Graph:
+            shutil.rmtree(directory, ignore_errors=True)  # left by a killed run
+            graph = self.read(ScanJob(directory, runner, edge_weights=edge_weights).started())
+            return store_arrays(graph, directory)
+
+        return runner.step("read-tables", work, (*STAGED_TYPES, *self.source_types))
+
+    @contextmanager
+    def counted(
+        self, resources: Resources, edge_weights: tuple[str, ...] = (), progress: Progress | None = None
+    ) -> Iterator[Graph]:
+        """Yield the graph, with files beside it, but perhaps without rows."""
+        with (
+            scratch_directory(resources.workspace or tempfile.gettempdir()) as scratch,
+            open_runner(replace(resources, cluster="threads"), progress) as runner,
+        ):
+            job = ScanJob(scratch / "tables", runner, counts_only=True, edge_weights=edge_weights)
+            yield self.read(job.started())
+
+    @contextmanager
+    def opened(self, resources: Resources, progress: Progress | None = None) -> Iterator[Graph]:
+        """Yield the graph, read into a temporary directory by threads."""
+        with scratch_directory(resources.workspace or tempfile.gettempdir()) as scratch:
+            with open_runner(replace(resources, cluster="threads"), progress) as runner:
+                graph = self.stage(scratch / "tables", runner)
+            yield graph
+
+    def _viewed(self, changes: GraphChanges) -> Scan:
+        return self._scanned(changes)
+
+    def _scanned(self, changes: GraphChanges) -> Scan:
+        found: Scan = load_plugin("scans", "changes", Scan)(self, changes)
+        return found
+
+    def _saved(self, saving: Saving) -> Graph:
+        smallest = max(self.smallest_memory, TASK_MEMORY)
+        saving = replace(saving, resources=saving.resources.limited(smallest))
+        with saving.scratch() as scratch, ExitStack() as stack:
+
+            def claim(paths: list[str]) -> None:
+                stack.enter_context(claimed_directory(saving.out, paths, saving.overwrite))
+
+            with saving.threads() as runner:
+                graph = self.read(ScanJob(scratch / "tables", runner, claim).started())
+                saving.write(graph, runner)
+        return read_chunked(saving.out)
+
+    if not TYPE_CHECKING:  # a checker knows the names
+
+        def __getattr__(self, name: str) -> Any:
+            if name in ("schema", "edges", "node_data", "edge_data"):
+                raise AttributeError(f"a scan has no {name}, because nothing is read yet: collect() it first")
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+
+    def __repr__(self) -> str:
+        lines = [f"{what:<9}  {found}" for what, found in self.outline()]
+        return "\n".join([f"Scan of {self.name!r}, not read yet; collect() reads it", *lines])
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(repr(self))}</pre>"
+
+
+def check_read(given: Any) -> None:
+    """Refuse a scan where the types of a graph must be known."""
+    if isinstance(given, Scan):
+        what, hint = "a scan has not read the types of its graph, which are needed here", "collect() it first"
+        raise OptionError(what, found=f"a scan of {given.name!r}", hint=hint)
+
+
+def described_files(files: list[str]) -> str:
+    """Say how many files there are, which is the first, and how large they are together."""
+    sizes = [os.path.getsize(path) for path in files if os.path.isfile(path)]
+    more = f" and {len(files) - 1:,} more" if files[1:] else ""
+    return f"{files[0]}{more}, {format_size(sum(sizes))}" if files else "none"
