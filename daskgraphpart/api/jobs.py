@@ -145,7 +145,7 @@ def _begin_or_continue(
 def _refuse_damaged(journal: Journal, fault: BaseException) -> None:
     """Refuse to resume from a journal with unreadable values: its checksums agree, so another version wrote them."""
     wrong_values = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError)
-    if journal.machine and isinstance(fault, wrong_values) and not isinstance(fault, GraphPartError):
+    if journal.is_of_earlier_run and isinstance(fault, wrong_values) and not isinstance(fault, GraphPartError):
         logger.debug("while an unfinished run was continued", exc_info=fault)
         raise ResumeError(
             "cannot resume: the journal may be damaged",

@@ -96,9 +96,9 @@ class AssignReport:
         """What the user should know."""
         found = [b.impossible for b in self.balances if b.impossible]
         found += [
-            f"{b.name}: a part has {b.ratio:.2f} times its share, above the limit of {b.allowed:.2f}"
+            _excess(b.name, b.ratio, b.allowed)
             for b in self.balances
-            if not b.is_kept and not b.impossible
+            if b.allowed is not None and not b.is_kept and not b.impossible
         ]
         edges = self.balance_of("edges")
         if edges.is_kept and not edges.impossible and edges.ratio > EDGE_WARNING:
@@ -107,6 +107,13 @@ class AssignReport:
                 "balance edges as well (nodes,edges)"
             )
         return tuple(found)
+
+
+def _excess(name: str, ratio: float, allowed: float) -> str:
+    """Say that a part is above its limit, with as many digits as show it."""
+    texts = ((f"{ratio:.{digits}f}", f"{allowed:.{digits}f}") for digits in range(2, 12))
+    shown, limit = next(pair for pair in texts if pair[0] != pair[1])
+    return f"{name}: a part has {shown} times its share, above the limit of {limit}"
 
 
 def measure(problem: Problem, parts: Region, num_wanted: int, runner: Runner) -> tuple[int, int, tuple[Balance, ...]]:

@@ -41,6 +41,7 @@ class Journal:
         self.path, self.header = path, header
         self.machine: dict[str, Any] = {}
         self.num_finished, self.is_done = 0, False
+        self.is_of_earlier_run = False
         self._passes: list[tuple[Any, dict[int, Any]]] = []  # line of each pass, and results as JSON by unit
         self._next = 0
         for line in lines:
@@ -79,9 +80,10 @@ class Journal:
             if not lines:
                 return None
             header = lines[0]["job"]
-            if lines[0] != {**_FORMAT, "job": header}:
+            if lines[0] != {**_FORMAT, "job": header} or not isinstance(header, dict):
                 raise ValueError(f"expected {_FORMAT}")
             journal = cls(path, header, lines[1:])
+            journal.is_of_earlier_run = True
         except (LookupError, TypeError, ValueError, RecursionError) as fault:
             raise ResumeError(
                 "the journal of the unfinished run is damaged, or of another version",

@@ -194,13 +194,14 @@ def _is_plain_column(path: str) -> bool:
 def as_array(values: Any, what: str) -> np.ndarray:
     """Return a tensor, frame column or list as an array; arrays and memory maps stay."""
     refuse_gaps(values, what)
-    if isinstance(values, np.ndarray):
-        return values
     try:
         array: np.ndarray = values.detach().cpu().numpy() if hasattr(values, "detach") else np.asarray(values)
     except (TypeError, ValueError, RuntimeError) as fault:
         raise OptionError(f"{what}: not an array that numpy can hold", found=str(fault)[:200]) from fault
-    return array
+    if array.ndim == 0:
+        found = type(values).__name__
+        raise OptionError(f"{what}: no rows", expected="an array, a frame, or paths of files", found=found)
+    return values if isinstance(values, np.ndarray) else array
 
 
 def as_ids(values: Any, what: str) -> np.ndarray:

@@ -89,6 +89,9 @@ def are_files(given: Any) -> bool:
 
 def find_files(given: Any, place: str, options: ReadOptions, columns: tuple[str, ...] = ()) -> tuple[TableFile, ...]:
     """Find files, in natural order within patterns and directories; words after a colon say how to read them."""
+    if not are_files(given):
+        found_type = type(given).__name__
+        raise OptionError("not a table", place=place, expected="a frame, a path or a list of paths", found=found_type)
     found: list[TableFile] = []
     for one in [given] if isinstance(given, (str, os.PathLike, TableFile)) else given:
         if isinstance(one, TableFile):

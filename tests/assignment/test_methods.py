@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -20,6 +22,7 @@ from strategies import graphs
 
 import daskgraphpart as dgp
 from daskgraphpart.assignment.options import METHODS
+from daskgraphpart.assignment.report import Balance
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import EnvironmentFaultError, OptionError
@@ -145,6 +148,16 @@ def test_one_warning_names_the_node_that_makes_a_balance_impossible(method: str,
     assert report is not None
     (warning,) = report.warnings
     assert "edges: node 123 of type 'b' alone weighs 2.8" in warning
+
+
+@pytest.mark.parametrize(("ratio", "shown"), [(1.2, "1.20 .* 1.03"), (1.0304, "1.0304 .* 1.0300"), (1.03 + 2e-9, ".*")])
+def test_a_part_above_its_limit_is_told_with_digits_that_differ(ratio: float, shown: str, communities: Path) -> None:
+    report = dgp.assign(communities, 4, method="random").quality
+    assert report is not None
+    balances = (Balance("nodes", ratio, 1.03), *(of for of in report.balances if of.name != "nodes"))
+    (warning,) = (text for text in replace(report, balances=balances).warnings if "above the limit" in text)
+    found, limit = re.findall(r"\d\.\d+", warning)
+    assert re.search(shown, warning) and found > limit
 
 
 def test_refinement_improves_owners_of_any_origin(communities: Path, tmp_path: Path) -> None:

@@ -161,6 +161,16 @@ def test_an_unfinished_run_whose_journal_is_of_another_form_is_one_error(kind: s
     assert run(*job, "--restart")[0] == 0
 
 
+@pytest.mark.parametrize("job", [[1, 2], [["plan", {}]], None, {}, {"fingerprint": [1], "plan": {}}])
+def test_an_unfinished_run_whose_header_is_of_another_form_is_one_error(job: Any, tmp_path: Path) -> None:
+    graph, out = write_graph(tmp_path / "in"), tmp_path / "out"
+    (work := out / ".daskgraphpart-work").mkdir(parents=True)
+    body = json.dumps({"format": "daskgraphpart journal", "version": 1, "job": job}).encode()
+    (work / "journal").write_bytes(b"%08x %s\n" % (zlib.crc32(body), body))
+    refused("partition", graph, out, *RANDOM, words=("journal", "damaged", "--restart"))
+    assert run("partition", graph, out, *RANDOM, "--restart")[0] == 0
+
+
 @pytest.mark.timeout(60)
 def test_a_config_of_billions_of_hops_is_verified_at_once(tmp_path: Path) -> None:
     graph, out = write_graph(tmp_path / "in"), tmp_path / "out"

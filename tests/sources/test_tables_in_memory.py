@@ -160,3 +160,12 @@ def test_uuids_are_ids(road: str, tmp_path: Path) -> None:
     assert dgp.read_id_map(tmp_path / "out", "_N")["id"].compute().tolist() == sorted(map(str, ids))
     frame = dgp.read_chunked(tmp_path / "out").edges[ETYPE].compute()
     assert frame.to_numpy().tolist() == [[2, 1], [0, 0], [1, 2]]
+
+
+@pytest.mark.parametrize("given", [None, 7, {1, 2}])
+@pytest.mark.parametrize("place", ["nodes", "node_data", "edge_data", "masks", "split"])
+def test_what_is_neither_rows_nor_files_is_refused(given: Any, place: str) -> None:
+    edges = pd.DataFrame({"src": [0, 1], "dst": [1, 0]})
+    told = {place: {"n:e:n" if place == "edge_data" else "n": given if place in ("nodes", "split") else {"x": given}}}
+    with pytest.raises(dgp.errors.OptionError):
+        dgp.plan(dgp.read_tables(edges={"n:e:n": edges}, **told), 2)
