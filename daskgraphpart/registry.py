@@ -6,6 +6,8 @@ used.
 =========================== ==================================================================================
 ``daskgraphpart.scans``     a subclass of `chunked.scan.Scan`, whose `open` says what it can read in place of a graph;
                             that named ``changes`` makes the changes that read edges
+``daskgraphpart.datasets``  a function that names the tables of a public data set in a directory: ``--from NAME``, and
+                            `read_dataset`; it returns keywords of `read_tables`
 ``daskgraphpart.layouts``   a `layouts.layout.Layout`, which ``--layout NAME`` writes
 ``daskgraphpart.owners``    a function that reads owners from files of a kind of its own, or returns None; it has the
                             arguments of `assignment.read_files.read_assignment`

@@ -11,6 +11,7 @@ from daskgraphpart.chunked.changes import GraphChanges
 from daskgraphpart.errors import OptionError, check_choice
 from daskgraphpart.keywords import with_keywords
 from daskgraphpart.options import chosen, stated_options
+from daskgraphpart.sources.datasets import describe_dataset
 from daskgraphpart.sources.options import ReadOptions, Tables
 from daskgraphpart.sources.stage_frames import named_tables
 from daskgraphpart.sources.table_scan import TableScan
@@ -110,8 +111,6 @@ def read_dataset(
     --------
     >>> partition(read_dataset("ogb", "dataset/ogbn_products"), "partitions", 8)  # doctest: +SKIP
     """
-    from daskgraphpart.sources.published import describe_dataset  # imports pandas
-
     tables = describe_dataset(kind, path)
     _leave_out(tables, leave_out)
     return described_tables(**{**tables, "name": name or Path(path).absolute().name})

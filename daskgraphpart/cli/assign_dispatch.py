@@ -159,7 +159,7 @@ def dispatch(**values: Any) -> None:
         dispatch_to = _machines_of(values, resources_of(run), assign_dir, out_dir)
         how = {"num_parts": values["num_parts"], "dispatch_to": dispatch_to, **options}
         outcome = dispatch_job(graph, assign_dir, out_dir, **how, **run)
-    show_outcome(outcome, values, None if values["edges"] or values["from"] else given[0])
+    show_outcome(outcome, values, None if values["edges"] or values.get("from") else given[0])
 
 
 def _machines_of(values: dict[str, Any], resources: Resources, assign_dir: str, out_dir: str) -> str | None:

@@ -42,4 +42,4 @@ def partition(**values: Any) -> None:
     how = {"dispatch_to": values["dispatch_to"], **keywords_of(values, AssignOptions, DispatchOptions)}
     with run_of(values) as run:
         outcome = partition_job(graph, out_dir, values["num_parts"], **how, **run)
-    show_outcome(outcome, values, None if values["edges"] or values["from"] else values["in_dir"])
+    show_outcome(outcome, values, None if values["edges"] or values.get("from") else values["in_dir"])

@@ -39,7 +39,7 @@ def plan(**values: Any) -> None:
     from daskgraphpart.api.plan import plan
 
     paths = (values["in_dir"], values["out_dir"])
-    is_one = bool(values["edges"] or values["from"]) + sum(path is not None for path in paths) == 1
+    is_one = bool(values["edges"] or values.get("from")) + sum(path is not None for path in paths) == 1
     graph, (out_dir,) = input_of(values, (*paths, "." if is_one else None), ("GRAPH", "OUT"))
     found = plan(
         graph,

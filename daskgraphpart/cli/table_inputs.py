@@ -14,6 +14,7 @@ from daskgraphpart.cli.options import INPUT_NAMES, keywords_of, refuse_tables
 from daskgraphpart.errors import OptionError
 from daskgraphpart.options import by_name
 from daskgraphpart.schema import DEFAULT_ETYPE, DEFAULT_NTYPE
+from daskgraphpart.sources.datasets import describe_dataset
 from daskgraphpart.sources.options import ReadOptions
 
 if TYPE_CHECKING:
@@ -23,12 +24,11 @@ if TYPE_CHECKING:
 def tables_of(values: dict[str, Any]) -> dict[str, Any]:
     """Keywords of `read_tables`, from options and any public data set, which the options extend."""
     from daskgraphpart.sources.given import ends_of_types
-    from daskgraphpart.sources.published import describe_dataset
     from daskgraphpart.sources.table_words import parse_by_type, parse_features
 
-    if not values["edges"] and not values["from"]:
+    if not values["edges"] and not values.get("from"):
         raise click.UsageError("Missing option '--edges', '--from' or '--graph'.")
-    tables = describe_dataset(*values["from"]) if values["from"] else {}
+    tables = describe_dataset(*values["from"]) if values.get("from") else {}
     refuse_tables(("split_seed",), "a job", "only a GraphStorm config has sets to draw")
     if values["split_by"]:
         tables.pop("split_by", None)

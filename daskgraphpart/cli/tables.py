@@ -11,24 +11,27 @@ from daskgraphpart.chunked.changes import NO_CHANGES, GraphChanges
 from daskgraphpart.cli.help import Option
 from daskgraphpart.cli.options import INPUT_NAMES, graph_of, options_of, refuse_tables
 from daskgraphpart.options import chosen
+from daskgraphpart.registry import plugin_names
 from daskgraphpart.sources.options import ReadOptions, Tables
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-KINDS = ("ogb", "mag240m", "igb", "wikikg")
+KINDS = plugin_names("datasets")
 _table = partial(click.option, cls=Option, heading="Tables")
+_from = _table(
+    "--from",
+    type=(click.Choice(KINDS), click.Path()),
+    common=True,
+    metavar="NAME DIR",
+    help=f"A public data set: {', '.join(KINDS)}. DIR is where you downloaded it. Splits become train_mask, "
+    "val_mask and test_mask. Other options add to it.",
+)
+DATASET_OPTIONS = (_from,) if KINDS else ()
 TABLE_OPTIONS = (
     *options_of(Tables, "Tables", "edges"),
-    _table(
-        "--from",
-        type=(click.Choice(KINDS), click.Path()),
-        common=True,
-        metavar="NAME DIR",
-        help=f"A public data set: {', '.join(KINDS)}. DIR is where you downloaded it. Splits become train_mask, "
-        "val_mask and test_mask. Other options add to it.",
-    ),
+    *DATASET_OPTIONS,
     *options_of(Tables, "Tables", "num_nodes", "nodes", "node_data", "edge_data", "masks", "split"),
     _table("--split-seed", type=int, default=0, help="Seed of the splits that a GraphStorm config asks for."),
     _table(
@@ -48,7 +51,7 @@ def input_of(values: dict[str, Any], given: Sequence[str | None], names: Sequenc
     from daskgraphpart.chunked.metadata import is_table
 
     paths = [path for path in given if path is not None]
-    has_tables = bool(values["edges"] or values["from"])
+    has_tables = bool(values["edges"] or values.get("from"))
     wanted = names[1:] if has_tables else names
     if len(paths) > len(wanted):
         raise click.UsageError(f"Give {' and '.join(wanted)} only: --edges and --from replace {names[0]}.")

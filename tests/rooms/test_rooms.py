@@ -28,7 +28,6 @@ ROOMS = {
         *("sources/database.py", "sources/edge_lists.py", "sources/place_features.py", "sources/change_graph.py"),
         *("sources/read_table.py", "sources/text_table.py", "sources/text_rows.py", "sources/column_table.py"),
     ),
-    "published data": ("sources/published",),
     "objects": (*("sources/stage_frames.py", "api/chunk_graph.py", "api/from_edges.py"),),
     "GraphStorm's construction": ("construction",),
     "owners to files": ("assignment/write_files.py",),

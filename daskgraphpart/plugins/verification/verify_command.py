@@ -56,7 +56,7 @@ def verify(**values: Any) -> None:
         raise click.UsageError("Missing OUT.")
     if by_flag and values["directories"]:
         raise click.UsageError("Give GRAPH and OUT once.")
-    has_tables = bool(values["edges"] or values["from"])
+    has_tables = bool(values["edges"] or values.get("from"))
     if len(directories) > 2:
         raise click.UsageError("Give GRAPH and OUT, or OUT and --checksums.")
     if len(directories) == 1 and not values["checksums"] and not has_tables:
@@ -71,7 +71,7 @@ def verify(**values: Any) -> None:
 
 
 def _verify(directories: tuple[str, ...], values: dict[str, Any], run: dict[str, Any]) -> VerifyReport:
-    has_graph = len(directories) > 1 or bool(values["edges"] or values["from"])
+    has_graph = len(directories) > 1 or bool(values["edges"] or values.get("from"))
     graph = input_of(values, directories, ("GRAPH", "OUT"))[0] if has_graph else None
     out_dir = directories[-1]
     if values["confined"]:

@@ -1,4 +1,4 @@
-"""`describe_dataset`: a public data set, as downloaded, as tables; a module per layout names its files."""
+"""`describe_dataset`: a public data set, as downloaded, as tables; plug-ins know which files it has."""
 
 from __future__ import annotations
 
@@ -6,15 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import InputFileNotFoundError, check_choice
-from daskgraphpart.sources.published.igb import read_igb
-from daskgraphpart.sources.published.ogb import read_ogb
-from daskgraphpart.sources.published.ogb_lsc import read_mag240m, read_wikikg
+from daskgraphpart.registry import load_plugin, plugin_names
 
 if TYPE_CHECKING:
     import os
-
-
-READERS = {"ogb": read_ogb, "mag240m": read_mag240m, "igb": read_igb, "wikikg": read_wikikg}
 
 
 def describe_dataset(kind: str, directory: str | os.PathLike[str]) -> dict[str, Any]:
@@ -44,8 +39,9 @@ def describe_dataset(kind: str, directory: str | os.PathLike[str]) -> dict[str, 
     InputFileError
         If counts or splits are wrong.
     """
-    check_choice("kind of data set", "--from", kind, READERS)
+    check_choice("kind of data set", "--from", kind, plugin_names("datasets"))
     path = Path(directory).absolute()
     if not path.is_dir():
         raise InputFileNotFoundError("no such directory", file=path, place="--from")
-    return READERS[kind](path)
+    tables: dict[str, Any] = load_plugin("datasets", kind)(path)
+    return tables

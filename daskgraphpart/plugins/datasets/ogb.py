@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daskgraphpart.errors import InputFileError
+from daskgraphpart.plugins.datasets.files import require_files
 from daskgraphpart.schema import DEFAULT_ETYPE, DEFAULT_NTYPE
-from daskgraphpart.sources.published.files import require_files
 
 if TYPE_CHECKING:
     from pathlib import Path

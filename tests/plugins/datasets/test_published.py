@@ -25,8 +25,8 @@ from daskgraphpart import partition, read_chunked, read_dataset
 from daskgraphpart.api.read_tables import described_tables
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.errors import GraphPartError
-from daskgraphpart.sources.published import describe_dataset
-from daskgraphpart.sources.published.igb import split_masks
+from daskgraphpart.plugins.datasets.igb import split_masks
+from daskgraphpart.sources.datasets import describe_dataset
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -262,7 +262,7 @@ BAD: list[tuple[str, Callable[[Path], Path], Callable[[Path], None], str]] = [
      "train_hrt.npy: wrong shape of an array; expected (any, 3), found (9, 2)"),
     ("wikikg", write_wikikg, lambda d: without(d, "meta.pt"), "expected meta.pt, found none of them; 1 missing"),
     ("papers", write_wikikg, lambda d: None,
-     "--from: unknown kind of data set; expected ogb or mag240m or igb or wikikg"),
+     "--from: unknown kind of data set; expected igb or mag240m or ogb or wikikg"),
 ]  # fmt: skip
 
 
