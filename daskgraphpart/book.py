@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from daskgraphpart.errors import IdOutOfRangeError
+from daskgraphpart.id_ranges import IdRanges
 from daskgraphpart.schema import DEFAULT_ETYPE, DEFAULT_NTYPE
 from daskgraphpart.units import format_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from daskgraphpart.id_ranges import IdRanges
 
 EdgeTypeName: TypeAlias = str | tuple[str, str, str]
 """An edge type: canonical, as a tuple or as ``src:rel:dst``, or a relation that no two edge types share."""
@@ -111,15 +111,11 @@ class PartitionBook(BookMethods):
     @property
     def nodes(self) -> IdRanges:
         """Ranges of nodes."""
-        from daskgraphpart.id_ranges import IdRanges  # dispatch does without
-
         return IdRanges("node", self.ntypes, self.node_ranges)
 
     @property
     def edges(self) -> IdRanges:
         """Ranges of edges."""
-        from daskgraphpart.id_ranges import IdRanges
-
         return IdRanges("edge", self.etypes, self.edge_ranges)
 
     @property

@@ -14,6 +14,7 @@ import numpy as np
 
 from daskgraphpart.adjacency.csr_blocks import Adjacency, CsrBlock, write_block
 from daskgraphpart.adjacency.split_edges import ArcRuns, Slice, split_edges_of
+from daskgraphpart.adjacency.weigh_edges import find_weights, weigh_edges
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.kernels.arcs import merge_arcs
 from daskgraphpart.storage.region import Region, create_files, id_dtype, npy_region
@@ -61,8 +62,6 @@ def workspace_nbytes(schema: GraphSchema, edge_weight: Sequence[str] = ()) -> in
     """Peak bytes of temporary files: CSR blocks, the arcs to merge into them, and edge weights."""
     weights = 0
     if edge_weight:
-        from daskgraphpart.adjacency.weigh_edges import find_weights
-
         weights = sum(schema.edge_type(etype).num_edges for etype in find_weights(schema, edge_weight)) * WEIGHT_NBYTES
     runs = (6 if edge_weight else 4) * id_dtype(schema.num_nodes).itemsize * schema.num_edges
     return adjacency_nbytes(schema, edge_weight) + weights + runs
@@ -76,8 +75,6 @@ def build_adjacency(graph: Graph, directory: Path, runner: Runner, edge_weight: 
     runner.step("create-in-degrees", lambda: create_files([in_degrees]))
     weights = None
     if edge_weight:
-        from daskgraphpart.adjacency.weigh_edges import weigh_edges  # few graphs have weights
-
         weights = weigh_edges(graph, edge_weight, directory, runner)
     runs = split_edges_of(graph, weights, directory, runner)
     config = MergeConfig(str(directory), id_dtype(num_nodes), in_degrees)

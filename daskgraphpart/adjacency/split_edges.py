@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from daskgraphpart.adjacency.weigh_edges import count_units
 from daskgraphpart.chunked.partitions import list_edge_blocks
 from daskgraphpart.engine.runner import Pass, Runner, Unit, share_tasks
 from daskgraphpart.kernels.arcs import count_edge_arcs, scatter_edge_arcs
@@ -145,8 +146,6 @@ def _read_weights(block: Block[Edges], weights: Region | None, exponent: int | N
     """Read a block's weights in units, int32 (edges,), or (0,) without weights."""
     if exponent is None:
         return np.empty(0, np.int32)
-    from daskgraphpart.adjacency.weigh_edges import count_units
-
     if weights is None:
         return count_units(np.broadcast_to(1.0, block.num_rows), exponent)
     return count_units(weights.read(block.first_row, block.first_row + block.num_rows), exponent)

@@ -21,6 +21,7 @@ from daskgraphpart.assignment.choose import BLOCK_NBYTES, COARSE_BYTES_PER_ARC, 
 from daskgraphpart.assignment.libraries.call import Call, export_graph, has_library, run_library
 from daskgraphpart.assignment.multilevel.coarsen import CLUSTER_SWEEPS, cluster, contract
 from daskgraphpart.assignment.multilevel.cycle import CLUSTER_NODES, LEAST_SHRINKAGE, largest_clusters, v_cycle
+from daskgraphpart.assignment.multilevel.extend import extend
 from daskgraphpart.assignment.multilevel.graph import Graph, hold, is_mesh
 from daskgraphpart.assignment.multilevel.refine import REFINE_SWEEPS, Limits, assign_rest, rebalance, refine
 from daskgraphpart.assignment.multilevel.side_by_side import by_threads, in_turn
@@ -131,8 +132,6 @@ class Solver:
         config, options, method = self.config, self.config.options, self._method
         given, taken = None if config.start is None else config.start.read(), "given"
         if given is not None and options.extend is not None:
-            from daskgraphpart.assignment.multilevel.extend import extend
-
             return extend(graph, given, self.limits, float(options.may_move), options.seed, self.directory, self.each)
         if given is None and method in ("none", "fennel"):
             passes, num_isolated = options.passes or FENNEL_PASSES, config.problem.adjacency.num_isolated

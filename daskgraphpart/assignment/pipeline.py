@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.adjacency.build import build_adjacency
+from daskgraphpart.adjacency.weigh_edges import check_weights, count_cut_edges
 from daskgraphpart.assignment.assignment import Assignment, create_owner_files, owner_dtype
 from daskgraphpart.assignment.balance import parse_balance
 from daskgraphpart.assignment.choose import LIBRARY_NAMES, choose
@@ -19,6 +20,7 @@ from daskgraphpart.assignment.options import METHODS, AssignOptions
 from daskgraphpart.assignment.owner_parts import assign_random, fill_parts, read_parts, write_parts
 from daskgraphpart.assignment.partition import PartitionConfig, Problem, partition_graph
 from daskgraphpart.assignment.report import AssignReport, WeightedCut, measure
+from daskgraphpart.assignment.trainers import write_trainers
 from daskgraphpart.assignment.weigh_nodes import check_constraints, check_weight_files, weigh_nodes
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import OptionError, PlanError
@@ -74,14 +76,10 @@ def assign_nodes(
     cut, volume, balances = measure(problem, parts, wanted, runner)
     weighted = None
     if (unit := problem.adjacency.weight_unit) is not None:
-        from daskgraphpart.adjacency.weigh_edges import count_cut_edges
-
         weighted = WeightedCut(cut * unit, problem.adjacency.input_weight * unit)
         cut = count_cut_edges(graph, parts, runner)
     trainers = {}
     if num_trainers > 1:
-        from daskgraphpart.assignment.trainers import write_trainers
-
         trainers = write_trainers(parts, graph.schema, directory, runner)
     shutil.rmtree(directory / "adjacency", ignore_errors=True)
     num_nodes, num_edges, seconds = graph.schema.num_nodes, graph.schema.num_edges, time.monotonic() - started
@@ -115,8 +113,6 @@ def check_assignable(options: AssignOptions, graph: Graph, num_parts: int) -> No
     options.check_fits(graph.schema, num_parts)
     check_constraints(graph, parse_balance(options.wanted_balance, options.imbalance))
     if options.edge_weight:
-        from daskgraphpart.adjacency.weigh_edges import check_weights
-
         check_weights(graph, options.edge_weight)
     if options.extend is not None:
         from daskgraphpart.assignment.old_owners import check_old_owners  # slow to import

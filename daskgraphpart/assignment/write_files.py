@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.assignment.assignment import BINARY_FORMS, META_FILE, OURS_FILE, ROWS_PER_BATCH, TRAINERS, crc_of
+from daskgraphpart.assignment.id_maps import describe_id_maps
 from daskgraphpart.chunked.metadata import METADATA_FILE
 from daskgraphpart.engine.runner import Pass, Runner, Unit, open_runner
 from daskgraphpart.errors import OptionError, OutputExistsError
@@ -36,8 +37,6 @@ def keep_assignment(
     assignment: Assignment, out: Path, resources: Resources, *, form: str, overwrite: bool, progress: Progress | None
 ) -> Path:
     """Write an assignment as `assign` does, and move ID maps out of a temporary directory."""
-    from daskgraphpart.assignment.id_maps import describe_id_maps
-
     if (out / META_FILE).exists() and not overwrite:
         hint = "add --overwrite, or choose another directory"
         raise OutputExistsError("the directory already has an assignment", file=out, hint=hint)

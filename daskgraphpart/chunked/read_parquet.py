@@ -27,6 +27,7 @@ from daskgraphpart.storage.files import file_size, open_regular
 from daskgraphpart.storage.json_file import shown
 from daskgraphpart.storage.paths import is_remote
 from daskgraphpart.storage.region import checked_nbytes
+from daskgraphpart.storage.stores import StoreFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -83,8 +84,6 @@ def open_parquet(path: FilePath) -> Iterator[Any]:
         options: Any = {**THRIFT_LIMITS, "pre_buffer": False, "buffer_size": BUFFER_NBYTES}
         source: Any = path
         if is_remote(path):
-            from daskgraphpart.storage.stores import StoreFile
-
             source = StoreFile(path)
         else:
             os.close(open_regular(path))  # pyarrow would wait for a pipe

@@ -27,6 +27,8 @@ from daskgraphpart.cli.summary import balance_of, cut_of, show_facts, show_outco
 from daskgraphpart.cli.tables import TABLE_OPTIONS, input_of
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.engine.resources import Resources, is_on_this_machine, resources_of
+from daskgraphpart.storage.atomic import write_json
+from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.units import format_count, format_seconds
 
 if TYPE_CHECKING:
@@ -201,9 +203,6 @@ def show_assignment(assignment: Assignment, values: Mapping[str, Any], directory
 
 def write_report(assignment: Assignment, path: str) -> None:
     """Write the report of an assignment as JSON."""
-    from daskgraphpart.storage.atomic import write_json
-    from daskgraphpart.storage.faults import environment_faults
-
     report = assignment.measured
     assert report is not None, "assign measures every assignment"
     shares = {"cut_share": report.cut_share, "replication_factor": report.replication_factor}

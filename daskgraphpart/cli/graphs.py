@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from daskgraphpart.chunked.graph import read_chunked
 from daskgraphpart.chunked.metadata import METADATA_FILE
 from daskgraphpart.cli.help import Command, Option
 from daskgraphpart.cli.options import (
@@ -23,13 +24,17 @@ from daskgraphpart.cli.session import LOG_OPTIONS
 from daskgraphpart.cli.table_inputs import construction_of, tables_of
 from daskgraphpart.cli.tables import TABLE_OPTIONS, changed_graph
 from daskgraphpart.engine.resources import resources_of
+from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import EnvironmentFaultError, LayoutError, MetadataError, OptionError
 from daskgraphpart.layouts.written_files import description_of
+from daskgraphpart.partitioned.graph import open_partitions
 from daskgraphpart.registry import plugin_names
 from daskgraphpart.schema import check_name
+from daskgraphpart.sources.generate import generate as write_synthetic
 from daskgraphpart.storage.files import is_directory, is_file, list_directory
 from daskgraphpart.storage.json_file import read_json_object
 from daskgraphpart.storage.paths import Location, resolve_path
+from daskgraphpart.units import format_seconds, parse_count
 
 _files = partial(click.option, cls=Option, heading="Files to write")
 FORMAT_NAMES = ("edge_format", "data_format", "num_chunks")
@@ -71,13 +76,8 @@ def generate(**values: Any) -> None:
     daskgraphpart generate graph --nodes 5e6 --edges 5e7
     daskgraphpart generate mag --kind mag --nodes 1e6 --edges 1e7
     """
-    from daskgraphpart.chunked.graph import read_chunked
-    from daskgraphpart.engine.runner import open_runner
-    from daskgraphpart.sources.generate import generate
-    from daskgraphpart.units import parse_count
-
     with progress_of(values) as progress, open_runner(resources_of(values), progress) as runner:
-        generate(
+        write_synthetic(
             values["out_dir"],
             num_nodes=parse_count(values["nodes"]),
             num_edges=parse_count(values["edges"]),
@@ -102,12 +102,8 @@ def info(directory: str, confined: bool) -> None:
     daskgraphpart info parts
     """
     if _is_partitioned(resolve_path(directory)):
-        from daskgraphpart.partitioned.graph import open_partitions
-
         click.echo(repr(open_partitions(directory, confined=confined)))
     else:
-        from daskgraphpart.chunked.graph import read_chunked
-
         click.echo(repr(read_chunked(directory, confined=confined)))
 
 
@@ -163,7 +159,6 @@ def chunk(**values: Any) -> None:
     daskgraphpart chunk config.json graph
     """
     from daskgraphpart.api.read_tables import described_tables
-    from daskgraphpart.units import format_seconds
 
     *configs, out_dir = values["directories"] or [None]
     if out_dir is None or len(configs) > 1:

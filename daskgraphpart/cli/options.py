@@ -19,6 +19,7 @@ from daskgraphpart.assignment.options import AssignOptions
 from daskgraphpart.cli.help import Command, Option, rare
 from daskgraphpart.cli.session import LOG_OPTIONS, Session
 from daskgraphpart.dispatching.options import DispatchOptions
+from daskgraphpart.engine.progress import open_progress
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.errors import OptionError, PluginError
 from daskgraphpart.layouts.plugin_layouts import load_layout
@@ -132,19 +133,34 @@ DISPATCH_OPTIONS = (
 )
 
 
+WORDS = "daskgraphpart.words"
+"""Key of the words of a command in its context."""
+
+
 class DispatchCommand(Command):
-    """A command that writes layouts: it takes the options of those that are plug-ins, too."""
+    """A command that writes layouts: it takes the options of those that are plug-ins, too.
+
+    Only layouts that the words of the command may mean are imported: the others would take a fiftieth of a small job.
+    """
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse arguments, with the options of the layouts that they name."""
+        ctx.meta[WORDS] = args
+        return super().parse_args(ctx, args)
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """List the parameters, those of plug-ins before ``--help``; one that cannot be imported has none."""
         *own, help_option = super().get_params(ctx)
-        return [*own, *_options_of_layouts(), help_option]
+        words, names = ctx.meta.get(WORDS, ()), plugin_names("layouts")
+        if words and not {"-h", "--help", "--help-all"} & {*words}:
+            names = tuple(name for name in names if any(name in word for word in words))
+        return [*own, *_options_of_layouts(names), help_option]
 
 
 @cache
-def _options_of_layouts() -> tuple[click.Parameter, ...]:
+def _options_of_layouts(names: tuple[str, ...]) -> tuple[click.Parameter, ...]:
     found: list[click.Parameter] = []
-    for name in plugin_names("layouts"):
+    for name in names:
         with suppress(PluginError):  # it is an error for who writes this layout; all others do without
             stated = stated_options(load_layout(name)).values()
             how: dict[str, Any] = {"heading": f"Layout {name}", "callback": _keep, "expose_value": False}
@@ -187,8 +203,6 @@ def graph_of(in_dir: str | Path, values: dict[str, Any]) -> Any:
 @contextmanager
 def progress_of(values: dict[str, Any]) -> Iterator[ProgressListener]:
     """Show progress by `RESOURCE_OPTIONS`; nothing when quiet."""
-    from daskgraphpart.engine.progress import open_progress
-
     click.get_current_context().ensure_object(Session).as_json = values["progress"] == "json"
     kind = "bar" if values["verbose"] and values["progress"] == "auto" else values["progress"]
     with open_progress("none" if values["quiet"] else kind) as listener:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from daskgraphpart.cli.help import Option
+from daskgraphpart.engine.displays import json_event
 from daskgraphpart.errors import EnvironmentFaultError
 
 if TYPE_CHECKING:
@@ -53,8 +54,6 @@ class Session:
     def show(self, event: str, line: str, **content: Any) -> None:
         """Write a line to standard error, or its event for programs."""
         if self.as_json:
-            from daskgraphpart.engine.displays import json_event
-
             line = json_event(event, **content).rstrip()
         click.echo(line, err=True)
 

@@ -12,6 +12,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from daskgraphpart.dispatching.collect_extra import read_window
+from daskgraphpart.dispatching.compress_graph import group_by_row
 from daskgraphpart.dispatching.edge_runs import DESTINATION, ROW, SOURCE, Slices, reads_of, run_column
 from daskgraphpart.dispatching.lay_out import write_rows
 from daskgraphpart.dispatching.part_graph import BuildConfig, PartGraph, local_ids_of
@@ -61,8 +63,6 @@ def build_graph(segment: Segment, config: BuildConfig) -> dict[str, np.ndarray]:
     wanted = [name for name in by_row if f"{name}/indptr" in graph.arrays]
     if not wanted:
         return {}
-    from daskgraphpart.dispatching.compress_graph import group_by_row  # COO does without
-
     return {name: group_by_row(graph, segment.number, config, name, *by_row[name]) for name in wanted}
 
 
@@ -90,7 +90,5 @@ def _read_owned(segment: Segment, config: BuildConfig) -> tuple[np.ndarray, ...]
 
 
 def _read_extra(segment: Segment, config: BuildConfig) -> tuple[np.ndarray, ...]:
-    from daskgraphpart.dispatching.collect_extra import read_window
-
     assert segment.window is not None, "only windows hold extra edges"
     return read_window(segment.slices, segment.window, config.graph.work)

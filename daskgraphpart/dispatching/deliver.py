@@ -30,6 +30,7 @@ from daskgraphpart.storage.atomic import temporary_path, whole_file
 from daskgraphpart.storage.checksums import FileChecksum, hash_file, read_pieces
 from daskgraphpart.storage.files import file_sizes_in, is_file
 from daskgraphpart.storage.paths import Location, is_remote, to_key
+from daskgraphpart.storage.upload import open_for_upload, upload_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -58,8 +59,6 @@ def describe(job: Job, destination: Destination, sent: Mapping[OutputFile, FileC
     """Check what was sent, then send what describes it, the config last."""
     target = destination.target
     if not isinstance(target, Machines):
-        from daskgraphpart.storage.upload import upload_file
-
         _check_sent(target, {file.path: checksum for file, checksum in sent.items()})
         for name in destination.own_names:
             upload_file(f"{job.out}/{name}", target / name)
@@ -138,8 +137,6 @@ def export_file(file: OutputFile, config: ExportConfig) -> FileChecksum:
 def _open_whole(path: Location, nbytes: int) -> Iterator[Any]:
     """Open a file for writing that appears once complete."""
     if is_remote(path):
-        from daskgraphpart.storage.upload import open_for_upload
-
         with open_for_upload(path, nbytes) as file:
             yield file
         return

@@ -10,6 +10,7 @@ from daskgraphpart.assignment.assignment import owner_dtype
 from daskgraphpart.chunked.partitions import list_edge_blocks
 from daskgraphpart.dispatching.bucket_edges import BucketConfig, EdgeUnit, bucket_edges, edge_pass
 from daskgraphpart.dispatching.edge_runs import RunTable
+from daskgraphpart.dispatching.edges_by_range import RangeConfig, bucket_by_range
 from daskgraphpart.dispatching.lay_out import wanted_arrays
 from daskgraphpart.engine.runner import share_tasks
 from daskgraphpart.storage.region import Region, create_files, npy_region
@@ -53,8 +54,6 @@ def bucket_all_edges(job: Job, nodes: NumberedNodes) -> tuple[RunTable, Mapping[
     if fits:
         counts = job.runner.run(edge_pass("bucket-edges", bucket_edges, units, config, dtype.itemsize))
     else:
-        from daskgraphpart.dispatching.edges_by_range import RangeConfig, bucket_by_range  # slow to import
-
         part_ends = np.cumsum(nodes.counts.sum(axis=1))
         ranges = RangeConfig(config, sizes.range_nodes, part_ends)
         counts = bucket_by_range(units, ranges, job.runner)

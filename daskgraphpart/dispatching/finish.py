@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from daskgraphpart.assignment.id_maps import describe_id_maps
 from daskgraphpart.dispatching.output import discard_output
 from daskgraphpart.engine.runner import Pass, Unit
+from daskgraphpart.layouts.id_maps import IdMaps
 from daskgraphpart.layouts.layout import DispatchedGraph, GraphSizes
 from daskgraphpart.layouts.written_files import ID_MAP
 from daskgraphpart.storage.atomic import publish_once, temporary_path
@@ -84,19 +86,15 @@ def _complete(job: Job, sizes: GraphSizes, book: PartitionBook, quality: Quality
     if job.destination is None:
         checksums = _write_here(job, flat, staged)
     else:
-        from daskgraphpart.dispatching.deliver import describe, send
+        from daskgraphpart.dispatching.deliver import describe, send  # few write elsewhere, and it takes 10 ms
 
         checksums = send(job, job.destination, flat, staged)
     beside = {path: sum_of for path, sum_of in checksums.items() if path.startswith(f"{ID_MAP}/")}
     id_maps = None
     if beside:  # ID maps of tables go with the partitions
-        from daskgraphpart.layouts.id_maps import IdMaps
-
         named = {path.removeprefix(f"{ID_MAP}/").removesuffix(".parquet"): path for path in beside}
         id_maps = IdMaps(ID_MAP, {ntype: beside[path].digest for ntype, path in named.items()})
     elif job.destination is None and job.graph.id_maps:
-        from daskgraphpart.assignment.id_maps import describe_id_maps
-
         id_maps = describe_id_maps(job.graph.id_maps, Path(job.out), job.runner)
     for layout, of_layout in places.files.items():
         dispatched = DispatchedGraph(
@@ -161,7 +159,7 @@ def _write_here(job: Job, files: Sequence[OutputFile], staged: Mapping[str, Stag
     """Replace the old files by the completed temporary ones."""
     checksums: dict[str, FileChecksum] = {}
     if streamed := [file for file in files if file.is_streamed]:
-        from daskgraphpart.dispatching.deliver import export
+        from daskgraphpart.dispatching.deliver import export  # likewise
 
         checksums = export(job, streamed, staged)
     job.runner.step("discard-old", partial(discard_output, Path(job.out)))

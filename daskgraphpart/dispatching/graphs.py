@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.dispatching.build_graph import EDGE_NBYTES, Segment, build_graph
+from daskgraphpart.dispatching.collect_extra import collect_extra_edges, order_extra
+from daskgraphpart.dispatching.compress_graph import compress_graphs
 from daskgraphpart.dispatching.edge_runs import SLICE, RunTable, Slices, cut_slices
 from daskgraphpart.dispatching.mark_halo import HaloUnit, mark_halo
 from daskgraphpart.dispatching.part_graph import (
@@ -70,8 +72,6 @@ def find_held(job: Job, runs: RunTable, book: PartitionBook) -> HeldGraphs:
     ranges = np.stack([book.node_ranges[:, 0, 0], book.node_ranges[:, -1, 1]], axis=1)
     extra = [np.empty(0, SLICE)] * job.num_parts
     if job.options.has_extra_edges:
-        from daskgraphpart.dispatching.collect_extra import collect_extra_edges
-
         extra = collect_extra_edges(job, config, runs, book, ranges).slices_of_parts()
     held = zip(ranges.tolist(), runs.slices_of_parts(), extra, strict=True)
     parts = [HaloUnit(part, low, high, owned, others) for part, ((low, high), owned, others) in enumerate(held)]
@@ -104,8 +104,6 @@ def write_graphs(job: Job, held: HeldGraphs, targets: Targets) -> None:
         counted = zip(segments, counts, strict=True)
         found += [(segment.graph, segment.first_local_eid, of_segment) for segment, of_segment in counted if of_segment]
     if found:
-        from daskgraphpart.dispatching.compress_graph import compress_graphs  # COO does without
-
         compress_graphs(job, config, found)
 
 
@@ -131,8 +129,6 @@ def _segments(job: Job, parts: Sequence[PartGraph], held: HeldGraphs) -> tuple[l
     """Cut the edges of all parts into segments: owned, and extra."""
     windows: Sequence[list[tuple[int, int, int]]] = [[]] * len(parts)
     if job.options.has_extra_edges:
-        from daskgraphpart.dispatching.collect_extra import order_extra
-
         units = [Unit(part.extra, 8 * int(part.extra["count"].sum())) for part in held.parts]
         windows = job.runner.run(Pass("order-extra", order_extra, units, held.config))
     segments: tuple[list[Segment], list[Segment]] = [], []

@@ -13,13 +13,13 @@ from daskgraphpart.kernels.owner_sort import group_starts
 from daskgraphpart.layouts.layout import ArraySpec, create_file, raw_file_layout
 from daskgraphpart.storage.atomic import temporary_path
 from daskgraphpart.storage.region import Region
+from daskgraphpart.storage.zarr_arrays import StagedArray
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from daskgraphpart.dispatching.job import Job
     from daskgraphpart.layouts.layout import FileLayout, GraphSizes, Layout
-    from daskgraphpart.storage.zarr_arrays import StagedArray
 
 _FEATURES = ("node_data/", "edge_data/")
 
@@ -138,8 +138,6 @@ def lay_out(job: Job, sizes: GraphSizes) -> Places:
         if not is_streamed:
             places.targets[array] = (*places.targets.get(array, ()), target)
         elif array not in places.staged and 0 not in target.row_shape:
-            from daskgraphpart.storage.zarr_arrays import StagedArray
-
             path, limit = f"{job.work.root}/staged/{len(places.staged)}.zarr", job.sizes.row_block_bytes
             places.staged[array] = StagedArray.of(path, target.dtype, target.row_shape, target.num_rows, limit)
 

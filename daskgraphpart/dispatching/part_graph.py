@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.dispatching.lay_out import Target, write_rows
+from daskgraphpart.id_ranges import places_by_part
 from daskgraphpart.kernels.bitmap import list_members, local_ids, rank_words
 from daskgraphpart.storage.region import id_dtype
 
@@ -82,8 +83,6 @@ class NewIds:
         """IDs that graphs store: new, or original if kept."""
         if self.originals is None:
             return new_ids
-        from daskgraphpart.id_ranges import places_by_part  # IDs are seldom kept
-
         found = np.empty(new_ids.size, np.int64)
         for part, places in places_by_part(np.searchsorted(self.ends[:, 0], new_ids, side="right")):
             found[places] = self.originals.region(part).take(new_ids[places] - self.start(part, 0))

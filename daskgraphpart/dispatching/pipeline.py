@@ -6,6 +6,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from daskgraphpart.book import PartitionBook
+from daskgraphpart.dispatching.copy_owners import copy_owners
 from daskgraphpart.dispatching.edges import bucket_all_edges
 from daskgraphpart.dispatching.features import NodeIds, block_marks, cut_features, move_features
 from daskgraphpart.dispatching.finish import Outcome, finish
@@ -49,8 +50,6 @@ def dispatch_graph(job: Job) -> Outcome:
     move_features(job, edge_features, edge_owners, edge_offsets, places.rows, mapped)
     split_nids(job, masks, nodes, marked, places.targets)
     if places.whole:
-        from daskgraphpart.dispatching.copy_owners import copy_owners
-
         copy_owners(job, edge_owners, places.whole)
     _warn_of_empty_parts(job, sizes)
     return finish(job, sizes, book, held.quality(), places)

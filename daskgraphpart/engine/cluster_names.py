@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import Any
 
 from daskgraphpart.errors import MissingPackageError, OptionError
+from daskgraphpart.extras import how_to_install
 
 
 def resolve_elsewhere(cluster: Any, others: str) -> Any:
@@ -43,8 +44,6 @@ def job_queue(name: str) -> Any:
     try:
         import dask_jobqueue
     except ImportError as fault:
-        from daskgraphpart.extras import how_to_install
-
         raise MissingPackageError(
             "dask-jobqueue is not installed",
             place=f"--cluster {name}",

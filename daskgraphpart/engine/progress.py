@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
+from daskgraphpart.engine import displays
+from daskgraphpart.engine.displays import CallProgress
 from daskgraphpart.errors import check_choice
 from daskgraphpart.options import option, stated_options
 
@@ -68,8 +70,6 @@ def open_progress(progress: Progress | None) -> Iterator[ProgressListener]:
         yield progress  # type: ignore[misc]
         return
     if callable(progress):
-        from daskgraphpart.engine.displays import CallProgress
-
         yield CallProgress(progress)
         return
     kind: Any = ("auto" if progress else "none") if isinstance(progress, bool) else progress
@@ -79,8 +79,6 @@ def open_progress(progress: Progress | None) -> Iterator[ProgressListener]:
     if kind == "none":
         yield SilentProgress()
         return
-    from daskgraphpart.engine import displays  # a quiet job does without
-
     if kind in ("auto", "bar") and _has_bars():
         display = displays.BarProgress(kind == "auto")
         with display.bars:

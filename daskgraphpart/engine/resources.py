@@ -8,6 +8,7 @@ from dataclasses import MISSING, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from daskgraphpart.engine.cluster_names import active_client, resolve_elsewhere
 from daskgraphpart.errors import OptionError, PlanError
 from daskgraphpart.options import check_options, option, stated_options
 from daskgraphpart.storage.paths import is_url, resolve_path
@@ -165,8 +166,6 @@ def resolve_cluster(cluster: Any) -> Any:
         return cluster
     if cluster in (None, AUTO) and "distributed" not in sys.modules:
         return "threads"
-    from daskgraphpart.engine.cluster_names import active_client, resolve_elsewhere  # on the rim
-
     if cluster not in (None, AUTO):
         return resolve_elsewhere(cluster, ", ".join((AUTO, *ON_THIS_MACHINE)))
     active = active_client()

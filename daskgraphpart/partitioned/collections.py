@@ -1,4 +1,7 @@
-"""Partitions as lazy dask collections: arrays of features, frames of edges and nodes, staged rows."""
+"""Partitions as lazy dask collections: arrays of features, frames of edges and nodes, staged rows.
+
+Functions import pandas and dask's collections themselves: that takes half a second, and opening partitions needs none.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import dask.array as da
-import dask.dataframe as dd
 import numpy as np
-import pandas as pd
 
 from daskgraphpart.errors import InputFileNotFoundError, LayoutError
 from daskgraphpart.storage.zarr_arrays import open_rows_array
@@ -18,6 +18,9 @@ from daskgraphpart.storage.zarr_arrays import open_rows_array
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Mapping, Sequence
+
+    import dask.array as da
+    import pandas as pd
 
     from daskgraphpart.book import PartitionBook
     from daskgraphpart.layouts.dgl_graph import GraphFile
@@ -33,6 +36,8 @@ EDGES_PER_PARTITION = 2 << 20
 
 def lazy_rows(rows: Any, *, name: bool | None = None) -> da.Array:
     """Wrap sliceable rows in a dask array with chunks of at most 16 MiB; unnamed rows get a unique name."""
+    import dask.array as da
+
     row_nbytes = max(1, int(np.prod(rows.shape[1:], dtype=np.int64)) * rows.dtype.itemsize)
     chunks = (max(1, BYTES_PER_CHUNK // row_nbytes), *rows.shape[1:])
     # one array and no concatenation: dask then passes slices on to the files
@@ -41,6 +46,8 @@ def lazy_rows(rows: Any, *, name: bool | None = None) -> da.Array:
 
 def reordered_array(rows: Reordered) -> da.Array:
     """Dask array of rows in the other order; dask arrays stay lazy."""
+    import dask.array as da
+
     if hasattr(rows.rows, "dask"):
         places = da.from_array(rows.places, chunks=max(rows.rows.chunks[0])) - rows.shift
         with warnings.catch_warnings():  # dask warns that any chunk may need every other
@@ -99,6 +106,9 @@ class Columns:
 
 
 def _frame(read: Callable[..., pd.DataFrame], pieces: Sequence[Any], columns: dict[str, str], *shared: Any) -> Any:
+    import dask.dataframe as dd
+    import pandas as pd
+
     meta = pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in columns.items()})
     if not pieces:
         return dd.from_pandas(meta, npartitions=1)
@@ -106,6 +116,8 @@ def _frame(read: Callable[..., pd.DataFrame], pieces: Sequence[Any], columns: di
 
 
 def _part_edges(start: int, graph: GraphFile, book: PartitionBook, maps: Maps | None) -> pd.DataFrame:
+    import pandas as pd
+
     stop = min(start + EDGES_PER_PARTITION, graph.num_edges)
     src, dst = _ends(graph, book, start, stop)
     region = graph.edge_arrays["_ID"]
@@ -134,6 +146,8 @@ def _typed_edges(
     piece: tuple[GraphFile, int, int, int, int], book: PartitionBook, maps: EdgeMaps | None, beside: Columns
 ) -> pd.DataFrame:
     """Read local edges of one type, starting at a new type-wise edge ID."""
+    import pandas as pd
+
     graph, part_id, start, stop, new_eid = piece
     src, dst = (book.map_to_per_ntype(ids)[1] for ids in _ends(graph, book, start, stop))
     others = beside.read(part_id, new_eid, new_eid + stop - start)
@@ -145,6 +159,8 @@ def _typed_edges(
 
 def _typed_nodes(piece: tuple[int, int, int], originals: StoredRows | None, beside: Columns) -> pd.DataFrame:
     """Read the nodes of one type that one part owns."""
+    import pandas as pd
+
     part_id, start, stop = piece
     ids = np.arange(start, stop) if originals is None else originals[start:stop]
     return pd.DataFrame({"id": ids, **beside.read(part_id, start, stop)})
@@ -192,6 +208,8 @@ def open_staged(workspace: str | os.PathLike[str]) -> dict[str, Any]:
     InputFileNotFoundError
         If the workspace has no staged features.
     """
+    import dask.array as da
+
     found = {}
     for path in sorted(Path(workspace, "staged").glob("*.zarr")):
         array = open_rows_array(path)

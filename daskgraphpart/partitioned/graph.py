@@ -13,6 +13,7 @@ from daskgraphpart.keywords import with_keywords
 from daskgraphpart.layouts.dgl_config_reader import find_config, read_config
 from daskgraphpart.layouts.manifest_reader import find_manifest, read_manifest
 from daskgraphpart.lazy_mapping import LazyMapping
+from daskgraphpart.partitioned.collections import lazy_rows
 from daskgraphpart.partitioned.part import Part
 from daskgraphpart.partitioned.views import EdgeView, NodeView, TypeView
 from daskgraphpart.quality import Quality
@@ -204,8 +205,6 @@ class PartitionedGraph(WithPlugins):
     @property
     def original_ids(self) -> Mapping[str, Any]:
         """Original type-wise IDs by node or edge type, if saved: a dask array indexed by new type-wise ID."""
-        from daskgraphpart.partitioned.collections import lazy_rows
-
         views = {**self.nodes, **self.edges}
         saved = tuple(kind for kind, view in views.items() if view.original_regions)
 
@@ -237,8 +236,6 @@ class PartitionedGraph(WithPlugins):
 
 
 def _arrays(what: str, views: Mapping[str, TypeView]) -> Mapping[str, Mapping[str, Any]]:
-    from daskgraphpart.partitioned.collections import lazy_rows
-
     def of_type(kind: str) -> Mapping[str, Any]:
         data = views[kind].data
         return LazyMapping(f"feature of {kind}", tuple(data), lambda name: lazy_rows(data[name]))

@@ -12,6 +12,7 @@ from daskgraphpart.errors import LayoutError
 from daskgraphpart.layouts.dgl_graph import read_graph_file, read_tensor_file
 from daskgraphpart.layouts.written_files import GRAPHBOLT, ORIG_EIDS, ORIG_NIDS, SPLIT_NIDS
 from daskgraphpart.lazy_mapping import LazyMapping
+from daskgraphpart.partitioned.collections import lazy_rows, part_edge_frame
 from daskgraphpart.partitioned.stored_rows import StoredRows
 from daskgraphpart.registry import WithPlugins
 from daskgraphpart.storage.files import file_sizes_in, is_file
@@ -217,8 +218,6 @@ class Part(WithPlugins):
 
     def edges(self, *, original: bool = False) -> Any:
         """Return all edges that the part holds as a dask DataFrame, in local order."""
-        from daskgraphpart.partitioned.collections import part_edge_frame
-
         views = (self.whole.nodes, self.whole.edges) if original else ()
         maps = tuple(tuple(view.original_ids for view in of.values()) for of in views)
         return part_edge_frame(self.graph, self.book, maps or None)
@@ -229,8 +228,6 @@ class Part(WithPlugins):
 
         Rows are in the order of the part's features.
         """
-        from daskgraphpart.partitioned.collections import lazy_rows
-
         found = {**self.node_rows.originals, **self.edge_rows.originals}
 
         def ids_of(kind: str) -> Any:

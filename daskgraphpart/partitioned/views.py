@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from daskgraphpart.errors import LayoutError, OptionError
 from daskgraphpart.lazy_mapping import LazyMapping
+from daskgraphpart.partitioned.collections import Columns, typed_edge_frame, typed_node_frame
 from daskgraphpart.partitioned.stored_rows import StoredRows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from daskgraphpart.partitioned.collections import Columns
     from daskgraphpart.partitioned.part import Part
     from daskgraphpart.storage.region import Region
 
@@ -58,8 +58,6 @@ class TypeView:
         return [of_part[self.name] for of_part in of_parts if self.name in of_part]
 
     def _columns(self, features: Sequence[str] | str, has_part: bool) -> Columns:
-        from daskgraphpart.partitioned.collections import Columns
-
         found = {name: self.data[name] for name in ([features] if isinstance(features, str) else features)}
         for name, rows in found.items():
             if rows.ndim > 1:
@@ -100,8 +98,6 @@ class NodeView(TypeView):
         --------
         >>> parts.nodes["user"].frame("age", part=True).groupby("part").age.mean().compute()  # doctest: +SKIP
         """
-        from daskgraphpart.partitioned.collections import typed_node_frame
-
         originals = self.original_ids if original else None
         return typed_node_frame(self.parts[0].book, self.name, originals, self._columns(features, part))
 
@@ -128,8 +124,6 @@ class EdgeView(TypeView):
         dask.dataframe.DataFrame
             Columns `src` and `dst`, `eid` if `original`, then `part` and the features.
         """
-        from daskgraphpart.partitioned.collections import typed_edge_frame
-
         maps = None
         if original:
             src, _, dst = self.name.split(":")

@@ -19,6 +19,7 @@ from daskgraphpart.chunked.rows import ArrayRows, EdgeEnds, JoinedRows
 from daskgraphpart.chunked.sources import INT64, FileRows, LineEdges
 from daskgraphpart.engine.runner import Pass, Unit
 from daskgraphpart.errors import InputFileError
+from daskgraphpart.kernels.parse_fields import parse_fields
 from daskgraphpart.schema import DataSpec
 from daskgraphpart.sources.text_table import TextTable
 
@@ -46,8 +47,6 @@ class TableLines(Lines):
 
     def read_plain(self) -> Edges | None:
         """Read the IDs of sources and destinations, int64 (edges,); None if a line is not plain."""
-        from daskgraphpart.kernels.parse_fields import parse_fields
-
         content = read_lines(self.content, self.start, self.stop)
         ends = np.empty((2, content.size // 4 + 1), np.int64)  # two digits, a delimiter, a newline
         rows = parse_fields(content, ord(self.delimiter), self.columns, self.num_fields, ends)

@@ -16,6 +16,19 @@ import numpy as np
 import pyarrow as pa
 
 from daskgraphpart.errors import InputFileError
+from daskgraphpart.kernels.cut_rows import (
+    FIELDS,
+    LINE,
+    MAX_ROW_BYTES,
+    NUM_FIELDS,
+    PLACE,
+    SOUND,
+    STATE,
+    TOO_LITTLE,
+    TOO_LONG,
+    copy_fields,
+    cut_rows,
+)
 from daskgraphpart.sources.columns import shown
 from daskgraphpart.sources.database import ROWS_PER_BATCH
 from daskgraphpart.storage.faults import attach_path_to_error
@@ -134,8 +147,6 @@ class TextRows:
     def _cut(
         self, content: np.ndarray, start: int, is_last: bool, num_fields: int, columns: np.ndarray, max_rows: int
     ) -> _Cut:
-        from daskgraphpart.kernels.cut_rows import LINE, NUM_FIELDS, PLACE, STATE, cut_rows
-
         by_blanks = self.delimiter == " "
         stops = np.zeros(256, bool)
         stops[[ord(mark) for mark in (self.delimiter, "\r", "\n", *("\t" if by_blanks else ""))]] = True
@@ -147,8 +158,6 @@ class TextRows:
 
     def _check(self, cut: _Cut, text: bytes, line: int, num_fields: int = 0) -> bool:
         """Refuse the row that ended a cut; return whether more text may complete it."""
-        from daskgraphpart.kernels.cut_rows import FIELDS, MAX_ROW_BYTES, SOUND, TOO_LITTLE, TOO_LONG
-
         if cut.state in (SOUND, TOO_LITTLE):
             return cut.state == TOO_LITTLE
         begin = _LINE.match(text, cut.place)
@@ -180,8 +189,6 @@ class TextRows:
 
     def _lines(self) -> Iterator[tuple[bytes, TextRows]]:
         """Yield lines, and the rows after each."""
-        from daskgraphpart.kernels.cut_rows import MAX_ROW_BYTES
-
         rows, text, is_last = self, b"", False
         with self._open() as file:
             while not is_last:
@@ -226,8 +233,6 @@ def _is_utf8(text: bytes) -> bool:
 
 def _strings(content: np.ndarray, bounds: np.ndarray) -> Any:
     """Return the fields within bounds, int32 (rows, 2), unquoted."""
-    from daskgraphpart.kernels.cut_rows import copy_fields
-
     num_rows = len(bounds)
     offsets, is_there = np.empty(num_rows + 1, np.int32), np.empty(num_rows, bool)
     data = np.empty(int((bounds[:, 1] - bounds[:, 0]).sum()), np.uint8)

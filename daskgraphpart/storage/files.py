@@ -15,6 +15,16 @@ from daskgraphpart.errors import (
     InputFileError,
 )
 from daskgraphpart.storage.paths import AnyPath, Location, is_remote
+from daskgraphpart.storage.stores import (
+    cached_store,
+    kind_in_store,
+    list_in_store,
+    open_in_store,
+    open_store,
+    read_range,
+    signature_in_store,
+    size_in_store,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -23,8 +33,6 @@ if TYPE_CHECKING:
 def kind_of(path: AnyPath) -> str | None:
     """Return ``"file"``, ``"directory"``, ``"other"`` (a pipe, for example), or None."""
     if is_remote(path):
-        from daskgraphpart.storage.stores import kind_in_store
-
         return kind_in_store(path)
     try:
         mode = os.stat(path).st_mode
@@ -47,16 +55,12 @@ def file_size(path: AnyPath) -> int:
     """Return a file's size; `FileNotFoundError` if it does not exist."""
     if not is_remote(path):
         return os.stat(path).st_size
-    from daskgraphpart.storage.stores import size_in_store
-
     return size_in_store(path)
 
 
 def signature_of(path: AnyPath) -> tuple[int | str, ...] | None:
     """Return a file's size, mtime, ctime (ns) and inode, or what its store tells; None if it does not exist."""
     if is_remote(path):
-        from daskgraphpart.storage.stores import signature_in_store
-
         return signature_in_store(path)
     try:
         status = os.stat(path)
@@ -77,8 +81,6 @@ def list_directory(directory: Location) -> dict[str, int | None]:
         with os.scandir(directory) as entries:
             found = {entry.name: entry.stat().st_size if entry.is_file() else None for entry in entries}
         return dict(sorted(found.items()))
-    from daskgraphpart.storage.stores import list_in_store
-
     return list_in_store(directory)
 
 
@@ -93,8 +95,6 @@ def cached_listings(directory: AnyPath) -> Iterator[None]:
     if not is_remote(directory):
         yield
         return
-    from daskgraphpart.storage.stores import cached_store
-
     with cached_store(directory):
         yield
 
@@ -102,8 +102,6 @@ def cached_listings(directory: AnyPath) -> Iterator[None]:
 def read_file(path: AnyPath) -> bytes:
     """Read a small file."""
     if is_remote(path):
-        from daskgraphpart.storage.stores import read_range
-
         return read_range(path, 0, file_size(path))
     with os.fdopen(open_regular(path), "rb") as file:
         return file.read()
@@ -112,8 +110,6 @@ def read_file(path: AnyPath) -> bytes:
 def open_for_reading(path: AnyPath) -> BinaryIO:
     """Open a file for reading bytes."""
     if is_remote(path):
-        from daskgraphpart.storage.stores import open_in_store
-
         return open_in_store(path)
     return os.fdopen(open_regular(path), "rb")
 
@@ -141,8 +137,6 @@ def open_regular(path: str | os.PathLike[str]) -> int:
 def delete_file(path: AnyPath) -> None:
     """Delete a file or link, if it exists."""
     if is_remote(path):
-        from daskgraphpart.storage.stores import open_store
-
         with open_store(path) as fs:
             fs.rm_file(path.path)
     else:

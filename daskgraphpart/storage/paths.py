@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from daskgraphpart.errors import OptionError, OutputExistsError
+from daskgraphpart.storage.stores import open_known, open_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -42,8 +43,6 @@ def is_url(path: AnyPath | None) -> bool:
 def resolve_path(path: AnyPath, options: Mapping[str, Any] | None = None) -> Location:
     """Return a local path, or one in a store; ``file://`` is local."""
     if is_remote(path):
-        from daskgraphpart.storage.stores import open_known
-
         return open_known(path.protocol, str(path), {**path.storage_options, **(options or {})})
     text = os.fspath(path)
     match = _URL.fullmatch(text)
@@ -54,8 +53,6 @@ def resolve_path(path: AnyPath, options: Mapping[str, Any] | None = None) -> Loc
     protocol, rest = match[1].lower(), match[2].rstrip("/")
     if protocol in _LOCAL:
         return Path(match[2].removeprefix("localhost") or "/")
-    from daskgraphpart.storage.stores import open_url  # on the rim
-
     return open_url(text, protocol, rest, options or {})
 
 

@@ -28,6 +28,7 @@ from daskgraphpart.storage.atomic import whole_file
 from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.files import is_file, open_for_reading, open_regular, size_of_open
 from daskgraphpart.storage.paths import AnyPath, is_remote, to_key
+from daskgraphpart.storage.stores import read_range_into, take_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -103,8 +104,6 @@ class Region(Source):
         """Fill the C-contiguous array `rows` from row `start` on."""
         buffer, offset = _as_bytes(rows), self.offset + start * self.row_nbytes
         if is_remote(self.path):
-            from daskgraphpart.storage.stores import read_range_into
-
             read_range_into(buffer, self.path, offset)
             return
         fd = open_regular(self.path)
@@ -133,8 +132,6 @@ class Region(Source):
     def take(self, rows: np.ndarray) -> np.ndarray:
         """Read the rows of these numbers, in any order, and little around them."""
         if is_remote(self.path):
-            from daskgraphpart.storage.stores import take_rows
-
             return take_rows(self.path, self.offset, self.dtype, self.shape, np.asarray(rows))
         # numpy is slower in taking from a map than from an array
         taken: np.ndarray = (self.read() if self.nbytes <= MAX_WHOLE_NBYTES else np.asarray(self.memmap()))[rows]

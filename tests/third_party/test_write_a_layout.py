@@ -106,7 +106,7 @@ def test_its_option_is_in_the_help_and_its_errors_are_sentences(installed: Path,
     )
     assert done.returncode == 2
     assert "GraphLearn needs several parts" in done.stderr
-    done = call(installed, "plan", graph, "--num-parts", "2", "--graphlearn-feature", "x")
+    done = call(installed, "plan", graph, "--num-parts", "2", "--layout", "ranks", "--graphlearn-feature", "x")
     assert done.returncode == 2
     assert "no such option of the layouts to write" in done.stderr
 

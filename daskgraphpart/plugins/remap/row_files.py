@@ -29,6 +29,7 @@ from daskgraphpart.extras import torch_module
 from daskgraphpart.id_ranges import is_tensor, to_array, to_tensor
 from daskgraphpart.layouts.id_maps import IdMaps
 from daskgraphpart.layouts.manifest_reader import find_manifest, read_manifest
+from daskgraphpart.partitioned.collections import lazy_rows
 from daskgraphpart.partitioned.stored_rows import Reordered, StoredRows
 from daskgraphpart.schema import BFLOAT16, DataSpec
 from daskgraphpart.sources.id_map import COLUMN, find_map, id_batches
@@ -71,8 +72,6 @@ def open_rows(rows: Any, num_rows: int, what: str) -> Any:
 def _open_file(path: str) -> Any:
     suffix = Path(path).suffix
     if suffix == ".parquet":
-        from daskgraphpart.partitioned.collections import lazy_rows
-
         return lazy_rows(ParquetRows(path), name=False)
     if suffix in (".pt", ".pth"):
         return _load_tensor(path)
