@@ -12,7 +12,6 @@ from daskgraphpart.registry import plugin_names, public_plugin
 
 if TYPE_CHECKING:
     from daskgraphpart import errors as errors
-    from daskgraphpart.api.chunk_graph import chunk_graph as chunk_graph
     from daskgraphpart.api.from_edges import from_dgl as from_dgl
     from daskgraphpart.api.from_edges import from_edges as from_edges
     from daskgraphpart.api.from_edges import from_networkx as from_networkx
@@ -24,9 +23,6 @@ if TYPE_CHECKING:
     from daskgraphpart.api.pipeline import dispatch as dispatch
     from daskgraphpart.api.pipeline import partition as partition
     from daskgraphpart.api.plan import plan as plan
-    from daskgraphpart.api.read_tables import read_construction as read_construction
-    from daskgraphpart.api.read_tables import read_dataset as read_dataset
-    from daskgraphpart.api.read_tables import read_tables as read_tables
     from daskgraphpart.chunked.graph import Graph as Graph
     from daskgraphpart.chunked.graph import read_chunked as read_chunked
     from daskgraphpart.chunked.scan import Scan as Scan
@@ -35,6 +31,7 @@ if TYPE_CHECKING:
     from daskgraphpart.partitioned.collections import open_staged as open_staged
     from daskgraphpart.partitioned.graph import PartitionedGraph as PartitionedGraph
     from daskgraphpart.partitioned.graph import open_partitions as open_partitions
+    from daskgraphpart.plugins.construction.read_construction import read_construction as read_construction
     from daskgraphpart.plugins.dgl_api.id_converter import IdConverter as IdConverter
     from daskgraphpart.plugins.dgl_api.load import load_partition as load_partition
     from daskgraphpart.plugins.dgl_api.load import load_partition_book as load_partition_book
@@ -42,6 +39,9 @@ if TYPE_CHECKING:
     from daskgraphpart.plugins.dgl_api.partition_graph import partition_graph as partition_graph
     from daskgraphpart.plugins.parmetis import parmetis as parmetis
     from daskgraphpart.plugins.report.compare import compare as compare
+    from daskgraphpart.plugins.tables.chunk_graph import chunk_graph as chunk_graph
+    from daskgraphpart.plugins.tables.read_tables import read_dataset as read_dataset
+    from daskgraphpart.plugins.tables.read_tables import read_tables as read_tables
     from daskgraphpart.plugins.verification.pipeline import verify as verify
     from daskgraphpart.schema import EdgeType as EdgeType
     from daskgraphpart.schema import GraphSchema as GraphSchema
@@ -51,11 +51,9 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 
 _NAMES = {
-    "api.chunk_graph": "chunk_graph",
     "api.from_edges": "from_dgl from_edges from_networkx from_pyg from_scipy",
     "api.pipeline": "assign dispatch partition",
     "api.plan": "plan",
-    "api.read_tables": "read_construction read_dataset read_tables",
     "api.owners": "Assignment read_assignment",
     "chunked.graph": "Graph read_chunked",
     "chunked.scan": "Scan",

@@ -8,6 +8,7 @@ used.
                             that named ``changes`` makes the changes that read edges
 ``daskgraphpart.datasets``  a function that names the tables of a public data set in a directory: ``--from NAME``, and
                             `read_dataset`; it returns keywords of `read_tables`
+``daskgraphpart.inputs``    `Inputs` of the command line
 ``daskgraphpart.layouts``   a `layouts.layout.Layout`, which ``--layout NAME`` writes
 ``daskgraphpart.owners``    a function that reads owners from files of a kind of its own, or returns None; it has the
                             arguments of `assignment.read_files.read_assignment`
@@ -40,6 +41,18 @@ class Command:
     summary: str  # for `daskgraphpart --help`
     home: str  # ``module:name`` of the click command
     after: str = ""  # the command that it follows in the help; default: all others
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Inputs:
+    """Options by which commands name what they read, in place of a chunked graph."""
+
+    options: tuple[Any, ...]  # of click, as decorators
+    names: tuple[str, ...]  # those that are not for chunked graphs
+    is_given: Callable[[dict[str, Any]], bool]
+    """Whether values of the options name a graph, so that the command takes no path of one."""
+    scan_of: Callable[[str | None, dict[str, Any]], Any]
+    """Return the scan of a path, or with None that of the options; None if the path is not for this plug-in."""
 
 
 class WithPlugins:

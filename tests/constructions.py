@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from daskgraphpart import Graph, chunk_graph, read_chunked
-from daskgraphpart.api.read_tables import read_construction
+from daskgraphpart.plugins.construction.read_construction import read_construction
 
 if TYPE_CHECKING:
     import numpy as np

@@ -12,6 +12,7 @@ import click
 from daskgraphpart.assignment.options import AssignOptions
 from daskgraphpart.cli.dgl_options import dgl_option, one_of, unused_option
 from daskgraphpart.cli.help import Command, Option
+from daskgraphpart.cli.inputs import INPUT_OPTIONS, has_input, input_of
 from daskgraphpart.cli.options import (
     CONFINED_OPTION,
     DISPATCH_OPTIONS,
@@ -24,7 +25,6 @@ from daskgraphpart.cli.options import (
     with_options,
 )
 from daskgraphpart.cli.summary import balance_of, cut_of, show_facts, show_outcome, weight_of_cut
-from daskgraphpart.cli.tables import TABLE_OPTIONS, input_of
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.engine.resources import Resources, is_on_this_machine, resources_of
 from daskgraphpart.storage.atomic import write_json
@@ -92,7 +92,7 @@ DGL_OPTIONS = (
 @click.argument("in_dir", required=False, type=click.Path(), metavar="[GRAPH]")
 @click.argument("assign_dir", required=False, type=click.Path(), metavar="OUT")
 @click.option("--num-parts", "--num-partitions", "num_parts", type=int, required=True, help="Number of parts.")
-@with_options(*METHOD_OPTIONS, *TABLE_OPTIONS, FORM_OPTION)
+@with_options(*METHOD_OPTIONS, *INPUT_OPTIONS, FORM_OPTION)
 @click.option("--report", "report_path", type=click.Path(dir_okay=False), help="Write a report as JSON, too.")
 @click.option("--overwrite", is_flag=True, help="Replace existing owners in OUT.")
 @with_options(*RESOURCE_OPTIONS, *JOB_OPTIONS, CONFINED_OPTION)
@@ -131,7 +131,7 @@ def assign(**values: Any) -> None:
 @click.argument("assign_dir", required=False, type=click.Path(), metavar="ASSIGNMENT")
 @click.argument("out_dir", required=False, type=click.Path(), metavar="OUT")
 @click.option("--num-parts", type=int, help="Number of parts, if ASSIGNMENT does not tell.")
-@with_options(*TABLE_OPTIONS, *DISPATCH_OPTIONS, *DGL_OPTIONS)
+@with_options(*INPUT_OPTIONS, *DISPATCH_OPTIONS, *DGL_OPTIONS)
 def dispatch(**values: Any) -> None:
     """Write the parts of GRAPH to OUT, with owners from ASSIGNMENT.
 
@@ -161,7 +161,7 @@ def dispatch(**values: Any) -> None:
         dispatch_to = _machines_of(values, resources_of(run), assign_dir, out_dir)
         how = {"num_parts": values["num_parts"], "dispatch_to": dispatch_to, **options}
         outcome = dispatch_job(graph, assign_dir, out_dir, **how, **run)
-    show_outcome(outcome, values, None if values["edges"] or values.get("from") else given[0])
+    show_outcome(outcome, values, None if has_input(values) else given[0])
 
 
 def _machines_of(values: dict[str, Any], resources: Resources, assign_dir: str, out_dir: str) -> str | None:

@@ -1,4 +1,4 @@
-"""``daskgraphpart generate``, ``chunk`` and ``info``: make and show chunked graphs."""
+"""``daskgraphpart generate`` and ``info``: make and show chunked graphs."""
 
 from __future__ import annotations
 
@@ -9,23 +9,17 @@ from typing import Any
 import click
 
 from daskgraphpart.chunked.graph import read_chunked
-from daskgraphpart.chunked.metadata import METADATA_FILE
 from daskgraphpart.cli.help import Command, Option
 from daskgraphpart.cli.options import (
     CONFINED_OPTION,
-    INPUT_NAMES,
     RESOURCE_OPTIONS,
     progress_of,
-    refuse_tables,
-    run_of,
     with_options,
 )
 from daskgraphpart.cli.session import LOG_OPTIONS
-from daskgraphpart.cli.table_inputs import construction_of, tables_of
-from daskgraphpart.cli.tables import TABLE_OPTIONS, changed_graph
 from daskgraphpart.engine.resources import resources_of
 from daskgraphpart.engine.runner import open_runner
-from daskgraphpart.errors import EnvironmentFaultError, LayoutError, MetadataError, OptionError
+from daskgraphpart.errors import EnvironmentFaultError, LayoutError, MetadataError
 from daskgraphpart.layouts.written_files import description_of
 from daskgraphpart.partitioned.graph import open_partitions
 from daskgraphpart.registry import plugin_names
@@ -34,7 +28,7 @@ from daskgraphpart.sources.generate import generate as write_synthetic
 from daskgraphpart.storage.files import is_directory, is_file, list_directory
 from daskgraphpart.storage.json_file import read_json_object
 from daskgraphpart.storage.paths import Location, resolve_path
-from daskgraphpart.units import format_seconds, parse_count
+from daskgraphpart.units import parse_count
 
 _files = partial(click.option, cls=Option, heading="Files to write")
 FORMAT_NAMES = ("edge_format", "data_format", "num_chunks")
@@ -82,7 +76,7 @@ def generate(**values: Any) -> None:
             num_nodes=parse_count(values["nodes"]),
             num_edges=parse_count(values["edges"]),
             feature_width=values["features"],
-            name=values["name"] or _name_of_directory(Path(values["out_dir"]), values["kind"]),
+            name=values["name"] or name_of_directory(Path(values["out_dir"]), values["kind"]),
             **{name: values[name] for name in NAMES},
             runner=runner,
         )
@@ -107,7 +101,7 @@ def info(directory: str, confined: bool) -> None:
         click.echo(repr(read_chunked(directory, confined=confined)))
 
 
-def _name_of_directory(directory: Path, otherwise: str) -> str:
+def name_of_directory(directory: Path, otherwise: str) -> str:
     """Name a graph after its output directory, if DGL's files can hold that name."""
     name = directory.absolute().name
     try:
@@ -133,61 +127,3 @@ def _is_partitioned(path: Location) -> bool:
         if "part-0" in content:
             return True
     return False
-
-
-@click.command(cls=Command)
-@click.argument("directories", nargs=-1, type=click.Path(), metavar="[CONFIG] OUT")
-@click.option(
-    "--graph",
-    type=click.Path(),
-    metavar="DIRECTORY",
-    help="Change a chunked graph, or cut it into other files, instead of reading --edges.",
-)
-@with_options(*TABLE_OPTIONS)
-@with_options(*FORMAT_OPTIONS)
-@with_options(*RESOURCE_OPTIONS)
-def chunk(**values: Any) -> None:
-    """Turn tables of edges and nodes into a chunked graph in OUT.
-
-    CONFIG is a construction config of GraphStorm (gconstruct or GSProcessing), which names the tables itself.
-
-    \b
-    daskgraphpart chunk graph --edges edges.csv
-    daskgraphpart chunk graph --edges 'follows-*.tsv' --columns from,to --map-ids
-    daskgraphpart chunk mag240m --from mag240m mag240m_kddcup2021
-    daskgraphpart chunk both-ways --graph graph --add-reverse dgl
-    daskgraphpart chunk config.json graph
-    """
-    from daskgraphpart.api.read_tables import described_tables
-
-    *configs, out_dir = values["directories"] or [None]
-    if out_dir is None or len(configs) > 1:
-        raise click.UsageError("Give OUT, or CONFIG and OUT.")
-    if configs:
-        graph = _construction(configs[0], values)
-    elif values["graph"] is None:
-        values["name"] = values["name"] or _name_of_directory(Path(out_dir), "graph")
-        graph = described_tables(**tables_of(values))
-    else:
-        refuse_tables(INPUT_NAMES, "--graph")
-        graph = changed_graph(values["graph"], values)
-    form = {name: values[name] for name in ("name", *FORMAT_NAMES)}
-    with run_of(values) as run:
-        written = graph.write_chunked(out_dir, **form, **run)
-    if not values["quiet"]:
-        is_mapped = values["map_ids"] or configs
-        kept = f"mapped; the original ones are in {Path(written.directory) / 'id_map'}" if is_mapped else "as they were"
-        click.echo(f"{written!r}\n")
-        click.echo(f"IDs       {kept}")
-        click.echo(f"time      {format_seconds(values['seconds'])}")
-        click.echo(f"metadata  {Path(written.directory) / METADATA_FILE}")
-
-
-def _construction(path: str, values: dict[str, Any]) -> Any:
-    """Return the tables of a construction config; refuse anything else in its place."""
-    from daskgraphpart.construction.read_config import is_construction
-
-    if values["graph"] is not None or not is_construction(path):
-        expected = "a JSON file with nodes and edges, and no --graph"
-        raise OptionError("not a construction config of GraphStorm", place="CONFIG", expected=expected, found=path)
-    return construction_of(path, values)

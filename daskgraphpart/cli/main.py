@@ -28,7 +28,6 @@ logger = logging.getLogger("daskgraphpart")
 COMMANDS = {
     "partition": "Partition a graph, or tables.",
     "plan": "Estimate disk, memory and method of a partition.",
-    "chunk": "Turn tables into a chunked graph.",
     "info": "Show what a graph or partitions hold.",
     "assign": "Give every node an owner; the first half of partition.",
     "dispatch": "Write the parts; the second half of partition.",
@@ -36,7 +35,7 @@ COMMANDS = {
     "completion": "Print a script that completes commands in your shell.",
 }
 MODULES = {
-    "graphs": ("generate", "chunk", "info"),
+    "graphs": ("generate", "info"),
     "partition": ("partition",),
     "assign_dispatch": ("assign", "dispatch"),
     "plan_command": ("plan",),

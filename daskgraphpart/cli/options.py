@@ -25,7 +25,6 @@ from daskgraphpart.errors import OptionError, PluginError
 from daskgraphpart.layouts.plugin_layouts import load_layout
 from daskgraphpart.options import option_name, stated_options
 from daskgraphpart.registry import plugin_names
-from daskgraphpart.sources.options import ReadOptions, Tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -100,8 +99,6 @@ RESOURCE_OPTIONS = (
     *LOG_OPTIONS,
 )
 (STAGING_OPTION,) = options_of(Resources, "Resources", "staging")
-INPUT_NAMES = ("from", *stated_options(Tables), "split_seed", *stated_options(ReadOptions))
-"""Of options that name tables and their IDs."""
 CONFINED_OPTION = rare(
     "--confined", is_flag=True, help="Refuse input files outside the input directory, even through links."
 )
@@ -244,7 +241,9 @@ def _answering_interrupts(can_continue: bool) -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def refuse_tables(names: Iterable[str], where: str, what: str = "a chunked graph has its own IDs and features") -> None:
+def refuse_options(
+    names: Iterable[str], where: str, what: str = "a chunked graph has its own IDs and features"
+) -> None:
     """Refuse options of tables beside a chunked graph or a config."""
     ctx = click.get_current_context()
     for name in names:

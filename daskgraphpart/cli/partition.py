@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from daskgraphpart.assignment.options import AssignOptions
+from daskgraphpart.cli.inputs import INPUT_OPTIONS, has_input, input_of
 from daskgraphpart.cli.options import (
     DISPATCH_OPTIONS,
     METHOD_OPTIONS,
@@ -17,14 +18,13 @@ from daskgraphpart.cli.options import (
     with_options,
 )
 from daskgraphpart.cli.summary import show_outcome
-from daskgraphpart.cli.tables import TABLE_OPTIONS, input_of
 from daskgraphpart.dispatching.options import DispatchOptions
 
 
 @click.command(cls=DispatchCommand)
 @click.argument("in_dir", type=click.Path(), metavar="[GRAPH]")
 @click.argument("out_dir", required=False, type=click.Path(), metavar="OUT")
-@with_options(NUM_PARTS_OPTION, *METHOD_OPTIONS, *TABLE_OPTIONS, *DISPATCH_OPTIONS)
+@with_options(NUM_PARTS_OPTION, *METHOD_OPTIONS, *INPUT_OPTIONS, *DISPATCH_OPTIONS)
 def partition(**values: Any) -> None:
     """Partition GRAPH and write the parts to OUT.
 
@@ -42,4 +42,4 @@ def partition(**values: Any) -> None:
     how = {"dispatch_to": values["dispatch_to"], **keywords_of(values, AssignOptions, DispatchOptions)}
     with run_of(values) as run:
         outcome = partition_job(graph, out_dir, values["num_parts"], **how, **run)
-    show_outcome(outcome, values, None if values["edges"] or values.get("from") else values["in_dir"])
+    show_outcome(outcome, values, None if has_input(values) else values["in_dir"])

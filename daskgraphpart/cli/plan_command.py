@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from daskgraphpart.assignment.options import AssignOptions
+from daskgraphpart.cli.inputs import INPUT_OPTIONS, has_input, input_of
 from daskgraphpart.cli.options import (
     DISPATCH_OPTIONS,
     METHOD_OPTIONS,
@@ -16,7 +17,6 @@ from daskgraphpart.cli.options import (
     keywords_of,
     with_options,
 )
-from daskgraphpart.cli.tables import TABLE_OPTIONS, input_of
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.engine.resources import Resources
 
@@ -25,7 +25,7 @@ from daskgraphpart.engine.resources import Resources
 @click.argument("in_dir", required=False, type=click.Path(), metavar="[GRAPH]")
 @click.argument("out_dir", required=False, type=click.Path(), metavar="[OUT]")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="Form of the plan.")
-@with_options(NUM_PARTS_OPTION, *METHOD_OPTIONS, *TABLE_OPTIONS, *DISPATCH_OPTIONS)
+@with_options(NUM_PARTS_OPTION, *METHOD_OPTIONS, *INPUT_OPTIONS, *DISPATCH_OPTIONS)
 def plan(**values: Any) -> None:
     """Estimate disk, memory and method of a partition.
 
@@ -39,7 +39,7 @@ def plan(**values: Any) -> None:
     from daskgraphpart.api.plan import plan
 
     paths = (values["in_dir"], values["out_dir"])
-    is_one = bool(values["edges"] or values.get("from")) + sum(path is not None for path in paths) == 1
+    is_one = has_input(values) + sum(path is not None for path in paths) == 1
     graph, (out_dir,) = input_of(values, (*paths, "." if is_one else None), ("GRAPH", "OUT"))
     found = plan(
         graph,

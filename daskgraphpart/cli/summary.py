@@ -9,7 +9,7 @@ import click
 from click.core import ParameterSource
 
 from daskgraphpart.chunked.changes import GraphChanges
-from daskgraphpart.cli.options import INPUT_NAMES
+from daskgraphpart.cli.inputs import INPUT_NAMES
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.options import chosen, stated_options
 from daskgraphpart.units import format_count, format_number, format_seconds, format_size, text_table
@@ -52,7 +52,7 @@ def show_outcome(outcome: Outcome, values: Mapping[str, Any], in_dir: str | Path
 
 def _changes() -> list[str]:
     """Options that change the graph, as given: `verify` needs them, too."""
-    ctx, names, words = click.get_current_context(), {*INPUT_NAMES, *stated_options(GraphChanges), "name"}, []
+    ctx, names, words = click.get_current_context(), {*INPUT_NAMES, *stated_options(GraphChanges)}, []
     for option in ctx.command.params:
         if option.name in names and ctx.get_parameter_source(option.name) is ParameterSource.COMMANDLINE:
             values = ctx.params[option.name] if option.multiple else [ctx.params[option.name]]

@@ -16,12 +16,12 @@ from listeners import Listener
 
 import daskgraphpart as dgp
 from daskgraphpart.chunked.graph_scan import GraphScan
-from daskgraphpart.construction.build import ConstructionScan
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.errors import OptionError
-from daskgraphpart.sources.changed_scan import ChangedScan
+from daskgraphpart.plugins.construction.build import ConstructionScan
+from daskgraphpart.plugins.tables.changed_scan import ChangedScan
+from daskgraphpart.plugins.tables.table_scan import TableScan
 from daskgraphpart.sources.open_scan import open_scan
-from daskgraphpart.sources.table_scan import TableScan
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,7 +14,7 @@ from constructions import FIXTURE
 from judges import SCRIPTS, dgl_python, run_in_dgl
 
 from daskgraphpart import partition
-from daskgraphpart.api.read_tables import read_construction
+from daskgraphpart.plugins.construction.read_construction import read_construction
 
 if TYPE_CHECKING:
     from pathlib import Path

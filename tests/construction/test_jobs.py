@@ -15,8 +15,8 @@ from keywords import spelled
 from listeners import Listener, Stopped
 
 from daskgraphpart import open_partitions, partition, verify
-from daskgraphpart.api.read_tables import read_construction
 from daskgraphpart.dispatching.options import DispatchOptions
+from daskgraphpart.plugins.construction.read_construction import read_construction
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -23,9 +23,9 @@ from listeners import Listener, Stopped
 from pyarrow import csv, parquet
 
 import daskgraphpart as dgp
-from daskgraphpart.api.read_tables import described_tables
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.errors import InputFileError, OptionError, OutputExistsError, ResumeError
+from daskgraphpart.plugins.tables.read_tables import described_tables
 from daskgraphpart.sources.id_map import read_id_map
 
 if TYPE_CHECKING:

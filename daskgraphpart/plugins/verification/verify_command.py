@@ -10,8 +10,8 @@ import click
 
 from daskgraphpart.cli.dgl_options import dgl_option, unused_option
 from daskgraphpart.cli.help import Command
+from daskgraphpart.cli.inputs import INPUT_OPTIONS, has_input, input_of
 from daskgraphpart.cli.options import CONFINED_OPTION, RESOURCE_OPTIONS, run_of, with_options
-from daskgraphpart.cli.tables import TABLE_OPTIONS, input_of
 from daskgraphpart.partitioned.graph import open_partitions
 from daskgraphpart.plugins.verification import pipeline
 from daskgraphpart.units import format_seconds
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     why="owners are taken from OUT and not compared with those of an assignment",
     level=logging.WARNING,
 )
-@with_options(*TABLE_OPTIONS, *RESOURCE_OPTIONS)
+@with_options(*INPUT_OPTIONS, *RESOURCE_OPTIONS)
 @CONFINED_OPTION
 def verify(**values: Any) -> None:
     """Compare the partitions in OUT with GRAPH, node by node.
@@ -56,7 +56,7 @@ def verify(**values: Any) -> None:
         raise click.UsageError("Missing OUT.")
     if by_flag and values["directories"]:
         raise click.UsageError("Give GRAPH and OUT once.")
-    has_tables = bool(values["edges"] or values.get("from"))
+    has_tables = has_input(values)
     if len(directories) > 2:
         raise click.UsageError("Give GRAPH and OUT, or OUT and --checksums.")
     if len(directories) == 1 and not values["checksums"] and not has_tables:
@@ -71,7 +71,7 @@ def verify(**values: Any) -> None:
 
 
 def _verify(directories: tuple[str, ...], values: dict[str, Any], run: dict[str, Any]) -> VerifyReport:
-    has_graph = len(directories) > 1 or bool(values["edges"] or values.get("from"))
+    has_graph = len(directories) > 1 or has_input(values)
     graph = input_of(values, directories, ("GRAPH", "OUT"))[0] if has_graph else None
     out_dir = directories[-1]
     if values["confined"]:

@@ -22,11 +22,11 @@ from published_data import (
 )
 
 from daskgraphpart import partition, read_chunked, read_dataset
-from daskgraphpart.api.read_tables import described_tables
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.errors import GraphPartError
 from daskgraphpart.plugins.datasets.igb import split_masks
-from daskgraphpart.sources.datasets import describe_dataset
+from daskgraphpart.plugins.tables.datasets import describe_dataset
+from daskgraphpart.plugins.tables.read_tables import described_tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,0 +1,80 @@
+"""`read_construction`: describe a graph by a GraphStorm construction config."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from daskgraphpart.chunked.changeable import change
+from daskgraphpart.chunked.changes import GraphChanges
+from daskgraphpart.errors import OptionError
+from daskgraphpart.keywords import with_keywords
+from daskgraphpart.options import chosen, stated_options
+from daskgraphpart.plugins.construction.build import ConstructionScan
+from daskgraphpart.plugins.construction.read_config import read_config
+
+if TYPE_CHECKING:
+    import os
+
+    from daskgraphpart.chunked.scan import Scan
+
+
+@with_keywords(stated_options(GraphChanges))
+def read_construction(
+    config: str | os.PathLike[str],
+    *,
+    name: str = "graph",
+    unknown_nodes: str = "error",
+    split_seed: int = 0,
+    **keywords: Any,
+) -> Scan:
+    """Describe a graph by a GraphStorm construction config, for gconstruct or GSProcessing.
+
+    ``add_reverse="graphstorm"`` is GraphStorm's ``--add-reverse-edges``.
+
+    Parameters
+    ----------
+    config : path
+        The JSON file. Its paths are relative to the working directory, or else to the directory of the config.
+    name : str
+        Name of the graph.
+    unknown_nodes : str
+        What to do with edges whose nodes are missing from the table of their type: ``"error"`` or ``"drop"``.
+    split_seed : int
+        Random seed for the train, validation and test sets.
+
+    Returns
+    -------
+    Scan
+        As by `read_tables`.
+
+    Raises
+    ------
+    OptionError
+        If an option has an invalid value.
+    MetadataError
+        If the file is not JSON. The job reports all other faults of the config together, before it writes anything.
+
+    Examples
+    --------
+    >>> partition(read_construction("config.json"), "partitions", 8)  # doctest: +SKIP
+    """
+    wanted = chosen(GraphChanges, keywords)
+    if unknown_nodes not in ("error", "drop"):
+        expected = "error or drop, because node features come from tables"
+        raise OptionError(
+            "a construction config cannot do this", place="--unknown-nodes", expected=expected, found=unknown_nodes
+        )
+    if wanted.split_by:
+        what, hint = (
+            "a construction config names its own edge types",
+            "run chunk, then chunk its output with --split-by",
+        )
+        raise OptionError(what, place="--split-by", hint=hint)
+    is_reversed = wanted.add_reverse == "graphstorm"
+    if is_reversed and read_config(Path(config))[0].is_homogeneous:
+        wanted = replace(wanted, add_reverse=None, copy_edata=False)
+    scan: Scan = ConstructionScan(Path(config), name, unknown_nodes == "drop", is_reversed, split_seed)
+    found: Scan = change(scan, wanted)
+    return found

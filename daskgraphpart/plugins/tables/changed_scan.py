@@ -1,0 +1,78 @@
+"""`ChangedScan`: a graph, or a scan, with changes, some of which read edges."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from daskgraphpart.chunked.changed_types import check_changes
+from daskgraphpart.chunked.changes import describe_changes, join_changes, outline_changes
+from daskgraphpart.chunked.graph_scan import GraphScan
+from daskgraphpart.chunked.scan import Scan
+from daskgraphpart.plugins.tables.change_graph import change_graph
+from daskgraphpart.sources.database import MIN_TABLE_MEMORY
+
+if TYPE_CHECKING:
+    from daskgraphpart.chunked.changes import GraphChanges
+    from daskgraphpart.chunked.graph import Graph
+    from daskgraphpart.chunked.scan import ScanJob
+    from daskgraphpart.storage.paths import Location
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class ChangedScan(Scan):
+    """A scan, and changes to make of its graph."""
+
+    before: Scan
+    changes: GraphChanges
+
+    @classmethod
+    def of_graph(cls, graph: Graph, changes: GraphChanges) -> ChangedScan:
+        """Describe changes of a graph that is there."""
+        return cls(GraphScan(graph), changes)
+
+    @property
+    def name(self) -> str:
+        """Name of the graph."""
+        return self.before.name
+
+    @property
+    def files(self) -> list[str]:
+        """All files of the graph before."""
+        return self.before.files
+
+    @property
+    def paths(self) -> list[Location]:
+        """The same as locations."""
+        return self.before.paths
+
+    @property
+    def source_types(self) -> tuple[type, ...]:
+        """Those of the graph before."""
+        return self.before.source_types
+
+    @property
+    def smallest_memory(self) -> int:
+        """Bytes without which nothing can be read."""
+        return max(MIN_TABLE_MEMORY, self.before.smallest_memory)
+
+    def identity(self) -> dict[str, Any]:
+        """Describe the changes, and the graph before by a checksum."""
+        before = zlib.crc32(repr(sorted(self.before.identity().items())).encode())
+        return {**describe_changes(self.changes), "before": before}
+
+    def read(self, job: ScanJob) -> Graph:
+        """Read the graph before, and change it."""
+        inner = job.inner("before")
+        graph = self.before.read(replace(inner, counts_only=job.counts_only and not self.changes.read_edges))
+        check_changes(self.changes, graph.schema.ntypes, graph.schema.etypes, graph.data_sources)
+        return change_graph(graph, self.changes, job)
+
+    def outline(self) -> list[tuple[str, str]]:
+        """Say what is known of the graph before, and which changes follow."""
+        return [*self.before.outline(), *outline_changes(self.changes)]
+
+    def _scanned(self, changes: GraphChanges) -> Scan:
+        joined = join_changes(self.changes, changes)
+        return ChangedScan(self, changes) if joined is None else replace(self, changes=joined)

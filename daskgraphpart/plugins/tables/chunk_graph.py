@@ -1,0 +1,170 @@
+"""`chunk_graph`: write graphs from memory, dask, other libraries or tables as a chunked graph."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from daskgraphpart.chunked.changeable import change, save
+from daskgraphpart.chunked.changes import GraphChanges
+from daskgraphpart.chunked.graph import Graph, read_chunked
+from daskgraphpart.chunked.graph_scan import GraphScan
+from daskgraphpart.chunked.save_graph import Saving
+from daskgraphpart.chunked.write_graph import TASK_MEMORY, ChunkFormat
+from daskgraphpart.engine.progress import PROGRESS, open_progress
+from daskgraphpart.engine.resources import WHERE, resources_of
+from daskgraphpart.errors import OptionError
+from daskgraphpart.keywords import with_keywords
+from daskgraphpart.options import chosen, stated_options
+from daskgraphpart.plugins.tables.options import ReadOptions, Tables
+from daskgraphpart.plugins.tables.stage_frames import is_split_by_text, named_tables
+from daskgraphpart.plugins.tables.table_scan import TableScan
+from daskgraphpart.schema import check_name
+from daskgraphpart.sources.given import canonical_name, count_known, ends_of_types, is_dgl_graph
+from daskgraphpart.sources.given_rows import open_given
+from daskgraphpart.sources.open_scan import open_scan
+from daskgraphpart.sources.tabular import is_table
+from daskgraphpart.storage.faults import environment_faults
+from daskgraphpart.storage.paths import require_local
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from daskgraphpart.chunked.scan import Scan
+
+READING = ("map_ids", "unknown_nodes", "missing_ids", "fill", "ids_from", "codes_from")
+OF_TABLES = {name: of for name, of in stated_options(ReadOptions).items() if name in READING}
+
+
+@with_keywords(OF_TABLES, stated_options(GraphChanges), WHERE, PROGRESS)
+def chunk_graph(
+    g: Any,
+    name: str,
+    ndata_paths: Mapping[str, Any] | None = None,
+    edata_paths: Mapping[str, Any] | None = None,
+    num_chunks: int = 1,
+    output_path: str | os.PathLike[str] | None = None,
+    data_fmt: str = "numpy",
+    edges_fmt: str = "csv",
+    vector_rows: bool = False,
+    *,
+    num_chunks_nodes: int | Mapping[Any, Any] | None = None,
+    num_chunks_edges: int | Mapping[Any, Any] | None = None,
+    num_chunks_node_data: int | Mapping[Any, Any] | None = None,
+    num_chunks_edge_data: int | Mapping[Any, Any] | None = None,
+    num_nodes: Mapping[str, int] | int | None = None,
+    delimiter: str = " ",
+    overwrite: bool = False,
+    **keywords: Any,
+) -> Path:
+    """Write a graph in DGL's Chunked Graph Data Format, piece by piece.
+
+    The parameters up to `num_chunks_edge_data` match `chunk_graph` in DGL's tools and their tests, 1.0 to 2.5. The same
+    graph gives the same bytes, however the input is divided into dask partitions or chunks.
+
+    Parameters
+    ----------
+    g : object
+        - a dictionary keyed by canonical edge type, as a tuple or ``"src:rel:dst"`` (a plain ``"rel"`` joins nodes of
+          the one type ``"_N"``). Values are pandas or dask frames, pairs of arrays (numpy, torch, dask), or arrays of
+          shape (2, edges) or (edges, 2). In a frame, columns `src` and `dst` (or else the first two) are type-wise
+          IDs; the others are edge features;
+        - one such frame, pair or array, for a graph with one edge type;
+        - a scipy sparse matrix (rows are sources; values are ignored);
+        - a networkx graph (nodes in sorted order; undirected edges both ways; numeric attributes are kept);
+        - a PyG `Data` or `HeteroData`, or a `DGLGraph`, with its features; for a `DGLGraph`, files get the names that
+          DGL gives them;
+        - a `Graph`, `Scan` or directory, to write it with other chunks or changes; ID maps are copied;
+    name : str
+        Name of the graph.
+    ndata_paths, edata_paths : mapping, optional
+        Extra features: ``{type: {name: rows}}``, or ``{name: rows}`` if there is one type. You can name an edge type
+        by its relation alone if the relation is unique. Rows are arrays, `numpy.memmap`, tensors, dask arrays, or paths
+        of npy or parquet files. ``{node type: frame}`` is a table of nodes: IDs, in any order, in column `id` or else
+        the first, features in the others. These features replace those of the same name in a `DGLGraph`.
+    num_chunks : int
+        Number of files per edge type and per feature.
+    output_path : path
+        Output directory; must be empty or absent, unless `overwrite`.
+    data_fmt, edges_fmt : str
+        Formats of features (numpy, parquet) and edges (csv, numpy, parquet).
+    vector_rows : bool
+        Accepted and ignored: parquet stores a vector as a list in one column, which DGL reads either way.
+    num_chunks_nodes, num_chunks_edges, num_chunks_node_data, num_chunks_edge_data : int or mapping, optional
+        Override `num_chunks` for all, by type, or by type and feature. Nodes have no files: their number of chunks
+        only appears in the metadata.
+    num_nodes : mapping of str to int, or int, optional
+        Number of nodes, if `g` does not say. Default: the number of rows of a feature, else the largest ID plus one.
+    delimiter : str
+        CSV delimiter.
+    overwrite : bool
+        Replace an existing graph.
+
+    Returns
+    -------
+    Path
+        The metadata file.
+
+    Raises
+    ------
+    OptionError
+        If `g` is not a graph, an ID is out of range, a feature does not fit, or an option has an invalid value.
+    InputFileError
+        If a feature file is missing or invalid.
+    OutputExistsError
+        If the output directory is not empty.
+
+    Examples
+    --------
+    >>> edges = {("user", "follows", "user"): dask.dataframe.read_parquet("follows/")}  # doctest: +SKIP
+    >>> chunk_graph(edges, "social", {"user": {"x": "x.npy"}}, output_path="graph")  # doctest: +SKIP
+    """
+    if output_path is None:
+        raise OptionError("nowhere to write", place="output_path", hint="give a directory")
+    check_name(name, "graph name")
+    wanted = chosen(GraphChanges, keywords)
+    resources = resources_of(keywords)
+    chunks_of = {
+        "nodes": num_chunks_nodes,
+        "edges": _by_etype(num_chunks_edges),
+        "node_data": num_chunks_node_data,
+        "edge_data": _by_etype(num_chunks_edge_data),
+    }
+    names: Literal["numbered", "dgl"] = "dgl" if is_dgl_graph(g) else "numbered"
+    form = ChunkFormat(edges_fmt, data_fmt, delimiter, num_chunks, chunks_of, names)
+    form.check_holds(wanted.dtypes.values())
+    out = require_local(output_path, "a graph that is written").absolute()
+    reading = chosen(ReadOptions, keywords)
+    is_tables = reading.map_ids or is_split_by_text(g, wanted) or any(map(is_table, (ndata_paths or {}).values()))
+    if not is_tables:
+        _refuse_options_of_tables(reading)
+    with environment_faults(), open_progress(keywords.get("progress")) as listener:
+        if is_tables:
+            tables = named_tables(g, {}, ndata_paths or {}, edata_paths or {}, are_mapped=reading.map_ids)
+            counts = count_known(dict.fromkeys(ends_of_types(tables["edges"])), num_nodes)
+            tables["num_nodes"] = {ntype: count for ntype, count in counts.items() if count is not None}
+            scan: Scan = TableScan(Tables(**tables), name, reading)
+        elif ndata_paths or edata_paths or num_nodes:
+            g = read_chunked(g) if isinstance(g, (str, os.PathLike)) else g
+            limited = resources.limited(TASK_MEMORY)
+            graph = open_given(g, name, num_nodes, ndata_paths, edata_paths, resources=limited)
+            scan = GraphScan(replace(graph, beside=g.beside) if isinstance(g, Graph) else graph)
+        else:
+            scan = open_scan(g, resources=resources)
+        return save(change(scan, wanted), Saving(out, form, name, overwrite, resources, listener))
+
+
+def _by_etype(chunks: int | Mapping[Any, Any] | None) -> Any:
+    """Key numbers of chunks by edge type as a string; DGL uses tuples."""
+    return {canonical_name(etype): found for etype, found in chunks.items()} if isinstance(chunks, Mapping) else chunks
+
+
+def _refuse_options_of_tables(reading: ReadOptions) -> None:
+    """Refuse options of tables for a graph that needs none."""
+    defaults = ReadOptions()
+    for name in ("codes_from", "fill", "missing_ids", "unknown_nodes"):
+        if getattr(reading, name) != getattr(defaults, name) and getattr(reading, name) is not None:
+            what, hint = "only tables take this option", "leave it out, or give map_ids=True"
+            raise OptionError(what, place=f"--{name.replace('_', '-')}", hint=hint)

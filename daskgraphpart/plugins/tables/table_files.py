@@ -1,0 +1,272 @@
+"""Find the files of tables, unpack what DuckDB cannot read, and refuse other formats by name."""
+
+from __future__ import annotations
+
+import bz2
+import glob
+import lzma
+import os
+import re
+import shutil
+import stat
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+from urllib.parse import unquote, urlparse
+
+from daskgraphpart.errors import GraphPartError, InputFileError, InputFileNotFoundError, OptionError
+from daskgraphpart.extras import how_to_install, import_extra
+from daskgraphpart.plugins.tables.table_words import parse_file
+from daskgraphpart.storage.faults import attach_path_to_error
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from daskgraphpart.plugins.tables.options import ReadOptions
+
+
+Paths: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+
+HIVE_MISSING = "__HIVE_DEFAULT_PARTITION__"
+
+_MAGIC = {b"PAR1": "parquet", b"PK\x03\x04": "npz", b"PK\x05\x06": "npz", b"\x93NUM": "npy"}
+_SUFFIXES = {".parquet": "parquet", ".pq": "parquet", ".npz": "npz", ".npy": "npy"}
+_PACKED = {
+    b"\x1f\x8b": "gzip",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"\x50\x2a\x4d\x18": "zstd",
+}  # pzstd begins with the latter
+_UNPACKED: Mapping[bytes, Any] = {b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
+# refused by first bytes or suffix: format, and what to do
+_THROUGH_PYTHON = "read it with {}, and hand the result to daskgraphpart.chunk_graph"
+METIS = "METIS", "write it as one line per edge, with IDs from 0: metis files list the neighbours of a node, from 1"
+_FOREIGN = (
+    (None, (".metis", ".graph"), *METIS),
+    (b"<", (".graphml", ".gexf", ".xml"), "GraphML or XML", _THROUGH_PYTHON.format("networkx.read_graphml")),
+    (b"{", (".json", ".jsonl", ".ndjson"), "JSON", _THROUGH_PYTHON.format("pandas.read_json(..., lines=True)")),
+    (b"ARROW1", (".feather", ".arrow"), "Arrow IPC", _THROUGH_PYTHON.format("pandas.read_feather")),
+    (b"ORC", (".orc",), "ORC", _THROUGH_PYTHON.format("pandas.read_orc")),
+    (b"Obj\x01", (".avro",), "Avro", _THROUGH_PYTHON.format("polars.read_avro")),
+    (b"SQLite", (".sqlite", ".sqlite3"), "SQLite", _THROUGH_PYTHON.format("pandas.read_sql")),
+    (None, (".xlsx", ".xls"), "Excel", "save it as CSV"),
+    (None, (".pt", ".pth", ".pkl"), "a pickle", _THROUGH_PYTHON.format("torch.load")),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TableFile:
+    """A file of a table: its name in messages, how to read it, columns asked for, place of its content.
+
+    With a dtype, it is raw: rows of that shape, little-endian, no header. `with_form` finds its form and packing.
+    """
+
+    path: str
+    options: ReadOptions
+    columns: tuple[str, ...] = ()
+    content: str = ""
+    dtype: str = ""
+    row_shape: tuple[int, ...] = ()
+    form: str = ""
+    packing: str = "none"
+
+    @property
+    def constants(self) -> dict[str, str | None]:
+        """Columns whose values are in directory names, as by Hive and Spark: ``year=2024/part-0.parquet``.
+
+        A missing value is None.
+        """
+        found = dict(name.split("=", 1) for name in Path(self.path).parts[:-1] if "=" in name)
+        return {name: None if text == HIVE_MISSING else unquote(text) for name, text in found.items()}
+
+
+def are_files(given: Any) -> bool:
+    """Whether something names files, one or several."""
+    kinds = (str, os.PathLike, TableFile)
+    several = isinstance(given, (list, tuple)) and all(isinstance(one, kinds) for one in given)
+    return isinstance(given, kinds) or several
+
+
+def find_files(given: Any, place: str, options: ReadOptions, columns: tuple[str, ...] = ()) -> tuple[TableFile, ...]:
+    """Find files, in natural order within patterns and directories; words after a colon say how to read them."""
+    if not are_files(given):
+        found_type = type(given).__name__
+        raise OptionError("not a table", place=place, expected="a frame, a path or a list of paths", found=found_type)
+    found: list[TableFile] = []
+    for one in [given] if isinstance(given, (str, os.PathLike, TableFile)) else given:
+        if isinstance(one, TableFile):
+            found.append(one)
+            continue
+        words = parse_file(os.fspath(one), place)
+        said: dict[str, Any] = {"header": words.header, "delimiter": words.delimiter, "decimal": words.decimal}
+        of_file = replace(options, **{name: value for name, value in said.items() if value is not None})
+        paths = map(os.path.abspath, list_files(words.path))
+        found += [TableFile(p, of_file, words.columns or columns, "", words.dtype, words.row_shape) for p in paths]
+    if not found:
+        raise OptionError("no files", place=place)
+    return tuple(found)
+
+
+def list_files(pattern: str) -> list[str]:
+    """List the files of a path, pattern or directory, in natural order."""
+    if pattern == "-":
+        return ["/dev/stdin"]
+    is_pattern = glob.has_magic(pattern) and not os.path.exists(pattern)
+    matches = glob.glob(pattern, recursive=True) if is_pattern else [pattern]
+    if not matches:
+        raise InputFileNotFoundError("no file matches", file=pattern, hint="quote patterns for the shell")
+    found: list[str] = []
+    for path in sorted(matches, key=_natural):
+        if not os.path.exists(path):
+            raise InputFileNotFoundError("no such file", file=path)
+        found += _files_below(path) if os.path.isdir(path) else [path]
+    for path in found if is_pattern or found != matches else ():
+        if not os.path.isfile(path):  # opening a pipe without a writer blocks forever
+            hint = "remove it, or give a pipe by its own name"
+            raise InputFileError("not a regular file", file=path, expected="files of a table", hint=hint)
+    return found
+
+
+def refuse_pipes_twice(files: Sequence[TableFile]) -> None:
+    """Refuse a pipe, or standard input, given twice: its bytes come once."""
+    seen = set[tuple[int, int]]()
+    for file in files:
+        if file.path == "/dev/stdin" or (not file.content and not os.path.isfile(file.path)):
+            status = os.stat(file.path)
+            if (status.st_dev, status.st_ino) in seen:
+                name = "standard input" if file.path == "/dev/stdin" else "a pipe"
+                hint = "save it as a file, and give that"
+                raise OptionError(f"{name} is given twice but can be read only once", file=file.path, hint=hint)
+            seen.add((status.st_dev, status.st_ino))
+
+
+def _natural(path: str) -> list[Any]:
+    """Sort key that puts part.10 after part.9."""
+    return [int(part) if part.isdigit() else part for part in re.split(r"([0-9]+)", path)]
+
+
+def _files_below(directory: str) -> list[str]:
+    """List the files of a table written by Spark, Hive, dask, Delta or Iceberg, without hidden ones."""
+    found = lake_files(directory)
+    if found is None:
+        found, seen = [], set[str]()
+        for root, directories, names in os.walk(directory, followlinks=True):
+            if os.path.realpath(root) in seen:
+                raise InputFileError(
+                    "links lead to the same directory twice", file=root, hint="give its files by a pattern"
+                )
+            seen.add(os.path.realpath(root))
+            directories[:] = [name for name in directories if name[0] not in "_." or "=" in name]
+            found += [os.path.join(root, name) for name in names if name[0] not in "_."]
+    if not found:
+        raise InputFileError("the directory has no files", file=directory, expected="files of a table")
+    return sorted(found, key=_natural)
+
+
+def with_form(file: TableFile, directory: Path) -> TableFile:
+    """Return a file with its content's place, form and packing; copies pipes and bzip2 to the directory."""
+    content = file.content or file.path
+    if not os.path.isfile(content):
+        if not stat.S_ISFIFO(os.stat(content).st_mode):
+            raise InputFileError("is neither a file, a directory nor a pipe", file=file.path)
+        content = _copy(open, content, directory)
+    if file.dtype:
+        return replace(file, content=content, form="raw")
+    with attach_path_to_error(file.path), open(content, "rb") as opened:
+        begin = opened.read(16)
+    for magic, unpack in _UNPACKED.items():
+        if begin.startswith(magic):
+            try:
+                content = _copy(unpack, content, directory)
+            except (EOFError, lzma.LZMAError, OSError) as fault:
+                if getattr(fault, "errno", None):
+                    raise
+                raise InputFileError("not a readable file", file=file.path, found=str(fault)) from fault
+            with open(content, "rb") as opened:
+                begin = opened.read(16)
+    if not begin:
+        raise InputFileError("empty file", file=file.path, expected="rows", found="0 bytes")
+    refuse_foreign(file.path, begin)
+    form = _MAGIC.get(begin[:4]) or _SUFFIXES.get(Path(file.path).suffix.lower(), "text")
+    packing = next((name for magic, name in _PACKED.items() if begin.startswith(magic)), "none")
+    return replace(file, content=content, form=form, packing=packing)
+
+
+def _copy(opener: Any, path: str, directory: Path) -> str:
+    copy = directory / f"unpacked-{len(list(directory.glob('unpacked-*')))}"
+    with opener(path, "rb") as source, copy.open("wb") as target:
+        shutil.copyfileobj(source, target, 1 << 20)
+    return str(copy)
+
+
+def refuse_foreign(path: str, begin: bytes) -> None:
+    """Refuse formats that look like text or like archives of arrays, and say what to do."""
+    suffixes = [suffix.lower() for suffix in Path(path).suffixes[-2:]]
+    for magic, endings, name, hint in _FOREIGN:
+        if (magic is not None and begin.lstrip().startswith(magic)) or any(suffix in endings for suffix in suffixes):
+            raise InputFileError(f"is not an edge list but {name}", file=path, expected="a row per edge", hint=hint)
+
+
+# features of Delta that keep rows of files and column names as they are
+DELTA_FEATURES = {"timestampNtz", "v2Checkpoint", "vacuumProtocolCheck"}
+_VERSION = re.compile(r"v?(\d+).*\.metadata\.json")
+
+
+def lake_files(directory: str) -> list[str] | None:
+    """List the files of a table's newest version; None for no Delta or Iceberg table."""
+    metadata = Path(directory, "metadata")
+    names = os.listdir(metadata) if metadata.is_dir() else []
+    versions = {name: int(match[1]) for name in names if (match := _VERSION.fullmatch(name))}
+    is_delta = os.path.isdir(os.path.join(directory, "_delta_log"))
+    if not is_delta and not versions:
+        return None
+    kind = "Delta" if is_delta else "Iceberg"
+    try:
+        newest = str(metadata / max(versions, key=lambda name: (versions[name], name), default=""))
+        uris = _delta_files(directory) if is_delta else _iceberg_files(directory, newest)
+        paths = [unquote(urlparse(uri).path) if uri.startswith("file:") else uri for uri in uris]
+    except GraphPartError:
+        raise
+    except Exception as fault:  # libraries raise anything for untrusted metadata
+        found = next(iter(str(fault).splitlines()), "") or type(fault).__name__
+        raise InputFileError(f"not a readable {kind} table", file=directory, found=found) from fault
+    missing = [path for path in paths if not os.path.isfile(path)]
+    if missing:
+        what, found = f"the {kind} table misses files", f"{len(missing):,} of {len(paths):,} missing"
+        raise InputFileNotFoundError(what, file=directory, expected=missing[0], found=found, hint="was it moved?")
+    return paths
+
+
+def _delta_files(directory: str) -> list[str]:
+    deltalake = import_extra("deltalake", "this is a Delta table", how_to_install("delta"), file=directory)
+    table = deltalake.DeltaTable(directory)
+    protocol = table.protocol()
+    needed = {"column mapping"} if protocol.min_reader_version == 2 else set(protocol.reader_features or ())
+    if needed - DELTA_FEATURES:
+        found, hint = ", ".join(sorted(needed - DELTA_FEATURES)), "rewrite it, or export it as plain parquet"
+        raise InputFileError("cannot read this Delta table's files as its rows", file=directory, found=found, hint=hint)
+    return list(table.file_uris())
+
+
+def _iceberg_files(directory: str, metadata: str) -> list[str]:
+    tables = import_extra("pyiceberg.table", "this is an Iceberg table", how_to_install("iceberg"), file=directory)
+    tasks: list[Any] = list(tables.StaticTable.from_metadata(metadata).scan().plan_files())
+    if any(task.delete_files for task in tasks):
+        hint = "compact it (rewrite_data_files)"
+        raise InputFileError("the Iceberg table has deleted rows in its files", file=directory, hint=hint)
+    return [task.file.file_path for task in tasks]
+
+
+def check_packed(content: str, packing: str, path: str) -> None:
+    """Unpack a file, and refuse it if it is cut off or not what its checksums say; messages call it `path`."""
+    import pyarrow as pa  # slow to import
+
+    try:
+        with attach_path_to_error(path), pa.CompressedInputStream(pa.OSFile(content), packing) as unpacked:
+            while unpacked.read(1 << 20):
+                pass
+    except OSError as fault:
+        if fault.errno is not None:
+            raise  # the machine's fault
+        what, hint = "damaged, or cut off", "copy or download the file again"
+        raise InputFileError(what, file=path, expected=f"a whole {packing} file", found=fault, hint=hint) from fault
