@@ -46,6 +46,7 @@ COARSE_NODES_PER_PART = 128  # a graph with fewer is coarsened no further, if it
 HUB_PASSES, NEAR = 6, 1.5
 """Passes of streaming that gather hubs in few parts, and times the cut from which on one pass promises nothing."""
 MOST_STREAMED = 256  # parts; streaming looks at all of them for each node
+HOPELESS = 7 / 8  # of the edges that random parts cut; a graph of which one pass cuts more has nothing to coarsen
 WELL_CUT = 0.3  # share of edges, up to which a large graph is not streamed
 TIGHTER = (0.995, 0.99, 0.98)  # times the limits, to aim at if they are not reached
 
@@ -134,17 +135,22 @@ class Solver:
         if given is not None and options.extend is not None:
             return extend(graph, given, self.limits, float(options.may_move), options.seed, self.directory, self.each)
         if given is None and method in ("none", "fennel"):
-            passes, num_isolated = options.passes or FENNEL_PASSES, config.problem.adjacency.num_isolated
+            passes = options.passes or FENNEL_PASSES
             taken = f"fennel ({passes} pass{'es' * (passes > 1)})"
-            given = np.full(graph.num_nodes, -1, np.int32)
-            if method == "fennel":
-                given = stream(graph, self.limits, passes, self.each, num_isolated)
-            assign_rest(graph, given, self.limits, self.each)
+            given = self._stream(graph, passes if method == "fennel" else 0)
         if given is not None and not options.refine:
             rebalance(graph, given, self.limits, self.each)
             return given, taken
-        if method == "multilevel" and options.method == "auto" and (mesh := self._partition_mesh(graph)) is not None:
-            return mesh
+        promised = None  # cut of one pass of streaming
+        if given is None and method == "multilevel" and options.method == "auto":
+            if (mesh := self._partition_mesh(graph)) is not None:
+                return mesh
+            if self._may_stream:
+                promised = graph.cut(stream(graph, self.limits, 1, self.each), self.limits.num_parts, self.each)
+            if promised and promised > HOPELESS * (1 - 1 / self.limits.num_parts) * graph.total_weight / 2:
+                parts = self._stream(graph, FENNEL_PASSES)
+                rebalance(graph, parts, self.limits, self.each)
+                return parts, "fennel, because nothing clusters"
         need = needs(graph.num_nodes, graph.num_arcs, len(graph.columns), options)
         fits = need["graph"] <= config.memory and method != "multilevel"
         parts, found = self._multilevel(graph, given, graph.num_arcs if fits else coarse_arcs(config.memory))
@@ -152,7 +158,13 @@ class Solver:
             return min(given, parts, key=lambda these: self._value(graph, these)), taken
         if method != "multilevel":
             return parts, found
-        return self._stream_if_better(graph, parts, f"multilevel, coarsest graph by {found}")
+        return self._stream_if_better(graph, parts, f"multilevel, coarsest graph by {found}", promised)
+
+    def _stream(self, graph: Graph, passes: int) -> np.ndarray:
+        """Stream the graph so many times, and place what is left."""
+        parts = stream(graph, self.limits, passes, self.each, self.config.problem.adjacency.num_isolated)
+        assign_rest(graph, parts, self.limits, self.each)
+        return parts
 
     def _partition_mesh(self, graph: Graph) -> tuple[np.ndarray, str] | None:
         """Partition a large mesh by METIS, which takes little time for one, if that fits; None for other graphs."""
@@ -204,7 +216,7 @@ class Solver:
             parts = coarse_parts[clusters]
             self.each(Path.unlink, directory.iterdir())
             directory.rmdir()
-            if self._effort.streams and graph.num_arcs <= LARGE_ARCS and self.limits.num_parts <= MOST_STREAMED:
+            if self._may_stream and graph.num_arcs <= LARGE_ARCS:
                 streamed = stream(graph, self.limits, 1, self.each, given=parts)
                 parts = min(parts, streamed, key=lambda each: self._value(graph, each))
         refine(graph, parts, self.limits, self.each, self._effort.refine_sweeps)
@@ -215,18 +227,22 @@ class Solver:
         few = graph.num_nodes <= COARSE_NODES_PER_PART * self.limits.num_parts
         return few and graph.num_arcs * COARSE_BYTES_PER_ARC <= self.config.memory
 
-    def _stream_if_better(self, graph: Graph, parts: np.ndarray, taken: str) -> tuple[np.ndarray, str]:
+    def _stream_if_better(
+        self, graph: Graph, parts: np.ndarray, taken: str, promised: int | None
+    ) -> tuple[np.ndarray, str]:
         """Stream the graph as well if one pass promises a smaller cut; return the better parts.
 
         Where hubs have most edges, and limits allow it, they belong together, but coarsening mixes them with others.
         """
         value, limits = self._value(graph, parts), self.limits
         is_well_cut = graph.num_arcs > LARGE_ARCS and value[1] <= WELL_CUT * graph.total_weight / 2
-        if not self._effort.streams or is_well_cut or limits.num_parts > MOST_STREAMED:
+        if is_well_cut or not self._may_stream:
             return parts, taken
         # several constraints, such as nodes and edges, keep most hubs apart
         most = value[1] * (NEAR if len(graph.columns) == 1 else 1)
-        if graph.cut(stream(graph, limits, 1, self.each), limits.num_parts, self.each) >= most:
+        if promised is None:
+            promised = graph.cut(stream(graph, limits, 1, self.each), limits.num_parts, self.each)
+        if promised >= most:
             return parts, taken
         streamed = stream(graph, limits, HUB_PASSES, self.each)
         if self._value(graph, streamed) >= value:
@@ -305,6 +321,10 @@ class Solver:
 
     def _value(self, graph: Graph, parts: np.ndarray) -> tuple[float, int]:
         return self.limits.value(graph, parts, self.each)
+
+    @property
+    def _may_stream(self) -> bool:
+        return self._effort.streams and self.limits.num_parts <= MOST_STREAMED
 
     @property
     def _effort(self) -> Effort:

@@ -362,3 +362,9 @@ def test_looser_limits_do_not_cut_more(name: str, num_parts: int, most: float, t
         assert report is not None
         cuts.append(report.cut_share)
     assert all(cut <= most * before for before, cut in itertools.pairwise(cuts)), cuts
+
+
+def test_a_graph_in_which_streaming_hardly_beats_chance_is_not_coarsened(rmat: Path, tmp_path: Path) -> None:
+    taken, graph, parts, limits = solve(rmat, 4, 200_000, tmp_path, balance="nodes,edges")
+    assert taken == "fennel, because nothing clusters"
+    assert limits.overload(graph, parts, in_turn) == 0
