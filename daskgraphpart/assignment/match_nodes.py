@@ -16,8 +16,9 @@ from daskgraphpart.assignment.old_owners import read_old_owners
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import InputFileError
-from daskgraphpart.sources.database import MIN_TABLE_MEMORY, insert_batches, open_database, read
+from daskgraphpart.sources.database import insert_batches, open_database, read
 from daskgraphpart.sources.id_map import id_batches
+from daskgraphpart.sources.tabular import MIN_TABLE_MEMORY
 from daskgraphpart.storage.region import Region, create_files, map_npy, npy_region
 from daskgraphpart.storage.scratch import scratch_directory
 

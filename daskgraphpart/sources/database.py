@@ -25,8 +25,6 @@ ResultT = TypeVar("ResultT")
 
 MEMORY_PER_THREAD = 100_000_000
 
-MIN_TABLE_MEMORY = 64_000_000
-"""Bytes below which no table is read: DuckDB could not read text and sort at one time."""
 ROWS_PER_BATCH = 1 << 16
 _DISK_FULL = re.compile(r"No space left|max_temp_directory_size|[Cc]ould not write|failed to write", re.IGNORECASE)
 _CSV_LINE = re.compile(r"CSV Error on Line: (\d+)\n(?:Original Line: (.*)\n)?(.*)")

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 ID = "id"
+MIN_TABLE_MEMORY = 64_000_000
+"""Bytes below which no table is read: DuckDB could not read text and sort at one time."""
 
 
 def is_lazy(value: Any) -> bool:

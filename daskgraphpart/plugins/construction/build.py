@@ -34,7 +34,8 @@ from daskgraphpart.plugins.construction.tables import (
     read_ids,
 )
 from daskgraphpart.schema import check_name
-from daskgraphpart.sources.database import MIN_TABLE_MEMORY, open_database
+from daskgraphpart.sources.database import open_database
+from daskgraphpart.sources.tabular import MIN_TABLE_MEMORY
 from daskgraphpart.storage.atomic import write_json
 
 if TYPE_CHECKING:

@@ -31,7 +31,6 @@ from daskgraphpart.errors import OptionError
 from daskgraphpart.plugins.tables.place_features import scatter_rows
 from daskgraphpart.schema import check_name, parse_edge_type
 from daskgraphpart.sources.database import (
-    MIN_TABLE_MEMORY,
     insert_batches,
     open_database,
     run,
@@ -39,6 +38,7 @@ from daskgraphpart.sources.database import (
     translated_errors,
 )
 from daskgraphpart.sources.id_map import id_map_frame
+from daskgraphpart.sources.tabular import MIN_TABLE_MEMORY
 from daskgraphpart.storage.paths import to_path
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from daskgraphpart.chunked.changes import describe_changes, join_changes, outlin
 from daskgraphpart.chunked.graph_scan import GraphScan
 from daskgraphpart.chunked.scan import Scan
 from daskgraphpart.plugins.tables.change_graph import change_graph
-from daskgraphpart.sources.database import MIN_TABLE_MEMORY
+from daskgraphpart.sources.tabular import MIN_TABLE_MEMORY
 
 if TYPE_CHECKING:
     from daskgraphpart.chunked.changes import GraphChanges

@@ -15,7 +15,8 @@ from daskgraphpart.plugins.tables.read_table import TableJob
 from daskgraphpart.plugins.tables.split_sets import SetRows
 from daskgraphpart.plugins.tables.stage_frames import write_frames
 from daskgraphpart.plugins.tables.tables import kinds_of_ids
-from daskgraphpart.sources.database import MIN_TABLE_MEMORY, open_database
+from daskgraphpart.sources.database import open_database
+from daskgraphpart.sources.tabular import MIN_TABLE_MEMORY
 
 if TYPE_CHECKING:
     from daskgraphpart.chunked.graph import Graph

@@ -20,7 +20,7 @@ from daskgraphpart.plugins.tables.split_sets import SPLIT
 from daskgraphpart.plugins.tables.table_files import TableFile, are_files, find_files
 from daskgraphpart.schema import DEFAULT_ETYPE, check_name
 from daskgraphpart.source import Source
-from daskgraphpart.sources.database import MIN_TABLE_MEMORY
+from daskgraphpart.sources.tabular import MIN_TABLE_MEMORY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
