@@ -71,7 +71,9 @@ def call(graph: Path, root: Path, options: Any, whose: str, method: str) -> dict
 
 def table(results: dict[str, list[dict[str, Any]]]) -> list[list[str]]:
     """Rows of the table: medians; the largest part is that of any constraint, over its share."""
-    rows = [["`partition_graph` of a `DGLGraph`", "CPU time", "peak memory", "of it the graph", "cut", "largest part"]]
+    rows = [
+        ["`partition_graph` of a `DGLGraph`", "CPU time", "peak memory", "of which input graph", "cut", "largest part"]
+    ]
     for name, runs in results.items():
         cpu, cut = (statistics.median(run[key] for run in runs) for key in ("cpu", "cut"))
         peak, before = (max(run[key] for run in runs) / 1e9 for key in ("peak_bytes", "before"))

@@ -1,6 +1,6 @@
-"""Tables of `partitioners.py` from its results: means in docs/benchmarks.md, every case in results/partitioners.md.
+"""Tables of `partitioners.py` from its results: every case in results/partitioners.md, means for docs/benchmarks.md.
 
-``python benchmarks/partitioner_tables.py`` writes them again without measuring.
+`table.py` inserts the means; ``python benchmarks/partitioner_tables.py`` writes every case again without measuring.
 """
 
 from __future__ import annotations
@@ -14,10 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 HERE = Path(__file__).parent
-PAGE = HERE.parent / "docs" / "benchmarks.md"
 KEPT = HERE / "results" / "partitioners.json"
 EVERY_CASE = HERE / "results" / "partitioners.md"
-GENERATED = "<!-- made by benchmarks/partitioner_tables.py from here on -->"
 METHODS = ("metis", "auto", "kaminpar", "multilevel", "fennel", "random")
 LOOSER = (*(f"nodes,edges={share}" for share in (0.05, 0.1, 0.2, 0.3, 0.5)), "nodes")
 WEIGHTED = ("metis", "auto", "kaminpar", "multilevel", "fennel", "auto, unweighted")
@@ -46,17 +44,14 @@ def main() -> None:
 
 
 def write(found: dict[str, Any]) -> None:
-    """Write both, the summary after the line of the page that says where it begins."""
-    lines = [PAGE.read_text(encoding="utf-8").partition(GENERATED)[0] + GENERATED, "", *summary(found)]
-    PAGE.write_text("\n".join(lines), encoding="utf-8")
+    """Write every case."""
     lines = ["# Partitioners: every case", "", "Written by `benchmarks/partitioner_tables.py`.", "", *every_case(found)]
     EVERY_CASE.write_text("\n".join(lines), encoding="utf-8")
 
 
-def summary(found: dict[str, Any]) -> list[str]:
-    """Means and worst cases."""
-    lines = cuts_means(found["cuts"]) if "cuts" in found else []
-    return lines + large_table(found.get("large", []), short=True)
+def folded(title: str, lines: Sequence[str]) -> list[str]:
+    """Lines of a page that show when the reader opens them."""
+    return ["<details markdown>", f"<summary>{title}</summary>", "", *lines, "</details>", ""]
 
 
 def cuts_means(rows: list[dict[str, Any]]) -> list[str]:
@@ -82,17 +77,18 @@ def cuts_means(rows: list[dict[str, Any]]) -> list[str]:
                 [percent(row["dgl"]["edges"]["cut"]), f"{row['dgl']['edges']['nodes']:.2f}"] if row["dgl"] else ["", ""]
             )
             cases.append([row["graph"], *(percent(each["cut"]) for each in found), *dgl])
-    return [
-        "## Real graphs: cut against METIS",
-        "",
-        f"Cut (mean, worst) and CPU time of `auto` over METIS' on {len({row['graph'] for row in rows})} graphs.",
-        "Balanced nodes (3 %), then nodes and edges (10 %). DGL with `balance_edges=True` balances edges alone.",
-        "",
-        *table(["", "nodes: cut", "CPU time", "nodes and edges: cut", "CPU time", "cut over DGL's"], body),
-        "Some of them in 8 parts; `benchmarks/results/partitioners.md` has every case:",
-        "",
-        *table(["", "METIS", "auto", "both: METIS", "auto", "DGL", "nodes of its largest part"], cases),
-    ]
+    heads = ["", "nodes: cut", "CPU time", "nodes and edges: cut", "CPU time", "cut over DGL's"]
+    means = folded(
+        "Means by number of parts and kind of graph (<code>partitioners.py --sections cuts</code>)",
+        [
+            "Cut (mean, worst) and CPU time of `auto` divided by those of METIS. Nodes are balanced (3 %), then nodes",
+            "and edges (10 %). The last column compares with DGL's `balance_edges=True`, which balances edges only.",
+            "",
+            *table(heads, body),
+        ],
+    )
+    heads = ["", "METIS", "auto", "nodes and edges: METIS", "auto", "DGL", "nodes of DGL's largest part / average"]
+    return [*means, *folded("Edges cut of four graphs in 8 parts", table(heads, cases))]
 
 
 def both(row: dict[str, Any]) -> dict[str, Any]:
@@ -214,6 +210,24 @@ def dgl_tables(rows: list[dict[str, Any]]) -> list[str]:
     ]
 
 
+def large_cases() -> dict[tuple[Any, ...], dict[str, dict[str, Any]]]:
+    """What was measured of large graphs, by graph, edges, parts and balance, then by method."""
+    return by_case(kept("large"))
+
+
+def kept(section: str) -> list[dict[str, Any]]:
+    """The results of one section."""
+    found: dict[str, list[dict[str, Any]]] = json.loads(KEPT.read_text(encoding="utf-8"))
+    return found[section]
+
+
+def by_case(rows: list[dict[str, Any]]) -> dict[tuple[Any, ...], dict[str, dict[str, Any]]]:
+    cases: dict[tuple[Any, ...], dict[str, dict[str, Any]]] = {}
+    for row in rows:
+        cases.setdefault(tuple(row[key] for key in LARGE_KEY[:-1]), {})[row["method"]] = row
+    return cases
+
+
 def large_table(rows: list[dict[str, Any]], *, short: bool = False) -> list[str]:
     """Cut, CPU time and peak memory of every method over those of METIS for the same graph, parts and balance.
 
@@ -221,9 +235,7 @@ def large_table(rows: list[dict[str, Any]], *, short: bool = False) -> list[str]
     """
     if not rows:
         return []
-    cases: dict[tuple[Any, ...], dict[str, dict[str, Any]]] = {}
-    for row in rows:
-        cases.setdefault(tuple(row[key] for key in LARGE_KEY[:-1]), {})[row["method"]] = row
+    cases = by_case(rows)
     others = list(dict.fromkeys(row["method"] for row in rows if row["method"] != "metis"))
     figures = [(method, key) for method in others for key in ("cut", "cpu", "peak")]
     head = ["graph", "edges", "parts", "balance", "METIS: cut", "CPU s", "memory"]
@@ -243,14 +255,15 @@ def large_table(rows: list[dict[str, Any]], *, short: bool = False) -> list[str]
         columns = [[ratio for ratio in column if ratio == ratio] for column in zip(*of_balance, strict=True)]
         for name, figure in (("mean", statistics.mean), ("worst", max)):
             body.append([f"**{name}**", "", "", balance, "", "", "", *(f"{figure(column):.2f}" for column in columns)])
-    return [
-        "## More than a million edges: whole commands against METIS",
-        "",
-        "Whole `assign` commands in turn, from the files to the parts; `auto:fast` is `--effort fast`.",
-        "Figures are over those of `--method metis`, which is given the same constraints.",
+    lines = [
+        "Whole `assign` commands in turn, from the files to the owners. `auto:fast` is `--effort fast`. Its figures",
+        "and those of `auto` are divided by those of `--method metis`, which is given the same constraints.",
         "",
         *table(head, body),
     ]
+    if short:
+        return folded("All graphs, with 4, 8 and 64 parts (<code>partitioners.py --sections large</code>)", lines)
+    return ["## More than a million edges: whole commands against METIS", "", *lines]
 
 
 def weights_table(rows: list[dict[str, Any]]) -> list[str]:

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import accuracy
+import charts
 import drop_in
 import partitioner_tables
+import vs_clusterdata
 import vs_gconstruct
 from layouts import table
 
@@ -22,27 +24,38 @@ README = HERE.parent / "README.md"
 FRONT = HERE.parent / "docs" / "index.md"
 BENCHMARKS = HERE.parent / "docs" / "benchmarks.md"
 NOT_SHOWN = {"all parts", "1 part's nodes, all parts", "DGL, 2 trainers, our parts", "DGL, 2 trainers, its parts"}
+SHOWN_AGAINST_METIS = (
+    ("50 M edges, communities", "communities", 50_000_000),
+    ("50 M edges, R-MAT", "rmat", 50_000_000),
+    ("12 M edges, curl's history", "vcs_curl", 11_753_425),
+)
 GRAPHBOLT = HERE.parent / "docs" / "howto" / "graphbolt.md"
 
 
 def main() -> None:
-    against_dgl = (("vs_dgl", vs_dgl), ("drop_in", drop_in.table))
-    write(README, against_dgl)
-    more = (("vs_gconstruct", of_gconstruct), ("accuracy", of_accuracy))
-    write(BENCHMARKS, (*against_dgl, ("memory_vs_scale", memory_vs_scale), ("layouts", of_layouts), *more))
+    for page in (README, FRONT):
+        set_block(page, "against_metis", against_metis())
+    for content in (largest, instead_of_dgl, instead_of_clusterdata):
+        set_block(README, content.__name__, content())
+    set_block(FRONT, "largest", largest())
+    measured = (("vs_dgl", vs_dgl), ("drop_in", drop_in.table), ("vs_clusterdata", vs_clusterdata.table))
+    more = (("memory_vs_scale", memory_vs_scale), ("layouts", of_layouts))
+    write(BENCHMARKS, (*measured, *more, ("vs_gconstruct", of_gconstruct), ("accuracy", of_accuracy)))
     write(GRAPHBOLT, (("vs_graphbolt", vs_dgl),))
     for content in (cores, many_parts, memory_vs_scale_multilevel, loader_gpu, vs_copy, verify):
         set_block(BENCHMARKS, content.__name__, content())
     partitioner_tables.main()
-    set_block(FRONT, "front", front())
+    for name, lines in (
+        ("cuts", partitioner_tables.cuts_means(partitioner_tables.kept("cuts"))),
+        ("large", partitioner_tables.large_table(partitioner_tables.kept("large"), short=True)),
+    ):
+        set_block(BENCHMARKS, name, "\n".join(lines).strip())
+    charts.draw_all(newest_of("memory_vs_scale")["results"], partitioner_tables.kept("cuts"))
 
 
 def write(page: Path, tables: tuple[tuple[str, Callable[[Any], list[list[str]]]], ...]) -> None:
     for name, rows_of in tables:
-        newest = newest_of(name)
-        shown = in_lines(rows_of(newest["results"]))
-        machine = "" if page == BENCHMARKS else f"{newest['cores']} cores, {newest['memory_gib']} GiB, "
-        set_block(page, name, f"{shown}\n\n({machine}commit {newest['commit']})")
+        set_block(page, name, in_lines(rows_of(newest_of(name)["results"])))
 
 
 def newest_of(name: str, **setting: str) -> dict[str, Any]:
@@ -52,31 +65,67 @@ def newest_of(name: str, **setting: str) -> dict[str, Any]:
 
 
 def set_block(page: Path, name: str, content: str) -> None:
-    block, text = f"<!-- {name} -->\n{content}\n<!-- end -->", page.read_text(encoding="utf-8")
+    """Replace what stands between two comments, which are on lines of their own or within one."""
+    text = page.read_text(encoding="utf-8")
     assert f"<!-- {name} -->" in text, f"{page} has no place for {name}"
+    end = "\n" if f"<!-- {name} -->\n" in text else ""
+    block = f"<!-- {name} -->{end}{content}{end}<!-- end -->"
     text = re.sub(rf"<!-- {name} -->.*?<!-- end -->", lambda _: block, text, flags=re.DOTALL)
     page.write_text(text, encoding="utf-8")
 
 
-def front() -> str:
-    """The three numbers of the front page."""
-    ours, dgl = (newest_of("vs_dgl")["results"][name] for name in ("ours", "dgl.distributed.partition_graph"))
-    large = newest_of("memory_vs_scale_multilevel")["results"]["1e9"]
-    numbers = (
-        (
-            "50 million edges",
-            f"{seconds(ours):.0f} s",
-            f"to write 4 parts on two cores; DGL takes {seconds(dgl):.0f} s",
-        ),
-        ("Peak memory", f"{peak(ours):.2f} GB", f"on the same graph; DGL takes {peak(dgl):.1f} GB"),
-        (
-            "A billion edges",
-            f"{peak(large):.1f} GB",
-            f"and {large[0]['cpu_seconds'] / 60:.0f} minutes of CPU time from edges to parts",
-        ),
+def against_metis() -> str:
+    """The same graphs, parts and constraints, by METIS and by the default method."""
+    rows = [["graph, 8 parts", "", "CPU time", "peak memory", "edges cut"]]
+    kept = partitioner_tables.large_cases()
+    for title, graph, edges in SHOWN_AGAINST_METIS:
+        for method, name in (("metis", "METIS"), ("auto", "**daskgraphpart**")):
+            run = kept[graph, edges, 8, "nodes,edges"][method]
+            figures = [f"{run['cpu']:.0f} s", f"{run['peak'] / 1e9:.1f} GB", f"{run['cut']:.1%}"]
+            rows.append([title if method == "metis" else "", name, *figures])
+    return in_lines(rows)
+
+
+def largest() -> str:
+    """The largest graph, in a sentence."""
+    (run,) = newest_of("memory_vs_scale_multilevel")["results"]["1e9"]
+    return (
+        f"A billion edges in 8 parts, from the input files to the finished parts, took "
+        f"{run['seconds'] / 60:.0f} minutes on two cores and {peak([run]):.1f} GB of memory."
     )
-    rows = (f"<div>{what}<b>{figure}</b>{how}</div>" for what, figure, how in numbers)
-    return "\n".join(['<div class="numbers">', *rows, "</div>"])
+
+
+def instead_of_dgl() -> str:
+    """The same call of DGL and ours, what the graph itself takes left out."""
+    newest = newest_of("drop_in")
+    theirs, ours = (newest["results"][name] for name in ('DGL, `"metis"`', 'ours, `"auto"`'))
+    million = float(newest["setting"]["edges"]) / 1e6
+    return (
+        f"{middle(ours, 'cpu'):.0f} s of CPU time instead of {middle(theirs, 'cpu'):.0f} s, and "
+        f"{beyond(ours):.1f} GB of memory instead of {beyond(theirs):.1f} GB beyond the graph ({million:.0f} "
+        "M edges, 8 parts)."
+    )
+
+
+def instead_of_clusterdata() -> str:
+    """PyG's class and ours."""
+    newest = newest_of("vs_clusterdata")
+    theirs, ours = (newest["results"][name] for name in ("ClusterData", "ours"))
+    return (
+        f"For {float(newest['setting']['edges']) / 1e6:.0f} M edges in 8 parts it took "
+        f"{middle(theirs, 'cpu'):.0f} s of CPU time and {peak(theirs):.1f} GB, `daskgraphpart` "
+        f"{middle(ours, 'cpu'):.0f} s and {peak(ours):.1f} GB, "
+        "for the same cut."
+    )
+
+
+def beyond(runs: list[dict[str, Any]]) -> float:
+    """Peak memory without what the process held before, in GB."""
+    return max(run["peak_bytes"] - run["before"] for run in runs) / 1e9
+
+
+def middle(runs: list[dict[str, Any]], key: str) -> float:
+    return statistics.median(run[key] for run in runs)
 
 
 def cores() -> str:
@@ -85,20 +134,24 @@ def cores() -> str:
     said = []
     for edges, by_cores in newest["results"].items():
         took = (f"{run['seconds']:.0f} s on {number}" for number, run in by_cores.items())
-        said.append(f"{float(edges) / 1e6:.0f} million edges {', '.join(took)}")
+        said.append(f"{float(edges) / 1e6:.0f} M edges take {', '.join(took)} cores.")
     where = newest["setting"]["machine"]
-    return f"`partition` in 16 parts takes for {' cores; for '.join(said)} cores ({where}): more than 8 do not help."
+    return f"**Scaling stops at about 8 cores.** `partition` in 16 parts on {where}: {' '.join(said)}"
 
 
 def memory_vs_scale_multilevel() -> str:
     """The largest graph."""
     (run,) = newest_of("memory_vs_scale_multilevel")["results"]["1e9"]
-    disk, rate = run["disk_peak_bytes"] / 1e9, (run["read_bytes"] + run["written_bytes"]) / 1e6 / run["seconds"]
+    disk = run["disk_peak_bytes"] / 1e9
     return (
-        f"A billion edges of communities, 100 million nodes, in 8 parts with `--method multilevel --balance "
-        f"nodes,edges --memory 8GB`: {run['seconds'] / 60:.0f} minutes on two cores, {run['cpu_seconds'] / 60:.0f} of "
-        f"CPU time, {peak([run]):.1f} GB of memory. {run['cut']:.1%} of the edges are cut. The job needs {disk:.0f} GB "
-        f"of disk beside {run['input_bytes'] / 1e9:.0f} GB of input, and moves {rate:.0f} MB/s."
+        f"**A billion edges in 8 parts: {run['seconds'] / 60:.0f} minutes on two cores, {peak([run]):.1f} GB of "
+        f"memory.** The graph has 100 million nodes in communities; {run['cut']:.1%} of its edges are cut. "
+        "The job took "
+        f"{run['cpu_seconds'] / 60:.0f} minutes of CPU time, and {disk:.0f} GB of disk in addition to "
+        f"{run['input_bytes'] / 1e9:.0f} GB of input. To repeat it:\n\n```text\n"
+        "daskgraphpart generate graph --kind communities --nodes 1e8 --edges 1e9 --features 1\n"
+        "daskgraphpart partition graph partitions --num-parts 8 --method multilevel --balance nodes,edges "
+        "--memory 8GB\n```"
     )
 
 
@@ -110,7 +163,7 @@ def loader_gpu() -> str:
     for kept in map(json.loads, lines):
         if not kept["setting"]["model"]:
             for ahead in (0, 2):
-                heads.append(f"{float(kept['setting']['edges']) / 1e6:.0f} M edges, {ahead} ahead")
+                heads.append(f"{float(kept['setting']['edges']) / 1e6:.0f} M edges, {['no', '', 'two'][ahead]} workers")
                 for found in kept["results"][1:]:  # the first is the model alone
                     if found["workers"] == ahead and "tensor" not in found["loader"]:
                         rows.setdefault(found["loader"], []).append(f"{found['rate']:.1f}")
@@ -138,9 +191,12 @@ def vs_dgl(results: dict[str, Any]) -> list[list[str]]:
 def vs_copy() -> str:
     """Our time over that of what any tool has to do, pair by pair."""
     small, large = (newest_of("vs_copy", edges=edges)["results"] for edges in ("5e7", "2e8"))
-    first = f"`dispatch` of the first graph takes {seconds(small['ours']):.1f} s, {over(small, 'copy')} times that of"
-    most = f"{first} reading and writing as many bytes ({over(large, 'copy')} with four times the edges)"
-    return f"{most} and {over(small, 'copy input')} times that of copying the input (`vs_copy.py`)."
+    return (
+        f"**Writing the parts takes about as long as copying as many bytes.** `dispatch` of 200 M edges takes "
+        f"{over(large, 'copy')} times as long as reading and writing as many bytes. For 50 M edges it takes "
+        f"{seconds(small['ours']):.1f} s: {over(small, 'copy')} times as long as that, and {over(small, 'copy input')} "
+        "times as long as copying the input (`vs_copy.py`)."
+    )
 
 
 def over(results: dict[str, Any], name: str) -> str:
@@ -153,8 +209,8 @@ def verify() -> str:
     """Times of `verify`."""
     took = {name: f"{seconds(runs):.1f} s" for name, runs in newest_of("verify")["results"].items()}
     return (
-        f"`dispatch` of 20 million edges into 4 parts takes {took['dispatch']}, `verify` {took['verify']}, "
-        f"and `verify --quick` {took['quick']} (`verify.py`)."
+        f"**`verify` takes about as long as writing the parts.** For 20 million edges in 4 parts, `dispatch` takes "
+        f"{took['dispatch']}, `verify` {took['verify']}, and `verify --quick` {took['quick']} (`verify.py`)."
     )
 
 
@@ -166,8 +222,8 @@ def many_parts() -> str:
         for command, runs in results.items()
     }
     return (
-        f"Each part costs `partition` {each['partition']:.1f} ms of CPU time and `verify` {each['verify']:.1f} ms, "
-        "besides its nodes and edges: 4,000 parts of 40 nodes against 4 parts (`many_parts.py`)."
+        f"**Many small parts are cheap:** {each['partition']:.1f} ms of CPU time per part to write, "
+        f"{each['verify']:.1f} ms to verify (4,000 parts compared with 4; `many_parts.py`)."
     )
 
 
@@ -178,7 +234,7 @@ def of_gconstruct(results: dict[str, Any]) -> list[list[str]]:
 
 def of_layouts(results: dict[str, Any]) -> list[list[str]]:
     rows = [[row[0], row[1], row[3], row[5]] for row in table(results)]
-    return [["layout", "CPU time", "added to a run for dgl", "peak memory"], *rows[1:]]
+    return [["layout", "CPU time", "in addition to dgl", "peak memory"], *rows[1:]]
 
 
 def of_accuracy(_: dict[str, Any]) -> list[list[str]]:

@@ -6,7 +6,7 @@ or several columns of numbers (a vector in their common dtype). DGL's key ``shap
 Checked against tools/distpartitioning/array_readwriter/parquet.py of DGL 2.5.
 
 `THRIFT_LIMITS` bound strings and lists in the footer. For pages, pyarrow allocates what headers demand: limit the
-process's memory to open untrusted files (docs/robustness.md).
+process's memory to open untrusted files (docs/resume.md).
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 
@@ -17,9 +18,10 @@ PAGE = (Path(__file__).parent.parent.parent / "docs" / "index.md").read_text(enc
 
 
 def block(language: str) -> str:
-    found = re.search(rf"^```{language}\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    """The block of a tab, whose lines are indented."""
+    found = re.search(rf"^    ```{language}\n(.*?)^    ```", PAGE, re.MULTILINE | re.DOTALL)
     assert found is not None
-    return found[1]
+    return dedent(found[1])
 
 
 def run_commands(directory: Path) -> list[str]:

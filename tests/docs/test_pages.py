@@ -33,7 +33,10 @@ ROOT = Path(__file__).parent.parent.parent
 BLOCK = re.compile(r"^```(bash|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PAGES = [
     "README",
-    *(f"docs/{name}" for name in ("tutorial", "coming_from_dgl", "input", "new_data", "where_it_runs", "command_line")),
+    *(
+        f"docs/{name}"
+        for name in ("tutorial", "install", "coming_from_dgl", "input", "new_data", "where_it_runs", "command_line")
+    ),
 ] + [str(path.relative_to(ROOT).with_suffix("")) for path in sorted((ROOT / "docs" / "howto").glob("*.md"))]
 __all__ = ["s3", "s3_server"]
 
@@ -58,13 +61,18 @@ def prepare(page: str, directory: Path) -> None:
     """Make what the page takes for granted."""
     rng = np.random.default_rng(0)
     if page == "README":
-        pd.DataFrame(rng.integers(0, 100, (500, 2)), columns=["src", "dst"]).to_csv("edges.csv", index=False)
+        for day in ("monday", "tuesday"):
+            sales = {
+                "user": [f"u{i}" for i in rng.integers(0, 50, 250)],
+                "item": [f"i{i}" for i in rng.integers(0, 20, 250)],
+            }
+            pd.DataFrame(sales).to_csv(f"sales-{day}.csv", index=False)
         (directory / "writes").mkdir()
         writes = pd.DataFrame({"src": rng.integers(0, 50, 300), "dst": rng.permutation(np.arange(300) % 80)})
         for i in range(3):  # with more columns, which dask reads in other partitions than the ends
             writes[i::3].assign(year=2024 + i, weight=0.5).to_parquet(directory / "writes" / f"{i}.parquet")
         np.save("feat.npy", rng.random((80, 4), np.float32))
-    elif page not in ("docs/tutorial", "docs/input", "docs/new_data", "docs/coming_from_dgl"):
+    elif page not in ("docs/tutorial", "docs/install", "docs/input", "docs/new_data", "docs/coming_from_dgl"):
         assert call("generate", "graph", "--nodes", "1e3", "--edges", "1e4", "--quiet") == 0
     (directory / "ip_config.txt").write_text("10.0.0.1\n10.0.0.2\n")
 

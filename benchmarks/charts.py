@@ -1,0 +1,128 @@
+"""Charts of docs/benchmarks.md from the newest results; `table.py` calls this."""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import partitioner_tables
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+PICTURES = Path(__file__).parent.parent / "docs" / "pictures"
+OURS, THEIRS, INK, LINE = "#0d9488", "#94a3b8", "#7a828e", "#9ca3af"  # legible on white and on black
+STYLE = {
+    **dict.fromkeys(("text.color", "xtick.color", "ytick.color", "axes.labelcolor"), INK),
+    **dict.fromkeys(("axes.spines.top", "axes.spines.right", "axes.spines.left", "legend.frameon"), False),
+    "axes.edgecolor": LINE,
+    "axes.titlesize": 11,
+    "axes.titlelocation": "left",
+    "font.size": 10,
+    "ytick.major.size": 0,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "charts",
+    "savefig.transparent": True,
+}
+GRAPHS = (
+    ("communities, 50 M edges", "communities", 50_000_000),
+    ("R-MAT, 50 M edges", "rmat", 50_000_000),
+    ("curl's history, 12 M edges", "vcs_curl", 11_753_425),
+    ("web (cnr-2000), 3 M edges", "cnr2000", 3_216_152),
+)
+
+
+def draw_all(memory_vs_scale: dict[str, Any], cuts: list[dict[str, Any]]) -> None:
+    """Write all charts: memory by number of edges, and cuts of real graphs, are given."""
+    with mpl.rc_context(STYLE):
+        save(against_metis(), "against-metis")
+        save(memory_by_edges(memory_vs_scale), "memory-by-edges")
+        save(cut_by_kind(cuts), "cut-by-kind")
+
+
+def save(figure: Figure, name: str) -> None:
+    figure.savefig(PICTURES / f"{name}.svg", bbox_inches="tight", pad_inches=0.05, metadata={"Date": None})
+    plt.close(figure)
+
+
+def against_metis() -> Figure:
+    """CPU time and memory of METIS and of the default method."""
+    kept = partitioner_tables.large_cases()
+    runs = [kept[graph, edges, 8, "nodes,edges"] for _, graph, edges in GRAPHS]
+    figure, panels = plt.subplots(1, 2, figsize=(9.4, 3.1), sharey=True)
+    values: tuple[tuple[str, str, Callable[[dict[str, Any]], float]], ...] = (
+        ("CPU time", "{:.0f} s", lambda run: run["cpu"]),
+        ("Peak memory", "{:.1f} GB", lambda run: run["peak"] / 1e9),
+    )
+    for axes, (title, form, value) in zip(panels, values, strict=True):
+        for shift, method, name, color in ((-0.2, "metis", "METIS", THEIRS), (0.2, "auto", "daskgraphpart", OURS)):
+            widths = [value(run[method]) for run in runs]
+            bars = axes.barh([place + shift for place in range(len(runs))], widths, 0.36, color=color, label=name)
+            axes.bar_label(bars, [form.format(width) for width in widths], padding=4, color=INK)
+        finish_bars(axes, title)
+    panels[0].set_yticks(range(len(runs)), [title for title, *_ in GRAPHS])
+    panels[0].invert_yaxis()
+    panels[1].legend(loc="lower right")
+    figure.tight_layout(w_pad=2.5)
+    return figure
+
+
+def finish_bars(axes: Axes, title: str) -> None:
+    axes.set_title(title, weight="bold")
+    axes.set_xticks([])
+    axes.spines["bottom"].set_visible(False)
+    axes.margins(x=0.18)
+
+
+def memory_by_edges(results: dict[str, Any]) -> Figure:
+    """Memory of METIS, which holds the graph, of our partitioner, and of a whole job with a budget."""
+    runs = sorted((case[1], run) for case, run in partitioner_tables.large_cases().items() if is_community(case))
+    lines = [
+        ("METIS", THEIRS, (8, -4), [(edges, run["metis"]["peak"] / 1e9) for edges, run in runs]),
+        ("daskgraphpart, the same graphs", OURS, (8, 8), [(edges, run["auto"]["peak"] / 1e9) for edges, run in runs]),
+        ("writing the parts, --memory 1GB", "#6366f1", (8, -14), [
+            (float(edges), max(run["peak_bytes"] for run in of) / 1e9) for edges, of in results.items()
+        ]),
+    ]  # fmt: skip
+    figure = plt.figure(figsize=(8.4, 3.0))
+    axes = figure.add_subplot()
+    for name, color, shift, points in lines:
+        axes.plot(*zip(*points, strict=True), color=color, lw=2.5, marker="o")
+        axes.annotate(name, points[-1], shift, textcoords="offset points", weight="bold", color=color)
+    axes.set_xscale("log")
+    ticks = (5e6, 1e7, 2e7, 4e7, 8e7, 1.6e8)
+    axes.set_xticks(ticks, [f"{edges / 1e6:.0f} M" for edges in ticks])
+    axes.minorticks_off()
+    axes.set(xlim=(4e6, 6e8), ylim=(0, None), xlabel="edges")
+    axes.set_title("Peak memory, GB", weight="bold")
+    axes.grid(axis="y", color=LINE, alpha=0.3)
+    return figure
+
+
+def is_community(case: tuple[Any, ...]) -> bool:
+    return case[0] == "communities" and case[2:] == (8, "nodes,edges")
+
+
+def cut_by_kind(rows: list[dict[str, Any]]) -> Figure:
+    """Cut of the default method over that of METIS, by kind of graph."""
+    ratios: dict[str, list[float]] = defaultdict(list)
+    for row in rows:
+        kind = partitioner_tables.KINDS.get(row["graph"], "meshes")
+        ratios[kind].append(partitioner_tables.over(row["both"]["auto"], row["both"]["metis"]))
+    means = sorted(((statistics.mean(of) - 1, kind) for kind, of in ratios.items()), reverse=True)
+    figure, axes = plt.subplots(figsize=(7.6, 2.6))
+    widths = [mean for mean, _ in means]
+    bars = axes.barh(
+        [kind for _, kind in means], widths, 0.62, color=[OURS if mean <= 0 else THEIRS for mean in widths]
+    )
+    axes.bar_label(bars, [f"{mean:+.0%}" for mean in widths], padding=4, color=INK)
+    axes.axvline(0, color=LINE, lw=1)
+    finish_bars(axes, "Edges cut, compared with METIS")
+    return figure
