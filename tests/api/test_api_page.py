@@ -123,21 +123,3 @@ def test_no_public_name_is_that_of_a_module() -> None:
         "errors"
     ]  # a directory alone is no module
     assert dgp.errors is importlib.import_module("daskgraphpart.errors")
-
-
-def test_new_names_in_the_table_are_there() -> None:
-    """The table of old and new names: what stands on the right exists, and no old function does."""
-    rows = re.findall(r"^\| (.+?) \| (.+?) \|$", (REFERENCE / "names.md").read_text(), re.MULTILINE)[2:]
-    assert len(rows) > 15
-    nouns = {"parts": dgp.PartitionedGraph, "assignment": dgp.Assignment, "graph": dgp.Graph, "parmetis": dgp.parmetis}
-    called = re.compile(r"(?<![\w.])(\w+)(?:\.(\w+))?\(")
-    for old, new in rows:
-        for name, method in called.findall(new):
-            assert hasattr(nouns.get(name, dgp), method if name in nouns else name), (old, new)
-    gone = ["chunk_edge_lists", "describe_dataset", "from_collections", "write_parmetis", "read_parmetis", "convert",
-            "verify_checksums", "with_owners", "ReadOptions", "GraphChanges", "TableSpec", "AssignOptions",
-            "DispatchOptions", "Outcome", "detect_resources"]  # fmt: skip
-    text = (REFERENCE / "names.md").read_text()
-    for name in gone:
-        assert name not in dgp.__all__
-        assert name in text or name == "Outcome"
