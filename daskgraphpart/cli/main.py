@@ -112,6 +112,15 @@ def _with_dashes(token: str) -> str:
     return token.replace("_", "-")
 
 
+def _show_version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    """Print the version, with ``--verbose`` all that a bug report needs, and end."""
+    if value:
+        # the report imports importlib.metadata, which takes 25 ms
+        verbose = ctx.params["verbose"] and importlib.import_module("daskgraphpart.cli.versions")
+        click.echo(verbose.version_report() if verbose else f"daskgraphpart {__version__}")
+        ctx.exit()
+
+
 @click.command(
     cls=_Commands,
     context_settings={
@@ -124,10 +133,16 @@ def _with_dashes(token: str) -> str:
     "0 done, 1 verify found faults, 2 wrong input or usage, 3 the machine failed (run the command again to continue), "
     "70 a bug in daskgraphpart, 130 interrupted.",
 )
-@click.version_option(__version__, "-V", "--version", prog_name="daskgraphpart", message="%(prog)s %(version)s")
+@click.option("-V", "--version", is_flag=True, expose_value=False, callback=_show_version, help="Show the version.")
+@click.option(
+    "--verbose",
+    is_flag=True,
+    is_eager=True,
+    help="With --version: also of all libraries, and the machine, for a bug report.",
+)
 @LOG_OPTIONS[0]
 @LOG_OPTIONS[1]
-def group() -> None:
+def group(verbose: bool) -> None:
     """Partition graphs that do not fit into memory, for distributed GNN training.
 
     \b
@@ -135,6 +150,8 @@ def group() -> None:
     daskgraphpart verify parts --edges edges.csv
     daskgraphpart info parts
     """
+    if verbose:
+        raise click.UsageError("--verbose goes with --version. Type daskgraphpart --version --verbose.")
 
 
 def main(arguments: list[str] | None = None) -> Any:

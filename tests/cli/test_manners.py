@@ -8,6 +8,7 @@ import resource
 import signal
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -311,6 +312,18 @@ def test_a_run_tells_what_matters_once(graph: Path, directory: Path, capsys: Any
 
 def test_the_module_runs_as_the_command_does() -> None:
     assert run("--version").stdout.strip() == f"daskgraphpart {__version__}"
+
+
+def test_versions_and_the_machine_for_a_bug_report(capsys: Any) -> None:
+    for words in (("--version", "--verbose"), ("--verbose", "-V")):
+        assert call(*words) == 0
+        told = dict(line.split(":", 1) for line in capsys.readouterr().out.splitlines())
+        assert told["daskgraphpart"].strip() == __version__
+        assert told["duckdb"].strip() == metadata.version("duckdb")
+        assert {"python", "system", "machine", "dask", "s3fs", "torch", "dgl", "plug-ins"} <= set(told)
+        assert not {"pytest", "mkdocs-material"} & set(told)
+    assert call("--verbose", "info", "nothing") == 2
+    assert "daskgraphpart --version --verbose" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("cluster", ["threads", pytest.param("processes", marks=pytest.mark.long)])
