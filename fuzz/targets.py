@@ -29,9 +29,9 @@ from daskgraphpart.chunked.sources import FileEdges, FileRows, LineEdges
 from daskgraphpart.errors import GraphPartError
 from daskgraphpart.layouts.dgl_config_reader import read_config
 from daskgraphpart.layouts.dgl_graph import read_graph_file, read_tensor_file
-from daskgraphpart.plugins.tables.column_table import open_parquet_table
+from daskgraphpart.plugins.tables.describe.column_file import open_parquet_table
+from daskgraphpart.plugins.tables.describe.table_files import TableFile
 from daskgraphpart.plugins.tables.options import ReadOptions
-from daskgraphpart.plugins.tables.table_files import TableFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -19,7 +19,7 @@ from daskgraphpart.chunked.graph_scan import GraphScan
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.errors import OptionError
 from daskgraphpart.plugins.construction.build import ConstructionScan
-from daskgraphpart.plugins.tables.changed_scan import ChangedScan
+from daskgraphpart.plugins.tables.changes.changed_scan import ChangedScan
 from daskgraphpart.plugins.tables.table_scan import TableScan
 from daskgraphpart.sources.open_scan import open_scan
 

@@ -31,7 +31,7 @@ from daskgraphpart.chunked.rows import (
     SlicedRows,
 )
 from daskgraphpart.chunked.sources import FileEdges, FileRows, LineEdges
-from daskgraphpart.plugins.tables.plain_edges import TableLines, TextEdges
+from daskgraphpart.plugins.tables.load.plain_edges import TableLines, TextEdges
 from daskgraphpart.storage.region import Region
 
 if TYPE_CHECKING:

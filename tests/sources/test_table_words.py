@@ -13,7 +13,7 @@ from graphs import file_hashes
 
 from daskgraphpart import read_chunked
 from daskgraphpart.errors import GraphPartError, InputFileError, OptionError
-from daskgraphpart.plugins.tables.table_words import (
+from daskgraphpart.plugins.tables.describe.table_words import (
     FileWords,
     parse_by_type,
     parse_features,

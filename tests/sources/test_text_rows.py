@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from tables_oracle import BLANKS, NEWLINE, RefusedError, rows_of_text
 
 from daskgraphpart.errors import InputFileError
-from daskgraphpart.plugins.tables import text_rows
-from daskgraphpart.plugins.tables.text_rows import TextRows
+from daskgraphpart.plugins.tables.describe import text_rows
+from daskgraphpart.plugins.tables.describe.text_rows import TextRows
 
 PIECES = ("a", "bc", "ä", "1", ",", " ", "  ", "\t", '"', '""', "\n", "\r", "\r\n", '"x\ny"', '",', "#")
 

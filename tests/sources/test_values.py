@@ -18,9 +18,9 @@ from pyarrow import parquet
 import daskgraphpart as dgp
 from daskgraphpart import read_chunked
 from daskgraphpart.errors import InputFileError, OptionError
-from daskgraphpart.plugins.tables.column_table import BYTES_PER_BATCH, open_parquet_table
+from daskgraphpart.plugins.tables.describe.column_file import BYTES_PER_BATCH, open_parquet_table
+from daskgraphpart.plugins.tables.describe.table_files import find_files, with_form
 from daskgraphpart.plugins.tables.options import ReadOptions
-from daskgraphpart.plugins.tables.table_files import find_files, with_form
 
 if TYPE_CHECKING:
     from pathlib import Path

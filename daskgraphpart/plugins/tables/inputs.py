@@ -17,8 +17,8 @@ from daskgraphpart.cli.options import keywords_of, options_of, refuse_options
 from daskgraphpart.errors import OptionError
 from daskgraphpart.options import by_name, stated_options
 from daskgraphpart.plugins.tables.datasets import describe_dataset
+from daskgraphpart.plugins.tables.describe.table_words import parse_by_type, parse_features, parse_typed
 from daskgraphpart.plugins.tables.options import ReadOptions, Tables
-from daskgraphpart.plugins.tables.table_words import parse_by_type, parse_features, parse_typed
 from daskgraphpart.registry import Inputs, load_plugin, plugin_names
 from daskgraphpart.schema import DEFAULT_ETYPE, DEFAULT_NTYPE
 from daskgraphpart.sources.given import ends_of_types

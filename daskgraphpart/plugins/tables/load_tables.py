@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from daskgraphpart.chunked.beside import list_beside
 from daskgraphpart.chunked.changes import NO_CHANGES
-from daskgraphpart.plugins.tables.change_graph import change_graph
-from daskgraphpart.plugins.tables.edge_list_inputs import open_inputs
-from daskgraphpart.plugins.tables.edge_lists import read_graph
-from daskgraphpart.plugins.tables.plain_edges import TableLines, TextEdges, scan_plain_edges
-from daskgraphpart.plugins.tables.read_table import TableJob
-from daskgraphpart.plugins.tables.split_sets import SetRows
+from daskgraphpart.plugins.tables.changes.change_graph import change_graph
+from daskgraphpart.plugins.tables.describe.describe_tables import open_inputs
+from daskgraphpart.plugins.tables.describe.split_sets import SetRows
+from daskgraphpart.plugins.tables.describe.tables import kinds_of_ids
+from daskgraphpart.plugins.tables.load.plain_edges import TableLines, TextEdges, scan_plain_edges
+from daskgraphpart.plugins.tables.load.read_table import TableJob
+from daskgraphpart.plugins.tables.place.place_graph import read_graph
 from daskgraphpart.plugins.tables.stage_frames import write_frames
-from daskgraphpart.plugins.tables.tables import kinds_of_ids
 from daskgraphpart.sources.database import open_database
 from daskgraphpart.sources.tabular import MIN_TABLE_MEMORY
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from daskgraphpart.chunked.scan import Scan
-    from daskgraphpart.plugins.tables.table_files import Paths
+    from daskgraphpart.plugins.tables.describe.table_files import Paths
 
 
 @with_keywords(stated_options(Tables), stated_options(ReadOptions))

@@ -14,9 +14,9 @@ from daskgraphpart.chunked.count_nodes import as_it_is, run_collections
 from daskgraphpart.chunked.rows import array_rows
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import OptionError, check_choice
-from daskgraphpart.plugins.tables.split_sets import EXPECTED, SPLIT
-from daskgraphpart.plugins.tables.table_files import TableFile, are_files
-from daskgraphpart.plugins.tables.table_words import EACH, takes_each
+from daskgraphpart.plugins.tables.describe.split_sets import EXPECTED, SPLIT
+from daskgraphpart.plugins.tables.describe.table_files import TableFile, are_files
+from daskgraphpart.plugins.tables.describe.table_words import EACH, takes_each
 from daskgraphpart.schema import DEFAULT_ETYPE
 from daskgraphpart.source import Input, Source
 from daskgraphpart.sources.given import canonical_name, ends_of, ends_of_types, name_types, pair_of

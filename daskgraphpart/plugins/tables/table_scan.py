@@ -15,9 +15,9 @@ from daskgraphpart.chunked.rows import token_of
 from daskgraphpart.chunked.scan import Scan, described_files
 from daskgraphpart.errors import GraphPartError, OptionError
 from daskgraphpart.options import option_name, stated_options
+from daskgraphpart.plugins.tables.describe.split_sets import SPLIT
+from daskgraphpart.plugins.tables.describe.table_files import TableFile, are_files, find_files
 from daskgraphpart.plugins.tables.options import ReadOptions, Tables
-from daskgraphpart.plugins.tables.split_sets import SPLIT
-from daskgraphpart.plugins.tables.table_files import TableFile, are_files, find_files
 from daskgraphpart.schema import DEFAULT_ETYPE, check_name
 from daskgraphpart.source import Source
 from daskgraphpart.sources.tabular import MIN_TABLE_MEMORY

@@ -29,7 +29,7 @@ from daskgraphpart.kernels.cut_rows import (
     copy_fields,
     cut_rows,
 )
-from daskgraphpart.plugins.tables.columns import shown
+from daskgraphpart.plugins.tables.describe.columns import shown
 from daskgraphpart.sources.database import ROWS_PER_BATCH
 from daskgraphpart.storage.faults import attach_path_to_error
 

@@ -6,15 +6,15 @@ from bisect import bisect_right
 from typing import TYPE_CHECKING
 
 from daskgraphpart.errors import InputFileError
-from daskgraphpart.plugins.tables.columns import BYTES, STRINGS, VECTORS, shown
+from daskgraphpart.plugins.tables.describe.columns import BYTES, STRINGS, VECTORS, shown
 from daskgraphpart.schema import EDGE_WEIGHT
 from daskgraphpart.sources.database import run, translated_errors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from daskgraphpart.plugins.tables.read_table import TableJob
-    from daskgraphpart.plugins.tables.tables import TableGroup
+    from daskgraphpart.plugins.tables.describe.tables import TableGroup
+    from daskgraphpart.plugins.tables.load.read_table import TableJob
 
 
 def find_bad_weights(

@@ -20,15 +20,15 @@ from daskgraphpart.chunked.sources import INT64, FileRows, LineEdges
 from daskgraphpart.engine.runner import Pass, Unit
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.kernels.parse_fields import parse_fields
-from daskgraphpart.plugins.tables.text_table import TextTable
+from daskgraphpart.plugins.tables.describe.text_file import TextTable
 from daskgraphpart.schema import DataSpec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from daskgraphpart.engine.runner import Runner
-    from daskgraphpart.plugins.tables.column_table import ColumnTable
-    from daskgraphpart.plugins.tables.tables import Inputs, TableGroup
+    from daskgraphpart.plugins.tables.describe.column_file import ColumnTable
+    from daskgraphpart.plugins.tables.describe.tables import Inputs, TableGroup
     from daskgraphpart.source import Block, Edges, Source
 
 MAX_BLOCK_BYTES, MIN_BLOCK_BYTES, BYTES_PER_TEXT_BYTE = 2 << 20, 1 << 16, 24

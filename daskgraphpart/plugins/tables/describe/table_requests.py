@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 from daskgraphpart.chunked.changed_types import features_of_table
 from daskgraphpart.chunked.rows import JoinedRows, array_rows
 from daskgraphpart.errors import GraphPartError, InputFileError, OptionError
-from daskgraphpart.plugins.tables.columns import OTHERS, OTHERS_AND_CONSTANTS
-from daskgraphpart.plugins.tables.map_arrays import map_rows
-from daskgraphpart.plugins.tables.split_sets import DEFAULT_COLUMN, SPLIT
-from daskgraphpart.plugins.tables.table_files import TableFile, find_files, refuse_pipes_twice, with_form
-from daskgraphpart.plugins.tables.table_words import EACH
+from daskgraphpart.plugins.tables.describe.columns import OTHERS, OTHERS_AND_CONSTANTS
+from daskgraphpart.plugins.tables.describe.map_arrays import map_rows
+from daskgraphpart.plugins.tables.describe.split_sets import DEFAULT_COLUMN, SPLIT
+from daskgraphpart.plugins.tables.describe.table_files import TableFile, find_files, refuse_pipes_twice, with_form
+from daskgraphpart.plugins.tables.describe.table_words import EACH
 from daskgraphpart.source import Source
 from daskgraphpart.sources.given_rows import file_rows
 

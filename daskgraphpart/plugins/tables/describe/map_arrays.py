@@ -17,7 +17,7 @@ from daskgraphpart.storage.region import MAX_NPY_HEADER, Region, checked_nbytes,
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from daskgraphpart.plugins.tables.table_files import TableFile
+    from daskgraphpart.plugins.tables.describe.table_files import TableFile
 
 MAX_READ_NBYTES = 4 << 20  # shorter npz arrays are read, with their checksums
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from daskgraphpart.chunked.changed_types import split_feature
 from daskgraphpart.errors import InputFileError
-from daskgraphpart.plugins.tables.columns import (
+from daskgraphpart.plugins.tables.describe.columns import (
     MISSING,
     STRINGS,
     TIME_HINT,
@@ -27,8 +27,8 @@ from daskgraphpart.plugins.tables.columns import (
     missing_id,
     shown,
 )
-from daskgraphpart.plugins.tables.split_sets import EXPECTED, SPLIT, set_of
-from daskgraphpart.plugins.tables.text_table import TextTable
+from daskgraphpart.plugins.tables.describe.split_sets import EXPECTED, SPLIT, set_of
+from daskgraphpart.plugins.tables.describe.text_file import TextTable
 from daskgraphpart.sources.database import (
     ROWS_PER_BATCH,
     insert_batches,
@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from daskgraphpart.engine.progress import ProgressListener
-    from daskgraphpart.plugins.tables.plain_edges import PlainEdges
-    from daskgraphpart.plugins.tables.tables import Inputs, Table, TableGroup
+    from daskgraphpart.plugins.tables.describe.tables import Inputs, Table, TableGroup
+    from daskgraphpart.plugins.tables.load.plain_edges import PlainEdges
     from daskgraphpart.storage.paths import Location
 
 

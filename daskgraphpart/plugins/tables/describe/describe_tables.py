@@ -17,13 +17,21 @@ from daskgraphpart.errors import (
     check_choice,
     raise_together,
 )
-from daskgraphpart.plugins.tables.columns import BYTES, FLOATS, INTEGERS, OTHERS, OTHERS_AND_CONSTANTS, STRINGS, UNKNOWN
-from daskgraphpart.plugins.tables.earlier_graph import continue_codes, find_old_ids
-from daskgraphpart.plugins.tables.split_sets import EXPECTED, SPLIT
-from daskgraphpart.plugins.tables.table_requests import TableRequest, TableRequests
-from daskgraphpart.plugins.tables.table_words import EACH
-from daskgraphpart.plugins.tables.tables import Inputs, Table, TableGroup, check_row_count, open_table
-from daskgraphpart.plugins.tables.text_table import TextTable
+from daskgraphpart.plugins.tables.describe.columns import (
+    BYTES,
+    FLOATS,
+    INTEGERS,
+    OTHERS,
+    OTHERS_AND_CONSTANTS,
+    STRINGS,
+    UNKNOWN,
+)
+from daskgraphpart.plugins.tables.describe.earlier_graph import continue_codes, find_old_ids
+from daskgraphpart.plugins.tables.describe.split_sets import EXPECTED, SPLIT
+from daskgraphpart.plugins.tables.describe.table_requests import TableRequest, TableRequests
+from daskgraphpart.plugins.tables.describe.table_words import EACH
+from daskgraphpart.plugins.tables.describe.tables import Inputs, Table, TableGroup, check_row_count, open_table
+from daskgraphpart.plugins.tables.describe.text_file import TextTable
 from daskgraphpart.schema import DataSpec, check_name
 from daskgraphpart.source import Source
 

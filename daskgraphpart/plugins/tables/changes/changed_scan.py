@@ -10,7 +10,7 @@ from daskgraphpart.chunked.changed_types import check_changes
 from daskgraphpart.chunked.changes import describe_changes, join_changes, outline_changes
 from daskgraphpart.chunked.graph_scan import GraphScan
 from daskgraphpart.chunked.scan import Scan
-from daskgraphpart.plugins.tables.change_graph import change_graph
+from daskgraphpart.plugins.tables.changes.change_graph import change_graph
 from daskgraphpart.sources.tabular import MIN_TABLE_MEMORY
 
 if TYPE_CHECKING:

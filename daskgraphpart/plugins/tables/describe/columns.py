@@ -16,7 +16,7 @@ from daskgraphpart.sources.database import quote
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from daskgraphpart.plugins.tables.table_files import TableFile
+    from daskgraphpart.plugins.tables.describe.table_files import TableFile
 
 INTEGERS, FLOATS, STRINGS, BYTES, TIMES, VECTORS, UNKNOWN = (
     "integers", "floats", "strings", "bytes", "timestamps", "vectors", ""

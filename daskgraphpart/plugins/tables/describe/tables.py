@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 from daskgraphpart.errors import InputFileError
-from daskgraphpart.plugins.tables.column_table import ColumnTable, open_array_table, open_parquet_table
-from daskgraphpart.plugins.tables.columns import BYTES, INTEGERS, STRINGS, UNKNOWN, Column
-from daskgraphpart.plugins.tables.split_sets import SETS, SPLIT
-from daskgraphpart.plugins.tables.table_files import TableFile, check_packed, with_form
-from daskgraphpart.plugins.tables.text_table import TextTable, open_text_table
+from daskgraphpart.plugins.tables.describe.column_file import ColumnTable, open_array_table, open_parquet_table
+from daskgraphpart.plugins.tables.describe.columns import BYTES, INTEGERS, STRINGS, UNKNOWN, Column
+from daskgraphpart.plugins.tables.describe.split_sets import SETS, SPLIT
+from daskgraphpart.plugins.tables.describe.table_files import TableFile, check_packed, with_form
+from daskgraphpart.plugins.tables.describe.text_file import TextTable, open_text_table
 from daskgraphpart.sources.id_map import read_map_header
 
 if TYPE_CHECKING:

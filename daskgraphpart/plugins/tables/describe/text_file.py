@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from daskgraphpart.chunked.metadata import MAX_ROWS
 from daskgraphpart.errors import InputFileError
-from daskgraphpart.plugins.tables.columns import (
+from daskgraphpart.plugins.tables.describe.columns import (
     DECIMAL_COMMA,
     MISSING,
     OTHERS,
@@ -22,8 +22,8 @@ from daskgraphpart.plugins.tables.columns import (
     shown,
     with_decimals,
 )
-from daskgraphpart.plugins.tables.table_files import METIS, TableFile, refuse_foreign
-from daskgraphpart.plugins.tables.text_rows import TextRows
+from daskgraphpart.plugins.tables.describe.table_files import METIS, TableFile, refuse_foreign
+from daskgraphpart.plugins.tables.describe.text_rows import TextRows
 from daskgraphpart.sources.database import insert_batches, numbered_batches
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import duckdb
     import numpy as np
 
-    from daskgraphpart.plugins.tables.text_rows import HeadRow
+    from daskgraphpart.plugins.tables.describe.text_rows import HeadRow
 
 
 MATRIX_MARKET, MATRIX_KINDS = "%%MatrixMarket", {"real", "integer", "pattern", "general", "symmetric"}

@@ -17,7 +17,7 @@ from urllib.parse import unquote, urlparse
 
 from daskgraphpart.errors import GraphPartError, InputFileError, InputFileNotFoundError, OptionError
 from daskgraphpart.extras import how_to_install, import_extra
-from daskgraphpart.plugins.tables.table_words import parse_file
+from daskgraphpart.plugins.tables.describe.table_words import parse_file
 from daskgraphpart.storage.faults import attach_path_to_error
 
 if TYPE_CHECKING:

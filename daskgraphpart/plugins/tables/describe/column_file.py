@@ -18,7 +18,7 @@ from daskgraphpart.chunked.metadata import MAX_ROWS
 from daskgraphpart.chunked.output import to_arrow
 from daskgraphpart.chunked.read_parquet import open_parquet, read_parquet_header
 from daskgraphpart.errors import InputFileError, raise_together
-from daskgraphpart.plugins.tables.columns import (
+from daskgraphpart.plugins.tables.describe.columns import (
     BYTES,
     FLOATS,
     INTEGERS,
@@ -31,8 +31,8 @@ from daskgraphpart.plugins.tables.columns import (
     constant_column,
     find_columns,
 )
-from daskgraphpart.plugins.tables.map_arrays import map_arrays
-from daskgraphpart.plugins.tables.uuids import is_uuid, text_of_uuids
+from daskgraphpart.plugins.tables.describe.map_arrays import map_arrays
+from daskgraphpart.plugins.tables.describe.uuids import is_uuid, text_of_uuids
 from daskgraphpart.sources.database import ROWS_PER_BATCH, insert_batches, numbered_batches
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     import duckdb
 
-    from daskgraphpart.plugins.tables.table_files import TableFile
+    from daskgraphpart.plugins.tables.describe.table_files import TableFile
 
 
 BYTES_PER_BATCH = 4 << 20

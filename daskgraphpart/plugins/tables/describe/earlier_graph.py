@@ -17,7 +17,7 @@ from daskgraphpart.errors import InputFileError, InputFileNotFoundError, LayoutE
 from daskgraphpart.layouts.dgl_config_reader import find_config, read_config
 from daskgraphpart.layouts.id_maps import IdMaps
 from daskgraphpart.layouts.manifest_reader import find_manifest, read_manifest
-from daskgraphpart.plugins.tables.columns import BYTES, STRINGS, UNKNOWN
+from daskgraphpart.plugins.tables.describe.columns import BYTES, STRINGS, UNKNOWN
 from daskgraphpart.sources.id_map import find_map, read_map_header
 from daskgraphpart.storage.checksums import hash_file
 from daskgraphpart.storage.files import is_directory, is_file, list_directory
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
     from daskgraphpart.chunked.changes import GraphChanges
-    from daskgraphpart.plugins.tables.tables import TableGroup
+    from daskgraphpart.plugins.tables.describe.tables import TableGroup
 
 
 @dataclass(frozen=True, slots=True)

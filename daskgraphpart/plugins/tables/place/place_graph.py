@@ -16,10 +16,11 @@ from daskgraphpart.chunked.graph import graph_of
 from daskgraphpart.chunked.output import ID_MAP
 from daskgraphpart.chunked.rows import EdgeEnds
 from daskgraphpart.errors import InputFileError, raise_together
-from daskgraphpart.plugins.tables.columns import STRINGS, shown
-from daskgraphpart.plugins.tables.earlier_graph import check_old_ids
-from daskgraphpart.plugins.tables.place_features import FeaturePlacer
-from daskgraphpart.plugins.tables.read_table import (
+from daskgraphpart.plugins.tables.describe.columns import STRINGS, shown
+from daskgraphpart.plugins.tables.describe.earlier_graph import check_old_ids
+from daskgraphpart.plugins.tables.describe.split_sets import with_masks
+from daskgraphpart.plugins.tables.describe.tables import TableGroup, check_edge_counts
+from daskgraphpart.plugins.tables.load.read_table import (
     TableJob,
     count_rows,
     drop_rows,
@@ -28,9 +29,8 @@ from daskgraphpart.plugins.tables.read_table import (
     rank_ids,
     read_table,
 )
-from daskgraphpart.plugins.tables.split_sets import with_masks
-from daskgraphpart.plugins.tables.table_weights import find_bad_weights
-from daskgraphpart.plugins.tables.tables import TableGroup, check_edge_counts
+from daskgraphpart.plugins.tables.load.table_weights import find_bad_weights
+from daskgraphpart.plugins.tables.place.place_features import FeaturePlacer
 from daskgraphpart.sources.database import run
 
 if TYPE_CHECKING:

@@ -11,8 +11,10 @@ from daskgraphpart.chunked.changed_types import split_column
 from daskgraphpart.chunked.output import CATEGORIES
 from daskgraphpart.chunked.rows import ConstantRows, KeptRows
 from daskgraphpart.errors import InputFileError, OptionError
-from daskgraphpart.plugins.tables.columns import STRINGS, TIMES, filled_dtype, shown
-from daskgraphpart.plugins.tables.read_table import (
+from daskgraphpart.plugins.tables.describe.columns import STRINGS, TIMES, filled_dtype, shown
+from daskgraphpart.plugins.tables.describe.split_sets import IN_NONE, SETS, SPLIT, set_of
+from daskgraphpart.plugins.tables.describe.tables import TableGroup, check_row_count
+from daskgraphpart.plugins.tables.load.read_table import (
     TableJob,
     count_rows,
     drop_rows,
@@ -20,8 +22,6 @@ from daskgraphpart.plugins.tables.read_table import (
     rank_ids,
     stage_feature,
 )
-from daskgraphpart.plugins.tables.split_sets import IN_NONE, SETS, SPLIT, set_of
-from daskgraphpart.plugins.tables.tables import TableGroup, check_row_count
 from daskgraphpart.sources.database import quote, run
 from daskgraphpart.storage.region import Region, create_npy
 from daskgraphpart.units import format_number
