@@ -12,16 +12,11 @@ from daskgraphpart.registry import plugin_names, public_plugin
 
 if TYPE_CHECKING:
     from daskgraphpart import errors as errors
-    from daskgraphpart.api.assign_function import assign as assign
-    from daskgraphpart.api.dispatch_function import dispatch as dispatch
-    from daskgraphpart.api.from_edges import from_dgl as from_dgl
-    from daskgraphpart.api.from_edges import from_edges as from_edges
-    from daskgraphpart.api.from_edges import from_networkx as from_networkx
-    from daskgraphpart.api.from_edges import from_pyg as from_pyg
-    from daskgraphpart.api.from_edges import from_scipy as from_scipy
     from daskgraphpart.api.owners import Assignment as Assignment
     from daskgraphpart.api.owners import read_assignment as read_assignment
-    from daskgraphpart.api.partition_function import partition as partition
+    from daskgraphpart.api.pipeline import assign as assign
+    from daskgraphpart.api.pipeline import dispatch as dispatch
+    from daskgraphpart.api.pipeline import partition as partition
     from daskgraphpart.api.plan import plan as plan
     from daskgraphpart.chunked.graph import Graph as Graph
     from daskgraphpart.chunked.graph import read_chunked as read_chunked
@@ -37,6 +32,11 @@ if TYPE_CHECKING:
     from daskgraphpart.plugins.dgl_api.load import load_partition_book as load_partition_book
     from daskgraphpart.plugins.dgl_api.load import load_partition_feats as load_partition_feats
     from daskgraphpart.plugins.dgl_api.partition_graph import partition_graph as partition_graph
+    from daskgraphpart.plugins.objects.from_edges import from_dgl as from_dgl
+    from daskgraphpart.plugins.objects.from_edges import from_edges as from_edges
+    from daskgraphpart.plugins.objects.from_edges import from_networkx as from_networkx
+    from daskgraphpart.plugins.objects.from_edges import from_pyg as from_pyg
+    from daskgraphpart.plugins.objects.from_edges import from_scipy as from_scipy
     from daskgraphpart.plugins.parmetis import parmetis as parmetis
     from daskgraphpart.plugins.report.compare import compare as compare
     from daskgraphpart.plugins.tables.chunk_graph import chunk_graph as chunk_graph
@@ -51,10 +51,7 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 
 _NAMES = {
-    "api.from_edges": "from_dgl from_edges from_networkx from_pyg from_scipy",
-    "api.assign_function": "assign",
-    "api.dispatch_function": "dispatch",
-    "api.partition_function": "partition",
+    "api.pipeline": "assign dispatch partition",
     "api.plan": "plan",
     "api.owners": "Assignment read_assignment",
     "chunked.graph": "Graph read_chunked",

@@ -1,4 +1,4 @@
-"""Import optional packages, or say how to install them."""
+"""Import optional packages, or say how to install them; recognise their objects without importing them."""
 
 from __future__ import annotations
 
@@ -33,3 +33,13 @@ def pyg_module(name: str) -> Any:
     """Import a module of torch_geometric; a `MissingPackageError` if it is not installed."""
     torch_module()
     return import_extra(name, "this is for PyG", "pip install torch_geometric")
+
+
+def is_made_by(library: str, value: Any) -> bool:
+    """Whether an object's class is one of a library, which is not imported."""
+    return library in {kind.__module__.partition(".")[0] for kind in type(value).__mro__}
+
+
+def is_dgl_graph(value: Any) -> bool:
+    """Whether an object is a `DGLGraph`."""
+    return is_made_by("dgl", value) and hasattr(value, "canonical_etypes")

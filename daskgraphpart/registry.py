@@ -6,6 +6,7 @@ used.
 =========================== ==================================================================================
 ``daskgraphpart.scans``     a subclass of `chunked.scan.Scan`, whose `open` says what it can read in place of a graph;
                             that named ``changes`` makes the changes that read edges
+``daskgraphpart.objects``   `Objects` that hold edges: arrays, frames, graphs of other libraries
 ``daskgraphpart.datasets``  a function that names the tables of a public data set in a directory: ``--from NAME``, and
                             `read_dataset`; it returns keywords of `read_tables`
 ``daskgraphpart.inputs``    `Inputs` of the command line
@@ -41,6 +42,16 @@ class Command:
     summary: str  # for `daskgraphpart --help`
     home: str  # ``module:name`` of the click command
     after: str = ""  # the command that it follows in the help; default: all others
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Objects:
+    """Objects that hold edges, which users may give in place of a graph."""
+
+    kinds: str  # in words, for the error about others
+    open: Callable[..., Any]
+    """Takes an object, the job's `Resources`, and as keywords `name`, `num_nodes`, `node_data` and `edge_data`, which
+    complete what the object says. Returns a `Graph`, or None of any other object."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

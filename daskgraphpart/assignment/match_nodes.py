@@ -13,12 +13,11 @@ import numpy as np
 import pyarrow as pa
 
 from daskgraphpart.assignment.old_owners import read_old_owners
-from daskgraphpart.engine.resources import Resources
+from daskgraphpart.engine.resources import SMALLEST_DATABASE_MEMORY, Resources
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.sources.database import insert_batches, open_database, read
 from daskgraphpart.sources.id_map import id_batches
-from daskgraphpart.sources.tabular import MIN_TABLE_MEMORY
 from daskgraphpart.storage.region import Region, create_files, map_npy, npy_region
 from daskgraphpart.storage.scratch import scratch_directory
 
@@ -62,7 +61,7 @@ def place_old_nodes(graph: Graph, num_parts: int, options: AssignOptions, direct
     schema, resources = graph.schema, runner.resources
     parts = npy_region(directory / "parts" / "given.npy", np.int32, (schema.num_nodes,))
     runner.step("create-given", lambda: create_files([parts]))
-    config = MatchConfig(old, schema, parts, max(resources.memory, MIN_TABLE_MEMORY), resources.workers)
+    config = MatchConfig(old, schema, parts, max(resources.memory, SMALLEST_DATABASE_MEMORY), resources.workers)
     ((matched, gone),) = runner.run(Pass("match-nodes", match_nodes, [Unit(None, parts.nbytes)], config))
     by = "ID" if len(old.maps) == len(old.counts) else "ID or row" if old.maps else "row"
     words = f"{matched:,} old nodes matched by {by}, {gone:,} gone, {schema.num_nodes - matched:,} new"

@@ -1,4 +1,4 @@
-"""Sources in dask collections: dask partitions of edge frames, and chunks of feature arrays."""
+"""Sources in dask collections: dask partitions of edge frames, and chunks of feature arrays; passes over them."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ import numpy as np
 
 from daskgraphpart.chunked.rows import refuse_gaps, token_of
 from daskgraphpart.chunked.sources import INT64
-from daskgraphpart.errors import InputFileError
+from daskgraphpart.errors import GraphPartError, InputFileError, OptionError
 from daskgraphpart.source import Block, Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from daskgraphpart.engine.runner import Pass, ResultT, Runner
 
 
 class DaskRows(Source):
@@ -91,3 +93,19 @@ def _rows_of_chunk(rows: Any, dtype: np.dtype, row_shape: tuple[int, ...], name:
             )
             raise InputFileError(what, file=name, expected=f"{expected}", found=f"{found}", hint=hint)
     return np.ascontiguousarray(values, dtype)
+
+
+def run_collections(runner: Runner, of_dask: Pass[Any, Any, ResultT]) -> list[ResultT]:
+    """Run a pass over dask partitions; any error of the user's functions becomes one of ours."""
+    try:
+        return runner.run(of_dask)
+    except (GraphPartError, MemoryError, OSError):
+        raise
+    except Exception as fault:
+        found = f"{type(fault).__name__}: {str(fault)[:300]}"
+        raise OptionError("computing a dask collection failed", found=found) from fault
+
+
+def return_unchanged(value: Any) -> Any:
+    """Return what a dask partition holds."""
+    return value

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.chunked.count_nodes import run_collections
+from daskgraphpart.chunked.dask_sources import run_collections
 from daskgraphpart.chunked.leaves import leaves_of, replace_leaves
 from daskgraphpart.chunked.partitions import count_lines
 from daskgraphpart.chunked.rows import JoinedRows

@@ -24,6 +24,8 @@ AUTO = "auto"
 ON_THIS_MACHINE = ("threads", "processes", "sync", "local")
 SMALLEST_TASK_MEMORY = 16 << 20
 """Bytes a task must have to be of use: a block of edges, an Arrow batch, write buffers."""
+SMALLEST_DATABASE_MEMORY = 64_000_000
+"""Bytes that DuckDB must have to read text and sort at one time."""
 
 
 @dataclass(frozen=True, slots=True)

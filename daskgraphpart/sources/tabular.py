@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 ID = "id"
-MIN_TABLE_MEMORY = 64_000_000
-"""Bytes below which no table is read: DuckDB could not read text and sort at one time."""
+ENDS = ("src", "dst")
 
 
 def is_lazy(value: Any) -> bool:
@@ -194,3 +193,24 @@ def are_paths(given: Any) -> bool:
     if not isinstance(given, (list, tuple)) or len(given) == 1:
         return True
     return any(not isinstance(one, str) or os.path.exists(one.partition(":")[0]) for one in given)
+
+
+def ends_of(names: Sequence[Any]) -> tuple[Any, ...]:
+    """Return the columns of sources and destinations: by name, or the first two."""
+    return ENDS if {*ENDS} <= {*names} else tuple(names[:2])
+
+
+def pair_of(value: Any, what: str) -> tuple[Any, Any]:
+    """Sources and destinations of a pair, an array (2, edges) as in PyG, or one (edges, 2)."""
+    shape = tuple(getattr(value, "shape", ()))
+    if shape == (2, 2):
+        hint = "give a pair: (array[0], array[1]) if rows are ends, (array[:, 0], array[:, 1]) if rows are edges"
+        raise OptionError(f"{what} are ambiguous", found="an array of shape (2, 2)", hint=hint)
+    if len(shape) == 2 and shape[1] == 2:
+        return value[:, 0], value[:, 1]
+    if (len(shape) == 2 and shape[0] == 2) or (isinstance(value, (tuple, list)) and len(value) == 2):
+        return value[0], value[1]
+    expected = "a frame with columns src and dst, a pair (sources, destinations), or an array of shape (2, edges) or "
+    expected += "(edges, 2)"
+    found = f"an array of shape {shape}" if shape else type(value).__name__
+    raise OptionError(f"{what} are not edges", expected=expected, found=found)

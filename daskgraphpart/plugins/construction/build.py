@@ -17,6 +17,7 @@ from daskgraphpart.chunked.graph import graph_of
 from daskgraphpart.chunked.output import LABEL_COUNTS, TRANSFORMED
 from daskgraphpart.chunked.rows import ConstantRows, JoinedRows, KeptRows, ReversedEdges
 from daskgraphpart.chunked.scan import Scan
+from daskgraphpart.engine.resources import SMALLEST_DATABASE_MEMORY
 from daskgraphpart.errors import InputFileError, OptionError
 from daskgraphpart.kernels.hashing import stream_key
 from daskgraphpart.plugins.construction.features import feature_width, mapping_of, write_features, write_hard_negatives
@@ -35,7 +36,6 @@ from daskgraphpart.plugins.construction.tables import (
 )
 from daskgraphpart.schema import check_name
 from daskgraphpart.sources.database import open_database
-from daskgraphpart.sources.tabular import MIN_TABLE_MEMORY
 from daskgraphpart.storage.atomic import write_json
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class ConstructionScan(Scan):
     @property
     def smallest_memory(self) -> int:
         """Bytes without which nothing can be read."""
-        return MIN_TABLE_MEMORY
+        return SMALLEST_DATABASE_MEMORY
 
     def outline(self) -> list[tuple[str, str]]:
         """Say what is known without looking at tables."""
@@ -98,7 +98,7 @@ class ConstructionScan(Scan):
 
     def read(self, job: ScanJob) -> Graph:
         """Build the graph; ID maps and GraphStorm's JSON files go beside it."""
-        with job.runner.for_tasks_of(MIN_TABLE_MEMORY) as limited:
+        with job.runner.for_tasks_of(SMALLEST_DATABASE_MEMORY) as limited:
             return self._build(replace(job, runner=limited))
 
     def _build(self, job: ScanJob) -> Graph:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import GraphPartError, InputFileError, MetadataError
 from daskgraphpart.schema import check_name
-from daskgraphpart.sources.given import ENDS
+from daskgraphpart.sources.tabular import ENDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

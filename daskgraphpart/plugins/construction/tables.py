@@ -19,7 +19,7 @@ from daskgraphpart.plugins.tables.describe.table_files import list_files
 from daskgraphpart.plugins.tables.describe.table_words import is_there
 from daskgraphpart.plugins.tables.load.read_table import count_rows, drop_rows, keep_ids, rank_ids
 from daskgraphpart.sources.database import quote, run, stage_rows, translated_errors
-from daskgraphpart.sources.given import ENDS
+from daskgraphpart.sources.tabular import ENDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from daskgraphpart.api.jobs import RunOptions
 from daskgraphpart.api.run_dispatch import Wanted, run_dispatch
-from daskgraphpart.api.run_options import RunOptions
 from daskgraphpart.assignment.assignment import Assignment, owner_dtype
 from daskgraphpart.assignment.choose import expected_choice
 from daskgraphpart.assignment.from_arrays import assignment_of, write_type_weights
@@ -27,8 +27,7 @@ from daskgraphpart.options import chosen, stated_options, words_of
 from daskgraphpart.partitioned.graph import open_partitions
 from daskgraphpart.plugins.dgl_api.load import load_mappings
 from daskgraphpart.schema import check_name
-from daskgraphpart.sources.given_rows import open_given
-from daskgraphpart.sources.open_scan import open_scan
+from daskgraphpart.sources.open_scan import complete_graph, open_scan
 from daskgraphpart.storage.lock import is_unfinished
 from daskgraphpart.storage.paths import require_local
 from daskgraphpart.storage.scratch import scratch_directory
@@ -181,7 +180,8 @@ def partition_graph(
     ):
         run = replace(run, progress=listener)
         if num_nodes or node_data or edge_data:
-            graph = open_given(g, graph_name, num_nodes, node_data, edge_data, resources=resources)
+            further: dict[str, Any] = {"num_nodes": num_nodes, "node_data": node_data, "edge_data": edge_data}
+            graph = complete_graph(g, resources, name=graph_name, **further)
         else:
             graph = stack.enter_context(open_scan(g, resources=resources).opened(resources, listener))
             graph = replace(graph, schema=replace(graph.schema, name=graph_name))

@@ -16,16 +16,16 @@ from daskgraphpart.chunked.write_graph import TASK_MEMORY, ChunkFormat
 from daskgraphpart.engine.progress import PROGRESS, open_progress
 from daskgraphpart.engine.resources import WHERE, resources_of
 from daskgraphpart.errors import OptionError
+from daskgraphpart.extras import is_dgl_graph
 from daskgraphpart.keywords import with_keywords
 from daskgraphpart.options import chosen, stated_options
 from daskgraphpart.plugins.tables.options import ReadOptions, Tables
 from daskgraphpart.plugins.tables.stage_frames import is_split_by_text, named_tables
 from daskgraphpart.plugins.tables.table_scan import TableScan
 from daskgraphpart.schema import check_name
-from daskgraphpart.sources.given import canonical_name, count_known, ends_of_types, is_dgl_graph
-from daskgraphpart.sources.given_rows import open_given
-from daskgraphpart.sources.open_scan import open_scan
+from daskgraphpart.sources.open_scan import complete_graph, open_scan
 from daskgraphpart.sources.tabular import is_table
+from daskgraphpart.sources.type_names import canonical_name, count_known, ends_of_types
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.paths import require_local
 
@@ -149,7 +149,8 @@ def chunk_graph(
         elif ndata_paths or edata_paths or num_nodes:
             g = read_chunked(g) if isinstance(g, (str, os.PathLike)) else g
             limited = resources.limited(TASK_MEMORY)
-            graph = open_given(g, name, num_nodes, ndata_paths, edata_paths, resources=limited)
+            further: dict[str, Any] = {"num_nodes": num_nodes, "node_data": ndata_paths, "edge_data": edata_paths}
+            graph = complete_graph(g, limited, name=name, **further)
             scan = GraphScan(replace(graph, beside=g.beside) if isinstance(g, Graph) else graph)
         else:
             scan = open_scan(g, resources=resources)

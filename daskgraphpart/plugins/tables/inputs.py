@@ -21,7 +21,7 @@ from daskgraphpart.plugins.tables.describe.table_words import parse_by_type, par
 from daskgraphpart.plugins.tables.options import ReadOptions, Tables
 from daskgraphpart.registry import Inputs, load_plugin, plugin_names
 from daskgraphpart.schema import DEFAULT_ETYPE, DEFAULT_NTYPE
-from daskgraphpart.sources.given import ends_of_types
+from daskgraphpart.sources.type_names import ends_of_types
 from daskgraphpart.units import parse_count
 
 if TYPE_CHECKING:

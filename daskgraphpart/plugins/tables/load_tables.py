@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from daskgraphpart.chunked.beside import list_beside
 from daskgraphpart.chunked.changes import NO_CHANGES
+from daskgraphpart.engine.resources import SMALLEST_DATABASE_MEMORY
 from daskgraphpart.plugins.tables.changes.change_graph import change_graph
 from daskgraphpart.plugins.tables.describe.describe_tables import open_inputs
 from daskgraphpart.plugins.tables.describe.split_sets import SetRows
@@ -16,7 +17,6 @@ from daskgraphpart.plugins.tables.load.read_table import TableJob
 from daskgraphpart.plugins.tables.place.place_graph import read_graph
 from daskgraphpart.plugins.tables.stage_frames import write_frames
 from daskgraphpart.sources.database import open_database
-from daskgraphpart.sources.tabular import MIN_TABLE_MEMORY
 
 if TYPE_CHECKING:
     from daskgraphpart.chunked.graph import Graph
@@ -29,7 +29,7 @@ SOURCE_TYPES = (SetRows, TextEdges, TableLines)
 
 def load_tables(scan: TableScan, job: ScanJob) -> Graph:
     """Read tables; ID maps and categories go beside the graph."""
-    resources, progress = job.runner.resources.limited(MIN_TABLE_MEMORY), job.runner.progress
+    resources, progress = job.runner.resources.limited(SMALLEST_DATABASE_MEMORY), job.runner.progress
     scan = write_frames(scan, job.directory, job.runner)
     with open_database(job.directory, resources) as connection:
         inputs = open_inputs(job.directory, scan)

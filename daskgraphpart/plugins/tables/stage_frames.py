@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daskgraphpart.chunked.changed_types import split_column
-from daskgraphpart.chunked.count_nodes import as_it_is, run_collections
+from daskgraphpart.chunked.dask_sources import return_unchanged, run_collections
 from daskgraphpart.chunked.rows import array_rows
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import OptionError, check_choice
@@ -19,8 +19,7 @@ from daskgraphpart.plugins.tables.describe.table_files import TableFile, are_fil
 from daskgraphpart.plugins.tables.describe.table_words import EACH, takes_each
 from daskgraphpart.schema import DEFAULT_ETYPE
 from daskgraphpart.source import Input, Source
-from daskgraphpart.sources.given import canonical_name, ends_of, ends_of_types, name_types, pair_of
-from daskgraphpart.sources.given_rows import as_array
+from daskgraphpart.sources.given_values import as_array
 from daskgraphpart.sources.tabular import (
     ID,
     Keyed,
@@ -28,14 +27,17 @@ from daskgraphpart.sources.tabular import (
     as_pandas,
     as_table,
     column_names,
+    ends_of,
     ids_of_mask,
     is_frame,
     is_lazy,
     is_numeric,
     is_series,
     keyed,
+    pair_of,
     without_ids,
 )
+from daskgraphpart.sources.type_names import canonical_name, ends_of_types, name_types
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -214,10 +216,10 @@ class _Stage:
         where = self.directory / f"frame-{len(os.listdir(self.directory))}"
         where.mkdir()
         if not is_lazy(frame):
-            write_frame(FrameUnit(Input(as_it_is, frame), what, str(where / "0")), None)
+            write_frame(FrameUnit(Input(return_unchanged, frame), what, str(where / "0")), None)
             return [TableFile(what, self.options, content=str(where / "0"))]
         works = [
-            FrameUnit(Input(as_it_is, partition), f"{what}, partition {i}", str(where / str(i)))
+            FrameUnit(Input(return_unchanged, partition), f"{what}, partition {i}", str(where / str(i)))
             for i, partition in enumerate(frame.to_delayed())
         ]
         run_collections(self.runner, Pass("stage-frames", write_frame, [Unit(work, 1) for work in works], None))

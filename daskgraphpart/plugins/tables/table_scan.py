@@ -13,6 +13,7 @@ from daskgraphpart.chunked.changes import NO_CHANGES, GraphChanges, describe_cha
 from daskgraphpart.chunked.metadata import is_table
 from daskgraphpart.chunked.rows import token_of
 from daskgraphpart.chunked.scan import Scan, described_files
+from daskgraphpart.engine.resources import SMALLEST_DATABASE_MEMORY
 from daskgraphpart.errors import GraphPartError, OptionError
 from daskgraphpart.options import option_name, stated_options
 from daskgraphpart.plugins.tables.describe.split_sets import SPLIT
@@ -20,7 +21,6 @@ from daskgraphpart.plugins.tables.describe.table_files import TableFile, are_fil
 from daskgraphpart.plugins.tables.options import ReadOptions, Tables
 from daskgraphpart.schema import DEFAULT_ETYPE, check_name
 from daskgraphpart.source import Source
-from daskgraphpart.sources.tabular import MIN_TABLE_MEMORY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,7 +52,7 @@ class TableScan(Scan):
     @property
     def smallest_memory(self) -> int:
         """Bytes without which nothing can be read."""
-        return MIN_TABLE_MEMORY
+        return SMALLEST_DATABASE_MEMORY
 
     @property
     def source_types(self) -> tuple[type, ...]:

@@ -27,6 +27,7 @@ from daskgraphpart.chunked.formats import check_ends
 from daskgraphpart.chunked.graph import graph_of
 from daskgraphpart.chunked.output import EDGES_PER_PIECE
 from daskgraphpart.chunked.rows import KeptRows, SlicedRows
+from daskgraphpart.engine.resources import SMALLEST_DATABASE_MEMORY
 from daskgraphpart.errors import OptionError
 from daskgraphpart.plugins.tables.place.place_features import scatter_rows
 from daskgraphpart.schema import check_name, parse_edge_type
@@ -38,7 +39,6 @@ from daskgraphpart.sources.database import (
     translated_errors,
 )
 from daskgraphpart.sources.id_map import id_map_frame
-from daskgraphpart.sources.tabular import MIN_TABLE_MEMORY
 from daskgraphpart.storage.paths import to_path
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def change_graph(graph: Graph, changes: GraphChanges, job: ScanJob) -> Graph:
     data = cast_features(changes, graph.data_sources)
     double_edges(changes, ntypes, edges, data)
     if changes.read_edges:
-        directory, resources = job.directory / "changes", job.runner.resources.limited(MIN_TABLE_MEMORY)
+        directory, resources = job.directory / "changes", job.runner.resources.limited(SMALLEST_DATABASE_MEMORY)
         directory.mkdir()
         graph = replace(graph, edge_sources=edges, data_sources=data)
         with open_database(directory, resources) as connection:

@@ -10,8 +10,8 @@ from daskgraphpart.chunked.changed_types import check_changes
 from daskgraphpart.chunked.changes import describe_changes, join_changes, outline_changes
 from daskgraphpart.chunked.graph_scan import GraphScan
 from daskgraphpart.chunked.scan import Scan
+from daskgraphpart.engine.resources import SMALLEST_DATABASE_MEMORY
 from daskgraphpart.plugins.tables.changes.change_graph import change_graph
-from daskgraphpart.sources.tabular import MIN_TABLE_MEMORY
 
 if TYPE_CHECKING:
     from daskgraphpart.chunked.changes import GraphChanges
@@ -55,7 +55,7 @@ class ChangedScan(Scan):
     @property
     def smallest_memory(self) -> int:
         """Bytes without which nothing can be read."""
-        return max(MIN_TABLE_MEMORY, self.before.smallest_memory)
+        return max(SMALLEST_DATABASE_MEMORY, self.before.smallest_memory)
 
     def identity(self) -> dict[str, Any]:
         """Describe the changes, and the graph before by a checksum."""

@@ -14,7 +14,7 @@ from daskgraphpart.plugins.tables.describe.split_sets import DEFAULT_COLUMN, SPL
 from daskgraphpart.plugins.tables.describe.table_files import TableFile, find_files, refuse_pipes_twice, with_form
 from daskgraphpart.plugins.tables.describe.table_words import EACH
 from daskgraphpart.source import Source
-from daskgraphpart.sources.given_rows import file_rows
+from daskgraphpart.sources.given_values import file_rows
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.engine.resources import WHERE, resources_of
 from daskgraphpart.errors import OptionError
+from daskgraphpart.extras import is_made_by
 from daskgraphpart.keywords import with_keywords
 from daskgraphpart.schema import check_name
-from daskgraphpart.sources.given_rows import open_given
+from daskgraphpart.sources.open_scan import complete_graph
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -69,7 +70,8 @@ def from_edges(
     >>> partition(graph, "partitions", 4)  # doctest: +SKIP
     """
     check_name(name, "graph name")
-    return open_given(edges, name, num_nodes, node_data, edge_data, resources=resources_of(keywords))
+    further: dict[str, Any] = {"num_nodes": num_nodes, "node_data": node_data, "edge_data": edge_data}
+    return complete_graph(edges, resources_of(keywords), name=name, **further)
 
 
 @with_keywords(WHERE)
@@ -184,8 +186,7 @@ def from_dgl(graph: Any, *, name: str = "graph", **keywords: Any) -> Graph:
 
 def _of(library: str, attribute: str, given: Any, name: str, keywords: dict[str, Any]) -> Graph:
     """Make a graph from a library's object, recognised by its class and an attribute."""
-    is_one = library in {kind.__module__.partition(".")[0] for kind in type(given).__mro__}
-    if not is_one or not hasattr(given, attribute):
+    if not is_made_by(library, given) or not hasattr(given, attribute):
         found = f"{type(given).__module__}.{type(given).__name__}"
         raise OptionError("not a graph of this kind", expected=f"one of {library}", found=found)
     return from_edges(given, name=name, **keywords)

@@ -11,22 +11,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daskgraphpart.chunked.graph import Graph, read_chunked
-from daskgraphpart.chunked.metadata import check_num_nodes
 from daskgraphpart.chunked.scan import check_read
 from daskgraphpart.errors import OptionError
+from daskgraphpart.extras import is_dgl_graph, is_made_by
 from daskgraphpart.schema import DEFAULT_ETYPE as HOMOGENEOUS_EDGES
 from daskgraphpart.schema import DEFAULT_NTYPE as HOMOGENEOUS_NODES
-from daskgraphpart.sources.tabular import as_pandas, as_table, is_frame, is_lazy
+from daskgraphpart.sources.tabular import ENDS, as_pandas, as_table, ends_of, is_frame, is_lazy, pair_of
+from daskgraphpart.sources.type_names import canonical_name, ends_of_types
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable
 
-
-ENDS = ("src", "dst")
-KINDS = (
-    "a Graph, a dictionary {edge type: frame or pair of arrays}, such a frame or pair, a scipy "
-    "sparse matrix, a networkx graph, a PyG Data or HeteroData, or a DGLGraph"
-)
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,20 +38,13 @@ class Given:
     data: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
-def take_apart(graph: Any) -> Given:
-    """Take a graph of one of `KINDS` apart."""
+def take_apart(graph: Any) -> Given | None:
+    """Take a graph, the path of a chunked graph, or an object that holds edges apart; None if it is none of these."""
     check_read(graph)
     if isinstance(graph, (str, os.PathLike)):
         graph = read_chunked(graph)
     read = find_reader(graph)
-    if read is None:
-        raise not_a_graph(graph)
-    return read(graph)
-
-
-def not_a_graph(graph: Any) -> OptionError:
-    """Return the error about an object of no known kind."""
-    return OptionError("not a graph", expected=KINDS, found=f"{type(graph).__module__}.{type(graph).__name__}")
+    return None if read is None else read(graph)
 
 
 def find_reader(graph: Any) -> Callable[[Any], Given] | None:
@@ -68,21 +57,13 @@ def find_reader(graph: Any) -> Callable[[Any], Given] | None:
     is_array = hasattr(table, "shape") and not hasattr(table, "tocoo")
     if isinstance(table, (tuple, list)) or is_array or is_frame(table):
         return lambda _: _from_edges({HOMOGENEOUS_EDGES: table})
-    modules = {kind.__module__.partition(".")[0] for kind in type(graph).__mro__}
-    if "scipy" in modules and hasattr(graph, "tocoo"):
-        return from_scipy
-    if "networkx" in modules:
-        return from_networkx
-    if "torch_geometric" in modules and hasattr(graph, "edge_stores"):
-        return from_pyg
-    return from_dgl if is_dgl_graph(graph) else None
-
-
-def is_dgl_graph(graph: Any) -> bool:
-    """Whether it is a `DGLGraph`."""
-    return "dgl" in {kind.__module__.partition(".")[0] for kind in type(graph).__mro__} and hasattr(
-        graph, "canonical_etypes"
-    )
+    if is_made_by("scipy", graph) and hasattr(graph, "tocoo"):
+        return _from_scipy
+    if is_made_by("networkx", graph):
+        return _from_networkx
+    if is_made_by("torch_geometric", graph) and hasattr(graph, "edge_stores"):
+        return _from_pyg
+    return _from_dgl if is_dgl_graph(graph) else None
 
 
 def _from_chunked(graph: Graph) -> Given:
@@ -108,11 +89,6 @@ def _from_edges(edges: Mapping[Any, Any]) -> Given:
     return Given(dict.fromkeys(ends_of_types(pairs)), pairs, data)
 
 
-def ends_of_types(etypes: Iterable[str]) -> list[str]:
-    """Node types at the ends of edge types, in order."""
-    return list(dict.fromkeys(ntype for etype in etypes for ntype in etype.split(":")[::2]))
-
-
 def _from_frame(etype: str, frame: Any) -> tuple[Any, dict[str, Any]]:
     """Return a frame's two ID columns (dask: a frame of `src` and `dst`), and the others."""
     names = list(frame.columns)
@@ -129,88 +105,7 @@ def _from_frame(etype: str, frame: Any) -> tuple[Any, dict[str, Any]]:
     return edges, {str(name): frame[name] for name in names if name not in ends}
 
 
-def ends_of(names: Sequence[Any]) -> tuple[Any, ...]:
-    """Return the columns of sources and destinations: by name, or the first two."""
-    return ENDS if {*ENDS} <= {*names} else tuple(names[:2])
-
-
-def canonical_name(etype: Any, known: Collection[str] = ()) -> str:
-    """Return ``src:rel:dst`` of a tuple or name; for a relation, the one known type that has it.
-
-    Without known types, a relation joins nodes of the default type.
-    """
-    parts = etype.split(":") if isinstance(etype, str) else etype
-    if isinstance(etype, str) and len(parts) == 1 and etype:
-        found = [name for name in known if name.split(":")[1] == etype]
-        if len(found) > 1 or (known and not found):
-            what = "several edge types have this name" if found else "edge data of an unknown type"
-            raise OptionError(what, expected=f"one of {', '.join(found or known)}", found=etype)
-        return found[0] if found else f"{HOMOGENEOUS_NODES}:{etype}:{HOMOGENEOUS_NODES}"
-    if not isinstance(parts, (tuple, list)) or len(parts) != 3 or not all(isinstance(p, str) and p for p in parts):
-        expected = "('user', 'follows', 'user') or 'user:follows:user'"
-        raise OptionError("not a canonical edge type", expected=expected, found=repr(etype))
-    return ":".join(parts)
-
-
-def pair_of(value: Any, what: str) -> tuple[Any, Any]:
-    """Sources and destinations of a pair, an array (2, edges) as in PyG, or one (edges, 2)."""
-    shape = tuple(getattr(value, "shape", ()))
-    if shape == (2, 2):
-        hint = "give a pair: (array[0], array[1]) if rows are ends, (array[:, 0], array[:, 1]) if rows are edges"
-        raise OptionError(f"{what} are ambiguous", found="an array of shape (2, 2)", hint=hint)
-    if len(shape) == 2 and shape[1] == 2:
-        return value[:, 0], value[:, 1]
-    if (len(shape) == 2 and shape[0] == 2) or (isinstance(value, (tuple, list)) and len(value) == 2):
-        return value[0], value[1]
-    expected = "a frame with columns src and dst, a pair (sources, destinations), or an array of shape (2, edges) or "
-    expected += "(edges, 2)"
-    found = f"an array of shape {shape}" if shape else type(value).__name__
-    raise OptionError(f"{what} are not edges", expected=expected, found=found)
-
-
-def by_type(data: Mapping[str, Any] | None, types: Sequence[str], what: str) -> dict[str, Mapping[str, Any]]:
-    """Return ``{type: {name: values}}``, also from ``{name: values}`` if there is one type."""
-    named = name_types(data, types, what)
-    for name in named.keys() - set(types):
-        raise OptionError(f"{what} data of an unknown type", expected=f"one of {', '.join(types)}", found=name)
-    return named
-
-
-def name_types(data: Mapping[str, Any] | None, types: Sequence[str], what: str) -> dict[str, Mapping[str, Any]]:
-    """Do the same without checking types."""
-    are_types = [isinstance(value, Mapping) for value in (data or {}).values()]
-    if not all(are_types):
-        if len(types) != 1 or any(are_types):
-            raise OptionError(
-                f"{what} data of a graph with several {what} types",
-                expected=f"{{{what} type: {{name: rows}}}}",
-                found=", ".join(map(str, list(data or ())[:5])),
-            )
-        data = {types[0]: data}
-    return {key if what == "node" else canonical_name(key, types): features for key, features in (data or {}).items()}
-
-
-def count_known(known: Mapping[str, int | None], given: Mapping[str, int] | int | None) -> dict[str, int | None]:
-    """Return numbers of nodes; types are in the order of `given` if it has all."""
-    if given is not None and not isinstance(given, Mapping):
-        if len(known) != 1:
-            raise OptionError(
-                "the graph has several node types", place="num_nodes", expected="{node type: number}", found=given
-            )
-        given = dict.fromkeys(known, given)
-    given = {ntype: check_num_nodes(count, f"num_nodes[{ntype!r}]") for ntype, count in (given or {}).items()}
-    for ntype, count in given.items():
-        if known.get(ntype) not in (None, count):
-            place, expected = f"num_nodes of {ntype!r}", known.get(ntype)
-            raise OptionError("invalid number of nodes", place=place, expected=expected, found=count)
-    order = given if known.keys() <= given.keys() else {**known, **given}
-    return {ntype: given.get(ntype, known.get(ntype)) for ntype in order}
-
-
-logger = logging.getLogger(__name__)
-
-
-def from_scipy(matrix: Any) -> Given:
+def _from_scipy(matrix: Any) -> Given:
     """Describe a square sparse matrix: an edge from row to column per stored element, as `dgl.from_scipy`."""
     if len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1]:
         raise OptionError("not the adjacency of a graph", expected="a square matrix", found=f"shape {matrix.shape}")
@@ -218,7 +113,7 @@ def from_scipy(matrix: Any) -> Given:
     return Given({HOMOGENEOUS_NODES: matrix.shape[0]}, {HOMOGENEOUS_EDGES: (coo.row, coo.col)})
 
 
-def from_networkx(graph: Any) -> Given:
+def _from_networkx(graph: Any) -> Given:
     """Describe a networkx graph as `dgl.from_networkx` does: sorted nodes, undirected edges both ways.
 
     Attributes become features if every node (or edge) has them, as numbers or arrays of one shape.
@@ -252,7 +147,7 @@ def _attributes(dictionaries: list[dict[Any, Any]], what: str) -> dict[str, np.n
     return found
 
 
-def from_pyg(data: Any) -> Given:
+def _from_pyg(data: Any) -> Given:
     """Describe a PyG `Data` or `HeteroData`: edges, and all tensors with a row per node or edge."""
     if hasattr(data, "node_types"):
         nodes = {ntype: data[ntype] for ntype in data.node_types}
@@ -286,7 +181,7 @@ def _tensors(store: Any, is_wanted: Any) -> dict[str, Any]:
     return {key: store[key] for key in tensors if is_wanted(key)}
 
 
-def from_dgl(graph: Any) -> Given:
+def _from_dgl(graph: Any) -> Given:
     """Describe a `DGLGraph`, without DGL's own `_ID` and `_TYPE`."""
     if all("coo" not in formats for formats in graph.formats().values()):
         graph = graph.formats("coo")  # keeps edge IDs, and gives edges in their order

@@ -2,51 +2,51 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from daskgraphpart.chunked.collections import array_of, frame_of_arrays
-from daskgraphpart.chunked.count_nodes import count_frames, count_nodes
 from daskgraphpart.chunked.dask_sources import DaskRows
-from daskgraphpart.chunked.formats import feature_files
 from daskgraphpart.chunked.graph import graph_of
-from daskgraphpart.chunked.metadata import Files
-from daskgraphpart.chunked.read_parquet import read_parquet_header
-from daskgraphpart.chunked.rows import EdgeEnds, array_rows, refuse_gaps
-from daskgraphpart.chunked.sources import FileRows
+from daskgraphpart.chunked.rows import EdgeEnds, array_rows
 from daskgraphpart.engine.runner import open_runner
-from daskgraphpart.errors import InputFileError, InputFileNotFoundError, OptionError
+from daskgraphpart.errors import OptionError
+from daskgraphpart.extras import is_dgl_graph
+from daskgraphpart.plugins.objects.count_nodes import count_frames, count_nodes
+from daskgraphpart.plugins.objects.take_apart import take_apart
+from daskgraphpart.registry import Objects
 from daskgraphpart.source import Source
-from daskgraphpart.sources.given import by_type, count_known, is_dgl_graph, take_apart
+from daskgraphpart.sources.given_values import as_array, as_ids, file_rows, paths_in
 from daskgraphpart.sources.tabular import as_pandas, as_table, is_lazy, keyed
+from daskgraphpart.sources.type_names import by_type, count_known
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.engine.resources import Resources
-    from daskgraphpart.sources.given import Given
+    from daskgraphpart.plugins.objects.take_apart import Given
 
 
 def open_given(
     given: Any,
+    resources: Resources,
+    *,
     name: str = "graph",
     num_nodes: Mapping[str, int] | int | None = None,
     node_data: Mapping[str, Any] | None = None,
     edge_data: Mapping[str, Any] | None = None,
-    *,
-    resources: Resources,
-) -> Graph:
-    """Make a graph from a given one, further features, and unknown numbers of nodes.
+) -> Graph | None:
+    """Make a graph from a given one, further features, and unknown numbers of nodes; None if it is no graph.
 
     Copies nothing. Counts dask frames on the cluster of `resources`, and reads edges for their largest IDs if nobody
     knows the number of nodes.
     """
     found = take_apart(given)
+    if found is None:
+        return None
     counts = count_known(found.num_nodes, num_nodes)
     beside = {**by_type(node_data, list(counts), "node"), **by_type(edge_data, list(found.edges), "edge")}
     data = _with_data(found, beside, is_replaced=is_dgl_graph(given))  # as in DGL's chunk_graph, which takes only files
@@ -140,7 +140,6 @@ def _in_order(values: Any, of_type: str, name: str, counts: Mapping[str, int | N
 
 
 END_NAMES = ("sources", "destinations")
-_FORMS = {".npy": "numpy", ".parquet": "parquet", ".pq": "parquet"}
 
 
 def _rows_of(values: Any, what: str) -> Any:
@@ -157,72 +156,8 @@ def _rows_of(values: Any, what: str) -> Any:
     return array_rows(values, what)
 
 
-def paths_in(values: Any) -> list[str] | None:
-    """Return the paths that name a feature; None if it is given otherwise."""
-    values = [values] if isinstance(values, (str, os.PathLike)) else values
-    is_paths = isinstance(values, (list, tuple)) and values and all(isinstance(v, (str, os.PathLike)) for v in values)
-    return list(map(os.fspath, values)) if is_paths else None
-
-
-def file_rows(name: str, paths: Sequence[str], place: str | None = None) -> FileRows:
-    """Open a feature's npy or parquet files, which must agree in dtype and row shape."""
-    forms = {_FORMS.get(Path(path).suffix.lower(), "") for path in paths}
-    form = forms.pop() if len(forms) == 1 else ""
-    if not form:
-        raise InputFileError(
-            f"feature {name!r} has files of unknown or mixed kinds",
-            file=paths[0] if paths else None,
-            place=place,
-            expected="npy files, or parquet files",
-            found=", ".join(paths[:3]) or "none",
-        )
-    for path in paths:
-        if not Path(path).is_file():
-            raise InputFileNotFoundError("no such file", file=path, place=f"feature {name!r}")
-    spec, files = feature_files(name, Files(form, " ", tuple(paths)))
-    if spec.row_shape == (1,) and form == "parquet" and _is_plain_column(paths[0]):
-        spec = replace(spec, row_shape=())
-    return FileRows(files, spec)
-
-
-def _is_plain_column(path: str) -> bool:
-    """Whether a parquet file has one number per row; DGL's reader makes it a row of one number."""
-    header = read_parquet_header(path)
-    return b"shape" not in (header.schema.metadata or {}) and header.schema.field(0).type.num_fields == 0
-
-
-def as_array(values: Any, what: str) -> np.ndarray:
-    """Return a tensor, frame column or list as an array; arrays and memory maps stay."""
-    refuse_gaps(values, what)
-    try:
-        array: np.ndarray = values.detach().cpu().numpy() if hasattr(values, "detach") else np.asarray(values)
-    except (TypeError, ValueError, RuntimeError) as fault:
-        raise OptionError(f"{what}: not an array that numpy can hold", found=str(fault)[:200]) from fault
-    if array.ndim == 0:
-        found = type(values).__name__
-        raise OptionError(f"{what}: no rows", expected="an array, a frame, or paths of files", found=found)
-    return values if isinstance(values, np.ndarray) else array
-
-
-def as_ids(values: Any, what: str) -> np.ndarray:
-    """Return node IDs as int64; refuse anything but a column of integers."""
-    array, found = as_array(values, what), ""
-    if array.ndim != 1:
-        raise OptionError(f"{what}: not a column of node IDs", expected="one dimension", found=f"shape {array.shape}")
-    if (
-        array.dtype == object and array.size and isinstance(array[0], (int, np.integer))
-    ):  # pandas' form with missing values
-        try:
-            return np.array(array.tolist(), np.int64)
-        except (TypeError, ValueError, OverflowError):
-            found = "missing values, or values that are no 63-bit integers"
-    elif array.dtype.kind == "f" and np.isnan(array).any():
-        found = "missing values"
-    elif array.dtype.kind not in "iu" and array.size:
-        found = f"dtype {array.dtype}"
-    elif array.dtype == np.uint64 and array.size and int(array.max()) >= 2**63:
-        found = f"{array.max()}, which takes 64 bits"
-    if found:
-        hint = "give integers from 0, or map names by read_tables(..., map_ids=True)"
-        raise OptionError(f"{what}: not node IDs", expected="whole numbers", found=found, hint=hint)
-    return array.astype(np.int64, copy=False)
+OBJECTS = Objects(
+    "a dictionary {edge type: frame or pair of arrays}, such a frame or pair, a scipy "
+    "sparse matrix, a networkx graph, a PyG Data or HeteroData, or a DGLGraph",
+    open_given,
+)

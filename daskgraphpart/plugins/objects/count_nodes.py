@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.chunked.dask_sources import ends_of_frame
+from daskgraphpart.chunked.dask_sources import ends_of_frame, return_unchanged, run_collections
 from daskgraphpart.chunked.metadata import MAX_ROWS
-from daskgraphpart.engine.runner import Pass, ResultT, Unit
-from daskgraphpart.errors import GraphPartError, OptionError
+from daskgraphpart.engine.runner import Pass, Unit
 from daskgraphpart.source import Input, Source
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ class FrameUnit:
 def count_frames(frames: Mapping[str, Any], edges: Mapping[str, Any], runner: Runner) -> dict[str, Counted]:
     """Compute all dask partitions of frames and series, and of edge frames by type, once each."""
     units = [
-        Unit(FrameUnit(Input(as_it_is, partition), f"partition {i} of {what!r}", is_edges), 1, key=what)
+        Unit(FrameUnit(Input(return_unchanged, partition), f"partition {i} of {what!r}", is_edges), 1, key=what)
         for is_edges, named in ((False, frames), (True, edges))
         for what, frame in named.items()
         for i, partition in enumerate(frame.to_delayed())
@@ -52,22 +51,6 @@ def count_frames(frames: Mapping[str, Any], edges: Mapping[str, Any], runner: Ru
         what: Counted(tuple(n for n, *_ in of), (max(src for _, src, _ in of), max(dst for *_, dst in of)))
         for what, of in found.items()
     }
-
-
-def run_collections(runner: Runner, of_dask: Pass[Any, Any, ResultT]) -> list[ResultT]:
-    """Run a pass over dask partitions; any error of the user's functions becomes one of ours."""
-    try:
-        return runner.run(of_dask)
-    except (GraphPartError, MemoryError, OSError):
-        raise
-    except Exception as fault:
-        found = f"{type(fault).__name__}: {str(fault)[:300]}"
-        raise OptionError("computing a dask collection failed", found=found) from fault
-
-
-def as_it_is(value: Any) -> Any:
-    """Return a dask partition's value."""
-    return value
 
 
 def count_partition(unit: FrameUnit, _: None) -> tuple[int, int, int]:

@@ -1,0 +1,1 @@
+"""Graphs in objects: frames, arrays, collections of dask, graphs of scipy, networkx, PyG and DGL."""
