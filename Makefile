@@ -9,7 +9,7 @@ GRAPHSTORM_VENV := .venv-dgl-graphstorm-0.5.1
 # two cores: the real graphs and the properties side by side
 PYTEST_WORKERS ?= 2
 
-TARGETS := demo test test-long lint format docs site slurm unit dgl-envs graphstorm-env pyg-samplers parmetis clean
+TARGETS := demo test test-long lint format outputs docs site slurm unit dgl-envs graphstorm-env pyg-samplers parmetis clean
 .PHONY: $(TARGETS)
 
 demo: $(VENV)/.installed
@@ -44,6 +44,10 @@ docs: site
 site: $(VENV)/.installed-dev
 	# strict: a broken link or an unknown parameter in a docstring ends it; the notice is an advertisement
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --site-dir build/site
+
+# the outputs that pages show, written anew by the tests that compare them
+outputs: dgl-envs
+	$(BIN)/python -m pytest -q -m "long or not long" --write-outputs tests/docs
 
 format: $(VENV)/.installed-dev
 	$(BIN)/ruff format .

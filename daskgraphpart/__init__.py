@@ -12,11 +12,11 @@ from daskgraphpart.registry import plugin_names, public_plugin
 
 if TYPE_CHECKING:
     from daskgraphpart import errors as errors
+    from daskgraphpart.api.assign_function import assign as assign
+    from daskgraphpart.api.dispatch_function import dispatch as dispatch
     from daskgraphpart.api.owners import Assignment as Assignment
     from daskgraphpart.api.owners import read_assignment as read_assignment
-    from daskgraphpart.api.pipeline import assign as assign
-    from daskgraphpart.api.pipeline import dispatch as dispatch
-    from daskgraphpart.api.pipeline import partition as partition
+    from daskgraphpart.api.partition_function import partition as partition
     from daskgraphpart.api.plan import plan as plan
     from daskgraphpart.chunked.graph import Graph as Graph
     from daskgraphpart.chunked.graph import read_chunked as read_chunked
@@ -51,7 +51,9 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 
 _NAMES = {
-    "api.pipeline": "assign dispatch partition",
+    "api.assign_function": "assign",
+    "api.dispatch_function": "dispatch",
+    "api.partition_function": "partition",
     "api.plan": "plan",
     "api.owners": "Assignment read_assignment",
     "chunked.graph": "Graph read_chunked",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import textwrap
 from functools import wraps
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from daskgraphpart.errors import KeywordError
 
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from dataclasses import Field
 
+P = ParamSpec("P")
+T = TypeVar("T")
 FunctionT = TypeVar("FunctionT", bound="Callable[..., Any]")
 GONE = {
     "resources": "give memory=, workers=, cluster= or workspace=",
@@ -31,6 +33,20 @@ GONE = {
 """What to type in the place of keywords that there were once, or that users of DGL may expect."""
 OUTPUTS = ("out", "out_path", "output_path", "out_dir")
 """Words for the directory that is written: ours, and those of DGL's functions."""
+
+
+def check_keywords(function: Callable[P, T]) -> Callable[P, T]:
+    """Answer an unknown keyword with the nearest known one, or with what to type in its place."""
+    known = [*inspect.signature(function).parameters]
+
+    @wraps(function)
+    def checked(*args: P.args, **keywords: P.kwargs) -> T:
+        for name in keywords:
+            if name not in known:
+                raise unknown_keyword(function.__name__, name, known)
+        return function(*args, **keywords)
+
+    return checked
 
 
 def with_keywords(*stated: Mapping[str, Field[Any]]) -> Callable[[FunctionT], FunctionT]:

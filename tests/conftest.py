@@ -1,6 +1,7 @@
 """Hypothesis profiles: `make test` tries the same examples on every run, `make test-long` searches for new ones.
 
-`--kills` says how often the harness of `faults/` kills each job.
+`--kills` says how often the harness of `faults/` kills each job; `--write-outputs` writes the outputs that documents
+show anew instead of comparing them.
 """
 
 from __future__ import annotations
@@ -25,3 +26,4 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--kills", type=int, default=3, help="how often each job of tests/resume and tests/faults is killed"
     )
+    parser.addoption("--write-outputs", action="store_true", help="write the outputs that documents show anew")

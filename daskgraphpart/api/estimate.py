@@ -159,7 +159,7 @@ def estimate(
         input_nbytes=graph.nbytes,
         output_nbytes=output,
         workspace_nbytes=max(assigning, temporary),
-        method=method,
+        method=str(method),
         why=why,
         method_memory=need,
         workers=limited.workers,

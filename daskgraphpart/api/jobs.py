@@ -18,20 +18,17 @@ from typing import TYPE_CHECKING, Any
 from daskgraphpart.api.inputs import check_unchanged, input_paths
 from daskgraphpart.dispatching.workspace import Workspace
 from daskgraphpart.engine.journal import JOURNAL_NAME, RESTART_HINT, Journal, boot_id, read_header
-from daskgraphpart.engine.progress import PROGRESS
-from daskgraphpart.engine.resources import WHERE, resources_of
 from daskgraphpart.engine.runner import Runner, open_runner
 from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, InputFileError, ResumeError
-from daskgraphpart.options import option, stated_options
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.lock import LOCK_NAME, DirectoryLock
 from daskgraphpart.units import format_number, format_size
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
+    from daskgraphpart.api.run_options import RunOptions
     from daskgraphpart.chunked.scan import Scan
-    from daskgraphpart.engine.progress import Progress
     from daskgraphpart.engine.resources import Resources
 
 logger = logging.getLogger(__name__)
@@ -49,29 +46,6 @@ class OutputDirectory:
     discard: Callable[[], None]
     """Delete what an unfinished job has written."""
     name: str = "output directory"
-
-
-@dataclass(frozen=True, slots=True)
-class RunOptions:
-    """How a job runs; changes no byte of its output."""
-
-    resources: Resources
-    overwrite: bool = option(False, "Replace existing output in `out`.")
-    restart: bool = option(False, "Start over instead of resuming an unfinished run.")
-    keep_workspace: bool = option(False, "Keep the temporary files.")
-    progress: Progress | None = None
-    can_continue: bool = True
-    """False for the end of a larger job, whose earlier results are lost with a failure."""
-
-
-RUN = {**stated_options(RunOptions), **WHERE, **PROGRESS}
-"""The keywords of jobs that may be continued."""
-
-
-def run_of(keywords: Mapping[str, Any]) -> RunOptions:
-    """Make run options from keywords."""
-    given = {name: keywords[name] for name in stated_options(RunOptions) if name in keywords}
-    return RunOptions(resources_of(keywords), progress=keywords.get("progress"), **given)
 
 
 @contextmanager

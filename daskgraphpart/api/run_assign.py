@@ -15,7 +15,7 @@ from daskgraphpart.api.inputs import (
     input_paths,
     read_owners,
 )
-from daskgraphpart.api.jobs import OutputDirectory, RunOptions, input_directory, open_job, run_of
+from daskgraphpart.api.jobs import OutputDirectory, input_directory, open_job
 from daskgraphpart.assignment.assignment import META_FILE, TRAINERS, Assignment
 from daskgraphpart.assignment.options import METHODS, AssignOptions
 from daskgraphpart.assignment.pipeline import assign_nodes, check_assignable, check_wanted
@@ -26,7 +26,6 @@ from daskgraphpart.engine.progress import open_progress
 from daskgraphpart.engine.resources import ON_THIS_MACHINE
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import OutputExistsError
-from daskgraphpart.options import chosen
 from daskgraphpart.sources.open_scan import open_scan
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.paths import require_local
@@ -35,6 +34,7 @@ from daskgraphpart.storage.scratch import lasting_directory
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from daskgraphpart.api.run_options import RunOptions
     from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.chunked.scan import Scan
     from daskgraphpart.engine.resources import Resources
@@ -44,14 +44,14 @@ if TYPE_CHECKING:
 def assign_job(
     graph: Any,
     num_parts: int,
+    options: AssignOptions,
+    run: RunOptions,
     *,
     out: str | os.PathLike[str] | None,
     form: str,
     storage_options: Mapping[str, Any] | None = None,
-    **keywords: Any,
 ) -> Assignment:
     """Do what `assign` does; return the internal assignment."""
-    options, run = chosen(AssignOptions, keywords), run_of(keywords)
     found = open_scan(graph, storage_options, run.resources)
     if out is None:
         return _assign_here(found, num_parts, options, run)

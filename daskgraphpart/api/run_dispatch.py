@@ -18,14 +18,13 @@ from daskgraphpart.api.inputs import (
     output_of,
     read_owners,
 )
-from daskgraphpart.api.jobs import OutputDirectory, RunOptions, open_job, run_of
+from daskgraphpart.api.jobs import OutputDirectory, open_job
 from daskgraphpart.assignment.assignment import Assignment
 from daskgraphpart.assignment.options import AssignOptions
 from daskgraphpart.assignment.pipeline import assign_nodes, check_assignable, check_wanted
 from daskgraphpart.chunked.beside import copy_file, maps_and_codes
 from daskgraphpart.chunked.partitions import count_lines
 from daskgraphpart.dispatching.job import Job, choose_sizes
-from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.dispatching.output import check_claimable, check_output, discard_output, discard_unfinished
 from daskgraphpart.dispatching.pipeline import dispatch_graph
 from daskgraphpart.engine.progress import open_progress
@@ -33,7 +32,6 @@ from daskgraphpart.errors import InputFileNotFoundError, OptionError
 from daskgraphpart.layouts.dgl import DglLayout
 from daskgraphpart.layouts.layout import GraphBoltAttributes, Layout, raw_file_layout
 from daskgraphpart.layouts.plugin_layouts import load_layout, plugin_layouts
-from daskgraphpart.options import chosen
 from daskgraphpart.schema import GraphSchema
 from daskgraphpart.sources.open_scan import open_scan
 from daskgraphpart.storage.faults import environment_faults
@@ -43,10 +41,12 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Mapping
 
+    from daskgraphpart.api.run_options import RunOptions
     from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.chunked.scan import Scan
     from daskgraphpart.dispatching.finish import Outcome
     from daskgraphpart.dispatching.machines import Destination, Machines
+    from daskgraphpart.dispatching.options import DispatchOptions
     from daskgraphpart.dispatching.workspace import Workspace
     from daskgraphpart.engine.progress import ProgressListener
     from daskgraphpart.engine.resources import Resources
@@ -85,14 +85,14 @@ def dispatch_job(
     graph: Any,
     assignment: Assignment | str | os.PathLike[str],
     out: str | os.PathLike[str],
+    options: DispatchOptions,
+    run: RunOptions,
     *,
     num_parts: int | None = None,
     storage_options: Mapping[str, Any] | None = None,
     dispatch_to: str | os.PathLike[str] | None = None,
-    **keywords: Any,
 ) -> Outcome:
     """Do what `dispatch` does, but do not open the result."""
-    run, options = run_of(keywords), chosen(DispatchOptions, keywords)
     owners = assignment if isinstance(assignment, Assignment) else require_local(assignment, "an assignment")
     target = output_of(out, dispatch_to, storage_options)
     found = open_scan(graph, storage_options, run.resources)
@@ -103,19 +103,17 @@ def partition_job(
     graph: Any,
     out: str | os.PathLike[str],
     num_parts: int,
+    owners: AssignOptions,
+    options: DispatchOptions,
+    run: RunOptions,
     *,
     storage_options: Mapping[str, Any] | None = None,
     dispatch_to: str | os.PathLike[str] | None = None,
-    **keywords: Any,
 ) -> Outcome:
     """Do what `partition` does, but do not open the result."""
-    if isinstance(keywords.get("method"), Assignment):
-        what, hint = "method is an Assignment", "call dispatch(graph, assignment, out) instead"
-        raise OptionError(what, place="method", hint=hint)
-    owners, run = chosen(AssignOptions, keywords), run_of(keywords)
     found = open_scan(graph, storage_options, run.resources)
     target = output_of(out, dispatch_to, storage_options)
-    return run_dispatch(found, Wanted(target, chosen(DispatchOptions, keywords), owners, num_parts), run)
+    return run_dispatch(found, Wanted(target, options, owners, num_parts), run)
 
 
 def run_dispatch(scan: Scan, wanted: Wanted, run: RunOptions) -> Outcome:
@@ -268,7 +266,7 @@ def _layouts(options: DispatchOptions, graph: Graph | None) -> tuple[Layout, ...
     found: list[Layout] = []
     if options.graphs:
         stored = GraphBoltAttributes(options.store_eids, options.store_inner_node, options.store_inner_edge)
-        dgl = DglLayout(options.graph_formats, options.config_name, options.reshuffle, options.graphs, stored)
+        dgl = DglLayout(tuple(options.graph_formats), options.config_name, options.reshuffle, options.graphs, stored)
         if "graphstorm" in options.layout:
             from daskgraphpart.layouts.graphstorm import GraphStormLayout
             from daskgraphpart.sources.graphstorm import files_beside  # needs pyarrow

@@ -24,14 +24,13 @@ METHODS = ("auto", "kaminpar", "metis", "multilevel", "fennel", "random")
 class AssignOptions:
     """How nodes are assigned to parts."""
 
-    method: str = option(
+    method: str | os.PathLike[str] = option(
         "auto",
         "auto, metis, kaminpar, multilevel, fennel, random, or a directory of owners. auto picks the method with the "
         "smallest cut that fits in memory.",
         choices=METHODS,
         values="METHOD",
         common=True,
-        given="str | os.PathLike[str]",
     )
     balance: str | Sequence[str] | None = option(
         None,
@@ -77,20 +76,18 @@ class AssignOptions:
         values="ETYPE/FEATURE",
     )
 
-    extend: str | None = option(
+    extend: str | os.PathLike[str] | None = option(
         None,
         "Keep the owners in OLD; place only new nodes. OLD is a directory of owners, or of partitions in "
         "DGL's layout, with as many parts. Nodes are matched by original ID if both graphs have ID maps; without, the "
         "first nodes of each type are the old ones.",
         values="OLD",
         common=True,
-        given="str | os.PathLike[str]",
     )
-    old_id_map: str | None = option(
+    old_id_map: str | os.PathLike[str] | None = option(
         None,
         "The graph whose owners you extend, or its directory id_map. Default: where it was.",
         values="GRAPH",
-        given="str | os.PathLike[str]",
     )
     may_move: str | float = option("0%", "Share of the old nodes that may move when you extend.", values="SHARE")
 

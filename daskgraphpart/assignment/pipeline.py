@@ -88,7 +88,7 @@ def assign_nodes(
     )
     for warning in measured.warnings:
         logger.warning("%s", warning)
-    name = options.method if given is None else given.method
+    name = str(options.method) if given is None else given.method
     return Assignment(
         num_parts, method.split(" ")[0].rstrip(",") if name == "auto" else name, owners, measured, trainers
     )
@@ -197,7 +197,7 @@ def _partition(
     if old is not None:
         return parts, f"extend ({old.matched}; {taken})", "", 0
     if choice is None:
-        return parts, options.method, f"{options.method}: nothing to cut, so the parts are only balanced", 0
+        return parts, str(options.method), f"{options.method}: nothing to cut, so the parts are only balanced", 0
     kept = taken.partition(" ")[0]
     is_one_of_several = choice.method == "auto" and len(choice.calls) > 1 and kept in LIBRARY_NAMES
     kept = f"; kept {LIBRARY_NAMES[kept]}'s result" if is_one_of_several else ""

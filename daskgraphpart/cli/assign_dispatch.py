@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from daskgraphpart.api.run_options import run_options
 from daskgraphpart.assignment.options import AssignOptions
 from daskgraphpart.cli.dgl_options import dgl_option, one_of, unused_option
 from daskgraphpart.cli.help import Command, Option
@@ -20,13 +21,13 @@ from daskgraphpart.cli.options import (
     METHOD_OPTIONS,
     RESOURCE_OPTIONS,
     DispatchCommand,
-    keywords_of,
     run_of,
     with_options,
 )
 from daskgraphpart.cli.summary import balance_of, cut_of, show_facts, show_outcome, weight_of_cut
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.engine.resources import Resources, is_on_this_machine, resources_of
+from daskgraphpart.options import chosen
 from daskgraphpart.storage.atomic import write_json
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.units import format_count, format_seconds
@@ -118,9 +119,9 @@ def assign(**values: Any) -> None:
             one_of(values["assign_dir"], values["dgl_out_dir"], name="OUT"),
         )
     graph, (assign_dir,) = input_of(values, given, ("GRAPH", "OUT"))
-    how = {"form": values["form"], "out": assign_dir, **keywords_of(values, AssignOptions)}
+    options, how = chosen(AssignOptions, values), {"form": values["form"], "out": assign_dir}
     with run_of(values) as run:
-        assignment = assign_job(graph, values["num_parts"], **how, **run)
+        assignment = assign_job(graph, values["num_parts"], options, run_options(run), **how)
     if values["report_path"]:
         write_report(assignment, values["report_path"])
     show_assignment(assignment, values, assign_dir)
@@ -156,11 +157,11 @@ def dispatch(**values: Any) -> None:
         values["layout"] = "graphbolt"
     if values["store_eids"] is None:
         values["store_eids"] = not values["use_graphbolt"]
-    options = {**keywords_of(values, DispatchOptions), "config_name": config_name}
+    options = chosen(DispatchOptions, {**values, "config_name": config_name})
     with run_of(values) as run:
         dispatch_to = _machines_of(values, resources_of(run), assign_dir, out_dir)
-        how = {"num_parts": values["num_parts"], "dispatch_to": dispatch_to, **options}
-        outcome = dispatch_job(graph, assign_dir, out_dir, **how, **run)
+        how = {"num_parts": values["num_parts"], "dispatch_to": dispatch_to}
+        outcome = dispatch_job(graph, assign_dir, out_dir, options, run_options(run), **how)
     show_outcome(outcome, values, None if has_input(values) else given[0])
 
 

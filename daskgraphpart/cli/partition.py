@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from daskgraphpart.api.run_options import run_options
 from daskgraphpart.assignment.options import AssignOptions
 from daskgraphpart.cli.inputs import INPUT_OPTIONS, has_input, input_of
 from daskgraphpart.cli.options import (
@@ -13,12 +14,12 @@ from daskgraphpart.cli.options import (
     METHOD_OPTIONS,
     NUM_PARTS_OPTION,
     DispatchCommand,
-    keywords_of,
     run_of,
     with_options,
 )
 from daskgraphpart.cli.summary import show_outcome
 from daskgraphpart.dispatching.options import DispatchOptions
+from daskgraphpart.options import chosen
 
 
 @click.command(cls=DispatchCommand)
@@ -39,7 +40,7 @@ def partition(**values: Any) -> None:
     from daskgraphpart.api.run_dispatch import partition_job
 
     graph, (out_dir,) = input_of(values, (values["in_dir"], values["out_dir"]), ("GRAPH", "OUT"))
-    how = {"dispatch_to": values["dispatch_to"], **keywords_of(values, AssignOptions, DispatchOptions)}
+    given = graph, out_dir, values["num_parts"], chosen(AssignOptions, values), chosen(DispatchOptions, values)
     with run_of(values) as run:
-        outcome = partition_job(graph, out_dir, values["num_parts"], **how, **run)
+        outcome = partition_job(*given, run_options(run), dispatch_to=values["dispatch_to"])
     show_outcome(outcome, values, None if has_input(values) else values["in_dir"])

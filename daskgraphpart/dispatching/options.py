@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.errors import OptionError
-from daskgraphpart.options import by_name, check_options, option
+from daskgraphpart.options import by_name, check_options, option, words_of
 from daskgraphpart.registry import plugin_names
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from daskgraphpart.schema import GraphSchema
 
@@ -33,7 +33,7 @@ class DispatchOptions:
         minimum=1,
         common=True,
     )
-    graph_formats: tuple[str, ...] = option(
+    graph_formats: str | Sequence[str] = option(
         ("coo",),
         "Sparse formats in graph.dgl. Any of coo, csr (rows are sources) and csc (rows are destinations).",
         choices=GRAPH_FORMATS,
@@ -50,7 +50,7 @@ class DispatchOptions:
         "Give nodes and edges new IDs, contiguous in every part, as DGL 1.0 and later needs. With False they keep "
         "theirs, as in DGL 0.9; only for graphs with one node type and one edge type.",
     )
-    layout: tuple[str, ...] = option(
+    layout: str | Sequence[str] = option(
         ("dgl",),
         f"What to write: {', '.join(LAYOUTS)}. dgl is what DGL loads. graphbolt has "
         "GraphBolt's graphs in place of DGL's, or beside them if you give both. graphstorm is what GSPartition "
@@ -63,7 +63,7 @@ class DispatchOptions:
     store_eids: bool = option(True, "Store new edge IDs in GraphBolt's graphs, as edge_attributes['_ID'].")
     store_inner_node: bool = option(False, "Mark in GraphBolt's graphs which nodes a part owns.")
     store_inner_edge: bool = option(False, "Mark in GraphBolt's graphs which edges a part owns.")
-    map_feature: tuple[str, ...] = option(
+    map_feature: str | Sequence[str] = option(
         (),
         "Translate a feature of node IDs, such as hard negatives, to new IDs. NTYPE is the type of these nodes; -1 "
         "stays. The layout graphstorm finds those of GSProcessing itself.",
@@ -75,6 +75,8 @@ class DispatchOptions:
     )
 
     def __post_init__(self) -> None:
+        for name in ("graph_formats", "layout", "map_feature"):
+            object.__setattr__(self, name, words_of(getattr(self, name)))
         check_options(self)
         if not self.reshuffle and (self.layout != ("dgl",) or self.map_feature):
             raise OptionError(

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PACKAGE = Path(__file__).resolve().parents[2] / "daskgraphpart"
-ENTRY = "daskgraphpart.api.pipeline"  # the home of `partition`
+ENTRY = "daskgraphpart.api.partition_function"
 
 
 def modules() -> dict[str, Path]:

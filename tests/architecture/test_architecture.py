@@ -23,7 +23,7 @@ HEAVY = (*NOT_FOR_LOCAL_JOBS, "numba", "dask", "numpy")
 
 
 @pytest.mark.parametrize(
-    ("module", "not_needed"), [("daskgraphpart", HEAVY), ("daskgraphpart.api.pipeline", NOT_FOR_LOCAL_JOBS)]
+    ("module", "not_needed"), [("daskgraphpart", HEAVY), ("daskgraphpart.api.partition_function", NOT_FOR_LOCAL_JOBS)]
 )
 def test_import_loads_nothing_heavy_that_is_not_needed(module: str, not_needed: tuple[str, ...]) -> None:
     program = f"import sys, {module}; print([m for m in {not_needed!r} if m in sys.modules])"

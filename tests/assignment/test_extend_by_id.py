@@ -16,7 +16,7 @@ from keywords import spelled
 from listeners import Listener, Stopped
 
 import daskgraphpart as dgp
-from daskgraphpart.api.pipeline import assign as run_assign
+from daskgraphpart.api.assign_function import assign as run_assign
 from daskgraphpart.assignment.options import AssignOptions
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.engine.resources import Resources

@@ -1,6 +1,7 @@
 """Every block of `bash` and `python` of the pages for users runs as it stands, from top to bottom, in one directory.
 
-What needs machines that are not here (SLURM, SSH) is set as `console` or `pycon`.
+A block of `output` below it is what it prints: `make outputs` writes it anew. What needs machines that are not here
+(SLURM, SSH) is set as `console` or `pycon`.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import sys
 import tomllib
 from contextlib import ExitStack
 from pathlib import Path
+from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +25,7 @@ from commands import call, every_command
 from distributed import Client
 from judges import dgl_python
 from remote.conftest import s3, s3_server
+from shown_outputs import Block, captured, is_same, read_blocks, replaced, run_like_a_notebook
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,14 +33,18 @@ if TYPE_CHECKING:
     from remote_stores import S3
 
 ROOT = Path(__file__).parent.parent.parent
-BLOCK = re.compile(r"^```(bash|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PAGES = [
     "README",
     *(
         f"docs/{name}"
-        for name in ("tutorial", "install", "coming_from_dgl", "input", "new_data", "where_it_runs", "command_line")
+        for name in (
+            *("index", "tutorial", "install", "coming_from_dgl", "input", "new_data", "partitioners"),
+            *("where_it_runs", "resume", "command_line"),
+        )
     ),
 ] + [str(path.relative_to(ROOT).with_suffix("")) for path in sorted((ROOT / "docs" / "howto").glob("*.md"))]
+LONG_PAGES = ("docs/index", "where_it_runs", "howto/dgl")
+MAKE_THEIR_GRAPH = ("index", "tutorial", "install", "input", "new_data", "coming_from_dgl", "partitioners")
 __all__ = ["s3", "s3_server"]
 
 
@@ -72,7 +79,7 @@ def prepare(page: str, directory: Path) -> None:
         for i in range(3):  # with more columns, which dask reads in other partitions than the ends
             writes[i::3].assign(year=2024 + i, weight=0.5).to_parquet(directory / "writes" / f"{i}.parquet")
         np.save("feat.npy", rng.random((80, 4), np.float32))
-    elif page not in ("docs/tutorial", "docs/install", "docs/input", "docs/new_data", "docs/coming_from_dgl"):
+    elif not page.endswith(MAKE_THEIR_GRAPH):
         assert call("generate", "graph", "--nodes", "1e3", "--edges", "1e4", "--quiet") == 0
     (directory / "ip_config.txt").write_text("10.0.0.1\n10.0.0.2\n")
 
@@ -81,7 +88,7 @@ def run_bash(block: str) -> None:
     """Run commands: those of the package in this process, all else by bash, which may leave servers behind."""
     lines = [line for line in block.replace("\\\n", " ").splitlines() if line and not line.startswith("#")]
     commands = [shlex.split(line, comments=True) for line in lines]
-    known = {"daskgraphpart": call, "pip": install, "make": make, "export": export}
+    known = {"daskgraphpart": call, "pip": install, "make": make, "export": export, "head": head}
     if all(words[0] in known and not {"|", "&", ">"} & set(words) for words in commands):
         for words in commands:
             assert not known[words[0]](*words[1:]), words
@@ -90,6 +97,12 @@ def run_bash(block: str) -> None:
         script = ["bash", "-c", f"set -e\n{block}"]
         done = subprocess.run(script, stdout=shown, stderr=shown, stdin=subprocess.DEVNULL, check=False)
     assert done.returncode == 0, Path("shown").read_text()
+    print(Path("shown").read_text(), end="")
+
+
+def head(*words: str) -> None:
+    """Print the first lines of files."""
+    print(subprocess.run(["head", *words], capture_output=True, text=True, check=True).stdout, end="")
 
 
 def install(verb: str, *what: str) -> None:
@@ -114,39 +127,51 @@ def export(setting: str) -> None:
 def run_python(block: str, names: dict[str, Any]) -> None:
     """Run statements, with the names of the blocks before; those that import DGL where it is installed."""
     if "import dgl" not in block:
-        exec(compile(block, "block", "exec"), names)
+        run_like_a_notebook(block, names)
         return
     done = subprocess.run([dgl_python("2.1.0"), "-c", block], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+    print(done.stdout, end="")
 
 
 @pytest.mark.filterwarnings("ignore")  # of clusters that are left open
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize(
     "page",
-    [
-        pytest.param(page, marks=pytest.mark.long if page.endswith(("where_it_runs", "howto/dgl")) else ())
-        for page in PAGES
-    ],
+    [pytest.param(page, marks=pytest.mark.long if page.endswith(LONG_PAGES) else ()) for page in PAGES],
 )
 def test_the_blocks_of_a_page_run(
-    page: str, directory: Path, s3: S3, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    page: str, directory: Path, s3: S3, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
     prepare(page, directory)
     for name, value in (("AWS_ACCESS_KEY_ID", "x"), ("AWS_SECRET_ACCESS_KEY", "x"), ("AWS_ENDPOINT_URL", s3.address)):
         monkeypatch.setenv(name, value)
     if page.endswith("where_it_runs"):
         s3.files.put(str(directory / "graph"), "bucket/graph", recursive=True)
+    text = (ROOT / f"{page}.md").read_text()
+    printed: dict[tuple[int, int], str] = {}
     names: dict[str, Any] = {"__name__": "page"}
     with ExitStack() as left:
         left.callback(os.environ.update, dict(os.environ))  # `export` lasts for a page
         left.callback(os.environ.clear)
         left.callback(end_servers, directory, names)
-        for language, block in BLOCK.findall((ROOT / f"{page}.md").read_text()):
-            if language == "bash":
-                run_bash(block)
-            else:
-                run_python(block, names)
+        for block in read_blocks(text):
+            output = captured(lambda block=block: run_block(block, names), directory)  # type: ignore[misc]
+            if block.shown is not None:
+                printed[block.shown] = indent(output, block.indent)
+    wrong = {place: output for place, output in printed.items() if not is_same(output, text[slice(*place)])}
+    if request.config.getoption("write_outputs"):
+        (ROOT / f"{page}.md").write_text(replaced(text, wrong))
+    else:
+        assert {text[slice(*place)]: output for place, output in wrong.items()} == {}, "`make outputs` writes them anew"
+
+
+def run_block(block: Block, names: dict[str, Any]) -> None:
+    """Run a block by the interpreter of its language."""
+    if block.language == "bash":
+        run_bash(block.code)
+    else:
+        run_python(block.code, names)
 
 
 def end_servers(directory: Path, names: dict[str, Any]) -> None:

@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.api.jobs import RunOptions
 from daskgraphpart.api.run_dispatch import Wanted, run_dispatch
+from daskgraphpart.api.run_options import RunOptions
 from daskgraphpart.assignment.assignment import Assignment, owner_dtype
 from daskgraphpart.assignment.choose import expected_choice
 from daskgraphpart.assignment.from_arrays import assignment_of, write_type_weights

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from daskgraphpart.api.endings import parts_of
 from daskgraphpart.api.inputs import open_chunked
-from daskgraphpart.api.jobs import RunOptions
-from daskgraphpart.api.pipeline import parts_of
 from daskgraphpart.api.run_assign import check_assignment_directory
 from daskgraphpart.api.run_dispatch import Wanted, run_dispatch
+from daskgraphpart.api.run_options import RunOptions
 from daskgraphpart.assignment.write_files import write_assignment
 from daskgraphpart.chunked.graph_scan import GraphScan
 from daskgraphpart.chunked.metadata import METADATA_FILE

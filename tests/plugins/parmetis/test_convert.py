@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from parmetis_programs import pm_dglpart, read_lines, write_lines
 from strategies import graphs
 
-from daskgraphpart.api.pipeline import dispatch
+from daskgraphpart.api.dispatch_function import dispatch
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.errors import (
     AssignmentError,

@@ -17,7 +17,8 @@ from parmetis_programs import pm_dglpart, pm_dglpart2
 from strategies import graphs, layouts
 
 from daskgraphpart import from_edges, read_chunked
-from daskgraphpart.api.pipeline import assign, dispatch
+from daskgraphpart.api.assign_function import assign
+from daskgraphpart.api.dispatch_function import dispatch
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import (

@@ -1,0 +1,34 @@
+"""How jobs run: their options that change no byte of the output."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from daskgraphpart.engine.resources import resources_of
+from daskgraphpart.options import option, stated_options
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from daskgraphpart.engine.progress import Progress
+    from daskgraphpart.engine.resources import Resources
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """How a job runs; changes no byte of its output."""
+
+    resources: Resources
+    overwrite: bool = option(False, "Replace existing output in `out`.")
+    restart: bool = option(False, "Start over instead of resuming an unfinished run.")
+    keep_workspace: bool = option(False, "Keep the temporary files.")
+    progress: Progress | None = None
+    can_continue: bool = True
+    """False for the end of a larger job, whose earlier results are lost with a failure."""
+
+
+def run_options(values: Mapping[str, Any]) -> RunOptions:
+    """Make run options from the values of a command."""
+    given = {name: values[name] for name in stated_options(RunOptions) if name in values}
+    return RunOptions(resources_of(values), progress=values.get("progress"), **given)

@@ -1,0 +1,98 @@
+"""Outputs that documents show: compared with those of the run that tests them, or written by `make outputs`.
+
+On a page, a block of `output` that follows a block of code is what that code prints. A line `...` of it stands for
+any lines. Times, and the directory of the test, are not compared.
+"""
+
+from __future__ import annotations
+
+import ast
+import logging
+import re
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from io import StringIO
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+BLOCK = re.compile(r"^(?P<indent> *)```(?P<language>bash|python|output)\n(?P<text>.*?)^(?P=indent)```$", re.M | re.S)
+ONCE = re.compile(r"^first run: compiling kernels.*\n", re.MULTILINE)  # where no earlier test has compiled them
+TIME = re.compile(r"\d[\d.,]*(?= (?:s|ms|min|h)\b)")
+
+
+@dataclass(frozen=True)
+class Block:
+    """Code of a page, and where the output that it shows stands; none if it shows no output."""
+
+    language: str
+    code: str
+    indent: str
+    shown: tuple[int, int] | None
+
+
+def read_blocks(page: str) -> Iterator[Block]:
+    """Each block of code of a page, with the output that follows."""
+    found = list(BLOCK.finditer(page))
+    for block, after in zip(found, [*found[1:], None], strict=True):
+        if block["language"] == "output":
+            continue
+        is_output = (
+            after is not None and after["language"] == "output" and not page[block.end() : after.start()].strip()
+        )
+        shown = after.span("text") if after is not None and is_output else None
+        yield Block(block["language"], dedented(block["text"], block["indent"]), block["indent"], shown)
+
+
+def dedented(text: str, indent: str) -> str:
+    """A block without the indentation of its tab."""
+    return re.sub(rf"^{indent}", "", text, flags=re.MULTILINE)
+
+
+def captured(run: Callable[[], object], directory: Path) -> str:
+    """What code prints to both streams, without the directory of the test."""
+    printed, root = StringIO(), logging.getLogger()
+    handlers, root.handlers = root.handlers, []  # without those of pytest, commands write to the terminal
+    try:
+        with redirect_stdout(printed), redirect_stderr(printed):
+            run()
+    finally:
+        root.handlers = handlers
+    text = ONCE.sub("", printed.getvalue().replace(f"{directory}/", ""))
+    return "".join(f"{line.rstrip()}\n" for line in text.rstrip().splitlines())
+
+
+def run_like_a_notebook(code: str, names: dict[str, Any]) -> None:
+    """Run statements, and print the value of the last one if it has one."""
+    tree = ast.parse(code)
+    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    exec(compile(tree, "block", "exec"), names)
+    if isinstance(last, ast.Expr):
+        value = eval(compile(ast.Expression(last.value), "block", "eval"), names)
+        if value is not None:
+            print(value if isinstance(value, str) else repr(value))
+
+
+def is_same(printed: str, shown: str) -> bool:
+    """Whether what is shown was printed, but for times and omitted lines."""
+    pattern = re.sub(r"(?:\\ )*\\.\\.\\.\\\n", "(?:.*\\n)*", re.escape(TIME.sub("#", shown)))
+    return re.fullmatch(pattern, TIME.sub("#", printed)) is not None
+
+
+def cut_like(printed: str, shown: str) -> str:
+    """What to show of an output: as many of its first or last lines as now, if `...` ends or begins what is shown."""
+    lines, wanted = printed.splitlines(), shown.splitlines()
+    if wanted and wanted[-1].strip() == "...":
+        lines = [*lines[: len(wanted) - 1], wanted[-1]]
+    elif wanted and wanted[0].strip() == "...":
+        lines = [wanted[0], *lines[1 - len(wanted) :]]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def replaced(page: str, outputs: dict[tuple[int, int], str]) -> str:
+    """The page with other outputs at these places."""
+    for (start, stop), output in sorted(outputs.items(), reverse=True):
+        page = page[:start] + cut_like(output, page[start:stop]) + page[stop:]
+    return page
