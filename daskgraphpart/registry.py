@@ -6,6 +6,7 @@ used.
 =========================== ==================================================================================
 ``daskgraphpart.scans``     a subclass of `chunked.scan.Scan`, whose `open` says what it can read in place of a graph;
                             that named ``changes`` makes the changes that read edges
+``daskgraphpart.clusters``  `Clusters` on which tasks may run, in place of threads and processes here
 ``daskgraphpart.objects``   `Objects` that hold edges: arrays, frames, graphs of other libraries
 ``daskgraphpart.datasets``  a function that names the tables of a public data set in a directory: ``--from NAME``, and
                             `read_dataset`; it returns keywords of `read_tables`
@@ -42,6 +43,21 @@ class Command:
     summary: str  # for `daskgraphpart --help`
     home: str  # ``module:name`` of the click command
     after: str = ""  # the command that it follows in the help; default: all others
+
+
+@dataclass(frozen=True, slots=True)
+class Clusters:
+    """Clusters of dask, as known before `distributed` is imported."""
+
+    names: tuple[str, ...]  # words for ``--cluster``
+    examples: str  # for the first sentence of its help
+    summary: str  # for the others
+    home: str
+    """Module with `resolve_elsewhere`, which checks what users give, `active_client`, `cluster_size`, and
+    `ClusterScheduler`, an `engine.runner.Scheduler`."""
+
+
+NO_CLUSTERS = Clusters((), "or sync", "nothing else is installed here.", "")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -125,6 +141,24 @@ def plugin_origin(group: str, name: str) -> tuple[str, str]:
     """What a plug-in is, such as ``layout 'ranks'``, and name and version of its package."""
     entry = _only_entry(group, name)
     return _title(entry), _package(entry)
+
+
+def known_clusters() -> Clusters:
+    """Return what is known of clusters without importing them; without a plug-in, none."""
+    found: Clusters = load_plugin("clusters", "dask", Clusters) if plugin_names("clusters") else NO_CLUSTERS
+    return found
+
+
+def load_clusters() -> Any:
+    """Import the module behind `Clusters`, which takes half a second.
+
+    Raises
+    ------
+    PluginError
+        If no plug-in has clusters, several have, or it cannot be imported.
+    """
+    home = load_plugin("clusters", "dask", Clusters).home
+    return _imported(_only_entry("clusters", "dask"), lambda: pkgutil.resolve_name(home), None)
 
 
 def load_command(name: str, kind: type) -> Any:

@@ -9,7 +9,7 @@ import signal
 import sys
 import threading
 from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from dask.callbacks import Callback
 
@@ -26,7 +26,26 @@ BLOCK_NBYTES = 32 << 20  # malloc's maximum for this option
 KEPT_NBYTES = 64 << 20
 
 
-class LocalScheduler:
+class Scheduler(Protocol):
+    """What computes tasks, on this machine or others."""
+
+    def check_shared(self, directories: Sequence[tuple[str, Path, str]]) -> None:
+        """Check that all workers see directories as this process does.
+
+        Each has a word for it, its path, and the name of a file with unique and constant first bytes; without a name,
+        it is only read.
+        """
+
+    def compute(
+        self, name: str, graph: Graph, keys: Sequence[Key], on_done: Callable[[int, Any], None], hosts: Sequence[str]
+    ) -> None:
+        """Compute these keys of a graph; calls `on_done` with the index and result of each."""
+
+    def close(self) -> None:
+        """Wait for running tasks, and end the workers that this started."""
+
+
+class LocalScheduler(Scheduler):
     """One of dask's own schedulers, by function: by name, dask would import distributed first."""
 
     def __init__(self, name: str, workers: int) -> None:

@@ -8,9 +8,9 @@ from dataclasses import MISSING, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.engine.cluster_names import active_client, resolve_elsewhere
 from daskgraphpart.errors import OptionError, PlanError
 from daskgraphpart.options import check_options, option, stated_options
+from daskgraphpart.registry import known_clusters, load_clusters
 from daskgraphpart.storage.paths import is_url, resolve_path
 from daskgraphpart.units import format_size, parse_size
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 AUTO = "auto"
 ON_THIS_MACHINE = ("threads", "processes", "sync", "local")
+CLUSTERS = known_clusters()
 SMALLEST_TASK_MEMORY = 16 << 20
 """Bytes a task must have to be of use: a block of edges, an Arrow batch, write buffers."""
 SMALLEST_DATABASE_MEMORY = 64_000_000
@@ -43,11 +44,9 @@ class Resources:
     )
     cluster: str | Client | Cluster = option(
         AUTO,
-        "Where: threads (default), processes, local, slurm, or an address. sync runs one task after the other; "
-        "local is a dask LocalCluster; slurm, pbs, sge, lsf, htcondor, oar and moab submit jobs through "
-        "dask-jobqueue; an address or a scheduler file is that of a running scheduler. In Python also a Client or a "
-        "Cluster. Default: daskgraphpart.cluster of dask's configuration, else an active Client, else threads.",
-        choices=("threads", "processes", "sync", "local", "slurm", "pbs", "sge", "lsf", "htcondor", "oar", "moab"),
+        f"Where: threads (default), processes, {CLUSTERS.examples}. sync runs one task after the other; "
+        f"{CLUSTERS.summary}",
+        choices=("threads", "processes", "sync", *CLUSTERS.names),
         values="CLUSTER",
         common=True,
         is_open=True,
@@ -150,9 +149,7 @@ def detect_resources(
     cluster = resolve_cluster(settings.cluster if cluster is None else cluster)
     threads = thread_memory = 0
     if (memory is None or workers is None) and not is_on_this_machine(cluster):
-        from daskgraphpart.engine.connect import cluster_size  # distributed takes half a second
-
-        threads, thread_memory = cluster_size(cluster)
+        threads, thread_memory = load_clusters().cluster_size(cluster)
     if workers is None:
         workers = threads or (1 if cluster == "sync" else len(os.sched_getaffinity(0)))
     if memory is None:
@@ -166,11 +163,11 @@ def resolve_cluster(cluster: Any) -> Any:
     """Resolve `cluster`; ``"auto"`` and None mean the active client, or threads."""
     if is_on_this_machine(cluster):
         return cluster
-    if cluster in (None, AUTO) and "distributed" not in sys.modules:
-        return "threads"
     if cluster not in (None, AUTO):
-        return resolve_elsewhere(cluster, ", ".join((AUTO, *ON_THIS_MACHINE)))
-    active = active_client()
+        return load_clusters().resolve_elsewhere(cluster, ", ".join((AUTO, *ON_THIS_MACHINE)))
+    if "distributed" not in sys.modules or not CLUSTERS.names:
+        return "threads"
+    active = load_clusters().active_client()
     return "threads" if active is None else active
 
 

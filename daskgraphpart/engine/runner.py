@@ -20,13 +20,14 @@ from daskgraphpart.engine.journal import Journal, from_json
 from daskgraphpart.engine.local import Graph, Key, LocalScheduler
 from daskgraphpart.engine.progress import Progress, ProgressListener, open_progress
 from daskgraphpart.errors import GraphPartError
+from daskgraphpart.registry import load_clusters
 from daskgraphpart.source import Input, Source
 from daskgraphpart.storage.faults import environment_faults
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Sequence
 
-    from daskgraphpart.engine.on_cluster import ClusterScheduler
+    from daskgraphpart.engine.local import Scheduler
     from daskgraphpart.engine.resources import Resources
 
 WorkT = TypeVar("WorkT")
@@ -169,7 +170,7 @@ class Runner:
     def __init__(
         self,
         resources: Resources,
-        scheduler: LocalScheduler | ClusterScheduler,
+        scheduler: Scheduler,
         progress: ProgressListener,
         journal: Journal | None = None,
     ) -> None:
@@ -258,14 +259,10 @@ def open_runner(
     plan: Resources | None = None,
 ) -> Iterator[Runner]:
     """Open a runner on the scheduler in `resources`, and close it when done."""
-    scheduler: LocalScheduler | ClusterScheduler
     cluster = resources.cluster
-    if isinstance(cluster, str) and cluster in ("threads", "processes", "sync"):
-        scheduler = LocalScheduler(cluster, resources.workers)
-    else:
-        from daskgraphpart.engine.on_cluster import ClusterScheduler  # distributed takes half a second to import
-
-        scheduler = ClusterScheduler(cluster, resources.workers)
+    is_local = isinstance(cluster, str) and cluster in ("threads", "processes", "sync")
+    kind: Callable[[Any, int], Scheduler] = LocalScheduler if is_local else load_clusters().ClusterScheduler
+    scheduler = kind(cluster, resources.workers)
     try:
         with open_progress(progress) as listener:
             yield Runner(plan or resources, scheduler, listener, journal)

@@ -16,9 +16,10 @@ from dask.optimization import cull
 from distributed import CancelledError, KilledWorker, WorkerPlugin
 from distributed.comm import CommClosedError, get_address_host
 
-from daskgraphpart.engine.connect import connect, wait_for_worker
 from daskgraphpart.engine.settings import read_settings
 from daskgraphpart.errors import EnvironmentFaultError
+from daskgraphpart.plugins.clusters.cluster_names import active_client, resolve_elsewhere
+from daskgraphpart.plugins.clusters.connect import cluster_size, connect, wait_for_worker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from distributed import Client, Future, Worker
 
     from daskgraphpart.engine.local import Graph, Key
+
+__all__ = ["ClusterScheduler", "active_client", "cluster_size", "resolve_elsewhere"]
 
 SECONDS_BETWEEN_LOOKS = 0.5
 SECONDS_TO_SEE = 5.0

@@ -15,14 +15,14 @@ import pytest
 import yaml
 from graphs import file_hashes
 
-from daskgraphpart.engine.cluster_names import job_queue
 from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.errors import EnvironmentFaultError, OptionError
+from daskgraphpart.plugins.clusters.cluster_names import job_queue
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parents[4]
 
 pytestmark = [pytest.mark.timeout(240), pytest.mark.slurm]
 job_queue("slurm")  # registers the defaults of dask-jobqueue

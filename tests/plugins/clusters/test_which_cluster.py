@@ -17,11 +17,11 @@ from graphs import file_hashes
 from keywords import spelled
 
 import daskgraphpart as dgp
-from daskgraphpart.engine.cluster_names import job_queue
-from daskgraphpart.engine.connect import connect
 from daskgraphpart.engine.resources import Resources, detect_resources
 from daskgraphpart.engine.settings import read_settings
 from daskgraphpart.errors import EnvironmentFaultError, MissingPackageError, OptionError
+from daskgraphpart.plugins.clusters.cluster_names import job_queue
+from daskgraphpart.plugins.clusters.connect import connect
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -184,7 +184,7 @@ def test_a_job_queue_without_the_package_is_one_error(monkeypatch: pytest.Monkey
 
 def test_ctrl_c_is_what_it_was_after_a_job_queue_was_looked_up() -> None:
     look = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
-    look += "from daskgraphpart.engine.cluster_names import job_queue; job_queue('slurm'); "
+    look += "from daskgraphpart.plugins.clusters.cluster_names import job_queue; job_queue('slurm'); "
     kept = f"{look}raise SystemExit(signal.getsignal(signal.SIGINT) is not signal.default_int_handler)"
     assert subprocess.run([sys.executable, "-c", kept], check=False).returncode == 0
 

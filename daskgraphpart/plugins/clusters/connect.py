@@ -14,9 +14,9 @@ import dask
 from distributed import Client, LocalCluster
 from distributed.core import Status
 
-from daskgraphpart.engine.cluster_names import active_client, is_scheduler_file, job_queue
 from daskgraphpart.engine.settings import read_settings
 from daskgraphpart.errors import EnvironmentFaultError, OptionError
+from daskgraphpart.plugins.clusters.cluster_names import active_client, is_scheduler_file, job_queue
 from daskgraphpart.storage.json_file import read_json_object
 from daskgraphpart.units import parse_size
 
