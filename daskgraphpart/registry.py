@@ -1,22 +1,23 @@
 """Find plug-ins by their entry points: ours, and those of other packages.
 
-A package registers names in these groups. Names are known without importing anything; a plug-in is imported when it is
-used.
+A package registers names in groups: ``daskgraphpart.scans`` and its kind, below. Names are known without importing
+anything; a plug-in is imported when it is used.
 
-=========================== ==================================================================================
-``daskgraphpart.scans``     a subclass of `chunked.scan.Scan`, whose `open` says what it can read in place of a graph;
-                            that named ``changes`` makes the changes that read edges
-``daskgraphpart.clusters``  `Clusters` on which tasks may run, in place of threads and processes here
-``daskgraphpart.objects``   `Objects` that hold edges: arrays, frames, graphs of other libraries
-``daskgraphpart.datasets``  a function that names the tables of a public data set in a directory: ``--from NAME``, and
-                            `read_dataset`; it returns keywords of `read_tables`
-``daskgraphpart.inputs``    `Inputs` of the command line
-``daskgraphpart.layouts``   a `layouts.layout.Layout`, which ``--layout NAME`` writes
-``daskgraphpart.owners``    a function that reads owners from files of a kind of its own, or returns None; it has the
-                            arguments of `assignment.read_files.read_assignment`
-``daskgraphpart.commands``  a `Command` of the command line
-``daskgraphpart.functions`` what ``daskgraphpart.NAME`` is; as ``CLASS.NAME``, a method of a public class
-=========================== ==================================================================================
+================ ===============================================================================================
+``scans``        a subclass of `chunked.scan.Scan`, whose `open` says what it can read in place of a graph;
+                 that named ``changes`` makes the changes that read edges
+``clusters``     `Clusters` on which tasks may run, in place of threads and processes here
+``objects``      `Objects` that hold edges: arrays, frames, graphs of other libraries
+``datasets``     a function that names the tables of a public data set in a directory: ``--from NAME``, and
+                 `read_dataset`; it returns keywords of `read_tables`
+``inputs``       `Inputs` of the command line
+``layouts``      a `layouts.layout.Layout`, which ``--layout NAME`` writes
+``arrangements`` a `layouts.dgl.DglArrangement`: a layout that has DGL's files in other places
+``owners``       a function that reads owners from files of a kind of its own, or returns None; it has the
+                 arguments of `assignment.read_files.read_assignment`
+``commands``     a `Command` of the command line
+``functions``    what ``daskgraphpart.NAME`` is; as ``CLASS.NAME``, a method of a public class
+================ ===============================================================================================
 """
 
 from __future__ import annotations

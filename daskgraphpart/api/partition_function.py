@@ -143,8 +143,8 @@ def partition(
         as in DGL 0.9; only for graphs with one node type and one edge type.
     layout : str | Sequence[str], default "dgl"
         What to write: dgl, graphbolt, graphstorm, ondisk, parquet, ranks. dgl is what DGL loads. graphbolt has
-        GraphBolt's graphs in place of DGL's, or beside them if you give both. graphstorm is what GSPartition leaves, in
-        dist_graph. Each other layout has a directory of its name.
+        GraphBolt's graphs in place of DGL's, or beside them if you give both. Each other layout is for what its name
+        says.
     store_eids : bool, default True
         Store new edge IDs in GraphBolt's graphs, as edge_attributes['_ID'].
     store_inner_node : bool, default False
@@ -153,7 +153,7 @@ def partition(
         Mark in GraphBolt's graphs which edges a part owns.
     map_feature : str | Sequence[str], default ()
         Translate a feature of node IDs, such as hard negatives, to new IDs. NTYPE is the type of these nodes; -1 stays.
-        The layout graphstorm finds those of GSProcessing itself.
+        Layouts may find such features themselves.
     layout_options : Mapping[str, object], optional
         Options of layouts that are plug-ins, by name; on the command line, each is an option of its own.
     staging : Literal["auto", "in-place", "zarr"], default "auto"

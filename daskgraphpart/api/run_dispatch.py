@@ -29,9 +29,10 @@ from daskgraphpart.dispatching.output import check_claimable, check_output, disc
 from daskgraphpart.dispatching.pipeline import dispatch_graph
 from daskgraphpart.engine.progress import open_progress
 from daskgraphpart.errors import InputFileNotFoundError, OptionError
-from daskgraphpart.layouts.dgl import DglLayout
+from daskgraphpart.layouts.dgl import DglArrangement, DglLayout
 from daskgraphpart.layouts.layout import GraphBoltAttributes, Layout, raw_file_layout
 from daskgraphpart.layouts.plugin_layouts import load_layout, plugin_layouts
+from daskgraphpart.registry import load_plugin
 from daskgraphpart.schema import GraphSchema
 from daskgraphpart.sources.open_scan import open_scan
 from daskgraphpart.storage.faults import environment_faults
@@ -180,11 +181,10 @@ def fitting(graph: Graph, wanted: Wanted) -> tuple[Wanted, tuple[Layout, ...]]:
         assert wanted.num_parts is not None, "owners are made for a number of parts"
         check_assignable(wanted.owners, graph, wanted.num_parts)
     options = wanted.options
-    if "graphstorm" in options.layout:
-        from daskgraphpart.sources.graphstorm import hard_negatives  # needs pyarrow
-
+    if options.arrangement is not None:
         with environment_faults():
-            named = dict.fromkeys((*options.map_feature, *hard_negatives(graph)))
+            mapped = _arrangement(options.arrangement).mapped_features(graph)
+            named = dict.fromkeys((*options.map_feature, *mapped))
         options = replace(options, map_feature=tuple(named))
     layouts = _layouts(options, graph)
     options.check_fits(graph.schema)
@@ -267,15 +267,15 @@ def _layouts(options: DispatchOptions, graph: Graph | None) -> tuple[Layout, ...
     if options.graphs:
         stored = GraphBoltAttributes(options.store_eids, options.store_inner_node, options.store_inner_edge)
         dgl = DglLayout(tuple(options.graph_formats), options.config_name, options.reshuffle, options.graphs, stored)
-        if "graphstorm" in options.layout:
-            from daskgraphpart.layouts.graphstorm import GraphStormLayout
-            from daskgraphpart.sources.graphstorm import files_beside  # needs pyarrow
-
-            with environment_faults():
-                found.append(GraphStormLayout(dgl, beside={} if graph is None else files_beside(graph)))
-        else:
-            found.append(dgl)
+        with environment_faults():
+            arranged = options.arrangement
+            found.append(dgl if arranged is None else _arrangement(arranged).around(dgl, graph))
     return (*found, *plugin_layouts(options.plugins, options.layout_options or {}))
+
+
+def _arrangement(name: str) -> type[DglArrangement]:
+    kind: type[DglArrangement] = load_plugin("arrangements", name, DglArrangement)
+    return kind
 
 
 def _assign(

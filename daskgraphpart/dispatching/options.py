@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     from daskgraphpart.schema import GraphSchema
 
 GRAPH_FORMATS = ("coo", "csr", "csc")
-OF_DGL = ("dgl", "graphbolt", "graphstorm")
-"""Layouts whose parts have graphs; others are plug-ins, each with a directory of its own."""
-LAYOUTS = (*OF_DGL, *plugin_names("layouts"))
+OF_DGL = ("dgl", "graphbolt")
+ARRANGEMENTS = plugin_names("arrangements")
+"""Layouts of plug-ins that have DGL's files in other places; those in `layouts` each have a directory of their own."""
+LAYOUTS = (*OF_DGL, *ARRANGEMENTS, *plugin_names("layouts"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +54,8 @@ class DispatchOptions:
     layout: str | Sequence[str] = option(
         ("dgl",),
         f"What to write: {', '.join(LAYOUTS)}. dgl is what DGL loads. graphbolt has "
-        "GraphBolt's graphs in place of DGL's, or beside them if you give both. graphstorm is what GSPartition "
-        "leaves, in dist_graph. Each other layout has a directory of its name.",
+        "GraphBolt's graphs in place of DGL's, or beside them if you give both. Each other layout is for what its "
+        "name says.",
         choices=LAYOUTS,
         values="LAYOUT,...",
         common=True,
@@ -66,7 +67,7 @@ class DispatchOptions:
     map_feature: str | Sequence[str] = option(
         (),
         "Translate a feature of node IDs, such as hard negatives, to new IDs. NTYPE is the type of these nodes; -1 "
-        "stays. The layout graphstorm finds those of GSProcessing itself.",
+        "stays. Layouts may find such features themselves.",
         values="TYPE/FEATURE=NTYPE,...",
     )
 
@@ -89,8 +90,13 @@ class DispatchOptions:
 
     @property
     def plugins(self) -> tuple[str, ...]:
-        """The layouts that are plug-ins."""
-        return tuple(name for name in LAYOUTS if name in self.layout and name not in OF_DGL)
+        """The layouts of plug-ins that have directories of their own."""
+        return tuple(name for name in LAYOUTS if name in self.layout and name not in (*OF_DGL, *ARRANGEMENTS))
+
+    @property
+    def arrangement(self) -> str | None:
+        """The layout that has DGL's files in other places; if there are several, the first."""
+        return next((name for name in ARRANGEMENTS if name in self.layout), None)
 
     @property
     def mapped_features(self) -> dict[str, str]:
@@ -124,7 +130,7 @@ class DispatchOptions:
     def graphs(self) -> tuple[str, ...]:
         """Graphs in the parts: dgl, graphbolt, both or none."""
         found = tuple(name for name in ("dgl", "graphbolt") if name in self.layout)
-        return found or (("dgl",) if "graphstorm" in self.layout else ())
+        return found or (() if self.arrangement is None else ("dgl",))
 
     @property
     def has_extra_edges(self) -> bool:

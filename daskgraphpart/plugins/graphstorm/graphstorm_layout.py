@@ -10,21 +10,25 @@ model/utils.py takes anything in `dist_graph/` that begins with "part" for a par
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from daskgraphpart.errors import OptionError
-from daskgraphpart.layouts.layout import ArraySpec, FileLayout, Layout, raw_file_layout
+from daskgraphpart.layouts.dgl import DglArrangement
+from daskgraphpart.layouts.layout import ArraySpec, FileLayout, raw_file_layout
 from daskgraphpart.layouts.owned_arrays import check_file_names, refuse_bfloat16
 from daskgraphpart.layouts.written_files import ASSIGNMENT, ASSIGNMENT_META, DIST_GRAPH
+from daskgraphpart.plugins.graphstorm.files_beside import files_beside, hard_negatives
 from daskgraphpart.storage.atomic import whole_file, write_json
 from daskgraphpart.storage.text import number_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Iterable, Mapping
+    from typing import Self
 
+    from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.layouts.dgl import DglLayout
     from daskgraphpart.layouts.layout import DispatchedGraph, GraphSizes
     from daskgraphpart.schema import GraphSchema
@@ -34,11 +38,20 @@ NAME = "graphstorm"
 ROWS_PER_PIECE = 1 << 18
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class GraphStormLayout(Layout):
+class GraphStormLayout(DglArrangement):
     """Formats and graphs as in `DglLayout`; beside them files of original IDs and transformations."""
 
-    layout: DglLayout
+    __slots__ = ()
+
+    @classmethod
+    def mapped_features(cls, graph: Graph) -> Iterable[str]:
+        """Hard negatives of GSProcessing and construction configs."""
+        return hard_negatives(graph)
+
+    @classmethod
+    def around(cls, layout: DglLayout, graph: Graph | None) -> Self:
+        """Arrange a layout, with the files beside a graph."""
+        return cls(layout=layout, beside={} if graph is None else files_beside(graph))
 
     @property
     def dgl(self) -> DglLayout:
@@ -67,10 +80,6 @@ class GraphStormLayout(Layout):
                     found = f"{kind.name}/{spec.name} of shape {list(spec.row_shape)}"
                     hint = f"flatten its rows, {hint}"
                     raise OptionError(what, place=f"layout {NAME}", expected=expected, found=found, hint=hint)
-
-    def wants(self, schema: GraphSchema) -> Collection[str]:
-        """What DGL's files hold."""
-        return self.layout.wants(schema)
 
     def part_files(self, sizes: GraphSizes, part: int) -> dict[str, FileLayout]:
         """Lay out the files of one part; see `Layout`."""
