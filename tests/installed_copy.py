@@ -16,6 +16,20 @@ PROJECT = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text())["projec
 PLUGINS = sorted(path.name for path in (PACKAGE / "plugins").iterdir() if (path / "__init__.py").exists())
 
 
+def write_metadata(
+    root: Path,
+    package: str = "daskgraphpart",
+    version: str = PROJECT["version"],
+    groups: dict[str, dict[str, str]] = PROJECT["entry-points"],
+) -> None:
+    """Write what pip would write about a package beside it: its entry points."""
+    directory = Path(root) / f"{package.replace('-', '_')}-{version}.dist-info"
+    directory.mkdir()
+    (directory / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: {version}\n")
+    lines = [f"[{group}]\n" + "".join(f"{n} = {home}\n" for n, home in of.items()) for group, of in groups.items()]
+    (directory / "entry_points.txt").write_text("\n".join(lines))
+
+
 class InstalledCopy:
     """A directory with the package, and what pip would write about it."""
 
@@ -32,11 +46,7 @@ class InstalledCopy:
 
     def register(self, package: str, version: str, groups: dict[str, dict[str, str]]) -> None:
         """Write the metadata of a package with its entry points."""
-        directory = self.root / f"{package.replace('-', '_')}-{version}.dist-info"
-        directory.mkdir()
-        (directory / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: {version}\n")
-        lines = [f"[{group}]\n" + "".join(f"{n} = {home}\n" for n, home in of.items()) for group, of in groups.items()]
-        (directory / "entry_points.txt").write_text("\n".join(lines))
+        write_metadata(self.root, package, version, groups)
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run Python in a fresh process."""

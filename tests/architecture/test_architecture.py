@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import re
 import shutil
 import subprocess
 import sys
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -72,6 +74,26 @@ def test_files_and_functions_stay_short() -> None:
 def test_what_one_reads_to_follow_partition_does_not_grow() -> None:
     assert sum(closure.closure().values()) <= MOST_LINES
     assert len(closure.inner_imports()) <= MOST_INNER_IMPORTS
+
+
+def test_the_page_on_the_design_names_every_folder_and_plugin() -> None:
+    page = (ROOT / "docs" / "design.md").read_text()
+    rooms = {f"{path.parent.name}/" for path in PACKAGE.glob("*/__init__.py")}
+    plugins = {path.parent.name for path in PACKAGE.glob("plugins/*/__init__.py")}
+    assert {name for name in rooms | plugins if f"`{name}`" not in page} == set()
+
+
+def test_files_that_the_guide_for_contributors_names_are_there() -> None:
+    named = re.findall(r"`([a-z_/]+\.py)`", (ROOT / "CONTRIBUTING.md").read_text())
+    folders = ("daskgraphpart", "benchmarks", "docs", "fuzz", "tests")
+    known = [str(path.relative_to(ROOT)) for folder in folders for path in (ROOT / folder).rglob("*.py")]
+    assert [name for name in named if not any(f"/{path}".endswith(f"/{name}") for path in known)] == []
+
+
+def test_contracts_name_every_plugin() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    (named,) = (of["modules"] for of in project["tool"]["importlinter"]["contracts"] if of["type"] == "independence")
+    assert {path.parent.name for path in PACKAGE.glob("plugins/*/__init__.py")} == {n.rpartition(".")[2] for n in named}
 
 
 def test_no_name_of_a_junk_drawer() -> None:

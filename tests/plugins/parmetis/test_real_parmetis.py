@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.long, pytest.mark.dgl, pytest.mark.real]
 
-PROGRAMS = Path(__file__).parent.parent.parent / "build" / "parmetis" / "bin"
+PROGRAMS = Path(__file__).parents[3] / "build" / "parmetis" / "bin"
 NUM_PARTS, NUM_PROCESSES = 4, 2  # on one process the programs of that branch crash
 GRAPHS = ("cora", "oewn")
 """One type of nodes and edges, and several types."""
