@@ -30,16 +30,17 @@ def option(
     common: bool = False,
     is_open: bool = False,
     given: str | None = None,
+    plugin: tuple[str, str] | None = None,
 ) -> Any:
     """Return a field with its default, meaning and limits; `--help` shows the first sentence of common ones.
 
     `choices` lists all values; if `values` names further ones, as in help (``"auto|metis|DIR"``), it lists some. An
     option given once per value has the default ``()``. An open option, if not given, is decided by the job. One whose
     `values` are in brackets needs none on the command line, which is "". `given` is the type that functions take, if
-    different.
+    different. `plugin` is the group and name of the plug-in without which the option is not offered.
     """
     limits = {"meaning": meaning, "choices": choices, "min": minimum, "values": values, "common": common}
-    return field(default=default, metadata={**limits, "is_open": is_open, "given": given})
+    return field(default=default, metadata={**limits, "is_open": is_open, "given": given, "plugin": plugin})
 
 
 def stated_options(kind: Any) -> dict[str, Field[Any]]:

@@ -13,6 +13,7 @@ anything; a plug-in is imported when it is used.
 ``inputs``       `Inputs` of the command line
 ``layouts``      a `layouts.layout.Layout`, which ``--layout NAME`` writes
 ``arrangements`` a `layouts.dgl.DglArrangement`: a layout that has DGL's files in other places
+``starts``       an `assignment.start.Start`, named ``extend``: it keeps the owners of an earlier graph
 ``owners``       a function that reads owners from files of a kind of its own, or returns None; it has the
                  arguments of `assignment.read_files.read_assignment`
 ``commands``     a `Command` of the command line

@@ -13,6 +13,8 @@ import daskgraphpart
 
 PACKAGE = Path(daskgraphpart.__file__).parent
 PROJECT = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text())["project"]
+GONE = os.environ.get("PLUGIN_THAT_IS_GONE", "")
+"""The plug-in that `plugins/rest_without.py` has deleted."""
 PLUGINS = sorted(path.name for path in (PACKAGE / "plugins").iterdir() if (path / "__init__.py").exists())
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from daskgraphpart.assignment.assignment import BINARY_FORMS, TRAINERS, Assignment, crc_of
 from daskgraphpart.assignment.options import METHODS, AssignOptions
 from daskgraphpart.assignment.read_files import has_owners, read_assignment
+from daskgraphpart.assignment.start import find_start
 from daskgraphpart.chunked.graph import Graph, read_chunked
 from daskgraphpart.chunked.scan import check_read
 from daskgraphpart.engine.journal import RESTART_HINT
@@ -93,14 +94,8 @@ def identify_owners(
     if isinstance(owners, AssignOptions):
         named = [name for name in (owners.method, owners.extend) if name is not None and name not in METHODS]
         files: list[Location] = [file for name in named for file in _files_in(require_local(name, "an assignment"))]
-        if owners.extend is not None:
-            from daskgraphpart.assignment.old_owners import find_map_pairs, list_old_maps
-
-            if scan.known is not None:
-                pairs = find_map_pairs(owners, scan.known).values()
-                files += [path for pair in pairs for path in (pair.old, pair.new)]
-            else:  # the job itself makes the new maps
-                files += list_old_maps(owners)
+        if (start := find_start(owners)) is not None:
+            files += start.files(scan.known)
         return "partition", {"num_parts": num_parts, **asdict(owners)}, [*files, *_balance_files(owners)]
     if isinstance(owners, Assignment):
         # a temporary directory's file names change from run to run

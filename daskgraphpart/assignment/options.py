@@ -20,6 +20,10 @@ METHODS = ("auto", "kaminpar", "metis", "multilevel", "fennel", "random")
 """Partitioners by name; anything else is the directory of an assignment."""
 
 
+EXTEND = "starts", "extend"
+"""Group and name of the plug-in that keeps owners of an earlier graph."""
+
+
 @dataclass(frozen=True, slots=True)
 class AssignOptions:
     """How nodes are assigned to parts."""
@@ -83,13 +87,17 @@ class AssignOptions:
         "first nodes of each type are the old ones.",
         values="OLD",
         common=True,
+        plugin=EXTEND,
     )
     old_id_map: str | os.PathLike[str] | None = option(
         None,
         "The graph whose owners you extend, or its directory id_map. Default: where it was.",
         values="GRAPH",
+        plugin=EXTEND,
     )
-    may_move: str | float = option("0%", "Share of the old nodes that may move when you extend.", values="SHARE")
+    may_move: str | float = option(
+        "0%", "Share of the old nodes that may move when you extend.", values="SHARE", plugin=EXTEND
+    )
 
     def __post_init__(self) -> None:
         for name in ("method", "extend", "old_id_map"):

@@ -20,6 +20,7 @@ from daskgraphpart.assignment.options import METHODS, AssignOptions
 from daskgraphpart.assignment.owner_parts import assign_random, fill_parts, read_parts, write_parts
 from daskgraphpart.assignment.partition import PartitionConfig, Problem, partition_graph
 from daskgraphpart.assignment.report import AssignReport, WeightedCut, measure
+from daskgraphpart.assignment.start import find_start
 from daskgraphpart.assignment.trainers import write_trainers
 from daskgraphpart.assignment.weigh_nodes import check_constraints, check_weight_files, weigh_nodes
 from daskgraphpart.engine.runner import Pass, Runner, Unit
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypeAlias
 
-    from daskgraphpart.assignment.match_nodes import OldParts
+    from daskgraphpart.assignment.start import OldParts
     from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.schema import GraphSchema
 
@@ -56,11 +57,8 @@ def assign_nodes(
     check_assignable(options, graph, num_parts)
     directory.mkdir(parents=True, exist_ok=True)
     given = _given_owners(graph, num_parts, options, directory, runner, read_owners)
-    old = None
-    if options.extend is not None:
-        from daskgraphpart.assignment.match_nodes import place_old_nodes  # slow to import
-
-        old = place_old_nodes(graph, num_parts, options, directory / "given", runner)
+    start = find_start(options)
+    old = None if start is None else start.place(graph, num_parts, directory / "given", runner)
     num_trainers = options.num_trainers_per_machine
     if given is not None and options.edge_weight and options.keeps_owners:
         logger.warning("--edge-weight has no effect on %s owners; assign measures their cut by it", given.method)
@@ -101,10 +99,8 @@ def check_wanted(options: AssignOptions, num_parts: int) -> None:
     if options.method in PACKAGES:
         need_library(options.method)
     check_weight_files(parse_balance(options.wanted_balance, options.imbalance))
-    if options.extend is not None:
-        from daskgraphpart.assignment.old_owners import check_old_parts  # slow to import
-
-        check_old_parts(options, num_parts)
+    if (start := find_start(options)) is not None:
+        start.check_parts(num_parts)
 
 
 def check_assignable(options: AssignOptions, graph: Graph, num_parts: int) -> None:
@@ -114,10 +110,8 @@ def check_assignable(options: AssignOptions, graph: Graph, num_parts: int) -> No
     check_constraints(graph, parse_balance(options.wanted_balance, options.imbalance))
     if options.edge_weight:
         check_weights(graph, options.edge_weight)
-    if options.extend is not None:
-        from daskgraphpart.assignment.old_owners import check_old_owners  # slow to import
-
-        check_old_owners(options, graph, num_parts)
+    if (start := find_start(options)) is not None:
+        start.check_graph(graph, num_parts)
 
 
 def check_method(options: AssignOptions) -> None:

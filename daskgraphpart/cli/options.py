@@ -37,10 +37,15 @@ logger = logging.getLogger(__name__)
 
 
 def options_of(kind: type, heading: str, *names: str) -> tuple[Callable[[Any], Any], ...]:
-    """Options that a dataclass states; without defaults where these are found out later."""
-    stated = stated_options(kind)
+    """Options that a dataclass states, unless their plug-in is not there; without defaults if found out later."""
+    stated = {name: of for name, of in stated_options(kind).items() if _is_offered(of)}
     of_names = ((name, _settings_of(stated[name])) for name in names or stated)
     return tuple(click.option(*_names_of(stated[n]), cls=Option, heading=heading, **how) for n, how in of_names)
+
+
+def _is_offered(stated: Field[Any]) -> bool:
+    group, name = stated.metadata["plugin"] or ("", "")
+    return not group or name in plugin_names(group)
 
 
 def _names_of(stated: Field[Any]) -> tuple[str, str]:

@@ -54,6 +54,9 @@ SCRIPTS: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
 }  # fmt: skip
 ALL = [(script, command, flag) for script, (command, flags) in SCRIPTS.items() for flag in flags]
+PLUGIN_OF = {"verify": "verification", "parmetis": "parmetis", "convert": "parmetis"}
+NEEDS = {command: [pytest.mark.needs(plugin)] for command, plugin in PLUGIN_OF.items()}
+MARKED = [pytest.param(*one, marks=NEEDS.get(one[1].split()[0], [])) for one in ALL]
 
 
 def command_of(words: str) -> click.Command:
@@ -80,7 +83,7 @@ def graph(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
-@pytest.mark.parametrize(("script", "command", "flag"), ALL)
+@pytest.mark.parametrize(("script", "command", "flag"), MARKED)
 def test_every_option_of_dgls_scripts_parses(script: str, command: str, flag: str, tmp_path: Path) -> None:
     option = option_of(command, flag)
     (tmp_path / "ips").touch()
@@ -100,6 +103,7 @@ def documented() -> Iterator[tuple[str, str, str, bool]]:
                 yield from ((match[1], match[2], flag, is_unused) for flag in re.findall(r"`(--[\w-]+)`", cell))
 
 
+@pytest.mark.needs
 def test_the_table_in_the_documentation_lists_them_all() -> None:
     rows = list(documented())
     assert sorted(row[:3] for row in rows) == sorted(ALL)
@@ -149,6 +153,7 @@ def test_a_whole_pipeline_of_dgls_scripts(graph: Path, tmp_path: Path, caplog: p
     assert "--partitions-dir is accepted and has no effect" in caplog.text
 
 
+@pytest.mark.needs("dgl_api", "verification")
 def test_the_scripts_of_dgl_tools_are_dgls_pipeline(graph: Path, tmp_path: Path) -> None:
     tools, owners, out, ips = (tmp_path / name for name in ("tools", "owners", "out", "ips.txt"))
     ips.write_text("127.0.0.1\n")

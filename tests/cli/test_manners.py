@@ -143,7 +143,7 @@ def test_the_number_of_parts_is_the_only_choice_one_has_to_make() -> None:
 @pytest.mark.parametrize(
     ("words", "completed"),
     [
-        ("ver", ["verify"]),
+        ("pla", ["plan"]),
         ("partition g p --method m", ["metis", "multilevel"]),
         ("dispatch g p --graph-formats coo,cs", ["coo,csr", "coo,csc"]),
     ],

@@ -5,17 +5,16 @@ A test needs it if it fails by the one sentence that tells so, or if its file im
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 import pytest
+from installed_copy import GONE
 
 from daskgraphpart.registry import WHERE_FROM
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-GONE = os.environ["PLUGIN_THAT_IS_GONE"]
 TOLD = WHERE_FROM[1:]
 SIGNS = (TOLD, f"No module named 'daskgraphpart.plugins.{GONE}")
 

@@ -14,7 +14,8 @@ from graphs import file_hashes
 from keywords import spelled
 from listeners import Listener, Stopped
 
-from daskgraphpart import open_partitions, partition, verify
+import daskgraphpart as dgp
+from daskgraphpart import open_partitions, partition
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.plugins.construction.read_construction import read_construction
 
@@ -43,7 +44,7 @@ def test_partitions_of_a_config_are_those_of_its_chunked_graph(parts: Path, tmp_
 
 
 def test_partitions_of_a_config_are_verified_against_it(parts: Path) -> None:
-    assert verify(read_construction(FIXTURE / "config.json"), parts / "dist_graph").ok
+    assert dgp.verify(read_construction(FIXTURE / "config.json"), parts / "dist_graph").ok
 
 
 def test_graphstorms_files_lie_beside_the_parts(parts: Path) -> None:
@@ -168,7 +169,7 @@ def test_hard_negatives_become_nodes_of_the_destination_type(tmp_path: Path) -> 
     graph = chunk(config, tmp_path / "graph")
     assert rows(graph, "n:r:m", "bad").tolist() == [[2, -1], [-1, -1], [0, 1]]
     partition(config, tmp_path / "parts", 2, method="random", **spelled(LAYOUT))
-    assert verify(read_construction(config), tmp_path / "parts/dist_graph").ok
+    assert dgp.verify(read_construction(config), tmp_path / "parts/dist_graph").ok
 
 
 def test_what_transforms_found_transforms_other_tables_alike(tmp_path: Path) -> None:

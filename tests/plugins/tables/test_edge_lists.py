@@ -16,7 +16,8 @@ from graphs import file_hashes, load_real_graph
 from listeners import Listener
 from pyarrow import csv, parquet
 
-from daskgraphpart import partition, read_chunked, read_id_map, verify
+import daskgraphpart as dgp
+from daskgraphpart import partition, read_chunked, read_id_map
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.sources.database import open_database, run
@@ -194,7 +195,7 @@ def test_the_output_is_partitioned_like_any_graph(tmp_path: Path) -> None:
     path = write_edge_list(tmp_path / "e.csv", ",", *random_edges(500))
     out = chunk(tmp_path / "out", path)
     partition(out, tmp_path / "parts", num_parts=2, method="random")
-    assert not verify(out, tmp_path / "parts").findings
+    assert not dgp.verify(out, tmp_path / "parts").findings
 
 
 @pytest.mark.real

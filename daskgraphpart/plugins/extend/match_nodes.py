@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from daskgraphpart.assignment.old_owners import read_old_owners
+from daskgraphpart.assignment.start import OldParts
 from daskgraphpart.engine.resources import SMALLEST_DATABASE_MEMORY, Resources
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import InputFileError
+from daskgraphpart.plugins.extend.old_owners import read_old_owners
 from daskgraphpart.sources.database import insert_batches, open_database, read
 from daskgraphpart.sources.id_map import id_batches
 from daskgraphpart.storage.region import Region, create_files, map_npy, npy_region
@@ -26,21 +27,13 @@ if TYPE_CHECKING:
 
     import duckdb
 
-    from daskgraphpart.assignment.old_owners import MapPair, OldOwners
     from daskgraphpart.assignment.options import AssignOptions
     from daskgraphpart.chunked.graph import Graph
+    from daskgraphpart.plugins.extend.old_owners import MapPair, OldOwners
     from daskgraphpart.schema import GraphSchema
     from daskgraphpart.storage.paths import Location
 
 ROWS_AT_ONCE = 1 << 17
-
-
-@dataclass(frozen=True, slots=True)
-class OldParts:
-    """The old part of every node, int32, -1 for new ones; and a summary in words."""
-
-    parts: Region
-    matched: str
 
 
 @dataclass(frozen=True, slots=True)
