@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import OptionError
 from daskgraphpart.plugins.tables.options import DELIMITERS
+from daskgraphpart.sources.list_files import is_there
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -119,11 +120,6 @@ def split_words(text: str) -> tuple[str, list[str]]:
         path, _, word = path.rpartition(":")
         words.insert(0, word)
     return (path, words) if words and (os.path.exists(path) or glob.has_magic(path) or path == "-") else (text, [])
-
-
-def is_there(path: str) -> bool:
-    """Whether a path or pattern names something."""
-    return os.path.exists(path) or bool(glob.glob(path, recursive=True))
 
 
 def takes_each(given: Any) -> bool:
