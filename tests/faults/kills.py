@@ -29,6 +29,7 @@ import daskgraphpart.api.run_dispatch as opening
 from daskgraphpart.chunked.write_arrays import write_chunked
 from daskgraphpart.dispatching.job import Sizes
 from daskgraphpart.dispatching.options import DispatchOptions
+from daskgraphpart.engine.journal import Journal
 from daskgraphpart.storage.lock import LOCK_NAME
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 WRITES = ("pwrite", "write")  # those that can be cut short
 EVENTS = (*WRITES, "replace", "rename", "unlink", "rmdir", "mkdir", "ftruncate", "open")
+PASSES = ("begin", "record")  # of a journal, before a pass is noted and before its results are
 MEMORY = 64 << 20
 TINY = Sizes(
     edge_block_rows=400,
@@ -112,7 +114,7 @@ CASES = (
 
 @dataclass(frozen=True)
 class Kill:
-    """When: the n-th call of a function of `os`, or some seconds after the start (``"time"``)."""
+    """When: the n-th call of a function of `os` or of the journal, or some seconds after the start (``"time"``)."""
 
     event: str
     number: float
@@ -193,7 +195,8 @@ def arm(kill: Kill) -> None:
         timer.daemon = True
         timer.start()
         return
-    original, left, lock = getattr(os, kill.event), [int(kill.number)], threading.Lock()
+    owner: Any = Journal if kill.event in PASSES else os
+    original, left, lock = getattr(owner, kill.event), [int(kill.number)], threading.Lock()
 
     def counted(*args: Any, **keywords: Any) -> Any:
         with lock:
@@ -205,7 +208,7 @@ def arm(kill: Kill) -> None:
                 os.kill(os.getpid(), signal.SIGKILL)
         return original(*args, **keywords)
 
-    setattr(os, kill.event, counted)
+    setattr(owner, kill.event, counted)
 
 
 def count_events(case: Case, root: Path) -> tuple[dict[str, int], float]:
