@@ -94,7 +94,17 @@ class BookMethods:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class PartitionBook(BookMethods):
-    """Ranges of new IDs of every part and type."""
+    """Ranges of new IDs of every part and type.
+
+    Examples
+    --------
+    >>> parts.book
+    <PartitionBook: 4 parts, 1,200 nodes, 5,000 edges>
+    >>> parts.book.part_range(1, "user")
+    (250, 500)
+    >>> parts.book.nid2partid([0, 900], "user")
+    array([0, 3])
+    """
 
     ntypes: tuple[str, ...]  # node types and canonical edge types, in ID order
     etypes: tuple[str, ...]

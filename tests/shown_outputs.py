@@ -1,7 +1,7 @@
 """Outputs that documents show: compared with those of the run that tests them, or written by `make outputs`.
 
-On a page, a block of `output` that follows a block of code is what that code prints. A line `...` of it stands for
-any lines. Times, and the directory of the test, are not compared.
+On a page, a block of `output` that follows a block of code is what that code prints; a line `...` of it stands for
+any lines. In a docstring, it is what follows `>>>`. Times, and the directory of the test, are not compared.
 """
 
 from __future__ import annotations
@@ -11,11 +11,13 @@ import logging
 import re
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from doctest import DocTestParser, Example
 from io import StringIO
+from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
 BLOCK = re.compile(r"^(?P<indent> *)```(?P<language>bash|python|output)\n(?P<text>.*?)^(?P=indent)```$", re.M | re.S)
@@ -96,3 +98,29 @@ def replaced(page: str, outputs: dict[tuple[int, int], str]) -> str:
     for (start, stop), output in sorted(outputs.items(), reverse=True):
         page = page[:start] + cut_like(output, page[start:stop]) + page[stop:]
     return page
+
+
+def read_examples(docstring: str) -> list[Example]:
+    """Examples of a docstring, each a statement and what it shows."""
+    return DocTestParser().get_examples(docstring)
+
+
+def run_examples(code: Sequence[str], names: dict[str, Any], directory: Path) -> list[str]:
+    """Run statements one after the other, as an interactive interpreter does; what each prints."""
+    return [captured(lambda one=one: run_like_a_notebook(one, names), directory) for one in code]  # type: ignore[misc]
+
+
+def with_outputs(source: str, examples: Sequence[Example], printed: Sequence[str]) -> str:
+    """The source of a module whose docstring shows other outputs; those that are the same keep their times."""
+    wanted = [of.want if is_same(output, of.want) else output for of, output in zip(examples, printed, strict=True)]
+    before, after = (_as_written(examples, outputs) for outputs in ([of.want for of in examples], wanted))
+    (margin,) = {margin for margin in ("    ", "        ") if f"\n{indent(before, margin)}" in source}
+    return source.replace(f"\n{indent(before, margin)}", f"\n{indent(after, margin)}")
+
+
+def _as_written(examples: Sequence[Example], outputs: Sequence[str]) -> str:
+    blocks = []
+    for of, output in zip(examples, outputs, strict=True):
+        first, *more = of.source.splitlines()
+        blocks += [f">>> {first}", *(f"... {line}" for line in more), *output.splitlines()]
+    return "".join(f"{line}\n" for line in blocks)

@@ -101,8 +101,10 @@ def dispatch(
 
     Examples
     --------
-    >>> parts = dispatch("graph", assignment, "partitions", layout="dgl,ranks")  # doctest: +SKIP
-    >>> parts.node_data["paper"]["feat"].mean(axis=0).compute()  # doctest: +SKIP
+    >>> assignment = dgp.assign("shop", 4, method="random")
+    >>> parts = dgp.dispatch("shop", assignment, "parts", layout="dgl,ranks")
+    >>> parts.node_data["user"]["age"].mean().compute()
+    np.float64(48.925)
     """
     options = DispatchOptions(
         num_hops=num_hops, graph_formats=graph_formats, out_edges=out_edges, config_name=config_name,

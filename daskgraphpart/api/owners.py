@@ -42,10 +42,21 @@ class Assignment(made.Assignment):
 
     Examples
     --------
-    >>> assignment = assign("graph", 8)  # doctest: +SKIP
-    >>> assignment.quality.cut_share  # doctest: +SKIP
-    >>> assignment.owners["user"].compute()  # doctest: +SKIP
-    >>> assignment.with_owners(graph)["user:buys:item"].owner.value_counts().compute()  # doctest: +SKIP
+    >>> assignment = dgp.assign("shop", 4)
+    >>> assignment.quality.cut_share
+    0.144
+    >>> assignment.to_frame("user").head(3)
+       id  owner
+    0   0      3
+    1   1      2
+    2   2      0
+    >>> assignment.with_owners(graph)["user:buys:item"].owner.value_counts().compute().sort_index()
+    owner
+    0    1291
+    1    1242
+    2    1099
+    3    1368
+    Name: count, dtype: int64
     """
 
     __slots__ = ()
@@ -81,6 +92,14 @@ class Assignment(made.Assignment):
         -------
         dask.dataframe.DataFrame
             Columns `id` (your own IDs if they were mapped, else type-wise IDs) and `owner`.
+
+        Examples
+        --------
+        >>> dgp.assign("shop", 4).to_frame("item").head(3)
+           id  owner
+        0   0      3
+        1   1      1
+        2   2      1
         """
         known = LazyMapping("node type", tuple(self.files), self.files.__getitem__)
         return owner_frame(known[ntype], self.id_maps.get(ntype))
@@ -103,6 +122,14 @@ class Assignment(made.Assignment):
         ------
         AssignmentError
             If a node has no owner.
+
+        Examples
+        --------
+        >>> dgp.assign("shop", 4).with_owners(graph)["user:buys:item"].head(3)
+           src  dst  owner
+        0  850  154      1
+        1  636   44      3
+        2  511  193      1
         """
         check_read(graph)
         self.check_fits(graph.schema)
@@ -136,6 +163,13 @@ class Assignment(made.Assignment):
         ------
         OutputExistsError
             If `out` already holds an assignment.
+
+        Examples
+        --------
+        >>> dgp.assign("shop", 4).write("owners")
+        PosixPath('owners')
+        >>> dgp.read_assignment("owners", "shop")
+        <Assignment by kaminpar: 4 parts>
         """
         how: dict[str, Any] = {"form": form, "overwrite": overwrite, "progress": keywords.get("progress")}
         return keep_assignment(self, require_local(out, "an assignment"), resources_of(keywords), **how)
@@ -183,6 +217,12 @@ def read_assignment(
         If the directory does not exist.
     AssignmentError
         If the owners do not fit the graph.
+
+    Examples
+    --------
+    >>> assignment = dgp.assign("shop", 4, out="owners")
+    >>> dgp.read_assignment("owners", "shop").owners["user"][:10].compute()
+    array([3, 2, 0, 1, 3, 2, 0, 1, 3, 2], dtype=uint8)
     """
     found, directory = open_chunked(graph), require_local(path, "an assignment")
     resources = resources_of(keywords)

@@ -194,8 +194,17 @@ def partition(
 
     Examples
     --------
-    >>> parts = partition("graph", "partitions", 8, memory="8GB")  # doctest: +SKIP
-    >>> parts.quality.cut_share  # doctest: +SKIP
+    >>> parts = dgp.partition("shop", "parts", 4, memory="1GB")
+    >>> parts
+    PartitionedGraph 'shop': 4 parts, 1,200 nodes, 5,000 edges
+    part  inner nodes  HALO nodes  owned edges  on disk
+    ----  -----------  ----------  -----------  -------
+       0          300         158        1,291  72.1 kB
+       1          300         149        1,242  70.0 kB
+       2          299         125        1,099  63.7 kB
+       3          301         184        1,368  75.6 kB
+    >>> parts.quality.cut_share
+    0.144
     """
     _refuse_assignment(method)
     owners = AssignOptions(

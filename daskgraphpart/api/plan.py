@@ -69,7 +69,13 @@ def plan(
 
     Examples
     --------
-    >>> print(plan("graph", 64, memory="32GB"))  # doctest: +SKIP
+    >>> print(dgp.plan("shop", 64, memory="1GB", workers=2))
+    plan of 'shop' in 64 parts: 1,200 nodes, 5,000 edges
+    method     auto: METIS and KaMinPar combined (needs about 1.8 MB)
+    input      68.1 kB
+    output     about 286 kB
+    workspace  about 282 kB at its peak
+    memory     2 tasks at a time of at most 500 MB; budget 1.0 GB, at least 16.8 MB
     """
     options, resources = chosen(DispatchOptions, keywords), resources_of(keywords)
     owners = chosen(AssignOptions, keywords) if assignment is None else assignment

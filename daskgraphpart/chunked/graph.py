@@ -63,9 +63,11 @@ class Graph(Changeable["Graph"]):
 
     Examples
     --------
-    >>> graph = read_chunked("graph")  # doctest: +SKIP
-    >>> graph.edges["author:writes:paper"].src.max().compute()  # doctest: +SKIP
-    >>> graph.node_data["paper"]["feat"][:1000].mean(axis=0).compute()  # doctest: +SKIP
+    >>> graph = dgp.read_chunked("shop")
+    >>> graph.edges["user:buys:item"].src.max().compute()
+    np.int64(999)
+    >>> graph.node_data["item"]["feat"].mean(axis=0).compute().round(2)
+    array([0.51, 0.5 , 0.47, 0.48, 0.47, 0.51, 0.48, 0.51], dtype=float32)
     """
 
     schema: GraphSchema
@@ -111,6 +113,14 @@ class Graph(Changeable["Graph"]):
         -------
         dask.dataframe.DataFrame
             int64 columns `src` and `dst`, type-wise IDs. Computing an invalid row raises an `InputFileError`.
+
+        Examples
+        --------
+        >>> graph.edge_frame("user:buys:item").head(3)
+           src  dst
+        0  850  154
+        1  636   44
+        2  511  193
         """
         edge_type = self.schema.edge_type(etype)
         num_src, num_dst = (self.schema.node_type(ntype).num_nodes for ntype in (edge_type.src, edge_type.dst))
@@ -257,6 +267,17 @@ def read_chunked(
         If a header is damaged, or contradicts the metadata.
     EnvironmentFaultError
         If a store fails or denies access.
+
+    Examples
+    --------
+    >>> graph = dgp.read_chunked("shop")
+    >>> graph
+    Graph 'shop': 1,200 nodes, 5,000 edges, 68.1 kB
+    type            count  files     size  features
+    --------------  -----  -----  -------  --------------------------
+    user            1,000      2   9.3 kB  age int64, train_mask bool
+    item              200      1   6.5 kB  feat float32[8]
+    user:buys:item  5,000      2  52.4 kB  price float32
     """
     with environment_faults():
         location = resolve_path(path, storage_options)

@@ -93,9 +93,13 @@ class Scan(Changeable["Scan"]):
 
     Examples
     --------
-    >>> scan = read_tables("follows.tsv", map_ids=True).without_duplicates()  # doctest: +SKIP
-    >>> scan  # doctest: +SKIP
-    >>> graph = scan.collect(memory="8GB")  # doctest: +SKIP
+    >>> scan = dgp.read_tables("follows.tsv", map_ids=True).without_duplicates()
+    >>> scan
+    Scan of 'graph', not read yet; collect() reads it
+    edges      _N:_E:_N: follows.tsv
+    files      follows.tsv, 24 B
+    then       deduplicate
+    >>> graph = scan.collect(memory="1GB")
     """
 
     __slots__ = ()
@@ -167,6 +171,15 @@ class Scan(Changeable["Scan"]):
             If files or rows are wrong.
         OptionError
             If an option or a change does not fit what is read.
+
+        Examples
+        --------
+        >>> graph = dgp.read_tables("follows.tsv", map_ids=True).collect(memory="1GB", workers=2)
+        >>> graph.edges["_N:_E:_N"].compute()
+           src  dst
+        0    0    1
+        1    1    2
+        2    0    1
         """
         resources = resources_of(keywords).limited(self.smallest_memory)
         with environment_faults(), open_runner(resources, keywords.get("progress")) as runner:
@@ -187,6 +200,11 @@ class Scan(Changeable["Scan"]):
         ------
         InputFileError, OptionError
             As by `collect`.
+
+        Examples
+        --------
+        >>> dgp.read_tables("follows.tsv", map_ids=True).collect_schema().num_nodes
+        3
         """
         with environment_faults(), self.counted(resources_of(keywords), progress=keywords.get("progress")) as graph:
             return graph.schema

@@ -60,6 +60,13 @@ def write_chunked(
         If the number of edges or rows differs from the schema.
     OptionError
         If an ID is out of range, or a format is unknown.
+
+    Examples
+    --------
+    >>> schema = dgp.GraphSchema("ring", (dgp.NodeType("_N", 3),), (dgp.EdgeType("_N", "_E", "_N", 3),))
+    >>> edges = {"_N:_E:_N": (np.array([0, 1, 2]), np.array([1, 2, 0]))}
+    >>> dgp.write_chunked("ring", schema, edges, {"_N": {"x": np.arange(3)}})
+    PosixPath('ring/metadata.json')
     """
     for t in schema.edge_types:
         if {len(end) for end in edges[t.name]} != {t.num_edges}:

@@ -217,7 +217,16 @@ class Part(WithPlugins):
         return sum(file_sizes_in(self.directory).values())
 
     def edges(self, *, original: bool = False) -> Any:
-        """Return all edges that the part holds as a dask DataFrame, in local order."""
+        """Return all edges that the part holds as a dask DataFrame, in local order.
+
+        Examples
+        --------
+        >>> parts.part(0).edges(original=True).head(3)
+           src   dst  eid  etype  inner
+        0  175  1156    8      0   True
+        1  649  1108   10      0   True
+        2  606  1108   13      0   True
+        """
         views = (self.whole.nodes, self.whole.edges) if original else ()
         maps = tuple(tuple(view.original_ids for view in of.values()) for of in views)
         return part_edge_frame(self.graph, self.book, maps or None)

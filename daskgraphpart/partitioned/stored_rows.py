@@ -23,7 +23,10 @@ class StoredRows:
 
     Examples
     --------
-    >>> graph.nodes["paper"].data["feat"][[0, 10, 20]]  # doctest: +SKIP
+    >>> parts.nodes["item"].data["feat"][[0, 10, 20], :3]
+    array([[0.19678187, 0.5386426 , 0.96299374],
+           [0.23204339, 0.6159378 , 0.36695933],
+           [0.69858474, 0.9919006 , 0.1733033 ]], dtype=float32)
     """
 
     def __init__(self, name: str, regions: Sequence[Region]) -> None:

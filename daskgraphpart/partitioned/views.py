@@ -96,7 +96,13 @@ class NodeView(TypeView):
 
         Examples
         --------
-        >>> parts.nodes["user"].frame("age", part=True).groupby("part").age.mean().compute()  # doctest: +SKIP
+        >>> parts.nodes["user"].frame("age", part=True).groupby("part").age.mean().compute().round(1)
+        part
+        0    47.5
+        1    50.4
+        2    49.0
+        3    48.7
+        Name: age, dtype: float64
         """
         originals = self.original_ids if original else None
         return typed_node_frame(self.parts[0].book, self.name, originals, self._columns(features, part))
@@ -123,6 +129,14 @@ class EdgeView(TypeView):
         -------
         dask.dataframe.DataFrame
             Columns `src` and `dst`, `eid` if `original`, then `part` and the features.
+
+        Examples
+        --------
+        >>> parts.edges["buys"].frame("price", original=True).head(3)
+           src  dst  eid  price
+        0  175  156    8   0.29
+        1  649  108   10   0.28
+        2  606  108   13   1.00
         """
         maps = None
         if original:

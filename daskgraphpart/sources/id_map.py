@@ -94,6 +94,20 @@ def read_id_map(directory: str | os.PathLike[str], ntype: str) -> Any:
         If the node type has no map.
     InputFileError
         If the file is not a map.
+
+    Examples
+    --------
+    >>> dgp.read_tables("follows.tsv", map_ids=True).write_chunked("follows")
+    Graph 'graph': 3 nodes, 3 edges, 723 B
+    type      count  files   size  features
+    --------  -----  -----  -----  --------
+    _N            3      0    0 B
+    _N:_E:_N      3      1  723 B
+    >>> dgp.read_id_map("follows", "_N").compute()
+        id
+    0  ann
+    1  bob
+    2  cid
     """
     return id_map_frame(Path(directory) / ID_MAP / f"{ntype}.parquet")
 

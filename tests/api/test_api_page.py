@@ -87,6 +87,7 @@ def client() -> Iterator[Client]:
         yield found
 
 
+@pytest.mark.long  # docstrings have examples of the same functions, which always run
 @pytest.mark.filterwarnings("ignore")  # of PyG, as it is imported
 def test_the_page_of_the_api_runs_from_top_to_bottom(
     client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -58,7 +58,13 @@ def read_construction(
 
     Examples
     --------
-    >>> partition(read_construction("config.json"), "partitions", 8)  # doctest: +SKIP
+    >>> dgp.read_construction("config.json").collect()
+    Graph 'graph': 3 nodes, 1 edge, 24 B
+    type            count  files  size  features
+    --------------  -----  -----  ----  --------------
+    item                1      0   0 B
+    user                2      1   8 B  age float32[1]
+    user:buys:item      1      2  16 B
     """
     wanted = chosen(GraphChanges, keywords)
     if unknown_nodes not in ("error", "drop"):

@@ -31,12 +31,11 @@ class IdConverter:
 
     Examples
     --------
-    >>> from daskgraphpart.schema import GraphSchema, NodeType
-    >>> converter = IdConverter(GraphSchema("g", (NodeType("author", 3), NodeType("paper", 2)), ()))
-    >>> converter.nid_het2hom("paper", [0, 1]).tolist()
-    [3, 4]
-    >>> converter.nid_hom2het(3)
-    ('paper', 0)
+    >>> converter = dgp.IdConverter(parts.schema)
+    >>> converter.nid_het2hom("item", [0, 1])
+    array([1000, 1001])
+    >>> converter.nid_hom2het(1001)
+    ('item', 1)
     """
 
     schema: GraphSchema

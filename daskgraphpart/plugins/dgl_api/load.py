@@ -130,6 +130,14 @@ def load_partition(
         If the part does not exist.
     MissingPackageError
         If torch is not installed.
+
+    Examples
+    --------
+    >>> part, node_feats, edge_feats, book, name, ntypes, etypes = dgp.load_partition("shop-parts/shop.json", 0)
+    >>> part.num_nodes(), part.num_edges()
+    (458, 1291)
+    >>> node_feats["item/feat"].shape
+    torch.Size([50, 8])
     """
     part, book, name = _opened(part_config, part_id, storage_options)
     graph = LocalGraph(
@@ -169,6 +177,12 @@ def load_partition_feats(
     ------
     LayoutError, IdOutOfRangeError, MissingPackageError
         As in `load_partition`.
+
+    Examples
+    --------
+    >>> node_feats, edge_feats = dgp.load_partition_feats("shop-parts/shop.json", 0)
+    >>> {name: tuple(rows.shape) for name, rows in edge_feats.items()}
+    {'user:buys:item/price': (1291,)}
     """
     part, _, _ = _opened(part_config, part_id, storage_options)
     return _features(part.node_rows.features) if load_nodes else None, _features(
@@ -197,6 +211,14 @@ def load_partition_book(
     ------
     LayoutError, IdOutOfRangeError
         As in `load_partition`.
+
+    Examples
+    --------
+    >>> book, name, ntypes, etypes = dgp.load_partition_book("shop-parts/shop.json", 0)
+    >>> book.nid2partid([0, 900], "user")
+    array([0, 3])
+    >>> etypes
+    {('user', 'buys', 'item'): 0}
     """
     _, book, name = _opened(part_config, part_id, storage_options)
     ntypes, etypes = enumerate(book.ntypes), enumerate(book.canonical_etypes)

@@ -147,9 +147,12 @@ def partition_graph(
 
     Examples
     --------
-    >>> edges = pandas.DataFrame({"src": [0, 1, 2], "dst": [1, 2, 0]})  # doctest: +SKIP
-    >>> graph = partition_graph(edges, "ring", 2, "partitions", part_method="random")  # doctest: +SKIP
-    >>> graph.part(0).edges().compute()  # doctest: +SKIP
+    >>> edges = pd.DataFrame({"src": [0, 1, 2], "dst": [1, 2, 0]})
+    >>> parts = dgp.partition_graph(edges, "ring", 2, "ring-parts", part_method="random")
+    >>> parts.part(1).edges().compute()
+       src  dst  eid  etype  inner
+    0    1    2    2      0   True
+    1    2    0    1      0  False
     """
     check_name(graph_name, "graph name")
     owner_dtype(num_parts)

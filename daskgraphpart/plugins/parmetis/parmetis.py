@@ -89,6 +89,11 @@ def write(
         If node data cannot be weights.
     InputFileError
         If the data do not match the metadata, or weights are negative or all zero.
+
+    Examples
+    --------
+    >>> dgp.parmetis.write("shop", "for-pm_dglpart").num_nodes
+    1200
     """
     graph = open_chunked(graph)
     check_weights(graph.schema, weights)
@@ -147,6 +152,13 @@ def read(
         If there is no ParMETIS output.
     AssignmentError
         If a line is invalid, or a node does not have exactly one part.
+
+    Examples
+    --------
+    >>> dgp.parmetis.read("shop", "for-parmetis/shop_part.4", "owners")
+    PosixPath('owners')
+    >>> dgp.partition("shop", "parts", 4, method="owners").quality.cut_share
+    0.7518
     """
     graph = open_chunked(graph)
     source = require_local(path, "the output of ParMETIS")
@@ -237,6 +249,18 @@ def convert(
         If the schema file is invalid.
     AssignmentError, InputFileError
         If a line is invalid, or a node or edge is missing or repeated.
+
+    Examples
+    --------
+    >>> removed = "for-parmetis/shop_removed_edges.txt"
+    >>> dgp.parmetis.convert("for-parmetis", "parts", graph_name="shop", removed_edges=removed)
+    PartitionedGraph 'shop': 4 parts, 1,200 nodes, 5,000 edges
+    part  inner nodes  HALO nodes  owned edges  on disk
+    ----  -----------  ----------  -----------  -------
+       0          276         516        1,103  58.8 kB
+       1          292         589        1,546  76.5 kB
+       2          323         499        1,237  64.6 kB
+       3          309         512        1,114  59.9 kB
     """
     return parts_of(convert_job(path, out, graph_name, overwrite=overwrite, **keywords))
 

@@ -57,9 +57,11 @@ def neighbor_loader(
 
     Examples
     --------
-    >>> loader = parts.neighbor_loader([10, 10], "train_mask", batch_size=1024, shuffle=True)  # doctest: +SKIP
-    >>> for batch in loader:  # doctest: +SKIP
-    ...     out = model(batch.feat, batch.edge_index)[: batch.batch_size]
+    >>> loader = parts.neighbor_loader([10, 10], ("user", "train_mask"), batch_size=100, shuffle=True)
+    >>> len(loader)
+    6
+    >>> next(iter(loader))["user"].batch_size
+    100
     """
     return load_nodes(*_sampled(partitions), num_neighbors, input_nodes, LoaderOptions(**options))
 
@@ -100,6 +102,12 @@ def link_neighbor_loader(
     ------
     OptionError, IdOutOfRangeError, LayoutError, MissingPackageError
         As in `neighbor_loader`. Finding edges by ID needs parts with the graph format coo.
+
+    Examples
+    --------
+    >>> loader = parts.link_neighbor_loader([10, 5], edge_label_index="buys", batch_size=100)
+    >>> next(iter(loader))["user", "buys", "item"].edge_label_index.shape
+    torch.Size([2, 100])
     """
     links = (edge_label_index, edge_label, neg_sampling)
     return load_links(*_sampled(partitions), num_neighbors, links, LoaderOptions(**options))
@@ -123,6 +131,31 @@ def to_pyg(part: Part) -> Any:
         If a feature has the name of another attribute.
     MissingPackageError
         If torch or torch_geometric is not installed.
+
+    Examples
+    --------
+    >>> parts.part(0).to_pyg()
+    HeteroData(
+      user={
+        num_nodes=408,
+        n_id=[408],
+        inner_mask=[408],
+        age=[408],
+        train_mask=[408],
+      },
+      item={
+        num_nodes=50,
+        n_id=[50],
+        inner_mask=[50],
+        feat=[50, 8],
+      },
+      (user, buys, item)={
+        edge_index=[2, 1291],
+        e_id=[1291],
+        inner_edge_mask=[1291],
+        price=[1291],
+      }
+    )
     """
     pyg_module("torch_geometric")
     from daskgraphpart.plugins.pyg.pyg_stores import part_data  # imports torch_geometric
@@ -148,7 +181,9 @@ def to_pyg_stores(partitions: PartitionedGraph) -> tuple[Any, Any]:
 
     Examples
     --------
-    >>> loader = NeighborLoader(graph.to_pyg_stores(), [15, 10], input_nodes=train)  # doctest: +SKIP
+    >>> feature_store, graph_store = parts.to_pyg_stores()
+    >>> feature_store.get_tensor("user", "age", index=[0, 1, 2])
+    tensor([48, 21, 60])
     """
     pyg_module("torch_geometric")
     from daskgraphpart.plugins.pyg.pyg_stores import PartitionEdges, PartitionFeatures  # imports torch_geometric

@@ -69,6 +69,14 @@ def to_original(
         If the number of rows is not that of the type.
     InputFileNotFoundError
         If the file of rows, or the ID map, does not exist.
+
+    Examples
+    --------
+    >>> scores = parts.node_data["user"]["age"] * 2
+    >>> parts.to_original("user", scores)[:5].compute()
+    array([120, 144,  96, 120, 126])
+    >>> parts.to_original("user", scores, "scores.parquet")
+    PosixPath('scores.parquet')
     """
     is_table, path = out is not None and Path(str(out)).suffix == ".parquet", None
     if id_map is not None and not is_table:
@@ -101,6 +109,14 @@ def from_original(
     -------
     dask.array.Array or Path
         Rows by new type-wise ID, lazy; or `out`.
+
+    Examples
+    --------
+    >>> ages = graph.node_data["user"]["age"].compute()
+    >>> parts.from_original("user", ages)[:5].compute()
+    array([48, 21, 60, 41, 78])
+    >>> parts.nodes["user"].data["age"][:5]
+    array([48, 21, 60, 41, 78])
     """
     return _reorder(partitions, kind, rows, out, keywords, to_original=False, overwrite=overwrite)
 
@@ -142,7 +158,10 @@ def owned_to_original(part: Part, kind: str | tuple[str, str, str], rows: Any) -
 
     Examples
     --------
-    >>> ids, scores = parts.part(0).to_original("user", scores)  # doctest: +SKIP
+    >>> users = parts.part(0).to_pyg()["user"]
+    >>> ids, ages = parts.part(0).to_original("user", users.age[users.inner_mask])
+    >>> ids[:3], ages[:3]
+    (array([ 2,  6, 10]), array([48, 21, 60]))
     """
     name = part.resolve_type(kind)
     ids = part.original_ids[name].compute(scheduler="sync")

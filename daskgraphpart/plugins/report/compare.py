@@ -106,6 +106,14 @@ def compare(
         If there is nothing to compare.
     InputFileNotFoundError, MetadataError
         If the graph does not exist or its metadata is invalid.
+
+    Examples
+    --------
+    >>> comparison = dgp.compare("shop", [4], ["random", "fennel"])
+    >>> comparison.to_frame()[["method", "cut_share", "replication_factor"]].round(3)
+       method  cut_share  replication_factor
+    0  random      0.754               3.218
+    1  fennel      0.352               2.298
     """
     if not num_parts or not methods or min(num_parts) < 1:
         found = f"{list(num_parts)}, {list(methods)}"

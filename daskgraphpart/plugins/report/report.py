@@ -71,10 +71,14 @@ class Report(Figures):
 
     Examples
     --------
-    >>> report = open_partitions("partitions").report()  # doctest: +SKIP
-    >>> print(report)  # doctest: +SKIP
-    >>> report.cut_share, report.replication_factor  # doctest: +SKIP
-    >>> report.to_html("report.html")  # doctest: +SKIP
+    >>> report = parts.report()
+    >>> report
+    <Report of 'shop': 4 parts, cut 14.40%>
+    >>> report.edge_matrix
+    array([[1101,  100,   74,    5],
+           [  71, 1067,    0,   98],
+           [ 116,    2,  959,  112],
+           [   3,   73,   66, 1153]])
     """
 
     @overload
@@ -87,6 +91,11 @@ class Report(Figures):
         """Return the report as one HTML page that needs no other file, script or network.
 
         Given a path, write it there and return the path.
+
+        Examples
+        --------
+        >>> parts.report().to_html("report.html")
+        PosixPath('report.html')
         """
         page = _page_of(self._repr_html_(), f"Partitions of {self.graph_name}")
         return page if path is None else write_text(page, path)

@@ -51,6 +51,12 @@ def report(
         If the labels do not exist, or are not one integer per node.
     PlanError
         If the memory is too small for one task.
+
+    Examples
+    --------
+    >>> report = parts.report()
+    >>> report.cut_share, report.replication_factor
+    (0.144, 1.5133333333333332)
     """
     graphs, regions = zip(*((part.graph, part.node_rows.features) for part in partitions.parts), strict=True)
     return report_parts(

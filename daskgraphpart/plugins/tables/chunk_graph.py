@@ -118,8 +118,15 @@ def chunk_graph(
 
     Examples
     --------
-    >>> edges = {("user", "follows", "user"): dask.dataframe.read_parquet("follows/")}  # doctest: +SKIP
-    >>> chunk_graph(edges, "social", {"user": {"x": "x.npy"}}, output_path="graph")  # doctest: +SKIP
+    >>> frame = pd.DataFrame({"src": [0, 1, 2], "dst": [1, 2, 0], "since": [2019, 2021, 2024]})
+    >>> dgp.chunk_graph({("user", "follows", "user"): frame}, "social", output_path="social")
+    PosixPath('social/metadata.json')
+    >>> dgp.read_chunked("social")
+    Graph 'social': 3 nodes, 3 edges, 164 B
+    type               count  files   size  features
+    -----------------  -----  -----  -----  -----------
+    user                   3      0    0 B
+    user:follows:user      3      2  164 B  since int64
     """
     if output_path is None:
         raise OptionError("nowhere to write", place="output_path", hint="give a directory")

@@ -58,9 +58,17 @@ def read_tables(edges: Mapping[str, Paths] | Paths, *, name: str = "graph", **ke
 
     Examples
     --------
-    >>> scan = read_tables("follows.tsv", map_ids=True)  # doctest: +SKIP
-    >>> partition(scan, "partitions", 4)  # doctest: +SKIP
-    >>> scan.collect(memory="4GB").schema  # doctest: +SKIP
+    >>> scan = dgp.read_tables("follows.tsv", map_ids=True)
+    >>> scan
+    Scan of 'graph', not read yet; collect() reads it
+    edges      _N:_E:_N: follows.tsv
+    files      follows.tsv, 24 B
+    >>> dgp.partition(scan, "parts", 2, method="random")
+    PartitionedGraph 'graph': 2 parts, 3 nodes, 3 edges
+    part  inner nodes  HALO nodes  owned edges  on disk
+    ----  -----------  ----------  -----------  -------
+       0            2           0            2   5.4 kB
+       1            1           1            1   5.4 kB
     """
     return described_tables(edges, name, **keywords)
 
@@ -107,7 +115,12 @@ def read_dataset(
 
     Examples
     --------
-    >>> partition(read_dataset("ogb", "dataset/ogbn_products"), "partitions", 8)  # doctest: +SKIP
+    >>> dgp.read_dataset("ogb", "dataset/ogbn_products").collect()
+    Graph 'ogbn_products': 60 nodes, 200 edges, 5.1 kB
+    type      count  files    size  features
+    --------  -----  -----  ------  ----------------------------------------------------------------------------
+    _N           60      5  1.9 kB  feat float32[5], label int64, train_mask bool, val_mask bool, test_mask bool
+    _N:_E:_N    200      2  3.2 kB
     """
     tables = describe_dataset(kind, path)
     _leave_out(tables, leave_out)

@@ -110,6 +110,11 @@ def verify(
         If the input cannot be read.
     PlanError
         If the memory budget is too small.
+
+    Examples
+    --------
+    >>> print(dgp.verify("shop", "shop-parts"))
+    all is well: 1,200 nodes, 5,000 edges, 7,200 rows of features, 25 checksums compared
     """
     if not 0 < sample <= 1:
         raise OptionError("not a fraction", place="--sample", expected="more than 0, at most 1", found=sample)

@@ -33,6 +33,11 @@ def verify(
     -------
     VerifyReport
         All faults found (`findings`, `ok`); `print` shows them.
+
+    Examples
+    --------
+    >>> parts.verify(graph).ok
+    True
     """
     config = str(partitions.config)
     if graph is None:
