@@ -1,4 +1,7 @@
-"""State an option once, as a field, for the command line, help, checks, and keywords (`keywords.py`)."""
+"""State an option once, as a field, for the command line, help and checks.
+
+`tests/architecture/signatures.py` writes it into the signatures of public functions.
+"""
 
 from __future__ import annotations
 

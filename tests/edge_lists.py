@@ -32,7 +32,7 @@ WRITING = (
 def chunk_edge_lists(out: str | Path, edges: Any, **keywords: Any) -> Path:
     """Write a chunked graph of tables; return the path of its metadata."""
     writing = {name: keywords.pop(name) for name in WRITING if name in keywords}
-    described_tables(edges, **{"name": "graph", **keywords}).write_chunked(out, **writing)
+    described_tables({"edges": edges, **keywords}).write_chunked(out, **writing)
     return Path(out) / "metadata.json"
 
 

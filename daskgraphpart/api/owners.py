@@ -10,11 +10,10 @@ from daskgraphpart.assignment import assignment as made
 from daskgraphpart.assignment.collections import owned_edges, owner_array, owner_frame
 from daskgraphpart.assignment.write_files import keep_assignment
 from daskgraphpart.chunked.scan import check_read
-from daskgraphpart.engine.progress import PROGRESS
-from daskgraphpart.engine.resources import ON_THIS_MACHINE, WHERE, resources_of
+from daskgraphpart.engine.resources import ON_THIS_MACHINE, detect_resources
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import AssignmentError
-from daskgraphpart.keywords import with_keywords
+from daskgraphpart.keywords import check_keywords
 from daskgraphpart.lazy_mapping import LazyMapping
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.paths import require_local
@@ -26,8 +25,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from distributed import Client
+    from distributed.deploy import Cluster
+
     from daskgraphpart.assignment.report import AssignReport
     from daskgraphpart.chunked.graph import Graph
+    from daskgraphpart.engine.progress import Progress
 
 
 class Assignment(made.Assignment):
@@ -139,9 +142,18 @@ class Assignment(made.Assignment):
 
         return LazyMapping("edge type", graph.schema.etypes, of_type)
 
-    @with_keywords(WHERE, PROGRESS)
+    @check_keywords
     def write(
-        self, out: str | os.PathLike[str], *, form: str = "npy", overwrite: bool = False, **keywords: Any
+        self,
+        out: str | os.PathLike[str],
+        *,
+        form: str = "npy",
+        overwrite: bool = False,
+        memory: str | int | None = None,
+        cluster: str | Client | Cluster | None = None,
+        workers: int | None = None,
+        workspace: str | os.PathLike[str] | None = None,
+        progress: Progress | None = None,
     ) -> Path:
         """Write the owners as DGL's step 1 does (`<ntype>.txt`, `partition_meta.json`), with a binary form beside them.
 
@@ -153,6 +165,8 @@ class Assignment(made.Assignment):
             ``"npy"``, ``"parquet"`` or ``"zarr"``.
         overwrite : bool
             Replace an existing assignment.
+        memory, cluster, workers, workspace, progress : optional
+            As in `partition`.
 
         Returns
         -------
@@ -171,8 +185,11 @@ class Assignment(made.Assignment):
         >>> dgp.read_assignment("owners", "shop")
         <Assignment by kaminpar: 4 parts>
         """
-        how: dict[str, Any] = {"form": form, "overwrite": overwrite, "progress": keywords.get("progress")}
-        return keep_assignment(self, require_local(out, "an assignment"), resources_of(keywords), **how)
+        directory, resources = (
+            require_local(out, "an assignment"),
+            detect_resources(memory, cluster, workers, workspace=workspace),
+        )
+        return keep_assignment(self, directory, resources, form=form, overwrite=overwrite, progress=progress)
 
     def _repr_html_(self) -> str:
         heads, rows = ["", ""], [["method", self.method], ["parts", str(self.num_parts)]]
@@ -188,13 +205,17 @@ def public(found: made.Assignment) -> Assignment:
     return Assignment(*fields)
 
 
-@with_keywords(WHERE, PROGRESS)
+@check_keywords
 def read_assignment(
     path: str | os.PathLike[str],
     graph: Graph | str | os.PathLike[str],
     *,
     num_parts: int | None = None,
-    **keywords: Any,
+    memory: str | int | None = None,
+    cluster: str | Client | Cluster | None = None,
+    workers: int | None = None,
+    workspace: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
 ) -> Assignment:
     """Read owners from a directory and check that every node has one.
 
@@ -206,6 +227,8 @@ def read_assignment(
         The graph that was assigned.
     num_parts : int, optional
         Needed only for a directory without `partition_meta.json`.
+    memory, cluster, workers, workspace, progress : optional
+        As in `partition`.
 
     Returns
     -------
@@ -225,9 +248,9 @@ def read_assignment(
     array([3, 2, 0, 1, 3, 2, 0, 1, 3, 2], dtype=uint8)
     """
     found, directory = open_chunked(graph), require_local(path, "an assignment")
-    resources = resources_of(keywords)
+    resources = detect_resources(memory, cluster, workers, workspace=workspace)
     is_here = resources.cluster in ON_THIS_MACHINE
-    with environment_faults(), open_runner(resources, keywords.get("progress")) as runner:
+    with environment_faults(), open_runner(resources, progress) as runner:
         kept = lasting_directory(resources.workspace or (None if is_here else directory))
         runner.scheduler.check_shared([("directory of owners", directory, ""), ("workspace", kept, "")])
         owners = read_owners(directory, found.schema, kept, runner, num_parts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from daskgraphpart.api.estimate import Plan, estimate
 from daskgraphpart.api.inputs import is_machines, made_in, output_of
@@ -10,21 +10,25 @@ from daskgraphpart.api.run_dispatch import Wanted, check_known, fitting
 from daskgraphpart.assignment.assignment import Assignment
 from daskgraphpart.assignment.options import AssignOptions
 from daskgraphpart.dispatching.options import DispatchOptions
-from daskgraphpart.engine.resources import STAGING, WHERE, resources_of
-from daskgraphpart.keywords import with_keywords
-from daskgraphpart.options import chosen, stated_options
+from daskgraphpart.engine.resources import detect_resources
+from daskgraphpart.keywords import check_keywords
 from daskgraphpart.sources.open_scan import open_scan
 from daskgraphpart.storage.faults import environment_faults
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Mapping, Sequence
+    from typing import Literal
+
+    from distributed import Client
+    from distributed.deploy import Cluster
 
     from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.chunked.scan import Scan
     from daskgraphpart.engine.resources import Resources
 
 
-@with_keywords(stated_options(AssignOptions), stated_options(DispatchOptions), STAGING, WHERE)
+@check_keywords
 def plan(
     graph: Graph | Scan | str | os.PathLike[str],
     num_parts: int,
@@ -32,7 +36,38 @@ def plan(
     out: str | os.PathLike[str] = ".",
     assignment: Assignment | None = None,
     dispatch_to: str | os.PathLike[str] | None = None,
-    **keywords: Any,
+    method: str | os.PathLike[str] = "auto",
+    balance: str | Sequence[str] | None = None,
+    imbalance: float = 0.03,
+    seed: int = 0,
+    refine: bool = False,
+    threads: int | None = None,
+    passes: int | None = None,
+    objtype: Literal["cut", "vol"] = "cut",
+    recursive: bool = False,
+    fill_parts: bool = False,
+    num_trainers_per_machine: int = 1,
+    effort: Literal["fast", "default", "high"] = "default",
+    edge_weight: str | Sequence[str] = (),
+    extend: str | os.PathLike[str] | None = None,
+    old_id_map: str | os.PathLike[str] | None = None,
+    may_move: str | float = "0%",
+    num_hops: int = 1,
+    graph_formats: str | Sequence[str] = "coo",
+    out_edges: bool = False,
+    config_name: str | None = None,
+    reshuffle: bool = True,
+    layout: str | Sequence[str] = "dgl",
+    store_eids: bool = True,
+    store_inner_node: bool = False,
+    store_inner_edge: bool = False,
+    map_feature: str | Sequence[str] = (),
+    layout_options: Mapping[str, object] | None = None,
+    staging: Literal["auto", "in-place", "zarr"] = "auto",
+    memory: str | int | None = None,
+    cluster: str | Client | Cluster | None = None,
+    workers: int | None = None,
+    workspace: str | os.PathLike[str] | None = None,
 ) -> Plan:
     """Estimate what `partition` reads, writes and holds, and which method it picks, without reading the data.
 
@@ -52,6 +87,14 @@ def plan(
         Owners you would give to `dispatch`.
     dispatch_to : path, optional
         DGL's `ip_config.txt`, as in `dispatch`.
+    method, balance, imbalance, seed, refine, threads, passes, objtype, recursive, fill_parts : optional
+        As in `partition`.
+    num_trainers_per_machine, effort, edge_weight, extend, old_id_map, may_move, num_hops : optional
+        As in `partition`.
+    graph_formats, out_edges, config_name, reshuffle, layout, store_eids, store_inner_node : optional
+        As in `partition`.
+    store_inner_edge, map_feature, layout_options, staging, memory, cluster, workers, workspace : optional
+        As in `partition`.
 
     Returns
     -------
@@ -77,8 +120,18 @@ def plan(
     workspace  about 282 kB at its peak
     memory     2 tasks at a time of at most 500 MB; budget 1.0 GB, at least 16.8 MB
     """
-    options, resources = chosen(DispatchOptions, keywords), resources_of(keywords)
-    owners = chosen(AssignOptions, keywords) if assignment is None else assignment
+    making = AssignOptions(
+        method=method, balance=balance, imbalance=imbalance, seed=seed, refine=refine, threads=threads, passes=passes,
+        objtype=objtype, recursive=recursive, fill_parts=fill_parts, num_trainers_per_machine=num_trainers_per_machine,
+        effort=effort, edge_weight=edge_weight, extend=extend, old_id_map=old_id_map, may_move=may_move,
+    )  # fmt: skip
+    options = DispatchOptions(
+        num_hops=num_hops, graph_formats=graph_formats, out_edges=out_edges, config_name=config_name,
+        reshuffle=reshuffle, layout=layout, store_eids=store_eids, store_inner_node=store_inner_node,
+        store_inner_edge=store_inner_edge, map_feature=map_feature, layout_options=layout_options,
+    )  # fmt: skip
+    owners = making if assignment is None else assignment
+    resources = detect_resources(memory, cluster, workers, staging, workspace)
     scan = open_scan(graph, None, resources)
     wanted = Wanted(output_of(out, dispatch_to), options, owners, num_parts)
     if scan.known is None:

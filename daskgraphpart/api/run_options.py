@@ -23,7 +23,11 @@ class RunOptions:
     overwrite: bool = option(False, "Replace existing output in `out`.")
     restart: bool = option(False, "Start over instead of resuming an unfinished run.")
     keep_workspace: bool = option(False, "Keep the temporary files.")
-    progress: Progress | None = None
+    progress: Progress | None = option(
+        None,
+        'How progress is shown on standard error: "bar", "log", "json" (lines for programs) or False; or a '
+        "function that is called with each event, a dictionary. Default: a bar in terminals and notebooks.",
+    )
     can_continue: bool = True
     """False for the end of a larger job, whose earlier results are lost with a failure."""
 
@@ -31,4 +35,4 @@ class RunOptions:
 def run_options(values: Mapping[str, Any]) -> RunOptions:
     """Make run options from the values of a command."""
     given = {name: values[name] for name in stated_options(RunOptions) if name in values}
-    return RunOptions(resources_of(values), progress=values.get("progress"), **given)
+    return RunOptions(resources_of(values), **given)

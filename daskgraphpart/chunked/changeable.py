@@ -9,9 +9,9 @@ from daskgraphpart.chunked.changes import NO_CHANGES, GraphChanges
 from daskgraphpart.chunked.metadata import METADATA_FILE
 from daskgraphpart.chunked.save_graph import Saving
 from daskgraphpart.chunked.write_graph import ChunkFormat
-from daskgraphpart.engine.progress import PROGRESS, open_progress
-from daskgraphpart.engine.resources import WHERE, resources_of
-from daskgraphpart.keywords import with_keywords
+from daskgraphpart.engine.progress import open_progress
+from daskgraphpart.engine.resources import detect_resources
+from daskgraphpart.keywords import check_keywords
 from daskgraphpart.schema import check_name
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.paths import require_local
@@ -21,8 +21,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from distributed import Client
+    from distributed.deploy import Cluster
+
     from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.chunked.scan import Scan
+    from daskgraphpart.engine.progress import Progress
 
 ChangedT = TypeVar("ChangedT", bound="Changeable[Any]", covariant=True)
 
@@ -32,7 +36,7 @@ class Changeable(ABC, Generic[ChangedT]):
 
     __slots__ = ()
 
-    @with_keywords(WHERE, PROGRESS)
+    @check_keywords
     def write_chunked(
         self,
         out: str | os.PathLike[str],
@@ -42,7 +46,11 @@ class Changeable(ABC, Generic[ChangedT]):
         edge_format: str = "parquet",
         data_format: str = "numpy",
         overwrite: bool = False,
-        **keywords: Any,
+        memory: str | int | None = None,
+        cluster: str | Client | Cluster | None = None,
+        workers: int | None = None,
+        workspace: str | os.PathLike[str] | None = None,
+        progress: Progress | None = None,
     ) -> Graph:
         """Write the graph as a chunked graph, in DGL's Chunked Graph Data Format, out of core.
 
@@ -60,6 +68,8 @@ class Changeable(ABC, Generic[ChangedT]):
             ``"numpy"`` or ``"parquet"``.
         overwrite : bool
             Replace an existing graph.
+        memory, cluster, workers, workspace, progress : optional
+            As in `partition`.
 
         Returns
         -------
@@ -81,10 +91,11 @@ class Changeable(ABC, Generic[ChangedT]):
         """
         form = ChunkFormat(edge_format, data_format, num_chunks=num_chunks)
         where = require_local(out, "a graph that is written").absolute()
-        with environment_faults(), open_progress(keywords.get("progress")) as listener:
-            return self._saved(Saving(where, form, name or "", overwrite, resources_of(keywords), listener))
+        resources = detect_resources(memory, cluster, workers, workspace=workspace)
+        with environment_faults(), open_progress(progress) as listener:
+            return self._saved(Saving(where, form, name or "", overwrite, resources, listener))
 
-    @with_keywords()
+    @check_keywords
     def with_reverse_edges(self, names: str = "dgl", *, copy_edata: bool = False) -> ChangedT:
         """Add the reverse of every edge.
 
@@ -115,7 +126,7 @@ class Changeable(ABC, Generic[ChangedT]):
         """
         return self._viewed(GraphChanges(add_reverse=names, copy_edata=copy_edata))
 
-    @with_keywords()
+    @check_keywords
     def without_self_loops(self, etypes: str | Sequence[str] | None = None) -> Scan:
         """Drop edges from a node to itself.
 
@@ -144,7 +155,7 @@ class Changeable(ABC, Generic[ChangedT]):
         """
         return self._scanned(GraphChanges(remove_self_loops=_etypes(etypes)))
 
-    @with_keywords()
+    @check_keywords
     def without_duplicates(self, etypes: str | Sequence[str] | None = None) -> Scan:
         """Keep the first of several edges between the same two nodes, with its features.
 
@@ -199,7 +210,7 @@ class Changeable(ABC, Generic[ChangedT]):
         """
         return self._viewed(GraphChanges(cast=dict(dtypes)))
 
-    @with_keywords()
+    @check_keywords
     def split_edges(self, etype: str | None = None, *, by: str) -> Scan:
         """Split edge types by a feature: one edge type per value.
 

@@ -62,7 +62,7 @@ class GraphChanges:
 
     def __post_init__(self) -> None:
         for name in ("remove_self_loops", "deduplicate"):
-            object.__setattr__(self, name, _etypes_of(getattr(self, name)))
+            object.__setattr__(self, name, etypes_of(getattr(self, name)))
         if self.add_reverse is not None:
             expected = "dgl, graphstorm, or a pattern with {} for the relation"
             if self.pattern.count("{}") != 1 or self.pattern == "{}":
@@ -115,7 +115,7 @@ def name_of(etype: Any) -> str:
     return etype if isinstance(etype, str) else ":".join(map(str, etype))
 
 
-def _etypes_of(given: Any) -> tuple[str, ...]:
+def etypes_of(given: Any) -> tuple[str, ...]:
     """Edge types by canonical name; "" alone for all."""
     if isinstance(given, (bool, str)) or given is None:
         given = [given] if isinstance(given, str) else [""] if given else []

@@ -16,7 +16,7 @@ from daskgraphpart.chunked.save_graph import save_graph
 from daskgraphpart.chunked.sources import CsvEdges, FileEdges, FileRows
 from daskgraphpart.chunked.write_graph import TASK_MEMORY
 from daskgraphpart.errors import InputFileError, MetadataError, OptionError
-from daskgraphpart.keywords import with_keywords
+from daskgraphpart.keywords import check_keywords
 from daskgraphpart.lazy_mapping import LazyMapping
 from daskgraphpart.registry import load_plugin
 from daskgraphpart.schema import DataSpec, GraphSchema, NodeType, parse_edge_type
@@ -235,7 +235,7 @@ def _spec_of(type_name: str, feature: str, rows: Source, count: int) -> DataSpec
         raise error.restated(OptionError, what=f"{type_name}: {error.what}") from None
 
 
-@with_keywords()
+@check_keywords
 def read_chunked(
     path: str | os.PathLike[str], *, confined: bool = False, storage_options: Mapping[str, Any] | None = None
 ) -> Graph:

@@ -20,11 +20,10 @@ from daskgraphpart.chunked.rows import CastRows, ConstantRows, EdgeEnds, JoinedR
 from daskgraphpart.chunked.share_arrays import store_arrays
 from daskgraphpart.chunked.sources import FileEdges, FileRows
 from daskgraphpart.chunked.write_graph import TASK_MEMORY
-from daskgraphpart.engine.progress import PROGRESS
-from daskgraphpart.engine.resources import WHERE, resources_of
+from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.engine.runner import Runner, open_runner
 from daskgraphpart.errors import OptionError
-from daskgraphpart.keywords import with_keywords
+from daskgraphpart.keywords import check_keywords
 from daskgraphpart.registry import load_plugin
 from daskgraphpart.schema import DataSpec, EdgeType, GraphSchema, NodeType
 from daskgraphpart.storage.faults import environment_faults
@@ -34,6 +33,9 @@ from daskgraphpart.units import format_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from distributed import Client
+    from distributed.deploy import Cluster
 
     from daskgraphpart.chunked.changes import GraphChanges
     from daskgraphpart.chunked.save_graph import Saving
@@ -156,9 +158,22 @@ class Scan(Changeable["Scan"]):
         """Return a scan of a path or object that users may give in place of a graph; None of any other."""
         return None
 
-    @with_keywords(WHERE, PROGRESS)
-    def collect(self, **keywords: Any) -> Graph:
+    @check_keywords
+    def collect(
+        self,
+        *,
+        memory: str | int | None = None,
+        cluster: str | Client | Cluster | None = None,
+        workers: int | None = None,
+        workspace: str | os.PathLike[str] | None = None,
+        progress: Progress | None = None,
+    ) -> Graph:
         """Read the graph. Its rows lie in a temporary directory until Python exits, in `workspace` if you give one.
+
+        Parameters
+        ----------
+        memory, cluster, workers, workspace, progress : optional
+            As in `partition`.
 
         Returns
         -------
@@ -181,15 +196,28 @@ class Scan(Changeable["Scan"]):
         1    1    2
         2    0    1
         """
-        resources = resources_of(keywords).limited(self.smallest_memory)
-        with environment_faults(), open_runner(resources, keywords.get("progress")) as runner:
+        resources = detect_resources(memory, cluster, workers, workspace=workspace).limited(self.smallest_memory)
+        with environment_faults(), open_runner(resources, progress) as runner:
             directory = lasting_directory(resources.workspace)
             runner.scheduler.check_shared([("workspace", directory, "")])
             return self.stage(directory / "tables", runner)
 
-    @with_keywords(WHERE, PROGRESS)
-    def collect_schema(self, **keywords: Any) -> GraphSchema:
+    @check_keywords
+    def collect_schema(
+        self,
+        *,
+        memory: str | int | None = None,
+        cluster: str | Client | Cluster | None = None,
+        workers: int | None = None,
+        workspace: str | os.PathLike[str] | None = None,
+        progress: Progress | None = None,
+    ) -> GraphSchema:
         """Read what tells the types, counts and features of the graph, and no more.
+
+        Parameters
+        ----------
+        memory, cluster, workers, workspace, progress : optional
+            As in `partition`.
 
         Returns
         -------
@@ -206,7 +234,8 @@ class Scan(Changeable["Scan"]):
         >>> dgp.read_tables("follows.tsv", map_ids=True).collect_schema().num_nodes
         3
         """
-        with environment_faults(), self.counted(resources_of(keywords), progress=keywords.get("progress")) as graph:
+        resources = detect_resources(memory, cluster, workers, workspace=workspace)
+        with environment_faults(), self.counted(resources, progress=progress) as graph:
             return graph.schema
 
     def stage(self, directory: Path, runner: Runner, edge_weights: tuple[str, ...] = ()) -> Graph:

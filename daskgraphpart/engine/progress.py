@@ -6,13 +6,11 @@ import importlib.util
 import os
 import sys
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from daskgraphpart.engine import displays
 from daskgraphpart.engine.displays import CallProgress
 from daskgraphpart.errors import check_choice
-from daskgraphpart.options import option, stated_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -42,21 +40,6 @@ Progress: TypeAlias = "ProgressListener | Callable[[dict[str, Any]], object] | s
 """What functions take: one of `PROGRESS_KINDS`, True or False for a bar or nothing, or an object that is told."""
 
 PROGRESS_KINDS = ("auto", "bar", "log", "json", "none")
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """What to show."""
-
-    progress: Progress | None = option(
-        None,
-        'How progress is shown on standard error: "bar", "log", "json" (lines for programs) or False; or a '
-        "function that is called with each event, a dictionary. Default: a bar in terminals and notebooks.",
-    )
-
-
-PROGRESS = stated_options(Shown)
-"""The keyword of all functions that take their time."""
 
 
 class SilentProgress(ProgressListener):

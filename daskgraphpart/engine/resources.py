@@ -103,11 +103,6 @@ class Resources:
         return replace(self, workers=min(self.workers, self.memory // smallest_task))
 
 
-WHERE = {name: found for name, found in stated_options(Resources).items() if name != "staging"}
-"""The keywords of all functions that run tasks."""
-STAGING = {"staging": stated_options(Resources)["staging"]}
-
-
 def resources_of(keywords: Mapping[str, Any]) -> Resources:
     """Make resources from keywords, and detect what is not given."""
     return detect_resources(**{name: keywords[name] for name in stated_options(Resources) if name in keywords})

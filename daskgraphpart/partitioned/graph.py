@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from daskgraphpart.book import canonical_tuple
 from daskgraphpart.errors import LayoutError, PluginError
 from daskgraphpart.id_ranges import check_part, type_id
-from daskgraphpart.keywords import with_keywords
+from daskgraphpart.keywords import check_keywords
 from daskgraphpart.layouts.dgl_config_reader import find_config, read_config
 from daskgraphpart.layouts.manifest_reader import find_manifest, read_manifest
 from daskgraphpart.lazy_mapping import LazyMapping
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from daskgraphpart.plugins.verification.findings import VerifyReport
 
 
-@with_keywords()
+@check_keywords
 def open_partitions(
     path: AnyPath, *, confined: bool = False, storage_options: Mapping[str, Any] | None = None
 ) -> PartitionedGraph:

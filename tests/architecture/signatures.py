@@ -17,10 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.api.run_options import RunOptions
 from daskgraphpart.assignment.options import AssignOptions
+from daskgraphpart.chunked.changes import GraphChanges
 from daskgraphpart.dispatching.options import DispatchOptions
-from daskgraphpart.engine.progress import Shown
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.options import stated_options
+from daskgraphpart.plugins.parmetis.parmetis import ConvertOptions
+from daskgraphpart.plugins.pyg.sampled_source import LoaderOptions
+from daskgraphpart.plugins.tables.options import ReadOptions, Tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -37,15 +40,38 @@ def options_of(kind: type, *names: str, without: tuple[str, ...] = ()) -> Stated
     return {name: stated[name] for name in names or stated if name not in without}
 
 
-ASSIGN, DISPATCH = options_of(AssignOptions), options_of(DispatchOptions)
-WHERE = {**options_of(Resources, "memory", "cluster", "workers", "workspace"), **options_of(Shown)}
-STAGING = options_of(Resources, "staging")
-RUN = {**options_of(RunOptions), **WHERE}
-
+ASSIGN, DISPATCH, CHANGES = options_of(AssignOptions), options_of(DispatchOptions), options_of(GraphChanges)
+WHERE, STAGING = options_of(Resources, "memory", "cluster", "workers", "workspace"), options_of(Resources, "staging")
+RUN = {**WHERE, **options_of(RunOptions, "progress")}
+JOB = {**options_of(RunOptions, "overwrite", "restart", "keep_workspace"), **RUN}
+OF_PARTITION_GRAPH = options_of(AssignOptions, without=("method", "balance", "objtype", "num_trainers_per_machine"))
+OF_CHUNK_GRAPH = options_of(ReadOptions, "map_ids", "unknown_nodes", "missing_ids", "fill", "ids_from", "codes_from")
 FUNCTIONS: dict[str, dict[str, Stated]] = {
-    "api/partition_function.py": {"partition": {**ASSIGN, **DISPATCH, **STAGING, **RUN}},
-    "api/assign_function.py": {"assign": {**ASSIGN, **RUN}},
-    "api/dispatch_function.py": {"dispatch": {**DISPATCH, **STAGING, **RUN}},
+    "api/partition_function.py": {"partition": {**ASSIGN, **DISPATCH, **STAGING, **JOB}},
+    "api/assign_function.py": {"assign": {**ASSIGN, **JOB}},
+    "api/dispatch_function.py": {"dispatch": {**DISPATCH, **STAGING, **JOB}},
+    "api/plan.py": {"plan": {**ASSIGN, **DISPATCH, **STAGING, **WHERE}},
+    "plugins/objects/from_edges.py": dict.fromkeys(
+        ("from_edges", "from_networkx", "from_scipy", "from_pyg", "from_dgl"), WHERE
+    ),
+    "api/owners.py": {"write": RUN, "read_assignment": RUN},
+    "chunked/changeable.py": {"write_chunked": RUN},
+    "chunked/scan.py": {"collect": RUN, "collect_schema": RUN},
+    "plugins/tables/read_tables.py": {"read_tables": {**options_of(Tables), **options_of(ReadOptions)}},
+    "plugins/tables/chunk_graph.py": {"chunk_graph": {**OF_CHUNK_GRAPH, **CHANGES, **RUN}},
+    "plugins/construction/read_construction.py": {"read_construction": CHANGES},
+    "plugins/dgl_api/partition_graph.py": {"partition_graph": {**OF_PARTITION_GRAPH, **RUN}},
+    "plugins/parmetis/parmetis.py": {
+        "write": RUN,
+        "read": RUN,
+        "convert": {**options_of(ConvertOptions), **DISPATCH, **RUN},
+    },
+    "plugins/pyg/pyg_methods.py": dict.fromkeys(("neighbor_loader", "link_neighbor_loader"), options_of(LoaderOptions)),
+    "plugins/remap/remap_methods.py": {"to_original": RUN, "from_original": RUN},
+    "plugins/report/compare.py": {"compare": {**options_of(AssignOptions, without=("method",)), **WHERE}},
+    "plugins/report/report_method.py": {"report": RUN},
+    "plugins/verification/pipeline.py": {"verify": RUN},
+    "plugins/verification/verify_method.py": {"verify": RUN},
 }
 """Options by file and function; one that a function has among its own parameters is only described."""
 
@@ -83,20 +109,19 @@ class Function:
     def docstring(self, text: str) -> str:
         """Its docstring, with the options among the parameters."""
         head, heading, rest = text.partition("Parameters\n----------\n")
-        if not heading:
-            before, returns, after = text.partition("Returns\n-------\n")
-            head, rest = before, f"\n{returns}{after}"
-            heading = "Parameters\n----------\n"
         section, blank, others = rest.partition("\n\n")
+        if not heading:  # it has no parameters of its own
+            head, *returns = text.partition("Returns\n-------\n")
+            heading, section, blank, others = "Parameters\n----------\n", "", "\n\n", "".join(returns)
         entries: list[str] = []
-        for line in section.strip("\n").splitlines():
+        for line in section.splitlines():
             if line.startswith(" "):
                 entries[-1] += f"\n{line}"
             else:
                 entries.append(line)
         kept = [entry for entry in entries if not set(_names_of(entry)) <= {*self.options}]
         section = "\n".join([*kept, *self.entries()])
-        return f"{head}{heading}{section}{blank or chr(10)}{others}"
+        return f"{head}{heading}{section}{blank}{others}"
 
     def entries(self) -> Iterator[str]:
         """Describe options, or name the function that does."""
@@ -119,7 +144,11 @@ class Function:
             return None
         given = {word.arg: word.value for word in made.keywords if word.arg is not None}
         changed = {name: ast.unparse(value) for name, value in given.items() if ast.unparse(value) != name}
-        taken = [name for name in stated_options(KINDS[made.func.id]) if name in self.options or name in changed]
+        stated = stated_options(KINDS[made.func.id])
+        if not {*stated} & {*self.options}:
+            return None
+        assert not made.args, f"{self.name}: options are given by name"
+        taken = [name for name in stated if name in self.options or name in changed]
         start = f"{ast.unparse(node.targets[0])} = {made.func.id}("
         words = ", ".join(f"{name}={changed.get(name, name)}" for name in taken)
         if node.col_offset + len(f"{start}{words})") <= WIDTH:
@@ -128,7 +157,9 @@ class Function:
         return "\n".join([start, *(f"    {line}" for line in lines), ")  # fmt: skip"])
 
 
-KINDS: dict[str, type] = {of.__name__: of for of in (AssignOptions, DispatchOptions)}
+KINDS: dict[str, type] = {
+    of.__name__: of for of in (AssignOptions, DispatchOptions, GraphChanges, ReadOptions, ConvertOptions, LoaderOptions)
+}
 """Classes of which functions make objects from all of their options."""
 
 

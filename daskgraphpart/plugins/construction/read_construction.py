@@ -4,30 +4,35 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from daskgraphpart.chunked.changeable import change
-from daskgraphpart.chunked.changes import GraphChanges
+from daskgraphpart.chunked.changes import GraphChanges, etypes_of
 from daskgraphpart.errors import OptionError
-from daskgraphpart.keywords import with_keywords
-from daskgraphpart.options import chosen, stated_options
+from daskgraphpart.keywords import check_keywords
 from daskgraphpart.plugins.construction.build import ConstructionScan
 from daskgraphpart.plugins.construction.read_config import read_config
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Mapping, Sequence
 
     from daskgraphpart.chunked.scan import Scan
 
 
-@with_keywords(stated_options(GraphChanges))
+@check_keywords
 def read_construction(
     config: str | os.PathLike[str],
     *,
     name: str = "graph",
     unknown_nodes: str = "error",
     split_seed: int = 0,
-    **keywords: Any,
+    split_by: Mapping[str, str] | Sequence[str] = (),
+    add_reverse: str | None = None,
+    copy_edata: bool = False,
+    remove_self_loops: bool | str | Sequence[str] = (),
+    deduplicate: bool | str | Sequence[str] = (),
+    cast: Mapping[str, str] | Sequence[str] = (),
 ) -> Scan:
     """Describe a graph by a GraphStorm construction config, for gconstruct or GSProcessing.
 
@@ -43,6 +48,8 @@ def read_construction(
         What to do with edges whose nodes are missing from the table of their type: ``"error"`` or ``"drop"``.
     split_seed : int
         Random seed for the train, validation and test sets.
+    split_by, add_reverse, copy_edata, remove_self_loops, deduplicate, cast : optional
+        As in `chunk_graph`.
 
     Returns
     -------
@@ -66,7 +73,10 @@ def read_construction(
     user                2      1   8 B  age float32[1]
     user:buys:item      1      2  16 B
     """
-    wanted = chosen(GraphChanges, keywords)
+    wanted = GraphChanges(
+        split_by=split_by, add_reverse=add_reverse, copy_edata=copy_edata,
+        remove_self_loops=etypes_of(remove_self_loops), deduplicate=etypes_of(deduplicate), cast=cast,
+    )  # fmt: skip
     if unknown_nodes not in ("error", "drop"):
         expected = "error or drop, because node features come from tables"
         raise OptionError(

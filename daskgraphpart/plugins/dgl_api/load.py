@@ -15,7 +15,7 @@ from daskgraphpart.book import canonical_tuple
 from daskgraphpart.errors import OptionError
 from daskgraphpart.extras import torch_module
 from daskgraphpart.id_ranges import to_tensor
-from daskgraphpart.keywords import with_keywords
+from daskgraphpart.keywords import check_keywords
 from daskgraphpart.layouts.dgl_config_reader import find_config, read_config
 from daskgraphpart.partitioned.graph import PartitionedGraph, open_partitions
 from daskgraphpart.plugins.dgl_api.books import BasicPartitionBook, RangePartitionBook, open_kept_ids
@@ -95,7 +95,7 @@ class LocalGraph:
         )
 
 
-@with_keywords()
+@check_keywords
 def load_partition(
     part_config: str | os.PathLike[str],
     part_id: int,
@@ -150,7 +150,7 @@ def load_partition(
     return graph, node_feats, edge_feats, book, name, book.ntypes, book.canonical_etypes
 
 
-@with_keywords()
+@check_keywords
 def load_partition_feats(
     part_config: str | os.PathLike[str],
     part_id: int,
@@ -190,7 +190,7 @@ def load_partition_feats(
     ) if load_edges else None
 
 
-@with_keywords()
+@check_keywords
 def load_partition_book(
     part_config: str | os.PathLike[str], part_id: int, *, storage_options: Mapping[str, Any] | None = None
 ) -> tuple[AnyBook, str, dict[str, int], dict[tuple[str, str, str], int]]:

@@ -18,12 +18,12 @@ from daskgraphpart.assignment.pipeline import check_method
 from daskgraphpart.chunked.graph_scan import GraphScan
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.dispatching.output import check_empty
-from daskgraphpart.engine.progress import PROGRESS, open_progress
-from daskgraphpart.engine.resources import WHERE, resources_of
+from daskgraphpart.engine.progress import open_progress
+from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.errors import OptionError
 from daskgraphpart.extras import torch_module
-from daskgraphpart.keywords import with_keywords
-from daskgraphpart.options import chosen, stated_options, words_of
+from daskgraphpart.keywords import check_keywords
+from daskgraphpart.options import words_of
 from daskgraphpart.partitioned.graph import open_partitions
 from daskgraphpart.plugins.dgl_api.load import load_mappings
 from daskgraphpart.schema import check_name
@@ -36,19 +36,20 @@ from daskgraphpart.units import format_size
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
+    from typing import Literal
+
+    from distributed import Client
+    from distributed.deploy import Cluster
 
     from daskgraphpart.chunked.graph import Graph
+    from daskgraphpart.engine.progress import Progress
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.schema import GraphSchema
 
 logger = logging.getLogger(__name__)
 
 
-SPELLED = ("method", "balance", "objtype", "num_trainers_per_machine")
-OTHERS = {name: found for name, found in stated_options(AssignOptions).items() if name not in SPELLED}
-
-
-@with_keywords(OTHERS, WHERE, PROGRESS)
+@check_keywords
 def partition_graph(
     g: Any,
     graph_name: str,
@@ -74,7 +75,23 @@ def partition_graph(
     edge_data: Mapping[str, Any] | None = None,
     overwrite: bool = False,
     restart: bool = False,
-    **keywords: Any,
+    imbalance: float = 0.03,
+    seed: int = 0,
+    refine: bool = False,
+    threads: int | None = None,
+    passes: int | None = None,
+    recursive: bool = False,
+    fill_parts: bool = False,
+    effort: Literal["fast", "default", "high"] = "default",
+    edge_weight: str | Sequence[str] = (),
+    extend: str | os.PathLike[str] | None = None,
+    old_id_map: str | os.PathLike[str] | None = None,
+    may_move: str | float = "0%",
+    memory: str | int | None = None,
+    cluster: str | Client | Cluster | None = None,
+    workers: int | None = None,
+    workspace: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
 ) -> Any:
     """Partition a graph for distributed training, as `dgl.distributed.partition_graph` does.
 
@@ -126,6 +143,10 @@ def partition_graph(
     restart : bool
         Start over instead of resuming an unfinished run. Only runs on a chunked graph can resume; for other input, the
         files are gone.
+    imbalance, seed, refine, threads, passes, recursive, fill_parts, effort, edge_weight, extend : optional
+        As in `partition`.
+    old_id_map, may_move, memory, cluster, workers, workspace, progress : optional
+        As in `partition`.
 
     Returns
     -------
@@ -156,7 +177,11 @@ def partition_graph(
     """
     check_name(graph_name, "graph name")
     owner_dtype(num_parts)
-    chosen(AssignOptions, keywords)  # checks values, even if owners are given
+    options = AssignOptions(
+        imbalance=imbalance, seed=seed, refine=refine, threads=threads, passes=passes, recursive=recursive,
+        fill_parts=fill_parts, effort=effort, edge_weight=edge_weight, extend=extend, old_id_map=old_id_map,
+        may_move=may_move,
+    )  # fmt: skip
     layouts = words_of(layout)
     written = DispatchOptions(
         num_hops,
@@ -174,11 +199,11 @@ def partition_graph(
     out = require_local(out_path, "the output of partition_graph", "partition takes URLs").absolute()
     if out.is_dir() and not is_unfinished(out):
         check_empty(out, overwrite)
-    resources = resources_of(keywords)
+    resources = detect_resources(memory, cluster, workers, workspace=workspace)
     run = RunOptions(resources, overwrite, restart)
     with (
         scratch_directory(resources.workspace or out.parent) as scratch,
-        open_progress(keywords.get("progress")) as listener,
+        open_progress(progress) as listener,
         ExitStack() as stack,
     ):
         run = replace(run, progress=listener)
@@ -191,7 +216,7 @@ def partition_graph(
         if isinstance(part_method, (str, Path)):
             balance = _balance(graph, str(part_method), balance_ntypes, balance_edges, scratch)
             given: dict[str, Any] = {"method": str(part_method), "balance": balance, "objtype": objtype}
-            method = chosen(AssignOptions, {**keywords, **given, "num_trainers_per_machine": num_trainers_per_machine})
+            method = replace(options, **given, num_trainers_per_machine=num_trainers_per_machine)
             if method.method == "metis" and (advice := _advise_auto(graph.schema, method, resources)):
                 logger.warning("part_method: %s", advice)
             check_method(method)

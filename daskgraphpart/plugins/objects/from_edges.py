@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.engine.resources import WHERE, resources_of
+from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.errors import OptionError
 from daskgraphpart.extras import is_made_by
-from daskgraphpart.keywords import with_keywords
+from daskgraphpart.keywords import check_keywords
 from daskgraphpart.schema import check_name
 from daskgraphpart.sources.open_scan import complete_graph
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Mapping
 
+    from distributed import Client
+    from distributed.deploy import Cluster
+
     from daskgraphpart.chunked.graph import Graph
+    from daskgraphpart.engine.resources import Resources
 
 
-@with_keywords(WHERE)
+@check_keywords
 def from_edges(
     edges: Any,
     *,
@@ -25,7 +30,10 @@ def from_edges(
     node_data: Mapping[str, Any] | None = None,
     edge_data: Mapping[Any, Any] | None = None,
     name: str = "graph",
-    **keywords: Any,
+    memory: str | int | None = None,
+    cluster: str | Client | Cluster | None = None,
+    workers: int | None = None,
+    workspace: str | os.PathLike[str] | None = None,
 ) -> Graph:
     """Make a graph from pandas or dask frames, arrays or pairs of arrays, for one or several edge types.
 
@@ -51,6 +59,8 @@ def from_edges(
         count the rows) go by ID, all others in order. Dask series and frames are computed once here, to count rows.
     name : str
         Name of the graph.
+    memory, cluster, workers, workspace : optional
+        As in `partition`.
 
     Returns
     -------
@@ -76,11 +86,20 @@ def from_edges(
     """
     check_name(name, "graph name")
     further: dict[str, Any] = {"num_nodes": num_nodes, "node_data": node_data, "edge_data": edge_data}
-    return complete_graph(edges, resources_of(keywords), name=name, **further)
+    resources = detect_resources(memory, cluster, workers, workspace=workspace)
+    return complete_graph(edges, resources, name=name, **further)
 
 
-@with_keywords(WHERE)
-def from_networkx(graph: Any, *, name: str = "graph", **keywords: Any) -> Graph:
+@check_keywords
+def from_networkx(
+    graph: Any,
+    *,
+    name: str = "graph",
+    memory: str | int | None = None,
+    cluster: str | Client | Cluster | None = None,
+    workers: int | None = None,
+    workspace: str | os.PathLike[str] | None = None,
+) -> Graph:
     """Make a graph from a networkx graph, as `dgl.from_networkx` does: sorted nodes, undirected edges both ways.
 
     Attributes become features if every node (or edge) has them, as numbers or arrays of one shape.
@@ -91,6 +110,8 @@ def from_networkx(graph: Any, *, name: str = "graph", **keywords: Any) -> Graph:
         The graph; its nodes must be sortable.
     name : str
         Of the graph.
+    memory, cluster, workers, workspace : optional
+        As in `partition`.
 
     Returns
     -------
@@ -111,11 +132,19 @@ def from_networkx(graph: Any, *, name: str = "graph", **keywords: Any) -> Graph:
     _N           34      0     0 B
     _N:_E:_N    156      0  3.7 kB  weight int64
     """
-    return _of("networkx", "nodes", graph, name, keywords)
+    return _of("networkx", "nodes", graph, name, detect_resources(memory, cluster, workers, workspace=workspace))
 
 
-@with_keywords(WHERE)
-def from_scipy(matrix: Any, *, name: str = "graph", **keywords: Any) -> Graph:
+@check_keywords
+def from_scipy(
+    matrix: Any,
+    *,
+    name: str = "graph",
+    memory: str | int | None = None,
+    cluster: str | Client | Cluster | None = None,
+    workers: int | None = None,
+    workspace: str | os.PathLike[str] | None = None,
+) -> Graph:
     """Make a graph from a square sparse matrix: one edge from row to column per stored element.
 
     Parameters
@@ -124,6 +153,8 @@ def from_scipy(matrix: Any, *, name: str = "graph", **keywords: Any) -> Graph:
         Matrix in any format; its values are ignored, as in `dgl.from_scipy`.
     name : str
         Of the graph.
+    memory, cluster, workers, workspace : optional
+        As in `partition`.
 
     Returns
     -------
@@ -144,11 +175,19 @@ def from_scipy(matrix: Any, *, name: str = "graph", **keywords: Any) -> Graph:
     _N          100      0     0 B
     _N:_E:_N    100      0  1.6 kB
     """
-    return _of("scipy", "tocoo", matrix, name, keywords)
+    return _of("scipy", "tocoo", matrix, name, detect_resources(memory, cluster, workers, workspace=workspace))
 
 
-@with_keywords(WHERE)
-def from_pyg(data: Any, *, name: str = "graph", **keywords: Any) -> Graph:
+@check_keywords
+def from_pyg(
+    data: Any,
+    *,
+    name: str = "graph",
+    memory: str | int | None = None,
+    cluster: str | Client | Cluster | None = None,
+    workers: int | None = None,
+    workspace: str | os.PathLike[str] | None = None,
+) -> Graph:
     """Make a graph from PyG's `Data` or `HeteroData`, with every tensor that has one row per node or edge.
 
     Parameters
@@ -157,6 +196,8 @@ def from_pyg(data: Any, *, name: str = "graph", **keywords: Any) -> Graph:
         The data, with `edge_index`.
     name : str
         Of the graph.
+    memory, cluster, workers, workspace : optional
+        As in `partition`.
 
     Returns
     -------
@@ -178,11 +219,21 @@ def from_pyg(data: Any, *, name: str = "graph", **keywords: Any) -> Graph:
     _N            3      0  96 B  x float32[8]
     _N:_E:_N      3      0  48 B
     """
-    return _of("torch_geometric", "edge_stores", data, name, keywords)
+    return _of(
+        "torch_geometric", "edge_stores", data, name, detect_resources(memory, cluster, workers, workspace=workspace)
+    )
 
 
-@with_keywords(WHERE)
-def from_dgl(graph: Any, *, name: str = "graph", **keywords: Any) -> Graph:
+@check_keywords
+def from_dgl(
+    graph: Any,
+    *,
+    name: str = "graph",
+    memory: str | int | None = None,
+    cluster: str | Client | Cluster | None = None,
+    workers: int | None = None,
+    workspace: str | os.PathLike[str] | None = None,
+) -> Graph:
     """Make a graph from a `DGLGraph`, with its features.
 
     Parameters
@@ -191,6 +242,8 @@ def from_dgl(graph: Any, *, name: str = "graph", **keywords: Any) -> Graph:
         A homogeneous or heterogeneous graph.
     name : str
         Of the graph.
+    memory, cluster, workers, workspace : optional
+        As in `partition`.
 
     Returns
     -------
@@ -211,12 +264,13 @@ def from_dgl(graph: Any, *, name: str = "graph", **keywords: Any) -> Graph:
     _N            3      0   0 B
     _N:_E:_N      3      0  48 B
     """
-    return _of("dgl", "canonical_etypes", graph, name, keywords)
+    return _of("dgl", "canonical_etypes", graph, name, detect_resources(memory, cluster, workers, workspace=workspace))
 
 
-def _of(library: str, attribute: str, given: Any, name: str, keywords: dict[str, Any]) -> Graph:
+def _of(library: str, attribute: str, given: Any, name: str, resources: Resources) -> Graph:
     """Make a graph from a library's object, recognised by its class and an attribute."""
     if not is_made_by(library, given) or not hasattr(given, attribute):
         found = f"{type(given).__module__}.{type(given).__name__}"
         raise OptionError("not a graph of this kind", expected=f"one of {library}", found=found)
-    return from_edges(given, name=name, **keywords)
+    check_name(name, "graph name")
+    return complete_graph(given, resources, name=name)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from daskgraphpart.api.endings import parts_of
 from daskgraphpart.api.inputs import open_chunked
@@ -16,11 +16,11 @@ from daskgraphpart.chunked.graph_scan import GraphScan
 from daskgraphpart.chunked.metadata import METADATA_FILE
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.dispatching.output import check_empty, check_output
-from daskgraphpart.engine.progress import PROGRESS, open_progress
-from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, WHERE, resources_of
+from daskgraphpart.engine.progress import open_progress
+from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, detect_resources
 from daskgraphpart.engine.runner import open_runner
-from daskgraphpart.keywords import with_keywords
-from daskgraphpart.options import chosen, option, stated_options
+from daskgraphpart.keywords import check_keywords
+from daskgraphpart.options import option
 from daskgraphpart.plugins.parmetis.parmetis_files import ParmetisFiles, find_parts, read_parmetis_parts
 from daskgraphpart.plugins.parmetis.pm_dglpart import (
     ConversionInput,
@@ -37,21 +37,29 @@ from daskgraphpart.storage.scratch import made_directory, scratch_directory
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+
+    from distributed import Client
+    from distributed.deploy import Cluster
 
     from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.dispatching.finish import Outcome
+    from daskgraphpart.engine.progress import Progress
     from daskgraphpart.partitioned.graph import PartitionedGraph
 
 
-@with_keywords(WHERE, PROGRESS)
+@check_keywords
 def write(
     graph: Graph | str | os.PathLike[str],
     out: str | os.PathLike[str],
     *,
     weights: Sequence[str] = (),
     overwrite: bool = False,
-    **keywords: Any,
+    memory: str | int | None = None,
+    cluster: str | Client | Cluster | None = None,
+    workers: int | None = None,
+    workspace: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
 ) -> ParmetisInput:
     """Write a graph for the programs `pm_dglpart` and `pm_dglpart2` of ParMETIS (branch `dgl`).
 
@@ -75,6 +83,8 @@ def write(
         type without data of that name gets zeros. With `"train_mask"`, each part gets its share of the training nodes.
     overwrite : bool
         Replace existing files of these names in `out`.
+    memory, cluster, workers, workspace, progress : optional
+        As in `partition`.
 
     Returns
     -------
@@ -97,18 +107,18 @@ def write(
     """
     graph = open_chunked(graph)
     check_weights(graph.schema, weights)
-    resources = resources_of(keywords).limited(SMALLEST_TASK_MEMORY)
+    resources = detect_resources(memory, cluster, workers, workspace=workspace).limited(SMALLEST_TASK_MEMORY)
     files = ParmetisFiles(require_local(out, "the text for ParMETIS").absolute(), graph.schema.name)
     with environment_faults():
         claim_files(files, graph, to_path(graph.directory) / METADATA_FILE, overwrite)
         with (
             scratch_directory(resources.workspace or files.directory) as scratch,
-            open_runner(resources, keywords.get("progress")) as runner,
+            open_runner(resources, progress) as runner,
         ):
             return write_parmetis_files(graph, files, weights, runner, scratch)
 
 
-@with_keywords(WHERE, PROGRESS)
+@check_keywords
 def read(
     graph: Graph | str | os.PathLike[str],
     path: str | os.PathLike[str],
@@ -118,7 +128,11 @@ def read(
     num_node_weights: int | None = None,
     form: str = "npy",
     overwrite: bool = False,
-    **keywords: Any,
+    memory: str | int | None = None,
+    cluster: str | Client | Cluster | None = None,
+    workers: int | None = None,
+    workspace: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
 ) -> Path:
     """Read the output of ParMETIS and write it as `assign` writes owners.
 
@@ -140,6 +154,8 @@ def read(
         Binary form beside the text: ``"npy"``, ``"parquet"`` or ``"zarr"``.
     overwrite : bool
         Replace an existing assignment.
+    memory, cluster, workers, workspace, progress : optional
+        As in `partition`.
 
     Returns
     -------
@@ -165,9 +181,9 @@ def read(
     parts = find_parts(source, graph.schema.name, num_parts, num_node_weights)
     directory = require_local(out, "an assignment")
     check_assignment_directory(GraphScan(graph), directory, overwrite)
-    resources = resources_of(keywords).limited(SMALLEST_TASK_MEMORY)
+    resources = detect_resources(memory, cluster, workers, workspace=workspace).limited(SMALLEST_TASK_MEMORY)
     with (
-        open_runner(resources, keywords.get("progress")) as runner,
+        open_runner(resources, progress) as runner,
         environment_faults(),
         made_directory(directory),
         scratch_directory(resources.workspace or directory) as scratch,
@@ -181,22 +197,20 @@ def read(
 class ConvertOptions:
     """What to know about the output of `pm_dglpart`."""
 
-    schema: str | None = option(
+    schema: str | os.PathLike[str] | None = option(
         None,
         "JSON with the ranges of homogeneous IDs of node types (`nid`) and edge types (`eid`). Default: "
         "`<graph_name>.json` in `path`, where `write` puts it. An edge type is a relation, whose edges show which node "
         "types it joins, or `src:relation:dst`.",
-        given="str | os.PathLike[str]",
     )
     num_parts: int | None = option(None, "Number of parts, checked against the files.")
     num_node_weights: int | None = option(
         None,
         "Weights per node line. Default: from `<graph_name>_stats.txt`, or else all columns but three.",
     )
-    removed_edges: str | None = option(
+    removed_edges: str | os.PathLike[str] | None = option(
         None,
         "File of self-loops and repeated edges, in `path` or elsewhere.",
-        given="str | os.PathLike[str]",
     )
     node_attr_dtype: str | None = option(
         None,
@@ -208,14 +222,35 @@ class ConvertOptions:
     )
 
 
-@with_keywords(stated_options(ConvertOptions), stated_options(DispatchOptions), WHERE, PROGRESS)
+@check_keywords
 def convert(
     path: str | os.PathLike[str],
     out: str | os.PathLike[str],
     *,
     graph_name: str,
     overwrite: bool = False,
-    **keywords: Any,
+    schema: str | os.PathLike[str] | None = None,
+    num_parts: int | None = None,
+    num_node_weights: int | None = None,
+    removed_edges: str | os.PathLike[str] | None = None,
+    node_attr_dtype: str | None = None,
+    edge_attr_dtype: str | None = None,
+    num_hops: int = 1,
+    graph_formats: str | Sequence[str] = "coo",
+    out_edges: bool = False,
+    config_name: str | None = None,
+    reshuffle: bool = True,
+    layout: str | Sequence[str] = "dgl",
+    store_eids: bool = True,
+    store_inner_node: bool = False,
+    store_inner_edge: bool = False,
+    map_feature: str | Sequence[str] = (),
+    layout_options: Mapping[str, object] | None = None,
+    memory: str | int | None = None,
+    cluster: str | Client | Cluster | None = None,
+    workers: int | None = None,
+    workspace: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
 ) -> PartitionedGraph:
     """Turn the complete output of ParMETIS' `pm_dglpart` into the partitions DGL loads.
 
@@ -235,6 +270,25 @@ def convert(
         Name of the graph.
     overwrite : bool
         Replace existing partitions.
+    schema : str | os.PathLike[str], optional
+        JSON with the ranges of homogeneous IDs of node types (`nid`) and edge types (`eid`). Default:
+        `<graph_name>.json` in `path`, where `write` puts it. An edge type is a relation, whose edges show which node
+        types it joins, or `src:relation:dst`.
+    num_parts : int, optional
+        Number of parts, checked against the files.
+    num_node_weights : int, optional
+        Weights per node line. Default: from `<graph_name>_stats.txt`, or else all columns but three.
+    removed_edges : str | os.PathLike[str], optional
+        File of self-loops and repeated edges, in `path` or elsewhere.
+    node_attr_dtype : str, optional
+        Dtype of the attributes behind the columns of IDs of nodes, which become the feature `feat` of every type.
+        Without, they are left alone.
+    edge_attr_dtype : str, optional
+        The same of edges. Lines of removed edges then need attributes as well.
+    num_hops, graph_formats, out_edges, config_name, reshuffle, layout, store_eids, store_inner_node : optional
+        As in `partition`.
+    store_inner_edge, map_feature, layout_options, memory, cluster, workers, workspace, progress : optional
+        As in `partition`.
 
     Returns
     -------
@@ -262,22 +316,31 @@ def convert(
        2          323         499        1,237  64.6 kB
        3          309         512        1,114  59.9 kB
     """
-    return parts_of(convert_job(path, out, graph_name, overwrite=overwrite, **keywords))
+    given = ConvertOptions(
+        schema=schema, num_parts=num_parts, num_node_weights=num_node_weights, removed_edges=removed_edges,
+        node_attr_dtype=node_attr_dtype, edge_attr_dtype=edge_attr_dtype,
+    )  # fmt: skip
+    options = DispatchOptions(
+        num_hops=num_hops, graph_formats=graph_formats, out_edges=out_edges, config_name=config_name,
+        reshuffle=reshuffle, layout=layout, store_eids=store_eids, store_inner_node=store_inner_node,
+        store_inner_edge=store_inner_edge, map_feature=map_feature, layout_options=layout_options,
+    )  # fmt: skip
+    run = RunOptions(detect_resources(memory, cluster, workers, workspace=workspace), overwrite, progress=progress)
+    return parts_of(convert_job(path, out, graph_name, given, options, run))
 
 
 def convert_job(
     path: str | os.PathLike[str],
     out: str | os.PathLike[str],
     graph_name: str,
-    *,
-    overwrite: bool = False,
-    **keywords: Any,
+    of: ConvertOptions,
+    options: DispatchOptions,
+    run: RunOptions,
 ) -> Outcome:
     """Do what `convert` does, but do not open the result."""
     source = require_local(path, "what pm_dglpart has written")
     out = require_local(out, "the output of a conversion").absolute()
     check_name(graph_name, "graph name")
-    of = chosen(ConvertOptions, keywords)
     given = ConversionInput(
         graph_name,
         read_type_counts(Path(of.schema) if of.schema is not None else source / f"{graph_name}.json"),
@@ -287,10 +350,10 @@ def convert_job(
         attribute_dtype(of.edge_attr_dtype, "--edge-attr-dtype"),
     )
     check_output(out, [source])  # before the work
-    check_empty(out, overwrite or is_unfinished(out))
-    resources, progress = resources_of(keywords).limited(SMALLEST_TASK_MEMORY), keywords.get("progress")
+    check_empty(out, run.overwrite or is_unfinished(out))
+    resources = run.resources.limited(SMALLEST_TASK_MEMORY)
     with environment_faults(), scratch_directory(resources.workspace or out.parent) as workspace:
-        with open_progress(progress) as listener:
+        with open_progress(run.progress) as listener:
             nbytes = sum(path.stat().st_size for path in (*given.parts.paths, *(path for _, path in given.edge_files)))
             listener.begin("read-text", 1, nbytes)
             graph = convert_to_chunked(given, workspace, resources)
@@ -298,8 +361,8 @@ def convert_job(
             listener.advance(nbytes)
             listener.end()
         # a failed conversion loses the staged graph: nothing to resume
-        run = RunOptions(resources, overwrite, restart=True, progress=progress, can_continue=False)
-        return run_dispatch(GraphScan(graph), Wanted(out, chosen(DispatchOptions, keywords), assignment, None), run)
+        run = replace(run, resources=resources, restart=True, can_continue=False)
+        return run_dispatch(GraphScan(graph), Wanted(out, options, assignment, None), run)
 
 
 def _removed(source: Path, path: str | os.PathLike[str] | None) -> Path | None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from daskgraphpart.api.run_options import run_options
 from daskgraphpart.cli.assign_dispatch import FORM_OPTION
 from daskgraphpart.cli.dgl_options import dgl_option, one_of, unused_option
 from daskgraphpart.cli.help import Command
@@ -16,19 +17,18 @@ from daskgraphpart.cli.options import (
     RESOURCE_OPTIONS,
     STAGING_OPTION,
     graph_of,
-    keywords_of,
     run_of,
     with_options,
 )
 from daskgraphpart.cli.summary import show_outcome
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.errors import OptionError
-from daskgraphpart.plugins.parmetis.parmetis import convert_job
+from daskgraphpart.options import chosen
+from daskgraphpart.plugins.parmetis.parmetis import ConvertOptions, convert_job
 from daskgraphpart.plugins.parmetis.parmetis import read as read_parmetis
 from daskgraphpart.plugins.parmetis.parmetis import write as write_parmetis
 from daskgraphpart.units import format_count, format_seconds
 
-CONVERSION = ("schema", "num_parts", "num_node_weights", "removed_edges", "node_attr_dtype", "edge_attr_dtype")
 BEFORE, AFTER = "parmetis_preprocess.py", "parmetis_postprocess.py"
 
 
@@ -172,10 +172,10 @@ def convert(**values: Any) -> None:
         outcome = convert_job(
             in_dir,
             out_dir,
-            graph_name=values["graph_name"] or _graph_name(Path(in_dir)),
-            **{name: values[name] for name in CONVERSION},
-            **keywords_of(values, DispatchOptions),
-            **run,
+            values["graph_name"] or _graph_name(Path(in_dir)),
+            chosen(ConvertOptions, values),
+            chosen(DispatchOptions, values),
+            run_options(run),
         )
     show_outcome(outcome, values)
 

@@ -5,22 +5,37 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.extras import pyg_module
-from daskgraphpart.keywords import with_keywords
-from daskgraphpart.options import stated_options
+from daskgraphpart.keywords import check_keywords
 from daskgraphpart.partitioned.part import Part
 from daskgraphpart.plugins.pyg.loader import load_links, load_nodes
 from daskgraphpart.plugins.pyg.sampled_source import LoaderOptions
 
 if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
     from daskgraphpart.partitioned.graph import PartitionedGraph
     from daskgraphpart.plugins.pyg.loader import Loader
 
-OPTIONS = stated_options(LoaderOptions)
 
-
-@with_keywords(OPTIONS)
+@check_keywords
 def neighbor_loader(
-    partitions: PartitionedGraph | Part, num_neighbors: Any, input_nodes: Any = None, **options: Any
+    partitions: PartitionedGraph | Part,
+    num_neighbors: Sequence[int] | Mapping[Any, Sequence[int]],
+    input_nodes: Any = None,
+    *,
+    replace: bool = False,
+    subgraph_type: str = "directional",
+    batch_size: int = 1,
+    shuffle: bool = False,
+    drop_last: bool = False,
+    num_workers: int = 0,
+    prefetch_factor: int = 2,
+    seed: int = 0,
+    transform: Callable[[Any], Any] | None = None,
+    node_data: Iterable[str] | None = None,
+    edge_data: Iterable[str] | None = None,
+    workspace: str | os.PathLike[str] | None = None,
 ) -> Loader:
     """Load sampled neighbourhoods of nodes from the files, as PyG's `NeighborLoader` does from memory.
 
@@ -36,6 +51,31 @@ def neighbor_loader(
         Seeds: new type-wise IDs, a mask with one row per node of the type, or the name of a mask such as
         ``"train_mask"``. With several node types, a pair that starts with the type. A node type alone, or None if
         there is only one, means all its nodes. For a part, only nodes that it owns.
+    replace : bool, default False
+        Sample with replacement.
+    subgraph_type : str, default "directional"
+        ``"directional"``: edges point from sampled neighbours to the nodes that they were sampled for.
+    batch_size : int, default 1
+        Seeds per batch.
+    shuffle : bool, default False
+        Shuffle the seeds every epoch.
+    drop_last : bool, default False
+        Drop the last batch if it is smaller.
+    num_workers : int, default 0
+        Threads that prepare batches ahead; with 0, batches are made on demand. Batches are the same either way.
+    prefetch_factor : int, default 2
+        Batches that each thread prepares ahead.
+    seed : int, default 0
+        Random seed: loaders with the same seed give the same batches.
+    transform : Callable[[Any], Any], optional
+        Called with each batch, in the thread that made it; the loader yields what it returns.
+    node_data : Iterable[str], optional
+        Node features to include in batches, as ``"feat"`` or ``"paper/feat"``. Default: all.
+    edge_data : Iterable[str], optional
+        Edge features, likewise.
+    workspace : str | os.PathLike[str], optional
+        Directory for sorted edges of parts without the graph format csc: sorted once, 16 bytes per edge. Default: the
+        system's temporary directory.
 
     Returns
     -------
@@ -63,18 +103,34 @@ def neighbor_loader(
     >>> next(iter(loader))["user"].batch_size
     100
     """
-    return load_nodes(*_sampled(partitions), num_neighbors, input_nodes, LoaderOptions(**options))
+    options = LoaderOptions(
+        replace=replace, subgraph_type=subgraph_type, batch_size=batch_size, shuffle=shuffle, drop_last=drop_last,
+        num_workers=num_workers, prefetch_factor=prefetch_factor, seed=seed, transform=transform, node_data=node_data,
+        edge_data=edge_data, workspace=workspace,
+    )  # fmt: skip
+    return load_nodes(*_sampled(partitions), num_neighbors, input_nodes, options)
 
 
-@with_keywords(OPTIONS)
+@check_keywords
 def link_neighbor_loader(
     partitions: PartitionedGraph | Part,
-    num_neighbors: Any,
+    num_neighbors: Sequence[int] | Mapping[Any, Sequence[int]],
     edge_label_index: Any = None,
     edge_label: Any = None,
     *,
     neg_sampling: Any = None,
-    **options: Any,
+    replace: bool = False,
+    subgraph_type: str = "directional",
+    batch_size: int = 1,
+    shuffle: bool = False,
+    drop_last: bool = False,
+    num_workers: int = 0,
+    prefetch_factor: int = 2,
+    seed: int = 0,
+    transform: Callable[[Any], Any] | None = None,
+    node_data: Iterable[str] | None = None,
+    edge_data: Iterable[str] | None = None,
+    workspace: str | os.PathLike[str] | None = None,
 ) -> Loader:
     """Load sampled neighbourhoods of edges from the files, as PyG's `LinkNeighborLoader` does from memory.
 
@@ -91,6 +147,10 @@ def link_neighbor_loader(
     neg_sampling : str, tuple, dict or torch_geometric.sampler.NegativeSampling, optional
         ``"binary"`` adds random pairs of nodes, ``"triplet"`` random destinations. A pair of mode and number, such
         as ``("binary", 2.0)``, sets how many per seed. As in PyG, a negative edge can be a real edge by chance.
+    replace, subgraph_type, batch_size, shuffle, drop_last, num_workers, prefetch_factor, seed : optional
+        As in `neighbor_loader`.
+    transform, node_data, edge_data, workspace : optional
+        As in `neighbor_loader`.
 
     Returns
     -------
@@ -109,8 +169,13 @@ def link_neighbor_loader(
     >>> next(iter(loader))["user", "buys", "item"].edge_label_index.shape
     torch.Size([2, 100])
     """
+    options = LoaderOptions(
+        replace=replace, subgraph_type=subgraph_type, batch_size=batch_size, shuffle=shuffle, drop_last=drop_last,
+        num_workers=num_workers, prefetch_factor=prefetch_factor, seed=seed, transform=transform, node_data=node_data,
+        edge_data=edge_data, workspace=workspace,
+    )  # fmt: skip
     links = (edge_label_index, edge_label, neg_sampling)
-    return load_links(*_sampled(partitions), num_neighbors, links, LoaderOptions(**options))
+    return load_links(*_sampled(partitions), num_neighbors, links, options)
 
 
 def _sampled(partitions: PartitionedGraph | Part) -> tuple[PartitionedGraph, int | None]:

@@ -7,24 +7,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.engine.progress import PROGRESS
-from daskgraphpart.engine.resources import WHERE, resources_of
+from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.errors import OptionError
-from daskgraphpart.keywords import with_keywords
+from daskgraphpart.keywords import check_keywords
 from daskgraphpart.plugins.remap.reorder import reorder
 from daskgraphpart.plugins.remap.row_files import find_id_map, open_rows
 from daskgraphpart.storage.paths import AnyPath, require_local
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping
 
+    from distributed import Client
+    from distributed.deploy import Cluster
+
+    from daskgraphpart.engine.progress import Progress
     from daskgraphpart.partitioned.graph import PartitionedGraph
     from daskgraphpart.partitioned.part import Part
     from daskgraphpart.partitioned.views import TypeView
 
 
-@with_keywords(WHERE, PROGRESS)
+@check_keywords
 def to_original(
     partitions: PartitionedGraph,
     kind: str | tuple[str, str, str],
@@ -33,7 +35,11 @@ def to_original(
     *,
     id_map: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
-    **keywords: Any,
+    memory: str | int | None = None,
+    cluster: str | Client | Cluster | None = None,
+    workers: int | None = None,
+    workspace: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
 ) -> Any:
     """Bring rows, such as embeddings, from the order of new IDs back into input order.
 
@@ -53,6 +59,8 @@ def to_original(
         the row number.
     overwrite : bool
         Replace `out`.
+    memory, cluster, workers, workspace, progress : optional
+        As in `partition`.
 
     Returns
     -------
@@ -84,11 +92,11 @@ def to_original(
         raise OptionError(what, place="--id-map", expected="an output that ends in .parquet", found=out)
     if is_table and (id_map is not None or kind in partitions.ntypes):
         path = find_id_map(id_map, str(kind), partitions.config, partitions.name, confined=partitions.is_confined)
-    how = {"to_original": True, "id_map": path, "overwrite": overwrite}
-    return _reorder(partitions, kind, rows, out, keywords, **how)
+    how: Any = {"resources": detect_resources(memory, cluster, workers, workspace=workspace), "progress": progress}
+    return _reorder(partitions, kind, rows, out, to_original=True, id_map=path, overwrite=overwrite, **how)
 
 
-@with_keywords(WHERE, PROGRESS)
+@check_keywords
 def from_original(
     partitions: PartitionedGraph,
     kind: str | tuple[str, str, str],
@@ -96,7 +104,11 @@ def from_original(
     out: str | os.PathLike[str] | None = None,
     *,
     overwrite: bool = False,
-    **keywords: Any,
+    memory: str | int | None = None,
+    cluster: str | Client | Cluster | None = None,
+    workers: int | None = None,
+    workspace: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
 ) -> Any:
     """Bring rows from input order into the order of new IDs.
 
@@ -104,6 +116,8 @@ def from_original(
     ----------
     kind, rows, out, overwrite
         As in `to_original`, with `rows` by original type-wise ID.
+    memory, cluster, workers, workspace, progress : optional
+        As in `partition`.
 
     Returns
     -------
@@ -118,7 +132,8 @@ def from_original(
     >>> parts.nodes["user"].data["age"][:5]
     array([48, 21, 60, 41, 78])
     """
-    return _reorder(partitions, kind, rows, out, keywords, to_original=False, overwrite=overwrite)
+    how: Any = {"resources": detect_resources(memory, cluster, workers, workspace=workspace), "progress": progress}
+    return _reorder(partitions, kind, rows, out, to_original=False, overwrite=overwrite, **how)
 
 
 def _reorder(
@@ -126,11 +141,9 @@ def _reorder(
     kind: str | tuple[str, str, str],
     rows: Any,
     out: AnyPath | None,
-    where: Mapping[str, Any],
     **how: Any,
 ) -> Any:
     view: TypeView = partitions.nodes[kind] if kind in partitions.ntypes else partitions.edges[kind]  # type: ignore[index]
-    how |= {"resources": resources_of(where), "progress": where.get("progress")}
     return reorder(rows, view.original_ids, None if out is None else require_local(out, "the output"), **how)
 
 

@@ -16,10 +16,9 @@ import pandas as pd
 from daskgraphpart.assignment.options import METHODS, AssignOptions
 from daskgraphpart.assignment.pipeline import check_method
 from daskgraphpart.engine.measure import Measurement, measure
-from daskgraphpart.engine.resources import WHERE, resources_of
+from daskgraphpart.engine.resources import resources_of
 from daskgraphpart.errors import OptionError
-from daskgraphpart.keywords import with_keywords
-from daskgraphpart.options import chosen, stated_options
+from daskgraphpart.keywords import check_keywords
 from daskgraphpart.plugins.report.fetching import Sampling
 from daskgraphpart.sources.open_scan import open_scan
 from daskgraphpart.storage.paths import to_key
@@ -28,6 +27,10 @@ from daskgraphpart.units import format_seconds, format_size, html_table, text_ta
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterator, Mapping
+    from typing import Literal
+
+    from distributed import Client
+    from distributed.deploy import Cluster
 
     from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.chunked.scan import Scan
@@ -62,10 +65,7 @@ class Compared:
     remote_share: float | None = None
 
 
-METHOD_OPTIONS = {name: found for name, found in stated_options(AssignOptions).items() if name != "method"}
-
-
-@with_keywords(METHOD_OPTIONS, WHERE)
+@check_keywords
 def compare(
     graph: Graph | Scan | str | os.PathLike[str],
     num_parts: Sequence[int] = (4, 8, 64),
@@ -74,7 +74,25 @@ def compare(
     sampling: Sequence[int] | str | None = None,
     batch_size: int = 1000,
     on_done: Callable[[Compared], None] | None = None,
-    **keywords: Any,
+    balance: str | Sequence[str] | None = None,
+    imbalance: float = 0.03,
+    seed: int = 0,
+    refine: bool = False,
+    threads: int | None = None,
+    passes: int | None = None,
+    objtype: Literal["cut", "vol"] = "cut",
+    recursive: bool = False,
+    fill_parts: bool = False,
+    num_trainers_per_machine: int = 1,
+    effort: Literal["fast", "default", "high"] = "default",
+    edge_weight: str | Sequence[str] = (),
+    extend: str | os.PathLike[str] | None = None,
+    old_id_map: str | os.PathLike[str] | None = None,
+    may_move: str | float = "0%",
+    memory: str | int | None = None,
+    cluster: str | Client | Cluster | None = None,
+    workers: int | None = None,
+    workspace: str | os.PathLike[str] | None = None,
 ) -> Comparison:
     """Compare methods by cut, balance, replication factor, seconds, peak memory and what training fetches.
 
@@ -93,6 +111,12 @@ def compare(
         Training nodes per batch for `sampling`.
     on_done : callable, optional
         Called with each result as it arrives.
+    balance, imbalance, seed, refine, threads, passes, objtype, recursive, fill_parts : optional
+        As in `partition`.
+    num_trainers_per_machine, effort, edge_weight, extend, old_id_map, may_move, memory, cluster : optional
+        As in `partition`.
+    workers, workspace : optional
+        As in `partition`.
 
     Returns
     -------
@@ -123,9 +147,14 @@ def compare(
     if sampling is not None:
         Sampling(sampling, batch_size)  # checks its numbers
         sampling = ",".join(map(str, sampling)) if not isinstance(sampling, str) else sampling
-    where = {name: value for name, value in keywords.items() if name in WHERE}
+    options = AssignOptions(
+        balance=balance, imbalance=imbalance, seed=seed, refine=refine, threads=threads, passes=passes, objtype=objtype,
+        recursive=recursive, fill_parts=fill_parts, num_trainers_per_machine=num_trainers_per_machine, effort=effort,
+        edge_weight=edge_weight, extend=extend, old_id_map=old_id_map, may_move=may_move,
+    )  # fmt: skip
+    where = {"memory": memory, "cluster": cluster, "workers": workers, "workspace": workspace}
     fetching = None if sampling is None else _Fetching(sampling, batch_size, _flags(where))
-    flags, results = _flags({**_named(chosen(AssignOptions, keywords)), **where}), []
+    flags, results = _flags({**_named(options), **where}), []
     with _as_directory(graph, where) as directory:
         for count in num_parts:
             of_parts = []

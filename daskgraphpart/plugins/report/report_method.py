@@ -4,27 +4,35 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.engine.progress import PROGRESS
-from daskgraphpart.engine.resources import WHERE, resources_of
-from daskgraphpart.keywords import with_keywords
+from daskgraphpart.engine.resources import detect_resources
+from daskgraphpart.keywords import check_keywords
 from daskgraphpart.plugins.report.fetching import Sampling
 from daskgraphpart.plugins.report.report_parts import report_parts
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable
 
+    from distributed import Client
+    from distributed.deploy import Cluster
+
+    from daskgraphpart.engine.progress import Progress
     from daskgraphpart.partitioned.graph import PartitionedGraph
     from daskgraphpart.plugins.report.report import Report
 
 
-@with_keywords(WHERE, PROGRESS)
+@check_keywords
 def report(
     partitions: PartitionedGraph,
     labels: Iterable[str] | None = None,
     *,
     sampling: Any = None,
     batch_size: int = 1000,
-    **keywords: Any,
+    memory: str | int | None = None,
+    cluster: str | Client | Cluster | None = None,
+    workers: int | None = None,
+    workspace: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
 ) -> Report:
     """Compute statistics of the partitions from their files, out of core.
 
@@ -38,6 +46,8 @@ def report(
         `train_mask` or similar, else all nodes. Needs the graph format csc, or else sorts the edges, 16 bytes each.
     batch_size : int
         Training nodes per batch for `sampling`.
+    memory, cluster, workers, workspace, progress : optional
+        As in `partition`.
 
     Returns
     -------
@@ -66,6 +76,6 @@ def report(
         regions,
         labels=labels,
         sampling=None if sampling is None else Sampling(sampling, batch_size),
-        resources=resources_of(keywords),
-        progress=keywords.get("progress"),
+        resources=detect_resources(memory, cluster, workers, workspace=workspace),
+        progress=progress,
     )

@@ -8,17 +8,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from daskgraphpart.chunked.changeable import change, save
-from daskgraphpart.chunked.changes import GraphChanges
+from daskgraphpart.chunked.changes import GraphChanges, etypes_of
 from daskgraphpart.chunked.graph import Graph, read_chunked
 from daskgraphpart.chunked.graph_scan import GraphScan
 from daskgraphpart.chunked.save_graph import Saving
 from daskgraphpart.chunked.write_graph import TASK_MEMORY, ChunkFormat
-from daskgraphpart.engine.progress import PROGRESS, open_progress
-from daskgraphpart.engine.resources import WHERE, resources_of
+from daskgraphpart.engine.progress import open_progress
+from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.errors import OptionError
 from daskgraphpart.extras import is_dgl_graph
-from daskgraphpart.keywords import with_keywords
-from daskgraphpart.options import chosen, stated_options
+from daskgraphpart.keywords import check_keywords
 from daskgraphpart.plugins.tables.options import ReadOptions, Tables
 from daskgraphpart.plugins.tables.stage_frames import is_split_by_text, named_tables
 from daskgraphpart.plugins.tables.table_scan import TableScan
@@ -30,15 +29,17 @@ from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.paths import require_local
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
+    from distributed import Client
+    from distributed.deploy import Cluster
+
     from daskgraphpart.chunked.scan import Scan
-
-READING = ("map_ids", "unknown_nodes", "missing_ids", "fill", "ids_from", "codes_from")
-OF_TABLES = {name: of for name, of in stated_options(ReadOptions).items() if name in READING}
+    from daskgraphpart.engine.progress import Progress
 
 
-@with_keywords(OF_TABLES, stated_options(GraphChanges), WHERE, PROGRESS)
+@check_keywords
 def chunk_graph(
     g: Any,
     name: str,
@@ -57,7 +58,23 @@ def chunk_graph(
     num_nodes: Mapping[str, int] | int | None = None,
     delimiter: str = " ",
     overwrite: bool = False,
-    **keywords: Any,
+    map_ids: bool = False,
+    unknown_nodes: Literal["add", "drop", "error"] = "add",
+    missing_ids: Literal["error", "drop"] = "error",
+    fill: Mapping[str, object] | object | None = None,
+    ids_from: str | os.PathLike[str] | None = None,
+    codes_from: str | os.PathLike[str] | None = None,
+    split_by: Mapping[str, str] | Sequence[str] = (),
+    add_reverse: str | None = None,
+    copy_edata: bool = False,
+    remove_self_loops: bool | str | Sequence[str] = (),
+    deduplicate: bool | str | Sequence[str] = (),
+    cast: Mapping[str, str] | Sequence[str] = (),
+    memory: str | int | None = None,
+    cluster: str | Client | Cluster | None = None,
+    workers: int | None = None,
+    workspace: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
 ) -> Path:
     """Write a graph in DGL's Chunked Graph Data Format, piece by piece.
 
@@ -101,6 +118,28 @@ def chunk_graph(
         CSV delimiter.
     overwrite : bool
         Replace an existing graph.
+    split_by : Mapping[str, str] | Sequence[str], default ()
+        Split edge types by the values of a column or feature. user:*:item becomes user:bought:item and user:saw:item.
+        Give one edge type, or none for all.
+    add_reverse : str, optional
+        Add the reverse of every edge. dgl names reverse types rev_REL, graphstorm REL-rev, and a PATTERN such as
+        '{}-by' as you like. Where DGL and GraphStorm add no type, edges are doubled in their own: dgl if source and
+        destination type are the same, graphstorm if the graph has one node type and one edge type.
+    copy_edata : bool, default False
+        Copy edge features to reverse edges. Otherwise reverse types have none, and reverse edges within their own type
+        get zeros, as in DGL.
+    remove_self_loops : bool | str | Sequence[str], default ()
+        Drop edges from a node to itself. Of one edge type, or of all if you give none.
+    deduplicate : bool | str | Sequence[str], default ()
+        Keep only the first of several edges between the same two nodes. It keeps its features. Of one edge type, or of
+        all if you give none.
+    cast : Mapping[str, str] | Sequence[str], default ()
+        Change the dtype of a feature, such as paper/feat=float16. Floats are rounded; a value that would become
+        infinite, or a different integer, is refused.
+    map_ids, unknown_nodes, missing_ids, fill, ids_from, codes_from : optional
+        As in `read_tables`.
+    memory, cluster, workers, workspace, progress : optional
+        As in `partition`.
 
     Returns
     -------
@@ -131,8 +170,11 @@ def chunk_graph(
     if output_path is None:
         raise OptionError("nowhere to write", place="output_path", hint="give a directory")
     check_name(name, "graph name")
-    wanted = chosen(GraphChanges, keywords)
-    resources = resources_of(keywords)
+    wanted = GraphChanges(
+        split_by=split_by, add_reverse=add_reverse, copy_edata=copy_edata,
+        remove_self_loops=etypes_of(remove_self_loops), deduplicate=etypes_of(deduplicate), cast=cast,
+    )  # fmt: skip
+    resources = detect_resources(memory, cluster, workers, workspace=workspace)
     chunks_of = {
         "nodes": num_chunks_nodes,
         "edges": _by_etype(num_chunks_edges),
@@ -143,11 +185,14 @@ def chunk_graph(
     form = ChunkFormat(edges_fmt, data_fmt, delimiter, num_chunks, chunks_of, names)
     form.check_holds(wanted.dtypes.values())
     out = require_local(output_path, "a graph that is written").absolute()
-    reading = chosen(ReadOptions, keywords)
+    reading = ReadOptions(
+        map_ids=map_ids, ids_from=ids_from, codes_from=codes_from, unknown_nodes=unknown_nodes, missing_ids=missing_ids,
+        fill=fill,
+    )  # fmt: skip
     is_tables = reading.map_ids or is_split_by_text(g, wanted) or any(map(is_table, (ndata_paths or {}).values()))
     if not is_tables:
         _refuse_options_of_tables(reading)
-    with environment_faults(), open_progress(keywords.get("progress")) as listener:
+    with environment_faults(), open_progress(progress) as listener:
         if is_tables:
             tables = named_tables(g, {}, ndata_paths or {}, edata_paths or {}, are_mapped=reading.map_ids)
             counts = count_known(dict.fromkeys(ends_of_types(tables["edges"])), num_nodes)

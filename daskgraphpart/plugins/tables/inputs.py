@@ -65,7 +65,7 @@ def scan_of(path: str | None, values: dict[str, Any]) -> Any:
         return scan_of_config(path, values)
     if path is not None and not is_table(path):
         return None
-    return described_tables(**tables_of(values if path is None else {**values, "edges": (path,)}))
+    return described_tables(tables_of(values if path is None else {**values, "edges": (path,)}))
 
 
 def is_config(path: str) -> bool:

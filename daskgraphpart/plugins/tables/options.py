@@ -151,9 +151,7 @@ class ReadOptions:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", words_of(self.columns))
-        named: Any = self.edge_columns
-        named = named.items() if isinstance(named, Mapping) else [("", named)] if named else ()
-        object.__setattr__(self, "edge_columns", {name_of(etype): words_of(names) for etype, names in named})
+        object.__setattr__(self, "edge_columns", columns_by_type(self.edge_columns))
         if self.columns and len(self.columns) != 2:
             expected, found = "those of sources and destinations, such as src,dst or 0,1", ",".join(self.columns)
             raise OptionError("not two columns", place="--columns", expected=expected, found=found)
@@ -194,3 +192,9 @@ class ReadOptions:
     def delimiter_character(self) -> str | None:
         """The delimiter, with words replaced by characters."""
         return None if self.delimiter is None else DELIMITERS.get(self.delimiter, self.delimiter)
+
+
+def columns_by_type(given: Any) -> dict[str, tuple[str, ...]]:
+    """Names of columns by edge type, or those of all under ""."""
+    named = given.items() if isinstance(given, Mapping) else [("", given)] if given else ()
+    return {name_of(etype): words_of(names) for etype, names in named}

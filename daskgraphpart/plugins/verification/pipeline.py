@@ -18,11 +18,11 @@ import numpy as np
 
 from daskgraphpart.dispatching.job import smallest_task_memory
 from daskgraphpart.dispatching.options import DispatchOptions
-from daskgraphpart.engine.progress import PROGRESS, open_progress
-from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, WHERE, resources_of
+from daskgraphpart.engine.progress import open_progress
+from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, detect_resources
 from daskgraphpart.engine.runner import Pass, Runner, Unit, open_runner
 from daskgraphpart.errors import LayoutError, OptionError
-from daskgraphpart.keywords import with_keywords
+from daskgraphpart.keywords import check_keywords
 from daskgraphpart.layouts.dgl_config_reader import find_config
 from daskgraphpart.plugins.verification.contents import Contents
 from daskgraphpart.plugins.verification.findings import Finding, VerifyReport
@@ -50,8 +50,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from contextlib import AbstractContextManager
 
+    from distributed import Client
+    from distributed.deploy import Cluster
+
     from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.chunked.scan import Scan
+    from daskgraphpart.engine.progress import Progress
+    from daskgraphpart.engine.resources import Resources
     from daskgraphpart.partitioned.graph import PartitionedGraph
 
 PIECE_NBYTES = 192
@@ -67,7 +72,7 @@ NO_ORIGINALS = (
 )
 
 
-@with_keywords(WHERE, PROGRESS)
+@check_keywords
 def verify(
     graph: Graph | Scan | str | os.PathLike[str],
     partitions: str | os.PathLike[str],
@@ -76,7 +81,11 @@ def verify(
     quick: bool = False,
     sample: float = 1.0,
     checksums: bool = True,
-    **keywords: Any,
+    memory: str | int | None = None,
+    cluster: str | Client | Cluster | None = None,
+    workers: int | None = None,
+    workspace: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
 ) -> VerifyReport:
     """Check that partitions hold every node, edge and feature row of a graph exactly once, in the right place.
 
@@ -94,6 +103,8 @@ def verify(
         Share of feature rows to compare, in ``(0, 1]``. Nodes and edges are always compared in full.
     checksums : bool
         Also compare files with the checksums in the manifest, if there is one.
+    memory, cluster, workers, workspace, progress : optional
+        As in `partition`.
 
     Returns
     -------
@@ -118,9 +129,10 @@ def verify(
     """
     if not 0 < sample <= 1:
         raise OptionError("not a fraction", place="--sample", expected="more than 0, at most 1", found=sample)
-    config, resources = _existing(partitions, storage_options), resources_of(keywords)
+    config = _existing(partitions, storage_options)
+    resources = detect_resources(memory, cluster, workers, workspace=workspace)
     with (
-        open_progress(keywords.get("progress")) as listener,
+        open_progress(progress) as listener,
         open_scan(graph, storage_options, resources).opened(resources, listener) as found,
     ):
         # two bitmaps over the nodes, as for hops
@@ -172,11 +184,12 @@ def _compare(
 
 def verify_checksums(
     out_dir: str | os.PathLike[str],
+    resources: Resources,
+    progress: Progress | None = None,
     *,
     storage_options: Mapping[str, Any] | None = None,
     quick: bool = False,
     sample: float = 1.0,
-    **keywords: Any,
 ) -> VerifyReport:
     """Compare partitions with the checksums in their manifest, after a copy for example; needs no graph.
 
@@ -221,8 +234,7 @@ def verify_checksums(
         )
     findings, sound = size_findings(manifest)
     findings += change_findings(manifest)
-    resources = resources_of(keywords).limited(SMALLEST_TASK_MEMORY)
-    with open_runner(resources, keywords.get("progress")) as runner:
+    with open_runner(resources.limited(SMALLEST_TASK_MEMORY), progress) as runner:
         wrong, num_files = checksum_findings(manifest, sound, runner, quick=quick)
     return VerifyReport((*findings, *wrong), num_files=num_files)
 

@@ -4,19 +4,35 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.engine.progress import PROGRESS
-from daskgraphpart.engine.resources import WHERE
-from daskgraphpart.keywords import with_keywords
+from daskgraphpart.engine.resources import detect_resources
+from daskgraphpart.keywords import check_keywords
 from daskgraphpart.plugins.verification import pipeline
 
 if TYPE_CHECKING:
+    import os
+
+    from distributed import Client
+    from distributed.deploy import Cluster
+
+    from daskgraphpart.chunked.graph import Graph
+    from daskgraphpart.chunked.scan import Scan
+    from daskgraphpart.engine.progress import Progress
     from daskgraphpart.partitioned.graph import PartitionedGraph
     from daskgraphpart.plugins.verification.findings import VerifyReport
 
 
-@with_keywords(WHERE, PROGRESS)
+@check_keywords
 def verify(
-    partitions: PartitionedGraph, graph: Any = None, *, sample: float = 1.0, quick: bool = False, **keywords: Any
+    partitions: PartitionedGraph,
+    graph: Graph | Scan | str | os.PathLike[str] | None = None,
+    *,
+    sample: float = 1.0,
+    quick: bool = False,
+    memory: str | int | None = None,
+    cluster: str | Client | Cluster | None = None,
+    workers: int | None = None,
+    workspace: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
 ) -> VerifyReport:
     """Compare the partitions with their input graph, as `daskgraphpart.verify` does.
 
@@ -28,6 +44,8 @@ def verify(
         Share of feature rows to compare with the graph.
     quick : bool
         Read only headers and small files.
+    memory, cluster, workers, workspace, progress : optional
+        As in `partition`.
 
     Returns
     -------
@@ -41,5 +59,7 @@ def verify(
     """
     config = str(partitions.config)
     if graph is None:
-        return pipeline.verify_checksums(config, sample=sample, quick=quick, **keywords)
-    return pipeline.verify(graph, config, sample=sample, quick=quick, **keywords)
+        resources = detect_resources(memory, cluster, workers, workspace=workspace)
+        return pipeline.verify_checksums(config, resources, progress, sample=sample, quick=quick)
+    how: Any = {"memory": memory, "cluster": cluster, "workers": workers, "workspace": workspace, "progress": progress}
+    return pipeline.verify(graph, config, sample=sample, quick=quick, **how)

@@ -169,7 +169,7 @@ def test_relations_of_wikikg_are_edge_types_or_a_feature(tmp_path: Path) -> None
     np.testing.assert_array_equal(data["entity"]["feat"], np.load(root / "processed/entity_feat.npy"))
     tables = describe_dataset("wikikg", root)
     del tables["split_by"]
-    described_tables(**{"name": "graph", **tables}).write_chunked(tmp_path / "one", **spelled(RESOURCES))
+    described_tables(tables).write_chunked(tmp_path / "one", **spelled(RESOURCES))
     np.testing.assert_array_equal(edges_of(tmp_path / "one", "entity:relates:entity"), triplets[:, [0, 2]].T)
     found = read_chunked(tmp_path / "one").edge_data["entity:relates:entity"]["reltype"]
     np.testing.assert_array_equal(found.compute(scheduler="sync"), triplets[:, 1])

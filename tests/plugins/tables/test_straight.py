@@ -76,7 +76,7 @@ def write_tables(graph: Graph, directory: Path, *, names: bool) -> dict[str, Any
 
 def by_both_roads(tables: Mapping[str, Any], directory: Path, num_parts: int, **how: Any) -> dgp.Graph:
     """Partition tables straight, and by way of a chunked graph; the parts have to be the same."""
-    spec = described_tables(**{"name": "graph", **tables})
+    spec = described_tables(tables)
     chunk_edge_lists(directory / "graph", **tables, **spelled(RESOURCES))
     for source, out in ((directory / "graph", "chunked"), (spec, "straight")):
         dgp.partition(source, directory / out, num_parts, **spelled(RESOURCES), **how)
@@ -253,7 +253,7 @@ def test_a_plan_of_tables_is_that_of_their_graph(tmp_path: Path) -> None:
     ids=str,
 )
 def test_a_plan_of_tables_writes_nothing_but_maps_of_ids_and_codes(more: dict[str, Any], tmp_path: Path) -> None:
-    scan = described_tables(name="graph", **small_tables(tmp_path), **more)
+    scan = described_tables({**small_tables(tmp_path), **more})
     resources = replace(RESOURCES, workspace=str(tmp_path / "work"))
     with scan.counted(resources) as counted:
         written = [str(path) for path in (tmp_path / "work").rglob("*") if path.is_file()]
@@ -266,7 +266,7 @@ def test_a_plan_of_tables_writes_nothing_but_maps_of_ids_and_codes(more: dict[st
 def test_edges_that_are_left_out_are_counted_for_a_plan(tmp_path: Path) -> None:
     tables = {**small_tables(tmp_path), "deduplicate": True, "remove_self_loops": True}
     chunk_edge_lists(tmp_path / "graph", **tables, **spelled(RESOURCES))
-    plan = dgp.plan(described_tables(name="graph", **tables), 2, **spelled(RESOURCES))
+    plan = dgp.plan(described_tables(tables), 2, **spelled(RESOURCES))
     assert plan.num_edges == dgp.read_chunked(tmp_path / "graph").schema.num_edges
 
 
