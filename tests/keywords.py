@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING, is_dataclass
 from typing import Any
 
 from daskgraphpart.engine.resources import Resources
+from daskgraphpart.options import stated_options
 
 
 def spelled(*given: Any) -> dict[str, Any]:
@@ -14,7 +15,7 @@ def spelled(*given: Any) -> dict[str, Any]:
     for options in given:
         if isinstance(options, str):
             found["method"] = options
-        for field in fields(options) if is_dataclass(options) else ():
+        for field in stated_options(options).values() if is_dataclass(options) else ():
             value, default = getattr(options, field.name), field.default
             if value != default or default is MISSING or (isinstance(options, Resources) and field.name == "workers"):
                 found[field.name] = value

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ from daskgraphpart.chunked.graph import Graph, read_chunked
 from daskgraphpart.chunked.scan import check_read
 from daskgraphpart.engine.journal import RESTART_HINT
 from daskgraphpart.errors import ResumeError
+from daskgraphpart.options import stated_options
 from daskgraphpart.registry import load_plugin, plugin_names
 from daskgraphpart.storage.files import cached_listings, signatures_of
 from daskgraphpart.storage.paths import Location, require_local, resolve_path
@@ -96,7 +96,9 @@ def identify_owners(
         files: list[Location] = [file for name in named for file in _files_in(require_local(name, "an assignment"))]
         if (start := find_start(owners)) is not None:
             files += start.files(scan.known)
-        return "partition", {"num_parts": num_parts, **asdict(owners)}, [*files, *_balance_files(owners)]
+        weights = [Path(item.file) for item in owners.constraints if item.file]
+        given = {name: getattr(owners, name) for name in stated_options(AssignOptions)}
+        return "partition", {"num_parts": num_parts, **given}, [*files, *weights]
     if isinstance(owners, Assignment):
         # a temporary directory's file names change from run to run
         regions = {**owners.files, **{f"{TRAINERS}/{name}": region for name, region in owners.trainers.items()}}
@@ -116,12 +118,6 @@ def read_owners(
             if found is not None:
                 return found
     return read_assignment(directory, schema, workspace, runner, num_parts)
-
-
-def _balance_files(options: AssignOptions) -> list[Path]:
-    items = options.balance.split(",") if isinstance(options.balance, str) else options.balance or ()
-    named = [item.strip().removeprefix("file:") for item in items if item.strip().startswith("file:")]
-    return [Path(name if Path(name).is_file() else name.rpartition("=")[0]) for name in named]
 
 
 def _files_in(root: Path) -> list[Path]:

@@ -39,6 +39,11 @@ class BalanceConstraint:
     name: str
     tolerance: float
 
+    @property
+    def file(self) -> str:
+        """The file that has the weights, if any."""
+        return self.name.removeprefix("file:") if self.name.startswith("file:") else ""
+
 
 @dataclass(frozen=True, slots=True)
 class Constraint:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from daskgraphpart.adjacency.build import adjacency_nbytes, max_arcs_of_block
 from daskgraphpart.adjacency.build import workspace_nbytes as building_nbytes
-from daskgraphpart.assignment.balance import parse_balance
 from daskgraphpart.assignment.libraries.call import Call, has_library, need_library
 from daskgraphpart.storage.region import id_dtype
 from daskgraphpart.units import format_size
@@ -134,14 +133,14 @@ def _varies(call: Call) -> str:
 
 def expected_choice(schema: GraphSchema, options: AssignOptions, resources: Resources) -> Choice:
     """Choose as a run would, for a graph without parallel edges, self-loops or isolated nodes."""
-    num_constraints = len(parse_balance(options.wanted_balance, options.imbalance))
+    num_constraints = len(options.constraints)
     return choose(schema.num_nodes, 2 * schema.num_edges, num_constraints, options, resources)
 
 
 def workspace_nbytes(schema: GraphSchema, options: AssignOptions, choice: Choice | None) -> int:
     """Estimate the peak size of temporary files: the adjacency, and the method's own graph."""
     nodes, arcs, item = schema.num_nodes, 2 * schema.num_edges, id_dtype(schema.num_nodes).itemsize
-    weights = 8 * len(parse_balance(options.wanted_balance, options.imbalance))
+    weights = 8 * len(options.constraints)
     adjacency, made = adjacency_nbytes(schema, options.edge_weight), 0
     if choice is not None and choice.method == "multilevel":
         # arcs between clusters, and the next level

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from daskgraphpart.assignment.balance import DEFAULT_BALANCE
+from daskgraphpart.assignment.balance import DEFAULT_BALANCE, BalanceConstraint, parse_balance
 from daskgraphpart.errors import OptionError
 from daskgraphpart.options import check_options, option
 from daskgraphpart.units import parse_share
@@ -99,6 +99,9 @@ class AssignOptions:
         "0%", "Share of the old nodes that may move when you extend.", values="SHARE", plugin=EXTEND
     )
 
+    constraints: tuple[BalanceConstraint, ...] = field(init=False, repr=False, compare=False)
+    """What to balance, or at least report."""
+
     def __post_init__(self) -> None:
         for name in ("method", "extend", "old_id_map"):
             if isinstance(path := getattr(self, name), os.PathLike):
@@ -108,6 +111,8 @@ class AssignOptions:
         if self.balance is not None and not isinstance(self.balance, str):
             object.__setattr__(self, "balance", tuple(self.balance))
         check_options(self)
+        wanted = DEFAULT_BALANCE if self.balance is None else self.balance
+        object.__setattr__(self, "constraints", parse_balance(wanted, self.imbalance))
         if self.recursive and self.objtype == "vol":
             raise OptionError(
                 "METIS minimises the communication volume only without --recursive",
@@ -160,8 +165,3 @@ class AssignOptions:
     def runs_cycles(self) -> bool:
         """Whether V-cycles run while they gain."""
         return self.refine or self.effort == "high"
-
-    @property
-    def wanted_balance(self) -> str | Sequence[str]:
-        """What to balance, or at least report."""
-        return DEFAULT_BALANCE if self.balance is None else self.balance

@@ -98,7 +98,7 @@ def check_wanted(options: AssignOptions, num_parts: int) -> None:
     check_method(options)
     if options.method in PACKAGES:
         need_library(options.method)
-    check_weight_files(parse_balance(options.wanted_balance, options.imbalance))
+    check_weight_files(options.constraints)
     if (start := find_start(options)) is not None:
         start.check_parts(num_parts)
 
@@ -107,7 +107,7 @@ def check_assignable(options: AssignOptions, graph: Graph, num_parts: int) -> No
     """Check what needs no edges: the same, features, and what a graph can become."""
     check_wanted(options, num_parts)
     options.check_fits(graph.schema, num_parts)
-    check_constraints(graph, parse_balance(options.wanted_balance, options.imbalance))
+    check_constraints(graph, options.constraints)
     if options.edge_weight:
         check_weights(graph, options.edge_weight)
     if (start := find_start(options)) is not None:
@@ -151,8 +151,7 @@ def _given_owners(
 def _prepare(graph: Graph, num_parts: int, options: AssignOptions, directory: Path, runner: Runner) -> Problem:
     """Build the adjacency and weigh nodes, for balance and report."""
     adjacency = build_adjacency(graph, directory, runner, options.edge_weight)
-    wanted = parse_balance(options.wanted_balance, options.imbalance)
-    names = {item.name for item in wanted}
+    wanted, names = options.constraints, {item.name for item in options.constraints}
     reported = tuple(item for item in parse_balance("nodes,edges", 0.0) if item.name not in names)
     weights = weigh_nodes(graph, (*wanted, *reported), adjacency.in_degrees, directory, runner)
     return Problem(adjacency, weights, len(weights.constraints) - len(reported), num_parts, directory)

@@ -18,7 +18,6 @@ import daskgraphpart as dgp
 from daskgraphpart.adjacency.build import build_adjacency
 from daskgraphpart.adjacency.csr_blocks import Rows, write_block
 from daskgraphpart.assignment import choose
-from daskgraphpart.assignment.balance import parse_balance
 from daskgraphpart.assignment.libraries.call import Call, export_graph, run_library
 from daskgraphpart.assignment.multilevel.coarsen import cluster, contract
 from daskgraphpart.assignment.multilevel.cycle import v_cycle
@@ -274,7 +273,7 @@ def solve(
 ) -> tuple[str, Graph, np.ndarray, Limits]:
     """Partition by the task alone, in less memory than a job may have: how, graph, parts, limits."""
     options, opened = AssignOptions(**{"balance": "nodes", **how}), dgp.read_chunked(graph)
-    wanted = parse_balance(options.wanted_balance, options.imbalance)
+    wanted = options.constraints
     with open_runner(Resources(1 << 28, "sync")) as runner:
         adjacency = build_adjacency(opened, directory, runner)
         weights = weigh_nodes(opened, wanted, adjacency.in_degrees, directory, runner)

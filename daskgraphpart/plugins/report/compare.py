@@ -7,7 +7,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -178,7 +178,7 @@ def _as_directory(graph: Any, where: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _named(options: AssignOptions) -> dict[str, Any]:
-    return {field.name: getattr(options, field.name) for field in fields(options) if field.name != "method"}
+    return {name: getattr(options, name) for name in stated_options(options) if name != "method"}
 
 
 @dataclass(frozen=True, slots=True)
