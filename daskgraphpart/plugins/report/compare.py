@@ -19,6 +19,7 @@ from daskgraphpart.engine.measure import Measurement, measure
 from daskgraphpart.engine.resources import resources_of
 from daskgraphpart.errors import OptionError
 from daskgraphpart.keywords import check_keywords
+from daskgraphpart.options import stated_options
 from daskgraphpart.plugins.report.fetching import Sampling
 from daskgraphpart.sources.open_scan import open_scan
 from daskgraphpart.storage.paths import to_key
