@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from daskgraphpart.chunked.scan import Scan as Scan
     from daskgraphpart.chunked.write_arrays import write_chunked as write_chunked
     from daskgraphpart.errors import GraphPartError as GraphPartError
-    from daskgraphpart.partitioned.collections import open_staged as open_staged
     from daskgraphpart.partitioned.graph import PartitionedGraph as PartitionedGraph
     from daskgraphpart.partitioned.graph import open_partitions as open_partitions
+    from daskgraphpart.partitioned.part_collections import open_staged as open_staged
     from daskgraphpart.plugins.construction.read_construction import read_construction as read_construction
     from daskgraphpart.plugins.dgl_api.id_converter import IdConverter as IdConverter
     from daskgraphpart.plugins.dgl_api.load import load_partition as load_partition
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from daskgraphpart.plugins.tables.chunk_graph import chunk_graph as chunk_graph
     from daskgraphpart.plugins.tables.read_tables import read_dataset as read_dataset
     from daskgraphpart.plugins.tables.read_tables import read_tables as read_tables
-    from daskgraphpart.plugins.verification.pipeline import verify as verify
+    from daskgraphpart.plugins.verification.verify_partitions import verify as verify
     from daskgraphpart.schema import EdgeType as EdgeType
     from daskgraphpart.schema import GraphSchema as GraphSchema
     from daskgraphpart.schema import NodeType as NodeType
@@ -60,7 +60,7 @@ _NAMES = {
     "chunked.scan": "Scan",
     "chunked.write_arrays": "write_chunked",
     "errors": "GraphPartError",
-    "partitioned.collections": "open_staged",
+    "partitioned.part_collections": "open_staged",
     "partitioned.graph": "PartitionedGraph open_partitions",
     "schema": "EdgeType GraphSchema NodeType",
     "sources.id_map": "read_id_map",

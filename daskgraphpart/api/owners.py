@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.api.inputs import open_chunked, read_owners
 from daskgraphpart.assignment import assignment as made
-from daskgraphpart.assignment.collections import owned_edges, owner_array, owner_frame
+from daskgraphpart.assignment.owner_collections import owned_edges, owner_array, owner_frame
 from daskgraphpart.assignment.write_files import keep_assignment
 from daskgraphpart.chunked.scan import check_read
 from daskgraphpart.engine.resources import ON_THIS_MACHINE, detect_resources
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from distributed import Client
     from distributed.deploy import Cluster
 
-    from daskgraphpart.assignment.report import AssignReport
+    from daskgraphpart.assignment.assign_report import AssignReport
     from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.engine.progress import Progress
 

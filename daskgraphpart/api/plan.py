@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from daskgraphpart.api.estimate import Plan, estimate
+from daskgraphpart.api.estimate_job import Plan, estimate
 from daskgraphpart.api.inputs import is_machines, made_in, output_of
 from daskgraphpart.api.run_dispatch import Wanted, check_known, fitting
 from daskgraphpart.assignment.assignment import Assignment

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.api.estimate import announce, estimate, smallest_memory
+from daskgraphpart.api.estimate_job import announce, estimate, smallest_memory
 from daskgraphpart.api.inputs import (
     fingerprint,
     identify_owners,
@@ -84,7 +84,7 @@ def _limited(scan: Scan, num_parts: int, options: AssignOptions, resources: Reso
 
 
 def _assign_to(scan: Scan, num_parts: int, options: AssignOptions, out: Path, form: str, run: RunOptions) -> Assignment:
-    from daskgraphpart.assignment.id_maps import describe_id_maps
+    from daskgraphpart.assignment.hash_id_maps import describe_id_maps
     from daskgraphpart.assignment.read_files import read_assignment
     from daskgraphpart.assignment.write_files import write_assignment
 

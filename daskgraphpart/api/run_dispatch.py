@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.api.estimate import Plan, announce, estimate, smallest_memory
+from daskgraphpart.api.estimate_job import Plan, announce, estimate, smallest_memory
 from daskgraphpart.api.inputs import (
     fingerprint,
     identify_owners,
@@ -25,7 +25,7 @@ from daskgraphpart.assignment.pipeline import assign_nodes, check_assignable, ch
 from daskgraphpart.chunked.beside import copy_file, maps_and_codes
 from daskgraphpart.chunked.partitions import count_lines
 from daskgraphpart.dispatching.job import Job, choose_sizes
-from daskgraphpart.dispatching.output import check_claimable, check_output, discard_output, discard_unfinished
+from daskgraphpart.dispatching.output_directory import check_claimable, check_output, discard_output, discard_unfinished
 from daskgraphpart.dispatching.pipeline import dispatch_graph
 from daskgraphpart.engine.progress import open_progress
 from daskgraphpart.errors import InputFileNotFoundError, OptionError

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from daskgraphpart.assignment.report import AssignReport
+    from daskgraphpart.assignment.assign_report import AssignReport
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.schema import GraphSchema
     from daskgraphpart.storage.paths import Location

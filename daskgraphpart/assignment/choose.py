@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from daskgraphpart.adjacency.build import adjacency_nbytes, max_arcs_of_block
-from daskgraphpart.adjacency.build import workspace_nbytes as building_nbytes
+from daskgraphpart.adjacency.build_adjacency import adjacency_nbytes, max_arcs_of_block
+from daskgraphpart.adjacency.build_adjacency import workspace_nbytes as building_nbytes
 from daskgraphpart.assignment.libraries.call import Call, has_library, need_library
 from daskgraphpart.storage.region import id_dtype
 from daskgraphpart.units import format_size

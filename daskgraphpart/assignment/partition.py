@@ -22,10 +22,10 @@ from daskgraphpart.assignment.libraries.call import Call, export_graph, has_libr
 from daskgraphpart.assignment.multilevel.coarsen import CLUSTER_SWEEPS, cluster, contract
 from daskgraphpart.assignment.multilevel.cycle import CLUSTER_NODES, LEAST_SHRINKAGE, largest_clusters, v_cycle
 from daskgraphpart.assignment.multilevel.extend import extend
-from daskgraphpart.assignment.multilevel.graph import Graph, hold, is_mesh
 from daskgraphpart.assignment.multilevel.refine import REFINE_SWEEPS, Limits, assign_rest, rebalance, refine
 from daskgraphpart.assignment.multilevel.side_by_side import by_threads, in_turn
 from daskgraphpart.assignment.multilevel.stream import FENNEL_PASSES, stream
+from daskgraphpart.assignment.multilevel.weighted_graph import Graph, hold, is_mesh
 from daskgraphpart.engine.local import give_memory_back
 from daskgraphpart.storage.region import save_npy
 

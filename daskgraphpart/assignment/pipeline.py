@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.adjacency.build import build_adjacency
+from daskgraphpart.adjacency.build_adjacency import build_adjacency
 from daskgraphpart.adjacency.weigh_edges import check_weights, count_cut_edges
+from daskgraphpart.assignment.assign_report import AssignReport, WeightedCut, measure
 from daskgraphpart.assignment.assignment import Assignment, create_owner_files, owner_dtype
 from daskgraphpart.assignment.balance import parse_balance
 from daskgraphpart.assignment.choose import LIBRARY_NAMES, choose
@@ -19,7 +20,6 @@ from daskgraphpart.assignment.libraries.call import PACKAGES, need_library
 from daskgraphpart.assignment.options import METHODS, AssignOptions
 from daskgraphpart.assignment.owner_parts import assign_random, fill_parts, read_parts, write_parts
 from daskgraphpart.assignment.partition import PartitionConfig, Problem, partition_graph
-from daskgraphpart.assignment.report import AssignReport, WeightedCut, measure
 from daskgraphpart.assignment.start import find_start
 from daskgraphpart.assignment.trainers import write_trainers
 from daskgraphpart.assignment.weigh_nodes import check_constraints, check_weight_files, weigh_nodes

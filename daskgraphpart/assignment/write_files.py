@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.assignment.assignment import BINARY_FORMS, META_FILE, OURS_FILE, ROWS_PER_BATCH, TRAINERS, crc_of
-from daskgraphpart.assignment.id_maps import describe_id_maps
+from daskgraphpart.assignment.hash_id_maps import describe_id_maps
 from daskgraphpart.chunked.metadata import METADATA_FILE
 from daskgraphpart.engine.runner import Pass, Runner, Unit, open_runner
 from daskgraphpart.errors import OptionError, OutputExistsError
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from daskgraphpart.assignment.assignment import Assignment
     from daskgraphpart.engine.progress import Progress
     from daskgraphpart.engine.resources import Resources
-    from daskgraphpart.layouts.id_maps import IdMaps
+    from daskgraphpart.layouts.recorded_id_maps import IdMaps
     from daskgraphpart.storage.region import Region
 
 DGL_META_VERSION = "1.0.0"  # DGL 1.1 to 2.5 accepts no other (tools/partition_algo/base.py)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from daskgraphpart.chunked.changed_types import doubled_types, dtype_of, reverse_types, split_feature
+from daskgraphpart.chunked.check_changes import doubled_types, dtype_of, reverse_types, split_feature
 from daskgraphpart.chunked.metadata import CATEGORIES
 from daskgraphpart.chunked.rows import CastRows, ConstantRows, JoinedRows, ReversedEdges
 

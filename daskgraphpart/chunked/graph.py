@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from daskgraphpart.chunked.beside import codes_name, find_beside, map_name
 from daskgraphpart.chunked.change_views import add_reverse_types, cast_features, double_edges
 from daskgraphpart.chunked.changeable import Changeable
-from daskgraphpart.chunked.changed_types import check_changes
+from daskgraphpart.chunked.check_changes import check_changes
 from daskgraphpart.chunked.collections import data_array, edge_frame
 from daskgraphpart.chunked.formats import edge_file, feature_files
 from daskgraphpart.chunked.metadata import Metadata, data_key, read_metadata

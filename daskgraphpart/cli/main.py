@@ -35,7 +35,7 @@ COMMANDS = {
     "completion": "Print a script that completes commands in your shell.",
 }
 MODULES = {
-    "graphs": ("generate", "info"),
+    "graph_commands": ("generate", "info"),
     "partition": ("partition",),
     "assign_dispatch": ("assign", "dispatch"),
     "plan_command": ("plan",),

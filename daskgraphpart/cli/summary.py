@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from daskgraphpart.assignment.report import AssignReport
+    from daskgraphpart.assignment.assign_report import AssignReport
     from daskgraphpart.dispatching.finish import Outcome
     from daskgraphpart.quality import Quality
 

@@ -23,7 +23,7 @@ from daskgraphpart.dispatching.machines import (
     describe_parts,
     run_on_each,
 )
-from daskgraphpart.dispatching.output import discard_output
+from daskgraphpart.dispatching.output_directory import discard_output
 from daskgraphpart.engine.runner import Pass, Unit
 from daskgraphpart.errors import ResumeError
 from daskgraphpart.storage.atomic import temporary_path, whole_file

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.assignment.id_maps import describe_id_maps
-from daskgraphpart.dispatching.output import discard_output
+from daskgraphpart.assignment.hash_id_maps import describe_id_maps
+from daskgraphpart.dispatching.output_directory import discard_output
 from daskgraphpart.engine.runner import Pass, Unit
-from daskgraphpart.layouts.id_maps import IdMaps
 from daskgraphpart.layouts.layout import DispatchedGraph, GraphSizes
+from daskgraphpart.layouts.recorded_id_maps import IdMaps
 from daskgraphpart.layouts.written_files import ID_MAP
 from daskgraphpart.storage.atomic import publish_once, temporary_path
 from daskgraphpart.storage.checksums import FileChecksum, hash_file
@@ -28,7 +28,7 @@ from daskgraphpart.units import format_number
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from daskgraphpart.assignment.report import AssignReport
+    from daskgraphpart.assignment.assign_report import AssignReport
     from daskgraphpart.book import PartitionBook
     from daskgraphpart.dispatching.job import Job
     from daskgraphpart.dispatching.lay_out import OutputFile, Places

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from daskgraphpart.dispatching.output import check_claimable, discard_output, discard_unfinished
+from daskgraphpart.dispatching.output_directory import check_claimable, discard_output, discard_unfinished
 from daskgraphpart.dispatching.workspace import WORKSPACE_NAME
 from daskgraphpart.engine.resources import is_on_this_machine
 from daskgraphpart.engine.runner import Pass, Runner, Unit

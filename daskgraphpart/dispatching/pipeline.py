@@ -10,11 +10,11 @@ from daskgraphpart.dispatching.copy_owners import copy_owners
 from daskgraphpart.dispatching.edges import bucket_all_edges
 from daskgraphpart.dispatching.features import NodeIds, block_marks, cut_features, move_features
 from daskgraphpart.dispatching.finish import Outcome, finish
-from daskgraphpart.dispatching.graphs import find_held, write_graphs
 from daskgraphpart.dispatching.lay_out import lay_out
 from daskgraphpart.dispatching.nodes import list_all_nodes, number_nodes
 from daskgraphpart.dispatching.offsets import count_intervals
 from daskgraphpart.dispatching.split_nids import count_marked, split_nids, wanted_masks
+from daskgraphpart.dispatching.write_graphs import find_held, write_graphs
 from daskgraphpart.layouts.layout import GraphSizes
 
 if TYPE_CHECKING:

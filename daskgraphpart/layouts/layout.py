@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from daskgraphpart.book import PartitionBook
-    from daskgraphpart.layouts.id_maps import IdMaps
+    from daskgraphpart.layouts.recorded_id_maps import IdMaps
     from daskgraphpart.quality import Quality
     from daskgraphpart.schema import GraphSchema
     from daskgraphpart.storage.checksums import FileChecksum

@@ -13,8 +13,8 @@ from daskgraphpart.keywords import check_keywords
 from daskgraphpart.layouts.dgl_config_reader import find_config, read_config
 from daskgraphpart.layouts.manifest_reader import find_manifest, read_manifest
 from daskgraphpart.lazy_mapping import LazyMapping
-from daskgraphpart.partitioned.collections import lazy_rows
 from daskgraphpart.partitioned.part import Part
+from daskgraphpart.partitioned.part_collections import lazy_rows
 from daskgraphpart.partitioned.views import EdgeView, NodeView, TypeView
 from daskgraphpart.quality import Quality
 from daskgraphpart.registry import WHERE_FROM, WithPlugins

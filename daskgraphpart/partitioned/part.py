@@ -12,7 +12,7 @@ from daskgraphpart.errors import LayoutError
 from daskgraphpart.layouts.dgl_graph import read_graph_file, read_tensor_file
 from daskgraphpart.layouts.written_files import GRAPHBOLT, ORIG_EIDS, ORIG_NIDS, SPLIT_NIDS
 from daskgraphpart.lazy_mapping import LazyMapping
-from daskgraphpart.partitioned.collections import lazy_rows, part_edge_frame
+from daskgraphpart.partitioned.part_collections import lazy_rows, part_edge_frame
 from daskgraphpart.partitioned.stored_rows import StoredRows
 from daskgraphpart.registry import WithPlugins
 from daskgraphpart.storage.files import file_sizes_in, is_file

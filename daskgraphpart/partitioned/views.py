@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from daskgraphpart.errors import LayoutError, OptionError
 from daskgraphpart.lazy_mapping import LazyMapping
-from daskgraphpart.partitioned.collections import Columns, typed_edge_frame, typed_node_frame
+from daskgraphpart.partitioned.part_collections import Columns, typed_edge_frame, typed_node_frame
 from daskgraphpart.partitioned.stored_rows import StoredRows
 
 if TYPE_CHECKING:

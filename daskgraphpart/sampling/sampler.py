@@ -22,7 +22,7 @@ from daskgraphpart.kernels.sample import (
     number_nodes,
     pick_edges,
 )
-from daskgraphpart.sampling.rows import group_by_part
+from daskgraphpart.sampling.sampled_rows import group_by_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from strategies import graphs
 
 from daskgraphpart import read_chunked
-from daskgraphpart.adjacency.build import build_adjacency
+from daskgraphpart.adjacency.build_adjacency import build_adjacency
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType

@@ -70,7 +70,7 @@ FUNCTIONS: dict[str, dict[str, Stated]] = {
     "plugins/remap/remap_methods.py": {"to_original": RUN, "from_original": RUN},
     "plugins/report/compare.py": {"compare": {**options_of(AssignOptions, without=("method",)), **WHERE}},
     "plugins/report/report_method.py": {"report": RUN},
-    "plugins/verification/pipeline.py": {"verify": RUN},
+    "plugins/verification/verify_partitions.py": {"verify": RUN},
     "plugins/verification/verify_method.py": {"verify": RUN},
 }
 """Options by file and function; one that a function has among its own parameters is only described."""

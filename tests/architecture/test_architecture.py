@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tomllib
 import zipfile
+from collections import Counter
 from pathlib import Path
 
 import closure
@@ -94,6 +95,26 @@ def test_contracts_name_every_plugin() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     (named,) = (of["modules"] for of in project["tool"]["importlinter"]["contracts"] if of["type"] == "independence")
     assert {path.parent.name for path in PACKAGE.glob("plugins/*/__init__.py")} == {n.rpartition(".")[2] for n in named}
+
+
+SHARED_NAMES = {
+    "columns",
+    "compare",
+    "features",
+    "graph",
+    "inputs",
+    "options",
+    "partition",
+    "pipeline",
+    "refine",
+    "tables",
+}
+"""Base names that several files still have, to be fewer."""
+
+
+def test_a_file_has_a_base_name_of_its_own() -> None:
+    counts = Counter(path.stem for path in PACKAGE.rglob("*.py"))
+    assert {name for name, count in counts.items() if count > 1} - {"__init__"} <= SHARED_NAMES
 
 
 def test_no_name_of_a_junk_drawer() -> None:

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from keywords import spelled
 
 import daskgraphpart as dgp
-from daskgraphpart.adjacency.build import build_adjacency
+from daskgraphpart.adjacency.build_adjacency import build_adjacency
 from daskgraphpart.assignment.options import METHODS, AssignOptions
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.engine.runner import open_runner

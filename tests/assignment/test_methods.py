@@ -21,8 +21,8 @@ from keywords import spelled
 from strategies import graphs
 
 import daskgraphpart as dgp
+from daskgraphpart.assignment.assign_report import Balance
 from daskgraphpart.assignment.options import METHODS
-from daskgraphpart.assignment.report import Balance
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import EnvironmentFaultError, OptionError
@@ -360,7 +360,9 @@ def test_trainers_make_up_the_parts(mag: Path, tmp_path: Path) -> None:
 
 def test_a_library_ends_with_the_process_that_has_called_it() -> None:
     """Whatever becomes of that process: its end of the pipe closes."""
-    library = "from daskgraphpart.assignment.libraries.run import end_with_parent as e; e(); print(1, flush=True)\n"
+    library = (
+        "from daskgraphpart.assignment.libraries.run_library import end_with_parent as e; e(); print(1, flush=True)\n"
+    )
     library += "while True: pass"
     caller = "import subprocess, sys\n"
     caller += f"p = subprocess.Popen([sys.executable, '-c', {library!r}], stdin=-1, stdout=-1); p.stdout.readline()\n"

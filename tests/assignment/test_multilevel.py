@@ -15,16 +15,16 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import daskgraphpart as dgp
-from daskgraphpart.adjacency.build import build_adjacency
+from daskgraphpart.adjacency.build_adjacency import build_adjacency
 from daskgraphpart.adjacency.csr_blocks import Rows, write_block
 from daskgraphpart.assignment import choose
 from daskgraphpart.assignment.libraries.call import Call, export_graph, run_library
 from daskgraphpart.assignment.multilevel.coarsen import cluster, contract
 from daskgraphpart.assignment.multilevel.cycle import v_cycle
-from daskgraphpart.assignment.multilevel.graph import MESH_DEGREE, Graph, hold, is_mesh
 from daskgraphpart.assignment.multilevel.refine import Limits, assign_rest, rebalance, refine
 from daskgraphpart.assignment.multilevel.side_by_side import by_threads, in_turn
 from daskgraphpart.assignment.multilevel.stream import stream
+from daskgraphpart.assignment.multilevel.weighted_graph import MESH_DEGREE, Graph, hold, is_mesh
 from daskgraphpart.assignment.options import AssignOptions
 from daskgraphpart.assignment.partition import PartitionConfig, Problem, partition_graph
 from daskgraphpart.assignment.weigh_nodes import weigh_nodes

@@ -227,7 +227,7 @@ def test_exit_codes_say_whose_fault_it_was(
     def fail(*_: Any, **__: Any) -> None:
         raise fault
 
-    monkeypatch.setattr("daskgraphpart.cli.graphs.read_chunked", fail)
+    monkeypatch.setattr("daskgraphpart.cli.graph_commands.read_chunked", fail)
     assert call("info", "graph") == code
     assert capsys.readouterr() == ("", shown)
     assert ("this is a bug in daskgraphpart" in caplog.text) == (code == 70)

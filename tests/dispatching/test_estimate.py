@@ -11,7 +11,7 @@ import pytest
 from keywords import spelled
 
 import daskgraphpart as dgp
-from daskgraphpart.adjacency.build import adjacency_nbytes, build_adjacency
+from daskgraphpart.adjacency.build_adjacency import adjacency_nbytes, build_adjacency
 from daskgraphpart.assignment.options import METHODS
 from daskgraphpart.dispatching.estimate import expect, workspace_files, workspace_nbytes
 from daskgraphpart.dispatching.options import DispatchOptions

@@ -14,7 +14,7 @@ from remote_stores import local_contents, make_graph
 import daskgraphpart as dgp
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.errors import InputFileNotFoundError
-from daskgraphpart.plugins.verification.pipeline import verify_checksums
+from daskgraphpart.plugins.verification.verify_partitions import verify_checksums
 from daskgraphpart.storage.zarr_arrays import StagedArray
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from daskgraphpart.engine.resources import Resources
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.layouts.dgl import DglLayout
 from daskgraphpart.partitioned.graph import open_partitions
-from daskgraphpart.plugins.verification.pipeline import verify
+from daskgraphpart.plugins.verification.verify_partitions import verify
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 
 if TYPE_CHECKING:

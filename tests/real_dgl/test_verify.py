@@ -15,7 +15,7 @@ from keywords import spelled
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.layouts.dgl_graph import read_graph_file, read_tensor_file
 from daskgraphpart.partitioned.graph import open_partitions
-from daskgraphpart.plugins.verification.pipeline import verify
+from daskgraphpart.plugins.verification.verify_partitions import verify
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from keywords import spelled
 import daskgraphpart as dgp
 from daskgraphpart.assignment.options import METHODS
 from daskgraphpart.dispatching.options import DispatchOptions
-from daskgraphpart.plugins.verification.pipeline import verify
+from daskgraphpart.plugins.verification.verify_partitions import verify
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -24,7 +24,7 @@ from daskgraphpart.errors import (
     OutputExistsError,
     ResumeError,
 )
-from daskgraphpart.plugins.verification.pipeline import verify_checksums
+from daskgraphpart.plugins.verification.verify_partitions import verify_checksums
 from daskgraphpart.storage.upload import SEND_NBYTES, upload_file
 
 if TYPE_CHECKING:

@@ -23,8 +23,8 @@ from daskgraphpart.errors import EnvironmentFaultError, OptionError
 from daskgraphpart.storage.faults import attach_path_to_error
 
 if TYPE_CHECKING:
-    from daskgraphpart.assignment.multilevel.graph import Graph
     from daskgraphpart.assignment.multilevel.refine import Limits
+    from daskgraphpart.assignment.multilevel.weighted_graph import Graph
 
 
 HEADER_NBYTES = 24
@@ -143,7 +143,7 @@ def run_library(call: Call, exported: Exported, directory: Path) -> np.ndarray:
         content = {**asdict(exported), **asdict(call), "result": str(result)}
         call_path.write_text(json.dumps(content), encoding="utf-8")
     # by path and without the working directory, which may have modules of these names
-    command = [sys.executable, "-P", str(Path(__file__).with_name("run.py")), str(call_path)]
+    command = [sys.executable, "-P", str(Path(__file__).with_name("run_library.py")), str(call_path)]
     # closing standard input ends the process, whatever happens to this one
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
     with subprocess.Popen(command, **pipes) as process:  # type: ignore[call-overload]  # noqa: S603

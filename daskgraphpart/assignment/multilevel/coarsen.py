@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.adjacency.build import group_ranges, max_arcs_of_block
+from daskgraphpart.adjacency.build_adjacency import group_ranges, max_arcs_of_block
 from daskgraphpart.adjacency.csr_blocks import Rows, write_block
 from daskgraphpart.adjacency.split_edges import range_shift
-from daskgraphpart.assignment.multilevel.graph import MOST_ARCS_OF_ONE_BLOCK, Graph, spans
+from daskgraphpart.assignment.multilevel.weighted_graph import MOST_ARCS_OF_ONE_BLOCK, Graph, spans
 from daskgraphpart.kernels.arcs import merge_arcs, split_coarse_arcs
 from daskgraphpart.kernels.clusters import (
     add_up,

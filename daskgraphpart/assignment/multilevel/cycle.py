@@ -12,9 +12,9 @@ from daskgraphpart.assignment.multilevel.refine import refine
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from daskgraphpart.assignment.multilevel.graph import Graph
     from daskgraphpart.assignment.multilevel.refine import Limits
     from daskgraphpart.assignment.multilevel.side_by_side import Map
+    from daskgraphpart.assignment.multilevel.weighted_graph import Graph
 
 CLUSTER_SHARE, CLUSTER_NODES = 0.02, 32  # most that a cluster may weigh: share of a part's limit, and average nodes
 LEAST_SHRINKAGE = 0.9

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from daskgraphpart.adjacency.csr_blocks import Block
-    from daskgraphpart.assignment.multilevel.graph import Graph
     from daskgraphpart.assignment.multilevel.refine import Limits
     from daskgraphpart.assignment.multilevel.side_by_side import Map
+    from daskgraphpart.assignment.multilevel.weighted_graph import Graph
 
 
 MAX_ARCS_IN_MEMORY = 1 << 22

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from daskgraphpart.assignment.multilevel.graph import spans
+from daskgraphpart.assignment.multilevel.weighted_graph import spans
 from daskgraphpart.kernels.clusters import add_up
 from daskgraphpart.kernels.refine import assign_greedily, overload, rebalance_rows, refine_rows
 
 if TYPE_CHECKING:
     from daskgraphpart.adjacency.csr_blocks import Block
-    from daskgraphpart.assignment.multilevel.graph import Graph
     from daskgraphpart.assignment.multilevel.side_by_side import Map
+    from daskgraphpart.assignment.multilevel.weighted_graph import Graph
 
 MAX_REBALANCES = 6
 REFINE_SWEEPS = 16

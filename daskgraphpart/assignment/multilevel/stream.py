@@ -13,9 +13,9 @@ import numpy as np
 from daskgraphpart.kernels.streaming import stream_nodes
 
 if TYPE_CHECKING:
-    from daskgraphpart.assignment.multilevel.graph import Graph
     from daskgraphpart.assignment.multilevel.refine import Limits
     from daskgraphpart.assignment.multilevel.side_by_side import Map
+    from daskgraphpart.assignment.multilevel.weighted_graph import Graph
 
 FENNEL_PASSES = 3
 # the full price would scatter the first nodes over empty parts; later passes press harder, as Nishimura and Ugander

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daskgraphpart.chunked.rows import MadeRows
-from daskgraphpart.plugins.datasets.files import require_files, require_shape
+from daskgraphpart.plugins.datasets.dataset_files import require_files, require_shape
 from daskgraphpart.storage.region import read_npy_header
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daskgraphpart.errors import InputFileError
-from daskgraphpart.plugins.datasets.files import require_files
+from daskgraphpart.plugins.datasets.dataset_files import require_files
 from daskgraphpart.schema import DEFAULT_ETYPE, DEFAULT_NTYPE
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.plugins.datasets.files import count_in, load_torch, mask_of, require_files, require_shape
+from daskgraphpart.plugins.datasets.dataset_files import count_in, load_torch, mask_of, require_files, require_shape
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -17,7 +17,7 @@ from daskgraphpart.assignment.options import METHODS, AssignOptions
 from daskgraphpart.assignment.pipeline import check_method
 from daskgraphpart.chunked.graph_scan import GraphScan
 from daskgraphpart.dispatching.options import DispatchOptions
-from daskgraphpart.dispatching.output import check_empty
+from daskgraphpart.dispatching.output_directory import check_empty
 from daskgraphpart.engine.progress import open_progress
 from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.errors import OptionError

@@ -15,7 +15,7 @@ from daskgraphpart.assignment.write_files import write_assignment
 from daskgraphpart.chunked.graph_scan import GraphScan
 from daskgraphpart.chunked.metadata import METADATA_FILE
 from daskgraphpart.dispatching.options import DispatchOptions
-from daskgraphpart.dispatching.output import check_empty, check_output
+from daskgraphpart.dispatching.output_directory import check_empty, check_output
 from daskgraphpart.engine.progress import open_progress
 from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, detect_resources
 from daskgraphpart.engine.runner import open_runner

@@ -14,7 +14,7 @@ from torch_geometric.data import Data, HeteroData
 from daskgraphpart.book import canonical_tuple
 from daskgraphpart.errors import LayoutError
 from daskgraphpart.id_ranges import to_tensor
-from daskgraphpart.sampling.rows import group_by_part
+from daskgraphpart.sampling.sampled_rows import group_by_part
 from daskgraphpart.sampling.sampler import Locator
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from daskgraphpart.plugins.pyg.sampled_source import Source
     from daskgraphpart.plugins.pyg.seeds import Links
-    from daskgraphpart.sampling.rows import FeatureRows
+    from daskgraphpart.sampling.sampled_rows import FeatureRows
     from daskgraphpart.sampling.sampler import Located, Sampler
 
 OWN_NAMES = (

@@ -18,7 +18,7 @@ from daskgraphpart.plugins.pyg.sampled_source import Source
 from daskgraphpart.plugins.pyg.seeds import Seeds, read_links, seeds_of, split_type
 from daskgraphpart.sampling.columns import PartColumns, open_columns
 from daskgraphpart.sampling.fanouts import read_fanouts
-from daskgraphpart.sampling.rows import FeatureRows, open_rows
+from daskgraphpart.sampling.sampled_rows import FeatureRows, open_rows
 from daskgraphpart.sampling.sampler import Sampler, stream_key_of
 from daskgraphpart.storage.files import file_state
 from daskgraphpart.storage.paths import require_local

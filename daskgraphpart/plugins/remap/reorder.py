@@ -13,7 +13,7 @@ import numpy as np
 
 from daskgraphpart.engine.runner import Pass, Runner, Unit, open_runner
 from daskgraphpart.errors import LayoutError
-from daskgraphpart.partitioned.collections import reordered_array
+from daskgraphpart.partitioned.part_collections import reordered_array
 from daskgraphpart.partitioned.stored_rows import BLOCK_NBYTES, Reordered, StoredRows
 from daskgraphpart.plugins.remap.row_files import TableConfig, check_output, open_rows, save_tensor, write_table
 from daskgraphpart.source import Input

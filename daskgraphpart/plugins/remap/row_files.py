@@ -27,9 +27,9 @@ from daskgraphpart.errors import (
 )
 from daskgraphpart.extras import torch_module
 from daskgraphpart.id_ranges import is_tensor, to_array, to_tensor
-from daskgraphpart.layouts.id_maps import IdMaps
 from daskgraphpart.layouts.manifest_reader import find_manifest, read_manifest
-from daskgraphpart.partitioned.collections import lazy_rows
+from daskgraphpart.layouts.recorded_id_maps import IdMaps
+from daskgraphpart.partitioned.part_collections import lazy_rows
 from daskgraphpart.partitioned.stored_rows import Reordered, StoredRows
 from daskgraphpart.schema import BFLOAT16, DataSpec
 from daskgraphpart.sources.id_map import COLUMN, find_map, id_batches

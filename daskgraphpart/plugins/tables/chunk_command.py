@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from daskgraphpart.chunked.metadata import METADATA_FILE
-from daskgraphpart.cli.graphs import FORMAT_NAMES, FORMAT_OPTIONS, name_of_directory
+from daskgraphpart.cli.graph_commands import FORMAT_NAMES, FORMAT_OPTIONS, name_of_directory
 from daskgraphpart.cli.help import Command
 from daskgraphpart.cli.inputs import INPUT_OPTIONS, changed_graph
 from daskgraphpart.cli.options import RESOURCE_OPTIONS, refuse_options, run_of, with_options

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.chunked.changed_types import split_column
+from daskgraphpart.chunked.check_changes import split_column
 from daskgraphpart.chunked.dask_sources import return_unchanged, run_collections
 from daskgraphpart.chunked.rows import array_rows
 from daskgraphpart.engine.runner import Pass, Runner, Unit

@@ -23,7 +23,7 @@ from daskgraphpart.plugins.verification.passes import (
     verify_nodes,
     verify_once,
 )
-from daskgraphpart.plugins.verification.rows import (
+from daskgraphpart.plugins.verification.row_sums import (
     Compared,
     all_edges,
     explain_rows,
@@ -31,7 +31,7 @@ from daskgraphpart.plugins.verification.rows import (
     sum_input,
     verify_rows,
 )
-from daskgraphpart.plugins.verification.run import IN_SUMS, SEEN, Run, group_parts, pieces, window_size
+from daskgraphpart.plugins.verification.verify_run import IN_SUMS, SEEN, Run, group_parts, pieces, window_size
 from daskgraphpart.storage.region import create_files, create_npy
 
 if TYPE_CHECKING:

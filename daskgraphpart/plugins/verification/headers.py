@@ -20,7 +20,7 @@ from daskgraphpart.layouts.manifest import SUFFIX, stated_data
 from daskgraphpart.layouts.manifest_reader import Manifest, find_manifest, read_manifest
 from daskgraphpart.layouts.written_files import ASSIGNMENT, DIST_GRAPH, description_of
 from daskgraphpart.plugins.verification.findings import Finding, differences
-from daskgraphpart.plugins.verification.run import Run, check_part, open_part
+from daskgraphpart.plugins.verification.verify_run import Run, check_part, open_part
 from daskgraphpart.registry import plugin_names
 from daskgraphpart.schema import DEFAULT_ETYPE, DEFAULT_NTYPE, GraphSchema, RowType
 from daskgraphpart.storage.checksums import hash_file

@@ -16,8 +16,8 @@ import numpy as np
 from daskgraphpart.kernels.bitmap import add_foreign, empty_bitmap, rank_words
 from daskgraphpart.kernels.compare import add_edge_hashes, mark_ends
 from daskgraphpart.plugins.verification.findings import Finding, wrong_rows
-from daskgraphpart.plugins.verification.rows import all_edges, original_ends
-from daskgraphpart.plugins.verification.run import (
+from daskgraphpart.plugins.verification.row_sums import all_edges, original_ends
+from daskgraphpart.plugins.verification.verify_run import (
     IN_SUMS,
     NUM_WINDOWS,
     SEEN,

@@ -14,7 +14,7 @@ from daskgraphpart.cli.inputs import INPUT_OPTIONS, has_input, input_of
 from daskgraphpart.cli.options import CONFINED_OPTION, RESOURCE_OPTIONS, run_of, with_options
 from daskgraphpart.engine.resources import resources_of
 from daskgraphpart.partitioned.graph import open_partitions
-from daskgraphpart.plugins.verification import pipeline
+from daskgraphpart.plugins.verification import verify_partitions
 from daskgraphpart.units import format_seconds
 
 if TYPE_CHECKING:
@@ -79,6 +79,6 @@ def _verify(directories: tuple[str, ...], values: dict[str, Any], run: dict[str,
         open_partitions(out_dir, confined=True)
     how = {"quick": values["quick"], "sample": values["sample"]}
     if graph is None:
-        return pipeline.verify_checksums(out_dir, resources_of(run), run["progress"], **how)
+        return verify_partitions.verify_checksums(out_dir, resources_of(run), run["progress"], **how)
     how["checksums"] = values["checksums"] is not False
-    return pipeline.verify(graph, out_dir, **how, **run)
+    return verify_partitions.verify(graph, out_dir, **how, **run)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.keywords import check_keywords
-from daskgraphpart.plugins.verification import pipeline
+from daskgraphpart.plugins.verification import verify_partitions
 
 if TYPE_CHECKING:
     import os
@@ -60,6 +60,6 @@ def verify(
     config = str(partitions.config)
     if graph is None:
         resources = detect_resources(memory, cluster, workers, workspace=workspace)
-        return pipeline.verify_checksums(config, resources, progress, sample=sample, quick=quick)
+        return verify_partitions.verify_checksums(config, resources, progress, sample=sample, quick=quick)
     how: Any = {"memory": memory, "cluster": cluster, "workers": workers, "workspace": workspace, "progress": progress}
-    return pipeline.verify(graph, config, sample=sample, quick=quick, **how)
+    return verify_partitions.verify(graph, config, sample=sample, quick=quick, **how)

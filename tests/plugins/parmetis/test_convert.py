@@ -29,7 +29,7 @@ from daskgraphpart.errors import (
 from daskgraphpart.plugins.parmetis.parmetis import convert, write
 from daskgraphpart.plugins.parmetis.parmetis_files import find_parts
 from daskgraphpart.plugins.parmetis.pm_dglpart import ConversionInput, convert_to_chunked, read_type_counts
-from daskgraphpart.plugins.verification.pipeline import verify
+from daskgraphpart.plugins.verification.verify_partitions import verify
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 
 if TYPE_CHECKING:

@@ -33,7 +33,7 @@ from daskgraphpart.plugins.parmetis.parmetis import read as read_parmetis
 from daskgraphpart.plugins.parmetis.parmetis import write as write_parmetis
 from daskgraphpart.plugins.parmetis.parmetis_files import ParmetisFiles, find_parts, read_parmetis_parts
 from daskgraphpart.plugins.parmetis.write_text import write_parmetis_files
-from daskgraphpart.plugins.verification.pipeline import verify
+from daskgraphpart.plugins.verification.verify_partitions import verify
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 
 if TYPE_CHECKING:

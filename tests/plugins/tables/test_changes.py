@@ -21,8 +21,8 @@ from keywords import spelled
 from strategies import graphs
 
 import daskgraphpart as dgp
-from daskgraphpart.chunked.changed_types import doubled_types, reverse_types
 from daskgraphpart.chunked.changes import GraphChanges
+from daskgraphpart.chunked.check_changes import doubled_types, reverse_types
 from daskgraphpart.chunked.rows import ArrayRows, KeptRows
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.errors import GraphPartError

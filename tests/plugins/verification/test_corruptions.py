@@ -14,7 +14,7 @@ from keywords import spelled
 import daskgraphpart as dgp
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.engine.resources import Resources
-from daskgraphpart.plugins.verification.pipeline import verify, verify_checksums
+from daskgraphpart.plugins.verification.verify_partitions import verify, verify_checksums
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ import daskgraphpart as dgp
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.plugins.verification.findings import show_difference
-from daskgraphpart.plugins.verification.pipeline import verify, verify_checksums
+from daskgraphpart.plugins.verification.verify_partitions import verify, verify_checksums
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 
 if TYPE_CHECKING:

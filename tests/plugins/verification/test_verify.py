@@ -25,7 +25,7 @@ from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.errors import LayoutError, OptionError
 from daskgraphpart.layouts.manifest_reader import find_manifest, read_manifest
-from daskgraphpart.plugins.verification.pipeline import verify, verify_checksums
+from daskgraphpart.plugins.verification.verify_partitions import verify, verify_checksums
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 from daskgraphpart.storage.checksums import hash_bytes, hash_file
 

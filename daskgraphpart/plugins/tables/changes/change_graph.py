@@ -22,7 +22,7 @@ from daskgraphpart.chunked.change_views import (
     double_edges,
     remove_codes,
 )
-from daskgraphpart.chunked.changed_types import split_column, split_feature
+from daskgraphpart.chunked.check_changes import split_column, split_feature
 from daskgraphpart.chunked.formats import check_ends
 from daskgraphpart.chunked.graph import graph_of
 from daskgraphpart.chunked.output import EDGES_PER_PIECE

@@ -6,8 +6,8 @@ import zlib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.chunked.changed_types import check_changes
 from daskgraphpart.chunked.changes import describe_changes, join_changes, outline_changes
+from daskgraphpart.chunked.check_changes import check_changes
 from daskgraphpart.chunked.graph_scan import GraphScan
 from daskgraphpart.chunked.scan import Scan
 from daskgraphpart.engine.resources import SMALLEST_DATABASE_MEMORY

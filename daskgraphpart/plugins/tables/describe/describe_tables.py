@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.chunked.changed_types import check_changes
+from daskgraphpart.chunked.check_changes import check_changes
 from daskgraphpart.chunked.metadata import check_num_nodes
 from daskgraphpart.errors import (
     GraphPartError,

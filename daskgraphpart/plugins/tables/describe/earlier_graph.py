@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from daskgraphpart.chunked.changed_types import split_column, split_feature
+from daskgraphpart.chunked.check_changes import split_column, split_feature
 from daskgraphpart.chunked.metadata import METADATA_FILE, read_metadata
 from daskgraphpart.chunked.output import CATEGORIES
 from daskgraphpart.errors import InputFileError, InputFileNotFoundError, LayoutError, OptionError
 from daskgraphpart.layouts.dgl_config_reader import find_config, read_config
-from daskgraphpart.layouts.id_maps import IdMaps
 from daskgraphpart.layouts.manifest_reader import find_manifest, read_manifest
+from daskgraphpart.layouts.recorded_id_maps import IdMaps
 from daskgraphpart.plugins.tables.describe.columns import BYTES, STRINGS, UNKNOWN
 from daskgraphpart.sources.id_map import find_map, read_map_header
 from daskgraphpart.storage.checksums import hash_file

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.chunked.changed_types import features_of_table
+from daskgraphpart.chunked.check_changes import features_of_table
 from daskgraphpart.chunked.rows import JoinedRows, array_rows
 from daskgraphpart.errors import GraphPartError, InputFileError, OptionError
 from daskgraphpart.plugins.tables.describe.columns import OTHERS, OTHERS_AND_CONSTANTS

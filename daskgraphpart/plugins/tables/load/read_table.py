@@ -11,7 +11,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from daskgraphpart.chunked.changed_types import split_feature
+from daskgraphpart.chunked.check_changes import split_feature
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.plugins.tables.describe.columns import (
     MISSING,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.chunked.changed_types import split_column
+from daskgraphpart.chunked.check_changes import split_column
 from daskgraphpart.chunked.output import CATEGORIES
 from daskgraphpart.chunked.rows import ConstantRows, KeptRows
 from daskgraphpart.errors import InputFileError, OptionError

@@ -40,7 +40,7 @@ from daskgraphpart.plugins.verification.headers import (
     unlisted_findings,
     verify_headers,
 )
-from daskgraphpart.plugins.verification.run import Run, group_parts, opened_once
+from daskgraphpart.plugins.verification.verify_run import Run, group_parts, opened_once
 from daskgraphpart.sources.open_scan import open_scan
 from daskgraphpart.storage.files import is_file
 from daskgraphpart.storage.paths import Location, resolve_path, to_key

@@ -15,7 +15,7 @@ import numpy as np
 
 from daskgraphpart.kernels.compare import add_row_hashes
 from daskgraphpart.plugins.verification.findings import Finding, show_from
-from daskgraphpart.plugins.verification.run import (
+from daskgraphpart.plugins.verification.verify_run import (
     NUM_WINDOWS,
     Run,
     check_parts,
