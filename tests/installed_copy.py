@@ -27,7 +27,9 @@ def write_metadata(
     """Write what pip would write about a package beside it: its entry points."""
     directory = Path(root) / f"{package.replace('-', '_')}-{version}.dist-info"
     directory.mkdir()
-    (directory / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: {version}\n")
+    lines = ["Metadata-Version: 2.1", f"Name: {package}", f"Version: {version}"]
+    lines += [f"Requires-Dist: {needed}" for needed in PROJECT["dependencies"] if package == PROJECT["name"]]
+    (directory / "METADATA").write_text("\n".join(lines) + "\n")
     lines = [f"[{group}]\n" + "".join(f"{n} = {home}\n" for n, home in of.items()) for group, of in groups.items()]
     (directory / "entry_points.txt").write_text("\n".join(lines))
 

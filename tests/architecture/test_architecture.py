@@ -84,6 +84,7 @@ def test_the_page_on_the_design_names_every_folder_and_plugin() -> None:
     assert {name for name in rooms | plugins if f"`{name}`" not in page} == set()
 
 
+@pytest.mark.needs
 def test_files_that_the_guide_for_contributors_names_are_there() -> None:
     named = re.findall(r"`([a-z_/]+\.py)`", (ROOT / "CONTRIBUTING.md").read_text())
     folders = ("daskgraphpart", "benchmarks", "docs", "fuzz", "tests")
@@ -91,6 +92,7 @@ def test_files_that_the_guide_for_contributors_names_are_there() -> None:
     assert [name for name in named if not any(f"/{path}".endswith(f"/{name}") for path in known)] == []
 
 
+@pytest.mark.needs
 def test_contracts_name_every_plugin() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     (named,) = (of["modules"] for of in project["tool"]["importlinter"]["contracts"] if of["type"] == "independence")

@@ -14,7 +14,6 @@ from remote_stores import local_contents, make_graph
 import daskgraphpart as dgp
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.errors import InputFileNotFoundError
-from daskgraphpart.plugins.verification.verify_partitions import verify_checksums
 from daskgraphpart.storage.zarr_arrays import StagedArray
 
 if TYPE_CHECKING:
@@ -84,7 +83,7 @@ def test_partitions_that_are_replaced_stay_whole_until_the_new_ones_are(graph: P
         dgp.partition(graph, out, 3, method="random", **spelled(resources), overwrite=True, progress=last)
     now = local_contents(out)
     assert {name: now[name] for name in old} == old
-    assert verify_checksums(out).ok
+    assert dgp.open_partitions(out).verify().ok
     dgp.partition(graph, out, 3, method="random", **spelled(resources), overwrite=True)
     assert not (out / "part3").exists() and (out / "notes.json").exists()
     (out / "notes.json").unlink()

@@ -24,7 +24,6 @@ from daskgraphpart.errors import (
     OutputExistsError,
     ResumeError,
 )
-from daskgraphpart.plugins.verification.verify_partitions import verify_checksums
 from daskgraphpart.storage.upload import SEND_NBYTES, upload_file
 
 if TYPE_CHECKING:
@@ -94,7 +93,7 @@ def test_partitions_in_s3_are_verified_and_loaded_from_there(s3: S3, local: Path
     copy_in(here, s3.files, URL_OUT)
     report = verify(URL_IN, URL_OUT, storage_options=s3.options)
     assert report.ok and report.num_edges == 3000
-    assert verify_checksums(URL_OUT, storage_options=s3.options).ok
+    assert open_partitions(URL_OUT, storage_options=s3.options).verify().ok
     found, expected = open_partitions(URL_OUT, storage_options=s3.options), open_partitions(here)
     assert repr(expected) == repr(found)
     reports = [graph.report().to_dict() for graph in (expected, found)]

@@ -143,7 +143,7 @@ def test_manifests_of_version_1_have_no_checksums(made: Path, tmp_path: Path) ->
     assert report.ok
     assert len(report.notes) == 1 and "no checksums" in report.notes[0]
     with pytest.raises(LayoutError, match="no checksums"):
-        verify_checksums(tmp_path / "out")
+        verify_checksums(tmp_path / "out", RESOURCES)
 
 
 PROGRAM = """
