@@ -7,12 +7,16 @@ Neighbours ascend within a row; there are no self-loops or parallel arcs.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from daskgraphpart.storage.atomic import whole_file
 from daskgraphpart.storage.region import Region
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 class Rows(NamedTuple):
@@ -36,6 +40,14 @@ class Rows(NamedTuple):
     def read(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return row starts, neighbours and weights."""
         return self.indptr, self.indices, self.weights
+
+    def stretches(self, num_arcs: int) -> Iterator[Rows]:
+        """Cut the rows into stretches of about so many arcs."""
+        for first, last in _cut(self.indptr, num_arcs):
+            starts = self.indptr[first : last + 1]
+            arcs = slice(starts[0], starts[-1])
+            weights = self.weights[arcs] if self.weights.size else self.weights
+            yield Rows(self.start + first, starts - starts[0], self.indices[arcs], weights)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +74,56 @@ class CsrBlock:
         indptr, indices, weights = (column.read() for column in self._columns())
         return indptr, indices, weights.astype(np.promote_types(weights.dtype, np.int32), copy=False)
 
+    def stretches(self, num_arcs: int) -> Iterator[Stretch]:
+        """Cut the rows into stretches of about so many arcs; reads the row starts."""
+        starts = self._columns()[0].read()
+        for first, last in _cut(starts, num_arcs):
+            yield Stretch(self, self.start + first, self.start + last, int(starts[first]), int(starts[last]))
+
+    def read_stretch(
+        self, start: int, stop: int, first_arc: int, last_arc: int
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Read the rows of nodes ``start, ..., stop - 1``, which have these arcs of the block, as `read` does."""
+        indptr, indices, weights = self._columns()
+        arcs = (first_arc, last_arc)
+        read_weights = weights.read(*arcs) if weights.num_rows else weights.read()
+        return (
+            indptr.read(start - self.start, stop - self.start + 1) - first_arc,
+            indices.read(*arcs),
+            read_weights.astype(np.promote_types(weights.dtype, np.int32), copy=False),
+        )
+
     def _columns(self) -> tuple[Region, Region, Region]:
         indptr = Region(self.path, 0, np.dtype("<i8"), (self.stop - self.start + 1,))
         indices = Region(self.path, indptr.nbytes, self.dtype, (self.num_arcs,))
         num_weights = self.num_arcs if self.weight_dtype else 0
         dtype = self.weight_dtype or np.dtype(np.int32)
         return indptr, indices, Region(self.path, indptr.nbytes + indices.nbytes, dtype, (num_weights,))
+
+
+class Stretch(NamedTuple):
+    """Some rows of a block in a file: nodes ``start, ..., stop - 1``, and their arcs in the block."""
+
+    block: CsrBlock
+    start: int
+    stop: int
+    first_arc: int
+    last_arc: int
+
+    @property
+    def num_arcs(self) -> int:
+        """Neighbours in all rows."""
+        return self.last_arc - self.first_arc
+
+    def read(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Read row starts, neighbours and weights, as of a block."""
+        return self.block.read_stretch(self.start, self.stop, self.first_arc, self.last_arc)
+
+
+def _cut(indptr: np.ndarray, num_arcs: int) -> Iterator[tuple[int, int]]:
+    """Cut rows into stretches of at least one row and about so many arcs."""
+    wanted = np.arange(indptr[0] + num_arcs, indptr[-1], num_arcs)
+    return pairwise(np.unique([0, *np.searchsorted(indptr, wanted), indptr.size - 1]).tolist())
 
 
 Block = CsrBlock | Rows

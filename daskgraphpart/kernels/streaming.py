@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import numpy as np
 
+from daskgraphpart.kernels.clusters import widest_row
 from daskgraphpart.kernels.compiled import inlined, kernel
 
 
 @kernel
-def stream_nodes(indptr, indices, weights, first, parts, node_weights, loads, limits, alpha, fixed):  # type: ignore[no-untyped-def]
+def stream_nodes(  # type: ignore[no-untyped-def]
+    indptr, indices, weights, first, parts, mine, node_weights, loads, limits, alpha, fixed, num_blocks
+):
     """Assign the nodes ``first, first + 1, ...`` of a block, perhaps again; no weights means 1.
 
-    `fixed` nodes, (block,), or empty for none, stay. Changes `parts` (all nodes,), -1 for none yet, and `loads` (parts,
-    constraints); keeps `limits` if possible. A part's price, ``alpha * 1.5 * sqrt(fullness)`` in units of edge weight,
-    reduces a node's bond to it; with several constraints, it is the mean over what the node weighs in each compared
-    with the average.
+    `fixed` nodes, (block,), or empty for none, stay. Reads `parts` (all nodes,), -1 for none yet, and changes `mine`,
+    those of the block, and `loads` (parts, constraints): by `num_blocks` times what a node weighs, since so many blocks
+    run side by side, and are assumed to do alike. Keeps `limits` if possible. A part's price, ``alpha * 1.5 *
+    sqrt(fullness)`` in units of edge weight, reduces a node's bond to it; with several constraints, it is the mean over
+    what the node weighs in each compared with the average.
     """
     num_parts = loads.shape[0]
-    bound = np.zeros(num_parts, np.int64)
+    bound, around = np.zeros(num_parts, np.int64), np.empty(widest_row(indptr), np.int32)
     fullness, roots = np.zeros(num_parts, np.float64), np.zeros(loads.shape, np.float64)
     sizes = np.maximum(limits, 1).astype(np.float64)
     # price of a unit of each weight in a full part: the average node pays alpha * 1.5 in all
@@ -27,15 +31,20 @@ def stream_nodes(indptr, indices, weights, first, parts, node_weights, loads, li
     for row in range(indptr.size - 1):
         if indptr[row] == indptr[row + 1] or (fixed.size and fixed[row]):
             continue  # no neighbours: assigned at the end
-        old = parts[first + row]
+        old = mine[row]
         if old >= 0:
             for c in range(limits.size):
-                loads[old, c] -= node_weights[row, c]
+                loads[old, c] -= num_blocks * node_weights[row, c]
             _fill(old, loads, sizes, fullness, roots)
-        for i in range(indptr[row], indptr[row + 1]):
-            part = parts[indices[i]]
-            if part >= 0:
-                bound[part] += weights[i] if weights.size else 1
+        start, count = indptr[row], indptr[row + 1] - indptr[row]
+        for i in range(count):
+            # unsigned, since numba tests signed indices for counting from the end
+            other = np.uint64(indices[start + i])
+            near = other - np.uint64(first)
+            around[i] = mine[near] if near < np.uint64(mine.size) else parts[other]
+        for i in range(count):
+            if around[i] >= 0:
+                bound[around[i]] += weights[start + i] if weights.size else 1
         best, best_score, emptiest = -1, -np.inf, 0
         for part in range(num_parts):
             if fullness[part] < fullness[emptiest]:
@@ -48,19 +57,20 @@ def stream_nodes(indptr, indices, weights, first, parts, node_weights, loads, li
                 continue
             fits = True
             for c in range(limits.size):
-                fits = fits and (node_weights[row, c] == 0 or loads[part, c] + node_weights[row, c] <= limits[c])
+                fits = fits and (
+                    node_weights[row, c] == 0 or loads[part, c] + num_blocks * node_weights[row, c] <= limits[c]
+                )
             if fits:
                 best, best_score = part, score
         if best < 0:
             best = emptiest
-        parts[first + row] = best
+        mine[row] = best
         for c in range(limits.size):
-            loads[best, c] += node_weights[row, c]
+            loads[best, c] += num_blocks * node_weights[row, c]
         _fill(best, loads, sizes, fullness, roots)
-        for i in range(indptr[row], indptr[row + 1]):
-            part = parts[indices[i]]
-            if part >= 0:
-                bound[part] = 0
+        for i in range(count):
+            if around[i] >= 0:
+                bound[around[i]] = 0
 
 
 @inlined

@@ -19,6 +19,7 @@ from daskgraphpart.adjacency.build_adjacency import build_adjacency
 from daskgraphpart.adjacency.csr_blocks import Rows, write_block
 from daskgraphpart.assignment import choose
 from daskgraphpart.assignment.libraries.call import Call, export_graph, run_library
+from daskgraphpart.assignment.multilevel import stream as streaming
 from daskgraphpart.assignment.multilevel.coarsen import cluster, contract
 from daskgraphpart.assignment.multilevel.cycle import v_cycle
 from daskgraphpart.assignment.multilevel.refine import Limits, assign_rest, rebalance, refine
@@ -100,6 +101,32 @@ def test_no_step_adds_to_the_overload_and_threads_change_nothing(problem: Any, t
         assert found[0].min() >= 0
         assert found[0].max() < limits.num_parts
         assert limits.overload(graph, found[0], in_turn) <= limits.overload(graph, parts, in_turn)
+
+
+@pytest.mark.parametrize("width", [1, 3])
+def test_streaming_side_by_side_is_the_same_from_memory_disk_and_threads(
+    width: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng, n, num_parts = np.random.default_rng(5), 400, 4
+    monkeypatch.setattr(streaming, "STRETCH_ARCS", 32)
+    monkeypatch.setattr(streaming, "MOST_SIDE_BY_SIDE", width)
+    monkeypatch.setattr(streaming, "LEAST_ROUNDS", 8)
+    matrix = np.zeros((n, n), np.int32)
+    ends = rng.integers(0, n, 900)
+    np.add.at(matrix, (ends, np.where(rng.random(900) < 0.8, ends // 100 * 100, 0) + rng.integers(0, 100, 900)), 1)
+    matrix += matrix.T
+    np.fill_diagonal(matrix, 0)
+    graph = in_blocks(matrix, (np.ones(n, np.int64),), 90)
+    stretches = [stretch for block in graph.blocks for stretch in block.stretches(32)]
+    assert [stretch.start for stretch in stretches[1:]] == [stretch.stop for stretch in stretches[:-1]]
+    assert sum(stretch.num_arcs for stretch in stretches) == graph.num_arcs
+    limits = Limits(num_parts, np.array([int(1.05 * n / num_parts)]))
+    parts = stream(graph, limits, 3, in_turn)
+    with ThreadPoolExecutor(3) as pool:
+        assert np.array_equal(stream(on_disk(graph, tmp_path), limits, 3, by_threads(pool, 3)), parts)
+    assert (graph.loads(parts, num_parts, in_turn)[:, 0] <= limits.most).all()
+    assert graph.cut(parts, num_parts, in_turn) < 0.6 * matrix.sum() / 2  # random parts cut 3 of 4
+    assert np.array_equal(parts >= 0, matrix.any(axis=1))
 
 
 def test_a_v_cycle_does_not_overload_a_part_with_nodes_that_have_no_neighbours() -> None:

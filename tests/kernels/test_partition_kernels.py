@@ -170,8 +170,21 @@ def test_clusters_stay_light_and_inside_their_parts(problem: Problem, inside: bo
 def test_streams_give_every_node_with_neighbours_a_part(problem: Problem, alpha: float) -> None:
     node_weights, limits, n = problem.node_weights, problem.limits, problem.num_nodes
     parts, loads = np.full(n, -1, np.int32), np.zeros((problem.num_parts, limits.size), np.int64)
-    for _ in range(2):
-        stream_nodes(*problem.block(0, n), 0, parts, node_weights, loads, limits, alpha, np.empty(0, np.bool_))
+    middle, all_free = n // 2, np.empty(0, np.bool_)
+    for blocks in ([(0, n)], [(0, middle), (middle, n)]):
+        moved = []
+        for start, stop in blocks:  # side by side: none sees what the other does
+            mine, count, then = parts[start:stop].copy(), len(blocks), loads.copy()
+            weights = node_weights[start:stop]
+            rows = problem.block(start, stop)
+            stream_nodes(*rows, start, parts, mine, weights, then, limits, alpha, all_free, count)
+            moved.append((start, stop, mine, (then - loads) // count))
+        for start, stop, mine, change in moved:
+            parts[start:stop] = mine
+            loads += change
+    expected = np.zeros_like(loads)
+    np.add.at(expected, parts[parts >= 0], node_weights[parts >= 0])
+    assert np.array_equal(loads, expected)
     alone = np.diff(problem.indptr) == 0
     assert (parts[~alone] >= 0).all()
     assert (parts[alone] == -1).all()

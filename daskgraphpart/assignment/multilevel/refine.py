@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from daskgraphpart.kernels.clusters import add_up
 from daskgraphpart.kernels.refine import assign_greedily, overload, rebalance_rows, refine_rows
 
 if TYPE_CHECKING:
-    from daskgraphpart.adjacency.csr_blocks import Block
+    from daskgraphpart.adjacency.csr_blocks import Block, Stretch
     from daskgraphpart.assignment.multilevel.side_by_side import Map
     from daskgraphpart.assignment.multilevel.weighted_graph import Graph
 
@@ -20,6 +21,7 @@ MAX_REBALANCES = 6
 REFINE_SWEEPS = 16
 SETTLED = 0.02  # of what the best sweep gained; when one gains less, a further one is not worth its time
 NOTHING = 1e-12  # of overload
+SPANS_AT_ONCE = 4  # whose nodes are sorted and held
 PATIENCE = 50  # stop a pass after this share of nodes moved without a better cut
 
 
@@ -151,7 +153,7 @@ class Moves(NamedTuple):
         add_up(old[moved].astype(np.int32, copy=False), 0, -weights, change)
         return cls(new, change)
 
-    def apply(self, block: Block, parts: np.ndarray, loads: np.ndarray) -> None:
+    def apply(self, block: Block | Stretch, parts: np.ndarray, loads: np.ndarray) -> None:
         """Change parts and loads."""
         parts[block.start : block.stop] = self.parts
         loads += self.change
@@ -162,10 +164,14 @@ def assign_rest(graph: Graph, parts: np.ndarray, limits: Limits, each: Map) -> N
     if parts.min(initial=0) >= 0:
         return
     over, shares = limits.over(graph.loads(parts, limits.num_parts, each)), limits.shares
-    for start, stop in spans(graph.num_nodes):
-        nodes = np.flatnonzero(parts[start:stop] < 0)
-        if not nodes.size:
-            continue
-        weights = graph.node_weights(start, stop)[nodes]
+
+    def heaviest_first(span: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
+        nodes = np.flatnonzero(parts[slice(*span)] < 0)
+        weights = graph.node_weights(*span)[nodes]
         order = np.argsort(-(weights * shares).max(axis=1), kind="stable")
-        assign_greedily(nodes[order] + start, weights[order], over, shares, parts)
+        return nodes[order] + span[0], weights[order]
+
+    waiting = spans(graph.num_nodes)
+    while some := list(islice(waiting, SPANS_AT_ONCE)):
+        for nodes, weights in each(heaviest_first, some):
+            assign_greedily(nodes, weights, over, shares, parts)

@@ -10,14 +10,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from daskgraphpart.assignment.multilevel.refine import Moves
 from daskgraphpart.kernels.streaming import stream_nodes
 
 if TYPE_CHECKING:
+    from daskgraphpart.adjacency.csr_blocks import Rows, Stretch
     from daskgraphpart.assignment.multilevel.refine import Limits
     from daskgraphpart.assignment.multilevel.side_by_side import Map
     from daskgraphpart.assignment.multilevel.weighted_graph import Graph
 
 FENNEL_PASSES = 3
+STRETCH_ARCS = 1 << 16
+MOST_SIDE_BY_SIDE, LEAST_ROUNDS = 16, 64
+"""Stretches that do not see each other's nodes; so many rounds, for the graph's cut to be that of streaming in turn."""
 # the full price would scatter the first nodes over empty parts; later passes press harder, as Nishimura and Ugander
 # advise
 FIRST_PRICE, PRICE_GROWTH = 0.2, 2.0
@@ -37,13 +42,27 @@ def stream(
     loads = graph.loads(parts, limits.num_parts, each)
     # Fennel's alpha, m sqrt(k) / n^1.5, times the square root of a full part's size n / k: edges per node
     alpha = graph.total_weight / 2 / max(1, graph.num_nodes - num_isolated)
+
+    stretches = [stretch for block in graph.blocks for stretch in block.stretches(STRETCH_ARCS)]
+    width = max(1, min(MOST_SIDE_BY_SIDE, len(stretches) // LEAST_ROUNDS))
+
+    rounds = -(-len(stretches) // width)
+
+    def assign(call: tuple[Rows | Stretch, int]) -> Moves:
+        stretch, count = call
+        nodes = slice(stretch.start, stretch.stop)
+        mine, weights, own_loads = parts[nodes].copy(), graph.node_weights(stretch.start, stretch.stop), loads.copy()
+        fixed = graph.fixed[nodes]
+        if not (fixed.size and fixed.all()):
+            rows = stretch.read()
+            stream_nodes(*rows, stretch.start, parts, mine, weights, own_loads, most, price, fixed, count)
+        return Moves(mine, (own_loads - loads) // count)
+
     for number in range(passes):
         room = FIRST_ROOM * (passes - 1 - number) / max(1, passes - 1)
         most, price = (limits.most * (1 + room)).astype(np.int64), alpha * FIRST_PRICE * PRICE_GROWTH**number
-        for block in graph.blocks:
-            fixed = graph.fixed[block.start : block.stop]
-            if fixed.size and fixed.all():
-                continue
-            weights = graph.node_weights(block.start, block.stop)
-            stream_nodes(*block.read(), block.start, parts, weights, loads, most, price, fixed)
+        for first in range(rounds):
+            now = stretches[first::rounds]
+            for stretch, moves in zip(now, each(assign, [(stretch, len(now)) for stretch in now]), strict=True):
+                moves.apply(stretch, parts, loads)
     return parts
