@@ -13,6 +13,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from doctest import DocTestParser, Example
 from io import StringIO
+from itertools import pairwise
 from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
@@ -37,9 +38,8 @@ class Block:
 
 def read_blocks(page: str) -> Iterator[Block]:
     """Each block of code of a page, with the output that follows."""
-    found = list(BLOCK.finditer(page))
-    for block, after in zip(found, [*found[1:], None], strict=True):
-        if block["language"] == "output":
+    for block, after in pairwise([*BLOCK.finditer(page), None]):
+        if block is None or block["language"] == "output":
             continue
         is_output = (
             after is not None and after["language"] == "output" and not page[block.end() : after.start()].strip()
