@@ -1,6 +1,7 @@
 """Fuzz tables of edges, text and parquet, packed and damaged, against an oracle in plain Python.
 
     python fuzz/fuzz_tables.py --seconds 1200
+    python fuzz/fuzz_tables.py --seconds 1200 --rows 300000
 
 Every input is read into a chunked graph as the oracle reads it, or refused; a seed repeats an input.
 """
@@ -29,12 +30,13 @@ from pyarrow import parquet
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]
 
-from tables_oracle import RefusedError, column_of_text, fill_of, integer_of, rows_of_text  # noqa: E402
+from tables_oracle import RefusedError, codes_of, column_of_text, fill_of, integer_of, rows_of_text  # noqa: E402
 
 from daskgraphpart import GraphPartError, read_chunked, read_id_map, read_tables  # noqa: E402
+from daskgraphpart.plugins.tables.describe.text_file import ROWS_LOOKED_AT  # noqa: E402
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 TYPE = "_N:_E:_N"
 DELIMITERS = {",": "comma", "\t": "tab", ";": "semicolon", "|": "|", " ": "space"}
@@ -74,35 +76,50 @@ ODD = (
 )  # fmt: skip
 COMMAS = ("319,68", "5", "-1,5", ",5", "7,", "1,234", "12,345", "1.234,5", "1e3")
 POOLS = (NUMBERS[:5], NUMBERS, TIMES, STRINGS, COMMAS[:5], COMMAS)
+FEW_ROWS = 1000
+"""More are a table that DuckDB reads with several threads."""
 FILLS = (None, None, "0", "-1", "0.5", "none", "1e39", "nan", "1_0")
 
 
-def text_table(chance: random.Random) -> tuple[str, str, bool, int]:
+def text_table(chance: random.Random, num_rows: int) -> tuple[str, str, bool, int]:
     """Text, its delimiter, whether it has a header, and its number of columns."""
-    delimiter, num_columns, num_rows = chance.choice(list(DELIMITERS)), chance.randint(2, 5), chance.randint(0, 30)
-    pools = [chance.choice(POOLS) for _ in range(num_columns - 2)]
-    lines = []
+    delimiter, num_columns = chance.choice(list(DELIMITERS)), chance.randint(2, 5)
     has_header = chance.random() < 0.5
-    if has_header:
-        lines.append([f"c{i}" for i in range(num_columns)])
-    odd_rate, gap_rate = chance.choice((0, 0, 0, 0.02)), chance.choice((0, 0, 0.1))
-    for _ in range(num_rows):
-        row = [str(chance.randrange(40)) for _ in range(2)] + [chance.choice(pool) for pool in pools]
-        for i in range(num_columns):
-            if chance.random() < odd_rate:
-                row[i] = chance.choice(ODD)
-            elif i > 1 and chance.random() < gap_rate:
-                row[i] = chance.choice(ODD[:6])
-        lines.append([quoted(field, delimiter, chance) for field in row])
+    odd_rate, gap_rate = chance.choice((0, 0, 0, min(0.02, 2 / max(1, num_rows)))), chance.choice((0, 0, 0.1))
+    pools = [[str(i) for i in range(max(40, num_rows // 8))]] * 2
+    pools += [[*chance.choice(POOLS)] for _ in range(num_columns - 2)]
+    if num_rows > FEW_ROWS:
+        pools[2:] = [[*pool, *more_of(pool, num_rows)] if chance.random() < 0.5 else pool for pool in pools[2:]]
+    columns = []
+    for number, pool in enumerate(pools):
+        written = [quoted(field, delimiter, chance) for field in chance.choices(pool, k=min(num_rows, 2 * len(pool)))]
+        column = chance.choices(written, k=num_rows) if written else []
+        for i in range(num_rows if gap_rate and number > 1 else 0):
+            if chance.random() < gap_rate:
+                column[i] = quoted(chance.choice(ODD[:6]), delimiter, chance)
+        columns.append(column)
+    lines = [delimiter.join(fields) for fields in zip(*columns, strict=True)]
+    for i in range(num_rows if odd_rate else 0):
+        if chance.random() < odd_rate * num_columns:
+            fields = [column[i] for column in columns]
+            fields[chance.randrange(num_columns)] = quoted(chance.choice(ODD), delimiter, chance)
+            lines[i] = delimiter.join(fields)
         if chance.random() < odd_rate / 2:
-            lines[-1] = chance.choice((lines[-1][:-1], [*lines[-1], "1"], ["# words"], [""], ['"'], ['1"2']))
+            cut = lines[i].rpartition(delimiter)[0]
+            lines[i] = chance.choice((cut, f"{lines[i]}{delimiter}1", "# words", "", '"', '1"2'))
+    if has_header:
+        lines.insert(0, delimiter.join(f"c{i}" for i in range(num_columns)))
     end = chance.choice(("\n", "\n", "\r\n"))
-    return (
-        end.join(delimiter.join(line) for line in lines) + chance.choice((end, "")),
-        delimiter,
-        has_header,
-        num_columns,
-    )
+    return end.join(lines) + chance.choice((end, "")), delimiter, has_header, num_columns
+
+
+def more_of(pool: Sequence[str], num_rows: int) -> list[str]:
+    """Many other values of the kind of a pool's first one."""
+    if pool[0] == TIMES[0]:
+        return [f"{1970 + i % 90}-{1 + i % 12:02}-{1 + i % 28:02} {i % 24:02}:00" for i in range(num_rows // 4)]
+    if pool[0] == STRINGS[0]:
+        return [f"s{i * 7919 % num_rows}" for i in range(num_rows // 4)]
+    return [str(i) for i in range(num_rows // 4)]
 
 
 def quoted(field: str, delimiter: str, chance: random.Random) -> str:
@@ -115,12 +132,13 @@ def quoted(field: str, delimiter: str, chance: random.Random) -> str:
     return field
 
 
-def check_text(chance: random.Random) -> str:
+def check_text(chance: random.Random, most_rows: int) -> str:
     """A table in text, packed or not, cut off or damaged or not; what was wrong."""
-    text, delimiter, has_header, num_columns = text_table(chance)
+    num_rows = chance.randint(most_rows // 2 if most_rows > FEW_ROWS else 0, most_rows)
+    text, delimiter, has_header, num_columns = text_table(chance, num_rows)
     content, name = text.encode(), "e.csv"
     packing = chance.choice((None, *PACKINGS))
-    damage = chance.choice((None, None, None, "cut", "flip"))
+    damage = chance.choice((*([None] * (3 if num_rows <= FEW_ROWS else 18)), "cut", "flip"))
     if packing is None:
         content = content[: chance.randrange(len(content) + 1)] if damage == "cut" else content
     else:
@@ -132,13 +150,13 @@ def check_text(chance: random.Random) -> str:
             changed[chance.randrange(len(changed))] ^= 1 << chance.randrange(8)
             content = bytes(changed)
     Path(name).write_bytes(content)
-    map_ids, fill = chance.choice((None, None, "integer", "string")), chance.choice(FILLS)
+    map_ids, fill = chance.choice((None, None, "integer", "string")), fill_for(chance, num_rows)
     columns = [f"c{i}" if has_header else str(i) for i in range(num_columns)]
     how: dict[str, Any] = {
         "delimiter": DELIMITERS[delimiter], "header": has_header, "columns": columns[:2], "edge_columns": columns[2:],
     }  # fmt: skip
     how |= {} if map_ids is None else {"map_ids": True, "id_type": map_ids}
-    how |= {} if fill is None else {"fill": fill}
+    how |= ({} if fill is None else {"fill": fill}) | resources(chance, num_rows)
 
     def expected() -> dict[str, Any]:
         if packing is not None and damage == "cut":
@@ -153,32 +171,25 @@ def check_text(chance: random.Random) -> str:
             raise RefusedError("too few columns")
         values = [[row[i] for row in rows[has_header:]] for i in range(num_columns)]
         found = expected_ids(values[:2], map_ids)
-        return found | {name: column_of_text(values[i], fill) for i, name in enumerate(columns) if i > 1}
+        looked_at = ROWS_LOOKED_AT - has_header
+        return found | {name: column_of_text(values[i], fill, looked_at) for i, name in enumerate(columns) if i > 1}
 
     return compare(name, how, expected, may_refuse=packing is not None and damage == "flip")
 
 
 def expected_ids(ends: list[list[str | None]], map_ids: str | None) -> dict[str, Any]:
     """Ends of edges, and the original IDs if they are mapped."""
-    if map_ids == "string":
-        if any(text is None for texts in ends for text in texts):
-            raise RefusedError("no ID")
-        texts = [[str(text) for text in of_end] for of_end in ends]
-        known: list[Any] = sorted({text for of_end in texts for text in of_end}, key=str.encode)
-        return {
-            "ids": known,
-            **{end: [known.index(t) for t in of] for end, of in zip(("src", "dst"), texts, strict=True)},
-        }
-    numbers = [[integer_of(text) for text in of_end] for of_end in ends]
-    if map_ids == "integer":
-        known = sorted({number for of_end in numbers for number in of_end})
-        return {
-            "ids": known,
-            **{e: [known.index(n) for n in of] for e, of in zip(("src", "dst"), numbers, strict=True)},
-        }
-    if any(not 0 <= number < 2**31 for of_end in numbers for number in of_end):
+    if map_ids == "string" and any(text is None for texts in ends for text in texts):
+        raise RefusedError("no ID")
+    ids: list[list[Any]] = [texts if map_ids == "string" else [integer_of(text) for text in texts] for texts in ends]
+    if map_ids is not None:
+        every = [one for of_end in ids for one in of_end]
+        codes = codes_of(every)
+        known = dict(zip(codes, every, strict=True))
+        return {"ids": [known[i] for i in range(len(known))], "src": codes[: len(ids[0])], "dst": codes[len(ids[0]) :]}
+    if any(not 0 <= number < 2**31 for of_end in ids for number in of_end):
         raise RefusedError("impossible ID")
-    return dict(zip(("src", "dst"), numbers, strict=True))
+    return dict(zip(("src", "dst"), ids, strict=True))
 
 
 READ = Counter[bool]()
@@ -200,7 +211,8 @@ def parquet_column(chance: random.Random, num_rows: int) -> tuple[Any, list[Any]
         return [None if g else v for g, v in zip(gaps, values, strict=True)]
 
     if kind in ("string", "codes"):
-        values: list[Any] = [chance.choice(STRINGS) for _ in range(num_rows)]
+        many = more_of(STRINGS, num_rows) if num_rows > FEW_ROWS and chance.random() < 0.5 else []
+        values: list[Any] = chance.choices([*STRINGS, *many], k=num_rows)
         column = made(values, pa.string())
         return (column.dictionary_encode() if kind == "codes" else column), known(values)
     if kind == "time":
@@ -233,19 +245,20 @@ def parquet_column(chance: random.Random, num_rows: int) -> tuple[Any, list[Any]
     return made(values, pa.from_numpy_dtype(np.dtype(kind))), known(values)
 
 
-def check_parquet(chance: random.Random) -> str:
+def check_parquet(chance: random.Random, most_rows: int) -> str:
     """A table in parquet, cut off or not; what was wrong."""
-    num_rows = chance.randint(1, 30)
-    ends = [[chance.randrange(40) for _ in range(num_rows)] for _ in range(2)]
+    num_rows = chance.randint(most_rows // 2 if most_rows > FEW_ROWS else 1, most_rows)
+    ends = [[chance.randrange(max(40, num_rows // 8)) for _ in range(num_rows)] for _ in range(2)]
     columns, values = {"src": pa.array(ends[0]), "dst": pa.array(ends[1])}, {}
     for i in range(chance.randint(1, 3)):
         columns[f"f{i}"], values[f"f{i}"] = parquet_column(chance, num_rows)
     codec = chance.choice(("none", "snappy", "zstd", "gzip"))
-    parquet.write_table(pa.table(columns), "e.parquet", row_group_size=chance.choice((1, 7, 100)), compression=codec)
+    of_group = chance.choice((1, 7, 100) if num_rows <= FEW_ROWS else (5_000, 50_000, 122_880, 500_000))
+    parquet.write_table(pa.table(columns), "e.parquet", row_group_size=of_group, compression=codec)
     is_cut = chance.random() < 0.15
     if is_cut:
         os.truncate("e.parquet", chance.randrange(os.path.getsize("e.parquet")))
-    fill = chance.choice(FILLS)
+    fill = fill_for(chance, num_rows)
 
     def expected() -> dict[str, Any]:
         if is_cut:
@@ -256,22 +269,39 @@ def check_parquet(chance: random.Random) -> str:
             if RefusedError in column or (None in column and fill is None and not is_text):
                 raise RefusedError("out of range, or missing")
             if is_text:
-                known = sorted({text.encode() for text in column if text is not None})
-                found[name] = [-1 if text is None else known.index(text.encode()) for text in column]
+                found[name] = [-1 if code is None else code for code in codes_of(column)]
             else:
                 filled = None if fill is None else fill_of(fill)
                 found[name] = [filled if value is None else value for value in column]
         return found
 
-    how = {"edge_columns": list(values), **({} if fill is None else {"fill": fill})}
+    how: dict[str, Any] = {"edge_columns": list(values), **resources(chance, num_rows)}
+    how |= {} if fill is None else {"fill": fill}
     return compare("e.parquet", how, expected)
+
+
+def fill_for(chance: random.Random, num_rows: int) -> str | None:
+    """What replaces missing values; many rows are rarely refused for it."""
+    return chance.choice(FILLS if num_rows <= FEW_ROWS or chance.random() < 0.1 else FILLS[2:5])
+
+
+def resources(chance: random.Random, num_rows: int) -> dict[str, Any]:
+    """One thread for few rows; else one to four, by memory, and any number of workers."""
+    if num_rows <= FEW_ROWS:
+        return {"memory": 64 << 20, "cluster": "sync"}
+    return {
+        "memory": chance.choice((64, 200, 450, 1000)) << 20,
+        "cluster": "threads",
+        "workers": chance.choice((1, 2, 4)),
+    }
 
 
 def compare(path: str, how: dict[str, Any], expected: Callable[[], dict[str, Any]], *, may_refuse: bool = False) -> str:
     """Read a table, and compare with what is expected: what was wrong, or nothing."""
     shutil.rmtree("out", ignore_errors=True)
     try:
-        read_tables(path, **how).write_chunked("out", memory=64 << 20, cluster="sync")
+        where = {name: how[name] for name in how if name in ("memory", "cluster", "workers")}
+        read_tables(path, **{name: how[name] for name in how if name not in where}).write_chunked("out", **where)
         error = None
     except GraphPartError as refusal:
         error = refusal
@@ -290,7 +320,10 @@ def compare(path: str, how: dict[str, Any], expected: Callable[[], dict[str, Any
         found["ids"] = list(read_id_map("out", "_N")["id"].compute(scheduler="sync"))
     for name, values in wanted.items():
         if not same(found[name], values):
-            return f"{name} differs: {how}\n  found    {found[name]}\n  expected {values}"
+            pairs = enumerate(zip(found[name], values, strict=False))
+            row = next((i for i, (a, b) in pairs if not same([a], [b])), min(len(found[name]), len(values)))
+            shown = f"found {found[name][row : row + 9]}, expected {values[row : row + 9]}"
+            return f"{name} differs from row {row} on, of {len(found[name])} and {len(values)}: {how}\n  {shown}"
     return ""
 
 
@@ -308,6 +341,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--seed", type=int, default=0, help="of the first input")
     parser.add_argument("--inputs", type=int, default=10**9)
+    parser.add_argument("--rows", type=int, default=30, help="at most; beyond 1000, at least half as many")
     options = parser.parse_args()
     done, bad = Counter[str](), 0
     with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as scratch:
@@ -319,7 +353,7 @@ def main() -> None:
             chance = random.Random(seed)
             check = chance.choice((check_text, check_text, check_parquet))
             try:
-                fault = check(chance)
+                fault = check(chance, options.rows)
             except Exception as error:  # of the package, or of this file: both are found
                 fault = f"{type(error).__name__}: {error}"
             done[check.__name__] += 1

@@ -7,10 +7,15 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 MISSING = ("NA", "N/A", "null", "NULL", "None", "\\N")
 NEWLINE = re.compile(r"\r\n|\r|\n")
+SWAPPED = str.maketrans(",.", ".,")
 BLANKS, SPACES = " \t", " \t\n\r\v\f"
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 INTEGER = re.compile(r"[ \t]*[-+]?[0-9]+[ \t]*")
@@ -34,7 +39,8 @@ def rows_of_text(text: str, delimiter: str) -> list[list[str | None]]:
     rows: list[list[str | None]] = []
     at = 0
     while at < len(text):
-        line = NEWLINE.split(text[at:], maxsplit=1)[0]
+        newline = NEWLINE.search(text, at)
+        line = text[at : len(text) if newline is None else newline.start()]
         if line.strip(BLANKS) and not (not rows and line.strip(BLANKS).startswith("#")):
             fields, at = fields_of(text, at, delimiter)
             rows.append(fields)
@@ -51,8 +57,8 @@ def rows_of_text(text: str, delimiter: str) -> list[list[str | None]]:
 
 def fields_of(text: str, at: int, delimiter: str) -> tuple[list[str | None], int]:
     """Cut a row; return where it ends. A quote inside a field that does not begin with one is a character."""
-    marks = BLANKS if delimiter == " " else delimiter
-    ends = marks + "\r\n"
+    ends = (BLANKS if delimiter == " " else delimiter) + "\r\n"
+    end = re.compile(f"[{re.escape(ends)}]")
 
     def after_blanks(at: int) -> int:
         while delimiter == " " and at < len(text) and text[at] in BLANKS:
@@ -68,9 +74,8 @@ def fields_of(text: str, at: int, delimiter: str) -> tuple[list[str | None], int
                 raise RefusedError("text behind a quoted field")
             fields.append(field)
         else:
-            start = at
-            while at < len(text) and text[at] not in ends:
-                at += 1
+            start, found = at, end.search(text, at)
+            at = len(text) if found is None else found.start()
             fields.append(text[start:at] if text[start:at].strip(BLANKS) else None)
         at = after_blanks(at)
         if at >= len(text) or text[at] in "\r\n":
@@ -91,6 +96,7 @@ def quoted_field(text: str, at: int) -> tuple[str, int]:
         field, at = field + '"', at + 1
 
 
+@cache
 def integer_of(text: str | None) -> int:
     """An integer of 64 bits, however it is written."""
     if text is None or not INTEGER.fullmatch(text) or not -(2**63) <= int(text) < 2**63:
@@ -98,6 +104,7 @@ def integer_of(text: str | None) -> int:
     return int(text)
 
 
+@cache
 def time_of(text: str) -> int:
     """Microseconds since 1970."""
     match = TIME.fullmatch(text.strip(BLANKS))
@@ -122,15 +129,18 @@ def fill_of(fill: str) -> int | float:
     return int(fill) if re.fullmatch(r"[-+]?\d+", fill) else float(fill)
 
 
-def column_of_text(values: list[str | None], fill: str | None) -> list[Any]:
-    """Values of a column of text: codes of strings, microseconds, or integers if all are, else floats."""
+def column_of_text(values: list[str | None], fill: str | None, num_looked_at: int) -> list[Any]:
+    """Values of a column of text: codes of strings, microseconds, or integers if all are, else floats.
+
+    The first values tell what a comma is.
+    """
     gaps = [value is None or value in MISSING for value in values]
-    values = with_points(values)
+    if has_decimal_commas(values[:num_looked_at]):
+        values = [None if value is None else value.translate(SWAPPED) for value in values]
     kind = kind_of(next((v for v in values if v is not None and v.strip(BLANKS) not in ("", *MISSING)), None))
     if kind == "string":
         texts = [None if gap else value for value, gap in zip(values, gaps, strict=True)]
-        known = sorted({text.encode() for text in texts if text is not None})
-        return [-1 if text is None else known.index(text.encode()) for text in texts]
+        return [-1 if code is None else code for code in codes_of(texts)]
     filled = None if fill is None else fill_of(fill)
     if any(gaps) and filled is None:
         raise RefusedError("missing")
@@ -150,23 +160,34 @@ def column_of_text(values: list[str | None], fill: str | None) -> list[Any]:
     )
 
 
-def with_points(values: list[str | None]) -> list[str | None]:
-    """Replace decimal commas, if that is what commas are; points are no numbers then."""
+def codes_of(values: Sequence[Any]) -> list[int | None]:
+    """The rank of each value among the different ones, by number or UTF-8 bytes; None stays."""
+    different = sorted(
+        {value for value in values if value is not None}, key=lambda v: v.encode() if isinstance(v, str) else v
+    )
+    ranks = {value: rank for rank, value in enumerate(different)}
+    return [None if value is None else ranks[value] for value in values]
+
+
+def has_decimal_commas(values: list[str | None]) -> bool:
+    """Whether commas separate fractions."""
     given = [value.strip(BLANKS) for value in values if value is not None]
     given = [text for text in given if text and text not in MISSING]
     with_commas = [text for text in given if "," in text]
     if not with_commas or not all(DECIMAL_COMMA.fullmatch(text) or THOUSANDS.fullmatch(text) for text in given):
-        return values
+        return False
     if not all(map(DECIMAL_COMMA.fullmatch, given)) or all(map(THOUSANDS.fullmatch, with_commas)):
         raise RefusedError("fractions or thousands")
-    return [None if value is None else value.replace(",", ".") for value in values]
+    return True
 
 
+@cache
 def is_integer(text: str) -> bool:
     """Whether a text is an integer of 64 bits."""
     return INTEGER.fullmatch(text) is not None and -(2**63) <= int(text) < 2**63
 
 
+@cache
 def float_of(text: str) -> float:
     """A number."""
     if not FLOAT.fullmatch(text.strip(SPACES)):
