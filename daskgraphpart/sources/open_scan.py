@@ -11,7 +11,7 @@ from daskgraphpart.chunked.metadata import is_table
 from daskgraphpart.chunked.scan import Scan
 from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.errors import OptionError
-from daskgraphpart.registry import Objects, load_plugin, plugin_names
+from daskgraphpart.registry import WHERE_FROM, Objects, load_plugin, plugin_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -54,7 +54,8 @@ def _open_object(given: Any, resources: Resources, further: Mapping[str, Any]) -
 
 def _not_a_graph(given: Any) -> OptionError:
     expected = ", ".join(["a Graph", *(objects.kinds for objects in _objects())])
-    return OptionError("not a graph", expected=expected, found=f"{type(given).__module__}.{type(given).__name__}")
+    found, hint = f"{type(given).__module__}.{type(given).__name__}", None if plugin_names("objects") else WHERE_FROM
+    return OptionError("not a graph", expected=expected, found=found, hint=hint)
 
 
 def _objects() -> Iterator[Objects]:

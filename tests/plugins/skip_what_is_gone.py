@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 TOLD = WHERE_FROM[1:]
-SIGNS = (TOLD, f"No module named 'daskgraphpart.plugins.{GONE}")
+SIGNS = (TOLD, f"No module named 'daskgraphpart.plugins.{GONE}", "from 'daskgraphpart' (")
+"""The sentence, and what Python says of imports: of the folder, or of a name of ours."""
 
 
 def _tells(report: pytest.TestReport | pytest.CollectReport) -> bool:
