@@ -29,7 +29,7 @@ from daskgraphpart.chunked.sources import FileEdges, FileRows, LineEdges
 from daskgraphpart.errors import GraphPartError
 from daskgraphpart.layouts.dgl_config_reader import read_config
 from daskgraphpart.layouts.dgl_graph import read_graph_file, read_tensor_file
-from daskgraphpart.plugins.tables.describe.column_file import open_parquet_table
+from daskgraphpart.plugins.tables.describe.column_file import open_parquet_file
 from daskgraphpart.plugins.tables.describe.table_files import TableFile
 from daskgraphpart.plugins.tables.options import ReadOptions
 
@@ -263,7 +263,7 @@ def parquet_edges(path: str) -> np.ndarray | None:
 def check_edge_list(path: str) -> bool:
     """A parquet file as the command `chunk` reads it, where columns may be strings. Returns whether it was accepted."""
     try:
-        table = open_parquet_table(TableFile(path, ReadOptions(), content=path), ("", ""), 2)
+        table = open_parquet_file(TableFile(path, ReadOptions(), content=path), ("", ""), 2)
         if table.num_rows > MOST_BYTES_TO_COMPARE // 16:
             return True
         found = sum(len(columns[0]) for columns in table.batches())

@@ -155,3 +155,24 @@ def _wait_for(connection: duckdb.DuckDBPyConnection, work: Callable[[], ResultT]
 def quote(text: str) -> str:
     """Quote text as an SQL literal."""
     return "'" + text.replace("'", "''") + "'"
+
+
+def count_rows(connection: duckdb.DuckDBPyConnection, name: str) -> int:
+    """Count the rows of a table."""
+    ((count,),) = run(connection, f"SELECT count(*) FROM {name}")
+    return int(count)
+
+
+def drop_rows(connection: duckdb.DuckDBPyConnection, name: str, is_dropped: str) -> None:
+    """Drop rows of a table; the rest keep their numbers."""
+    ((is_needed,),) = run(connection, f"SELECT EXISTS (SELECT 1 FROM {name} WHERE {is_dropped})")
+    if is_needed:  # else the table would be written again
+        run(connection, f"CREATE TABLE {name}_left AS SELECT * FROM {name} WHERE NOT ({is_dropped})")
+        run(connection, f"DROP TABLE {name}; ALTER TABLE {name}_left RENAME TO {name}")
+
+
+def first_twice(connection: duckdb.DuckDBPyConnection, name: str, column: str) -> Any:
+    """Return the least value that a column of a table has twice; None if there is none."""
+    query = f"SELECT min(v) FROM (SELECT {column} AS v FROM {name} GROUP BY v HAVING count(*) > 1)"
+    ((value,),) = run(connection, query)
+    return value

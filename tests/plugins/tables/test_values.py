@@ -18,7 +18,7 @@ from pyarrow import parquet
 import daskgraphpart as dgp
 from daskgraphpart import read_chunked
 from daskgraphpart.errors import InputFileError, OptionError
-from daskgraphpart.plugins.tables.describe.column_file import BYTES_PER_BATCH, open_parquet_table
+from daskgraphpart.plugins.tables.describe.column_file import BYTES_PER_BATCH, open_parquet_file
 from daskgraphpart.plugins.tables.describe.table_files import find_files, with_form
 from daskgraphpart.plugins.tables.options import ReadOptions
 
@@ -291,7 +291,7 @@ def test_strings_of_a_dictionary_are_decoded_in_batches_of_some_megabytes(tmp_pa
     parquet.write_table(pa.table({"v": strings}), tmp_path / "e.parquet")
     (file,) = find_files(str(tmp_path / "e.parquet"), "--edges", ReadOptions())
     lengths, most = [], 0
-    for (batch,) in open_parquet_table(with_form(file, tmp_path), ("v",), 0).batches():
+    for (batch,) in open_parquet_file(with_form(file, tmp_path), ("v",), 0).batches():
         lengths += pc.binary_length(batch).to_pylist()
         most = max(most, batch.nbytes)
     assert lengths == np.where(codes, size, len("short")).tolist()

@@ -29,7 +29,7 @@ from daskgraphpart.chunked.output import EDGES_PER_PIECE
 from daskgraphpart.chunked.rows import KeptRows, SlicedRows
 from daskgraphpart.engine.resources import SMALLEST_DATABASE_MEMORY
 from daskgraphpart.errors import OptionError
-from daskgraphpart.plugins.tables.place.place_features import scatter_rows
+from daskgraphpart.plugins.tables.place.scatter_rows import scatter_rows
 from daskgraphpart.schema import check_name, parse_edge_type
 from daskgraphpart.sources.database import (
     insert_batches,

@@ -33,13 +33,11 @@ from daskgraphpart.plugins.tables.describe.columns import (
 )
 from daskgraphpart.plugins.tables.describe.map_arrays import map_arrays
 from daskgraphpart.plugins.tables.describe.uuids import is_uuid, text_of_uuids
-from daskgraphpart.sources.database import ROWS_PER_BATCH, insert_batches, numbered_batches
+from daskgraphpart.sources.database import ROWS_PER_BATCH
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
-
-    import duckdb
 
     from daskgraphpart.plugins.tables.describe.table_files import TableFile
 
@@ -49,10 +47,10 @@ MAX_NUMBER_BYTES = 8  # Arrow has no longer floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ColumnTable:
+class ColumnFile:
     """A file with chosen columns; for npz and npy files, mapped `arrays`.
 
-    `num_nodes` are the sources and destinations of a sparse matrix.
+    `schema` has columns r0, r1, ... of `batches`; `num_nodes` are the sources and destinations of a sparse matrix.
     """
 
     path: str
@@ -66,11 +64,6 @@ class ColumnTable:
     num_entries: None = None
     first_id: int = 0
     features: tuple[str, ...] = ()
-
-    def insert(self, connection: duckdb.DuckDBPyConnection, statement: str) -> None:
-        """Run an INSERT that selects all rows from `batches`, with number `row` and columns r0, r1, ..."""
-        schema = self.schema.insert(0, pa.field("row", pa.int64()))
-        insert_batches(connection, statement, schema, numbered_batches(self.batches(), schema))
 
     def locate(self, row: int, column: int) -> tuple[str, str | None]:
         """Return a value's place and text, None if missing."""
@@ -180,11 +173,11 @@ def _choose(
     return tuple(columns), pa.schema(list(types.items()))
 
 
-def open_parquet_table(file: TableFile, wanted: Sequence[str], num_ids: int) -> ColumnTable:
+def open_parquet_file(file: TableFile, wanted: Sequence[str], num_ids: int) -> ColumnFile:
     """Open a parquet file of edges or nodes."""
     header = read_parquet_header(file.content)
     columns, schema = _choose(file, [(field.name, field.type, ()) for field in header.schema], wanted, num_ids)
-    return ColumnTable(file.path, file.content, columns, schema, header.num_rows)
+    return ColumnFile(file.path, file.content, columns, schema, header.num_rows)
 
 
 # ------------------------------------------------------------------------------------------------------------- arrays
@@ -206,7 +199,7 @@ class _Expanded:
         return np.searchsorted(self.starts, np.arange(*chosen.indices(len(self))), side="right") - 1
 
 
-def open_array_table(file: TableFile, wanted: Sequence[str], num_ids: int, directory: Path) -> ColumnTable:
+def open_array_file(file: TableFile, wanted: Sequence[str], num_ids: int, directory: Path) -> ColumnFile:
     """Open a raw, npy or npz file; unpacks packed arrays into a directory.
 
     Without names, sources and destinations are `src` and `dst` (or `row` and `col`, ...), or the first two arrays, or
@@ -234,7 +227,7 @@ def open_array_table(file: TableFile, wanted: Sequence[str], num_ids: int, direc
             what, expected = f"array {name!r} has a different length", f"{num_rows:,}"
             raise InputFileError(what, file=path, expected=expected, found=f"{len(array):,}")
     used = tuple(arrays[column.name] for column in columns if column.position is not None)
-    return ColumnTable(path, file.content, columns, schema, num_rows, used, num_nodes)
+    return ColumnFile(path, file.content, columns, schema, num_rows, used, num_nodes)
 
 
 def _matrix_shape(path: str, shape: np.ndarray) -> tuple[int, ...]:

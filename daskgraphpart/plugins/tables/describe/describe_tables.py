@@ -26,12 +26,12 @@ from daskgraphpart.plugins.tables.describe.columns import (
     STRINGS,
     UNKNOWN,
 )
+from daskgraphpart.plugins.tables.describe.description import Description, OpenFile, Table, check_row_count, open_file
 from daskgraphpart.plugins.tables.describe.earlier_graph import continue_codes, find_old_ids
 from daskgraphpart.plugins.tables.describe.split_sets import EXPECTED, SPLIT
 from daskgraphpart.plugins.tables.describe.table_requests import TableRequest, TableRequests
 from daskgraphpart.plugins.tables.describe.table_words import EACH
-from daskgraphpart.plugins.tables.describe.tables import Inputs, Table, TableGroup, check_row_count, open_table
-from daskgraphpart.plugins.tables.describe.text_file import TextTable
+from daskgraphpart.plugins.tables.describe.text_file import TextFile
 from daskgraphpart.schema import DataSpec, check_name
 from daskgraphpart.source import Source
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from daskgraphpart.plugins.tables.table_scan import TableScan
 
 
-def open_inputs(directory: Path, scan: TableScan) -> Inputs:
+def describe_tables(directory: Path, scan: TableScan) -> Description:
     """Find and open all files; what has to be unpacked is unpacked into the directory.
 
     A column by which edges are split counts as a feature until then.
@@ -60,35 +60,35 @@ def open_inputs(directory: Path, scan: TableScan) -> Inputs:
     for place, of_type, name, given in sorted(scan.features, key=lambda feature: not isinstance(feature[-1], Source)):
         requests.add_feature(place, etypes if place == "--edge-data" else ntypes, of_type, name, given)
     notes: list[str] = []
-    groups = _open_all(directory, requests.found, notes, [*requests.unknown.values()])
-    groups, old_codes = continue_codes(options.codes_from, groups, changes)
+    tables = _open_all(directory, requests.found, notes, [*requests.unknown.values()])
+    tables, old_codes = continue_codes(options.codes_from, tables, changes)
     old_ids = find_old_ids(options.ids_from, ntypes)
-    counts = _known_counts(scan, ntypes, groups)
-    inputs = Inputs(
-        options, etypes, groups, counts, requests.rows, tuple(notes), changes, scan.tables.num_edges, old_ids, old_codes
+    counts = _known_counts(scan, ntypes, tables)
+    described = Description(
+        options, etypes, tables, counts, requests.rows, tuple(notes), changes, scan.tables.num_edges, old_ids, old_codes
     )
-    _check_names(inputs)
-    check_changes(changes, ntypes, etypes, {of_type: inputs.features(of_type) for of_type in (*ntypes, *etypes)})
-    _check_rows(inputs)
-    return inputs
+    _check_names(described)
+    check_changes(changes, ntypes, etypes, {of_type: described.features(of_type) for of_type in (*ntypes, *etypes)})
+    _check_rows(described)
+    return described
 
 
-def _known_counts(scan: TableScan, ntypes: Sequence[str], groups: Sequence[TableGroup]) -> dict[str, int | None]:
+def _known_counts(scan: TableScan, ntypes: Sequence[str], tables: Sequence[Table]) -> dict[str, int | None]:
     """Return numbers of nodes as they are given, or as sparse matrices tell them."""
     counts: dict[str, int | None] = {**dict.fromkeys(ntypes), **scan.tables.num_nodes}
-    for group in groups if not scan.reading.map_ids else ():
-        for end, count in (pair for table in group.tables for pair in zip(group.ends, table.num_nodes, strict=False)):
+    for table in tables if not scan.reading.map_ids else ():
+        for end, count in (pair for file in table.files for pair in zip(table.ends, file.num_nodes, strict=False)):
             if end not in scan.tables.num_nodes:
                 counts[end] = max(counts[end] or 0, count)
     return counts
 
 
-def _check_rows(inputs: Inputs) -> None:
+def _check_rows(described: Description) -> None:
     """Refuse rows in files of a different number than is known."""
-    for of_type, name, rows in [(t, name, rows) for t, of in inputs.rows.items() for name, rows in of.items()]:
-        ordered = inputs.ordered(of_type)
-        expected = inputs.num_nodes[of_type] if ordered is None else ordered.num_rows
-        check_row_count(inputs, of_type, name, [*map(str, rows.paths)], rows.shape[0], expected)
+    for of_type, name, rows in [(t, name, rows) for t, of in described.rows.items() for name, rows in of.items()]:
+        ordered = described.ordered(of_type)
+        expected = described.num_nodes[of_type] if ordered is None else ordered.num_rows
+        check_row_count(described, of_type, name, [*map(str, rows.paths)], rows.shape[0], expected)
 
 
 def _open_all(
@@ -96,99 +96,97 @@ def _open_all(
     requests: Sequence[TableRequest],
     notes: list[str],
     faults: list[GraphPartError],
-) -> tuple[TableGroup, ...]:
+) -> tuple[Table, ...]:
     """Open all tables; raise all faults, with those already known, as one error."""
-    groups = []
+    tables = []
     for number, request in enumerate(requests):
         try:
-            groups.append(_open(directory, number, request, notes))
+            tables.append(_open(directory, number, request, notes))
         except (InputFileError, OptionError) as fault:
             faults.append(fault)
     raise_together(faults)
-    return tuple(groups)
+    return tuple(tables)
 
 
-def _open(directory: Path, number: int, request: TableRequest, notes: list[str]) -> TableGroup:
-    tables: list[Table] = []
+def _open(directory: Path, number: int, request: TableRequest, notes: list[str]) -> Table:
+    files: list[OpenFile] = []
     said: dict[str, list[str]] = {}
-    for file in request.files:
+    for given in request.files:
         ids = request.ids
         if len(ids) == 2:
-            ids = file.columns or file.options.columns or ids
-        elif file.columns != request.files[0].columns:
+            ids = given.columns or given.options.columns or ids
+        elif given.columns != request.files[0].columns:
             what, expected = f"two columns of {request.of_type!r} nodes", ":".join(request.files[0].columns) or "none"
-            raise OptionError(what, place=file.path, expected=expected, found=":".join(file.columns) or "none")
-        table = open_table(file, directory, [*ids, *request.features.values()], len(ids))
+            raise OptionError(what, place=given.path, expected=expected, found=":".join(given.columns) or "none")
+        file = open_file(given, directory, [*ids, *request.features.values()], len(ids))
         if SPLIT in request.features:
-            table = _with_words(table, len(ids) + list(request.features).index(SPLIT))
-        if tables and len(table.columns) != len(tables[0].columns):
-            expected = f"{len(tables[0].columns)}, as in {tables[0].path}"
-            raise InputFileError("wrong number of columns", file=file.path, expected=expected, found=len(table.columns))
+            file = _with_words(file, len(ids) + list(request.features).index(SPLIT))
+        if files and len(file.columns) != len(files[0].columns):
+            expected = f"{len(files[0].columns)}, as in {files[0].path}"
+            raise InputFileError("wrong number of columns", file=file.path, expected=expected, found=len(file.columns))
         if EACH in request.features:
-            _check_columns(table, (tables or [table])[0], len(ids))
-        tables.append(table)
-        request.features.update({name: name for name in table.features})
-        guess = _guess(table, ids)
+            _check_columns(file, (files or [file])[0], len(ids))
+        files.append(file)
+        request.features.update({name: name for name in file.features})
+        guess = _guess(file, ids)
         if guess:
             said.setdefault(guess, []).append(file.path)
     for guess, paths in said.items():
         others = f" and {len(paths) - 1:,} more" if paths[1:] else ""
         notes.append(f"{paths[0]}{others}: {guess}")
     first = len(request.ends)
-    wide = len(tables[0].columns) - first - len(request.features) + 1  # columns of "*"
+    wide = len(files[0].columns) - first - len(request.features) + 1  # columns of "*"
     features: dict[str, tuple[int, ...]] = {}
     for name, column in request.features.items():
         numbers = tuple(range(first, first + (wide if column in (OTHERS, OTHERS_AND_CONSTANTS) else 1)))
-        features |= {tables[0].columns[i].name: (i,) for i in numbers} if name == EACH else {name: numbers}
+        features |= {files[0].columns[i].name: (i,) for i in numbers} if name == EACH else {name: numbers}
         first += len(numbers)
-    return TableGroup(
-        f"t{number}", request.of_type, request.ends, tuple(tables), features, request.mask, request.is_list
-    )
+    return Table(f"t{number}", request.of_type, request.ends, tuple(files), features, request.mask, request.is_list)
 
 
-def _with_words(table: Table, number: int) -> Table:
+def _with_words(file: OpenFile, number: int) -> OpenFile:
     """Read a column as words, whatever it looks like; refuse numbers."""
-    column = table.columns[number]
+    column = file.columns[number]
     if not column.is_text and column.kind not in (STRINGS, BYTES, UNKNOWN):
         place, hint = (
             f"--split, column {column.name!r}",
             "give node data such as train_mask, of 0 and 1, by --node-data",
         )
         raise InputFileError(
-            "not the names of sets", file=table.path, place=place, expected=EXPECTED, found=column.kind, hint=hint
+            "not the names of sets", file=file.path, place=place, expected=EXPECTED, found=column.kind, hint=hint
         )
-    columns = list(table.columns)
+    columns = list(file.columns)
     columns[number] = replace(column, kind=BYTES if column.kind == BYTES else STRINGS)
-    return replace(table, columns=tuple(columns))
+    return replace(file, columns=tuple(columns))
 
 
-def _check_columns(table: Table, first: Table, num_ids: int) -> None:
+def _check_columns(file: OpenFile, first: OpenFile, num_ids: int) -> None:
     """Check that a file has the first file's columns, in order, when each is a feature."""
-    names, expected = ([column.name for column in of.columns[num_ids:]] for of in (table, first))
+    names, expected = ([column.name for column in of.columns[num_ids:]] for of in (file, first))
     if not names:
         hint = "--nodes takes a list of IDs"
-        raise InputFileError("no columns besides the IDs", file=table.path, expected="features", hint=hint)
+        raise InputFileError("no columns besides the IDs", file=file.path, expected="features", hint=hint)
     if len(set(names)) < len(names):
         what, hint = "several columns have one name", "rename them, or name features: NAME=FILE:COLUMN"
-        raise InputFileError(what, file=table.path, found=", ".join(names), hint=hint)
+        raise InputFileError(what, file=file.path, found=", ".join(names), hint=hint)
     if names != expected:
         what, hint = "columns differ from the first file's", "write all files alike, or name features: NAME=FILE:COLUMN"
         found = ", ".join(names)
-        raise InputFileError(what, file=table.path, expected=", ".join(expected), found=found, hint=hint)
+        raise InputFileError(what, file=file.path, expected=", ".join(expected), found=found, hint=hint)
 
 
-def _guess(table: Table, ids: Sequence[str]) -> str:
+def _guess(file: OpenFile, ids: Sequence[str]) -> str:
     """Say what was skipped and guessed about a file, and how to say otherwise."""
-    guesses = {**table.guesses}
+    guesses = {**file.guesses}
     if ids and not any(ids):
-        names = [repr(column.name) for column in table.columns[: len(ids)]]
+        names = [repr(column.name) for column in file.columns[: len(ids)]]
         guesses |= (
             {f"edges from column {' to '.join(names)}": "FILE:SRC,DST"}
             if names[1:]
             else {f"IDs in column {names[0]}": "FILE:COLUMN"}
         )
     said = [f"{', '.join(guesses)} (guessed; to say otherwise: {', '.join(guesses.values())})"] if guesses else []
-    if isinstance(table, TextTable) and (count := table.num_comments):
+    if isinstance(file, TextFile) and (count := file.num_comments):
         said.insert(0, f"{count:,} line{'s' if count > 1 else ''} of comments at the top skipped")
     return "; ".join(said)
 
@@ -207,17 +205,17 @@ def _check_types(scan: TableScan) -> None:
         check_num_nodes(count, f"--num-nodes {ntype}")
 
 
-def _check_names(inputs: Inputs) -> None:
+def _check_names(described: Description) -> None:
     """Refuse columns that cannot be features, repeated features, and options without a subject."""
-    if inputs.options.map_ids and any(count is not None for count in inputs.num_nodes.values()):
+    if described.options.map_ids and any(count is not None for count in described.num_nodes.values()):
         what = "mapped IDs tell the number of nodes"
         raise OptionError(what, place="--num-nodes", hint="leave it out; list further nodes by --nodes")
-    seen = [f"{t}:{name}" for t in (*inputs.num_nodes, *inputs.etypes) for name in inputs.features(t)]
-    for group in inputs.groups:
-        path = group.tables[0].path
-        features = {name: numbers for name, numbers in group.features.items() if name != SPLIT}
-        for name, numbers in ({group.mask: ()} if group.mask else features).items():
-            columns = [group.column(i) for i in numbers]
+    seen = [f"{t}:{name}" for t in (*described.num_nodes, *described.etypes) for name in described.features(t)]
+    for table in described.tables:
+        path = table.files[0].path
+        features = {name: numbers for name, numbers in table.features.items() if name != SPLIT}
+        for name, numbers in ({table.mask: ()} if table.mask else features).items():
+            columns = [table.column(i) for i in numbers]
             try:
                 DataSpec(name, next((c.dtype for c in columns if c.dtype is not None), np.dtype(np.float64)))
             except MetadataError as error:
@@ -230,5 +228,5 @@ def _check_names(inputs: Inputs) -> None:
         if seen.count(full_name) > 1:
             raise OptionError("feature is given twice", found=full_name, hint="remove one")
     known = {"", *seen, *(name.rpartition(":")[2] for name in seen)}
-    for name in inputs.options.fills.keys() - known:
+    for name in described.options.fills.keys() - known:
         raise OptionError("unknown feature", place="--fill", expected=f"one of {', '.join(seen)}", found=name)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
     from daskgraphpart.chunked.changes import GraphChanges
-    from daskgraphpart.plugins.tables.describe.tables import TableGroup
+    from daskgraphpart.plugins.tables.describe.description import Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,31 +105,31 @@ def check_old_ids(old: Mapping[str, Location], kinds: Mapping[str, tuple[str, st
 
 
 def continue_codes(
-    given: AnyPath | None, groups: tuple[TableGroup, ...], changes: GraphChanges
-) -> tuple[tuple[TableGroup, ...], dict[tuple[str, str], Location]]:
+    given: AnyPath | None, tables: tuple[Table, ...], changes: GraphChanges
+) -> tuple[tuple[Table, ...], dict[tuple[str, str], Location]]:
     """Find the old codes of features by type and name; their columns are then read as strings."""
     if given is None:
-        return groups, {}
+        return tables, {}
     graph, codes = open_earlier(given, "--codes-from"), {}
     if not is_directory(join_path(graph.directory, CATEGORIES)):
         what, hint = "this graph has no codes, because none of its features were strings", "leave it out"
         raise InputFileError(what, file=str(graph.directory), place=graph.place, hint=hint)
     of_numbers = _feature_names(graph.directory)
     continued = []
-    for group in groups:
-        for feature, (first, *others) in group.features.items():
-            split = split_column(changes, group.of_type) if ":" in group.of_type else None
-            if others or (split is not None and feature == split_feature(changes, group.of_type)):
+    for table in tables:
+        for feature, (first, *others) in table.features.items():
+            split = split_column(changes, table.of_type) if ":" in table.of_type else None
+            if others or (split is not None and feature == split_feature(changes, table.of_type)):
                 continue
             find = graph.codes if split is None else graph.codes_of_split
-            path, place = find(group.of_type, feature), f"{graph.place}, feature {group.of_type}/{feature}"
+            path, place = find(table.of_type, feature), f"{graph.place}, feature {table.of_type}/{feature}"
             if path is not None:
-                codes[group.of_type, feature] = path
-                group = _with_strings(group, first, path, place)
-            elif group.kind(first) == STRINGS and feature in of_numbers.get(group.of_type, ()):
+                codes[table.of_type, feature] = path
+                table = _with_strings(table, first, path, place)
+            elif table.kind(first) == STRINGS and feature in of_numbers.get(table.of_type, ()):
                 what, hint = "strings, but numbers in the earlier graph", "leave out --codes-from"
-                raise InputFileError(what, file=group.tables[0].path, place=place, hint=hint)
-        continued.append(group)
+                raise InputFileError(what, file=table.files[0].path, place=place, hint=hint)
+        continued.append(table)
     if not codes:
         what, hint = "none of the features has codes in the earlier graph", "check the names of types and features"
         found = ", ".join(sorted(list_directory(join_path(graph.directory, CATEGORIES))))
@@ -147,15 +147,15 @@ def _feature_names(directory: Location) -> Mapping[str, Collection[str]]:
     return {**content.get("node_data", {}), **content.get("edge_data", {})}
 
 
-def _with_strings(group: TableGroup, number: int, path: Location, place: str) -> TableGroup:
+def _with_strings(table: Table, number: int, path: Location, place: str) -> Table:
     """Read a column as strings, whatever it looks like; refuse non-text."""
-    tables = []
-    for table in group.tables:
-        column = table.columns[number]
+    files = []
+    for file in table.files:
+        column = file.columns[number]
         if not column.is_text and column.kind not in (STRINGS, BYTES, UNKNOWN):
             what, hint = f"{column.kind} where the earlier graph has codes of strings", "cast the column to strings"
-            raise InputFileError(what, file=table.path, place=place, expected=f"strings, as in {path}", hint=hint)
-        columns = list(table.columns)
+            raise InputFileError(what, file=file.path, place=place, expected=f"strings, as in {path}", hint=hint)
+        columns = list(file.columns)
         columns[number] = replace(column, kind=BYTES if column.kind == BYTES else STRINGS)
-        tables.append(replace(table, columns=tuple(columns)))
-    return replace(group, tables=tuple(tables))
+        files.append(replace(file, columns=tuple(columns)))
+    return replace(table, files=tuple(files))

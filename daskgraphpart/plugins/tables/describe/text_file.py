@@ -24,12 +24,10 @@ from daskgraphpart.plugins.tables.describe.columns import (
 )
 from daskgraphpart.plugins.tables.describe.table_files import METIS, TableFile, refuse_foreign
 from daskgraphpart.plugins.tables.describe.text_rows import TextRows
-from daskgraphpart.sources.database import insert_batches, numbered_batches
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    import duckdb
     import numpy as np
 
     from daskgraphpart.plugins.tables.describe.text_rows import HeadRow
@@ -48,7 +46,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z_ -]*")
 
 
 @dataclass(frozen=True, slots=True)
-class TextTable:
+class TextFile:
     """A text file with chosen columns, and its rows after comments and header.
 
     Matrix Market tells the numbers of nodes and entries, counts IDs from 1, and, if symmetric, has each edge once;
@@ -83,17 +81,20 @@ class TextTable:
         """Numbers of the columns that are in the file."""
         return [i for i, column in enumerate(self.columns) if column.position is not None]
 
-    def insert(self, connection: duckdb.DuckDBPyConnection, statement: str) -> None:
-        """Run an INSERT that selects all rows from `batches`: number `row`, and texts r0, r1, ..., NULL where blank."""
-        names = [f"r{i}" for i in self._numbers] or ["none"]
-        schema = pa.schema([("row", pa.int64()), *((name, pa.string()) for name in names)])
-        columns = (columns for _, columns in self._batches())
-        insert_batches(connection, statement, schema, numbered_batches(columns, schema))
+    @property
+    def schema(self) -> Any:
+        """Columns r0, r1, ... of `batches`, those that are in the file."""
+        return pa.schema([(name, pa.string()) for name in [f"r{i}" for i in self._numbers] or ["none"]])
+
+    def batches(self) -> Iterator[list[Any]]:
+        """Yield the columns of all rows, in batches; NULL where blank."""
+        for lines, columns in self._cut():
+            yield columns or [pa.nulls(len(lines), pa.string())]
 
     def locate(self, row: int, column: int) -> tuple[str, str | None]:
         """Return a value's place and text, None if blank."""
         chosen, text, line = self.columns[column], self.columns[column].constant, 0
-        for lines, columns in self._batches():
+        for lines, columns in self._cut():
             if row < len(lines):
                 line = int(lines[row])
                 if chosen.position is not None:
@@ -102,13 +103,13 @@ class TextTable:
             row -= len(lines)
         return f"line {line:,}, column {chosen.name!r}", text
 
-    def _batches(self) -> Iterator[tuple[np.ndarray, list[Any]]]:
+    def _cut(self) -> Iterator[tuple[np.ndarray, list[Any]]]:
+        """Yield lines and columns of all rows."""
         positions = [position for column in self.columns if (position := column.position) is not None]
-        for lines, columns in self.rows.batches(self.num_fields, positions):
-            yield lines, columns or [pa.nulls(len(lines), pa.string())]
+        return self.rows.batches(self.num_fields, positions)
 
 
-def open_text_table(file: TableFile, wanted: Sequence[str], num_ids: int) -> TextTable:
+def open_text_file(file: TableFile, wanted: Sequence[str], num_ids: int) -> TextFile:
     """Open a text file; note what was guessed."""
     path, options = file.path, file.options
     whole = TextRows(path, file.content, file.packing).without_mark()
@@ -151,10 +152,10 @@ def open_text_table(file: TableFile, wanted: Sequence[str], num_ids: int) -> Tex
     if options.header is None:
         guesses |= {"a header": "FILE:no-header"} if has_header else {"no header": "FILE:header"}
     rows = head[0].following if has_header else rows
-    return TextTable(rows, columns, len(names), has_header, num_comments, guesses)
+    return TextFile(rows, columns, len(names), has_header, num_comments, guesses)
 
 
-def _open_matrix(whole: TextRows, file: TableFile, wanted: Sequence[str], num_ids: int) -> TextTable:
+def _open_matrix(whole: TextRows, file: TableFile, wanted: Sequence[str], num_ids: int) -> TextFile:
     """Open a Matrix Market file: entries are edges from `row` to `col`, with `weight` unless it is a pattern.
 
     A file named so keeps the weight, unless other columns are given.
@@ -182,7 +183,7 @@ def _open_matrix(whole: TextRows, file: TableFile, wanted: Sequence[str], num_id
     features = tuple(names[2:]) if named and len(wanted) == 2 else ()
     found_columns = find_columns(file, [*wanted, *features], names, num_ids)
     columns = tuple(_column(*place, rows.head(ROWS_LOOKED_AT), file.constants) for place in found_columns)
-    return TextTable(
+    return TextFile(
         rows,
         columns,
         len(names),

@@ -20,15 +20,15 @@ from daskgraphpart.chunked.sources import INT64, FileRows, LineEdges
 from daskgraphpart.engine.runner import Pass, Unit
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.kernels.parse_fields import parse_fields
-from daskgraphpart.plugins.tables.describe.text_file import TextTable
+from daskgraphpart.plugins.tables.describe.text_file import TextFile
 from daskgraphpart.schema import DataSpec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from daskgraphpart.engine.runner import Runner
-    from daskgraphpart.plugins.tables.describe.column_file import ColumnTable
-    from daskgraphpart.plugins.tables.describe.tables import Inputs, TableGroup
+    from daskgraphpart.plugins.tables.describe.column_file import ColumnFile
+    from daskgraphpart.plugins.tables.describe.description import Description, Table
     from daskgraphpart.source import Block, Edges, Source
 
 MAX_BLOCK_BYTES, MIN_BLOCK_BYTES, BYTES_PER_TEXT_BYTE = 2 << 20, 1 << 16, 24
@@ -99,14 +99,14 @@ class PlainEdges:
         return self.source.shape[0]
 
 
-def scan_plain_edges(inputs: Inputs, runner: Runner) -> dict[str, PlainEdges]:
+def scan_plain_edges(described: Description, runner: Runner) -> dict[str, PlainEdges]:
     """Find the edge tables that need no database, by name, and scan them."""
     found = {}
-    for group in inputs.of_edges:
-        if not inputs.options.map_ids and not group.features and not any(map(inputs.lists, group.ends)):
-            plain = _scan(group, runner)
-            if plain is not None and _is_in_range(plain, [inputs.num_nodes[end] for end in group.ends]):
-                found[group.name] = plain
+    for table in described.of_edges:
+        if not described.options.map_ids and not table.features and not any(map(described.lists, table.ends)):
+            plain = _scan(table, runner)
+            if plain is not None and _is_in_range(plain, [described.num_nodes[end] for end in table.ends]):
+                found[table.name] = plain
     return found
 
 
@@ -115,68 +115,65 @@ def _is_in_range(plain: PlainEdges, num_nodes: Sequence[int | None]) -> bool:
     return all(least >= 0 and (count is None or most < count) for (most, least), count in limits)
 
 
-def _scan(group: TableGroup, runner: Runner) -> PlainEdges | None:
+def _scan(table: Table, runner: Runner) -> PlainEdges | None:
     """Scan a table; None if it is not plain."""
-    tables = group.tables
-    if all(isinstance(table, TextTable) for table in tables):
-        return _scan_text(group, [table for table in tables if isinstance(table, TextTable)], runner)
-    rows = [None if isinstance(table, TextTable) else _columns_of(table) for table in tables]
+    files = table.files
+    if all(isinstance(file, TextFile) for file in files):
+        return _scan_text(table, [file for file in files if isinstance(file, TextFile)], runner)
+    rows = [None if isinstance(file, TextFile) else _columns_of(file) for file in files]
     sources = [source for source in rows if source is not None]
-    if len(sources) < len(tables):
+    if len(sources) < len(files):
         return None
     source: Source = sources[0] if len(sources) == 1 else JoinedRows(tuple(sources))
-    found = _run(group, [(block.num_rows * 16, block.load) for block in source.blocks(ROWS_PER_UNIT)], runner)
+    found = _run(table, [(block.num_rows * 16, block.load) for block in source.blocks(ROWS_PER_UNIT)], runner)
     return None if found is None else PlainEdges(source, _limits(found))
 
 
-def _columns_of(table: ColumnTable) -> Source | None:
+def _columns_of(file: ColumnFile) -> Source | None:
     """Two integer columns of parquet, or arrays, as edges."""
-    columns = table.columns[:2]
+    columns = file.columns[:2]
     if any(column.position is None or str(column.dtype) not in PLAIN_DTYPES for column in columns):
         return None
-    if table.arrays:
-        are_ends = len(table.arrays) == 2 and all(isinstance(array, np.ndarray) for array in table.arrays)
-        return EdgeEnds(*map(ArrayRows, table.arrays)) if are_ends else None
+    if file.arrays:
+        are_ends = len(file.arrays) == 2 and all(isinstance(array, np.ndarray) for array in file.arrays)
+        return EdgeEnds(*map(ArrayRows, file.arrays)) if are_ends else None
     names = tuple(column.name for column in columns)
     if names[0] == names[1]:
         return None
-    header = read_parquet_header(table.content)
+    header = read_parquet_header(file.content)
     if any(str(header.schema.field(name).type) not in PLAIN_DTYPES for name in names):
         return None
-    file = InputFile(
-        table.content, "parquet", " ", header.num_rows, os.path.getsize(table.content), header.row_group_ends
-    )
-    return FileRows((file,), DataSpec("edges", INT64, (2,)), names)
+    nbytes = os.path.getsize(file.content)
+    rows = InputFile(file.content, "parquet", " ", header.num_rows, nbytes, header.row_group_ends)
+    return FileRows((rows,), DataSpec("edges", INT64, (2,)), names)
 
 
-def _scan_text(group: TableGroup, tables: Sequence[TextTable], runner: Runner) -> PlainEdges | None:
+def _scan_text(table: Table, files: Sequence[TextFile], runner: Runner) -> PlainEdges | None:
     """Count lines of text, and find the range of IDs."""
     step = min(MAX_BLOCK_BYTES, max(MIN_BLOCK_BYTES, runner.resources.task_memory // BYTES_PER_TEXT_BYTE))
     lines: list[TableLines] = []
-    for table in tables:
-        of_table = _blocks_of(table, step)
-        if of_table is None:
+    for file in files:
+        of_file = _blocks_of(file, step)
+        if of_file is None:
             return None
-        lines += of_table
-    found = _run(group, [(of.stop - of.start, of.read_plain) for of in lines], runner)
+        lines += of_file
+    found = _run(table, [(of.stop - of.start, of.read_plain) for of in lines], runner)
     if found is None:
         return None
-    files = [InputFile(t.path, "text", t.rows.delimiter, None, os.path.getsize(t.content)) for t in tables]
     counts = [num_rows for num_rows, *_ in found]
-    return PlainEdges(TextEdges(tuple(files), tuple(lines), tuple(counts)), _limits(found))
+    of_text = [InputFile(f.path, "text", f.rows.delimiter, None, os.path.getsize(f.content)) for f in files]
+    return PlainEdges(TextEdges(tuple(of_text), tuple(lines), tuple(counts)), _limits(found))
 
 
-def _blocks_of(table: TextTable, step: int) -> list[TableLines] | None:
+def _blocks_of(file: TextFile, step: int) -> list[TableLines] | None:
     """Cut a text file into blocks; None if packed, a matrix, or of changing form."""
-    rows, size = table.rows, os.path.getsize(table.content)
-    src, dst = (column.position for column in table.columns[:2])
-    is_plain = rows.packing == "none" and table.num_entries is None and table.num_fields > 1
+    rows, size = file.rows, os.path.getsize(file.content)
+    src, dst = (column.position for column in file.columns[:2])
+    is_plain = rows.packing == "none" and file.num_entries is None and file.num_fields > 1
     if not is_plain or src is None or dst is None or not _begins_a_line(rows.content, rows.first_byte):
         return None
     return [
-        TableLines(
-            rows.path, rows.delimiter, begin, min(begin + step, size), rows.content, (src, dst), table.num_fields
-        )
+        TableLines(rows.path, rows.delimiter, begin, min(begin + step, size), rows.content, (src, dst), file.num_fields)
         for begin in range(rows.first_byte, size, step)
     ]
 
@@ -187,11 +184,9 @@ def _begins_a_line(path: str, byte: int) -> bool:
         return byte == 0 or file.read(1) == b"\n"
 
 
-def _run(
-    group: TableGroup, units: Sequence[tuple[int, Callable[..., Any]]], runner: Runner
-) -> list[tuple[int, ...]] | None:
+def _run(table: Table, units: Sequence[tuple[int, Callable[..., Any]]], runner: Runner) -> list[tuple[int, ...]] | None:
     """Run the pass; None if anything is not plain."""
-    priced = [Unit(read, nbytes, key=group.of_type) for nbytes, read in units]
+    priced = [Unit(read, nbytes, key=table.of_type) for nbytes, read in units]
     try:
         found = runner.run(Pass("scan-tables", scan_table, priced, None))
     except InputFileError:  # the database names the line
