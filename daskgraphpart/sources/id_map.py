@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 
 COLUMN = "id"
+STRINGS, INTEGERS = "strings", "integers"
+"""Kinds of IDs."""
 FORMAT_KEY, FORMAT = b"daskgraphpart", b"id map, version 1"
 IDS_PER_GROUP, BYTES_PER_GROUP = 1 << 17, 8 << 20
 BYTES_PER_ID = 8  # an integer, or the start of a string
@@ -137,7 +139,7 @@ def find_map(given: Location, ntype: str) -> Location | None:
 def read_map_header(path: Location) -> tuple[str, int]:
     """Read a map's kind of IDs, strings or integers, and their number."""
     with _open(path) as file:
-        kind = "strings" if pa.types.is_string(file.schema_arrow.field(COLUMN).type) else "integers"
+        kind = STRINGS if pa.types.is_string(file.schema_arrow.field(COLUMN).type) else INTEGERS
         return kind, file.metadata.num_rows
 
 

@@ -15,9 +15,9 @@ import numpy as np
 from daskgraphpart.chunked.output import ID_MAP
 from daskgraphpart.chunked.rows import EdgeEnds
 from daskgraphpart.errors import GraphPartError, InputFileError, InputFileNotFoundError
-from daskgraphpart.plugins.tables.place.rank_ids import keep_ids, rank_ids
 from daskgraphpart.sources.database import count_rows, drop_rows, quote, run, stage_rows, translated_errors
 from daskgraphpart.sources.list_files import is_there, list_files
+from daskgraphpart.sources.rank_ids import keep_ids, rank_ids
 from daskgraphpart.sources.tabular import ENDS
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from daskgraphpart.errors import InputFileError
+from daskgraphpart.sources import id_map
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,9 +16,8 @@ if TYPE_CHECKING:
 
     from daskgraphpart.plugins.tables.describe.table_files import TableFile
 
-INTEGERS, FLOATS, STRINGS, BYTES, TIMES, VECTORS, UNKNOWN = (
-    "integers", "floats", "strings", "bytes", "timestamps", "vectors", ""
-)  # fmt: skip
+INTEGERS, STRINGS = id_map.INTEGERS, id_map.STRINGS
+FLOATS, BYTES, TIMES, VECTORS, UNKNOWN = "floats", "bytes", "timestamps", "vectors", ""
 PAIRS = (
     ("src", "dst"), ("source", "target"), ("source", "destination"), ("from", "to"), ("row", "col"), ("rows", "cols"),
     ("u", "v"), ("head", "tail"), ("src_id", "dst_id"), ("source_id", "target_id"), ("from_id", "to_id"),

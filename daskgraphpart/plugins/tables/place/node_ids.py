@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from daskgraphpart.chunked.output import ID_MAP
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.plugins.tables.describe.columns import STRINGS
-from daskgraphpart.plugins.tables.place.rank_ids import rank_ids
 from daskgraphpart.sources.database import count_rows, run
+from daskgraphpart.sources.rank_ids import rank_ids
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -12,8 +12,8 @@ from daskgraphpart.errors import InputFileError, OptionError
 from daskgraphpart.plugins.tables.describe.columns import STRINGS, TIMES, VECTORS
 from daskgraphpart.plugins.tables.describe.fills import filled_dtype, is_integer
 from daskgraphpart.plugins.tables.describe.split_sets import IN_NONE, SETS, SPLIT, set_of
-from daskgraphpart.plugins.tables.place.rank_ids import rank_ids
 from daskgraphpart.sources.database import count_rows, quote, run
+from daskgraphpart.sources.rank_ids import rank_ids
 from daskgraphpart.units import format_number
 
 if TYPE_CHECKING:
