@@ -7,7 +7,6 @@ graph alone and not on how it was read. Node ranges with too many arcs for a blo
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,10 +16,12 @@ from daskgraphpart.adjacency.split_edges import ArcRuns, Slice, split_edges_of
 from daskgraphpart.adjacency.weigh_edges import find_weights, weigh_edges
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.kernels.arcs import merge_arcs
+from daskgraphpart.storage.files import delete_files, make_directory
 from daskgraphpart.storage.region import Region, create_files, id_dtype, npy_region
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.schema import GraphSchema
@@ -70,7 +71,7 @@ def workspace_nbytes(schema: GraphSchema, edge_weight: Sequence[str] = ()) -> in
 def build_adjacency(graph: Graph, directory: Path, runner: Runner, edge_weight: Sequence[str] = ()) -> Adjacency:
     """Read all edges and their weights once, write CSR blocks, and remove all other files."""
     num_nodes = graph.schema.num_nodes
-    directory.mkdir(parents=True, exist_ok=True)
+    make_directory(directory)
     in_degrees = npy_region(directory / "in_degrees.npy", np.int64, (num_nodes,))
     runner.step("create-in-degrees", lambda: create_files([in_degrees]))
     weights = None
@@ -80,8 +81,7 @@ def build_adjacency(graph: Graph, directory: Path, runner: Runner, edge_weight: 
     config = MergeConfig(str(directory), id_dtype(num_nodes), in_degrees)
     units = [Unit(nodes, 4 * nodes.num_arcs * config.dtype.itemsize) for nodes in _ranges(runs, config, runner)]
     found = runner.run(Pass("merge-arcs", merge_block, units, config, (CsrBlock,)))
-    for region in (*runs.runs, *(weights.files.values() if weights is not None else ())):
-        Path(region.path).unlink(missing_ok=True)
+    delete_files([region.path for region in (*runs.runs, *(() if weights is None else weights.files.values()))])
     blocks, unit = tuple(block for block, _, _ in found), None if weights is None else 2.0**weights.exponent
     num_isolated, total = sum(n for _, n, _ in found), sum(weight for _, _, weight in found)
     return Adjacency(num_nodes, num_isolated, total, blocks, in_degrees, runs.total_weight, unit)

@@ -111,7 +111,7 @@ def dispatch(
         reshuffle=reshuffle, layout=layout, store_eids=store_eids, store_inner_node=store_inner_node,
         store_inner_edge=store_inner_edge, map_feature=map_feature, layout_options=layout_options,
     )  # fmt: skip
-    resources = detect_resources(memory, cluster, workers, staging, workspace)
+    resources = detect_resources(memory, cluster, workers, staging, workspace, takes_store=True)
     how: Any = {"num_parts": num_parts, "storage_options": storage_options, "dispatch_to": dispatch_to}
     with ending(RunOptions(resources, overwrite, restart, keep_workspace, progress)) as (run, tell):
         outcome = dispatch_job(graph, assignment, out, options, run, **how)

@@ -17,6 +17,7 @@ from daskgraphpart.dispatching.estimate import expect, output_nbytes, workspace_
 from daskgraphpart.dispatching.job import smallest_task_memory
 from daskgraphpart.errors import PlanError
 from daskgraphpart.kernels.compiled import is_first_run
+from daskgraphpart.storage.mounts import depot_of
 from daskgraphpart.units import format_number, format_size, html_table
 
 if TYPE_CHECKING:
@@ -141,13 +142,13 @@ def estimate(
         )
         files = workspace_files(schema, num_parts, options, likely, limited)
         output, temporary = output_nbytes(schema, num_parts, options, likely), workspace_nbytes(files)
-        disks = {str(out): output_nbytes(schema, num_parts, options, certain)}
+        disks = {} if depot_of(out) else {str(out): output_nbytes(schema, num_parts, options, certain)}
     needs = {out: output}  # what owners are made from is deleted before parts are written
     needs[workspace] = max(assigning, temporary + needs.get(workspace, 0))
     warnings = [
         f"the disk of {place} may be too small: about {format_size(nbytes)} to write, {format_size(free)} free"
         for place, nbytes in needs.items()
-        if nbytes > (free := _free_near(place))
+        if depot_of(place) is None and nbytes > (free := _free_near(place))
     ]
     if need > limited.memory:
         warnings.append(f"{method} needs about {format_size(need)} of memory, more than the budget")

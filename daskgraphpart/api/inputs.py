@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,12 +12,15 @@ from daskgraphpart.assignment.read_files import has_owners, read_assignment
 from daskgraphpart.assignment.start import find_start
 from daskgraphpart.chunked.graph import Graph, read_chunked
 from daskgraphpart.chunked.scan import check_read
+from daskgraphpart.chunked.share_arrays import write_rows
 from daskgraphpart.engine.journal import RESTART_HINT
-from daskgraphpart.errors import ResumeError
+from daskgraphpart.errors import OptionError, ResumeError
 from daskgraphpart.options import stated_options
 from daskgraphpart.registry import load_plugin, plugin_names
 from daskgraphpart.storage.files import cached_listings, signatures_of
+from daskgraphpart.storage.here import directory_here
 from daskgraphpart.storage.paths import Location, require_local, resolve_path
+from daskgraphpart.storage.region import Region
 
 if TYPE_CHECKING:
     import os
@@ -112,12 +116,44 @@ def read_owners(
     directory: Path, schema: GraphSchema, workspace: Path, runner: Runner, num_parts: int | None
 ) -> Assignment:
     """Read owners from a directory: ours and DGL's or, if it has none, those of a kind that a plug-in knows."""
+    with runner.on_this_machine() as here, directory_here(workspace) as place:
+        found = _read_owners(directory, schema, place, here, num_parts)
+        return found if runner.depot is None else store_owners(found, workspace, runner)
+
+
+def store_owners(owners: Assignment, workspace: Path, runner: Runner) -> Assignment:
+    """Return owners whose files, which only this machine has, are copied into a depot."""
+    named = {"owners": owners.files, "trainers": owners.trainers}
+
+    def work() -> dict[str, dict[str, Region]]:
+        return {
+            what: {ntype: write_rows(rows, workspace / what / f"{ntype}.npy") for ntype, rows in files.items()}
+            for what, files in named.items()
+        }
+
+    stored = runner.step("store-owners", work, (Region,))
+    return replace(owners, files=stored["owners"], trainers=stored["trainers"])
+
+
+def _read_owners(
+    directory: Path, schema: GraphSchema, workspace: Path, runner: Runner, num_parts: int | None
+) -> Assignment:
     if not has_owners(directory, schema):
         for name in plugin_names("owners"):
             found: Assignment | None = load_plugin("owners", name)(directory, schema, workspace, runner, num_parts)
             if found is not None:
                 return found
     return read_assignment(directory, schema, workspace, runner, num_parts)
+
+
+def check_seen_by_workers(owners: object) -> None:
+    """Refuse files that belong to options, where workers see nothing but a store."""
+    if isinstance(owners, AssignOptions):
+        weights = [str(of.file) for of in owners.constraints if of.file]
+        for place, paths in (("--extend", [owners.extend] * (owners.extend is not None)), ("--balance", weights)):
+            if paths:
+                what, hint = "with a workspace in a store, workers cannot see these files", "give a local --workspace"
+                raise OptionError(what, place=place, found=", ".join(map(str, paths)), hint=hint)
 
 
 def _files_in(root: Path) -> list[Path]:

@@ -21,7 +21,9 @@ from daskgraphpart.engine.journal import JOURNAL_NAME, RESTART_HINT, Journal, bo
 from daskgraphpart.engine.runner import Runner, open_runner
 from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, InputFileError, ResumeError
 from daskgraphpart.storage.faults import environment_faults
+from daskgraphpart.storage.files import make_directory
 from daskgraphpart.storage.lock import LOCK_NAME, DirectoryLock
+from daskgraphpart.storage.mounts import depot_of, shown_name
 from daskgraphpart.units import format_number, format_size
 
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from daskgraphpart.api.run_options import RunOptions
     from daskgraphpart.chunked.scan import Scan
     from daskgraphpart.engine.resources import Resources
+    from daskgraphpart.storage.lock import Lock
 
 logger = logging.getLogger(__name__)
 
@@ -57,8 +60,9 @@ def open_job(
     Raises `OutputLockedError` if another run is writing there, and `ResumeError` if the unfinished job cannot resume,
     or was started with other input or options.
     """
-    output.path.mkdir(parents=True, exist_ok=True)
-    lock = DirectoryLock(output.path)
+    depot = depot_of(output.path)
+    make_directory(output.path)
+    lock: Lock = DirectoryLock(output.path) if depot is None else depot.lock()
     try:
         work, journal = _begin_or_continue(output, lock, fingerprint, run)
     except BaseException:
@@ -66,9 +70,10 @@ def open_job(
         raise
     try:
         plan, usable = _shares(run.resources, journal.header["plan"])
-        with environment_faults(), open_runner(usable, run.progress, journal, plan) as runner:
+        with environment_faults(), open_runner(usable, run.progress, journal, plan, depot) as runner:
             directories = [(output.name, output.path, LOCK_NAME), ("workspace", Path(work.root), JOURNAL_NAME)]
-            runner.scheduler.check_shared([*directories, *input_directory(scan)])
+            shared = [] if depot is not None else directories
+            runner.scheduler.check_shared([*shared, *input_directory(scan)], depot)
             yield work, runner
         _end(work, journal, lock)
     except BaseException as fault:
@@ -88,14 +93,14 @@ def input_directory(scan: Scan) -> list[tuple[str, Path, str]]:
 
 
 def _begin_or_continue(
-    output: OutputDirectory, lock: DirectoryLock, fingerprint: dict[str, Any], run: RunOptions
+    output: OutputDirectory, lock: Lock, fingerprint: dict[str, Any], run: RunOptions
 ) -> tuple[Workspace, Journal]:
     wanted = Workspace.of(output.path, run.resources.workspace, run.keep_workspace)
     there = _find_workspace(output.path, lock, Path(wanted.root))
     journal, is_unfinished = _find_journal(there, run.restart)
     if journal is not None:
         try:
-            check_unchanged(journal.header["fingerprint"], fingerprint, str(there))
+            check_unchanged(journal.header["fingerprint"], fingerprint, shown_name(there))
             _check_plan(journal, there, Path(wanted.root), run.resources)
         except BaseException as fault:
             journal.close()
@@ -123,13 +128,13 @@ def _refuse_damaged(journal: Journal, fault: BaseException) -> None:
         logger.debug("while an unfinished run was continued", exc_info=fault)
         raise ResumeError(
             "cannot resume: the journal may be damaged",
-            file=str(journal.path),
+            file=shown_name(journal.path),
             found=f"{type(fault).__name__}: {fault}",
             hint=RESTART_HINT,
         ) from fault
 
 
-def _find_workspace(out: Path, lock: DirectoryLock, default: Path) -> Path:
+def _find_workspace(out: Path, lock: Lock, default: Path) -> Path:
     """Return the workspace named in the lock, if its journal names this output."""
     noted, output = lock.notes.workspace, str(out.resolve())
     if noted is None or Path(noted) == default or lock.notes.output != output:
@@ -152,7 +157,8 @@ def _find_journal(workspace: Path, restart: bool) -> tuple[Journal | None, bool]
         journal.close()
         return None, not journal.is_done
     machine = journal.machine
-    if machine.get("host") == socket.gethostname() and machine.get("boot") != boot_id():
+    is_local = depot_of(workspace) is None
+    if is_local and machine.get("host") == socket.gethostname() and machine.get("boot") != boot_id():
         logger.warning(
             "starting over: this machine has restarted since the unfinished run, whose files may be incomplete"
         )
@@ -175,7 +181,7 @@ def _check_plan(journal: Journal, there: Path, wanted: Path, resources: Resource
     if resources.memory < memory:
         raise ResumeError(
             "the unfinished run started with more memory",
-            file=str(there),
+            file=shown_name(there),
             place="--memory",
             expected=f"at least {format_size(memory)} ({memory} bytes)",
             found=f"{format_size(resources.memory)} ({resources.memory} bytes)",
@@ -196,7 +202,7 @@ def _shares(resources: Resources, begun_with: dict[str, Any]) -> tuple[Resources
     return plan, replace(resources, workers=max(1, min(resources.workers, resources.memory // plan.task_memory)))
 
 
-def _end(work: Workspace, journal: Journal, lock: DirectoryLock) -> None:
+def _end(work: Workspace, journal: Journal, lock: Lock) -> None:
     """Clean up; the order leaves no doubt whether the job is done."""
     if work.is_kept:
         journal.finish()
@@ -214,7 +220,7 @@ def _leave(
     output: OutputDirectory,
     work: Workspace,
     journal: Journal,
-    lock: DirectoryLock,
+    lock: Lock,
     fault: BaseException,
     can_continue: bool,
 ) -> None:
@@ -228,9 +234,9 @@ def _leave(
     else:
         lock.release(keep_notes=True)
         if isinstance(told, KeyboardInterrupt):
-            told.add_note(f"finished work is kept in {work.root}; run it again to continue")
+            told.add_note(f"finished work is kept in {shown_name(work.root)}; run it again to continue")
         elif not isinstance(told, GraphPartError):
-            logger.warning("finished work is kept in %s; run it again to continue", work.root)
+            logger.warning("finished work is kept in %s; run it again to continue", shown_name(work.root))
         elif not isinstance(told, ResumeError):
             told.add_hint(CONTINUE_HINT)
     if told is not fault:

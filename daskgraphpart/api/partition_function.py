@@ -176,8 +176,8 @@ def partition(
         Tasks that run at once; default one per processor. On a cluster: one per thread of its workers; in a queue:
         those of one job.
     workspace : str | os.PathLike[str], optional
-        For temporary files; default beside the output. Required if the output is in a store; cannot be in a store
-        itself.
+        For temporary files; default beside the output. Required if the output is in a store; partition and dispatch
+        then take a URL, too, and the workers need share no disk.
     progress : Progress, optional
         How progress is shown on standard error: "bar", "log", "json" (lines for programs) or False; or a function that
         is called with each event, a dictionary. Default: a bar in terminals and notebooks.
@@ -217,7 +217,7 @@ def partition(
         reshuffle=reshuffle, layout=layout, store_eids=store_eids, store_inner_node=store_inner_node,
         store_inner_edge=store_inner_edge, map_feature=map_feature, layout_options=layout_options,
     )  # fmt: skip
-    resources = detect_resources(memory, cluster, workers, staging, workspace)
+    resources = detect_resources(memory, cluster, workers, staging, workspace, takes_store=True)
     how: Any = {"storage_options": storage_options, "dispatch_to": dispatch_to}
     with ending(RunOptions(resources, overwrite, restart, keep_workspace, progress)) as (run, tell):
         outcome = partition_job(graph, out, num_parts, owners, options, run, **how)

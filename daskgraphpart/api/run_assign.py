@@ -52,6 +52,7 @@ def assign_job(
     storage_options: Mapping[str, Any] | None = None,
 ) -> Assignment:
     """Do what `assign` does; return the internal assignment."""
+    run.resources.check_workspace()  # commands take it for partition and dispatch
     found = open_scan(graph, storage_options, run.resources)
     if out is None:
         return _assign_here(found, num_parts, options, run)

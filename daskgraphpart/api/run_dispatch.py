@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.api.estimate_job import Plan, announce, estimate, smallest_memory
 from daskgraphpart.api.inputs import (
+    check_seen_by_workers,
     fingerprint,
     identify_owners,
     input_paths,
@@ -17,6 +18,7 @@ from daskgraphpart.api.inputs import (
     made_in,
     output_of,
     read_owners,
+    store_owners,
 )
 from daskgraphpart.api.jobs import OutputDirectory, open_job
 from daskgraphpart.assignment.assignment import Assignment
@@ -36,7 +38,7 @@ from daskgraphpart.registry import load_plugin
 from daskgraphpart.schema import GraphSchema
 from daskgraphpart.sources.open_scan import open_scan
 from daskgraphpart.storage.faults import environment_faults
-from daskgraphpart.storage.paths import require_local
+from daskgraphpart.storage.paths import is_url, require_local
 
 if TYPE_CHECKING:
     import os
@@ -118,7 +120,15 @@ def partition_job(
 
 
 def run_dispatch(scan: Scan, wanted: Wanted, run: RunOptions) -> Outcome:
-    """Dispatch a graph, which the job reads first."""
+    """Dispatch a graph, which the job reads first; mount a workspace in a store."""
+    if not is_url(run.resources.workspace):
+        return _run_dispatch(scan, wanted, run)
+    check_seen_by_workers(wanted.owners)
+    with load_plugin("depots", "store")(run.resources, wanted.target) as depot:
+        return _run_dispatch(scan, wanted, replace(run, resources=replace(run.resources, workspace=depot.root)))
+
+
+def _run_dispatch(scan: Scan, wanted: Wanted, run: RunOptions) -> Outcome:
     target, owners, known = wanted.target, wanted.owners, scan.known
     if known is None:
         schema, layouts, smallest = GraphSchema(scan.name, (), ()), check_known(scan.name, wanted), scan.smallest_memory
@@ -290,6 +300,8 @@ def _assign(
         return assign_nodes(graph, num_parts, owners, work.owners, runner, read_owners=read_owners, report=False)
     if isinstance(owners, Path):
         owners = read_owners(owners, graph.schema, work.owners, runner, num_parts)
+    elif runner.depot is not None:
+        owners = store_owners(owners, work.owners, runner)
     owners.check_fits(graph.schema)
     return owners
 

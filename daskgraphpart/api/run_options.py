@@ -35,4 +35,4 @@ class RunOptions:
 def run_options(values: Mapping[str, Any]) -> RunOptions:
     """Make run options from the values of a command."""
     given = {name: values[name] for name in stated_options(RunOptions) if name in values}
-    return RunOptions(resources_of(values), **given)
+    return RunOptions(resources_of(values, takes_store=True), **given)

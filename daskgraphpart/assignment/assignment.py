@@ -15,6 +15,7 @@ import numpy as np
 
 from daskgraphpart.errors import AssignmentError, OptionError
 from daskgraphpart.storage.faults import attach_path_to_error
+from daskgraphpart.storage.files import make_directory
 from daskgraphpart.storage.region import Region, create_files, npy_region
 from daskgraphpart.units import format_number
 
@@ -108,7 +109,7 @@ def create_owner_files(
     directory: Path, schema: GraphSchema, num_parts: int, runner: Runner | None = None
 ) -> dict[str, Region]:
     """Create an owner file per node type; a runner does so once, so that a resumed job keeps the contents."""
-    directory.mkdir(parents=True, exist_ok=True)
+    make_directory(directory)
     regions = owner_regions(directory, schema, num_parts)
     if runner is None:
         create_files(regions.values())

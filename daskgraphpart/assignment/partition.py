@@ -27,6 +27,7 @@ from daskgraphpart.assignment.multilevel.side_by_side import by_threads, in_turn
 from daskgraphpart.assignment.multilevel.stream import FENNEL_PASSES, stream
 from daskgraphpart.assignment.multilevel.weighted_graph import Graph, hold, is_mesh
 from daskgraphpart.engine.local import give_memory_back
+from daskgraphpart.storage.here import directory_here, file_here
 from daskgraphpart.storage.region import save_npy
 
 if TYPE_CHECKING:
@@ -106,15 +107,14 @@ def partition_graph(_: None, config: PartitionConfig) -> str:
     threads = min(config.workers, len(os.sched_getaffinity(0)), max(1, config.memory // BLOCK_NBYTES))
     problem, balanced = config.problem, config.problem.balanced
     columns = tuple(problem.weights.columns[i].memmap() for i in balanced)
-    graph = Graph(problem.adjacency.blocks, columns, problem.adjacency.total_weight)
+    blocks = tuple(replace(block, path=file_here(block.path)) for block in problem.adjacency.blocks)
+    graph = Graph(blocks, columns, problem.adjacency.total_weight)
     most = [problem.weights.constraints[i].limit(problem.num_parts) for i in balanced]
     limits = Limits(problem.num_parts, np.array(most, np.int64))
-    scratch = Path(tempfile.mkdtemp(prefix="partition-", dir=problem.directory))
-    with ThreadPoolExecutor(threads) as pool:
-        parts, taken = Solver(config, limits, scratch, by_threads(pool, threads) if threads > 1 else in_turn).partition(
-            graph
-        )
-    shutil.rmtree(scratch, ignore_errors=True)
+    with directory_here(problem.directory) as directory, ThreadPoolExecutor(threads) as pool:
+        scratch, each = Path(tempfile.mkdtemp(prefix="partition-", dir=directory)), by_threads(pool, threads)
+        parts, taken = Solver(config, limits, scratch, each if threads > 1 else in_turn).partition(graph)
+        shutil.rmtree(scratch, ignore_errors=True)
     save_npy(config.parts.path, parts)
     return taken
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import shutil
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,6 +24,7 @@ from daskgraphpart.assignment.trainers import write_trainers
 from daskgraphpart.assignment.weigh_nodes import check_constraints, check_weight_files, weigh_nodes
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import OptionError, PlanError
+from daskgraphpart.storage.files import delete_tree, make_directory
 from daskgraphpart.storage.region import Region, create_files, npy_region
 from daskgraphpart.units import format_size
 
@@ -55,7 +55,7 @@ def assign_nodes(
     """Give every node an owner; `read_owners` reads those of a directory."""
     started = time.monotonic()
     check_assignable(options, graph, num_parts)
-    directory.mkdir(parents=True, exist_ok=True)
+    make_directory(directory)
     given = _given_owners(graph, num_parts, options, directory, runner, read_owners)
     start = find_start(options)
     old = None if start is None else start.place(graph, num_parts, directory / "given", runner)
@@ -79,7 +79,7 @@ def assign_nodes(
     trainers = {}
     if num_trainers > 1:
         trainers = write_trainers(parts, graph.schema, directory, runner)
-    shutil.rmtree(directory / "adjacency", ignore_errors=True)
+    delete_tree(directory / "adjacency")
     num_nodes, num_edges, seconds = graph.schema.num_nodes, graph.schema.num_edges, time.monotonic() - started
     measured = AssignReport(
         method, why, problem.num_parts, cut, num_edges, volume, num_nodes, balances, need, seconds, weighted
@@ -144,7 +144,7 @@ def _given_owners(
         return None
     if options.num_trainers_per_machine > 1:
         raise OptionError("owners from files have no trainers", place="--method", found=options.method)
-    target.mkdir(exist_ok=True)
+    make_directory(target)
     return read_owners(Path(options.method), graph.schema, target, runner, num_parts)
 
 

@@ -8,7 +8,7 @@ from daskgraphpart.chunked.metadata import CATEGORIES, ID_MAP
 from daskgraphpart.chunked.output import LABEL_COUNTS, TRANSFORMED
 from daskgraphpart.storage.atomic import whole_file
 from daskgraphpart.storage.checksums import read_pieces
-from daskgraphpart.storage.files import is_directory, is_file
+from daskgraphpart.storage.files import is_directory, is_file, make_directory
 from daskgraphpart.storage.paths import join_path, to_key
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def maps_and_codes(beside: Mapping[str, FilePath]) -> dict[str, FilePath]:
 def copy_beside(beside: Mapping[str, FilePath], out: Path) -> dict[str, FilePath]:
     """Copy files to a directory; return their paths there."""
     for name, path in beside.items():
-        (out / name).parent.mkdir(parents=True, exist_ok=True)
+        make_directory((out / name).parent)
         copy_file(path, None, str(out / name))
     return {name: str(out / name) for name in beside}
 

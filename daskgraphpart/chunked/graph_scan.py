@@ -80,7 +80,7 @@ class GraphScan(Scan):
     def read(self, job: ScanJob) -> Graph:
         """Count lines and compute collections; all other rows stay where they are."""
         job.on_open(self.files)
-        return make_seekable(self.graph, job.directory, job.runner)
+        return make_seekable(self.graph, job.shared, job.runner)
 
     def stage(self, directory: Path, runner: Runner, edge_weights: tuple[str, ...] = ()) -> Graph:
         """Return the graph; its arrays lie in files of the directory if tasks run in other processes."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
 from abc import abstractmethod
 from contextlib import ExitStack, contextmanager
@@ -27,6 +26,8 @@ from daskgraphpart.keywords import check_keywords
 from daskgraphpart.registry import load_plugin
 from daskgraphpart.schema import DataSpec, EdgeType, GraphSchema, NodeType
 from daskgraphpart.storage.faults import environment_faults
+from daskgraphpart.storage.files import delete_tree
+from daskgraphpart.storage.here import directory_here
 from daskgraphpart.storage.region import Region
 from daskgraphpart.storage.scratch import lasting_directory, scratch_directory
 from daskgraphpart.units import format_size
@@ -65,6 +66,13 @@ class ScanJob:
     on_open: Callable[[list[str]], Any] = field(default=lambda _: None)
     counts_only: bool = False
     edge_weights: tuple[str, ...] = ()
+    seen: Path | None = None
+    """The directory as workers see it, if they do not see `directory`."""
+
+    @property
+    def shared(self) -> Path:
+        """Directory of the files that tasks write."""
+        return self.directory if self.seen is None else self.seen
 
     @property
     def beside(self) -> Path:
@@ -73,7 +81,8 @@ class ScanJob:
 
     def inner(self, name: str) -> ScanJob:
         """Return the job of another scan that this one reads, in a directory below."""
-        return replace(self, directory=self.directory / name).started()
+        seen = None if self.seen is None else self.seen / name
+        return replace(self, directory=self.directory / name, seen=seen).started()
 
     def started(self) -> ScanJob:
         """Make the directories."""
@@ -242,9 +251,10 @@ class Scan(Changeable["Scan"]):
         """Read the graph as a step of a job; all its rows then lie in files, those that it makes in the directory."""
 
         def work() -> Graph:
-            shutil.rmtree(directory, ignore_errors=True)  # left by a killed run
-            graph = self.read(ScanJob(directory, runner, edge_weights=edge_weights).started())
-            return store_arrays(graph, directory)
+            delete_tree(directory)  # left by a killed run
+            with directory_here(directory) as here:
+                job = ScanJob(here, runner, edge_weights=edge_weights, seen=directory)
+                return store_arrays(self.read(job.started()), directory)
 
         return runner.step("read-tables", work, (*STAGED_TYPES, *self.source_types))
 

@@ -159,7 +159,7 @@ def dispatch(**values: Any) -> None:
         values["store_eids"] = not values["use_graphbolt"]
     options = chosen(DispatchOptions, {**values, "config_name": config_name})
     with run_of(values) as run:
-        dispatch_to = _machines_of(values, resources_of(run), assign_dir, out_dir)
+        dispatch_to = _machines_of(values, resources_of(run, takes_store=True), assign_dir, out_dir)
         how = {"num_parts": values["num_parts"], "dispatch_to": dispatch_to}
         outcome = dispatch_job(graph, assign_dir, out_dir, options, run_options(run), **how)
     show_outcome(outcome, values, None if has_input(values) else given[0])

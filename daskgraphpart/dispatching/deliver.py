@@ -28,7 +28,7 @@ from daskgraphpart.engine.runner import Pass, Unit
 from daskgraphpart.errors import ResumeError
 from daskgraphpart.storage.atomic import temporary_path, whole_file
 from daskgraphpart.storage.checksums import FileChecksum, hash_file, read_pieces
-from daskgraphpart.storage.files import file_sizes_in, is_file
+from daskgraphpart.storage.files import delete_file, file_size, file_sizes_in, is_file
 from daskgraphpart.storage.paths import Location, is_remote, to_key
 from daskgraphpart.storage.upload import open_for_upload, upload_file
 
@@ -55,13 +55,13 @@ def send(
     return export(job, sorted(files, key=lambda file: (PurePath(file.name).name, file.part or 0)), staged)
 
 
-def describe(job: Job, destination: Destination, sent: Mapping[OutputFile, FileChecksum]) -> None:
-    """Check what was sent, then send what describes it, the config last."""
+def describe(job: Job, destination: Destination, made: Path, sent: Mapping[OutputFile, FileChecksum]) -> None:
+    """Check what was sent, then send what describes it, made in a directory here, the config last."""
     target = destination.target
     if not isinstance(target, Machines):
         _check_sent(target, {file.path: checksum for file, checksum in sent.items()})
         for name in destination.own_names:
-            upload_file(f"{job.out}/{name}", target / name)
+            upload_file(str(made / name), target / name)
         return
     checksums: dict[str, dict[str, FileChecksum]] = {host: {} for host in target.distinct}
     for file, checksum in sent.items():
@@ -120,16 +120,16 @@ def export_file(file: OutputFile, config: ExportConfig) -> FileChecksum:
     source = Path(temporary_path(f"{config.source}/{file.path}"))
     target = source if str(directory) == config.source else directory / file.path
     with attach_host_to_error(host):
-        if not file.is_streamed and not source.exists() and is_file(target):
+        if not file.is_streamed and not is_file(source) and is_file(target):
             return hash_file(to_key(target))  # a killed run has sent it and deleted it here
         state = xxhash.xxh3_128()
-        nbytes = file.layout.nbytes if file.is_streamed else source.stat().st_size
+        nbytes = file.layout.nbytes if file.is_streamed else file_size(source)
         with _open_whole(target, nbytes) as opened:
             for content in _stream(file, config.staged) if file.is_streamed else read_pieces(str(source)):
                 opened.write(content)
                 state.update(content)
     if not file.is_streamed and not config.keeps_source:
-        source.unlink()
+        delete_file(source)
     return FileChecksum(nbytes, state.hexdigest())
 
 

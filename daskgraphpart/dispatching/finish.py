@@ -6,7 +6,6 @@ Local files, made in place under temporary names, are renamed. For stores, other
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -20,8 +19,10 @@ from daskgraphpart.engine.runner import Pass, Unit
 from daskgraphpart.layouts.layout import DispatchedGraph, GraphSizes
 from daskgraphpart.layouts.recorded_id_maps import IdMaps
 from daskgraphpart.layouts.written_files import ID_MAP
-from daskgraphpart.storage.atomic import publish_once, temporary_path
+from daskgraphpart.storage.atomic import changed_file, publish_once, temporary_path
 from daskgraphpart.storage.checksums import FileChecksum, hash_file
+from daskgraphpart.storage.files import delete_file, is_file, make_directory
+from daskgraphpart.storage.here import directory_here
 from daskgraphpart.storage.region import Region
 from daskgraphpart.units import format_number
 
@@ -96,24 +97,27 @@ def _complete(job: Job, sizes: GraphSizes, book: PartitionBook, quality: Quality
         id_maps = IdMaps(ID_MAP, {ntype: beside[path].digest for ntype, path in named.items()})
     elif job.destination is None and job.graph.id_maps:
         id_maps = describe_id_maps(job.graph.id_maps, Path(job.out), job.runner)
-    for layout, of_layout in places.files.items():
-        dispatched = DispatchedGraph(
-            out=Path(job.out),
-            sizes=sizes,
-            book=book,
-            quality=quality,
-            method=job.assignment.method,
-            num_hops=job.options.num_hops,
-            out_edges=job.options.out_edges,
-            reshuffle=job.options.reshuffle,
-            checksums={file.path: checksums[file.path] for file in of_layout},
-            id_maps=id_maps,
-            mapped_features=job.options.mapped_features,
-            constraints=() if job.assignment.measured is None else job.assignment.measured.constraints,
-        )
-        layout.finish(dispatched)
-    if job.destination is not None:
-        describe(job, job.destination, {file: checksums[file.path] for file in flat})
+    with directory_here(job.out) as out:
+        for layout, of_layout in places.files.items():
+            dispatched = DispatchedGraph(
+                out=out,
+                sizes=sizes,
+                book=book,
+                quality=quality,
+                method=job.assignment.method,
+                num_hops=job.options.num_hops,
+                out_edges=job.options.out_edges,
+                reshuffle=job.options.reshuffle,
+                checksums={file.path: checksums[file.path] for file in of_layout},
+                id_maps=id_maps,
+                mapped_features=job.options.mapped_features,
+                constraints=() if job.assignment.measured is None else job.assignment.measured.constraints,
+            )
+            for path in layout.descriptions(job.graph.schema):
+                (out / path).parent.mkdir(parents=True, exist_ok=True)
+            layout.finish(dispatched)
+        if job.destination is not None:
+            describe(job, job.destination, out, {file: checksums[file.path] for file in flat})
     part_nbytes = np.zeros(job.num_parts, np.int64)
     for file in flat:
         part_nbytes[file.part or 0] += checksums[file.path].nbytes
@@ -144,15 +148,19 @@ def encode_file(file: OutputFile, config: EncodeConfig) -> None:
     out, work = config.out, config.work
     target = Path(temporary_path(f"{out}/{file.path}"))
     source = temporary_path(f"{work.encoded}/{file.path}") if file.layout.encode else str(target)
-    if not os.path.exists(source):
+    if not is_file(source):
         return  # done by a killed run
-    target.parent.mkdir(parents=True, exist_ok=True)
+    make_directory(target.parent)
     write = file.layout.encode or file.layout.complete
     assert write is not None, "only files that need their arrays whole are units"
     arrays = {name: Region(source, *where) for name, where in file.layout.regions.items()}
+    if file.layout.complete:
+        with changed_file(str(target)) as place:
+            write({**arrays, **file.held}, place)
+        return
     write({**arrays, **file.held}, str(target))
-    if file.layout.encode and not work.is_kept:
-        os.unlink(source)
+    if not work.is_kept:
+        delete_file(source)
 
 
 def _write_here(job: Job, files: Sequence[OutputFile], staged: Mapping[str, StagedArray]) -> dict[str, FileChecksum]:

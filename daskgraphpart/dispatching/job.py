@@ -45,6 +45,8 @@ class Job:
     @property
     def is_staged(self) -> bool:
         """Whether features are staged in zarr."""
+        if self.runner.depot is not None:
+            return False  # a depot's files are in pieces already
         return self.destination is not None or self.runner.resources.staging == "zarr"
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from daskgraphpart.kernels.owner_sort import group_starts
 from daskgraphpart.layouts.layout import ArraySpec, create_file, raw_file_layout
 from daskgraphpart.storage.atomic import temporary_path
+from daskgraphpart.storage.files import make_directory
 from daskgraphpart.storage.region import Region
 from daskgraphpart.storage.zarr_arrays import StagedArray
 
@@ -146,7 +147,7 @@ def lay_out(job: Job, sizes: GraphSizes) -> Places:
             f"{array_directory(job, file.layout)}/{file.path}": file.layout for file in files if not file.is_streamed
         }
         for directory in dict.fromkeys(map(os.path.dirname, made)):
-            os.makedirs(directory, exist_ok=True)
+            make_directory(directory)
         for path, layout in made.items():
             create_file(path, layout)
         for name, array in places.staged.items():

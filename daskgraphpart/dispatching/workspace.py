@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from daskgraphpart.storage.atomic import TEMPORARY_SUFFIX
+from daskgraphpart.storage.files import delete_file, delete_tree
+from daskgraphpart.storage.mounts import depot_of
 
 WORKSPACE_NAME = ".daskgraphpart-work"
 EDGE_DIRECTORIES = {
@@ -51,6 +53,9 @@ class Workspace:
         """Make an empty workspace, beside the output unless given elsewhere."""
         work = cls.of(out, elsewhere, is_kept)
         root = Path(work.root)
+        if (depot := depot_of(root)) is not None:
+            depot.delete_all()
+            return work
         shutil.rmtree(root, ignore_errors=True)
         root.parent.mkdir(parents=True, exist_ok=True)
         root.mkdir(mode=0o700)  # on a shared disk, a planted link is an error
@@ -60,10 +65,14 @@ class Workspace:
 
     def remove(self) -> None:
         """Delete everything."""
+        if (depot := depot_of(self.root)) is not None:
+            depot.delete_all()
         shutil.rmtree(self.root, ignore_errors=True)
 
     def remove_all_but(self, name: str) -> None:
         """Delete everything but one file."""
+        if depot_of(self.root) is not None:
+            return  # `remove` deletes the journal last
         for path in Path(self.root).iterdir():
             if path.is_dir():
                 shutil.rmtree(path, ignore_errors=True)
@@ -81,12 +90,12 @@ class Workspace:
         """Delete edge files once the graphs are written."""
         if not self.is_kept:
             for name in EDGE_DIRECTORIES:
-                shutil.rmtree(f"{self.root}/{name}", ignore_errors=True)
+                delete_tree(f"{self.root}/{name}")
 
     def remove_members(self, num_parts: int, hop: int) -> None:
         """Delete one hop's bitmaps once the next hop's are written."""
         for part in range(0 if self.is_kept else num_parts):
-            Path(self.file("halo", part, "members", hop)).unlink(missing_ok=True)
+            delete_file(self.file("halo", part, "members", hop))
 
     @property
     def encoded(self) -> str:

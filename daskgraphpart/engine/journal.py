@@ -1,6 +1,6 @@
 """The journal of a job: finished units of passes, and their results.
 
-An append-only file in the workspace, written by the client alone. Each line is a JSON value after its CRC-32: first the
+An append-only log in the workspace, written by the client alone. Each line is a JSON value after its CRC-32: first the
 header (what the job is), then, in the order of the run, a line per pass and per finished unit. A rerun takes the same
 path, because it follows from input, options and these results; so its n-th pass is the same.
 
@@ -17,16 +17,20 @@ import os
 import socket
 import zlib
 from dataclasses import fields, is_dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from daskgraphpart.engine.journal_log import create_log, open_log, read_log
 from daskgraphpart.errors import ResumeError
-from daskgraphpart.storage.faults import attach_path_to_error
+from daskgraphpart.storage.mounts import shown_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
+    from daskgraphpart.storage.mounts import Log, Writes
 
 JOURNAL_NAME = "journal"
 _FORMAT = {"format": "daskgraphpart journal", "version": 1}
@@ -37,12 +41,14 @@ _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 class Journal:
     """An open journal: what the job is, the passes of earlier runs, and where the latest ran."""
 
-    def __init__(self, path: Path, header: Mapping[str, Any], lines: Sequence[Any] = ()) -> None:
-        self.path, self.header = path, header
+    def __init__(self, path: Path, header: Mapping[str, Any], log: Log, lines: Sequence[Any] = ()) -> None:
+        self.path, self.header, self._log = path, header, log
         self.machine: dict[str, Any] = {}
         self.num_finished, self.is_done = 0, False
         self.is_of_earlier_run = False
         self._passes: list[tuple[Any, dict[int, Any]]] = []  # line of each pass, and results as JSON by unit
+        self._writes: dict[int, list[Writes]] = {}
+        self._indexed: set[int] = set()
         self._next = 0
         for line in lines:
             match line:
@@ -51,21 +57,22 @@ class Journal:
                 case ["unit", number, unit, result]:
                     self._passes[number][1][unit] = result
                     self.num_finished += 1
+                case ["writes", number, writes]:
+                    self._writes.setdefault(number, []).append(writes)
+                case ["indexed", number]:
+                    self._indexed.add(number)
                 case ["run", machine]:
                     self.machine = dict(machine)
                 case ["done"]:
                     self.is_done = True
                 case _:
                     raise ValueError(f"line {line}")
-        self._fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
 
     @classmethod
     def create(cls, directory: str | Path, header: Mapping[str, Any]) -> Journal:
         """Start a journal in a workspace; it exists once its header (JSON values) is complete."""
         path = Path(directory) / JOURNAL_NAME
-        with attach_path_to_error(path):
-            path.write_bytes(_line({**_FORMAT, "job": header}))
-        journal = cls(path, header)
+        journal = cls(path, header, create_log(path, _line({**_FORMAT, "job": header})))
         journal.begin_run()
         return journal
 
@@ -73,25 +80,26 @@ class Journal:
     def open(cls, directory: str | Path) -> Journal | None:
         """Open a workspace's journal, if one was started."""
         path = Path(directory) / JOURNAL_NAME
-        if not path.is_file():
+        content = read_log(path)
+        if content is None:
             return None
         try:
-            lines, whole = _read_lines(path)
+            lines, whole = _read_lines(content)
             if not lines:
                 return None
             header = lines[0]["job"]
             if lines[0] != {**_FORMAT, "job": header} or not isinstance(header, dict):
                 raise ValueError(f"expected {_FORMAT}")
-            journal = cls(path, header, lines[1:])
+            journal = cls(path, header, open_log(path), lines[1:])
             journal.is_of_earlier_run = True
         except (LookupError, TypeError, ValueError, RecursionError) as fault:
             raise ResumeError(
                 "the journal of the unfinished run is damaged, or of another version",
-                file=str(path),
+                file=shown_name(path),
                 found=str(fault),
                 hint=RESTART_HINT,
             ) from fault
-        os.truncate(path, whole)
+        journal._log.truncate(whole)
         return journal
 
     def begin_run(self) -> None:
@@ -109,7 +117,7 @@ class Journal:
         if found != line:
             raise ResumeError(
                 "cannot resume: the unfinished run has other passes",
-                file=str(self.path),
+                file=shown_name(self.path),
                 place=f"pass {number}",
                 expected=f"{name} of {len(sizes)} units",
                 found=f"{found[1]} of {found[2]}",
@@ -117,37 +125,46 @@ class Journal:
             )
         return number, finished
 
-    def record(self, number: int, results: Mapping[int, Any]) -> None:
-        """Note finished units of a pass, and their results."""
-        self._append(*(["unit", number, unit, to_json(result)] for unit, result in results.items()))
+    def record(self, number: int, results: Mapping[int, Any], writes: Sequence[Writes] = ()) -> None:
+        """Note finished units of a pass, their results, and in a depot what their task wrote."""
+        self._append(
+            *(["writes", number, of_task] for of_task in writes),
+            *(["unit", number, unit, to_json(result)] for unit, result in results.items()),
+        )
+        self._writes.setdefault(number, []).extend(writes)
         self.num_finished += len(results)
+
+    def flush(self) -> None:
+        """Make sure that what was noted outlives this process."""
+        self._log.flush()
+
+    def take_writes(self, number: int) -> list[Writes]:
+        """Return what a finished pass wrote in a depot, unless its files are known to be indexed."""
+        writes = self._writes.pop(number, [])
+        return [] if number in self._indexed else writes
+
+    def note_indexed(self, number: int) -> None:
+        """Note that the files that a pass wrote in a depot are indexed."""
+        self._append(["indexed", number])
 
     def finish(self) -> None:
         """Note that the job is done, so that nobody resumes it."""
         self._append(["done"])
+        self._log.flush()
         self.is_done = True
 
     def close(self) -> None:
-        """Close the file."""
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
+        """Append nothing more."""
+        self._log.close()
 
     def _append(self, *values: Any) -> None:
-        line = b"".join(map(_line, values))
-        try:
-            with attach_path_to_error(self.path):
-                while line:  # after a partial write, the next attempt gives the reason
-                    line = line[os.write(self._fd, line) :]
-        except OSError:
-            self.close()  # nothing may follow a torn line
-            raise
+        self._log.append(b"".join(map(_line, values)))
 
 
 def read_header(directory: str | Path) -> Mapping[str, Any] | None:
     """Read what a workspace's job is, changing nothing; None without a sound journal."""
     try:
-        lines, _ = _read_lines(Path(directory) / JOURNAL_NAME)
+        lines, _ = _read_lines(read_log(Path(directory) / JOURNAL_NAME) or b"")
         return dict(lines[0]["job"])
     except (OSError, LookupError, TypeError, ValueError, RecursionError):
         return None
@@ -166,18 +183,17 @@ def _line(value: Any) -> bytes:
     return b"%08x %s\n" % (zlib.crc32(body), body)
 
 
-def _read_lines(path: Path) -> tuple[list[Any], int]:
+def _read_lines(content: bytes) -> tuple[list[Any], int]:
     """Values of all complete lines, and their bytes; `ValueError` for more than a torn line after them."""
-    values, whole = [], 0
-    with attach_path_to_error(path), path.open("rb") as file:
-        for line in file:
-            body = line[9:-1]
-            if not line.endswith(b"\n") or line[:8] != b"%08x" % zlib.crc32(body):
-                break
-            values.append(json.loads(body))
-            whole += len(line)
-        if file.read(1):
-            raise ValueError(f"no such line as we write at byte {whole:,}")
+    values, whole, file = [], 0, BytesIO(content)
+    for line in file:
+        body = line[9:-1]
+        if not line.endswith(b"\n") or line[:8] != b"%08x" % zlib.crc32(body):
+            break
+        values.append(json.loads(body))
+        whole += len(line)
+    if file.read(1):
+        raise ValueError(f"no such line as we write at byte {whole:,}")
     return values, whole
 
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from daskgraphpart.storage.mounts import Depot
+
 Key: TypeAlias = tuple[str | int, ...]
 Graph: TypeAlias = dict[Any, Any]
 _M_ARENA_MAX, _M_MMAP_THRESHOLD, _M_TRIM_THRESHOLD = -8, -3, -1  # malloc.h
@@ -29,8 +31,8 @@ KEPT_NBYTES = 64 << 20
 class Scheduler(Protocol):
     """What computes tasks, on this machine or others."""
 
-    def check_shared(self, directories: Sequence[tuple[str, Path, str]]) -> None:
-        """Check that all workers see directories as this process does.
+    def check_shared(self, directories: Sequence[tuple[str, Path, str]], depot: Depot | None = None) -> None:
+        """Check that all workers see directories as this process does, and give them a depot.
 
         Each has a word for it, its path, and the name of a file with unique and constant first bytes; without a name,
         it is only read.
@@ -66,7 +68,7 @@ class LocalScheduler(Scheduler):
             from dask.local import get_sync as get
         self._get: Callable[..., Any] = get
 
-    def check_shared(self, directories: Sequence[tuple[str, Path, str]]) -> None:
+    def check_shared(self, directories: Sequence[tuple[str, Path, str]], depot: Depot | None = None) -> None:
         """Do nothing: workers on this machine share its directories."""
 
     def compute(

@@ -66,8 +66,8 @@ class Resources:
     )
     workspace: str | None = option(
         None,
-        "For temporary files; default beside the output. Required if the output is in a store; cannot be in "
-        "a store itself.",
+        "For temporary files; default beside the output. Required if the output is in a store; partition and "
+        "dispatch then take a URL, too, and the workers need share no disk.",
         values="DIRECTORY",
         common=True,
         is_open=True,
@@ -76,19 +76,23 @@ class Resources:
 
     def __post_init__(self) -> None:
         check_options(self)
-        if is_url(self.workspace):
-            raise OptionError(
-                "the workspace cannot be in a store",
-                place="--workspace",
-                expected="a directory of a file system: stores cannot write parts of files",
-                found=self.workspace,
-            )
         object.__setattr__(self, "cluster", resolve_cluster(self.cluster))
 
     @property
     def task_memory(self) -> int:
         """Bytes one task may hold."""
         return self.memory // self.workers
+
+    def check_workspace(self) -> None:
+        """Refuse a workspace in a store, for jobs that cannot have one."""
+        if is_url(self.workspace):
+            raise OptionError(
+                "this job needs a workspace in a file system",
+                place="--workspace",
+                expected="a directory",
+                found=self.workspace,
+                hint="only partition and dispatch take one in a store",
+            )
 
     def limited(self, smallest_task: int) -> Resources:
         """Return these resources with as many workers as fit in memory, given the least bytes per task."""
@@ -103,9 +107,10 @@ class Resources:
         return replace(self, workers=min(self.workers, self.memory // smallest_task))
 
 
-def resources_of(keywords: Mapping[str, Any]) -> Resources:
+def resources_of(keywords: Mapping[str, Any], *, takes_store: bool = False) -> Resources:
     """Make resources from keywords, and detect what is not given."""
-    return detect_resources(**{name: keywords[name] for name in stated_options(Resources) if name in keywords})
+    given = {name: keywords[name] for name in stated_options(Resources) if name in keywords}
+    return detect_resources(**given, takes_store=takes_store)
 
 
 def detect_resources(
@@ -114,6 +119,8 @@ def detect_resources(
     workers: int | None = None,
     staging: str = "auto",
     workspace: str | os.PathLike[str] | None = None,
+    *,
+    takes_store: bool = False,
 ) -> Resources:
     """Fill in what the user left open, from dask's configuration, or else the machine or cluster.
 
@@ -126,11 +133,13 @@ def detect_resources(
         As in `Resources`; default: dask's configuration.
     workers : int, optional
         Default: the processors of this process, or the cluster's threads; for a queue, those of one job.
+    takes_store : bool, default False
+        Whether the job can have its workspace in a store.
 
     Raises
     ------
     OptionError
-        If the cluster is unknown, or a value of the configuration is wrong.
+        If the cluster is unknown, a value of the configuration is wrong, or the workspace must not be in a store.
     EnvironmentFaultError
         If the cluster does not answer.
     """
@@ -151,7 +160,10 @@ def detect_resources(
         budget = workers * thread_memory // 2 if thread_memory else available_memory() // 2
     else:
         budget = parse_size(memory) if isinstance(memory, str) else int(memory)
-    return Resources(budget, cluster, workers, staging, None if workspace is None else str(resolve_path(workspace)))
+    found = Resources(budget, cluster, workers, staging, None if workspace is None else str(resolve_path(workspace)))
+    if not takes_store:
+        found.check_workspace()
+    return found
 
 
 def resolve_cluster(cluster: Any) -> Any:

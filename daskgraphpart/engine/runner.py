@@ -23,12 +23,14 @@ from daskgraphpart.errors import GraphPartError
 from daskgraphpart.registry import load_clusters
 from daskgraphpart.source import Input, Source
 from daskgraphpart.storage.faults import environment_faults
+from daskgraphpart.storage.mounts import mount
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Sequence
 
     from daskgraphpart.engine.local import Scheduler
     from daskgraphpart.engine.resources import Resources
+    from daskgraphpart.storage.mounts import Depot, Writes
 
 WorkT = TypeVar("WorkT")
 ConfigT = TypeVar("ConfigT")
@@ -64,19 +66,33 @@ class Pass(Generic[WorkT, ConfigT, ResultT]):
 
 
 class TaskCall:
-    """Calls a pass's task on units in turn; opaque to dask, which would search them for collections."""
+    """Calls a pass's task on units in turn; opaque to dask, which would search them for collections.
 
-    __slots__ = ("config", "task", "works")
+    What the task writes in a depot at offsets becomes one object of the given name.
+    """
 
-    def __init__(self, task: Callable[..., Any], works: Sequence[Any], config: Any) -> None:
-        self.task, self.works, self.config = task, works, config
+    __slots__ = ("config", "depot", "name", "task", "works")
 
-    def __call__(self, *partitions: Any) -> list[Any] | GraphPartError:
-        """Return the task's result for each unit, or the first of our errors."""
+    def __init__(
+        self, task: Callable[..., Any], works: Sequence[Any], config: Any, depot: Depot | None = None, name: str = ""
+    ) -> None:
+        self.task, self.works, self.config, self.depot, self.name = task, works, config, depot, name
+
+    def __call__(self, *partitions: Any) -> tuple[list[Any], list[Writes]] | GraphPartError:
+        """Return the task's result for each unit and what it wrote in a depot, or the first of our errors."""
         try:
-            return [self.call(with_inputs(work, iter(partitions)) if partitions else work) for work in self.works]
+            if self.depot is None:
+                return self.call_all(partitions), []
+            mount(self.depot)
+            with self.depot.gathered_writes(self.name) as writes:
+                found = self.call_all(partitions)
+            return found, writes
         except GraphPartError as fault:
             return fault
+
+    def call_all(self, partitions: Sequence[Any]) -> list[Any]:
+        """Call the task on each unit."""
+        return [self.call(with_inputs(work, iter(partitions)) if partitions else work) for work in self.works]
 
     def call(self, work: Any) -> Any:
         """Call the task on one unit."""
@@ -122,7 +138,7 @@ def share_tasks(sizes: Sequence[int], limit: int) -> list[range]:
 
 
 def build_graph(
-    pass_: Pass[Any, Any, Any], results: Container[int], token: str
+    pass_: Pass[Any, Any, Any], results: Container[int], token: str, depot: Depot | None = None
 ) -> tuple[Graph, dict[Key, Sequence[int]]]:
     """Make the dask graph of units without results, and of the dask partitions they read.
 
@@ -144,12 +160,13 @@ def build_graph(
         mine = missing[shared.start : shared.stop]
         key: Key = keys[mine[0]] if len(mine) == 1 else (*keys[mine[0]], len(mine))
         units[key] = mine
-        works = [pass_.units[i].work for i in mine]
+        works, written = [pass_.units[i].work for i in mine], f"{pass_.name}-{token}/{mine[0]}"
         partitions = [block.partition for block in inputs_of(works[0]) if block.partition is not None]
         if not partitions:
-            graph[key] = (TaskCall(pass_.task, works, pass_.config),)
+            graph[key] = (TaskCall(pass_.task, works, pass_.config, depot, written),)
             continue
-        call = TaskCall(pass_.task, [with_inputs(works[0], repeat("computed before"))], pass_.config)
+        works = [with_inputs(works[0], repeat("computed before"))]
+        call = TaskCall(pass_.task, works, pass_.config, depot, written)
         delayed = dask.delayed(call, traverse=False)(*partitions, dask_key_name=key)
         for layer in delayed.dask.layers.values():
             graph.update(layer)
@@ -173,7 +190,9 @@ class Runner:
         scheduler: Scheduler,
         progress: ProgressListener,
         journal: Journal | None = None,
+        depot: Depot | None = None,
     ) -> None:
+        self.depot = depot
         self.resources = resources
         self.scheduler = scheduler
         self.progress = progress
@@ -193,11 +212,20 @@ class Runner:
             return found
         self._journal = None
         try:
-            result = work()
+            result, writes = self._gather(name, number, work)
         finally:
             self._journal = journal
-        journal.record(number, {0: result})
+        journal.record(number, {0: result}, writes)
+        self._settle(number)
         return result
+
+    def _gather(self, name: str, number: int, work: Callable[[], ResultT]) -> tuple[ResultT, list[Writes]]:
+        """Do a step's work and, in a depot, gather what it writes at offsets."""
+        if self.depot is None:
+            return work(), []
+        with self.depot.gathered_writes(f"{name}-{number}-{secrets.token_hex(4)}") as writes:
+            result = work()
+        return result, writes
 
     @contextmanager
     def for_tasks_of(self, nbytes: int) -> Iterator[Runner]:
@@ -206,7 +234,16 @@ class Runner:
         if resources == self.resources:
             yield self
             return
-        with open_runner(resources, self.progress, self._journal) as runner:
+        with open_runner(resources, self.progress, self._journal, depot=self.depot) as runner:
+            yield runner
+
+    @contextmanager
+    def on_this_machine(self) -> Iterator[Runner]:
+        """Give a runner whose tasks see the disk of this machine: threads here if machines share none."""
+        if self.depot is None:
+            yield self
+            return
+        with open_runner(replace(self.resources, cluster="threads"), self.progress) as runner:
             yield runner
 
     def run(self, pass_: Pass[WorkT, ConfigT, ResultT]) -> list[ResultT]:
@@ -222,6 +259,7 @@ class Runner:
             results = {i: from_json(content, pass_.result_types) for i, content in finished.items()}
             if len(results) < len(pass_.units):
                 self._run(pass_, results, number)
+            self._settle(number)
         return [results[i] for i in range(len(pass_.units))]
 
     def _run(self, pass_: Pass[Any, Any, Any], results: dict[int, Any], number: int) -> None:
@@ -229,16 +267,19 @@ class Runner:
         if results:
             logger.info("%s: %d of %d units are done", pass_.name, len(results), len(pass_.units))
         # two jobs on one scheduler have different keys, as do two runs of a pass
-        graph, tasks = build_graph(pass_, results, secrets.token_hex(4))
+        depot = None if self.depot is None else replace(self.depot, number=number)
+        graph, tasks = build_graph(pass_, results, secrets.token_hex(4), depot)
         started, which = time.monotonic(), [*tasks.values()]
 
         def done(place: int, found: Any) -> None:
             if isinstance(found, GraphPartError):
                 raise found
-            finished = dict(zip(which[place], found, strict=True))
+            values, writes = found
+            assert self._journal is not None or not writes, "a pass within a step writes whole files"
+            finished = dict(zip(which[place], values, strict=True))
             results.update(finished)
             if self._journal is not None:
-                self._journal.record(number, finished)
+                self._journal.record(number, finished, writes)
             for i in finished:
                 self.progress.advance(pass_.units[i].nbytes, pass_.units[i].num_rows)
 
@@ -250,6 +291,18 @@ class Runner:
         self.progress.end()
         logger.debug("%s: %d units in %.3f s", pass_.name, len(missing), time.monotonic() - started)
 
+    def _settle(self, number: int) -> None:
+        """Let what a finished pass wrote outlive this process; in a depot, let later passes find it."""
+        if self._journal is None:
+            return
+        self._journal.flush()
+        if self.depot is None:
+            return
+        if writes := self._journal.take_writes(number):
+            self.depot.add_writes(number, writes)
+            self._journal.note_indexed(number)
+        mount(replace(self.depot, number=number + 1))
+
 
 @contextmanager
 def open_runner(
@@ -257,6 +310,7 @@ def open_runner(
     progress: Progress | None = None,
     journal: Journal | None = None,
     plan: Resources | None = None,
+    depot: Depot | None = None,
 ) -> Iterator[Runner]:
     """Open a runner on the scheduler in `resources`, and close it when done."""
     cluster = resources.cluster
@@ -265,6 +319,6 @@ def open_runner(
     scheduler = kind(cluster, resources.workers)
     try:
         with open_progress(progress) as listener:
-            yield Runner(plan or resources, scheduler, listener, journal)
+            yield Runner(plan or resources, scheduler, listener, journal, depot)
     finally:
         scheduler.close()

@@ -50,6 +50,7 @@ import numpy as np
 from daskgraphpart.options import check_options, chosen
 from daskgraphpart.storage.atomic import temporary_path
 from daskgraphpart.storage.faults import attach_path_to_error
+from daskgraphpart.storage.mounts import depot_of
 from daskgraphpart.storage.region import Region, reserve, write_exactly
 
 if TYPE_CHECKING:
@@ -255,6 +256,10 @@ def npy_file_layout(spec: ArraySpec) -> FileLayout:
 def create_file(path: str | Path, layout: FileLayout) -> dict[str, Region]:
     """Create the temporary file of `path` without the elements of arrays; return where these go."""
     temporary, pieces = temporary_path(path), layout.pieces
+    regions = {key: Region(temporary, *where) for key, where in layout.regions.items()}
+    if (depot := depot_of(temporary)) is not None:
+        depot.create(temporary, layout.nbytes, pieces)
+        return regions
     with attach_path_to_error(temporary), open(temporary, "wb", buffering=0) as file:
         if layout.nbytes >= LEAST_RESERVED_NBYTES:
             reserve(file.fileno(), layout.nbytes, temporary)
@@ -265,4 +270,4 @@ def create_file(path: str | Path, layout: FileLayout) -> dict[str, Region]:
             pieces = ((0, bytes(whole)),)
         for offset, content in pieces:
             write_exactly(file.fileno(), memoryview(content), offset, temporary)
-    return {key: Region(temporary, *where) for key, where in layout.regions.items()}
+    return regions

@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.storage.faults import attach_path_to_error
+from daskgraphpart.storage.mounts import depot_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,6 +44,11 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[str]:
     For files that a task writes whole. The task may run twice at a time, if its worker was believed dead or outlives
     its client; readers of `path` always find the same complete file.
     """
+    depot = depot_of(path)
+    if depot is not None:
+        with depot.whole_file(os.fspath(path)) as temporary:
+            yield temporary
+        return
     temporary = f"{os.fspath(path)}.{uuid.uuid4().hex[:12]}{TEMPORARY_SUFFIX}"
     try:
         with attach_path_to_error(path):
@@ -52,6 +58,16 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[str]:
         with suppress(OSError):
             os.unlink(temporary)
         raise
+
+
+@contextmanager
+def changed_file(path: str) -> Iterator[str]:
+    """Yield the name under which a file can be changed in place."""
+    if (depot := depot_of(path)) is None:
+        yield path
+        return
+    with depot.changed_file(path) as copy:
+        yield copy
 
 
 def write_bytes(path: Path, content: bytes) -> None:

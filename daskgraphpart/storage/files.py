@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import os
+import shutil
 import stat
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 from daskgraphpart.errors import (
     InputFileError,
 )
+from daskgraphpart.storage.mounts import depot_of
 from daskgraphpart.storage.paths import AnyPath, Location, is_remote
 from daskgraphpart.storage.stores import (
     cached_store,
@@ -27,13 +29,15 @@ from daskgraphpart.storage.stores import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
 
 def kind_of(path: AnyPath) -> str | None:
     """Return ``"file"``, ``"directory"``, ``"other"`` (a pipe, for example), or None."""
     if is_remote(path):
         return kind_in_store(path)
+    if (depot := depot_of(path)) is not None:
+        return None if depot.size(str(path)) is None else "file"
     try:
         mode = os.stat(path).st_mode
     except (OSError, ValueError):  # a name may be too long, or hold a NUL
@@ -53,6 +57,8 @@ def is_directory(path: AnyPath) -> bool:
 
 def file_size(path: AnyPath) -> int:
     """Return a file's size; `FileNotFoundError` if it does not exist."""
+    if (depot := depot_of(path)) is not None:
+        return depot.existing_size(str(path))
     if not is_remote(path):
         return os.stat(path).st_size
     return size_in_store(path)
@@ -77,6 +83,8 @@ def signatures_of(paths: Iterable[Location]) -> dict[str, Any]:
 
 def list_directory(directory: Location) -> dict[str, int | None]:
     """List a directory: sorted names, with sizes of files and None for others; a store may lack it."""
+    if (depot := depot_of(directory)) is not None:
+        return depot.list_names(str(directory))
     if not is_remote(directory):
         with os.scandir(directory) as entries:
             found = {entry.name: entry.stat().st_size if entry.is_file() else None for entry in entries}
@@ -103,7 +111,7 @@ def read_file(path: AnyPath) -> bytes:
     """Read a small file."""
     if is_remote(path):
         return read_range(path, 0, file_size(path))
-    with os.fdopen(open_regular(path), "rb") as file:
+    with open_for_reading(path) as file:
         return file.read()
 
 
@@ -111,6 +119,8 @@ def open_for_reading(path: AnyPath) -> BinaryIO:
     """Open a file for reading bytes."""
     if is_remote(path):
         return open_in_store(path)
+    if (depot := depot_of(path)) is not None:
+        return depot.open(os.fspath(path))
     return os.fdopen(open_regular(path), "rb")
 
 
@@ -139,9 +149,20 @@ def delete_file(path: AnyPath) -> None:
     if is_remote(path):
         with open_store(path) as fs:
             fs.rm_file(path.path)
+    elif (depot := depot_of(path)) is not None:
+        depot.delete_files([os.fspath(path)])
     else:
         with suppress(FileNotFoundError):
             os.unlink(path)
+
+
+def delete_files(paths: Sequence[str]) -> None:
+    """Delete files of one directory of this machine, or of a depot."""
+    if paths and (depot := depot_of(paths[0])) is not None:
+        depot.delete_files(paths)
+        return
+    for path in paths:
+        delete_file(path)
 
 
 FileState: TypeAlias = tuple[int, int, int] | None
@@ -155,3 +176,17 @@ def file_state(path: str) -> FileState:
     except FileNotFoundError:
         return None
     return found.st_size, found.st_mtime_ns, found.st_ino
+
+
+def delete_tree(directory: str | os.PathLike[str]) -> None:
+    """Delete a directory and all that is below it, as far as that can be done."""
+    if (depot := depot_of(directory)) is not None:
+        depot.delete_tree(os.fspath(directory))
+    else:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def make_directory(path: str | os.PathLike[str]) -> None:
+    """Make a directory and those above it, unless they exist; a store has none."""
+    if depot_of(path) is None:
+        os.makedirs(path, exist_ok=True)

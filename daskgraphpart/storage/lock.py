@@ -15,7 +15,7 @@ import logging
 import os
 import socket
 import stat
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
@@ -40,6 +40,18 @@ class LockNotes(msgspec.Struct, frozen=True):
     output: str | None = None
     host: str = "unknown"
     pid: int | str = "unknown"
+
+
+class Lock(Protocol):
+    """What a job holds while it runs; `notes` are an earlier holder's, if any."""
+
+    notes: LockNotes
+
+    def write(self, *, workspace: str | None, output: str | None = None) -> None:
+        """Leave notes for whoever follows."""
+
+    def release(self, keep_notes: bool = False) -> None:
+        """Release the lock; without notes to keep, remove it."""
 
 
 class DirectoryLock:

@@ -27,6 +27,7 @@ from daskgraphpart.source import FilePath, Source
 from daskgraphpart.storage.atomic import whole_file
 from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.files import is_file, open_for_reading, open_regular, size_of_open
+from daskgraphpart.storage.mounts import depot_of
 from daskgraphpart.storage.paths import AnyPath, is_remote, to_key
 from daskgraphpart.storage.stores import read_range_into, take_rows
 
@@ -106,6 +107,9 @@ class Region(Source):
         if is_remote(self.path):
             read_range_into(buffer, self.path, offset)
             return
+        if (depot := depot_of(self.path)) is not None:
+            depot.read_into(buffer, os.fspath(self.path), offset)
+            return
         fd = open_regular(self.path)
         try:
             _read_exactly(fd, buffer, offset, self.path)
@@ -114,10 +118,13 @@ class Region(Source):
 
     def write(self, rows: np.ndarray, start: int) -> None:
         """Write `rows` from row `start` on; the file must exist."""
+        content, offset = _as_bytes(np.ascontiguousarray(rows, self.dtype)), self.offset + start * self.row_nbytes
+        if (depot := depot_of(self.path)) is not None:
+            depot.write(os.fspath(self.path), offset, content)
+            return
         fd = os.open(self.path, os.O_WRONLY | os.O_CLOEXEC)
         try:
-            content = _as_bytes(np.ascontiguousarray(rows, self.dtype))
-            write_exactly(fd, content, self.offset + start * self.row_nbytes, self.path)
+            write_exactly(fd, content, offset, self.path)
         finally:
             os.close(fd)
 
@@ -127,7 +134,10 @@ class Region(Source):
             return np.empty(self.shape, self.dtype)
         if is_remote(self.path):
             return self.read()
-        return np.memmap(self.path, self.dtype, "r", self.offset, self.shape)
+        path = self.path
+        if (depot := depot_of(path)) is not None:
+            path = depot.copy_here(os.fspath(path))
+        return np.memmap(path, self.dtype, "r", self.offset, self.shape)
 
     def take(self, rows: np.ndarray) -> np.ndarray:
         """Read the rows of these numbers, in any order, and little around them."""
@@ -151,6 +161,9 @@ def create_npy(
     A file to be mapped for writing takes its space at once: a hole on a full disk would kill the process.
     """
     region = npy_region(path, dtype, shape)
+    if (depot := depot_of(path)) is not None:
+        depot.create(os.fspath(path), region.offset + region.nbytes, ((0, _npy_header(region.dtype, shape)),))
+        return region
     with attach_path_to_error(path), open(path, "wb") as file:
         reserve(file.fileno(), region.offset + region.nbytes, str(path))
         file.write(_npy_header(region.dtype, shape))

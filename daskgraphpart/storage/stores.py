@@ -196,14 +196,14 @@ def read_ranges(path: UPath, starts: Sequence[int], stops: Sequence[int]) -> lis
     for content, start, stop in zip(found, starts, stops, strict=True):
         if len(content) != stop - start:
             _check_size(path, stop)
-            raise EnvironmentFaultError(
-                "the store sent the wrong number of bytes",
-                file=path,
-                expected=f"{stop - start:,}",
-                found=f"{len(content):,}",
-                hint="run again",
-            )
+            raise wrong_number_of_bytes(path, stop - start, len(content))
     return found
+
+
+def wrong_number_of_bytes(path: UPath, expected: int, found: int) -> EnvironmentFaultError:
+    """Return the error of an answer that is too short or too long."""
+    what = "the store sent the wrong number of bytes"
+    return EnvironmentFaultError(what, file=path, expected=f"{expected:,}", found=f"{found:,}", hint="run again")
 
 
 def _check_size(path: UPath, stop: int) -> None:

@@ -5,13 +5,12 @@ A killed process leaves the parts it has sent; on S3 they cost space until a lif
 
 from __future__ import annotations
 
-import os
 from contextlib import contextmanager, suppress
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import EnvironmentFaultError, InputFileNotFoundError
-from daskgraphpart.storage.files import delete_file, file_size
+from daskgraphpart.storage.files import delete_file, file_size, open_for_reading
 from daskgraphpart.storage.stores import open_store
 
 if TYPE_CHECKING:
@@ -85,8 +84,8 @@ def check_writable(directory: UPath) -> None:
 
 def upload_file(source: str, target: UPath) -> int:
     """Send a local file to a store and return its size."""
-    nbytes = os.stat(source).st_size
-    with open(source, "rb") as file, open_for_upload(target, nbytes) as sent:
+    nbytes = file_size(source)
+    with open_for_reading(source) as file, open_for_upload(target, nbytes) as sent:
         while content := file.read(SEND_NBYTES):
             sent.write(content)
     return nbytes

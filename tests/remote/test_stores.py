@@ -27,7 +27,7 @@ from daskgraphpart import (
     read_chunked,
     read_tables,
 )
-from daskgraphpart.engine.resources import detect_resources
+from daskgraphpart.engine.resources import detect_resources, resources_of
 from daskgraphpart.errors import EnvironmentFaultError, InputFileError, MetadataError, MissingPackageError, OptionError
 from daskgraphpart.partitioned.stored_rows import StoredRows
 from daskgraphpart.plugins.dgl_api.load import load_partition_book
@@ -202,8 +202,8 @@ def test_outputs_and_workspaces_that_a_store_cannot_be_are_one_error(local: Path
         with pytest.raises(OptionError, match=message):
             partition(graph, "memory://out", 2, method="random", **how)  # type: ignore[arg-type]
     assert not (tmp_path / "work").exists() and not memory.find("/")
-    with pytest.raises(OptionError, match="the workspace cannot be in a store"):
-        detect_resources(workspace="s3://bucket/work")
+    with pytest.raises(OptionError, match=r"needs a workspace in a file system.*only partition and dispatch"):
+        resources_of({"workspace": "s3://bucket/work"})
     assert detect_resources(workspace="file:///scratch").workspace == "/scratch"
 
 

@@ -9,6 +9,7 @@ import queue
 import socket
 import time
 import uuid
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dask import get_annotations
@@ -20,6 +21,7 @@ from daskgraphpart.engine.settings import read_settings
 from daskgraphpart.errors import EnvironmentFaultError
 from daskgraphpart.plugins.clusters.cluster_names import active_client, resolve_elsewhere
 from daskgraphpart.plugins.clusters.connect import cluster_size, connect, wait_for_worker
+from daskgraphpart.storage.mounts import depot_of, mount
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from distributed import Client, Future, Worker
 
     from daskgraphpart.engine.local import Graph, Key
+    from daskgraphpart.storage.mounts import Depot
 
 __all__ = ["ClusterScheduler", "active_client", "cluster_size", "resolve_elsewhere"]
 
@@ -49,11 +52,11 @@ class ClusterScheduler:
             wait_for_worker(self._client)
             self._stack = stack.pop_all()
 
-    def check_shared(self, directories: Sequence[tuple[str, Path, str]]) -> None:
-        """Check that all workers, also later ones, see directories as this process does."""
+    def check_shared(self, directories: Sequence[tuple[str, Path, str]], depot: Depot | None = None) -> None:
+        """Check that all workers, also later ones, see directories as this process does, or give them a depot."""
         self._stack.callback(self._unregister)
         try:
-            self._client.register_plugin(SharedDirectories(directories), name=self._plugin)
+            self._client.register_plugin(SharedDirectories(directories, depot), name=self._plugin)
         except ImportError as fault:
             raise EnvironmentFaultError(
                 "a worker lacks a package",
@@ -173,14 +176,16 @@ class SharedDirectories(WorkerPlugin):  # type: ignore[misc]
     only read.
     """
 
-    def __init__(self, directories: Sequence[tuple[str, Path, str]]) -> None:
+    def __init__(self, directories: Sequence[tuple[str, Path, str]], depot: Depot | None) -> None:
+        self.depot = depot
         self.directories = [
             (what, str(path), witness, _first_bytes(str(path), witness)) for what, path, witness in directories
         ]
 
     def setup(self, worker: Worker) -> None:
-        """Raise if this worker does not see all."""
-        del worker
+        """Raise if this worker does not see all; keep copies of a depot's files in its own directory."""
+        if self.depot is not None:
+            mount(replace(self.depot, disk=os.path.join(worker.local_directory, os.path.basename(self.depot.disk))))
         for what, path, witness, content in self.directories:
             deadline = time.monotonic() + SECONDS_TO_SEE
             while not (os.path.isdir(path) and _first_bytes(path, witness).startswith(content)):
@@ -191,6 +196,12 @@ class SharedDirectories(WorkerPlugin):  # type: ignore[misc]
                         hint="keep input, output and --workspace on a file system that all workers share",
                     )
                 time.sleep(0.1)
+
+    def teardown(self, worker: Worker) -> None:
+        """Delete copies of a depot's files."""
+        del worker
+        if self.depot is not None and (depot := depot_of(f"{self.depot.root}/")) is not None:
+            depot.forget()
 
 
 def _first_bytes(directory: str, witness: str) -> bytes:

@@ -32,15 +32,15 @@ SOURCE_TYPES = (SetRows, TextEdges, TableLines)
 def load_tables(scan: TableScan, job: ScanJob) -> Graph:
     """Read tables; ID maps and categories go beside the graph."""
     resources, progress = job.runner.resources.limited(SMALLEST_DATABASE_MEMORY), job.runner.progress
-    scan = write_frames(scan, job.directory, job.runner)
-    with open_database(job.directory, resources) as connection:
+    scan = write_frames(scan, job)
+    with open_database(job.directory, resources) as connection, job.runner.on_this_machine() as runner:
         described = describe_tables(job.directory, scan)
         for note in described.notes:
             progress.note(note)
         job.on_open(described.paths)
         kinds = kinds_of_ids(described)
         check_old_ids(described.old_ids, kinds)
-        load = Load(described, kinds, scan_plain_edges(described, job.runner), connection, progress)
+        load = Load(described, kinds, scan_plain_edges(described, runner), connection, progress)
         load_rows(load)
         counts_only = job.counts_only and not scan.changes.read_edges
         graph = place_graph(load, scan.name, job, resources.memory, counts_only=counts_only)

@@ -12,7 +12,7 @@ import numpy as np
 from daskgraphpart.chunked.check_changes import split_column
 from daskgraphpart.chunked.dask_sources import return_unchanged, run_collections
 from daskgraphpart.chunked.rows import array_rows
-from daskgraphpart.engine.runner import Pass, Runner, Unit
+from daskgraphpart.engine.runner import Pass, Unit
 from daskgraphpart.errors import OptionError, check_choice
 from daskgraphpart.plugins.tables.describe.split_sets import EXPECTED, SPLIT
 from daskgraphpart.plugins.tables.describe.table_files import TableFile, are_files
@@ -38,11 +38,12 @@ from daskgraphpart.sources.tabular import (
     without_ids,
 )
 from daskgraphpart.sources.type_names import canonical_name, ends_of_types, name_types
+from daskgraphpart.storage.atomic import whole_file
+from daskgraphpart.storage.here import file_here
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from daskgraphpart.chunked.changes import GraphChanges
+    from daskgraphpart.chunked.scan import ScanJob
     from daskgraphpart.plugins.tables.options import ReadOptions
     from daskgraphpart.plugins.tables.table_scan import TableScan
 
@@ -157,11 +158,11 @@ def _of_mask(ids: Any, what: str) -> Any:
     return ids if is_known else ids_of_mask(ids, what)
 
 
-def write_frames(scan: TableScan, directory: Path, runner: Runner) -> TableScan:
-    """Return the same tables in files."""
+def write_frames(scan: TableScan, job: ScanJob) -> TableScan:
+    """Return the same tables in files of this machine."""
     if not scan.frames:
         return scan
-    stage = _Stage(directory, scan.reading, runner)
+    stage = _Stage(job, scan.reading)
     data = {of: {n: stage.keyed(v, f"{of}/{n}") for n, v in by.items()} for of, by in scan.tables.node_data.items()}
     masks = {of: {n: stage.keyed(v, f"mask {of}/{n}") for n, v in by.items()} for of, by in scan.tables.masks.items()}
     lists, features = dict(scan.tables.nodes), data
@@ -178,11 +179,10 @@ def write_frames(scan: TableScan, directory: Path, runner: Runner) -> TableScan:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Stage:
-    """Where to write frames, how to read them, and what computes dask's."""
+    """Where to write frames and what computes dask's, and how to read them."""
 
-    directory: Path
+    job: ScanJob
     options: ReadOptions
-    runner: Runner
 
     def edges(self, etype: str, given: Any) -> list[TableFile]:
         """Write a frame, or pair of arrays, of edges; other columns become features."""
@@ -213,17 +213,18 @@ class _Stage:
 
     def write(self, frame: Any, what: str) -> list[TableFile]:
         """Write a frame, one file per partition."""
-        where = self.directory / f"frame-{len(os.listdir(self.directory))}"
-        where.mkdir()
+        name = f"frame-{len(os.listdir(self.job.directory))}"
+        (self.job.directory / name).mkdir()
         if not is_lazy(frame):
-            write_frame(FrameUnit(Input(return_unchanged, frame), what, str(where / "0")), None)
-            return [TableFile(what, self.options, content=str(where / "0"))]
+            path = f"{self.job.directory}/{name}/0"
+            write_frame(FrameUnit(Input(return_unchanged, frame), what, path), None)
+            return [TableFile(what, self.options, content=path)]
         works = [
-            FrameUnit(Input(return_unchanged, partition), f"{what}, partition {i}", str(where / str(i)))
+            FrameUnit(Input(return_unchanged, partition), f"{what}, partition {i}", f"{self.job.shared}/{name}/{i}")
             for i, partition in enumerate(frame.to_delayed())
         ]
-        run_collections(self.runner, Pass("stage-frames", write_frame, [Unit(work, 1) for work in works], None))
-        return [TableFile(work.what, self.options, content=work.path) for work in works]
+        run_collections(self.job.runner, Pass("stage-frames", write_frame, [Unit(work, 1) for work in works], None))
+        return [TableFile(work.what, self.options, content=file_here(work.path)) for work in works]
 
 
 def write_frame(unit: FrameUnit, _: None) -> None:
@@ -234,7 +235,8 @@ def write_frame(unit: FrameUnit, _: None) -> None:
     try:
         frame = unit.block.read()
         table = frame if isinstance(frame, pa.Table) else pa.Table.from_pandas(frame, preserve_index=False)
-        parquet.write_table(table, unit.path, row_group_size=1 << 16, compression="lz4")
+        with whole_file(unit.path) as temporary:
+            parquet.write_table(table, temporary, row_group_size=1 << 16, compression="lz4")
     except (pa.ArrowException, ValueError, TypeError, OverflowError) as fault:
         hint = "each column holds values of one kind"
         raise OptionError(f"{unit.what}: not a table", found=str(fault)[:200], hint=hint) from fault

@@ -57,7 +57,7 @@ def verify(
     >>> parts.verify(graph).ok
     True
     """
-    config = str(partitions.config)
+    config: Any = partitions.config
     if graph is None:
         resources = detect_resources(memory, cluster, workers, workspace=workspace)
         return verify_partitions.verify_checksums(config, resources, progress, sample=sample, quick=quick)

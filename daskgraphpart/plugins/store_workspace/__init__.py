@@ -1,0 +1,1 @@
+"""A workspace in a store, for machines that share no disk."""

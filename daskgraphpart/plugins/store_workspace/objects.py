@@ -1,0 +1,65 @@
+"""Small objects of a store: read, created and deleted, many at a time."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from daskgraphpart.errors import EnvironmentFaultError, InputFileNotFoundError
+from daskgraphpart.storage.stores import open_store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from upath import UPath
+
+
+@contextmanager
+def _writing(path: UPath) -> Iterator[Any]:
+    try:
+        with open_store(path) as fs:
+            yield fs
+    except InputFileNotFoundError as fault:  # a missing bucket is no input mistake
+        what, hint = "the store refuses a file", "check that the bucket exists"
+        raise EnvironmentFaultError(what, file=path, found=fault.found, hint=hint) from fault
+
+
+def read_objects(paths: Sequence[UPath]) -> list[bytes]:
+    """Read objects of one store at once; none may be empty."""
+    if not paths:
+        return []
+    with open_store(paths[0]) as fs:
+        return list(fs.cat_ranges([path.path for path in paths], 0, None, on_error="raise"))
+
+
+def put_objects(contents: Mapping[UPath, bytes]) -> None:
+    """Write objects of one store at once."""
+    if contents:
+        with _writing(next(iter(contents))) as fs:
+            fs.pipe({path.path: content for path, content in contents.items()})
+
+
+def create_object(path: UPath, content: bytes) -> bool:
+    """Write an object unless there is one; return False if there is."""
+    try:
+        with _writing(path) as fs:
+            fs.pipe_file(path.path, content, mode="create")
+    except EnvironmentFaultError as fault:
+        if isinstance(fault.__cause__, FileExistsError) or "PreconditionFailed" in str(fault.__cause__):
+            return False
+        raise
+    return True
+
+
+def delete_objects(paths: Sequence[UPath]) -> None:
+    """Delete objects of one store, of which some may be gone."""
+    if paths:
+        with suppress(InputFileNotFoundError), open_store(paths[0]) as fs:
+            fs.rm([path.path for path in paths])
+
+
+def delete_below(directory: UPath) -> None:
+    """Delete all objects below a directory."""
+    with suppress(InputFileNotFoundError), open_store(directory) as fs:
+        if found := fs.find(directory.path):
+            fs.rm(found)

@@ -1,0 +1,44 @@
+"""Open the depot of a job whose workspace is in a store, unless the job cannot have one."""
+
+from __future__ import annotations
+
+import hashlib
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from daskgraphpart.api.inputs import is_machines
+from daskgraphpart.errors import OptionError
+from daskgraphpart.plugins.store_workspace.store_depot import mounted_depot
+from daskgraphpart.storage.paths import is_remote, resolve_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from daskgraphpart.dispatching.machines import Machines
+    from daskgraphpart.engine.resources import Resources
+    from daskgraphpart.storage.mounts import Depot
+    from daskgraphpart.storage.paths import Location
+
+DIRECTORY = ".daskgraphpart-work"
+
+
+@contextmanager
+def open_depot(resources: Resources, target: Location | Machines) -> Iterator[Depot]:
+    """Yield the depot in a workspace for the job of an output."""
+    assert resources.workspace is not None, "it is a URL"
+    if is_machines(target) or not is_remote(target):
+        raise _refusal("the output must be in a store, too", target, "give the output as a URL")
+    if resources.staging == "zarr":
+        raise _refusal("features cannot be staged in zarr", "--staging zarr", "leave out --staging")
+    options = target.storage_options if resources.workspace.startswith(f"{target.protocol}://") else {}
+    place = resolve_path(resources.workspace, options)
+    assert is_remote(place), "it is a URL"
+    of_output = hashlib.sha256(str(target).encode()).hexdigest()[:12]
+    with mounted_depot(place / f"{DIRECTORY}-{of_output}") as depot:
+        yield depot
+
+
+def _refusal(what: str, found: object, hint: str) -> OptionError:
+    return OptionError(
+        f"with a workspace in a store, {what}", place="--workspace", found=found, hint=f"{hint}, or a local --workspace"
+    )

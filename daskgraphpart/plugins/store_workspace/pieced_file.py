@@ -1,0 +1,85 @@
+"""Files that many tasks write at offsets, in a store that cannot: each task's writes are one object.
+
+An *index* says where each stretch of such a file lies: a small object, put when the file is created and after every
+pass that wrote to it. What no task wrote is zero, as in a file with holes.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+FORMAT = {"format": "daskgraphpart pieces", "version": 1}
+OBJECT, POSITION, OFFSET, NBYTES = range(4)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PiecedFile:
+    """A file's size, constant bytes by offset, names of objects, and stretches int64 (n, 4), by offset."""
+
+    nbytes: int
+    version: str  # changes with the content
+    constants: tuple[tuple[int, bytes], ...]
+    objects: tuple[str, ...]
+    stretches: np.ndarray
+
+    def read_into(self, buffer: memoryview, start: int, read: Callable[[Sequence[Request]], list[bytes]]) -> None:
+        """Fill a buffer from an offset of the file; `read` fetches ranges of objects."""
+        stop = start + len(buffer)
+        buffer[:] = bytes(len(buffer))
+        for offset, content in self.constants:
+            low, high = max(offset, start), min(offset + len(content), stop)
+            if low < high:
+                buffer[low - start : high - start] = content[low - offset : high - offset]
+        wanted = list(self._within(start, stop))
+        contents = read([(name, position, position + nbytes) for name, position, _, nbytes in wanted])
+        for (_, _, offset, nbytes), content in zip(wanted, contents, strict=True):
+            buffer[offset - start : offset - start + nbytes] = content
+
+    def _within(self, start: int, stop: int) -> Iterator[tuple[str, int, int, int]]:
+        """Object, position, offset and bytes of what lies between two offsets."""
+        offsets = self.stretches[:, OFFSET]
+        first = int(np.searchsorted(offsets + self.stretches[:, NBYTES], start, side="right"))
+        last = int(np.searchsorted(offsets, stop, side="left"))
+        for number, position, offset, nbytes in self.stretches[first:last].tolist():
+            low, high = max(offset, start), min(offset + nbytes, stop)
+            yield self.objects[number], position + low - offset, low, high - low
+
+
+Request: TypeAlias = "tuple[str, int, int]"
+"""A name, and a range of bytes."""
+
+
+def new_index(nbytes: int, constants: Sequence[tuple[int, bytes]], number: int) -> dict[str, Any]:
+    """Describe a file that no task has written to, as JSON; `number` is that of the pass that follows."""
+    encoded = [[offset, base64.b64encode(content).decode("ascii")] for offset, content in constants]
+    return {**FORMAT, "nbytes": nbytes, "created": number, "constants": encoded, "passes": {}}
+
+
+def with_writes(index: Mapping[str, Any], number: int, writes: Sequence[tuple[str, list[list[int]]]]) -> dict[str, Any]:
+    """Add what a pass of that number wrote to the file: objects and stretches; the same again changes nothing."""
+    return {**index, "passes": {**index["passes"], str(number): [[name, places] for name, places in writes]}}
+
+
+def parse_index(content: bytes) -> PiecedFile:
+    """Read an index."""
+    index = json.loads(content)
+    assert index.items() >= FORMAT.items(), "an index of another version, which the journal would have refused"
+    objects: list[str] = []
+    stretches: list[list[int]] = []
+    for of_pass in index["passes"].values():
+        for name, places in of_pass:
+            stretches += [[len(objects), *place] for place in places]
+            objects.append(name)
+    table = np.array(stretches, np.int64).reshape(-1, 4)
+    constants = tuple((offset, base64.b64decode(content)) for offset, content in index["constants"])
+    order = np.argsort(table[:, OFFSET], kind="stable")
+    version = "-".join([str(index["created"]), *index["passes"]])
+    return PiecedFile(index["nbytes"], version, constants, tuple(objects), table[order])

@@ -1,0 +1,82 @@
+"""Gather what one task writes at offsets of files into a single object."""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from daskgraphpart.storage.mounts import Writes
+
+HELD_NBYTES = 8 << 20
+"""Bytes of writes in memory; more go to the worker's own disk."""
+
+_running = threading.local()
+
+
+class Spool:
+    """The writes of one task."""
+
+    def __init__(self, directory: str) -> None:
+        self._file = tempfile.SpooledTemporaryFile(HELD_NBYTES, dir=directory)  # noqa: SIM115  # closed by `spooling`
+        self._places: dict[str, list[list[int]]] = {}
+        self.nbytes = 0
+
+    def write(self, name: str, offset: int, content: memoryview) -> None:
+        """Write to a file at an offset."""
+        if len(content):
+            self._file.write(content)
+            self._places.setdefault(name, []).append([self.nbytes, offset, len(content)])
+            self.nbytes += len(content)
+
+    def contents(self) -> Iterator[bytes]:
+        """Read all writes by file and offset, as `writes` has them."""
+        for _, places in sorted(self._places.items()):
+            for position, _, nbytes in sorted(places, key=_by_offset):
+                self._file.seek(position)
+                yield self._file.read(nbytes)
+
+    def writes(self, name: str) -> Writes:
+        """Describe `contents` in an object of that name; neighbours are one stretch."""
+        found: dict[str, list[list[int]]] = {}
+        position = 0
+        for file, places in sorted(self._places.items()):
+            stretches = found[file] = list[list[int]]()
+            for _, offset, nbytes in sorted(places, key=_by_offset):
+                if stretches and stretches[-1][1] + stretches[-1][2] == offset:
+                    stretches[-1][2] += nbytes
+                else:
+                    stretches.append([position, offset, nbytes])
+                position += nbytes
+        return [name, found]
+
+    def close(self) -> None:
+        """Drop everything."""
+        self._file.close()
+
+
+def _by_offset(place: list[int]) -> tuple[int, int]:
+    return place[1], place[0]
+
+
+@contextmanager
+def spooling(directory: str) -> Iterator[Spool]:
+    """Gather the writes of a task in this thread."""
+    spool = Spool(directory)
+    _running.spool = spool
+    try:
+        yield spool
+    finally:
+        _running.spool = None
+        spool.close()
+
+
+def running_spool() -> Spool:
+    """Return the spool of the task that this thread runs."""
+    spool: Spool | None = getattr(_running, "spool", None)
+    assert spool is not None, "only tasks and steps write at offsets of files in a depot"
+    return spool

@@ -1,0 +1,334 @@
+"""A depot: the files of a job whose machines share a store, and no disk.
+
+Files have names as on a shared disk, below a root that no machine has. What a task writes as a whole is an object; what
+many tasks write at offsets is a pieced file. Rows are read by ranges of bytes; what is looked up at random is copied to
+the machine's own disk once, and mapped from there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import shutil
+import tempfile
+import threading
+import uuid
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
+
+from daskgraphpart.errors import InputFileNotFoundError, OutputLockedError, ResumeError
+from daskgraphpart.plugins.store_workspace.objects import delete_below, delete_objects, put_objects, read_objects
+from daskgraphpart.plugins.store_workspace.pieced_file import PiecedFile, Request, new_index, parse_index, with_writes
+from daskgraphpart.plugins.store_workspace.spool import running_spool, spooling
+from daskgraphpart.plugins.store_workspace.store_lock import StoreLock
+from daskgraphpart.plugins.store_workspace.store_log import LogInStore, read_log_in_store
+from daskgraphpart.storage.mounts import Depot, Writes, depot_of, mount, unmount
+from daskgraphpart.storage.stores import (
+    BUFFER_NBYTES,
+    MAX_REQUEST_NBYTES,
+    MAX_REQUESTS,
+    StoreFile,
+    list_in_store,
+    open_store,
+    read_ranges,
+    signature_in_store,
+    size_in_store,
+    wrong_number_of_bytes,
+)
+from daskgraphpart.storage.upload import open_for_upload, upload_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from upath import UPath
+
+FILES, INDEXES, WRITES, LOGS = "files", "indexes", "writes", "logs"
+COPIED_NBYTES = 64 << 20
+"""Bytes that a copy asks for at a time."""
+MAX_RANGES = 64
+"""Ranges of objects that are asked for at a time."""
+_copying = threading.Lock()
+_pieced: dict[tuple[str, str], tuple[int, PiecedFile]] = {}
+"""Indexes that this process has read, by run and name, each with the number of the pass that ran."""
+_whole: set[tuple[str, str]] = set()
+"""Files known to be written as a whole, by run and name."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StoreDepot(Depot):
+    """A depot in a directory of a store."""
+
+    store: UPath = field(kw_only=True)
+
+    def forget(self) -> None:
+        """Delete what this machine has, and forget what this process knows."""
+        Depot.forget(self)
+        for known in [known for known in [*_pieced, *_whole] if known[0] == self.run]:
+            _pieced.pop(known, None)
+            _whole.discard(known)
+
+    def url_of(self, path: str) -> str:
+        """Name a file or directory for people."""
+        return f"{self.store}{path[len(self.root) :]}"
+
+    # files written as a whole
+
+    @contextmanager
+    def whole_file(self, path: str) -> Iterator[str]:
+        """Yield a name on this machine's disk; what is written there becomes the file."""
+        temporary = self._temporary()
+        try:
+            yield temporary
+            upload_file(temporary, self._place(FILES, path))
+        finally:
+            with suppress(OSError):
+                os.unlink(temporary)
+
+    @contextmanager
+    def changed_file(self, path: str) -> Iterator[str]:
+        """Yield a copy of a file on this machine's disk; what is there in the end becomes the file, as a whole."""
+        with self.whole_file(path) as temporary:
+            self._copy_to(temporary, path)
+            yield temporary
+        delete_objects([self._place(INDEXES, path)])
+        _pieced.pop((self.run, path), None)
+
+    # files written at offsets
+
+    def create(self, path: str, nbytes: int, constants: Sequence[tuple[int, bytes]]) -> None:
+        """Create a file of a known size for tasks to fill."""
+        self._put_indexes({path: new_index(nbytes, constants, self.number)})
+
+    def write(self, path: str, offset: int, content: memoryview) -> None:
+        """Write to a file at an offset, as part of the running task."""
+        running_spool().write(self._relative(path), offset, content)
+
+    @contextmanager
+    def gathered_writes(self, name: str) -> Iterator[list[Writes]]:
+        """Send the writes of a task as one object at the end, and fill the list with what they are."""
+        found: list[Writes] = []
+        with spooling(self.disk) as spool:
+            yield found
+            if spool.nbytes:
+                with open_for_upload(self.store / WRITES / name, spool.nbytes) as sent:
+                    for content in spool.contents():
+                        sent.write(content)
+                found.append(spool.writes(name))
+
+    def add_writes(self, number: int, writes: Sequence[Writes]) -> None:
+        """Add what a pass wrote to the indexes of its files."""
+        by_file: dict[str, list[tuple[str, list[list[int]]]]] = {}
+        for name, places in writes:
+            for path, of_file in places.items():
+                by_file.setdefault(f"{self.root}/{path}", []).append((name, of_file))
+        indexes = read_objects([self._place(INDEXES, path) for path in by_file])
+        self._put_indexes(
+            {
+                path: with_writes(json.loads(index), number, of_file)
+                for (path, of_file), index in zip(by_file.items(), indexes, strict=True)
+            }
+        )
+
+    # reading
+
+    def size(self, path: str) -> int | None:
+        """Return the size of a file, None if there is none."""
+        if self._is_pieced(path):
+            return self._pieced_file(path).nbytes
+        with suppress(InputFileNotFoundError):
+            nbytes = size_in_store(self._place(FILES, path))
+            _whole.add((self.run, path))
+            return nbytes
+        return None
+
+    def existing_size(self, path: str) -> int:
+        """Return the size of a file; `ResumeError` if there is none."""
+        nbytes = self.size(path)
+        if nbytes is None:
+            raise self._is_gone(path)
+        return nbytes
+
+    def list_names(self, path: str) -> dict[str, int | None]:
+        """List a directory: sorted names, with sizes of whole files and None for all others."""
+        found = dict.fromkeys(list_in_store(self._place(INDEXES, path)))
+        return dict(sorted({**found, **list_in_store(self._place(FILES, path))}.items()))
+
+    def read_into(self, buffer: memoryview, path: str, offset: int) -> None:
+        """Fill a buffer from an offset of a file; `ResumeError` if there is none."""
+        if not len(buffer):
+            return
+        with self._expected(path):
+            if self._is_pieced(path):
+                self._pieced_file(path).read_into(buffer, offset, self._read_ranges)
+            else:
+                _read_object(buffer, self._place(FILES, path), offset)
+                _whole.add((self.run, path))
+
+    def open(self, path: str) -> BinaryIO:
+        """Open a file for reading bytes; `ResumeError` if there is none."""
+        with self._expected(path):
+            raw = OpenPieces(self, path) if self._is_pieced(path) else StoreFile(self._place(FILES, path))
+        return cast("BinaryIO", io.BufferedReader(raw, BUFFER_NBYTES))
+
+    def copy_here(self, path: str) -> str:
+        """Copy a file to this machine's disk, unless it is there, and return its name there."""
+        pieced = self._pieced_file(path) if self._is_pieced(path) else None
+        version = repr(signature_in_store(self._place(FILES, path))) if pieced is None else pieced.version
+        directory = f"{self.disk}/copies/{_short_hash(path)}"
+        copy = f"{directory}/{_short_hash(version)}"
+        with _copying:
+            if not os.path.isfile(copy):
+                temporary = self._temporary()
+                self._copy_to(temporary, path)
+                shutil.rmtree(directory, ignore_errors=True)  # other versions
+                os.makedirs(directory, exist_ok=True)
+                os.replace(temporary, copy)
+        return copy
+
+    # deleting
+
+    def delete_files(self, paths: Sequence[str]) -> None:
+        """Delete files, here and in the store."""
+        delete_objects([self._place(kind, path) for path in paths for kind in (FILES, INDEXES)])
+        for path in paths:
+            _pieced.pop((self.run, path), None)
+            _whole.discard((self.run, path))
+            shutil.rmtree(f"{self.disk}/copies/{_short_hash(path)}", ignore_errors=True)
+
+    def delete_tree(self, path: str) -> None:
+        """Delete all files below a directory of the store."""
+        for kind in (FILES, INDEXES):
+            delete_below(self._place(kind, path))
+
+    def delete_all(self) -> None:
+        """Delete everything in the store, the logs last."""
+        for kind in (FILES, INDEXES, WRITES, LOGS):
+            delete_below(self.store / kind)
+
+    # what only the client has
+
+    def open_log(self, path: str) -> LogInStore:
+        """Open a log for appending."""
+        return LogInStore(self._place(LOGS, path))
+
+    def read_log(self, path: str) -> bytes | None:
+        """Read a log, None if there is none."""
+        return read_log_in_store(self._place(LOGS, path))
+
+    def lock(self) -> StoreLock:
+        """Take the lock of the job; `OutputLockedError` if another run holds it."""
+        return StoreLock(self.store)
+
+    def _temporary(self) -> str:
+        return f"{self.disk}/{uuid.uuid4().hex}"
+
+    def _relative(self, path: str) -> str:
+        return path[len(self.root) + 1 :]
+
+    def _place(self, kind: str, path: str) -> UPath:
+        return self.store / kind / self._relative(path)
+
+    def _put_indexes(self, indexes: dict[str, dict[str, Any]]) -> None:
+        put_objects(
+            {
+                self._place(INDEXES, path): json.dumps(index, separators=(",", ":")).encode()
+                for path, index in indexes.items()
+            }
+        )
+
+    def _is_pieced(self, path: str) -> bool:
+        if (self.run, path) in _whole:
+            return False
+        with suppress(InputFileNotFoundError):
+            return self._pieced_file(path) is not None
+        return False
+
+    def _pieced_file(self, path: str) -> PiecedFile:
+        number, found = _pieced.get((self.run, path), (-1, None))
+        if found is None or number != self.number:  # a pass may have added to it
+            found = parse_index(read_objects([self._place(INDEXES, path)])[0])
+            _pieced[self.run, path] = self.number, found
+        return found
+
+    @contextmanager
+    def _expected(self, path: str) -> Iterator[None]:
+        try:
+            yield
+        except InputFileNotFoundError as fault:
+            raise self._is_gone(path) from fault
+
+    def _is_gone(self, path: str) -> ResumeError:
+        what, hint = "a file of the unfinished run is gone", "add --restart to start over"
+        return ResumeError(what, file=self.url_of(path), hint=hint)
+
+    def _copy_to(self, target: str, path: str) -> None:
+        nbytes = self.existing_size(path)
+        with open(target, "wb") as file:
+            for start in range(0, nbytes, COPIED_NBYTES):
+                piece = bytearray(min(COPIED_NBYTES, nbytes - start))
+                self.read_into(memoryview(piece), path, start)
+                file.write(piece)
+
+    def _read_ranges(self, requests: Sequence[Request]) -> list[bytes]:
+        """Read ranges of objects of writes, some at a time."""
+        found: list[bytes] = []
+        directory = self.store / WRITES
+        for first in range(0, len(requests), MAX_RANGES):
+            names, starts, stops = ([*column] for column in zip(*requests[first : first + MAX_RANGES], strict=True))
+            with open_store(directory) as fs:
+                paths = [f"{directory.path}/{name}" for name in names]
+                found += fs.cat_ranges(paths, starts, stops, on_error="raise")
+        for content, (name, start, stop) in zip(found, requests, strict=True):
+            if len(content) != stop - start:
+                raise wrong_number_of_bytes(directory / name, stop - start, len(content))
+        return found
+
+
+@contextmanager
+def mounted_depot(store: UPath) -> Iterator[StoreDepot]:
+    """Mount the depot of a directory in a store for one run of a job."""
+    run = uuid.uuid4().hex[:12]
+    disk = os.path.join(tempfile.gettempdir(), f"daskgraphpart-{run}")
+    depot = StoreDepot(f"/{store.protocol}:/{store.path.strip('/')}", run, disk, store=store)
+    if depot_of(f"{depot.root}/") is not None:
+        hint = "wait until it ends, or choose another output directory"
+        raise OutputLockedError("another run of this process is writing here", file=store, hint=hint)
+    mount(depot)
+    try:
+        yield depot
+    finally:
+        unmount(depot)
+
+
+def _read_object(buffer: memoryview, path: UPath, offset: int) -> None:
+    """Fill a buffer from an offset of an object, by several requests at a time."""
+    starts = range(0, len(buffer), MAX_REQUEST_NBYTES)
+    for batch in range(0, len(starts), MAX_REQUESTS):
+        firsts = starts[batch : batch + MAX_REQUESTS]
+        stops = [min(first + MAX_REQUEST_NBYTES, len(buffer)) for first in firsts]
+        contents = read_ranges(path, [offset + first for first in firsts], [offset + stop for stop in stops])
+        for first, stop, content in zip(firsts, stops, contents, strict=True):
+            buffer[first:stop] = content
+
+
+def _short_hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+class OpenPieces(StoreFile):
+    """A pieced file, open for reading."""
+
+    def __init__(self, depot: StoreDepot, path: str) -> None:
+        self.depot, self.name = depot, path
+        self.size, self._position = depot.existing_size(path), 0
+
+    def readinto(self, buffer: object) -> int:
+        """Fill a buffer up to the end of the file; return the number of bytes."""
+        view = memoryview(buffer).cast("B")  # type: ignore[arg-type]
+        view = view[: max(0, min(len(view), self.size - self._position))]
+        self.depot.read_into(view, self.name, self._position)
+        self._position += len(view)
+        return len(view)

@@ -1,0 +1,165 @@
+"""A workspace in a store: the same partitions as on one disk, made by machines that share nothing but the store."""
+
+from __future__ import annotations
+
+import json
+import signal
+from typing import TYPE_CHECKING, Any
+
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+import stored_tables
+from apart import run_client, scheduler_with_workers, start_client
+from remote_stores import S3, contents_of, copy_in, local_contents, make_graph
+
+from daskgraphpart import assign, dispatch, from_edges, partition
+from daskgraphpart.errors import OptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from distributed import LocalCluster
+
+pytestmark = [pytest.mark.timeout(120), pytest.mark.needs("clusters", "store_workspace", "tables", "objects")]
+
+URL_IN, URL_OUT, URL_WORK = "s3://bucket/graph", "s3://bucket/partitions", "s3://bucket/work"
+HOW: dict[str, Any] = {"memory": "200MB", "workers": 2, "progress": False}
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[LocalCluster]:
+    with scheduler_with_workers(3) as found:
+        yield found
+
+
+PARTITION = """
+import json, sys
+import daskgraphpart
+daskgraphpart.partition(**json.loads(sys.argv[1]))
+"""
+
+
+@pytest.fixture(scope="module")
+def graph(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A chunked graph."""
+    root = tmp_path_factory.mktemp("graph")
+    make_graph().write(root, num_chunks=3)
+    return root
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("method", "layout"),
+    [("fennel", ["dgl", "ranks", "parquet"]), ("random", ["graphbolt"]), ("auto", ["dgl", "graphbolt"])],
+)
+def test_partitions_made_by_machines_that_share_a_store_are_those_of_one(
+    method: str, layout: list[str], s3: S3, cluster: LocalCluster, graph: Path, tmp_path: Path
+) -> None:
+    copy_in(graph, s3.files, URL_IN)
+    how = {"num_parts": 3, "method": method, "layout": layout, **HOW}
+    partition(graph, tmp_path / "out", **how)
+    there = {"workspace": URL_WORK, "storage_options": s3.options, "cluster": cluster.scheduler_address}
+    run_client(PARTITION, json.dumps({"graph": URL_IN, "out": URL_OUT, **how, **there}))
+    assert contents_of(s3.files, URL_OUT) == local_contents(tmp_path / "out")
+    assert s3.files.find(URL_WORK) == []
+    assert s3.unfinished_uploads("bucket") == []
+
+
+TABLES = """
+import json, sys
+import stored_tables
+stored_tables.partition("/tmp", **json.loads(sys.argv[1]))
+"""
+
+FRAME = """
+import json, sys
+import daskgraphpart
+import dask.dataframe as dd
+how, place, options = map(json.loads, sys.argv[1:])
+daskgraphpart.partition(daskgraphpart.from_edges(dd.read_parquet(place, storage_options=options)), **how)
+"""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("method", "layout"), [("auto", ["dgl"]), ("random", ["ranks", "parquet"])])
+def test_tables_are_read_where_the_client_has_them(
+    method: str, layout: list[str], s3: S3, cluster: LocalCluster, tmp_path: Path
+) -> None:
+    how = {"num_parts": 3, "method": method, "layout": layout, **HOW}
+    there = {"workspace": URL_WORK, "storage_options": s3.options, "cluster": cluster.scheduler_address}
+    run_client(TABLES, json.dumps({"out": URL_OUT, **how, **there}))
+    stored_tables.partition(tmp_path, out=tmp_path / "out", **how)
+    assert contents_of(s3.files, URL_OUT) == local_contents(tmp_path / "out")
+    assert s3.files.find(URL_WORK) == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("method", ["random", "fennel"])
+def test_frames_are_read_where_only_workers_can(method: str, s3: S3, cluster: LocalCluster, tmp_path: Path) -> None:
+    rows = np.arange(3000)
+    frame = pd.DataFrame({"src": rows % 311, "dst": rows * 7 % 307, "w": rows / 4})
+    with s3.files.open("s3://bucket/edges.parquet", "wb") as file:
+        frame.to_parquet(file, row_group_size=500)
+    partition(from_edges(dd.from_pandas(frame, 4)), tmp_path / "out", 3, method=method, **HOW)
+    there = {"workspace": URL_WORK, "storage_options": s3.options, "cluster": cluster.scheduler_address}
+    how = {"out": URL_OUT, "num_parts": 3, "method": method, **HOW, **there}
+    run_client(FRAME, json.dumps(how), json.dumps("s3://bucket/edges.parquet"), json.dumps(s3.options))
+    assert contents_of(s3.files, URL_OUT) == local_contents(tmp_path / "out")
+    assert s3.files.find(URL_WORK) == []
+
+
+@pytest.mark.long
+def test_owners_of_this_machine_are_dispatched_by_others(
+    s3: S3, cluster: LocalCluster, graph: Path, tmp_path: Path
+) -> None:
+    assign(graph, 3, method="random", seed=4, out=tmp_path / "owners", **HOW)
+    dispatch(graph, tmp_path / "owners", tmp_path / "out", **HOW)
+    copy_in(graph, s3.files, URL_IN)
+    there: dict[str, Any] = {"workspace": URL_WORK, "storage_options": s3.options}
+    there["cluster"] = cluster.scheduler_address
+    dispatch(URL_IN, tmp_path / "owners", URL_OUT, **HOW, **there)
+    assert contents_of(s3.files, URL_OUT) == local_contents(tmp_path / "out")
+    for how in ({"extend": tmp_path / "out"}, {"balance": f"file:{graph / 'weights.npy'}"}):
+        with pytest.raises(OptionError, match=r"workers cannot see these files.*give a local workspace"):
+            partition(URL_IN, "s3://bucket/others", 3, **how, **HOW, **there)
+    assert s3.files.find(URL_WORK) == []
+
+
+KILLED = """
+import json, os, signal, sys
+import daskgraphpart
+from daskgraphpart.plugins.store_workspace import store_lock
+store_lock.SECONDS_BETWEEN_BEATS, store_lock.SECONDS_OF_PATIENCE = 0.3, 1.5
+how, last = json.loads(sys.argv[1]), int(sys.argv[2])
+seen = 0
+def watch(event):
+    global seen
+    seen += 1
+    if seen == last:
+        os.kill(os.getpid(), signal.SIGKILL)
+daskgraphpart.partition(**how, progress=watch)
+"""
+
+
+@pytest.mark.parametrize("instants", [(9,), pytest.param((1, 3, 5, 7, 9, 11, 13, 14, 10, 12), marks=pytest.mark.long)])
+def test_a_killed_client_is_continued_from_another_machine(
+    instants: tuple[int, ...], s3: S3, cluster: LocalCluster, graph: Path, tmp_path: Path
+) -> None:
+    copy_in(graph, s3.files, URL_IN)
+    how = {**HOW, "num_parts": 3, "method": "fennel"}
+    partition(graph, tmp_path / "out", **how)
+    del how["progress"]
+    there = {"workspace": URL_WORK, "storage_options": s3.options, "cluster": cluster.scheduler_address}
+    job = json.dumps({"graph": URL_IN, "out": URL_OUT, **how, **there})
+    for last in instants:
+        process = start_client(KILLED, job, str(last))
+        printed, _ = process.communicate(timeout=100)
+        assert process.returncode == -signal.SIGKILL, printed
+        assert s3.options["secret"].encode() not in b"".join(s3.files.cat(s3.files.find(URL_WORK)).values())
+    run_client(KILLED, job, "0")
+    assert contents_of(s3.files, URL_OUT) == local_contents(tmp_path / "out")
+    assert s3.files.find(URL_WORK) == []
+    assert s3.unfinished_uploads("bucket") == []
