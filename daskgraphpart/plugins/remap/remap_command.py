@@ -23,6 +23,12 @@ from daskgraphpart.partitioned.graph import open_partitions
     type=click.Path(),
     help="Graph with the ID map for Parquet's column id; default: the one you partitioned.",
 )
+@click.option("--largest", is_flag=True, help="Write the number of each row's largest column.")
+@click.option(
+    "--decode",
+    metavar="FEATURE|PATH",
+    help="Write FEATURE's own text: of codes, or of the largest column. Or a file of categories.",
+)
 @click.option("--overwrite", is_flag=True, help="Replace TO.")
 @with_options(*RESOURCE_OPTIONS)
 @CONFINED_OPTION
@@ -34,6 +40,7 @@ def remap(**values: Any) -> None:
 
     \b
     daskgraphpart remap parts predictions.pt predictions.parquet
+    daskgraphpart remap parts scores.pt classes.parquet --decode label
     daskgraphpart remap parts embeddings.npy original.npy --type paper
     daskgraphpart remap parts labels.npy labels-new.npy --reverse
     """
@@ -48,10 +55,13 @@ def remap(**values: Any) -> None:
     paths = values["in_path"], values["out_path"]
     if values["reverse"] and values["id_map"]:
         raise click.UsageError("--id-map is for rows by original ID, not for --reverse.")
+    if values["reverse"] and (values["largest"] or values["decode"]):
+        raise click.UsageError("--largest and --decode are for rows by original ID, not for --reverse.")
     with run_of(values) as run:
         if values["reverse"]:
             graph.from_original(kind, *paths, **run)
         else:
-            graph.to_original(kind, *paths, id_map=values["id_map"], **run)
+            how = {"id_map": values["id_map"], "largest": values["largest"], "decode": values["decode"], **run}
+            graph.to_original(kind, *paths, **how)
     if not values["quiet"]:
         click.echo(f"rows of {kind} by {'new' if values['reverse'] else 'original'} ID: {values['out_path']}")

@@ -10,12 +10,14 @@ import numpy as np
 from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.errors import OptionError
 from daskgraphpart.keywords import check_keywords
+from daskgraphpart.plugins.remap.decode import codes_of, find_categories, largest_column
 from daskgraphpart.plugins.remap.reorder import reorder
-from daskgraphpart.plugins.remap.row_files import find_id_map, open_rows
-from daskgraphpart.storage.paths import AnyPath, require_local
+from daskgraphpart.plugins.remap.row_files import Legend, find_id_map, open_rows, recorded_maps
+from daskgraphpart.storage.paths import AnyPath, Location, require_local, resolve_path
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Iterator
 
     from distributed import Client
     from distributed.deploy import Cluster
@@ -34,6 +36,8 @@ def to_original(
     out: str | os.PathLike[str] | None = None,
     *,
     id_map: str | os.PathLike[str] | None = None,
+    largest: bool = False,
+    decode: str | None = None,
     overwrite: bool = False,
     memory: str | int | None = None,
     cluster: str | Client | Cluster | None = None,
@@ -57,6 +61,11 @@ def to_original(
         Your own IDs, for the column `id` of parquet: the graph written by ``chunk --map-ids``, its directory
         ``id_map``, or one file of it. Default: where it was when the graph was partitioned. Without a map, `id` is
         the row number.
+    largest : bool
+        Give the number of each row's largest column, such as the class of the highest score.
+    decode : str, optional
+        Give the text of this feature, or of a parquet file of categories: of codes, or of the largest columns of
+        scores. Missing values are null. Written to parquet only.
     overwrite : bool
         Replace `out`.
     memory, cluster, workers, workspace, progress : optional
@@ -87,13 +96,25 @@ def to_original(
     PosixPath('scores.parquet')
     """
     is_table, path = out is not None and Path(str(out)).suffix == ".parquet", None
-    if id_map is not None and not is_table:
+    if id_map is not None and not is_table and decode is None:
         what = "only parquet output has a column for original IDs"
         raise OptionError(what, place="--id-map", expected="an output that ends in .parquet", found=out)
+    if decode is not None and out is not None and not is_table:
+        what = "only parquet output has a column for text"
+        raise OptionError(what, place="--decode", expected="an output that ends in .parquet", found=out)
     if is_table and (id_map is not None or kind in partitions.ntypes):
         path = find_id_map(id_map, str(kind), partitions.config, partitions.name, confined=partitions.is_confined)
+    categories = None
+    if largest or decode is not None:
+        view = _view(partitions, kind)
+        rows = open_rows(rows, len(view), view.name)
+        rows = largest_column(rows, "--largest") if decode is None else codes_of(rows, "--decode")
+        categories = (
+            None if decode is None else find_categories(view.name, view.data, decode, _graphs(partitions, id_map))
+        )
     how: Any = {"resources": detect_resources(memory, cluster, workers, workspace=workspace), "progress": progress}
-    return _reorder(partitions, kind, rows, out, to_original=True, id_map=path, overwrite=overwrite, **how)
+    how |= {"legend": Legend(path, categories), "overwrite": overwrite}
+    return _reorder(partitions, kind, rows, out, to_original=True, **how)
 
 
 @check_keywords
@@ -143,8 +164,24 @@ def _reorder(
     out: AnyPath | None,
     **how: Any,
 ) -> Any:
-    view: TypeView = partitions.nodes[kind] if kind in partitions.ntypes else partitions.edges[kind]  # type: ignore[index]
-    return reorder(rows, view.original_ids, None if out is None else require_local(out, "the output"), **how)
+    out = None if out is None else require_local(out, "the output")
+    return reorder(rows, _view(partitions, kind).original_ids, out, **how)
+
+
+def _view(partitions: PartitionedGraph, kind: str | tuple[str, str, str]) -> TypeView:
+    return partitions.nodes[kind] if kind in partitions.ntypes else partitions.edges[kind]  # type: ignore[index]
+
+
+def _graphs(partitions: PartitionedGraph, id_map: AnyPath | None) -> Iterator[Location]:
+    """Directories that may have the text of codes: the partitions, and the graph that was partitioned."""
+    parent = partitions.config.parent
+    yield parent
+    if id_map is not None:
+        given = resolve_path(id_map)
+        yield given
+        yield given.parent
+    elif recorded := recorded_maps(partitions.config, partitions.name, confined=partitions.is_confined):
+        yield recorded[0].parent
 
 
 def owned_to_original(part: Part, kind: str | tuple[str, str, str], rows: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -15,7 +15,16 @@ from daskgraphpart.engine.runner import Pass, Runner, Unit, open_runner
 from daskgraphpart.errors import LayoutError
 from daskgraphpart.partitioned.part_collections import reordered_array
 from daskgraphpart.partitioned.stored_rows import BLOCK_NBYTES, Reordered, StoredRows
-from daskgraphpart.plugins.remap.row_files import TableConfig, check_output, open_rows, save_tensor, write_table
+from daskgraphpart.plugins.remap.decode import LargestColumn, decode_block
+from daskgraphpart.plugins.remap.row_files import (
+    NUMBERS,
+    Legend,
+    TableConfig,
+    check_output,
+    open_rows,
+    save_tensor,
+    write_table,
+)
 from daskgraphpart.source import Input
 from daskgraphpart.storage.atomic import publish, temporary_path
 from daskgraphpart.storage.faults import attach_path_to_error, environment_faults
@@ -28,7 +37,6 @@ if TYPE_CHECKING:
 
     from daskgraphpart.engine.progress import Progress
     from daskgraphpart.engine.resources import Resources
-    from daskgraphpart.storage.paths import Location
 
 IDS_PER_READ = 1 << 20
 
@@ -39,7 +47,7 @@ def reorder(
     out: Path | None,
     *,
     to_original: bool,
-    id_map: Location | None = None,
+    legend: Legend = NUMBERS,
     resources: Resources,
     overwrite: bool = False,
     progress: Progress | None = None,
@@ -50,14 +58,17 @@ def reorder(
     with environment_faults(), open_runner(resources, progress) as runner:
         if out is None:
             inverse = invert(originals, lasting_directory(resources.workspace), runner)
-            return reordered_array(Reordered(rows, inverse, 1) if to_original else Reordered(rows, originals, 0))
+            found = reordered_array(Reordered(rows, inverse, 1) if to_original else Reordered(rows, originals, 0))
+            if legend.categories is None:
+                return found
+            return found.map_blocks(decode_block, legend.categories, dtype=object)
         check_output(out, rows.dtype, overwrite)
         with scratch_directory(resources.workspace or out.parent) as scratch:
             inverse = invert(originals, scratch, runner)
             rows = _as_stored(rows, scratch, runner)
             how = Reordered(rows, inverse, 1) if to_original else Reordered(rows, originals, 0)
             if out.suffix == ".parquet":  # one file is written from front to back
-                runner.run(Pass("write-table", write_table, [Unit(id_map, BLOCK_NBYTES)], TableConfig(how, out)))
+                runner.run(Pass("write-table", write_table, [Unit(legend, BLOCK_NBYTES)], TableConfig(how, out)))
             elif out.suffix == ".pt":
                 _write(how, scratch / "reordered.npy", runner)
                 save_tensor(str(scratch / "reordered.npy"), out)
@@ -113,6 +124,8 @@ def _check(start: int, config: InverseConfig) -> None:
 
 def _as_stored(rows: Any, scratch: Path, runner: Runner) -> Any:
     """Store what tasks cannot read: dask arrays, computed once, and arrays in our memory."""
+    if isinstance(rows, LargestColumn):
+        return LargestColumn(_as_stored(rows.rows, scratch, runner))
     if hasattr(rows, "dask"):
         if rows.ndim > 1:
             rows = rows.rechunk(dict.fromkeys(range(1, rows.ndim), -1))

@@ -10,7 +10,7 @@ import os
 import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,6 +31,7 @@ from daskgraphpart.layouts.manifest_reader import find_manifest, read_manifest
 from daskgraphpart.layouts.recorded_id_maps import IdMaps
 from daskgraphpart.partitioned.part_collections import lazy_rows
 from daskgraphpart.partitioned.stored_rows import Reordered, StoredRows
+from daskgraphpart.plugins.remap.decode import Categories
 from daskgraphpart.schema import BFLOAT16, DataSpec
 from daskgraphpart.sources.id_map import COLUMN, find_map, id_batches
 from daskgraphpart.storage.atomic import whole_file
@@ -38,6 +39,9 @@ from daskgraphpart.storage.checksums import hash_file
 from daskgraphpart.storage.paths import AnyPath, Location, is_remote, join_path, leads_outside, resolve_path, to_key
 from daskgraphpart.storage.region import map_npy, open_npy
 from daskgraphpart.storage.zarr_arrays import open_rows_array
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 SUFFIXES = (".npy", ".zarr", ".pt", ".parquet")
 VALUE = "value"
@@ -152,6 +156,18 @@ def save_tensor(rows: str, out: Path) -> None:
 
 
 @dataclass(frozen=True, slots=True)
+class Legend:
+    """Files with what the user calls rows, a map of IDs, and their values, text of codes."""
+
+    id_map: Location | None = None
+    categories: Location | None = None
+
+
+NUMBERS = Legend()
+"""Rows are counted, and their values are numbers."""
+
+
+@dataclass(frozen=True, slots=True)
 class TableConfig:
     """Rows to write, in the new order, and their file."""
 
@@ -159,23 +175,44 @@ class TableConfig:
     out: Path
 
 
-def write_table(id_map: Location | None, config: TableConfig) -> None:
+def write_table(legend: Legend, config: TableConfig) -> None:
     """Task of the pass `write-table`: write all rows in order, with mapped IDs or row numbers."""
     import pyarrow as pa
 
     rows = config.rows
     num_rows, done = rows.shape[0], 0
-    value = pa.from_numpy_dtype(rows.dtype)
+    categories = None if legend.categories is None else Categories(legend.categories)
+    value = pa.from_numpy_dtype(rows.dtype) if categories is None else pa.string()
     with whole_file(config.out) as temporary:
-        ids = id_batches(id_map, num_rows, rows.block_rows)
+        ids = id_batches(legend.id_map, num_rows, rows.block_rows)
         id_type = next(ids)
         fields = [(COLUMN, id_type), (VALUE, pa.list_(value) if rows.ndim > 1 else value)]
         schema = pa.schema(fields, metadata={b"shape": str(rows.shape).encode()})
         with parquet_writer(temporary, schema) as writer:
             for batch in ids:
-                values = to_arrow(rows[done : done + len(batch)])
+                block = rows[done : done + len(batch)]
+                values = to_arrow(block) if categories is None else categories.decode(block)
                 writer.write_table(pa.table([batch, values], schema=schema))
                 done += len(batch)
+
+
+def recorded_maps(
+    config_path: Location, graph_name: str, *, confined: bool
+) -> tuple[Location, Mapping[str, str]] | None:
+    """Read from the manifest where the ID maps of the partitioned graph are, and their checksums."""
+    parent = config_path.parent
+    manifest = find_manifest(parent, graph_name)
+    stated = None if manifest is None else IdMaps.of(read_manifest(manifest).content, manifest)
+    if stated is None:
+        return None
+    if is_remote(parent):
+        return join_path(parent, stated.directory), stated.checksums
+    directory = os.path.normpath(os.path.join(str(parent), stated.directory))
+    if confined and leads_outside(directory, parent):
+        what = "--confined refuses the ID map, which lies outside the partitions"
+        hint = "give its path by --id-map"
+        raise LayoutError(what, file=str(manifest), place="id_map", found=directory, hint=hint)
+    return Path(directory), stated.checksums
 
 
 def find_id_map(
@@ -187,17 +224,10 @@ def find_id_map(
     """
     checksum = None
     if given is None:
-        manifest = find_manifest(config_path.parent, graph_name)
-        stated = None if manifest is None else IdMaps.of(read_manifest(manifest).content, manifest)
+        stated = recorded_maps(config_path, graph_name, confined=confined)
         if stated is None:
             return None
-        given, checksum = stated.directory, stated.checksums.get(ntype)
-        parent = config_path.parent
-        given = join_path(parent, given) if is_remote(parent) else os.path.normpath(os.path.join(str(parent), given))
-        if confined and not is_remote(parent) and leads_outside(given, config_path.parent):
-            what = "--confined refuses the ID map, which lies outside the partitions"
-            hint = "give its path by --id-map"
-            raise LayoutError(what, file=str(manifest), place="id_map", found=given, hint=hint)
+        given, checksum = stated[0], stated[1].get(ntype)
     if (path := find_map(resolve_path(given), ntype)) is not None:
         if checksum is not None and hash_file(to_key(path)).digest != checksum:
             what = f"the ID map of {ntype!r} has been replaced since partitioning"
