@@ -34,7 +34,10 @@ OUTPUTS = ("out", "out_path", "output_path", "out_dir")
 
 def check_keywords(function: Callable[P, T]) -> Callable[P, T]:
     """Answer an unknown keyword with the nearest known one, or with what to type in its place."""
-    known = [*inspect.signature(function).parameters]
+    parameters = inspect.signature(function).parameters
+    if any(of.kind is of.VAR_KEYWORD for of in parameters.values()):  # a plug-in may take any
+        return function
+    known = [*parameters]
 
     @wraps(function)
     def checked(*args: P.args, **keywords: P.kwargs) -> T:

@@ -31,6 +31,7 @@ from types import MethodType
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import PluginError
+from daskgraphpart.keywords import check_keywords
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -93,13 +94,18 @@ class WithPlugins:
         def __getattr__(self, name: str) -> Any:
             kind = type(self).__name__
             if f"{kind}.{name}" in plugin_names("functions"):
-                return MethodType(load_plugin("functions", f"{kind}.{name}"), self)
+                return MethodType(_checked(f"{kind}.{name}"), self)
             raise AttributeError(f"{kind!r} object has no attribute {name!r}" + _hint(name), name=name, obj=self)
 
         def __dir__(self) -> list[str]:
             kind = f"{type(self).__name__}."
             found = [name.removeprefix(kind) for name in plugin_names("functions") if name.startswith(kind)]
             return [*super().__dir__(), *found]
+
+
+@cache
+def _checked(name: str) -> Callable[..., Any]:
+    return check_keywords(load_plugin("functions", name))
 
 
 def public_plugin(module: str, name: str) -> Any:

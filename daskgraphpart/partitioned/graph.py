@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.book import canonical_tuple
 from daskgraphpart.errors import LayoutError, PluginError
@@ -25,14 +25,14 @@ from daskgraphpart.storage.paths import AnyPath, Location, is_remote, resolve_pa
 from daskgraphpart.units import format_count, format_number, format_size, html_table, text_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from daskgraphpart.book import EdgeTypeName, PartitionBook
     from daskgraphpart.layouts.dgl_config import PartitionConfig
     from daskgraphpart.plugins.pyg import pyg_methods
     from daskgraphpart.plugins.remap import remap_methods
     from daskgraphpart.plugins.report.report_method import report as report_of
-    from daskgraphpart.plugins.verification.findings import VerifyReport
+    from daskgraphpart.plugins.verification.verify_method import verify as verify_of
 
 
 @check_keywords
@@ -126,7 +126,7 @@ class PartitionedGraph(WithPlugins):
         report = report_of
         to_original = remap_methods.to_original
         to_pyg_stores = pyg_methods.to_pyg_stores
-        verify: ClassVar[Callable[..., VerifyReport]]  # a decorated function, in a cycle: mypy cannot tell its type
+        verify = verify_of
 
     def __post_init__(self) -> None:
         name, book = self.content.graph_name, self.content.book

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,13 +19,12 @@ from daskgraphpart.storage.files import file_sizes_in, is_file
 from daskgraphpart.units import format_count, format_number, format_size, html_table, text_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from daskgraphpart.book import PartitionBook
     from daskgraphpart.id_ranges import IdRanges
     from daskgraphpart.layouts.dgl_graph import GraphFile
     from daskgraphpart.plugins.pyg import pyg_methods
-    from daskgraphpart.plugins.pyg.loader import Loader
     from daskgraphpart.plugins.remap import remap_methods
     from daskgraphpart.storage.paths import Location
     from daskgraphpart.storage.region import Region
@@ -124,8 +123,8 @@ class Part(WithPlugins):
     edge_feats_path: Location
     whole: Any  # the `PartitionedGraph`, which has the features and original IDs of HALO nodes
     if TYPE_CHECKING:  # methods of plug-ins
-        link_neighbor_loader: ClassVar[Callable[..., Loader]]  # decorated, in a cycle: mypy cannot tell their types
-        neighbor_loader: ClassVar[Callable[..., Loader]]
+        link_neighbor_loader = pyg_methods.link_neighbor_loader
+        neighbor_loader = pyg_methods.neighbor_loader
         to_original = remap_methods.owned_to_original
         to_pyg = pyg_methods.to_pyg
 

@@ -140,6 +140,8 @@ def test_the_steps_give_nouns_that_go_on(tmp_path: Path) -> None:
     assert parts.quality.cut_share == assignment.quality.cut_share
     assert parts.verify(graph).ok
     assert parts.verify().ok
+    with pytest.raises(KeywordError, match=r"verify has no keyword 'sampl'.*did you mean sample\?"):  # of a plug-in
+        parts.verify(sampl=0.5)
     written = graph.write_chunked(tmp_path / "chunked")
     assert dgp.verify(written, parts.config).ok
     for noun in (graph, assignment, parts):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.extras import pyg_module
-from daskgraphpart.keywords import check_keywords
 from daskgraphpart.partitioned.part import Part
 from daskgraphpart.plugins.pyg.loader import load_links, load_nodes
 from daskgraphpart.plugins.pyg.sampled_source import LoaderOptions
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from daskgraphpart.plugins.pyg.loader import Loader
 
 
-@check_keywords
 def neighbor_loader(
     partitions: PartitionedGraph | Part,
     num_neighbors: Sequence[int] | Mapping[Any, Sequence[int]],
@@ -111,7 +109,6 @@ def neighbor_loader(
     return load_nodes(*_sampled(partitions), num_neighbors, input_nodes, options)
 
 
-@check_keywords
 def link_neighbor_loader(
     partitions: PartitionedGraph | Part,
     num_neighbors: Sequence[int] | Mapping[Any, Sequence[int]],

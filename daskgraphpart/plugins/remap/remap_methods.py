@@ -9,7 +9,6 @@ import numpy as np
 
 from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.errors import OptionError
-from daskgraphpart.keywords import check_keywords
 from daskgraphpart.plugins.remap.decode import codes_of, find_categories, largest_column
 from daskgraphpart.plugins.remap.reorder import reorder
 from daskgraphpart.plugins.remap.row_files import Legend, find_id_map, open_rows, recorded_maps
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from daskgraphpart.partitioned.views import TypeView
 
 
-@check_keywords
 def to_original(
     partitions: PartitionedGraph,
     kind: str | tuple[str, str, str],
@@ -117,7 +115,6 @@ def to_original(
     return _reorder(partitions, kind, rows, out, to_original=True, **how)
 
 
-@check_keywords
 def from_original(
     partitions: PartitionedGraph,
     kind: str | tuple[str, str, str],

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.engine.resources import detect_resources
-from daskgraphpart.keywords import check_keywords
 from daskgraphpart.plugins.report.fetching import Sampling
 from daskgraphpart.plugins.report.report_parts import report_parts
 
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from daskgraphpart.plugins.report.report import Report
 
 
-@check_keywords
 def report(
     partitions: PartitionedGraph,
     labels: Iterable[str] | None = None,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.engine.resources import detect_resources
-from daskgraphpart.keywords import check_keywords
 from daskgraphpart.plugins.verification import verify_partitions
 
 if TYPE_CHECKING:
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from daskgraphpart.plugins.verification.findings import VerifyReport
 
 
-@check_keywords
 def verify(
     partitions: PartitionedGraph,
     graph: Graph | Scan | str | os.PathLike[str] | None = None,
