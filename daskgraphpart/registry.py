@@ -17,6 +17,7 @@ anything; a plug-in is imported when it is used.
 ``owners``       a function that reads owners from files of a kind of its own, or returns None; it has the
                  arguments of `assignment.read_files.read_assignment`
 ``depots``       that named ``store`` opens a `storage.mounts.Depot` where ``--workspace`` is a URL
+``owner_forms``  an `assignment.owner_forms.OwnerForm`: files of owners with this suffix
 ``commands``     a `Command` of the command line
 ``functions``    what ``daskgraphpart.NAME`` is; as ``CLASS.NAME``, a method of a public class
 ================ ===============================================================================================

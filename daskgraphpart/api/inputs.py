@@ -6,8 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.assignment.assignment import BINARY_FORMS, TRAINERS, Assignment, crc_of
+from daskgraphpart.assignment.assignment import TRAINERS, Assignment, crc_of
 from daskgraphpart.assignment.options import METHODS, AssignOptions
+from daskgraphpart.assignment.owner_forms import binary_forms
 from daskgraphpart.assignment.read_files import has_owners, read_assignment
 from daskgraphpart.assignment.start import find_start
 from daskgraphpart.chunked.graph import Graph, read_chunked
@@ -162,7 +163,7 @@ def _files_in(root: Path) -> list[Path]:
         return [root]
     found = [child for child in root.iterdir() if child.is_file() and not child.name.startswith(".")]
     for child in root.iterdir():
-        if child.is_dir() and (child.name == TRAINERS or child.suffix[1:] in BINARY_FORMS):
+        if child.is_dir() and (child.name == TRAINERS or child.suffix[1:] in binary_forms()):
             found += [inner for inner in child.rglob("*") if inner.is_file()]
     return sorted(found)
 

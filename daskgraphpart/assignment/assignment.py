@@ -1,8 +1,8 @@
 """The noun `Assignment`: the owner of every node, in files; and the names of those files.
 
-A directory has, for each node type, `<ntype>.txt` (one part per line, line i for node i), `.npy`, `.parquet` (one
-integer column) or `.zarr` (a one-dimensional array), and `partition_meta.json`. We write the text for DGL's tools, a
-binary form, and `assignment.json`, with checksums that tie both together.
+A directory has, for each node type, `<ntype>.txt` (one part per line, line i for node i), `.npy` or a form of a
+plug-in, and `partition_meta.json`. We write the text for DGL's tools, a binary form, and `assignment.json`, with
+checksums that tie both together.
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 MAX_PARTS = 65_535
 """Owners are stored in at most two bytes."""
 
-BINARY_FORMS = ("npy", "parquet", "zarr")
 META_FILE = "partition_meta.json"
 OURS_FILE = "assignment.json"
 TRAINERS = "trainer_id"  # directory of `<ntype>.npy`, int64: each node's smaller part, if there are trainers

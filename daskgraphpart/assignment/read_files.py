@@ -11,7 +11,6 @@ import msgspec
 import numpy as np
 
 from daskgraphpart.assignment.assignment import (
-    BINARY_FORMS,
     MAX_PARTS,
     META_FILE,
     OURS_FILE,
@@ -20,7 +19,7 @@ from daskgraphpart.assignment.assignment import (
     crc_of,
     create_owner_files,
 )
-from daskgraphpart.assignment.read_batches import read_batches
+from daskgraphpart.assignment.owner_forms import TEXT, binary_forms, find_forms, read_batches
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import AssignmentError, InputFileNotFoundError
 from daskgraphpart.storage.json_file import convert_json, read_json_object
@@ -144,22 +143,17 @@ def _read_json(path: Path, form: type[ContentT]) -> ContentT | None:
 
 def has_owners(path: Path, schema: GraphSchema) -> bool:
     """Whether a path is a directory with owners; DGL's `parmetis_postprocess.py` puts them beside other files."""
-    return path.is_dir() and ((path / META_FILE).is_file() or any(_forms(path, ntype) for ntype in schema.ntypes))
-
-
-def _forms(directory: Path, ntype: str) -> list[str]:
-    paths = {form: directory / f"{ntype}.{form}" for form in ("txt", *BINARY_FORMS)}
-    return [form for form, path in paths.items() if (path.is_dir() if form == "zarr" else path.is_file())]
+    return path.is_dir() and ((path / META_FILE).is_file() or any(find_forms(path, ntype) for ntype in schema.ntypes))
 
 
 def choose_form(directory: Path, ntype: str, ours: _Ours, trainers: Region | None) -> ReadUnit:
     """Find a node type's owner file."""
-    forms, crcs = _forms(directory, ntype), None
+    forms, crcs = find_forms(directory, ntype), None
     if not forms:
-        expected = " or ".join(f"{ntype}.{form}" for form in ("txt", *BINARY_FORMS))
+        expected = " or ".join(f"{ntype}.{form}" for form in (TEXT, *binary_forms()))
         hint = "give the output of assign, or partitions in the layout dgl, graphbolt or graphstorm"
         raise AssignmentError(f"no owners for node type {ntype!r}", file=str(directory), expected=expected, hint=hint)
-    if len(forms) == 2 and forms[0] == "txt" and ntype in ours.text_crc32 and ntype in ours.owners_crc32:
+    if len(forms) == 2 and forms[0] == TEXT and ntype in ours.text_crc32 and ntype in ours.owners_crc32:
         crcs = ours.text_crc32[ntype], ours.owners_crc32[ntype]
     elif len(forms) > 1:
         what, found = f"node type {ntype!r} has owners in several forms", ", ".join(f"{ntype}.{form}" for form in forms)

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from daskgraphpart.assignment.assignment import BINARY_FORMS, META_FILE, OURS_FILE, ROWS_PER_BATCH, TRAINERS, crc_of
+from daskgraphpart.assignment.assignment import META_FILE, OURS_FILE, ROWS_PER_BATCH, TRAINERS, crc_of
 from daskgraphpart.assignment.hash_id_maps import describe_id_maps
+from daskgraphpart.assignment.owner_forms import binary_form, copy_npy
 from daskgraphpart.chunked.metadata import METADATA_FILE
 from daskgraphpart.engine.runner import Pass, Runner, Unit, open_runner
-from daskgraphpart.errors import OptionError, OutputExistsError
+from daskgraphpart.errors import OutputExistsError
 from daskgraphpart.layouts.written_files import ID_MAP
 from daskgraphpart.storage.atomic import publish, temporary_path, whole_file, write_json
 from daskgraphpart.storage.faults import attach_path_to_error, environment_faults
@@ -22,7 +21,7 @@ from daskgraphpart.storage.files import is_file
 from daskgraphpart.storage.text import number_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from daskgraphpart.assignment.assignment import Assignment
     from daskgraphpart.engine.progress import Progress
@@ -56,11 +55,12 @@ def keep_assignment(
 
 @dataclass(frozen=True, slots=True)
 class WriteConfig:
-    """Output of owners, and its binary form."""
+    """Output of owners, its binary form, and how to write that."""
 
     owners: Mapping[str, Region]
     directory: str
     form: str
+    write: Callable[[Region, str], None]
 
 
 def write_assignment(
@@ -73,12 +73,11 @@ def write_assignment(
     id_maps: IdMaps | None = None,
 ) -> None:
     """Write `<ntype>.txt` and `partition_meta.json` for DGL, with a binary form beside the text."""
-    if form not in BINARY_FORMS:
-        raise OptionError("unknown form of owners", place="--form", expected=" or ".join(BINARY_FORMS), found=form)
+    write = binary_form(form).write
     directory = Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
     ntypes = list(assignment.files)
-    config = WriteConfig(assignment.files, str(directory), form)
+    config = WriteConfig(assignment.files, str(directory), form, write)
     units = [Unit(ntype, region.nbytes) for ntype, region in assignment.files.items()]
     crcs = runner.run(Pass("write-assignment", write_owners, units, config))
     ours = {
@@ -104,7 +103,7 @@ def _copy_trainers(trainers: Mapping[str, Region], directory: Path) -> None:
     for ntype, region in trainers.items():
         directory.mkdir(exist_ok=True)
         target = directory / f"{ntype}.npy"
-        _copy_npy(region, temporary_path(target))
+        copy_npy(region, temporary_path(target))
         publish(target)
 
 
@@ -118,38 +117,8 @@ def write_owners(ntype: str, config: WriteConfig) -> tuple[int, int]:
             file.write(number_lines(owners))
             owners_crc = zlib.crc32(owners.astype("<i8").tobytes(), owners_crc)
     publish(text)
-    {"npy": _copy_npy, "parquet": _write_parquet, "zarr": _write_zarr}[config.form](region, temporary_path(binary))
-    if config.form == "zarr":
-        shutil.rmtree(binary, ignore_errors=True)
+    config.write(region, temporary_path(binary))
+    if binary.is_dir():
+        shutil.rmtree(binary)
     publish(binary)
     return crc_of(text), owners_crc
-
-
-def _copy_npy(region: Region, path: str) -> None:
-    with attach_path_to_error(path):
-        shutil.copyfile(region.path, path)
-
-
-def _write_parquet(region: Region, path: str) -> None:
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    schema = pa.schema([("owner", pa.from_numpy_dtype(region.dtype))])
-    with attach_path_to_error(path), parquet.ParquetWriter(path, schema) as writer:
-        for _, owners in region.pieces(ROWS_PER_BATCH):
-            writer.write_batch(pa.record_batch([pa.array(owners)], schema=schema))
-
-
-def _write_zarr(region: Region, path: str) -> None:
-    import zarr
-
-    shutil.rmtree(path, ignore_errors=True)
-    array = zarr.create_array(
-        path,
-        shape=region.shape,
-        dtype=np.dtype("<i4"),
-        fill_value=-1,  # no part, so lost chunks show
-        chunks=(max(1, min(ROWS_PER_BATCH, region.num_rows)),),
-    )
-    for start, owners in region.pieces(ROWS_PER_BATCH):
-        array[start : start + owners.size] = owners

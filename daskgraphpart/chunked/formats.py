@@ -1,7 +1,7 @@
 """Open data files of any format, and cut them into ranges of rows.
 
 Each format's module has `open_edges`; those of npy and parquet also have `read_edges`, and `open_rows` and `read_rows`
-for features. Lines of CSV have to be counted first: `read_csv.Lines`.
+for features. Lines of CSV have to be counted first: that module has `cut_lines`, which returns `read_csv.Lines`.
 """
 
 from __future__ import annotations

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daskgraphpart.chunked.formats import FORMATS, InputFile, check_ends, cut_rows
-from daskgraphpart.chunked.read_csv import cut_lines
 from daskgraphpart.source import Block, Edges, Source
 
 if TYPE_CHECKING:
@@ -183,7 +182,8 @@ class CsvEdges(_Files):
 
     def lines(self, max_bytes: int) -> list[Lines]:
         """Cut the files into ranges of bytes, to count their lines."""
-        return cut_lines(self.files, max_bytes)
+        lines: list[Lines] = FORMATS["csv"].cut_lines(self.files, max_bytes)
+        return lines
 
 
 @dataclass(frozen=True, eq=False)

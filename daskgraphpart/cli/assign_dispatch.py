@@ -11,6 +11,7 @@ import click
 
 from daskgraphpart.api.run_options import run_options
 from daskgraphpart.assignment.options import AssignOptions
+from daskgraphpart.assignment.owner_forms import binary_forms
 from daskgraphpart.cli.dgl_options import dgl_option, one_of, unused_option
 from daskgraphpart.cli.help import Command, Option
 from daskgraphpart.cli.inputs import INPUT_OPTIONS, has_input, input_of
@@ -44,7 +45,7 @@ FORM_OPTION = click.option(
     "--form",
     cls=Option,
     heading="Files to write",
-    type=click.Choice(["npy", "parquet", "zarr"]),
+    type=click.Choice(binary_forms()),
     default="npy",
     help="Binary form of the owners, beside the text.",
 )

@@ -102,6 +102,31 @@ FILES = [
     ("array beyond int64", array(np.full(20, 2**64 - 1, np.uint64)), ("n.npy", "row 0")),
     ("array of floats", array(np.zeros(20)), ("n.npy", "integers")),
     ("matrix", array(np.zeros((20, 1), int)), ("n.npy", "one-dimensional")),
+    ("too many parts", meta('{"num_parts": 1000000000000}'), ("partition_meta.json", "num_parts", "65535")),
+    *(
+        (f"meta {content}", meta(content), ("partition_meta.json", word))
+        for content, word in (
+            ("{", "not valid JSON"),
+            ("[]", "not a JSON object"),
+            ("{}", "num_parts"),
+            ("{}x", "not valid JSON"),
+            ('{"num_parts": "2"}', "num_parts: "),
+            ('{"num_parts": true}', "num_parts: "),
+            ('{"num_parts": 0}', "found 0"),
+            ('{"num_parts": 3}', "expected 2, found 3"),
+            ('{"num_parts": 2, "num_parts": 3}', "'num_parts' is given twice"),
+            ('{"num_parts": 2, "algo_name": 7}', "algo_name"),
+            ('{"a":' * 100_000, "nested too deeply"),
+        )
+    ),
+    ("ours", meta('{"text_crc32": [1]}', "assignment.json"), ("assignment.json", "text_crc32")),
+    ("trainers of floats", trainers(OWNERS * 2.0), ("trainer_id/n.npy", "int64", "float64")),
+    ("too few trainers", trainers(OWNERS[:9]), ("trainer_id/n.npy", "(20,)", "(9,)")),
+    ("negative trainer", trainers(instead(0, -1)), ("trainer_id", "part 0", "found -1 to 0")),
+    ("huge trainer", trainers(instead(1, 2**62)), ("trainer_id", "part")),
+    ("trainer of another part", trainers(instead(0, 2)), ("trainer_id", "part", "its own trainers")),
+]
+FORMS = [
     ("two columns", table(a=[0] * 20, b=[0] * 20), ("n.parquet", "one column of integers")),
     ("column of floats", table(a=[0.0] * 20), ("n.parquet", "one column of integers")),
     ("column with nulls", table(a=[*[0] * 19, None]), ("n.parquet", "owners are missing", "1 nulls")),
@@ -117,7 +142,6 @@ FILES = [
     ),
     ("zarr without metadata", lambda o: (o / "n.zarr").mkdir(), ("n.zarr", "not a readable zarr array")),
     ("damaged chunk", stored(lambda z: (z / "c" / "1").write_bytes(b"xx"), fill_value=-1), ("n.zarr", "damaged")),
-    ("too many parts", meta('{"num_parts": 1000000000000}'), ("partition_meta.json", "num_parts", "65535")),
     *(
         (
             f"chunk that unpacks to more, {name}",
@@ -144,33 +168,21 @@ FILES = [
     ("endless zarr", stored(lambda z: reshape(z, shape=[2**60])), ("n.zarr", "expected 20,")),
     ("zarr of one huge chunk", stored(lambda z: huge_chunk(z)), ("n.zarr", "too large to be unpacked")),
     ("lost chunk, zarr 2", stored(lambda z: (z / "1").unlink(), zarr_format=2), ("n.zarr", "missing")),
-    *(
-        (f"meta {content}", meta(content), ("partition_meta.json", word))
-        for content, word in (
-            ("{", "not valid JSON"),
-            ("[]", "not a JSON object"),
-            ("{}", "num_parts"),
-            ("{}x", "not valid JSON"),
-            ('{"num_parts": "2"}', "num_parts: "),
-            ('{"num_parts": true}', "num_parts: "),
-            ('{"num_parts": 0}', "found 0"),
-            ('{"num_parts": 3}', "expected 2, found 3"),
-            ('{"num_parts": 2, "num_parts": 3}', "'num_parts' is given twice"),
-            ('{"num_parts": 2, "algo_name": 7}', "algo_name"),
-            ('{"a":' * 100_000, "nested too deeply"),
-        )
-    ),
-    ("ours", meta('{"text_crc32": [1]}', "assignment.json"), ("assignment.json", "text_crc32")),
-    ("trainers of floats", trainers(OWNERS * 2.0), ("trainer_id/n.npy", "int64", "float64")),
-    ("too few trainers", trainers(OWNERS[:9]), ("trainer_id/n.npy", "(20,)", "(9,)")),
-    ("negative trainer", trainers(instead(0, -1)), ("trainer_id", "part 0", "found -1 to 0")),
-    ("huge trainer", trainers(instead(1, 2**62)), ("trainer_id", "part")),
-    ("trainer of another part", trainers(instead(0, 2)), ("trainer_id", "part", "its own trainers")),
 ]
 
 
 @cases(FILES)
 def test_bad_owners_are_one_error(damage: Any, words: tuple[str, ...], tmp_path: Path) -> None:
+    refuse_owners(damage, words, tmp_path)
+
+
+@pytest.mark.needs("owner_forms")
+@cases(FORMS)
+def test_bad_parquet_and_zarr_are_one_error(damage: Any, words: tuple[str, ...], tmp_path: Path) -> None:
+    refuse_owners(damage, words, tmp_path)
+
+
+def refuse_owners(damage: Any, words: tuple[str, ...], tmp_path: Path) -> None:
     graph, owners = write_graph(tmp_path / "in"), tmp_path / "owners"
     owners.mkdir()
     (owners / "partition_meta.json").write_text(json.dumps(META))
@@ -191,7 +203,12 @@ def test_bad_owners_are_one_error(damage: Any, words: tuple[str, ...], tmp_path:
             lambda owners: np.save(owners / "n.npy", 1 - np.load(owners / "n.npy")),
             ("n.npy", "does not match the text", "delete it"),
         ),
-        ("zarr", lambda owners: shutil.rmtree(owners / "n.zarr" / "c"), ("n.zarr", "missing")),
+        pytest.param(
+            "zarr",
+            lambda owners: shutil.rmtree(owners / "n.zarr" / "c"),
+            ("n.zarr", "missing"),
+            marks=pytest.mark.needs("owner_forms"),
+        ),
     ],
 )
 def test_owners_of_our_own_that_changed_are_noticed(

@@ -1,0 +1,111 @@
+"""Forms of the file with the owners of a node type: text and npy; those of plug-ins."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from daskgraphpart.assignment.assignment import ROWS_PER_BATCH
+from daskgraphpart.errors import AssignmentError, InputFileError, InputFileNotFoundError, OptionError
+from daskgraphpart.registry import WHERE_FROM, load_plugin, plugin_names
+from daskgraphpart.storage.faults import attach_path_to_error
+from daskgraphpart.storage.region import open_npy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from daskgraphpart.storage.region import Region
+
+TEXT = "txt"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OwnerForm:
+    """How owners are read and written.
+
+    A plug-in registers one by the suffix of its files in the group ``daskgraphpart.owner_forms``.
+    """
+
+    read: Callable[[str, int | None], Iterator[np.ndarray]]
+    """Takes a path, and the number of nodes if known; yields integers in batches, of any dtype."""
+    write: Callable[[Region, str], None]
+    """Takes owners, and a path."""
+    is_directory: bool = False
+
+
+def binary_forms() -> tuple[str, ...]:
+    """List the forms in which owners can be written beside the text."""
+    return "npy", *plugin_names("owner_forms")
+
+
+def binary_form(name: str) -> OwnerForm:
+    """Return a form in which owners can be written, by the suffix of its files."""
+    if name == "npy":
+        return OwnerForm(_read_npy, copy_npy)
+    if name not in binary_forms():
+        expected = " or ".join(binary_forms())
+        raise OptionError("unknown form of owners", place="--form", expected=expected, found=name, hint=WHERE_FROM)
+    found: OwnerForm = load_plugin("owner_forms", name, OwnerForm)
+    return found
+
+
+def find_forms(directory: Path, ntype: str) -> list[str]:
+    """Find the forms in which a directory has the owners of a node type."""
+    paths = {form: directory / f"{ntype}.{form}" for form in (TEXT, *binary_forms())}
+    there = [form for form, path in paths.items() if path.is_file() or path.is_dir()]
+    return [form for form in there if paths[form].is_dir() == (form != TEXT and binary_form(form).is_directory)]
+
+
+def read_batches(path: str, form: str, num_nodes: int | None) -> Iterator[np.ndarray]:
+    """Yield the owners in a file, int64; the caller checks their range and number."""
+    read = _read_text if form == TEXT else binary_form(form).read
+    try:
+        for owners in read(path, num_nodes):
+            # beyond int64 they turn negative, which is no part either
+            yield owners.astype(np.int64, copy=False)
+    except InputFileNotFoundError:
+        raise
+    except InputFileError as fault:
+        raise fault.restated(AssignmentError, file=path) from fault
+
+
+def check_integers(path: str, rows: Any) -> None:
+    """Refuse an array of anything but one integer per row."""
+    if rows.dtype.kind not in "iu" or len(rows.shape) != 1:
+        found = f"{rows.dtype} of shape {rows.shape}"
+        raise AssignmentError("not a one-dimensional array of integers", file=path, found=found)
+
+
+def _read_text(path: str, _: int | None) -> Iterator[np.ndarray]:
+    import pyarrow as pa
+    from pyarrow import csv
+
+    if not os.path.getsize(path):  # Arrow refuses empty files
+        return
+    reading = csv.ReadOptions(column_names=["owner"], block_size=4 << 20, use_threads=False)
+    conversion = csv.ConvertOptions(column_types={"owner": pa.int64()}, null_values=[])
+    try:
+        with attach_path_to_error(path):
+            for batch in csv.open_csv(path, reading, convert_options=conversion):
+                yield batch.column(0).to_numpy()
+    except pa.ArrowInvalid as fault:
+        found, hint = str(fault).splitlines()[0], "remove headers and blanks"
+        raise AssignmentError("not one integer per line", file=path, found=found, hint=hint) from fault
+
+
+def _read_npy(path: str, _: int | None) -> Iterator[np.ndarray]:
+    region = open_npy(path)
+    check_integers(path, region)
+    for _, rows in region.pieces(ROWS_PER_BATCH):
+        yield rows
+
+
+def copy_npy(region: Region, path: str) -> None:
+    """Write an npy file, which owners already are."""
+    with attach_path_to_error(path):
+        shutil.copyfile(region.path, path)

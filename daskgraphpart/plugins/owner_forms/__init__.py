@@ -1,0 +1,1 @@
+"""Owners as parquet files and zarr arrays, beside npy and text."""
