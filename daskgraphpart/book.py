@@ -106,10 +106,10 @@ class PartitionBook(BookMethods):
     array([0, 3])
     """
 
-    ntypes: tuple[str, ...]  # node types and canonical edge types, in ID order
-    etypes: tuple[str, ...]
-    node_ranges: np.ndarray  # int64 (parts, types, 2): half-open ranges of new homogeneous IDs
-    edge_ranges: np.ndarray
+    ntypes: tuple[str, ...]  # node types, in ID order
+    etypes: tuple[str, ...]  # canonical edge types, in ID order
+    node_ranges: np.ndarray  # int64 (parts, types, 2): half-open ranges of new homogeneous node IDs
+    edge_ranges: np.ndarray  # the same of edge IDs
 
     @classmethod
     def from_counts(

@@ -28,7 +28,7 @@ def printable(text: str) -> str:
 
 
 class GraphPartError(Exception):
-    """Base class of all errors that daskgraphpart raises on purpose.
+    """Base class of all errors that daskgraphpart raises on purpose. `exit_code` is that of the command line.
 
     Parameters
     ----------

@@ -81,9 +81,9 @@ class DataSpec:
 class NodeType:
     """A node type: name, number of nodes, features."""
 
-    name: str
-    num_nodes: int
-    data: tuple[DataSpec, ...] = ()
+    name: str  # name of the type
+    num_nodes: int  # number of nodes
+    data: tuple[DataSpec, ...] = ()  # features
 
     def __post_init__(self) -> None:
         check_name(self.name, "node type")
@@ -99,11 +99,11 @@ class NodeType:
 class EdgeType:
     """An edge type: source type, relation, destination type, number of edges, features."""
 
-    src: str
-    rel: str
-    dst: str
-    num_edges: int
-    data: tuple[DataSpec, ...] = ()
+    src: str  # source type
+    rel: str  # relation
+    dst: str  # destination type
+    num_edges: int  # number of edges
+    data: tuple[DataSpec, ...] = ()  # features
 
     def __post_init__(self) -> None:
         for part in (self.src, self.rel, self.dst):
@@ -135,13 +135,13 @@ class GraphSchema:
         If names repeat, or an edge type names an unknown node type.
     """
 
-    name: str
-    node_types: tuple[NodeType, ...]
-    edge_types: tuple[EdgeType, ...]
-    # IDs of types by name, and first homogeneous ID of each edge type: graphs can have thousands of types
-    ntype_ids: Mapping[str, int] = field(init=False, repr=False, compare=False)
-    etype_ids: Mapping[str, int] = field(init=False, repr=False, compare=False)
-    edge_starts: np.ndarray = field(init=False, repr=False, compare=False)
+    name: str  # name of the graph
+    node_types: tuple[NodeType, ...]  # node types, in the order of type IDs
+    edge_types: tuple[EdgeType, ...]  # edge types, likewise
+    # looked up often: graphs can have thousands of types
+    ntype_ids: Mapping[str, int] = field(init=False, repr=False, compare=False)  # ID of each node type
+    etype_ids: Mapping[str, int] = field(init=False, repr=False, compare=False)  # ID of each edge type
+    edge_starts: np.ndarray = field(init=False, repr=False, compare=False)  # first homogeneous ID of each edge type
 
     def __post_init__(self) -> None:
         check_name(self.name, "graph name")

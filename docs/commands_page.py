@@ -1,10 +1,9 @@
-"""Hooks of mkdocs: pages of notebooks and of what `--help-all` shows; tables of options that are fields."""
+"""Hooks of mkdocs: pages of notebooks, and of what `--help-all` shows."""
 
 from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import MISSING
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +11,8 @@ import click
 from mkdocs.plugins import event_priority
 from mkdocs.structure.files import File
 
-import daskgraphpart
 from daskgraphpart.cli.help import full_help
 from daskgraphpart.cli.main import group
-from daskgraphpart.options import stated_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,23 +52,9 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Add the commands to their page, and options to their classes."""
+    """Add the commands to their page."""
     markdown = installed(markdown, ON_PYPI)
-    markdown = re.sub(r"(?m)^::: daskgraphpart\.(\w+)$", _with_options, markdown)
     return markdown + "".join(sections()) if page.file.src_uri == "reference/cli.md" else markdown
-
-
-def _with_options(block: re.Match[str]) -> str:
-    """A class of options and the table of them; anything else as it is."""
-    kind = getattr(daskgraphpart, block[1])
-    options = stated_options(kind) if hasattr(kind, "__dataclass_fields__") else {}
-    rows = [
-        f"| `{name}` | {'' if of.default is MISSING else f'`{of.default!r}`'} | {of.metadata['meaning']} |"
-        for name, of in options.items()
-    ]
-    return "\n".join(
-        [block[0], *(["", "| option | default | meaning |", "| --- | --- | --- |"] if rows else []), *rows]
-    )
 
 
 def sections() -> Iterator[str]:

@@ -96,8 +96,10 @@ def dispatch(
         If `out` holds an unfinished run with other input or options.
     PlanError
         If the memory budget is too small; the message names the smallest that works.
-    InputFileError, AssignmentError
-        If the files do not match the metadata.
+    InputFileError
+        If data files do not match the metadata.
+    AssignmentError
+        If the owners do not fit the graph.
 
     Examples
     --------

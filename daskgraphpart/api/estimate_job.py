@@ -38,10 +38,10 @@ VERSION = 2
 class Plan:
     """What a job will read, write and hold in memory, and which method it picks. Sizes are in bytes."""
 
-    graph_name: str
-    num_parts: int
-    num_nodes: int
-    num_edges: int
+    graph_name: str  # name of the graph
+    num_parts: int  # number of parts
+    num_nodes: int  # number of nodes
+    num_edges: int  # number of edges
     input_nbytes: int  # data files
     output_nbytes: int  # partitions, estimated
     workspace_nbytes: int  # temporary files at their peak, estimated

@@ -189,8 +189,20 @@ def partition(
 
     Raises
     ------
-    OptionError, AssignmentError, InputFileError, OutputExistsError, OutputLockedError, PlanError, ResumeError
-        As in `assign` and `dispatch`.
+    OptionError
+        If an option has an invalid value, or there are more parts than nodes.
+    InputFileError
+        If data files do not match the metadata.
+    AssignmentError
+        If given owners do not fit the graph, or a weight is negative.
+    PlanError
+        If the memory budget is too small; the message names the smallest that works.
+    OutputExistsError
+        If the output directory is not empty.
+    OutputLockedError
+        If another run is writing there.
+    ResumeError
+        If `out` holds an unfinished run with other input or options.
 
     Examples
     --------

@@ -55,11 +55,11 @@ class AssignReport:
 
     method: str  # what ran, such as ``"kaminpar (eco, 1 thread, seed 0)"``
     why: str  # what `auto` did, in words; empty for any other method
-    num_parts: int
+    num_parts: int  # number of parts
     num_cut_edges: int  # of the input's edges, those whose ends have different owners
-    num_edges: int
+    num_edges: int  # number of edges
     volume: int  # sum over nodes of the number of foreign parts among their neighbours
-    num_nodes: int
+    num_nodes: int  # number of nodes
     balances: tuple[Balance, ...]  # of every constraint, then of nodes and edges unless they are constraints
     need: int  # bytes expected to be needed
     seconds: float  # of the assignment, with the adjacency

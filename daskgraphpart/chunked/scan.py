@@ -235,8 +235,10 @@ class Scan(Changeable["Scan"]):
 
         Raises
         ------
-        InputFileError, OptionError
-            As by `collect`.
+        InputFileError
+            If files or rows are wrong.
+        OptionError
+            If an option or a change does not fit what is read.
 
         Examples
         --------

@@ -108,9 +108,9 @@ class PartitionedGraph(WithPlugins):
     """
 
     config: Location
-    content: PartitionConfig
-    is_confined: bool = False
-    state: FileState = None
+    content: PartitionConfig  # what the partition config says
+    is_confined: bool = False  # whether files outside its directory are refused
+    state: FileState = None  # size and time of a local config when it was opened; loaders notice a change
     _quality: Quality | None = None
     _unreadable: str = ""
     name: str = field(init=False)

@@ -116,11 +116,11 @@ class PartRows:
 class Part(WithPlugins):
     """One part of a partitioned graph."""
 
-    part_id: int  # its number
+    part_id: int  # number of the part
     book: PartitionBook  # ranges of new IDs
-    graph_path: Location  # GraphBolt's graph if there is no DGL graph
-    node_feats_path: Location
-    edge_feats_path: Location
+    graph_path: Location  # file of the graph: GraphBolt's if there is no DGL graph
+    node_feats_path: Location  # file of node features
+    edge_feats_path: Location  # file of edge features
     whole: Any  # the `PartitionedGraph`, which has the features and original IDs of HALO nodes
     if TYPE_CHECKING:  # methods of plug-ins
         link_neighbor_loader = pyg_methods.link_neighbor_loader

@@ -19,7 +19,7 @@ ROW_NBYTES = 32
 
 
 class StoredRows:
-    """A feature of a type, or its original IDs; reads only the requested rows.
+    """A feature of a type, or its original IDs: `name`, `shape`, `ndim`, `dtype`, `nbytes`; reads only requested rows.
 
     Examples
     --------

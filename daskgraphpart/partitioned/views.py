@@ -22,8 +22,8 @@ class TypeView:
     """Nodes or edges of one type in all parts."""
 
     name: str  # node type or canonical edge type
-    parts: Sequence[Part]
-    kind: ClassVar[str]  # "node" or "edge"
+    parts: Sequence[Part]  # all parts
+    kind: ClassVar[str]  # node or edge
 
     def __len__(self) -> int:
         book = self.parts[0].book

@@ -128,6 +128,27 @@ def test_every_public_function_and_method_has_an_example() -> None:
     assert sorted(public - set(FOUND)) == []
 
 
+def test_every_public_field_of_a_class_is_described(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    from reference_page import commented_fields  # type: ignore[import-not-found]
+
+    missing = []
+    for name, value in documented():
+        if inspect.isclass(value):
+            entries = re.findall(r"^ *(\w+(?:, \w+)*) : ", value.__doc__ or "", re.MULTILINE)
+            described = {word for entry in entries for word in entry.split(", ")}
+            fields = commented_fields(value).items()
+            missing += [f"{name}.{field}" for field, of in fields if not of.comment and field not in described]
+    assert missing == []
+
+
+def test_each_error_is_said_by_itself() -> None:
+    several = [
+        name for name, value in documented() if re.search(r"^ *\w+Error, \w+", value.__doc__ or "", re.MULTILINE)
+    ]
+    assert several == []
+
+
 def _class_of(name: str) -> str:
     """The class of a method by its name in the reference, "" for a function."""
     head, _, _ = name.rpartition(".")

@@ -157,6 +157,9 @@ class _PartitionPolicy:
 class NodePartitionPolicy(_PartitionPolicy):
     """How the rows of a node type are spread over parts, as seen from one part."""
 
+    partition_book: RangePartitionBook  # the book of the part
+    type_name: str  # the node type
+
     def __init__(self, partition_book: RangePartitionBook, ntype: str = DEFAULT_NTYPE) -> None:
         name = None if ntype == DEFAULT_NTYPE else ntype
         super().__init__(partition_book, partition_book.nodes, ntype, name)
@@ -164,6 +167,9 @@ class NodePartitionPolicy(_PartitionPolicy):
 
 class EdgePartitionPolicy(_PartitionPolicy):
     """How the rows of an edge type are spread over parts, as seen from one part."""
+
+    partition_book: RangePartitionBook  # the book of the part
+    type_name: tuple[str, str, str]  # the canonical edge type
 
     def __init__(self, partition_book: RangePartitionBook, etype: EdgeTypeName = DEFAULT_ETYPE) -> None:
         name = partition_book.known_etype(etype)
@@ -178,8 +184,8 @@ class BasicPartitionBook(DglBook):
     `partid2eids` return tensors.
     """
 
-    node_owners: Region  # owner of every node and edge
-    edge_owners: Region
+    node_owners: Region  # owner of every node
+    edge_owners: Region  # owner of every edge
     graph: GraphFile  # the local graph, with the IDs of its nodes and edges
 
     def nid2partid(self, nids: Any) -> Any:

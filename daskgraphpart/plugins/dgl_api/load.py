@@ -39,9 +39,9 @@ class LocalGraph:
     """The local graph of a part: homogeneous, inner nodes and edges first."""
 
     file: GraphFile  # reads the structure on demand
-    # `_ID` (new homogeneous IDs), `inner_node` or `inner_edge`, `_TYPE` in a heterogeneous graph, and any other data
+    # node data: `_ID` (new homogeneous IDs), `inner_node`, `_TYPE` in a heterogeneous graph, and any other
     ndata: Mapping[str, Any]
-    edata: Mapping[str, Any]
+    edata: Mapping[str, Any]  # edge data, likewise with `inner_edge`
 
     def num_nodes(self) -> int:
         """Number of nodes, with HALO nodes."""
@@ -175,8 +175,12 @@ def load_partition_feats(
 
     Raises
     ------
-    LayoutError, IdOutOfRangeError, MissingPackageError
-        As in `load_partition`.
+    LayoutError
+        If the config or a file of the part is missing, truncated, or of another version.
+    IdOutOfRangeError
+        If the part does not exist.
+    MissingPackageError
+        If torch is not installed.
 
     Examples
     --------
@@ -209,8 +213,10 @@ def load_partition_book(
 
     Raises
     ------
-    LayoutError, IdOutOfRangeError
-        As in `load_partition`.
+    LayoutError
+        If the config is missing or inconsistent.
+    IdOutOfRangeError
+        If the part does not exist.
 
     Examples
     --------

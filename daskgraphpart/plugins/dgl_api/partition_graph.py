@@ -161,8 +161,12 @@ def partition_graph(
         If `g` is not a graph, or an option has an invalid value.
     AssignmentError
         If given owners do not fit the graph.
-    InputFileError, OutputExistsError, PlanError
-        As in `chunk_graph` and `partition`.
+    InputFileError
+        If a feature file is missing or invalid.
+    OutputExistsError
+        If the output directory is not empty.
+    PlanError
+        If the memory budget is too small; the message names the smallest that works.
     MissingPackageError
         If `return_mapping` is set and torch is not installed.
 

@@ -301,8 +301,10 @@ def convert(
         If a file is missing.
     MetadataError
         If the schema file is invalid.
-    AssignmentError, InputFileError
-        If a line is invalid, or a node or edge is missing or repeated.
+    AssignmentError
+        If a node or edge is missing or repeated.
+    InputFileError
+        If a line is invalid.
 
     Examples
     --------

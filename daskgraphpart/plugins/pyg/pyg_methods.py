@@ -157,8 +157,14 @@ def link_neighbor_loader(
 
     Raises
     ------
-    OptionError, IdOutOfRangeError, LayoutError, MissingPackageError
-        As in `neighbor_loader`. Finding edges by ID needs parts with the graph format coo.
+    OptionError
+        If an argument does not fit the graph, or edges are given by ID and the parts lack the graph format coo.
+    IdOutOfRangeError
+        If a type does not exist, or a seed is out of range.
+    LayoutError
+        If a file is damaged or has changed since it was opened; the loader can raise it later, too.
+    MissingPackageError
+        If torch or torch_geometric is not installed.
 
     Examples
     --------

@@ -132,8 +132,10 @@ def from_original(
 
     Parameters
     ----------
-    kind, rows, out, overwrite
-        As in `to_original`, with `rows` by original type-wise ID.
+    rows : array, tensor, frame, dask array, dask frame or path
+        One row per node or edge, by original type-wise ID.
+    kind, out, overwrite : optional
+        As in `to_original`.
     memory, cluster, workers, workspace, progress : optional
         As in `partition`.
 

@@ -129,8 +129,10 @@ def compare(
     ------
     OptionError
         If there is nothing to compare.
-    InputFileNotFoundError, MetadataError
-        If the graph does not exist or its metadata is invalid.
+    InputFileNotFoundError
+        If the graph does not exist.
+    MetadataError
+        If its metadata is invalid.
 
     Examples
     --------
@@ -248,7 +250,7 @@ def _measured(arguments: Sequence[str]) -> tuple[Measurement, str]:
 class Comparison(Sequence[Compared]):
     """Results of `compare`: a sequence of `Compared`, shown as a table."""
 
-    results: tuple[Compared, ...]
+    results: tuple[Compared, ...]  # one per method and number of parts; the columns of `to_frame` are attributes
 
     def __getitem__(self, number: Any) -> Any:
         return self.results[number]

@@ -130,16 +130,15 @@ class Figures:
 
     graph_name: str  # name of the graph
     halo_hops: int  # from the partition config
-    ntypes: tuple[str, ...]  # node types and canonical edge types
-    etypes: tuple[str, ...]
+    ntypes: tuple[str, ...]  # node types
+    etypes: tuple[str, ...]  # canonical edge types
     inner_nodes: np.ndarray  # int64 (parts, node types): owned nodes
     # int64 (parts, node types): foreign sources of owned edges, that is HALO nodes of one hop
     halo_nodes: np.ndarray
     # int64 (parts, node types): all foreign nodes; more than `halo_nodes` with several hops or out edges
     stored_halo_nodes: np.ndarray
-    # int64 (parts, edge types): owned edges, and those of them with a foreign source
-    owned_edges: np.ndarray
-    cut_edges: np.ndarray
+    owned_edges: np.ndarray  # int64 (parts, edge types): owned edges
+    cut_edges: np.ndarray  # int64 (parts, edge types): owned edges with a foreign source
     # int64 (parts, parts): edges by owner of source (row) and destination (column); (0, 0) above `MAX_MATRIX` parts
     edge_matrix: np.ndarray
     # int64 (parts, bins): nodes by in-degree: bin 0 is degree 0, bin b is 2 ** (b - 1) to 2 ** b - 1

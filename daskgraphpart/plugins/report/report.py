@@ -67,7 +67,7 @@ PAGE_STYLE = "html{color-scheme:light dark;background:Canvas}body{margin:0}@medi
 class Report(Figures):
     """Quality of partitions: cut, volume, HALO, balance, edges between parts, degrees, labels, sizes on disk.
 
-    Computed from the parts' files. Attributes are those of `Figures`.
+    Computed from the parts' files.
 
     Examples
     --------

@@ -45,10 +45,10 @@ class Finding:
 class VerifyReport:
     """Result of `verify`."""
 
-    findings: tuple[Finding, ...]  # everything wrong
-    num_nodes: int = 0  # nodes, edges and feature rows compared with the input
-    num_edges: int = 0
-    num_rows: int = 0
+    findings: tuple[Finding, ...]  # everything wrong: each has `check`, `file`, `what`, `part` and an example `row`
+    num_nodes: int = 0  # nodes compared with the input
+    num_edges: int = 0  # edges compared with the input
+    num_rows: int = 0  # feature rows compared with the input
     notes: tuple[str, ...] = ()  # what could not be checked, and why
     num_files: int = 0  # files whose checksums were compared
 

@@ -117,7 +117,9 @@ def verify(
         If there are no partitions at that path.
     OptionError
         If `sample` is not a fraction.
-    MetadataError, InputFileError
+    MetadataError
+        If the metadata of the input is invalid.
+    InputFileError
         If the input cannot be read.
     PlanError
         If the memory budget is too small.

@@ -1,0 +1,51 @@
+"""The site that `make site` has built shows what the project wrote: nothing of Python's own, and nothing private."""
+
+from __future__ import annotations
+
+import os
+import re
+from html import unescape
+from pathlib import Path
+
+import pytest
+
+SITE = Path(__file__).parent.parent.parent / "build" / "site"
+LEAKS = {
+    "a docstring of Python's own": re.compile(
+        r"int\(\[x\]\)|bool\(x\) -&gt;|Built-in immutable sequence|str\(object=|Type variable\.|dict\(\) -&gt;"
+    ),
+    "a name for type checkers, or a private one": re.compile(r'id="[\w.]*(?:TYPE_CHECKING|\b[A-Z]\w*T|\._\w+)"'),
+    "a constant of a module": re.compile(r'id="daskgraphpart\.[\w.]+\.[A-Z][A-Z_]+"'),
+    "an address in memory": re.compile(r"object at 0x|&lt;function "),
+    "a link that was not found": re.compile(r"\[<?[\w`</>]+\]\[daskgraphpart"),
+}
+TAGS = re.compile(r"</?([a-z]\w*(?: \w+)?)[\s>]")
+"""Words in angle brackets that a browser takes for tags: `<graph name>`, `<ntype>`."""
+NOT_HTML = re.compile(r"graph|ntype|etype|nodetype|num_parts|relation|rel|src")
+
+
+@pytest.fixture(scope="module")
+def pages() -> dict[str, str]:
+    """HTML of all pages; without a site a test is skipped, but fails in CI, which builds it first."""
+    if not (SITE / "index.html").exists():
+        if os.environ.get("CI"):
+            pytest.fail("no site: run `make site`")
+        pytest.skip("no site: run `make site`")
+    return {str(path.relative_to(SITE)): path.read_text(encoding="utf-8") for path in SITE.rglob("*.html")}
+
+
+@pytest.mark.parametrize("leak", LEAKS)
+def test_no_page_shows(leak: str, pages: dict[str, str]) -> None:
+    assert {name: found[0] for name, page in pages.items() if (found := LEAKS[leak].search(page))} == {}
+
+
+def test_words_in_angle_brackets_are_no_tags(pages: dict[str, str]) -> None:
+    assert {name for name, page in pages.items() if any(NOT_HTML.fullmatch(of) for of in TAGS.findall(page))} == set()
+    assert "<graph name>.json" in unescape(pages["reference/make/index.html"])
+
+
+def test_parameters_of_partition_are_in_the_groups_of_the_command_line(pages: dict[str, str]) -> None:
+    page = pages["reference/make/index.html"]
+    start = page.index('id="daskgraphpart.partition"')
+    titles = re.findall(r'doc-section-title">([\w ]+):<', page[start : page.index('id="daskgraphpart.assign"')])
+    assert titles == ["Parameters", "Method", "Output", "Resources", "Progress", "Returns", "Raises", "Examples"]
