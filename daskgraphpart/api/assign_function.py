@@ -20,14 +20,13 @@ if TYPE_CHECKING:
     from distributed.deploy import Cluster
 
     from daskgraphpart.api.owners import Assignment
-    from daskgraphpart.chunked.graph import Graph
-    from daskgraphpart.chunked.scan import Scan
+    from daskgraphpart.chunked.graph_like import GraphLike
     from daskgraphpart.engine.progress import Progress
 
 
 @check_keywords
 def assign(
-    graph: Graph | Scan | str | os.PathLike[str],
+    graph: GraphLike,
     num_parts: int,
     *,
     out: str | os.PathLike[str] | None = None,

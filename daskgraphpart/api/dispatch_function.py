@@ -20,15 +20,14 @@ if TYPE_CHECKING:
     from distributed.deploy import Cluster
 
     from daskgraphpart.api.owners import Assignment
-    from daskgraphpart.chunked.graph import Graph
-    from daskgraphpart.chunked.scan import Scan
+    from daskgraphpart.chunked.graph_like import GraphLike
     from daskgraphpart.engine.progress import Progress
     from daskgraphpart.partitioned.graph import PartitionedGraph
 
 
 @check_keywords
 def dispatch(
-    graph: Graph | Scan | str | os.PathLike[str],
+    graph: GraphLike,
     assignment: Assignment | str | os.PathLike[str],
     out: str | os.PathLike[str],
     *,

@@ -22,15 +22,14 @@ if TYPE_CHECKING:
     from distributed import Client
     from distributed.deploy import Cluster
 
-    from daskgraphpart.chunked.graph import Graph
-    from daskgraphpart.chunked.scan import Scan
+    from daskgraphpart.chunked.graph_like import GraphLike
     from daskgraphpart.engine.progress import Progress
     from daskgraphpart.partitioned.graph import PartitionedGraph
 
 
 @check_keywords
 def partition(
-    graph: Graph | Scan | str | os.PathLike[str],
+    graph: GraphLike,
     out: str | os.PathLike[str],
     num_parts: int,
     *,
@@ -77,8 +76,9 @@ def partition(
 
     Parameters
     ----------
-    graph : Graph, Scan, path or URL
-        A graph or scan, the directory of a chunked graph, or a table of edges.
+    graph : Graph, Scan, path or URL, frame, arrays, or graph of another library
+        A graph or scan; the directory of a chunked graph, or a table of edges; or edges in memory, as for `from_edges`
+        and its kind.
     out : path or URL
         Output directory: empty or absent, unless `overwrite`. Resumes an unfinished run.
     num_parts : int

@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from distributed.deploy import Cluster
 
     from daskgraphpart.chunked.graph import Graph
-    from daskgraphpart.chunked.scan import Scan
+    from daskgraphpart.chunked.graph_like import GraphLike
     from daskgraphpart.engine.resources import Resources
 
 
 @check_keywords
 def plan(
-    graph: Graph | Scan | str | os.PathLike[str],
+    graph: GraphLike,
     num_parts: int,
     *,
     out: str | os.PathLike[str] = ".",

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
     from pathlib import Path
+    from typing import Literal
 
     from distributed import Client
     from distributed.deploy import Cluster
@@ -43,8 +44,8 @@ class Changeable(ABC, Generic[ChangedT]):
         *,
         name: str | None = None,
         num_chunks: int | None = None,
-        edge_format: str = "parquet",
-        data_format: str = "numpy",
+        edge_format: Literal["parquet", "csv", "numpy"] = "parquet",
+        data_format: Literal["numpy", "parquet"] = "numpy",
         overwrite: bool = False,
         memory: str | int | None = None,
         cluster: str | Client | Cluster | None = None,

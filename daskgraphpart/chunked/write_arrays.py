@@ -12,6 +12,7 @@ from daskgraphpart.errors import InputFileError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Literal
 
     import numpy as np
 
@@ -25,8 +26,8 @@ def write_chunked(
     node_data: Mapping[str, Mapping[str, np.ndarray]] | None = None,
     edge_data: Mapping[str, Mapping[str, np.ndarray]] | None = None,
     *,
-    edge_format: str = "csv",
-    data_format: str = "numpy",
+    edge_format: Literal["parquet", "csv", "numpy"] = "csv",
+    data_format: Literal["numpy", "parquet"] = "numpy",
     num_chunks: int | tuple[int, int] = 1,
     delimiter: str = " ",
 ) -> Path:

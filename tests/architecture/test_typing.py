@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import ast
+import json
+import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -12,6 +16,7 @@ import daskgraphpart
 
 PACKAGE = Path(daskgraphpart.__file__).parent
 ROOT = PACKAGE.parent
+CALLS = ROOT / "tests" / "typing" / "calls.py"
 
 
 def for_checkers(body: list[ast.stmt]) -> list[ast.stmt]:
@@ -52,3 +57,36 @@ def test_checkers_know_every_method_that_plugins_add() -> None:
                 first, dot, rest = ast.unparse(method.value).partition(".")
                 found[f"{noun.name}.{ast.unparse(method.targets[0])}"] = f"{homes[first]}{dot}{rest}"
     assert found == {name: home for name, home in registered().items() if "." in name}
+
+
+def wrong_lines() -> set[int]:
+    """Lines of the file of calls that a comment calls wrong."""
+    lines = CALLS.read_text(encoding="utf-8").splitlines()
+    return {number for number, line in enumerate(lines, 1) if "  # wrong: " in line}
+
+
+def test_about_half_of_the_calls_are_wrong() -> None:
+    calls = [of for of in ast.walk(ast.parse(CALLS.read_text(encoding="utf-8"))) if isinstance(of, ast.stmt)]
+    public = {of.lineno for of in calls if re.search(r"\w\.\w+\(", ast.unparse(of))}
+    assert 20 <= len(wrong_lines()) <= len(public) - 20
+
+
+@pytest.mark.needs
+def test_mypy_finds_each_wrong_call_and_blames_no_other() -> None:
+    command = [sys.executable, "-m", "mypy", "--no-error-summary", "--hide-error-context", str(CALLS)]  # strict, as all
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    assert done.stderr == ""
+    faults = [line.split(":", 3) for line in done.stdout.splitlines()]
+    found = {int(number) for path, number, kind, _ in faults if kind == " error" and (ROOT / path) == CALLS}
+    assert found == wrong_lines(), done.stdout
+
+
+@pytest.mark.needs
+def test_pyright_finds_each_wrong_call_and_blames_no_other(tmp_path: Path) -> None:
+    project = tmp_path / "pyrightconfig.json"
+    project.write_text(json.dumps({"include": [str(CALLS)], "extraPaths": [str(ROOT)], "typeCheckingMode": "strict"}))
+    command = [sys.executable, "-m", "basedpyright", "--project", project, "--pythonpath", sys.executable]
+    done = subprocess.run([*command, "--outputjson"], capture_output=True, text=True, check=False)
+    faults = json.loads(done.stdout)["generalDiagnostics"]
+    found = {of["range"]["start"]["line"] + 1 for of in faults if of["severity"] == "error"}
+    assert found == wrong_lines(), done.stdout

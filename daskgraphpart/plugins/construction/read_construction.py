@@ -16,6 +16,7 @@ from daskgraphpart.plugins.construction.read_config import read_config
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
+    from typing import Literal
 
     from daskgraphpart.chunked.scan import Scan
 
@@ -25,7 +26,7 @@ def read_construction(
     config: str | os.PathLike[str],
     *,
     name: str = "graph",
-    unknown_nodes: str = "error",
+    unknown_nodes: Literal["drop", "error"] = "error",
     split_seed: int = 0,
     split_by: Mapping[str, str] | Sequence[str] = (),
     add_reverse: str | None = None,

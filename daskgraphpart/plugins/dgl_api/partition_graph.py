@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from distributed.deploy import Cluster
 
     from daskgraphpart.chunked.graph import Graph
+    from daskgraphpart.chunked.graph_like import GraphLike
     from daskgraphpart.engine.progress import Progress
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.schema import GraphSchema
@@ -51,7 +52,7 @@ logger = logging.getLogger(__name__)
 
 @check_keywords
 def partition_graph(
-    g: Any,
+    g: GraphLike,
     graph_name: str,
     num_parts: int,
     out_path: str | os.PathLike[str],

@@ -19,12 +19,13 @@ if TYPE_CHECKING:
     from distributed.deploy import Cluster
 
     from daskgraphpart.chunked.graph import Graph
+    from daskgraphpart.chunked.graph_like import DglGraph, Edges, NetworkxGraph, PygData, SparseMatrix
     from daskgraphpart.engine.resources import Resources
 
 
 @check_keywords
 def from_edges(
-    edges: Any,
+    edges: Edges | Mapping[Any, Edges],
     *,
     num_nodes: Mapping[str, int] | int | None = None,
     node_data: Mapping[str, Any] | None = None,
@@ -92,7 +93,7 @@ def from_edges(
 
 @check_keywords
 def from_networkx(
-    graph: Any,
+    graph: NetworkxGraph,
     *,
     name: str = "graph",
     memory: str | int | None = None,
@@ -137,7 +138,7 @@ def from_networkx(
 
 @check_keywords
 def from_scipy(
-    matrix: Any,
+    matrix: SparseMatrix,
     *,
     name: str = "graph",
     memory: str | int | None = None,
@@ -180,7 +181,7 @@ def from_scipy(
 
 @check_keywords
 def from_pyg(
-    data: Any,
+    data: PygData,
     *,
     name: str = "graph",
     memory: str | int | None = None,
@@ -226,7 +227,7 @@ def from_pyg(
 
 @check_keywords
 def from_dgl(
-    graph: Any,
+    graph: DglGraph,
     *,
     name: str = "graph",
     memory: str | int | None = None,

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from distributed import Client
     from distributed.deploy import Cluster
 
-    from daskgraphpart.chunked.graph import Graph
-    from daskgraphpart.chunked.scan import Scan
+    from daskgraphpart.chunked.graph_like import GraphLike
+
 
 NAMES = ("method", "used", "cut_share", "remote_share", "replication_factor", "seconds", "peak_bytes")
 PANELS = {
@@ -68,7 +68,7 @@ class Compared:
 
 @check_keywords
 def compare(
-    graph: Graph | Scan | str | os.PathLike[str],
+    graph: GraphLike,
     num_parts: Sequence[int] = (4, 8, 64),
     methods: Sequence[str] = METHODS,
     *,

@@ -35,20 +35,21 @@ if TYPE_CHECKING:
     from distributed import Client
     from distributed.deploy import Cluster
 
+    from daskgraphpart.chunked.graph_like import GraphLike
     from daskgraphpart.chunked.scan import Scan
     from daskgraphpart.engine.progress import Progress
 
 
 @check_keywords
 def chunk_graph(
-    g: Any,
+    g: GraphLike,
     name: str,
     ndata_paths: Mapping[str, Any] | None = None,
     edata_paths: Mapping[str, Any] | None = None,
     num_chunks: int = 1,
     output_path: str | os.PathLike[str] | None = None,
-    data_fmt: str = "numpy",
-    edges_fmt: str = "csv",
+    data_fmt: Literal["numpy", "parquet"] = "numpy",
+    edges_fmt: Literal["csv", "numpy", "parquet"] = "csv",
     vector_rows: bool = False,
     *,
     num_chunks_nodes: int | Mapping[Any, Any] | None = None,

@@ -32,7 +32,7 @@ class Tables:
         "dtype and width: uint32, int64:3. TYPE is SRC:REL:DST, _N:_E:_N if you leave it out.",
         values="[TYPE=]FILE[:WORD]",
         common=True,
-        given="Mapping[str, Paths] | Paths",
+        given="Mapping[Any, Table] | Table",
     )
     num_nodes: Mapping[str, int] = option(
         (),
@@ -45,7 +45,7 @@ class Tables:
         (),
         "A list of nodes, which may have no edges. COLUMN holds the IDs; default id, else the first.",
         values="[TYPE=]FILE[:COLUMN]",
-        given="Mapping[str, Paths | tuple[Paths, str]]",
+        given="Mapping[str, Table | tuple[Paths, str]]",
     )
     node_data: Mapping[str, Mapping[str, Any]] = option(
         (),
@@ -55,14 +55,14 @@ class Tables:
         "--nodes.",
         values="[TYPE:]NAME=FILE[:[ID:]COLUMN],...",
         common=True,
-        given="Mapping[str, Mapping[str, Paths]]",
+        given="Mapping[str, Mapping[str, Rows] | Rows]",
     )
     edge_data: Mapping[str, Mapping[str, Any]] = option(
         (),
         "An edge feature from npy, Parquet or CSV, its rows in the order of the edges. [TYPE=]FILE:* takes each column "
         "as a feature.",
         values="[TYPE:]NAME=FILE[:COLUMN],...",
-        given="Mapping[str, Mapping[str, Paths]]",
+        given="Mapping[str, Mapping[str, Rows] | Rows]",
     )
     split: Mapping[str, Any] = option(
         (),
@@ -70,13 +70,13 @@ class Tables:
         "val_mask and test_mask; nodes without a word or without a row are in none. COLUMN is joined by node ID, as in "
         "--node-data; default split.",
         values="[TYPE=]FILE[:[ID:]COLUMN]",
-        given="Mapping[str, Paths]",
+        given="Mapping[str, Rows]",
     )
     masks: Mapping[str, Mapping[str, Any]] = option(
         (),
         "A list of node IDs that becomes a mask, such as train_mask.",
         values="[TYPE:]NAME=FILE[:COLUMN],...",
-        given="Mapping[str, Mapping[str, Paths]]",
+        given="Mapping[str, Mapping[str, Rows] | Rows]",
     )
 
 

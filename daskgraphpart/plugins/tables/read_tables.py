@@ -19,22 +19,22 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Literal
 
+    from daskgraphpart.chunked.graph_like import Paths, Rows, Table
     from daskgraphpart.chunked.scan import Scan
-    from daskgraphpart.plugins.tables.describe.table_files import Paths
 
 
 @check_keywords
 def read_tables(
-    edges: Mapping[str, Paths] | Paths,
+    edges: Mapping[Any, Table] | Table,
     *,
     name: str = "graph",
     num_nodes: Mapping[str, int] | None = None,
     num_edges: Mapping[str, int] | None = None,
-    nodes: Mapping[str, Paths | tuple[Paths, str]] | None = None,
-    node_data: Mapping[str, Mapping[str, Paths]] | None = None,
-    edge_data: Mapping[str, Mapping[str, Paths]] | None = None,
-    split: Mapping[str, Paths] | None = None,
-    masks: Mapping[str, Mapping[str, Paths]] | None = None,
+    nodes: Mapping[str, Table | tuple[Paths, str]] | None = None,
+    node_data: Mapping[str, Mapping[str, Rows] | Rows] | None = None,
+    edge_data: Mapping[str, Mapping[str, Rows] | Rows] | None = None,
+    split: Mapping[str, Rows] | None = None,
+    masks: Mapping[str, Mapping[str, Rows] | Rows] | None = None,
     columns: str | Sequence[str] | None = None,
     edge_columns: str | Sequence[str] | Mapping[str, str | Sequence[str]] = (),
     delimiter: str | None = None,
@@ -70,7 +70,7 @@ def read_tables(
     ----------
     name : str
         Name of the graph.
-    edges : Mapping[str, Paths] | Paths
+    edges : Mapping[Any, Table] | Table
         A table of edges; repeat it for more. Text, Parquet, Matrix Market, npz or npy; a file, a directory (Delta and
         Iceberg, too), a quoted pattern, a pipe, or - for standard input. A WORD says how to read it: header, no-header,
         comma, tab, space, semicolon, decimal-comma, the columns SRC,DST, or for raw binary rows their dtype and width:
@@ -80,21 +80,21 @@ def read_tables(
         else the largest ID plus one.
     num_edges : Mapping[str, int], optional
         Number of rows that the files of each edge type must have.
-    nodes : Mapping[str, Paths | tuple[Paths, str]], optional
+    nodes : Mapping[str, Table | tuple[Paths, str]], optional
         A list of nodes, which may have no edges. COLUMN holds the IDs; default id, else the first.
-    node_data : Mapping[str, Mapping[str, Paths]], optional
+    node_data : Mapping[str, Mapping[str, Rows] | Rows], optional
         A node feature; a COLUMN is joined by node ID. [TYPE=]FILE:* takes each column as a feature. The IDs are in the
         column ID: default that of --nodes, id, or the first. A whole file (npy, Parquet, CSV, or raw binary as
         FILE:float32:WIDTH) or an array of an npz file has its rows in the order of IDs, or of the list given to
         --nodes.
-    edge_data : Mapping[str, Mapping[str, Paths]], optional
+    edge_data : Mapping[str, Mapping[str, Rows] | Rows], optional
         An edge feature from npy, Parquet or CSV, its rows in the order of the edges. [TYPE=]FILE:* takes each column as
         a feature.
-    split : Mapping[str, Paths], optional
+    split : Mapping[str, Rows], optional
         A column of nodes that names their sets: train, val (valid, validation) or test. It becomes train_mask, val_mask
         and test_mask; nodes without a word or without a row are in none. COLUMN is joined by node ID, as in
         --node-data; default split.
-    masks : Mapping[str, Mapping[str, Paths]], optional
+    masks : Mapping[str, Mapping[str, Rows] | Rows], optional
         A list of node IDs that becomes a mask, such as train_mask.
     columns : str | Sequence[str], optional
         Names or 0-based numbers of the ID columns. Default: src and dst, or names like them, else the first two.

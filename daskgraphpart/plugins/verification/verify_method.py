@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from distributed import Client
     from distributed.deploy import Cluster
 
-    from daskgraphpart.chunked.graph import Graph
-    from daskgraphpart.chunked.scan import Scan
+    from daskgraphpart.chunked.graph_like import GraphLike
     from daskgraphpart.engine.progress import Progress
     from daskgraphpart.partitioned.graph import PartitionedGraph
     from daskgraphpart.plugins.verification.findings import VerifyReport
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
 def verify(
     partitions: PartitionedGraph,
-    graph: Graph | Scan | str | os.PathLike[str] | None = None,
+    graph: GraphLike | None = None,
     *,
     sample: float = 1.0,
     quick: bool = False,

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from distributed.deploy import Cluster
 
     from daskgraphpart.chunked.graph import Graph
-    from daskgraphpart.chunked.scan import Scan
+    from daskgraphpart.chunked.graph_like import GraphLike
     from daskgraphpart.engine.progress import Progress
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.partitioned.graph import PartitionedGraph
@@ -74,7 +74,7 @@ NO_ORIGINALS = (
 
 @check_keywords
 def verify(
-    graph: Graph | Scan | str | os.PathLike[str],
+    graph: GraphLike,
     partitions: str | os.PathLike[str],
     *,
     storage_options: Mapping[str, Any] | None = None,

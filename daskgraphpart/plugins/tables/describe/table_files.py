@@ -7,10 +7,9 @@ import lzma
 import os
 import shutil
 import stat
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from daskgraphpart.errors import InputFileError, OptionError
@@ -19,12 +18,10 @@ from daskgraphpart.sources.list_files import list_files
 from daskgraphpart.storage.faults import attach_path_to_error
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from daskgraphpart.plugins.tables.options import ReadOptions
 
-
-Paths: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 HIVE_MISSING = "__HIVE_DEFAULT_PARTITION__"
 
