@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from daskgraphpart.api.owners import Assignment as Assignment
     from daskgraphpart.api.owners import read_assignment as read_assignment
     from daskgraphpart.api.partition_function import partition as partition
-    from daskgraphpart.api.plan import plan as plan
     from daskgraphpart.chunked.graph import Graph as Graph
     from daskgraphpart.chunked.graph import read_chunked as read_chunked
     from daskgraphpart.chunked.scan import Scan as Scan
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     from daskgraphpart.plugins.objects.from_edges import from_pyg as from_pyg
     from daskgraphpart.plugins.objects.from_edges import from_scipy as from_scipy
     from daskgraphpart.plugins.parmetis import parmetis as parmetis
+    from daskgraphpart.plugins.plan.plan_function import plan as plan
     from daskgraphpart.plugins.report.compare import compare as compare
     from daskgraphpart.plugins.tables.chunk_graph import chunk_graph as chunk_graph
     from daskgraphpart.plugins.tables.read_tables import read_dataset as read_dataset
@@ -54,7 +54,6 @@ _NAMES = {
     "api.assign_function": "assign",
     "api.dispatch_function": "dispatch",
     "api.partition_function": "partition",
-    "api.plan": "plan",
     "api.owners": "Assignment read_assignment",
     "chunked.graph": "Graph read_chunked",
     "chunked.scan": "Scan",

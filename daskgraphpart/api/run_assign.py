@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.api.estimate_job import announce, estimate, smallest_memory
+from daskgraphpart.api.forecast import announce, smallest_memory
 from daskgraphpart.api.inputs import (
     fingerprint,
     identify_owners,
@@ -94,7 +94,7 @@ def _assign_to(scan: Scan, num_parts: int, options: AssignOptions, out: Path, fo
     output = OutputDirectory(out, lambda _: check_assignment_directory(scan, out, run.overwrite), lambda: None)
     with environment_faults(), open_progress(run.progress) as listener:
         if scan.known is not None:
-            announce(estimate(scan.known, num_parts, options, None, resources, out), listener)
+            announce(scan.known, num_parts, options, None, resources, out, listener)
         _, named, files = identify_owners(scan, options, num_parts)
         identity = fingerprint("assign", scan, {"form": form, **named}, files)
         run = replace(run, resources=resources, progress=listener)

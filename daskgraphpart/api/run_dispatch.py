@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.api.estimate_job import Plan, announce, estimate, smallest_memory
+from daskgraphpart.api.forecast import announce, smallest_memory
 from daskgraphpart.api.inputs import (
     check_seen_by_workers,
     fingerprint,
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Mapping
 
+    from daskgraphpart.api.forecast import Forecast
     from daskgraphpart.api.run_options import RunOptions
     from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.chunked.scan import Scan
@@ -204,7 +205,7 @@ def fitting(graph: Graph, wanted: Wanted) -> tuple[Wanted, tuple[Layout, ...]]:
 
 def _announced(
     graph: Graph, wanted: Wanted, resources: Resources, out: Path, listener: ProgressListener
-) -> Plan | None:
+) -> Forecast | None:
     """Show the plan, if the number of parts is known, and warn about what DGL cannot serve."""
     if wanted.options.graphs and (held := graph.schema.bfloat16_features):
         what = "DGL's servers cannot read bfloat16 (load_partition can); cast to float16 for them: %s"
@@ -212,7 +213,7 @@ def _announced(
     parts = wanted.known_parts
     if parts is None:
         return None
-    return announce(estimate(graph, parts, wanted.owners, wanted.options, resources, out), listener)
+    return announce(graph, parts, wanted.owners, wanted.options, resources, out, listener)
 
 
 def _dispatch(
@@ -307,7 +308,7 @@ def _assign(
 
 
 def _output_directory(
-    out: Path, destination: Destination | None, names: tuple[str, ...], run: RunOptions, plan: Plan | None
+    out: Path, destination: Destination | None, names: tuple[str, ...], run: RunOptions, plan: Forecast | None
 ) -> OutputDirectory:
     """Directory in which to make files; partitions to replace stay until the new ones are complete."""
 

@@ -27,7 +27,6 @@ logger = logging.getLogger("daskgraphpart")
 
 COMMANDS = {
     "partition": "Partition a graph, or tables.",
-    "plan": "Estimate disk, memory and method of a partition.",
     "info": "Show what a graph or partitions hold.",
     "assign": "Give every node an owner; the first half of partition.",
     "dispatch": "Write the parts; the second half of partition.",
@@ -38,7 +37,6 @@ MODULES = {
     "graph_commands": ("generate", "info"),
     "partition": ("partition",),
     "assign_dispatch": ("assign", "dispatch"),
-    "plan_command": ("plan",),
     "completion": ("completion",),
 }
 OBJECTS_BETWEEN_COLLECTIONS = 20_000
@@ -94,17 +92,22 @@ class _Commands(click.Group):
 
 def _summaries() -> list[tuple[str, str]]:
     """Names and summaries of all commands, in the order of the help."""
-    listed = list(COMMANDS.items())
-    for name in plugin_names("commands"):
-        try:
-            found = load_plugin("commands", name, Command)
-        except PluginError as fault:  # the others work
-            listed.append((name, f"Not available: {fault.what}."))
-            continue
-        before = [known for known, _ in listed]
-        place = before.index(found.after) + 1 if found.after in before else len(listed)
-        listed.insert(place, (name, found.summary))
+    listed, left = list(COMMANDS.items()), {name: _known(name) for name in plugin_names("commands")}
+    while left:
+        ready = [name for name, of in left.items() if of.after not in left]
+        for name in ready or [*left]:
+            found, before = left.pop(name), [known for known, _ in listed]
+            place = before.index(found.after) + 1 if found.after in before else len(listed)
+            listed.insert(place, (name, found.summary))
     return listed
+
+
+def _known(name: str) -> Command:
+    try:
+        found: Command = load_plugin("commands", name, Command)
+    except PluginError as fault:  # the others work
+        return Command(f"Not available: {fault.what}.", "")
+    return found
 
 
 def _with_dashes(token: str) -> str:

@@ -50,7 +50,7 @@ FUNCTIONS: dict[str, dict[str, Stated]] = {
     "api/partition_function.py": {"partition": {**ASSIGN, **DISPATCH, **STAGING, **JOB}},
     "api/assign_function.py": {"assign": {**ASSIGN, **JOB}},
     "api/dispatch_function.py": {"dispatch": {**DISPATCH, **STAGING, **JOB}},
-    "api/plan.py": {"plan": {**ASSIGN, **DISPATCH, **STAGING, **WHERE}},
+    "plugins/plan/plan_function.py": {"plan": {**ASSIGN, **DISPATCH, **STAGING, **WHERE}},
     "plugins/objects/from_edges.py": dict.fromkeys(
         ("from_edges", "from_networkx", "from_scipy", "from_pyg", "from_dgl"), WHERE
     ),

@@ -8,15 +8,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from daskgraphpart.api.forecast import smallest_memory
 from daskgraphpart.assignment.assignment import Assignment
 from daskgraphpart.assignment.choose import expected_choice
-from daskgraphpart.assignment.choose import smallest_task_memory as smallest_assign_memory
 from daskgraphpart.assignment.choose import workspace_nbytes as assign_workspace_nbytes
 from daskgraphpart.assignment.options import METHODS, AssignOptions
-from daskgraphpart.dispatching.estimate import expect, output_nbytes, workspace_files, workspace_nbytes
-from daskgraphpart.dispatching.job import smallest_task_memory
 from daskgraphpart.errors import PlanError
 from daskgraphpart.kernels.compiled import is_first_run
+from daskgraphpart.plugins.plan.estimate_dispatch import expect, output_nbytes, workspace_files, workspace_nbytes
 from daskgraphpart.storage.mounts import depot_of
 from daskgraphpart.units import format_number, format_size, html_table
 
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from daskgraphpart.dispatching.options import DispatchOptions
     from daskgraphpart.engine.progress import ProgressListener
     from daskgraphpart.engine.resources import Resources
-    from daskgraphpart.schema import GraphSchema
 
 logger = logging.getLogger(__name__)
 
@@ -172,21 +170,23 @@ def estimate(
     )
 
 
-def announce(found: Plan, listener: ProgressListener) -> Plan:
-    """Show the plan in one line, and its warnings."""
+def announce(
+    graph: Graph,
+    num_parts: int,
+    owners: AssignOptions | Assignment | Path,
+    options: DispatchOptions | None,
+    resources: Resources,
+    out: Path,
+    listener: ProgressListener,
+) -> Plan:
+    """Show the plan of a job in one line, and its warnings."""
+    found = estimate(graph, num_parts, owners, options, resources, out)
     listener.note(f"plan: {found.summary}")
     if is_first_run():
         listener.note("first run: compiling kernels takes about 10 s; later runs load them")
     for warning in found.warnings:
         logger.warning("%s", warning)
     return found
-
-
-def smallest_memory(schema: GraphSchema, owners: object, options: DispatchOptions | None) -> int:
-    """Least bytes of one task; an assignment on its own is measured, which reads the edges."""
-    dispatching = 0 if options is None else smallest_task_memory(schema, options)
-    is_measured = options is None or (isinstance(owners, AssignOptions) and owners.needs_adjacency)
-    return max(dispatching, smallest_assign_memory(schema) if is_measured else 0)
 
 
 def _free_near(directory: Path) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from daskgraphpart.api.estimate_job import Plan, estimate
 from daskgraphpart.api.inputs import is_machines, made_in, output_of
 from daskgraphpart.api.run_dispatch import Wanted, check_known, fitting
 from daskgraphpart.assignment.assignment import Assignment
@@ -12,6 +11,7 @@ from daskgraphpart.assignment.options import AssignOptions
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.keywords import check_keywords
+from daskgraphpart.plugins.plan.estimate_job import Plan, estimate
 from daskgraphpart.sources.open_scan import open_scan
 from daskgraphpart.storage.faults import environment_faults
 
@@ -71,9 +71,8 @@ def plan(
 ) -> Plan:
     """Estimate what `partition` reads, writes and holds, and which method it picks, without reading the data.
 
-    Uses closed formulas over the schema, see `daskgraphpart.dispatching.estimate`. Assumes typical values for what
-    depends on the edges (cut edges, HALO nodes, parallel edges); the output of a run is within a few per cent of the
-    estimate.
+    Uses closed formulas over the schema. Assumes typical values for what depends on the edges (cut edges, HALO nodes,
+    parallel edges); the output of a run is within a few per cent of the estimate.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""``daskgraphpart plan`` and ``compare``: choose how to partition."""
+"""``daskgraphpart plan``: estimate a partition."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def plan(**values: Any) -> None:
     daskgraphpart plan graph /data/parts --num-parts 8 --method kaminpar
     daskgraphpart plan graph --num-parts 8 --format json
     """
-    from daskgraphpart.api.plan import plan
+    from daskgraphpart.plugins.plan.plan_function import plan
 
     paths = (values["in_dir"], values["out_dir"])
     is_one = has_input(values) + sum(path is not None for path in paths) == 1

@@ -13,11 +13,11 @@ from keywords import spelled
 import daskgraphpart as dgp
 from daskgraphpart.adjacency.build_adjacency import adjacency_nbytes, build_adjacency
 from daskgraphpart.assignment.options import METHODS
-from daskgraphpart.dispatching.estimate import expect, workspace_files, workspace_nbytes
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.engine.resources import Resources, detect_resources
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import PlanError
+from daskgraphpart.plugins.plan.estimate_dispatch import expect, workspace_files, workspace_nbytes
 from daskgraphpart.sources import generate as generation
 
 if TYPE_CHECKING:
