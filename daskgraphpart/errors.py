@@ -10,9 +10,9 @@ import re
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection
 
-LONGEST_VALUE, MOST_LISTED = 600, 30
+LONGEST_VALUE = 600
 _OPTION = re.compile(r"--([a-z]+(?:-[a-z]+)*)")
 _SWITCHES = (
     "copy-edata", "fill-parts", "header", "map-ids", "overwrite", "recursive", "refine", "restart",
@@ -45,6 +45,7 @@ class GraphPartError(Exception):
     """
 
     exit_code = 2
+    listed: tuple[GraphPartError, ...] = ()  # if it stands for several
 
     def __init__(
         self,
@@ -108,19 +109,6 @@ def _shortened(value: object) -> str:
 
 def _rebuild(kind: type[GraphPartError], fields: dict[str, Any]) -> GraphPartError:
     return kind(**fields)
-
-
-def raise_together(faults: Sequence[GraphPartError]) -> None:
-    """Raise one error, or several as a list with their hints at the end."""
-    if not faults:
-        return
-    if len(faults) == 1:
-        raise faults[0]
-    listed = [fault.restated(type(fault), hint=None).for_command_line() for fault in faults[:MOST_LISTED]]
-    more = [f"and {len(faults) - MOST_LISTED} more"] if len(faults) > MOST_LISTED else []
-    hints = "; ".join(dict.fromkeys(fault.hint for fault in faults if fault.hint))
-    kind = OptionError if all(isinstance(fault, OptionError) for fault in faults) else InputFileError
-    raise kind(f"{len(faults)} things are wrong:" + "".join(f"\n  {line}" for line in [*listed, *more]), hint=hints)
 
 
 class MetadataError(GraphPartError, ValueError):

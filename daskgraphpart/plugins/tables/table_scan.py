@@ -16,6 +16,7 @@ from daskgraphpart.chunked.scan import Scan, described_files
 from daskgraphpart.engine.resources import SMALLEST_DATABASE_MEMORY
 from daskgraphpart.errors import GraphPartError, OptionError
 from daskgraphpart.options import option_name, stated_options
+from daskgraphpart.plugins.tables.describe.collect_faults import collect_fault, raise_together
 from daskgraphpart.plugins.tables.describe.split_sets import SPLIT
 from daskgraphpart.plugins.tables.describe.table_files import TableFile, are_files, find_files
 from daskgraphpart.plugins.tables.options import ReadOptions, Tables
@@ -83,11 +84,13 @@ class TableScan(Scan):
     @property
     def files(self) -> list[str]:
         """All files, found but not opened."""
-        found: dict[str, None] = {}
+        found, faults = dict[str, None](), list[GraphPartError]()
         for place, given in self._given:
-            files = find_files(given, place, self.reading) if are_files(given) else ()
-            paths = given.paths if isinstance(given, Source) else ()
-            found |= dict.fromkeys([*(file.path for file in files), *map(str, paths)])
+            with collect_fault(faults):
+                files = find_files(given, place, self.reading) if are_files(given) else ()
+                paths = given.paths if isinstance(given, Source) else ()
+                found |= dict.fromkeys([*(file.path for file in files), *map(str, paths)])
+        raise_together(faults)
         for earlier in (self.reading.ids_from, self.reading.codes_from):
             if earlier is not None:
                 found |= dict.fromkeys(map(str, sorted(Path(earlier).rglob("*.parquet"))))

@@ -65,6 +65,35 @@ def test_unknown_types_and_columns_that_cannot_be_used_are_told_at_one_time(tmp_
         assert words in str(caught.value)
 
 
+def test_files_that_are_missing_are_told_at_one_time_and_once_each(tmp_path: Path) -> None:
+    (tmp_path / "n.csv").write_text("id,x\n0,1\n")
+    edges = ("--edges", tmp_path / "gone.csv", "--edges", f"a:b:c={tmp_path}/n.csv:hedaer")
+    data = ("--nodes", f"{tmp_path}/gone/*", "--node-data", f"x={tmp_path}/n.csv:y", "--fill", "x=0")
+    again = ("--node-data", f"y={tmp_path}/gone.csv", "--map-ids", "--ids-from", tmp_path / "nowhere")
+    message = refused("chunk", tmp_path / "out", *edges, *data, *again, words=["5 things are wrong"])
+    for words in ("gone.csv: no such file", "no file matches", "unrecognised words", "no column 'y'", "--ids-from: no"):
+        assert message.count(words) == 1, message
+
+
+def test_lines_that_cannot_be_cut_are_told_at_one_time_for_all_files(tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_text("src,dst\na,b\nb,c,d\n")
+    (tmp_path / "f.csv").write_text('src,dst\na,b\nb,"c"d\n')
+    (tmp_path / "n.csv").write_text("id,x\na,1\nb,u\n")
+    (tmp_path / "m.csv").write_text("id,x\nc,2\nd,v\n")
+    files = {"node_data": {"_N": {"x": [f"{tmp_path}/{name}.csv:id:x" for name in "nm"]}}, "map_ids": True}
+    with pytest.raises(InputFileError, match="3 things are wrong") as caught:
+        chunk(tmp_path / "out", [tmp_path / "e.csv", tmp_path / "f.csv"], **files)
+    for words in ("e.csv, line 3: wrong number", "f.csv, line 3: quotes", "n.csv, line 3, column 'x': not a number"):
+        assert words in str(caught.value)
+
+
+def test_values_of_a_file_are_found_after_one_that_cannot_be_cut(tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_text("0,1\n1,0,2\n")
+    (tmp_path / "f.csv").write_text("0,1\n1,x\n")
+    with pytest.raises(InputFileError, match=r"e\.csv, line 2: .*\n.*f\.csv, line 2, column '1': not all IDs"):
+        chunk(tmp_path / "out", [tmp_path / "e.csv", tmp_path / "f.csv"])
+
+
 def test_nodes_without_a_row_are_told_of_all_features(tmp_path: Path) -> None:
     (tmp_path / "e.csv").write_text("0,1\n1,2\n")
     (tmp_path / "n.csv").write_text("id,x,y\n0,1,2\n")

@@ -17,7 +17,8 @@ import pyarrow.compute as pc
 from daskgraphpart.chunked.metadata import MAX_ROWS
 from daskgraphpart.chunked.output import to_arrow
 from daskgraphpart.chunked.read_parquet import open_parquet, read_parquet_header
-from daskgraphpart.errors import InputFileError, raise_together
+from daskgraphpart.errors import GraphPartError, InputFileError
+from daskgraphpart.plugins.tables.describe.collect_faults import collect_fault, raise_together
 from daskgraphpart.plugins.tables.describe.columns import (
     BYTES,
     FLOATS,
@@ -155,7 +156,7 @@ def _choose(
     file: TableFile, found: Sequence[tuple[str, Any, tuple[int, ...]]], wanted: Sequence[str], num_ids: int
 ) -> tuple[tuple[Column, ...], Any]:
     """Describe the chosen columns among those found (name, Arrow type, row shape), and their schema."""
-    names, columns, faults = [name for name, _, _ in found], list[Column](), list[InputFileError]()
+    names, columns, faults = [name for name, _, _ in found], list[Column](), list[GraphPartError]()
     for number, (name, position) in enumerate(find_columns(file, wanted, names, num_ids)):
         if position is None:
             columns.append(constant_column(name, file.constants[name]))
@@ -163,10 +164,8 @@ def _choose(
         if names.count(name) > 1:
             raise InputFileError(f"several columns are named {name!r}", file=file.path, hint="rename them")
         _, kind, row_shape = found[position]
-        try:
+        with collect_fault(faults):
             columns.append(_describe(file.path, name, position, kind, is_id=number < num_ids, row_shape=row_shape))
-        except InputFileError as fault:
-            faults.append(fault)
     raise_together(faults)
     kinds = {f"r{i}": found[column.position][1] for i, column in enumerate(columns) if column.position is not None}
     types = {name: plain_column(pa.nulls(0, kind)).type for name, kind in (kinds or {"none": pa.null()}).items()}

@@ -6,7 +6,8 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from daskgraphpart.errors import InputFileError
+from daskgraphpart.errors import GraphPartError, InputFileError
+from daskgraphpart.plugins.tables.describe.collect_faults import collect_fault, raise_together
 from daskgraphpart.sources import id_map
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ def find_columns(
         pairs = PAIRS if num_ids == 2 else (("id",),)
         pair = next((pair for pair in pairs if all(lowered.count(name) == 1 for name in pair)), ())
         wanted = [*(names[lowered.index(name)] for name in pair), *wanted[len(pair) :]]
-    found: list[tuple[str, int | None]] = []
+    found, faults = list[tuple[str, int | None]](), list[GraphPartError]()
     for number, name in enumerate(wanted):
         if name in (OTHERS, OTHERS_AND_CONSTANTS):
             taken = {position for _, position in found}
@@ -124,8 +125,10 @@ def find_columns(
             if name == OTHERS_AND_CONSTANTS:
                 found += [(constant, None) for constant in constants if constant not in known]
         else:
-            position = _position(file, name, names, num_ids) if name else number
-            found.append((name if position is None else names[position], position))
+            with collect_fault(faults):
+                position = _position(file, name, names, num_ids) if name else number
+                found.append((name if position is None else names[position], position))
+    raise_together(faults)
     return found
 
 

@@ -104,18 +104,24 @@ def check_old_ids(old: Mapping[str, Location], kinds: Mapping[str, tuple[str, st
             raise InputFileError(what, file=str(path), place="--ids-from", expected=kind, found=known, hint=hint)
 
 
-def continue_codes(
-    given: AnyPath | None, tables: tuple[Table, ...], changes: GraphChanges
-) -> tuple[tuple[Table, ...], dict[tuple[str, str], Location]]:
-    """Find the old codes of features by type and name; their columns are then read as strings."""
+def find_old_codes(given: AnyPath | None) -> EarlierGraph | None:
+    """Open the earlier graph whose codes a new one continues, if there is one."""
     if given is None:
-        return tables, {}
-    graph, codes = open_earlier(given, "--codes-from"), {}
+        return None
+    graph = open_earlier(given, "--codes-from")
     if not is_directory(join_path(graph.directory, CATEGORIES)):
         what, hint = "this graph has no codes, because none of its features were strings", "leave it out"
         raise InputFileError(what, file=str(graph.directory), place=graph.place, hint=hint)
-    of_numbers = _feature_names(graph.directory)
-    continued = []
+    return graph
+
+
+def continue_codes(
+    graph: EarlierGraph | None, tables: tuple[Table, ...], changes: GraphChanges
+) -> tuple[tuple[Table, ...], dict[tuple[str, str], Location]]:
+    """Find the old codes of features by type and name; their columns are then read as strings."""
+    if graph is None:
+        return tables, {}
+    codes, continued, of_numbers = dict[tuple[str, str], Location](), [], _feature_names(graph.directory)
     for table in tables:
         for feature, (first, *others) in table.features.items():
             split = split_column(changes, table.of_type) if ":" in table.of_type else None

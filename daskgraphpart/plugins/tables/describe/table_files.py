@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from daskgraphpart.errors import InputFileError, OptionError
+from daskgraphpart.errors import GraphPartError, InputFileError, OptionError
+from daskgraphpart.plugins.tables.describe.collect_faults import collect_fault, raise_together
 from daskgraphpart.plugins.tables.describe.table_words import parse_file
 from daskgraphpart.sources.list_files import list_files
 from daskgraphpart.storage.faults import attach_path_to_error
@@ -87,26 +88,34 @@ def find_files(given: Any, place: str, options: ReadOptions, columns: tuple[str,
     if not are_files(given):
         found_type = type(given).__name__
         raise OptionError("not a table", place=place, expected="a frame, a path or a list of paths", found=found_type)
-    found: list[TableFile] = []
+    found, faults = list[TableFile](), list[GraphPartError]()
     for one in [given] if isinstance(given, (str, os.PathLike, TableFile)) else given:
-        if isinstance(one, TableFile):
-            found.append(one)
-            continue
-        words = parse_file(os.fspath(one), place)
-        said: dict[str, Any] = {"header": words.header, "delimiter": words.delimiter, "decimal": words.decimal}
-        of_file = replace(options, **{name: value for name, value in said.items() if value is not None})
-        paths = map(os.path.abspath, list_files(words.path))
-        found += [TableFile(p, of_file, words.columns or columns, "", words.dtype, words.row_shape) for p in paths]
+        with collect_fault(faults):
+            found += [one] if isinstance(one, TableFile) else _list_tables(os.fspath(one), place, options, columns)
+    raise_together(faults)
     if not found:
         raise OptionError("no files", place=place)
     return tuple(found)
+
+
+def _list_tables(text: str, place: str, options: ReadOptions, columns: tuple[str, ...]) -> list[TableFile]:
+    words = parse_file(text, place)
+    said: dict[str, Any] = {"header": words.header, "delimiter": words.delimiter, "decimal": words.decimal}
+    of_file = replace(options, **{name: value for name, value in said.items() if value is not None})
+    paths = map(os.path.abspath, list_files(words.path))
+    return [TableFile(p, of_file, words.columns or columns, "", words.dtype, words.row_shape) for p in paths]
+
+
+def is_pipe(file: TableFile) -> bool:
+    """Whether a file is standard input or a pipe, which can be read once."""
+    return file.path == "/dev/stdin" or (not file.content and not os.path.isfile(file.path))
 
 
 def refuse_pipes_twice(files: Sequence[TableFile]) -> None:
     """Refuse a pipe, or standard input, given twice: its bytes come once."""
     seen = set[tuple[int, int]]()
     for file in files:
-        if file.path == "/dev/stdin" or (not file.content and not os.path.isfile(file.path)):
+        if is_pipe(file):
             status = os.stat(file.path)
             if (status.st_dev, status.st_ino) in seen:
                 name = "standard input" if file.path == "/dev/stdin" else "a pipe"

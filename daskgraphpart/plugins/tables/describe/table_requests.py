@@ -7,11 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.chunked.check_changes import features_of_table
 from daskgraphpart.chunked.rows import JoinedRows, array_rows
-from daskgraphpart.errors import GraphPartError, InputFileError, OptionError
+from daskgraphpart.errors import InputFileError, OptionError
 from daskgraphpart.plugins.tables.describe.columns import OTHERS, OTHERS_AND_CONSTANTS
 from daskgraphpart.plugins.tables.describe.map_arrays import map_rows
 from daskgraphpart.plugins.tables.describe.split_sets import DEFAULT_COLUMN, SPLIT
-from daskgraphpart.plugins.tables.describe.table_files import TableFile, find_files, refuse_pipes_twice, with_form
+from daskgraphpart.plugins.tables.describe.table_files import (
+    TableFile,
+    find_files,
+    is_pipe,
+    refuse_pipes_twice,
+    with_form,
+)
 from daskgraphpart.plugins.tables.describe.table_words import EACH
 from daskgraphpart.source import Source
 from daskgraphpart.sources.given_values import file_rows
@@ -21,6 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from daskgraphpart.chunked.changes import GraphChanges
+    from daskgraphpart.errors import GraphPartError
     from daskgraphpart.plugins.tables.options import ReadOptions
 
 
@@ -39,13 +46,13 @@ class TableRequest:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableRequests:
-    """What is wanted so far: tables, rows that need no reading, faults of unknown types; `directory` is for copies."""
+    """What is wanted so far: tables, rows that need no reading, and faults; `directory` is for copies."""
 
     directory: Path
     options: ReadOptions
+    faults: list[GraphPartError]
     found: list[TableRequest] = field(default_factory=list)
     rows: dict[str, dict[str, Source]] = field(default_factory=dict)
-    unknown: dict[tuple[str, str], GraphPartError] = field(default_factory=dict)
     seen: list[TableFile] = field(default_factory=list)
 
     def add_edges(self, etype: str, paths: Any, changes: GraphChanges, others: Collection[str]) -> None:
@@ -63,9 +70,8 @@ class TableRequests:
     def add_feature(self, place: str, known: Collection[str], of_type: str, name: str, given: Any) -> None:
         """Add a feature, a mask or a split of a type that should be a known one."""
         if of_type not in known:
-            fault = OptionError("unknown type", place=place, expected=" or ".join(known), found=of_type)
-            self.unknown[place, of_type] = fault
-        elif isinstance(given, Source):
+            raise OptionError("unknown type", place=place, expected=" or ".join(known), found=of_type)
+        if isinstance(given, Source):
             self.rows.setdefault(of_type, {})[name] = given
         elif place == "--mask":
             files = self._find(given, place)
@@ -74,6 +80,8 @@ class TableRequests:
             self._add_columns(of_type, self._find(given, place), place)
         else:
             files = self._find(given, place, (DEFAULT_COLUMN,) if name == SPLIT else ())
+            if self.faults and any(map(is_pipe, files)):
+                return  # a fault need not wait for its end
             self._add_column(of_type, name, tuple(with_form(file, self.directory) for file in files), place)
 
     def _find(self, paths: Any, place: str, columns: tuple[str, ...] = ()) -> tuple[TableFile, ...]:

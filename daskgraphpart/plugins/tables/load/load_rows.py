@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from daskgraphpart.errors import InputFileError, raise_together
+from daskgraphpart.errors import GraphPartError, InputFileError
+from daskgraphpart.plugins.tables.describe.collect_faults import collect_fault, raise_together
 from daskgraphpart.plugins.tables.describe.columns import STRINGS, VECTORS
 from daskgraphpart.plugins.tables.load.find_faults import find_faults
 from daskgraphpart.plugins.tables.load.values import feature_values, id_value, missing_id
@@ -30,11 +31,13 @@ def load_rows(load: Load) -> None:
     """Fill the database; rows without an ID are dropped, if requested."""
     sizes = [os.path.getsize(file.content) for table in load.described.tables for file in table.files]
     load.progress.begin("read-edges", len(sizes), sum(sizes))
-    faults: list[InputFileError] = []
+    faults: list[GraphPartError] = []
     for table in load.tables:
         _create(load, table)
-        for number in range(len(table.files)):
-            _insert(load, table, number)
+        for file in table.files:
+            load.starts[table.name].append(load.starts[table.name][-1])  # none, if the file is refused
+            with collect_fault(faults):
+                _insert(load, table, file)
         faults += find_faults(load, table)
     raise_together(faults)
     _check_edge_counts(load)
@@ -64,17 +67,17 @@ def _type(table: Table, number: int) -> str:
     return f"c{number} DOUBLE, n{number} BIGINT"
 
 
-def _insert(load: Load, table: Table, number: int) -> None:
+def _insert(load: Load, table: Table, file: OpenFile) -> None:
     """Insert the rows of a file after those of the files before."""
-    file, starts = table.files[number], load.starts[table.name]
+    start = load.starts[table.name][-1]
     with translated_errors(file.path):
-        values = ", ".join([f"row + {starts[-1]}", *_values(load, table, file)])
+        values = ", ".join([f"row + {start}", *_values(load, table, file)])
         schema = file.schema.insert(0, pa.field("row", pa.int64()))
         batches = numbered_batches(file.batches(), schema)
         insert_batches(load.connection, f"INSERT INTO {table.name} SELECT {values} FROM batches", schema, batches)
     if file.num_entries is not None:
-        _complete_matrix(load, table, file, starts[-1])
-    starts.append(count_rows(load.connection, table.name))
+        _complete_matrix(load, table, file, start)
+    load.starts[table.name][-1] = count_rows(load.connection, table.name)
     load.progress.advance(os.path.getsize(file.content or file.path))
 
 

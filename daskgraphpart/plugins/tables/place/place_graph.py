@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 
 from daskgraphpart.chunked.graph import graph_of
 from daskgraphpart.chunked.rows import EdgeEnds
-from daskgraphpart.errors import raise_together
+from daskgraphpart.errors import GraphPartError
+from daskgraphpart.plugins.tables.describe.collect_faults import collect_fault, raise_together
 from daskgraphpart.plugins.tables.describe.split_sets import with_masks
 from daskgraphpart.plugins.tables.place.edge_weights import find_bad_weights
 from daskgraphpart.plugins.tables.place.node_ids import count_ids, map_ids
 from daskgraphpart.plugins.tables.place.place_features import place_rows, place_table
 from daskgraphpart.plugins.tables.place.placement import Placement
-from daskgraphpart.plugins.tables.place.unknown_nodes import settle_unknown, tell_unknown
+from daskgraphpart.plugins.tables.place.unknown_nodes import Unknown, settle_unknown, tell_unknown
 
 if TYPE_CHECKING:
     from daskgraphpart.chunked.graph import Graph
@@ -29,8 +30,11 @@ def place_graph(load: Load, name: str, job: ScanJob, memory: int, *, counts_only
     described, progress = load.described, load.progress
     is_mapped, steps = described.options.map_ids, len(load.kinds) + len(described.etypes)
     progress.begin("map-ids" if is_mapped else "stage-edges", steps, steps)
-    unknown = {ntype: settle_unknown(load, ntype) for ntype in load.kinds if described.lists(ntype)}
-    raise_together([*find_bad_weights(load, job.edge_weights)])
+    unknown, faults = dict[str, Unknown](), list[GraphPartError]()
+    for ntype in (ntype for ntype in load.kinds if described.lists(ntype)):
+        with collect_fault(faults):
+            unknown[ntype] = settle_unknown(load, ntype)
+    raise_together([*faults, *find_bad_weights(load, job.edge_weights)])
     num_nodes = map_ids(load, job.beside) if is_mapped else count_ids(load)
     placement = Placement(load, num_nodes, job, memory, counts_only)
     data: dict[str, dict[str, Source]] = {of_type: {} for of_type in (*num_nodes, *described.etypes)}
