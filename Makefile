@@ -9,7 +9,7 @@ GRAPHSTORM_VENV := .venv-dgl-graphstorm-0.5.1
 # two cores: the real graphs and the properties side by side
 PYTEST_WORKERS ?= 2
 
-TARGETS := demo test test-long lint format outputs docs site slurm unit dgl-envs graphstorm-env pyg-samplers parmetis clean
+TARGETS := demo test test-long lint format outputs site slurm unit dgl-envs graphstorm-env pyg-samplers parmetis clean
 .PHONY: $(TARGETS)
 
 demo: $(VENV)/.installed
@@ -37,17 +37,13 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/lint-imports
 	$(BIN)/codespell
 
-# the site with notebooks as they run here and now: some two minutes
-docs: export EXECUTE_NOTEBOOKS = true
-docs: site
-
 site: $(VENV)/.installed-dev
 	# strict: a broken link or an unknown parameter in a docstring ends it; the notice is an advertisement
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --site-dir build/site
 
-# the outputs that pages show, written anew by the tests that compare them
+# the outputs that pages and notebooks show, written anew by the tests that compare them
 outputs: dgl-envs
-	$(BIN)/python -m pytest -q -m "long or not long" --write-outputs tests/docs
+	$(BIN)/python -m pytest -q -m "long or not long" --write-outputs tests/docs tests/notebooks
 
 format: $(VENV)/.installed-dev
 	$(BIN)/ruff format .

@@ -49,3 +49,9 @@ def test_parameters_of_partition_are_in_the_groups_of_the_command_line(pages: di
     start = page.index('id="daskgraphpart.partition"')
     titles = re.findall(r'doc-section-title">([\w ]+):<', page[start : page.index('id="daskgraphpart.assign"')])
     assert titles == ["Parameters", "Method", "Output", "Resources", "Progress", "Returns", "Raises", "Examples"]
+
+
+def test_every_page_of_a_notebook_has_outputs(pages: dict[str, str]) -> None:
+    notebooks = {name: page for name, page in pages.items() if re.match(r"notebooks/\d", name)}
+    assert len(notebooks) == len(list((SITE.parents[1] / "notebooks").glob("*.ipynb")))
+    assert [name for name, page in notebooks.items() if page.count("jp-OutputArea-output") < 5] == []
