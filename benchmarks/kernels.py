@@ -87,7 +87,7 @@ def main() -> None:
         (
             "parse_edges",
             lines,
-            lambda: parse_edges(text, 32, np.empty(lines, np.int64), np.empty(lines, np.int64)),
+            lambda: parse_edges(text, 32, (0, 1), 0, np.empty(lines, np.int64), np.empty(lines, np.int64)),
             lambda: np.fromstring(text.tobytes(), np.int64, sep=" "),
         ),
         (

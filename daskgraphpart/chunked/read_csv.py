@@ -67,7 +67,7 @@ class Lines:
 
         content = read_lines(self.path, self.start, self.stop)
         src, dst = np.empty(num_rows, np.int64), np.empty(num_rows, np.int64)
-        rows, fault, offset = (int(found) for found in parse_edges(content, ord(self.delimiter), src, dst))
+        rows, fault, offset = (int(found) for found in parse_edges(content, ord(self.delimiter), (0, 1), 0, src, dst))
         if fault:
             line = content[max(0, offset) :][:200].tobytes().split(b"\n")[0].decode(errors="replace").strip()
             raise InputFileError(

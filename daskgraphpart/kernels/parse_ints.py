@@ -1,4 +1,4 @@
-"""Parse lines of two integers, and count lines, at memory speed.
+"""Parse two integers of each line, and count lines, at memory speed: for chunked graphs, and for tables of plain text.
 
 A general CSV reader spends its time on quoting, types and columns that edge lists lack, and cannot tell the row of a
 fault.
@@ -6,9 +6,9 @@ fault.
 
 from __future__ import annotations
 
-from daskgraphpart.kernels.compiled import kernel
+from daskgraphpart.kernels.compiled import helper, kernel
 
-NEWLINE, RETURN, SPACE, TAB, MINUS, PLUS, ZERO = 10, 13, 32, 9, 45, 43, 48
+NEWLINE, RETURN, SPACE, TAB, QUOTE, MINUS, PLUS, ZERO = 10, 13, 32, 9, 34, 45, 43, 48
 NOT_INTEGERS, MISSING_COLUMN, TOO_LARGE = 1, 2, 3
 LARGEST_BEFORE_DIGIT = 922_337_203_685_477_580  # 2**63 - 1 without its last digit, 7
 
@@ -29,13 +29,14 @@ def count_lines(content):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def parse_edges(content, delimiter, src, dst):  # type: ignore[no-untyped-def]
-    """Parse lines of two integers in uint8 `content` into `src` and `dst`, int64 (rows,).
+def parse_edges(content, delimiter, columns, num_fields, first, second):  # type: ignore[no-untyped-def]
+    """Parse lines of uint8 `content`: integers of two columns, by ascending number, into int64 (rows,) each.
 
-    Skips spaces (and tabs, unless they delimit) around numbers, blank lines, and anything after another delimiter
-    behind the second number. Between tabs or commas no column may be empty: the next would take its place. Returns the
-    rows parsed, or
-    the number of the faulty row; the fault, or 0; and where the faulty line begins.
+    Skips spaces (and tabs, unless they delimit) around numbers, and blank lines. Between tabs or commas no column may
+    be empty: the next would take its place. With `num_fields`, lines that have another number of fields, or quotes, are
+    at fault; with 0, the columns are the first two, and what follows the second after another delimiter is skipped.
+
+    Returns the rows parsed, or the number of the faulty row; the fault, or 0; and where the faulty line begins.
     """
     rows, i, size = 0, 0, content.size
     while i < size:
@@ -47,18 +48,25 @@ def parse_edges(content, delimiter, src, dst):  # type: ignore[no-untyped-def]
             continue
         if i == size:
             break
-        if rows == src.size:
+        if rows == first.size:
             return rows + 1, 0, line
         if delimiter == TAB:
             for j in range(line, i):
                 if content[j] == TAB:
                     return rows, NOT_INTEGERS, line
+        field = 0
         for column in range(2):
+            while field < columns[column]:
+                i = _end_of_field(content, i, delimiter)
+                if i < 0 or i == size or content[i] == NEWLINE:
+                    return rows, NOT_INTEGERS if i < 0 else MISSING_COLUMN, line
+                i = _skip_blanks(content, i + 1, delimiter)
+                field += 1
             negative = False
             if i < size and (content[i] == MINUS or content[i] == PLUS):
                 negative = content[i] == MINUS
                 i += 1
-            first, value = i, 0
+            begin, value = i, 0
             while i < size:
                 digit = content[i] - ZERO
                 if digit < 0 or digit > 9:
@@ -67,10 +75,11 @@ def parse_edges(content, delimiter, src, dst):  # type: ignore[no-untyped-def]
                     return rows, TOO_LARGE, line
                 value = value * 10 + digit
                 i += 1
-            if i == first:
+            if i == begin:
                 return rows, NOT_INTEGERS, line
+            field += 1
             if column == 0:
-                src[rows] = -value if negative else value
+                first[rows] = -value if negative else value
                 while i < size and (content[i] == SPACE or content[i] == TAB) and content[i] != delimiter:
                     i += 1
                 if i < size and content[i] == delimiter:
@@ -79,21 +88,54 @@ def parse_edges(content, delimiter, src, dst):  # type: ignore[no-untyped-def]
                     return rows, MISSING_COLUMN, line
                 else:
                     return rows, NOT_INTEGERS, line
-                while i < size and (content[i] == SPACE or (content[i] == TAB and delimiter != TAB)):
-                    i += 1
+                i = _skip_blanks(content, i, delimiter)
                 if i == size or content[i] == NEWLINE or content[i] == RETURN:
                     return rows, MISSING_COLUMN, line
             else:
-                dst[rows] = -value if negative else value
+                second[rows] = -value if negative else value
         while (
             i < size and (content[i] == SPACE or content[i] == TAB or content[i] == RETURN) and content[i] != delimiter
         ):
             i += 1
+        if num_fields > 0:
+            if content[i - 1] == RETURN and i < size and content[i] != NEWLINE:
+                return rows, NOT_INTEGERS, line
+            while i < size and content[i] == delimiter:
+                i = _skip_blanks(content, i + 1, delimiter)
+                if delimiter == SPACE and (i == size or content[i] == NEWLINE or content[i] == RETURN):
+                    break
+                field += 1
+                i = _end_of_field(content, i, delimiter)
+                if i < 0:
+                    return rows, NOT_INTEGERS, line
+            if field != num_fields:
+                return rows, MISSING_COLUMN, line
+            if i < size and content[i] == RETURN:
+                i += 1
         if i < size and content[i] != NEWLINE:
-            if content[i] != delimiter:
+            if num_fields > 0 or content[i] != delimiter:
                 return rows, NOT_INTEGERS, line
             while i < size and content[i] != NEWLINE:
                 i += 1
         i += 1
         rows += 1
     return rows, 0, size
+
+
+@helper
+def _skip_blanks(content, i, delimiter):  # type: ignore[no-untyped-def]
+    while i < content.size and (content[i] == SPACE or (content[i] == TAB and delimiter != TAB)):
+        i += 1
+    return i
+
+
+@helper
+def _end_of_field(content, i, delimiter):  # type: ignore[no-untyped-def]
+    """Where a delimiter or the line's end follows; -1 if quotes, another newline or another blank make that unsure."""
+    while i < content.size and content[i] != delimiter and content[i] != NEWLINE:
+        if content[i] == QUOTE or (content[i] == TAB and delimiter == SPACE):
+            return -1
+        if content[i] == RETURN and i + 1 < content.size and content[i + 1] != NEWLINE:
+            return -1
+        i += 1
+    return i

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -162,9 +164,39 @@ def test_lines_are_parsed_as_python_would(data: st.DataObject, delimiter: str, l
     content = np.frombuffer(text.encode(), np.uint8)
     assert count_lines(content) == len(expected)
     src, dst = np.empty(len(expected), np.int64), np.empty(len(expected), np.int64)
-    rows, fault, _ = parse_edges(content, ord(delimiter), src, dst)
+    rows, fault, _ = parse_edges(content, ord(delimiter), (0, 1), 0, src, dst)
     assert (rows, fault) == (len(expected), 0)
     assert list(zip(src.tolist(), dst.tolist(), strict=True)) == expected
+
+
+PIECES_OF_LINES = st.sampled_from([*'1x +-\t\r\n"é', "23", "  ", "\r\n", "", ",", ",", ","])
+NUMBER_ALONE = re.compile(r"[ \t]*[-+]?[0-9]+[ \t]*")
+
+
+@given(
+    st.lists(PIECES_OF_LINES, max_size=14).map("".join),
+    st.sampled_from([",", "\t", " "]),
+    st.sampled_from([((0, 1), 2), ((0, 2), 3), ((1, 2), 4), ((0, 1), 3)]),
+)
+@example("1,2\r3,23\n", ",", ((0, 1), 2))
+@example("1 2 \r\n  1  2", " ", ((0, 1), 2))
+@example("x,1,2,x\rx\n", ",", ((1, 2), 4))
+def test_columns_of_whole_lines_are_those_of_the_text_or_refused(
+    text: str, delimiter: str, chosen: tuple[tuple[int, int], int]
+) -> None:
+    columns, num_fields = chosen
+    text = text.replace(",", delimiter)
+    content = np.frombuffer(text.encode(), np.uint8)
+    ends = np.empty((2, content.size + 1), np.int64)
+    rows, fault, _ = parse_edges(content, ord(delimiter), columns, num_fields, *ends)
+    lines = [line for line in re.split("\r\n|\r|\n", text) if line.strip(" \t")]
+    fields = [re.split("[ \t]+", line.strip(" \t")) if delimiter == " " else line.split(delimiter) for line in lines]
+    is_sound = all(len(of) == num_fields and all(NUMBER_ALONE.fullmatch(of[i]) for i in columns) for of in fields)
+    if not fault:
+        assert is_sound
+        assert ends[:, :rows].T.tolist() == [[int(of[i]) for i in columns] for of in fields]
+    elif is_sound:  # what is not sure is left to another reader
+        assert {*text} & {'"', "\r", "\t"}
 
 
 @pytest.mark.parametrize(
@@ -186,7 +218,7 @@ def test_lines_are_parsed_as_python_would(data: st.DataObject, delimiter: str, l
 def test_the_first_fault_is_found_with_its_row_and_place(line: str, fault: int, newline: str) -> None:
     content = np.frombuffer(f"0 1\n\n2 3\n{line}{newline}".encode(), np.uint8)
     src, dst = np.empty(9, np.int64), np.empty(9, np.int64)
-    assert parse_edges(content, ord(" "), src, dst) == (2, fault, len("0 1\n\n2 3\n"))
+    assert parse_edges(content, ord(" "), (0, 1), 0, src, dst) == (2, fault, len("0 1\n\n2 3\n"))
 
 
 @given(

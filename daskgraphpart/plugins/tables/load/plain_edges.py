@@ -19,8 +19,9 @@ from daskgraphpart.chunked.rows import ArrayRows, EdgeEnds, JoinedRows
 from daskgraphpart.chunked.sources import INT64, FileRows, LineEdges
 from daskgraphpart.engine.runner import Pass, Unit
 from daskgraphpart.errors import InputFileError
-from daskgraphpart.kernels.parse_fields import parse_fields
+from daskgraphpart.kernels.parse_ints import parse_edges
 from daskgraphpart.plugins.tables.describe.text_file import TextFile
+from daskgraphpart.plugins.tables.load.find_faults import MAX_ID
 from daskgraphpart.schema import DataSpec
 
 if TYPE_CHECKING:
@@ -49,8 +50,10 @@ class TableLines(Lines):
         """Read the IDs of sources and destinations, int64 (edges,); None if a line is not plain."""
         content = read_lines(self.content, self.start, self.stop)
         ends = np.empty((2, content.size // 4 + 1), np.int64)  # two digits, a delimiter, a newline
-        rows = parse_fields(content, ord(self.delimiter), self.columns, self.num_fields, ends)
-        return None if rows < 0 else (ends[0, :rows], ends[1, :rows])
+        columns = min(self.columns), max(self.columns)
+        rows, fault, _ = parse_edges(content, ord(self.delimiter), columns, self.num_fields, *ends)
+        src, dst = ends if columns == self.columns else ends[::-1]
+        return None if fault else (src[:rows], dst[:rows])
 
     def read(self, num_rows: int, row_in_file: int) -> Edges:
         """Read sources and destinations of counted lines."""
@@ -112,7 +115,7 @@ def scan_plain_edges(described: Description, runner: Runner) -> dict[str, PlainE
 
 def _is_in_range(plain: PlainEdges, num_nodes: Sequence[int | None]) -> bool:
     limits = zip(plain.limits, num_nodes, strict=True)
-    return all(least >= 0 and (count is None or most < count) for (most, least), count in limits)
+    return all(least >= 0 and most <= MAX_ID and (count is None or most < count) for (most, least), count in limits)
 
 
 def _scan(table: Table, runner: Runner) -> PlainEdges | None:
@@ -169,7 +172,7 @@ def _blocks_of(file: TextFile, step: int) -> list[TableLines] | None:
     """Cut a text file into blocks; None if packed, a matrix, or of changing form."""
     rows, size = file.rows, os.path.getsize(file.content)
     src, dst = (column.position for column in file.columns[:2])
-    is_plain = rows.packing == "none" and file.num_entries is None and file.num_fields > 1
+    is_plain = rows.packing == "none" and file.num_entries is None and src != dst
     if not is_plain or src is None or dst is None or not _begins_a_line(rows.content, rows.first_byte):
         return None
     return [
