@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from daskgraphpart.errors import GraphPartError as GraphPartError
     from daskgraphpart.partitioned.graph import PartitionedGraph as PartitionedGraph
     from daskgraphpart.partitioned.graph import open_partitions as open_partitions
-    from daskgraphpart.partitioned.part_collections import open_staged as open_staged
     from daskgraphpart.plugins.construction.read_construction import read_construction as read_construction
+    from daskgraphpart.plugins.delivery.open_staged import open_staged as open_staged
     from daskgraphpart.plugins.dgl_api.id_converter import IdConverter as IdConverter
     from daskgraphpart.plugins.dgl_api.load import load_partition as load_partition
     from daskgraphpart.plugins.dgl_api.load import load_partition_book as load_partition_book
@@ -59,7 +59,6 @@ _NAMES = {
     "chunked.scan": "Scan",
     "chunked.write_arrays": "write_chunked",
     "errors": "GraphPartError",
-    "partitioned.part_collections": "open_staged",
     "partitioned.graph": "PartitionedGraph open_partitions",
     "schema": "EdgeType GraphSchema NodeType",
     "sources.id_map": "read_id_map",

@@ -18,6 +18,7 @@ anything; a plug-in is imported when it is used.
                  arguments of `assignment.read_files.read_assignment`
 ``depots``       that named ``store`` opens a `storage.mounts.Depot` where ``--workspace`` is a URL
 ``owner_forms``  an `assignment.owner_forms.OwnerForm`: files of owners with this suffix
+``destinations`` where files go that are not made in place: `dispatching.destination` has the names
 ``plans``        that named ``plan`` says what a job will take, as `api.forecast.announce` does
 ``commands``     a `Command` of the command line
 ``functions``    what ``daskgraphpart.NAME`` is; as ``CLASS.NAME``, a method of a public class

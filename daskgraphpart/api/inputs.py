@@ -14,23 +14,22 @@ from daskgraphpart.assignment.start import find_start
 from daskgraphpart.chunked.graph import Graph, read_chunked
 from daskgraphpart.chunked.scan import check_read
 from daskgraphpart.chunked.share_arrays import write_rows
+from daskgraphpart.dispatching.destination import open_machines, open_store
 from daskgraphpart.engine.journal import RESTART_HINT
 from daskgraphpart.errors import OptionError, ResumeError
 from daskgraphpart.options import stated_options
 from daskgraphpart.registry import load_plugin, plugin_names
 from daskgraphpart.storage.files import cached_listings, signatures_of
 from daskgraphpart.storage.here import directory_here
-from daskgraphpart.storage.paths import Location, require_local, resolve_path
+from daskgraphpart.storage.paths import Location, is_remote, require_local, resolve_path
 from daskgraphpart.storage.region import Region
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Mapping
 
-    from typing_extensions import TypeIs
-
     from daskgraphpart.chunked.scan import Scan
-    from daskgraphpart.dispatching.machines import Machines
+    from daskgraphpart.dispatching.destination import Destination
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.schema import GraphSchema
 
@@ -45,27 +44,17 @@ def output_of(
     out_dir: str | os.PathLike[str],
     dispatch_to: str | os.PathLike[str] | None,
     storage_options: Mapping[str, Any] | None = None,
-) -> Location | Machines:
-    """Return the output directory, here or on the disks of machines."""
-    if dispatch_to is None:
-        return resolve_path(out_dir, storage_options)
-    from daskgraphpart.dispatching.machines import read_machines  # on the rim
-
-    return read_machines(dispatch_to, require_local(out_dir, "the output on machines", "leave out --dispatch"))
-
-
-def is_machines(target: Location | Machines) -> TypeIs[Machines]:
-    """Whether the output goes to the disks of machines; does not import their folder."""
-    return hasattr(target, "hosts")
+) -> Path | Destination:
+    """Return the output directory, here, in a store or on the disks of machines."""
+    if dispatch_to is not None:
+        return open_machines(dispatch_to, require_local(out_dir, "the output on machines", "leave out --dispatch"))
+    found = resolve_path(out_dir, storage_options)
+    return open_store(found) if is_remote(found) else found
 
 
-def made_in(target: Location | Machines, workspace: str | None) -> Path:
-    """Local directory to write to; for a store or machines, the workspace."""
-    if isinstance(target, Path):
-        return target.absolute()
-    from daskgraphpart.dispatching.machines import staging_directory  # on the rim
-
-    return staging_directory(target.path if is_machines(target) else target, workspace)
+def made_in(target: Path | Destination, workspace: str | None) -> Path:
+    """Local directory to write to; for a store or machines, in the workspace."""
+    return target.absolute() if isinstance(target, Path) else target.made_in(workspace)
 
 
 def input_paths(scan: Scan) -> list[Location]:

@@ -14,7 +14,6 @@ from daskgraphpart.api.inputs import (
     fingerprint,
     identify_owners,
     input_paths,
-    is_machines,
     made_in,
     output_of,
     read_owners,
@@ -26,6 +25,7 @@ from daskgraphpart.assignment.options import AssignOptions
 from daskgraphpart.assignment.pipeline import assign_nodes, check_assignable, check_wanted
 from daskgraphpart.chunked.beside import copy_file, maps_and_codes
 from daskgraphpart.chunked.partitions import count_lines
+from daskgraphpart.dispatching.destination import Destination, Exporter
 from daskgraphpart.dispatching.job import Job, choose_sizes
 from daskgraphpart.dispatching.output_directory import check_claimable, check_output, discard_output, discard_unfinished
 from daskgraphpart.dispatching.pipeline import dispatch_graph
@@ -49,13 +49,11 @@ if TYPE_CHECKING:
     from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.chunked.scan import Scan
     from daskgraphpart.dispatching.finish import Outcome
-    from daskgraphpart.dispatching.machines import Destination, Machines
     from daskgraphpart.dispatching.options import DispatchOptions
     from daskgraphpart.dispatching.workspace import Workspace
     from daskgraphpart.engine.progress import ProgressListener
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.engine.runner import Runner
-    from daskgraphpart.storage.paths import Location
 
 logger = logging.getLogger(__name__)
 
@@ -67,7 +65,7 @@ class Wanted:
     With owners in a directory, the number of parts may be unknown.
     """
 
-    target: Location | Machines
+    target: Path | Destination
     options: DispatchOptions
     owners: Assignment | Path | AssignOptions
     num_parts: int | None
@@ -139,19 +137,17 @@ def _run_dispatch(scan: Scan, wanted: Wanted, run: RunOptions) -> Outcome:
     run = replace(run, resources=run.resources.limited(smallest))
     with environment_faults(), open_progress(run.progress) as listener:
         command, chosen, files = identify_owners(scan, owners, wanted.num_parts)
-        place = target.path if is_machines(target) else target.absolute()
-        check_output(place, [*input_paths(scan), *files])
+        check_output(target.absolute() if isinstance(target, Path) else target.root, [*input_paths(scan), *files])
         names = tuple(name for layout in layouts for name in layout.descriptions(schema))
         out, destination = made_in(target, run.resources.workspace), None
-        if not isinstance(target, Path):
-            from daskgraphpart.dispatching.machines import Destination  # slow to import
-
-            destination = Destination(target, str(out), names, run.overwrite)
+        if isinstance(target, Destination):
+            destination = target.of_job(out, names, run.overwrite)
             run = replace(run, resources=replace(run.resources, workspace=None))
         run = replace(run, progress=listener)
-        if is_machines(target):
-            target.check_cluster(run.resources.cluster)
-            chosen["dispatch"] = list(target.hosts)
+        if destination is not None:
+            destination.check_place(run.resources.cluster)
+            if destination.hosts:
+                chosen["dispatch"] = list(destination.hosts)
         identity = fingerprint(command, scan, {**chosen, **asdict(wanted.options)}, files)
         plan = None if known is None else _announced(known, wanted, run.resources, out, listener)
         try:
@@ -162,9 +158,7 @@ def _run_dispatch(scan: Scan, wanted: Wanted, run: RunOptions) -> Outcome:
                 return _dispatch_scan(scan, wanted, destination, out, work, runner)
         finally:
             if destination is not None:
-                from daskgraphpart.dispatching.machines import remove_staging
-
-                remove_staging(out)
+                destination.clean(out)
 
 
 def _dispatch_scan(
@@ -235,7 +229,10 @@ def _dispatch(
         from daskgraphpart.assignment.trainers import with_trainers
 
         graph = with_trainers(graph, assignment.trainers, work.owners / "edge-trainers", runner)
-    return dispatch_graph(Job(graph, assignment, str(out), wanted.options, sizes, work, runner, layouts, destination))
+    exporter: Exporter | None = destination
+    if exporter is None and runner.resources.staging == "zarr":
+        exporter = load_plugin("destinations", "here", Exporter)()
+    return dispatch_graph(Job(graph, assignment, str(out), wanted.options, sizes, work, runner, layouts, exporter))
 
 
 def check_known(name: str, wanted: Wanted) -> tuple[Layout, ...]:
@@ -255,13 +252,13 @@ def _check_fits(
     schema: GraphSchema,
     layouts: tuple[Layout, ...],
     options: DispatchOptions,
-    target: Location | Machines,
+    target: Path | Destination,
     num_parts: int | None,
 ) -> None:
     """Check what can be made of a graph, as far as its types and the number of parts are known."""
     for layout in layouts:
         layout.check_fits(schema, num_parts)
-    if is_machines(target) and num_parts is not None:
+    if isinstance(target, Destination) and num_parts is not None:
         target.check_parts(num_parts)
     linked = [name for name in options.plugins if load_layout(name).needs_links]
     if not isinstance(target, Path) and (not options.reshuffle or linked):
@@ -313,9 +310,11 @@ def _output_directory(
     """Directory in which to make files; partitions to replace stay until the new ones are complete."""
 
     def claim(is_unfinished: bool) -> None:
-        target = out if destination is None else destination.target
-        if not is_machines(target):  # machines are asked once workers are there
-            check_claimable(target, names, run.overwrite or is_unfinished)
+        may_replace = run.overwrite or is_unfinished
+        if destination is None:
+            check_claimable(out, names, may_replace)
+        else:
+            destination.check_claimable(names, may_replace)
         discard()
         if plan is not None:
             plan.check_disks()

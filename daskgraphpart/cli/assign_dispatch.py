@@ -26,6 +26,7 @@ from daskgraphpart.cli.options import (
     with_options,
 )
 from daskgraphpart.cli.summary import balance_of, cut_of, show_facts, show_outcome, weight_of_cut
+from daskgraphpart.dispatching.destination import open_machines
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.engine.resources import Resources, is_on_this_machine, resources_of
 from daskgraphpart.options import chosen
@@ -169,15 +170,14 @@ def dispatch(**values: Any) -> None:
 def _machines_of(values: dict[str, Any], resources: Resources, assign_dir: str, out_dir: str) -> str | None:
     """File of machines, by either option; None to write all parts here."""
     from daskgraphpart.assignment.read_files import read_num_parts
-    from daskgraphpart.dispatching.machines import read_machines
 
     machines: str | None
-    machines, by_dgl = values["dispatch_to"], values["ip_config"]
+    machines, by_dgl = values.get("dispatch_to"), values.get("ip_config")
     if machines and by_dgl:
         raise click.UsageError("Give only one of --dispatch and --ip-config.")
     if not by_dgl or not is_on_this_machine(resources.cluster):
         return machines or by_dgl
-    found, num_parts = read_machines(by_dgl, Path(out_dir)), values["num_parts"] or read_num_parts(Path(assign_dir))
+    found, num_parts = open_machines(by_dgl, Path(out_dir)), values["num_parts"] or read_num_parts(Path(assign_dir))
     if num_parts is not None:
         found.check_parts(num_parts)
     logger.info("--ip-config without a --cluster of these machines: writing all parts to OUT here")

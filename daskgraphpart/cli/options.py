@@ -38,9 +38,9 @@ logger = logging.getLogger(__name__)
 
 def options_of(kind: type, heading: str, *names: str) -> tuple[Callable[[Any], Any], ...]:
     """Options that a dataclass states, unless their plug-in is not there; without defaults if found out later."""
-    stated = {name: of for name, of in stated_options(kind).items() if _is_offered(of)}
-    of_names = ((name, _settings_of(stated[name])) for name in names or stated)
-    return tuple(click.option(*_names_of(stated[n]), cls=Option, heading=heading, **how) for n, how in of_names)
+    stated = stated_options(kind)
+    offered = [stated[name] for name in names or stated if _is_offered(stated[name])]
+    return tuple(click.option(*_names_of(of), cls=Option, heading=heading, **_settings_of(of)) for of in offered)
 
 
 def _is_offered(stated: Field[Any]) -> bool:
@@ -103,7 +103,7 @@ RESOURCE_OPTIONS = (
     _shown("--verbose", "-v", is_flag=True, help="Show every pass and a table of the parts."),
     *LOG_OPTIONS,
 )
-(STAGING_OPTION,) = options_of(Resources, "Resources", "staging")
+STAGING_OPTIONS = options_of(Resources, "Resources", "staging")
 CONFINED_OPTION = rare(
     "--confined", is_flag=True, help="Refuse input files outside the input directory, even through links."
 )
@@ -118,18 +118,19 @@ JOB_OPTIONS = (
 )
 NUM_PARTS_OPTION = click.option("--num-parts", type=int, required=True, help="Number of parts.")
 METHOD_OPTIONS = options_of(AssignOptions, "Method")
+_DISPATCH_OPTION = _output(
+    "--dispatch",
+    "dispatch_to",
+    metavar="IP_CONFIG",
+    type=click.Path(),
+    help="Send the parts to the disks of machines, one address per line of this file. Part p goes to OUT on "
+    "machine p modulo lines. Needs a --cluster with a worker on each, and a --workspace that all share.",
+)
 DISPATCH_OPTIONS = (
     *OUTPUT_OPTIONS,
-    _output(
-        "--dispatch",
-        "dispatch_to",
-        metavar="IP_CONFIG",
-        type=click.Path(),
-        help="Send the parts to the disks of machines, one address per line of this file. Part p goes to OUT on "
-        "machine p modulo lines. Needs a --cluster with a worker on each, and a --workspace that all share.",
-    ),
+    *([_DISPATCH_OPTION] if "machines" in plugin_names("destinations") else []),
     *RESOURCE_OPTIONS,
-    STAGING_OPTION,
+    *STAGING_OPTIONS,
     *JOB_OPTIONS,
     CONFINED_OPTION,
 )

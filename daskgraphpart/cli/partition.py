@@ -42,5 +42,5 @@ def partition(**values: Any) -> None:
     graph, (out_dir,) = input_of(values, (values["in_dir"], values["out_dir"]), ("GRAPH", "OUT"))
     given = graph, out_dir, values["num_parts"], chosen(AssignOptions, values), chosen(DispatchOptions, values)
     with run_of(values) as run:
-        outcome = partition_job(*given, run_options(run), dispatch_to=values["dispatch_to"])
+        outcome = partition_job(*given, run_options(run), dispatch_to=values.get("dispatch_to"))
     show_outcome(outcome, values, None if has_input(values) else values["in_dir"])

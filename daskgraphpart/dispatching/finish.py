@@ -1,7 +1,7 @@
 """Finish the output: move files into place, take checksums, let each layout describe its own.
 
 Local files, made in place under temporary names, are renamed. For stores, other machines or staged features,
-`deliver.py` writes them from front to back. Files appear complete or not at all.
+an exporter writes them from front to back. Files appear complete or not at all.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 
     from daskgraphpart.assignment.assign_report import AssignReport
     from daskgraphpart.book import PartitionBook
+    from daskgraphpart.dispatching.destination import StagedRows
     from daskgraphpart.dispatching.job import Job
     from daskgraphpart.dispatching.lay_out import OutputFile, Places
     from daskgraphpart.dispatching.workspace import Workspace
     from daskgraphpart.quality import Quality
     from daskgraphpart.storage.paths import Location
-    from daskgraphpart.storage.zarr_arrays import StagedArray
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -84,18 +84,14 @@ def _complete(job: Job, sizes: GraphSizes, book: PartitionBook, quality: Quality
     """Write and describe all files; return the bytes of each part."""
     flat, staged = places.all_files, places.staged
     _encode(job, flat)
-    if job.destination is None:
-        checksums = _write_here(job, flat, staged)
-    else:
-        from daskgraphpart.dispatching.deliver import describe, send  # few write elsewhere, and it takes 10 ms
-
-        checksums = send(job, job.destination, flat, staged)
+    elsewhere = job.destination
+    checksums = _write_here(job, flat, staged) if elsewhere is None else elsewhere.send(job, flat, staged)
     beside = {path: sum_of for path, sum_of in checksums.items() if path.startswith(f"{ID_MAP}/")}
     id_maps = None
     if beside:  # ID maps of tables go with the partitions
         named = {path.removeprefix(f"{ID_MAP}/").removesuffix(".parquet"): path for path in beside}
         id_maps = IdMaps(ID_MAP, {ntype: beside[path].digest for ntype, path in named.items()})
-    elif job.destination is None and job.graph.id_maps:
+    elif elsewhere is None and job.graph.id_maps:
         id_maps = describe_id_maps(job.graph.id_maps, Path(job.out), job.runner)
     with directory_here(job.out) as out:
         for layout, of_layout in places.files.items():
@@ -116,8 +112,8 @@ def _complete(job: Job, sizes: GraphSizes, book: PartitionBook, quality: Quality
             for path in layout.descriptions(job.graph.schema):
                 (out / path).parent.mkdir(parents=True, exist_ok=True)
             layout.finish(dispatched)
-        if job.destination is not None:
-            describe(job, job.destination, out, {file: checksums[file.path] for file in flat})
+        if elsewhere is not None:
+            elsewhere.describe(job, out, {file: checksums[file.path] for file in flat})
     part_nbytes = np.zeros(job.num_parts, np.int64)
     for file in flat:
         part_nbytes[file.part or 0] += checksums[file.path].nbytes
@@ -163,13 +159,12 @@ def encode_file(file: OutputFile, config: EncodeConfig) -> None:
         delete_file(source)
 
 
-def _write_here(job: Job, files: Sequence[OutputFile], staged: Mapping[str, StagedArray]) -> dict[str, FileChecksum]:
+def _write_here(job: Job, files: Sequence[OutputFile], staged: Mapping[str, StagedRows]) -> dict[str, FileChecksum]:
     """Replace the old files by the completed temporary ones."""
     checksums: dict[str, FileChecksum] = {}
     if streamed := [file for file in files if file.is_streamed]:
-        from daskgraphpart.dispatching.deliver import export  # likewise
-
-        checksums = export(job, streamed, staged)
+        assert job.exporter is not None, "files are streamed for an exporter"
+        checksums = job.exporter.export(job, streamed, staged)
     job.runner.step("discard-old", partial(discard_output, Path(job.out)))
     for file in files:
         publish_once(f"{job.out}/{file.path}")

@@ -10,12 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from daskgraphpart.dispatching.destination import Destination
 from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, Resources
 
 if TYPE_CHECKING:
     from daskgraphpart.assignment.assignment import Assignment
     from daskgraphpart.chunked.graph import Graph
-    from daskgraphpart.dispatching.machines import Destination
+    from daskgraphpart.dispatching.destination import Exporter
     from daskgraphpart.dispatching.options import DispatchOptions
     from daskgraphpart.dispatching.workspace import Workspace
     from daskgraphpart.engine.runner import Runner
@@ -35,7 +36,7 @@ class Job:
     work: Workspace
     runner: Runner
     layouts: tuple[Layout, ...]
-    destination: Destination | None = None  # where files go if not `out`
+    exporter: Exporter | None = None  # of staged features, and of files that do not go to `out`
 
     @property
     def num_parts(self) -> int:
@@ -43,11 +44,14 @@ class Job:
         return self.assignment.num_parts
 
     @property
+    def destination(self) -> Destination | None:
+        """Where files go if not to `out`."""
+        return self.exporter if isinstance(self.exporter, Destination) else None
+
+    @property
     def is_staged(self) -> bool:
-        """Whether features are staged in zarr."""
-        if self.runner.depot is not None:
-            return False  # a depot's files are in pieces already
-        return self.destination is not None or self.runner.resources.staging == "zarr"
+        """Whether features are staged; a depot's files are in pieces already."""
+        return self.exporter is not None and self.runner.depot is None
 
 
 EDGE_NBYTES = 80  # parquet or npy: decoded 16 + 16, owner 2, run 24, writing buffers

@@ -14,11 +14,11 @@ from daskgraphpart.layouts.layout import ArraySpec, create_file, raw_file_layout
 from daskgraphpart.storage.atomic import temporary_path
 from daskgraphpart.storage.files import make_directory
 from daskgraphpart.storage.region import Region
-from daskgraphpart.storage.zarr_arrays import StagedArray
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from daskgraphpart.dispatching.destination import StagedRows
     from daskgraphpart.dispatching.job import Job
     from daskgraphpart.layouts.layout import FileLayout, GraphSizes, Layout
 
@@ -51,7 +51,7 @@ Targets: TypeAlias = Mapping[str, tuple[Target, ...]]
 """By name of the array, as `layouts.layout` lists them."""
 
 
-RowTarget: TypeAlias = "Target | StagedArray"
+RowTarget: TypeAlias = "Target | StagedRows"
 """Where rows of all parts go."""
 
 
@@ -111,7 +111,7 @@ class Places:
 
     targets: dict[str, tuple[Target, ...]]  # in every part's files
     whole: dict[str, tuple[Region, ...]]  # in files of the whole graph
-    staged: dict[str, StagedArray]  # in the workspace, for streamed files
+    staged: dict[str, StagedRows]  # in the workspace, for streamed files
 
     @property
     def all_files(self) -> list[OutputFile]:
@@ -140,7 +140,8 @@ def lay_out(job: Job, sizes: GraphSizes) -> Places:
             places.targets[array] = (*places.targets.get(array, ()), target)
         elif array not in places.staged and 0 not in target.row_shape:
             path, limit = f"{job.work.root}/staged/{len(places.staged)}.zarr", job.sizes.row_block_bytes
-            places.staged[array] = StagedArray.of(path, target.dtype, target.row_shape, target.num_rows, limit)
+            assert job.exporter is not None, "files are streamed for an exporter"
+            places.staged[array] = job.exporter.stage(path, target.dtype, target.row_shape, target.num_rows, limit)
 
     def create() -> None:
         made = {

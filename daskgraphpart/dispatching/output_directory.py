@@ -14,7 +14,6 @@ from daskgraphpart.storage.atomic import TEMPORARY_SUFFIX
 from daskgraphpart.storage.files import delete_file, is_directory, is_file, list_directory
 from daskgraphpart.storage.json_file import read_json_object
 from daskgraphpart.storage.paths import Location, check_apart, is_remote
-from daskgraphpart.storage.upload import check_writable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -33,8 +32,6 @@ def check_output(out: Location, inputs: Iterable[Location]) -> None:
     check_apart(out, inputs)
     if is_file(out) or (not is_remote(out) and out.exists() and not out.is_dir()):
         raise OutputExistsError("the output is a file", file=out, hint="give a directory")
-    if is_remote(out):
-        check_writable(out)
 
 
 def check_empty(out: Location, overwrite: bool) -> None:

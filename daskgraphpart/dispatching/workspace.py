@@ -26,7 +26,7 @@ DIRECTORIES = {
     "owners": "owner of every node of a type",
     "node-maps": "new ID of every node of a type",
     "edge-owners": "owner of every edge of a type",
-    "staged": "rows of one feature in owner order; see `storage.zarr_arrays`",
+    "staged": "rows of one feature in owner order; see `open_staged`",
     "encoded": "arrays of files in which values have no fixed place, each under the path of its file",
     **EDGE_DIRECTORIES,
 }

@@ -63,6 +63,7 @@ class Resources:
         "auto",
         "How features travel: in place, or through zarr arrays in the workspace.",
         choices=("auto", "in-place", "zarr"),
+        plugin=("destinations", "here"),
     )
     workspace: str | None = option(
         None,

@@ -7,16 +7,13 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from daskgraphpart.errors import InputFileNotFoundError, LayoutError
-from daskgraphpart.storage.zarr_arrays import open_rows_array
+from daskgraphpart.errors import LayoutError
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Mapping, Sequence
 
     import dask.array as da
@@ -187,44 +184,3 @@ def _check_new_ids(ids: np.ndarray, ranges: np.ndarray, region: Region) -> None:
             found=int(ids[(ids < 0) | (ids >= total)][0]),
             hint="copy the part again, or partition the graph again",
         )
-
-
-def open_staged(workspace: str | os.PathLike[str]) -> dict[str, Any]:
-    """Open the staged features of a running, stopped or kept job.
-
-    Parameters
-    ----------
-    workspace : path
-        The job's workspace: ``.daskgraphpart-work`` in its output directory, or its directory in `--workspace`.
-
-    Returns
-    -------
-    dict of str to dask.array.Array
-        Features as stored, by ``node_data/<ntype>/<feature>`` or ``edge_data/<etype>/<feature>``. Rows are in the order
-        of new IDs; chunks end where parts end. Rows not yet staged are 0.
-
-    Raises
-    ------
-    InputFileNotFoundError
-        If the workspace has no staged features.
-
-    Examples
-    --------
-    >>> parts = dgp.partition("shop", "parts", 4, staging="zarr", keep_workspace=True)
-    >>> staged = dgp.open_staged("parts/.daskgraphpart-work")
-    >>> staged["node_data/user/age"][:5].compute()
-    array([48, 21, 60, 41, 78])
-    """
-    import dask.array as da
-
-    found = {}
-    for path in sorted(Path(workspace, "staged").glob("*.zarr")):
-        array = open_rows_array(path)
-        rows = da.from_zarr(array)
-        parts = zip(array.attrs["first_rows"], array.attrs["num_rows"], strict=True)
-        found[str(array.attrs["name"])] = da.concatenate([rows[first : first + count] for first, count in parts])
-    if not found:
-        raise InputFileNotFoundError(
-            "no staged features in this workspace", file=workspace, hint="run with --staging zarr"
-        )
-    return found

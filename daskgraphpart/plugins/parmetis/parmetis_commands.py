@@ -15,7 +15,7 @@ from daskgraphpart.cli.options import (
     CONFINED_OPTION,
     OUTPUT_OPTIONS,
     RESOURCE_OPTIONS,
-    STAGING_OPTION,
+    STAGING_OPTIONS,
     graph_of,
     run_of,
     with_options,
@@ -155,7 +155,7 @@ def _graph(in_dir: str, values: dict[str, Any]) -> Any:
 @with_options(*OUTPUT_OPTIONS)
 @dgl_option("--input-dir", "dgl_in_dir", type=click.Path(), script="convert_partition.py", meaning="FROM")
 @dgl_option("--output", "dgl_out_dir", type=click.Path(), script="convert_partition.py", meaning="OUT")
-@with_options(*RESOURCE_OPTIONS, STAGING_OPTION)
+@with_options(*RESOURCE_OPTIONS, *STAGING_OPTIONS)
 def convert(**values: Any) -> None:
     """Turn ParMETIS' complete output into partitions.
 

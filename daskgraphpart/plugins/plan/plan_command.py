@@ -45,7 +45,7 @@ def plan(**values: Any) -> None:
         graph,
         values["num_parts"],
         out=out_dir,
-        dispatch_to=values["dispatch_to"],
+        dispatch_to=values.get("dispatch_to"),
         **keywords_of(values, AssignOptions, DispatchOptions, Resources),
     )
     click.echo(json.dumps(found.to_dict(), indent=1) if values["form"] == "json" else str(found))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from daskgraphpart.api.inputs import is_machines, made_in, output_of
+from daskgraphpart.api.inputs import made_in, output_of
 from daskgraphpart.api.run_dispatch import Wanted, check_known, fitting
 from daskgraphpart.assignment.assignment import Assignment
 from daskgraphpart.assignment.options import AssignOptions
+from daskgraphpart.dispatching.destination import Destination
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.keywords import check_keywords
@@ -144,8 +145,8 @@ def _plan(graph: Graph, num_parts: int, wanted: Wanted, resources: Resources) ->
     wanted, _ = fitting(graph, wanted)
     if isinstance(wanted.owners, Assignment):
         wanted.owners.check_fits(graph.schema)
-    if is_machines(wanted.target):
-        wanted.target.check_cluster(resources.cluster)
+    if isinstance(wanted.target, Destination) and wanted.target.hosts:
+        wanted.target.check_place(resources.cluster)
     out = made_in(wanted.target, resources.workspace)
     with environment_faults():
         return estimate(graph, num_parts, wanted.owners, wanted.options, resources, out)

@@ -6,34 +6,34 @@ import hashlib
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from daskgraphpart.api.inputs import is_machines
+from daskgraphpart.dispatching.destination import Destination
 from daskgraphpart.errors import OptionError
 from daskgraphpart.plugins.store_workspace.store_depot import mounted_depot
 from daskgraphpart.storage.paths import is_remote, resolve_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
-    from daskgraphpart.dispatching.machines import Machines
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.storage.mounts import Depot
-    from daskgraphpart.storage.paths import Location
 
 DIRECTORY = ".daskgraphpart-work"
 
 
 @contextmanager
-def open_depot(resources: Resources, target: Location | Machines) -> Iterator[Depot]:
+def open_depot(resources: Resources, target: Path | Destination) -> Iterator[Depot]:
     """Yield the depot in a workspace for the job of an output."""
     assert resources.workspace is not None, "it is a URL"
-    if is_machines(target) or not is_remote(target):
+    out = target.root if isinstance(target, Destination) and not target.hosts else None
+    if out is None or not is_remote(out):
         raise _refusal("the output must be in a store, too", target, "give the output as a URL")
     if resources.staging == "zarr":
         raise _refusal("features cannot be staged in zarr", "--staging zarr", "leave out --staging")
-    options = target.storage_options if resources.workspace.startswith(f"{target.protocol}://") else {}
+    options = out.storage_options if resources.workspace.startswith(f"{out.protocol}://") else {}
     place = resolve_path(resources.workspace, options)
     assert is_remote(place), "it is a URL"
-    of_output = hashlib.sha256(str(target).encode()).hexdigest()[:12]
+    of_output = hashlib.sha256(str(out).encode()).hexdigest()[:12]
     with mounted_depot(place / f"{DIRECTORY}-{of_output}") as depot:
         yield depot
 

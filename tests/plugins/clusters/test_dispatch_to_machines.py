@@ -18,7 +18,6 @@ from graphs import file_hashes
 from keywords import spelled
 
 import daskgraphpart as dgp
-from daskgraphpart.dispatching.machines import MARK, read_machines
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.errors import (
@@ -29,6 +28,7 @@ from daskgraphpart.errors import (
     OutputExistsError,
     ResumeError,
 )
+from daskgraphpart.plugins.delivery.machines import MARK, read_machines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -303,7 +303,7 @@ def test_a_file_of_machines_is_read_as_dgl_reads_it(tmp_path: Path) -> None:
     found = read_machines(tmp_path / "ips", tmp_path)
     assert found.hosts == ("10.0.0.1", "node2", "10.0.0.1")
     assert found.distinct == ("10.0.0.1", "node2")
-    assert [found.host_of(part) for part in range(4)] == ["10.0.0.1", "node2", "10.0.0.1", "10.0.0.1"]
+    assert found.hosts_of(4) == ("10.0.0.1", "node2", "10.0.0.1", "10.0.0.1")
     (tmp_path / "ips").write_bytes(b"\xff\x00")
     with pytest.raises(OptionError, match="not a file of machines"):
         read_machines(tmp_path / "ips", tmp_path)

@@ -7,61 +7,63 @@ job that writes there.
 from __future__ import annotations
 
 import errno
-import hashlib
 import os
-import shutil
-from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from daskgraphpart.dispatching.destination import Destination
 from daskgraphpart.dispatching.output_directory import check_claimable, discard_output, discard_unfinished
-from daskgraphpart.dispatching.workspace import WORKSPACE_NAME
 from daskgraphpart.engine.resources import is_on_this_machine
 from daskgraphpart.engine.runner import Pass, Runner, Unit
-from daskgraphpart.errors import (
-    EnvironmentFaultError,
-    GraphPartError,
-    OptionError,
-    OutputExistsError,
+from daskgraphpart.errors import EnvironmentFaultError, OptionError, OutputExistsError
+from daskgraphpart.plugins.delivery.export import (
+    ZarrExporter,
+    attach_host_to_error,
+    host_of,
+    remove_staging,
+    staging_directory,
 )
 from daskgraphpart.storage.atomic import write_bytes
 from daskgraphpart.storage.checksums import FileChecksum, hash_file
-from daskgraphpart.storage.lock import LOCK_NAME
-from daskgraphpart.storage.paths import is_remote
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
-    from upath import UPath
-
-    from daskgraphpart.storage.paths import Location
+    from daskgraphpart.dispatching.destination import StagedRows
+    from daskgraphpart.dispatching.job import Job
+    from daskgraphpart.dispatching.lay_out import OutputFile
 
 
 ConfigT = TypeVar("ConfigT")
 
 MARK = ".daskgraphpart-delivery"
-STAGING_NAME = ".daskgraphpart-staging"
 
 
 @dataclass(frozen=True, slots=True)
-class Machines:
-    """A directory on each of several machines: its path, the machine on each line of a file, that file."""
+class Machines(ZarrExporter, Destination):
+    """A directory on each of several machines: the machine on each line of a file, and that file."""
 
-    path: Path
-    hosts: tuple[str, ...]
-    file: str
+    lines: tuple[str, ...] = ()
+    file: str = ""
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """The machine on each line."""
+        return self.lines
 
     @property
     def distinct(self) -> tuple[str, ...]:
         """Each machine once, in line order."""
-        return tuple(dict.fromkeys(self.hosts))
+        return tuple(dict.fromkeys(self.lines))
 
-    def host_of(self, part: int | None) -> str:
-        """Machine of a part, as in DGL's dispatch pipeline; the first for files of the whole graph."""
-        return self.hosts[(part or 0) % len(self.hosts)]
+    @property
+    def directory(self) -> Path:
+        """Directory on every machine's disk."""
+        assert isinstance(self.root, Path), "it is no URL"
+        return self.root
 
-    def check_cluster(self, cluster: object) -> None:
+    def check_place(self, cluster: object) -> None:
         """Refuse to run without workers on other machines."""
         if is_on_this_machine(cluster):
             raise OptionError(
@@ -75,45 +77,42 @@ class Machines:
 
     def check_parts(self, num_parts: int) -> None:
         """Refuse, as DGL does, machines that cannot share the parts evenly."""
-        if num_parts % len(self.hosts):
+        if num_parts % len(self.lines):
             raise OptionError(
                 "the machines cannot share the parts evenly",
                 file=self.file,
                 expected=f"a number of lines that divides {num_parts}",
-                found=len(self.hosts),
+                found=len(self.lines),
             )
 
-
-@dataclass(frozen=True, slots=True)
-class Destination:
-    """A store or machines, which take complete files."""
-
-    target: UPath | Machines
-    staging: str  # shared local directory in which to make files that are not streamed
-    own_names: tuple[str, ...]  # paths of what describes the parts, in writing order
-    overwrite: bool  # replace partitions there
-
-    @property
-    def root(self) -> Location:
-        """Directory in the store, or on every machine's disk."""
-        return self.target.path if isinstance(self.target, Machines) else self.target
-
-    def hosts_of(self, num_parts: int) -> tuple[str, ...] | None:
-        """Machine of each part; None for a store."""
-        if not isinstance(self.target, Machines):
-            return None
-        return tuple(self.target.host_of(part) for part in range(num_parts))
+    def check_claimable(self, own_names: Sequence[str], overwrite: bool) -> None:
+        """Leave that to `check`: machines are asked once workers are there."""
 
     def check(self, runner: Runner) -> None:
-        """Check before work starts whether machines can take the parts."""
-        if isinstance(self.target, Machines):
-            run_on_each("check-machines", check_machine, self.target, self, runner)
+        """Check on each machine whether it can take the parts."""
+        run_on_each("check-machines", check_machine, self, self, runner)
 
-    @property
-    def directory(self) -> Path:
-        """Directory on every machine's disk."""
-        assert isinstance(self.target, Machines), "a store has no machines"
-        return self.target.path
+    def made_in(self, workspace: str | None) -> Path:
+        """Name the directory in which files are made."""
+        return staging_directory(self.root, "the disks of machines", workspace)
+
+    def clean(self, directory: Path) -> None:
+        """Remove that directory."""
+        remove_staging(directory)
+
+    def send(self, job: Job, files: Sequence[OutputFile], staged: Mapping[str, StagedRows]) -> dict[str, FileChecksum]:
+        """Replace what the machines have by the files of all parts; machines take turns."""
+        run_on_each("claim-machines", claim_machine, self, self, job.runner)
+        return self.export(job, sorted(files, key=lambda file: (PurePath(file.name).name, file.part or 0)), staged)
+
+    def describe(self, job: Job, made: Path, sent: Mapping[OutputFile, FileChecksum]) -> None:
+        """Let each machine check its files, then copy what describes the parts."""
+        checksums: dict[str, dict[str, FileChecksum]] = {host: {} for host in self.distinct}
+        for file, checksum in sent.items():
+            checksums[host_of(self.lines, file.part)][file.path] = checksum
+        sent_files = SentFiles(self, checksums)
+        run_on_each("check-files", check_files, self, sent_files, job.runner)
+        run_on_each("describe-parts", describe_parts, self, sent_files, job.runner)
 
 
 def read_machines(file: str | os.PathLike[str], directory: Path) -> Machines:
@@ -140,14 +139,14 @@ def read_machines(file: str | os.PathLike[str], directory: Path) -> Machines:
         hosts += words[:1]
     if not hosts:
         raise OptionError("the file of machines is empty", file=path, expected=expected)
-    return Machines(directory.absolute(), tuple(hosts), str(path))
+    return Machines(directory.absolute(), lines=tuple(hosts), file=str(path))
 
 
 @dataclass(frozen=True, slots=True)
 class SentFiles:
     """Checksums of sent files by machine and path."""
 
-    destination: Destination
+    destination: Machines
     checksums: Mapping[str, Mapping[str, FileChecksum]]
 
 
@@ -172,7 +171,7 @@ def _run_on(host: str, call: MachineCall[ConfigT]) -> None:
         call.task(host, call.config)
 
 
-def check_machine(_: str, destination: Destination) -> None:
+def check_machine(_: str, destination: Machines) -> None:
     """Check, without changes, whether a machine's directory can be the output."""
     out = destination.directory
     there = next(path for path in (out, *out.parents) if path.exists())
@@ -183,7 +182,7 @@ def check_machine(_: str, destination: Destination) -> None:
     check_claimable(out, destination.own_names, destination.overwrite or _is_ours(destination))
 
 
-def claim_machine(_: str, destination: Destination) -> None:
+def claim_machine(_: str, destination: Machines) -> None:
     """Delete partitions to replace and leave the mark; a fault here can be retried."""
     out = destination.directory
     out.mkdir(parents=True, exist_ok=True)
@@ -221,7 +220,7 @@ def describe_parts(_: str, sent: SentFiles) -> None:
     (out / MARK).unlink(missing_ok=True)
 
 
-def _is_ours(destination: Destination) -> bool:
+def _is_ours(destination: Machines) -> bool:
     """Whether this job's mark is there, or its manifest if that machine is complete."""
     out, staging, manifest = destination.directory, Path(destination.staging), destination.own_names[0]
     pairs = ((out / MARK, destination.staging.encode()), (out / manifest, _content(staging / manifest)))
@@ -230,41 +229,3 @@ def _is_ours(destination: Destination) -> bool:
 
 def _content(path: Path) -> bytes | None:
     return path.read_bytes() if path.is_file() else None
-
-
-@contextmanager
-def attach_host_to_error(host: str) -> Iterator[None]:
-    """Put the machine, if any, before the file: ``10.0.0.2:/data/part1/graph.dgl``."""
-    try:
-        yield
-    except GraphPartError as fault:
-        if not host:
-            raise
-        raise fault.restated(type(fault), file=f"{host}:{fault.file or ''}") from fault
-    except OSError as fault:
-        if host and fault.filename is not None:
-            fault.filename = f"{host}:{os.fsdecode(fault.filename)}"
-        raise
-
-
-def staging_directory(target: Location, workspace: str | None) -> Path:
-    """Name the local directory in which to make files for a store or machines."""
-    what = "a store" if is_remote(target) else "the disks of machines"
-    if workspace is None:
-        raise OptionError(
-            f"partitions for {what} need a workspace",
-            file=target,
-            place="--workspace",
-            expected="a directory that workers and client share, with room for partitions and temporary files",
-        )
-    of_output = hashlib.sha256(str(target).encode()).hexdigest()[:12]
-    return Path(workspace).absolute() / f"{STAGING_NAME}-{of_output}"
-
-
-def remove_staging(directory: Path) -> None:
-    """Remove a finished job's staging directory; keep it if the job can resume.
-
-    A workspace in it was kept, or a run resumes from it; a lock belongs to another run.
-    """
-    if not (directory / WORKSPACE_NAME).exists() and not (directory / LOCK_NAME).exists():
-        shutil.rmtree(directory, ignore_errors=True)

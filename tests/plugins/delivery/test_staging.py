@@ -14,7 +14,7 @@ from remote_stores import local_contents, make_graph
 import daskgraphpart as dgp
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.errors import InputFileNotFoundError
-from daskgraphpart.storage.zarr_arrays import StagedArray
+from daskgraphpart.plugins.delivery.staged_array import StagedArray
 
 if TYPE_CHECKING:
     from pathlib import Path
