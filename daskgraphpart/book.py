@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from daskgraphpart.errors import IdOutOfRangeError
+from daskgraphpart.errors import IdOutOfRangeError, choose_from
 from daskgraphpart.id_ranges import IdRanges
 from daskgraphpart.schema import DEFAULT_ETYPE, DEFAULT_NTYPE
 from daskgraphpart.units import format_number
@@ -82,8 +82,8 @@ class BookMethods:
         name, known = ":".join(map(str, etype)) if isinstance(etype, tuple) else str(etype), self.edges.names
         found = [name] if name in known else [of for of in known if of.split(":")[1] == name]
         if len(found) != 1:
-            what = "ambiguous relation" if found else "no such edge type"
-            raise IdOutOfRangeError(what, expected=f"one of {', '.join(found or known)}", found=name)
+            what = f"several edge types have the relation {name!r}" if found else f"there is no edge type {name!r}"
+            raise IdOutOfRangeError(what, hint=choose_from(found or known, name))
         return found[0]
 
     def known_etype(self, etype: EdgeTypeName | None) -> str | None:

@@ -1,4 +1,4 @@
-"""Errors for users: one message with file, place, expected, found and what to do.
+"""Errors for users: one sentence says what is wrong and where, the next what to do.
 
 As exit codes: 2 for a mistake in input or usage, 3 for a fault of the environment (disk full, a lost worker), after
 which a rerun can succeed.
@@ -7,17 +7,20 @@ which a rerun can succeed.
 from __future__ import annotations
 
 import re
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection, Iterable
 
-LONGEST_VALUE = 600
+LONGEST_VALUE, MOST_LISTED = 600, 30
 _OPTION = re.compile(r"--([a-z]+(?:-[a-z]+)*)")
+_ENDS = (".", "?", "!")
+_WORD = re.compile(r"[a-z][a-z-]*(?=[ ,;]|$)")
 _SWITCHES = (
     "copy-edata", "fill-parts", "header", "map-ids", "overwrite", "recursive", "refine", "restart",
 )  # fmt: skip
-_KEYWORDS = {"dispatch": "dispatch_to", "no-header": "header=False"}
+_KEYWORDS = {"no-header": "header=False"}
 _FIELDS = ("what", "file", "place", "expected", "found", "hint")
 ErrorT = TypeVar("ErrorT", bound="GraphPartError")
 
@@ -33,11 +36,12 @@ class GraphPartError(Exception):
     Parameters
     ----------
     what : str
-        What is wrong, in a few words.
+        What is wrong, in a few words or a sentence with the user's values.
     file : path or URL, optional
         File or directory with the fault.
     place : str, optional
-        Key, row, line or byte in the file; or an option, spelled as on the command line.
+        Key, row, line or byte in the file; or an option, spelled as on the command line. Left out if `what`
+        names it.
     expected, found : object, optional
         Expected and actual value.
     hint : str, optional
@@ -60,27 +64,30 @@ class GraphPartError(Exception):
         self.what, self.place = what, place
         self.file = None if file is None else str(file)
         self.expected, self.found, self.hint = expected, found, hint
-        super().__init__(self._message(_keywords(place), _keywords(hint)))
+        super().__init__(self._message(_keywords))
 
     def for_command_line(self) -> str:
         """Message with options spelled as on the command line."""
-        return self._message(self.place, self.hint)
+        return self._message(str)
 
-    def _message(self, place: str | None, hint: str | None) -> str:
-        where = ", ".join(part for part in (self.file, place) if part)
-        text = f"{where}: {self.what}" if where else self.what
-        if self.expected is not None:
-            text += f"; expected {_shortened(self.expected)}"
+    def _message(self, spelled: Callable[[str], str]) -> str:
+        is_named = self.place is not None and self.place in self.what
+        where = ", ".join(part for part in (self.file, None if is_named else spelled(self.place or "")) if part)
+        text = spelled(f"{where}: {self.what}" if where else _begin_sentence(self.what))
+        details = [] if self.expected is None else [f"expected {_shortened(self.expected)}"]
         if self.found is not None:
-            text += f"{',' if self.expected is not None else ';'} found {_shortened(self.found)}"
-        if hint:
-            text += f"; {hint}"
+            details.append(f"{'found ' if details else ''}{_shortened(self.found)}")
+        if details:
+            text += f": {', '.join(details)}"
+        if self.hint:
+            between = "\n" if "\n" in text else " " if text.endswith(_ENDS) else ". "
+            text += between + write_sentences([spelled(self.hint)])
         return printable(text)  # may quote damaged files
 
     def add_hint(self, hint: str) -> None:
-        """Add a hint on what to do."""
-        self.hint = f"{self.hint}; {hint}" if self.hint else hint
-        self.args = (self._message(_keywords(self.place), _keywords(self.hint)),)
+        """Add a sentence on what to do."""
+        self.hint = write_sentences([self.hint, hint]) if self.hint else hint
+        self.args = (self._message(_keywords),)
 
     def restated(self, kind: type[ErrorT], **changes: Any) -> ErrorT:
         """Return a copy of another kind, with changes."""
@@ -91,14 +98,25 @@ class GraphPartError(Exception):
         return _rebuild, (type(self), {name: getattr(self, name) for name in _FIELDS})
 
 
-def _keywords(text: str | None) -> str | None:
+def write_sentences(hints: Iterable[str]) -> str:
+    """Join hints, each as a sentence."""
+    begun = (_begin_sentence(hint) for hint in hints)
+    return " ".join(text if text.endswith(_ENDS) else f"{text}." for text in begun)
+
+
+def _begin_sentence(text: str) -> str:
+    """Begin with a capital, unless the first word is a name."""
+    return text[:1].upper() + text[1:] if _WORD.match(text) else text
+
+
+def _keywords(text: str) -> str:
     """Turn options of the command line into Python's keywords."""
 
     def keyword(option: re.Match[str]) -> str:
         name = _KEYWORDS.get(option[1], option[1].replace("-", "_"))
         return f"{name}=True" if option[1] in _SWITCHES else name
 
-    return _OPTION.sub(keyword, text) if text else text
+    return _OPTION.sub(keyword, text)
 
 
 def _shortened(value: object) -> str:
@@ -132,9 +150,19 @@ class OptionError(GraphPartError, ValueError):
 
 
 def check_choice(what: str, place: str | None, found: str, choices: Collection[str]) -> None:
-    """Refuse a value that is none of the choices."""
+    """Raise an error for a value that is none of the choices."""
     if found not in choices:
-        raise OptionError(f"unknown {what}", place=place, expected=" or ".join(choices), found=found)
+        words = (place or "").removeprefix("--").replace("-", " ")
+        says_place = bool(words) and what.startswith(words)
+        hint = choose_from(choices, found)
+        raise OptionError(f"unknown {what} {str(found)!r}", place=None if says_place else place, hint=hint)
+
+
+def choose_from(choices: Collection[str], found: object = "") -> str:
+    """Return a hint that lists the choices, and names the one that was probably meant."""
+    near = get_close_matches(str(found), choices, 1)
+    listed = ", ".join([*choices][:MOST_LISTED]) + (", ..." if len(choices) > MOST_LISTED else "")
+    return f"{f'did you mean {near[0]}? ' if near else ''}{f'Choose from {listed}' if choices else 'There are none'}"
 
 
 class KeywordError(OptionError, TypeError):

@@ -10,7 +10,7 @@ from daskgraphpart.errors import MissingPackageError
 
 def how_to_install(extra: str) -> str:
     """Say how to install an extra; no index has the package yet."""
-    return f'pip install ".[{extra}]" in a clone of daskgraphpart'
+    return f'run pip install ".[{extra}]" in a clone of daskgraphpart'
 
 
 def import_extra(module: str, what: str, hint: str = "", *, file: object = None) -> Any:
@@ -32,7 +32,7 @@ def torch_module() -> Any:
 def pyg_module(name: str) -> Any:
     """Import a module of torch_geometric; a `MissingPackageError` if it is not installed."""
     torch_module()
-    return import_extra(name, "this is for PyG", "pip install torch_geometric")
+    return import_extra(name, "this is for PyG", "run pip install torch_geometric")
 
 
 def is_made_by(library: str, value: Any) -> bool:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.errors import IdOutOfRangeError
+from daskgraphpart.errors import IdOutOfRangeError, choose_from
 from daskgraphpart.schema import BFLOAT16
 
 if TYPE_CHECKING:
@@ -121,14 +121,15 @@ def check_ids(ids: np.ndarray, total: int, what: str) -> None:
     """Check that IDs are in ``[0, total)``."""
     if ids.size and not (ids.min() >= 0 and ids.max() < total):
         first = ids.reshape(-1)[np.flatnonzero((ids < 0) | (ids >= total))[0]]
-        raise IdOutOfRangeError(f"{what} ID out of range", expected=f"[0, {total:,})", found=int(first))
+        expected = f"0 to {total - 1:,}" if total else f"no ID: there are no {what}s"
+        raise IdOutOfRangeError(f"{what} ID {int(first):,} is out of range", expected=expected)
 
 
 def check_part(part_id: Any, num_parts: int) -> int:
     """Return the number of a part; refuse what is none."""
     is_whole = isinstance(part_id, (int, np.integer)) and not isinstance(part_id, bool)
     if not is_whole or not 0 <= part_id < num_parts:
-        raise IdOutOfRangeError("no such part", expected=f"0 to {num_parts - 1}", found=repr(part_id))
+        raise IdOutOfRangeError(f"there is no part {part_id!r}", hint=f"parts are 0 to {num_parts - 1}")
     return int(part_id)
 
 
@@ -142,5 +143,5 @@ def places_by_part(parts: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
 def type_id(names: tuple[str, ...], name: str, what: str) -> int:
     """Return the ID of a type."""
     if name not in names:
-        raise IdOutOfRangeError(f"no such {what} type", expected=f"one of {', '.join(names)}", found=name)
+        raise IdOutOfRangeError(f"there is no {what} type {str(name)!r}", hint=choose_from(names, name))
     return names.index(name)

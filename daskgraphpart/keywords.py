@@ -54,7 +54,7 @@ def unknown_keyword(function: str, name: str, known: list[str]) -> KeywordError:
     from difflib import get_close_matches
 
     near = get_close_matches(name, known, 1)
-    hint = GONE.get(name) or (f"did you mean {near[0]}?" if near else f"help({function}) lists all")
+    hint = GONE.get(name) or (f"did you mean {near[0]}?" if near else f"see help({function})")
     if name in OUTPUTS and (named := [of for of in OUTPUTS if of in known]):
         hint = f"use {named[0]} for the output directory"
-    return KeywordError(f"{function} has no keyword {name!r}", hint=hint)
+    return KeywordError(f"{function}() has no keyword {name!r}", hint=hint)

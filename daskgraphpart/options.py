@@ -10,7 +10,7 @@ from dataclasses import Field, field, fields
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from daskgraphpart.errors import OptionError, check_choice
+from daskgraphpart.errors import OptionError, check_choice, choose_from
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -66,20 +66,26 @@ def check_options(options: Any) -> None:
             object.__setattr__(options, name, value := words_of(value))
         choices, what = limits["choices"], name.replace("_", " ")
         if choices and isinstance(value, tuple):
-            if not value or set(value) - set(choices) or len(set(value)) != len(value):
-                expected = f"some of {', '.join(choices)}, each once"
-                raise OptionError(f"invalid {what}", place=place, expected=expected, found=",".join(value) or "none")
+            for word in value:
+                check_choice(what, place, word, choices)
+            if not value:
+                raise OptionError(f"{place} is empty", place=place, hint=choose_from(choices))
+            if len(set(value)) != len(value):
+                raise OptionError(
+                    f"{place} names a choice twice", place=place, found=",".join(value), hint="remove one"
+                )
         elif choices and not limits["values"]:
             check_choice(what, place, value, choices)
         if limits["min"] is not None and value is not None and value < limits["min"]:
-            raise OptionError("too small", place=place, expected=f"{limits['min']} or more", found=value)
+            what = f"{place} {value} is too small"
+            raise OptionError(what, place=place, hint=f"use {limits['min']} or more")
 
 
 def _checked(value: Any, place: str, kind: type, expected: str) -> Any:
     """Return a scalar of a kind, numpy's as Python's; a truth value is no number."""
     value = value.item() if getattr(value, "shape", None) == () else value
     if not isinstance(value, kind) or (kind is not bool and isinstance(value, bool)):
-        raise OptionError(f"not {expected}", place=place, expected=expected, found=repr(value))
+        raise OptionError(f"{place} is {expected}, not {value!r}", place=place)
     return value
 
 
@@ -95,7 +101,7 @@ def by_name(given: Mapping[str, Any] | Sequence[str], place: str) -> dict[str, s
     pairs = given.items() if isinstance(given, Mapping) else [text.rpartition("=")[::2] for text in texts]
     found = {name: str(value) for name, value in pairs}
     if len(found) < len(pairs):
-        raise OptionError("given twice for the same", place=place, found=" ".join(texts), hint="remove one")
+        raise OptionError(f"{place} is given twice for the same", place=place, found=" ".join(texts), hint="remove one")
     return found
 
 

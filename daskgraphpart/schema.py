@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import ml_dtypes
 import numpy as np
 
-from daskgraphpart.errors import GraphPartError, MetadataError, OptionError
+from daskgraphpart.errors import GraphPartError, MetadataError, OptionError, choose_from
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -225,8 +225,10 @@ def find_feature(types: Sequence[RowType], where: str, place: str, purpose: str,
     specs = {(t.name, spec.name): spec for t in types for spec in t.data}
     spec = specs.get((name, feature))
     if spec is None:
-        have = ", ".join("/".join(names) for names in specs) or "none"
-        raise OptionError(f"no such {row} feature", place=place, expected=f"one of {have}", found=where)
+        if not specs:
+            raise OptionError(f"this graph has no {row} features, so {place} cannot be used", place=place)
+        hint = choose_from(["/".join(names) for names in specs], where)
+        raise OptionError(f"unknown {row} feature {where!r}", place=place, hint=hint)
     if spec.dtype.kind not in kinds or np.prod(spec.row_shape) != 1:
         found = f"{spec.dtype} of row shape {spec.row_shape}"
         expected = f"one {'number' if 'f' in kinds else 'integer or boolean'} per {row}"
@@ -238,7 +240,7 @@ def parse_edge_type(name: str, num_edges: int, data: tuple[DataSpec, ...] = ()) 
     """Make an edge type from its canonical name."""
     parts = name.split(":")
     if len(parts) != 3:
-        raise MetadataError("not a canonical edge type", expected="src:relation:dst", found=repr(name[:80]))
+        raise MetadataError(f"{name[:80]!r} is no edge type", expected="src:relation:dst")
     return EdgeType(parts[0], parts[1], parts[2], num_edges, data)
 
 

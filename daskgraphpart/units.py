@@ -30,8 +30,9 @@ def parse_size(text: str) -> int:
 
 
 def _not_a_size(text: str) -> OptionError:
-    expected = "a number with a unit, such as 2GB or 512MiB"
-    return OptionError("not a size", place="--memory", expected=expected, found=repr(text))
+    return OptionError(
+        f"--memory {text!r} is not a size", place="--memory", hint="use a number with a unit, such as 2GB"
+    )
 
 
 def parse_count(text: str) -> int:
@@ -39,7 +40,7 @@ def parse_count(text: str) -> int:
     match = _COUNT.fullmatch(text)
     value = None if match is None else float(match[1].replace("_", "")) * 1000.0 ** _POWERS[match[2].lower()]
     if value is None or value > LARGEST or value != round(value):
-        raise OptionError("not a whole number", expected="a number such as 5e6, 5M or 5000000", found=repr(text))
+        raise OptionError(f"{text!r} is not a whole number", hint="use a number such as 5e6, 5M or 5000000")
     return round(value)
 
 
@@ -51,7 +52,7 @@ def parse_share(share: str | float, place: str) -> float:
     except ValueError:
         value = -1.0
     if rest or not 0 <= value <= 1:
-        raise OptionError("not a share", place=place, expected="0% to 100%", found=repr(share))
+        raise OptionError(f"{place} {share} is not a share", place=place, hint="use 0% to 100%")
     return value
 
 

@@ -7,7 +7,7 @@ import pickle
 import pytest
 
 import daskgraphpart.errors as errors_module
-from daskgraphpart.errors import GraphPartError, IdOutOfRangeError
+from daskgraphpart.errors import GraphPartError, IdOutOfRangeError, OptionError, check_choice
 
 KINDS = [
     *(k for k in vars(errors_module).values() if isinstance(k, type) and issubclass(k, GraphPartError)),
@@ -20,19 +20,32 @@ def test_an_error_pickles_with_all_it_says(kind: type[GraphPartError]) -> None:
     error = kind("is wrong", file="a.csv", place="row 3", expected=1, found=2, hint="mend it")
     again = pickle.loads(pickle.dumps(error))
     assert type(again) is kind
-    assert str(again) == str(error) == "a.csv, row 3: is wrong; expected 1, found 2; mend it"
+    assert str(again) == str(error) == "a.csv, row 3: is wrong: expected 1, found 2. Mend it."
     assert (again.file, again.place, again.expected, again.found, again.hint) == ("a.csv", "row 3", 1, 2, "mend it")
 
 
 def test_what_is_not_known_is_not_said() -> None:
-    assert str(GraphPartError("is wrong")) == "is wrong"
-    assert str(GraphPartError("is wrong", found=0)) == "is wrong; found 0"
+    assert str(GraphPartError("is wrong")) == "Is wrong"
+    assert str(GraphPartError("is wrong", found=0)) == "Is wrong: 0"
+
+
+def test_the_first_sentence_may_name_the_option_itself() -> None:
+    error = GraphPartError("--seed -1 is too small", place="--seed", hint="use 0 or more")
+    assert str(error) == "seed -1 is too small. Use 0 or more."
+    assert error.for_command_line() == "--seed -1 is too small. Use 0 or more."
+
+
+def test_choices_are_listed_and_the_nearest_is_named() -> None:
+    with pytest.raises(OptionError, match=r"^Unknown layout 'dlg'\. Did you mean dgl\? Choose from dgl, ranks\.$"):
+        check_choice("layout", "--layout", "dlg", ("dgl", "ranks"))
+    with pytest.raises(OptionError, match=r"^cast: unknown feature 'x'\. There are none\.$"):
+        check_choice("feature", "--cast", "x", ())
 
 
 def test_python_is_told_of_keywords_and_the_command_line_of_options() -> None:
     error = GraphPartError("too small", place="--memory", found="--odd", hint="give more --num-parts, or --overwrite")
-    assert str(error) == "memory: too small; found --odd; give more num_parts, or overwrite=True"
-    expected = "--memory: too small; found --odd; give more --num-parts, or --overwrite"
+    assert str(error) == "memory: too small: --odd. Give more num_parts, or overwrite=True."
+    expected = "--memory: too small: --odd. Give more --num-parts, or --overwrite."
     assert error.for_command_line() == pickle.loads(pickle.dumps(error)).for_command_line() == expected
     error.add_hint("add --restart")
-    assert str(error).endswith("; add restart=True")
+    assert str(error).endswith(". Add restart=True.")

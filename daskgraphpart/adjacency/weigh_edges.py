@@ -54,8 +54,8 @@ def find_weights(schema: GraphSchema, names: Sequence[str]) -> dict[str, DataSpe
     for name in names:
         etype, spec = find_feature(schema.edge_types, name, "--edge-weight", "be an edge weight", "iuf")
         if etype in found:
-            what, others = f"two weights for edges of type {etype!r}", f"{etype}/{found[etype].name}"
-            raise OptionError(what, place="--edge-weight", expected=f"only {others}", found=name)
+            what = f"--edge-weight names two weights of {etype!r} edges: {found[etype].name} and {name}"
+            raise OptionError(what, place="--edge-weight", hint="keep one")
         found[etype] = spec
     return found
 

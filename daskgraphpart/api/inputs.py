@@ -47,7 +47,7 @@ def output_of(
 ) -> Path | Destination:
     """Return the output directory, here, in a store or on the disks of machines."""
     if dispatch_to is not None:
-        return open_machines(dispatch_to, require_local(out_dir, "the output on machines", "leave out --dispatch"))
+        return open_machines(dispatch_to, require_local(out_dir, "the output on machines", "leave out --dispatch-to"))
     found = resolve_path(out_dir, storage_options)
     return open_store(found) if is_remote(found) else found
 

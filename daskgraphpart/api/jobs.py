@@ -234,7 +234,7 @@ def _leave(
     else:
         lock.release(keep_notes=True)
         if isinstance(told, KeyboardInterrupt):
-            told.add_note(f"finished work is kept in {shown_name(work.root)}; run it again to continue")
+            told.add_note(f"Finished work is kept in {shown_name(work.root)}; run the same command again to continue.")
         elif not isinstance(told, GraphPartError):
             logger.warning("finished work is kept in %s; run it again to continue", shown_name(work.root))
         elif not isinstance(told, ResumeError):

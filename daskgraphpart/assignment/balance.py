@@ -21,7 +21,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from daskgraphpart.errors import OptionError
+from daskgraphpart.errors import OptionError, choose_from
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,19 +77,18 @@ def parse_balance(balance: str | Sequence[str], imbalance: float) -> tuple[Balan
     """Read a balance such as ``"nodes,edges=0.05"``."""
     if not 0 <= imbalance <= MAX_TOLERANCE:
         raise OptionError(
-            "invalid imbalance",
+            f"--imbalance {imbalance:g} is out of range",
             place="--imbalance",
-            expected=f"0 to {MAX_TOLERANCE:,}, such as 0.03",
-            found=imbalance,
+            hint=f"use 0 to {MAX_TOLERANCE:,}, such as 0.03",
         )
     items = balance.split(",") if isinstance(balance, str) else list(balance)
     wanted = [_parse(item.strip(), imbalance) for item in items if item.strip()]
     names = [item.name for item in wanted]
     if not names:
-        raise OptionError("nothing to balance", place="--balance", expected=" ".join(NAMES), found=balance)
+        raise OptionError("--balance is empty", place="--balance", hint=choose_from(NAMES))
     for name in names:
         if names.count(name) > 1:
-            raise OptionError("given twice", place="--balance", found=name)
+            raise OptionError(f"--balance names {name!r} twice", place="--balance", hint="remove one")
     return tuple(wanted)
 
 
@@ -99,7 +98,7 @@ def _parse(item: str, imbalance: float) -> BalanceConstraint:
         name, number = item, ""
     known = any(name.startswith(n) and len(name) > len(n) if n.endswith(":") else name == n for n in NAMES)
     if not known:
-        raise OptionError("unknown balance constraint", place="--balance", expected=" ".join(NAMES), found=name)
+        raise OptionError(f"unknown item {name!r} in --balance", place="--balance", hint=choose_from(NAMES, name))
     loose = name.startswith(("edges", "bytes"))
     tolerance = max(imbalance, EDGE_TOLERANCE) if loose else imbalance
     if sign:
@@ -109,6 +108,8 @@ def _parse(item: str, imbalance: float) -> BalanceConstraint:
             tolerance = -1.0
         if not 0 <= tolerance <= MAX_TOLERANCE:
             raise OptionError(
-                "invalid tolerance", place=f"--balance {name}", expected=f"0 to {MAX_TOLERANCE:,}", found=number
+                f"tolerance {number!r} of {name!r} in --balance is out of range",
+                place="--balance",
+                hint=f"use 0 to {MAX_TOLERANCE:,}, such as {name}=0.05",
             )
     return BalanceConstraint(name, tolerance)

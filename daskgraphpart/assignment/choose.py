@@ -102,13 +102,11 @@ def choose(num_nodes: int, num_arcs: int, num_constraints: int, options: AssignO
             names = " and ".join(dict.fromkeys(LIBRARY_NAMES[call.library] for call in calls))
             several = "several seeds of " * (options.effort == "high")
             together = " combined" if len(calls) > 1 else ""
-            return Choice("auto", calls, most, f"auto: {several}{names}{together}{_varies(calls[-1])}")
-        lacking = (
-            f"{format_size(need['kaminpar, compressed'])} of memory and the budget is {format_size(resources.memory)}"
-        )
-        why = f"auto: multilevel, because KaMinPar needs {lacking}"
+            return Choice("auto", calls, most, f"auto picked {several}{names}{together}{_varies(calls[-1])}")
+        lacking = f"{format_size(need['kaminpar, compressed'])} of memory, over {format_size(resources.memory)}"
+        why = f"auto picked multilevel: KaMinPar needs {lacking}"
         if num_arcs > MULTILEVEL_ARCS and options.effort != "high":
-            why = "auto: multilevel, as for all graphs of more than a million edges"
+            why = "auto picked multilevel: the graph has over 1 M edges"
     elif method == "fennel":
         return Choice(method, (), need["fennel"], why)
     calls = tuple(call for call in (metis, Call("kaminpar", options.seed)) if has_library(call.library))

@@ -37,7 +37,7 @@ def assignment_of(owners: Any, schema: GraphSchema, num_parts: int, directory: P
     missing = [ntype for ntype in schema.ntypes if ntype not in owners]
     if unknown or missing:
         what = f"owners of unknown node type {unknown[0]!r}" if unknown else f"no owners for node type {missing[0]!r}"
-        raise AssignmentError(what, expected=", ".join(schema.ntypes), found=", ".join(map(str, owners)))
+        raise AssignmentError(what, hint=f"give owners of {', '.join(schema.ntypes)}")
     files = create_owner_files(directory, schema, num_parts)
     for node_type in schema.node_types:
         rows, ntype = _array(owners[node_type.name]), node_type.name

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from daskgraphpart.assignment.balance import DEFAULT_BALANCE, BalanceConstraint, parse_balance
 from daskgraphpart.errors import OptionError
 from daskgraphpart.options import check_options, option
-from daskgraphpart.units import parse_share
+from daskgraphpart.units import format_number, parse_share
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -115,22 +115,22 @@ class AssignOptions:
         object.__setattr__(self, "constraints", parse_balance(wanted, self.imbalance))
         if self.recursive and self.objtype == "vol":
             raise OptionError(
-                "METIS minimises the communication volume only without --recursive",
-                place="--recursive --objtype vol",
+                "--recursive and --objtype vol exclude each other: recursive METIS does not minimise the volume",
+                place="--recursive",
                 hint="leave one of them out",
             )
         object.__setattr__(self, "may_move", parse_share(self.may_move, "--may-move"))
         self._check_extension()
         if self.edge_weight and self.objtype == "vol":
-            what, place = "the communication volume ignores edge weights", "--edge-weight --objtype vol"
-            raise OptionError(what, place=place, hint="leave one of them out")
+            what = "--edge-weight and --objtype vol exclude each other: the communication volume has no edge weights"
+            raise OptionError(what, place="--edge-weight", hint="leave one of them out")
         if self.seed >= 2**31:
-            raise OptionError("invalid seed", place="--seed", expected="0 to 2147483647", found=self.seed)
+            raise OptionError(f"--seed {self.seed} is too large", place="--seed", hint="use at most 2147483647")
 
     def _check_extension(self) -> None:
         for place, is_given in (("--may-move", self.may_move), ("--old-id-map", self.old_id_map is not None)):
             if self.extend is None and is_given:
-                raise OptionError("this option needs old owners", place=place, hint="add --extend OLD")
+                raise OptionError(f"{place} needs old partitions", place=place, hint="add --extend OLD")
         others = {
             f"--method {self.method}": self.method != "auto",
             "--refine": self.refine,
@@ -138,17 +138,17 @@ class AssignOptions:
             "--num-trainers-per-machine": self.num_trainers_per_machine > 1,
         }
         for name in [name for name, is_given in others.items() if is_given and self.extend is not None]:
-            raise OptionError("this option would move old nodes", place=f"--extend {name}", hint=f"leave out {name}")
+            what = f"{name} moves old nodes, and --extend keeps them where they are"
+            raise OptionError(what, place="--extend", hint=f"leave out {name}")
 
     def check_fits(self, schema: GraphSchema, num_parts: int) -> None:
-        """Refuse more parts than nodes, unless owners are random."""
+        """Raise an error for more parts than nodes, unless owners are random."""
         total = num_parts * self.num_trainers_per_machine
         if total > schema.num_nodes and self.method != "random":
             raise OptionError(
-                "more parts than nodes",
+                f"--num-parts {total:,} is more than the graph's {format_number(schema.num_nodes, 'node')}",
                 place="--num-parts",
-                expected=f"at most {schema.num_nodes:,}",
-                found=f"{total:,}",
+                hint=f"use at most {schema.num_nodes:,}",
             )
 
     @property

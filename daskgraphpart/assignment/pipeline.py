@@ -23,7 +23,7 @@ from daskgraphpart.assignment.start import find_start
 from daskgraphpart.assignment.trainers import write_trainers
 from daskgraphpart.assignment.weigh_nodes import check_constraints, check_weight_files, weigh_nodes
 from daskgraphpart.engine.runner import Pass, Runner, Unit
-from daskgraphpart.errors import OptionError, PlanError
+from daskgraphpart.errors import OptionError, PlanError, choose_from
 from daskgraphpart.storage.files import delete_tree, make_directory
 from daskgraphpart.storage.region import Region, create_files, npy_region
 from daskgraphpart.units import format_size
@@ -117,13 +117,10 @@ def check_assignable(options: AssignOptions, graph: Graph, num_parts: int) -> No
 def check_method(options: AssignOptions) -> None:
     """Check that the method is one of ours, or a directory."""
     if options.method not in METHODS and not Path(options.method).exists():
-        raise OptionError(
-            "no such method or directory of owners",
-            place="--method",
-            expected=f"{', '.join(METHODS)} or a directory written by assign",
-            found=options.method,
-            hint="use fennel, which cuts fewer edges in the same time" if options.method == "ldg" else None,
-        )
+        hint = f"{choose_from(METHODS, options.method)}, or give a directory that `assign` wrote"
+        if options.method == "ldg":
+            hint = "use fennel, which cuts fewer edges in the same time"
+        raise OptionError(f"unknown method {options.method!r}", hint=hint)
 
 
 def _given_owners(
@@ -143,7 +140,8 @@ def _given_owners(
     if options.method in METHODS:
         return None
     if options.num_trainers_per_machine > 1:
-        raise OptionError("owners from files have no trainers", place="--method", found=options.method)
+        what = f"the owners in {options.method} have no trainers"
+        raise OptionError(what, place="--num-trainers-per-machine", hint="leave it out, or choose another --method")
     make_directory(target)
     return read_owners(Path(options.method), graph.schema, target, runner, num_parts)
 
@@ -176,10 +174,9 @@ def _partition(
         choice = choose(nodes, adjacency.num_arcs, len(problem.balanced), options, resources)
         if choice.need > resources.memory and choice.method in ("metis", "kaminpar"):
             raise PlanError(
-                f"{choice.method} does not fit into the memory budget",
+                f"--memory {format_size(resources.memory)} is too small for {choice.method}, "
+                f"which needs about {format_size(choice.need)}",
                 place="--memory",
-                expected=f"about {format_size(choice.need)}",
-                found=format_size(resources.memory),
                 hint="give more memory, or use --method multilevel",
             )
     begin = old.parts if old is not None else start if given is not None else None

@@ -64,13 +64,12 @@ class GraphChanges:
         for name in ("remove_self_loops", "deduplicate"):
             object.__setattr__(self, name, etypes_of(getattr(self, name)))
         if self.add_reverse is not None:
-            expected = "dgl, graphstorm, or a pattern with {} for the relation"
             if self.pattern.count("{}") != 1 or self.pattern == "{}":
-                what = "invalid names of reverse types"
-                raise OptionError(what, place="--add-reverse", expected=expected, found=self.pattern)
+                what, hint = f"--add-reverse {self.pattern} names no types", "use dgl, graphstorm, or a pattern: rev_{}"
+                raise OptionError(what, place="--add-reverse", hint=hint)
             check_name(self.pattern, "name of reverse types", OptionError, place="--add-reverse")
         elif self.copy_edata:
-            raise OptionError("this option needs reverse edges", place="--copy-edata", hint="give --add-reverse")
+            raise OptionError("--copy-edata needs reverse edges", place="--copy-edata", hint="add --add-reverse")
         for name, dtype in self.dtypes.items():
             check_choice("dtype", f"--cast {name}".strip(), dtype, STORED_DTYPES)
 

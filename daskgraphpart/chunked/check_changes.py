@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.errors import OptionError, check_choice
+from daskgraphpart.errors import OptionError, check_choice, choose_from
 from daskgraphpart.schema import FORBIDDEN_IN_NAMES
 
 if TYPE_CHECKING:
@@ -61,9 +61,9 @@ def reverse_types(changes: GraphChanges, ntypes: Collection[str], etypes: Collec
             found[etype] = f"{dst}:{changes.pattern.format(relation)}:{src}"
     for etype, reverse in found.items():
         if reverse in etypes:
-            what = f"the reverse of {etype} would have the name of an existing type"
+            what = f"the reverse of {etype} would be {reverse}, which exists already"
             hint = "leave it out of the input, or give --add-reverse a pattern such as 'reverse-{}'"
-            raise OptionError(what, place="--add-reverse", found=reverse, hint=hint)
+            raise OptionError(what, place="--add-reverse", hint=hint)
     return found
 
 
@@ -86,12 +86,10 @@ def check_changes(
     for etype in etypes:
         feature, known = split_feature(changes, etype), data.get(etype, ())
         if feature is not None and feature not in known:
-            what = f"no feature {split_column(changes, etype)!r} of edges of type {etype!r}"
-            expected = ", ".join(known) or "no split: this type has no features"
-            raise OptionError(what, place="--split-by", expected=expected)
+            what = f"edges of type {etype!r} have no feature {split_column(changes, etype)!r}"
+            raise OptionError(what, place="--split-by", hint=choose_from([*known], feature))
     reverse_types(changes, ntypes, [etype for etype in etypes if split_column(changes, etype) is None])
     features = [(of_type, name) for of_type, names in data.items() for name in names]
     for place in changes.dtypes:
         if not any(place in (name, f"{of_type}/{name}") for of_type, name in features):
-            expected = ", ".join(f"{of_type}/{name}" for of_type, name in features) or "none: there are no features"
-            raise OptionError("unknown feature", place="--cast", expected=expected, found=place)
+            check_choice("feature", "--cast", place, [f"{of_type}/{name}" for of_type, name in features])

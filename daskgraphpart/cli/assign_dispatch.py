@@ -65,8 +65,8 @@ DGL_OPTIONS = (
         "--ip-config",
         type=click.Path(exists=True, dir_okay=False),
         script=STEP_2,
-        meaning="A file of machines, whose number must divide that of the parts. Means --dispatch if --cluster is one "
-        "of several machines; else all parts are written to OUT here",
+        meaning="A file of machines, whose number must divide that of the parts. Means --dispatch-to if --cluster has "
+        "several machines; else all parts are written to OUT here",
     ),
     unused_option("--save-orig-nids", script=STEP_2, why="original IDs are always written", is_flag=True),
     unused_option("--save-orig-eids", script=STEP_2, why="original IDs are always written", is_flag=True),
@@ -174,7 +174,7 @@ def _machines_of(values: dict[str, Any], resources: Resources, assign_dir: str, 
     machines: str | None
     machines, by_dgl = values.get("dispatch_to"), values.get("ip_config")
     if machines and by_dgl:
-        raise click.UsageError("Give only one of --dispatch and --ip-config.")
+        raise click.UsageError("Give only one of --dispatch-to and --ip-config.")
     if not by_dgl or not is_on_this_machine(resources.cluster):
         return machines or by_dgl
     found, num_parts = open_machines(by_dgl, Path(out_dir)), values["num_parts"] or read_num_parts(Path(assign_dir))

@@ -29,6 +29,11 @@ PLUGINS = tuple(_plugins())
 INPUT_OPTIONS = (*(option for of in PLUGINS for option in of.options), *options_of(GraphChanges, "Tables"))
 INPUT_NAMES = tuple(name for of in PLUGINS for name in of.names)
 """Options that are not for chunked graphs."""
+NEEDED = {
+    "GRAPH": "Give a directory with metadata.json, a table of edges, or tables by --edges.",
+    "OUT": "Give the directory to write, after GRAPH if there is one.",
+}
+"""What to type for an argument that is missing."""
 
 
 def has_input(values: dict[str, Any]) -> bool:
@@ -43,7 +48,8 @@ def input_of(values: dict[str, Any], given: Sequence[str | None], names: Sequenc
     if len(paths) > len(wanted):
         raise click.UsageError(f"Give {' and '.join(wanted)} only: --edges and --from replace {names[0]}.")
     if len(paths) < len(wanted):
-        raise click.UsageError(f"Missing {wanted[len(paths)]}.")
+        missing = wanted[len(paths)]
+        raise click.UsageError(f"Missing {missing}. {NEEDED.get(missing, '')}".strip())
     first = None if has_input(values) else paths.pop(0)
     for of in PLUGINS:
         if (first is not None or of.is_given(values)) and (scan := of.scan_of(first, values)) is not None:

@@ -198,13 +198,13 @@ def _run(arguments: list[str] | None, session: Session) -> int:
     except (_Interrupted, KeyboardInterrupt, click.Abort) as stop:
         if sys.stderr.isatty():
             click.echo(err=True)  # after the terminal's ^C
-        return session.show_error(f"interrupted{'; ' if str(stop) else ''}{stop}", INTERRUPTED_EXIT_CODE)
+        return session.show_error(f"interrupted{'. ' if str(stop) else ''}{stop}", INTERRUPTED_EXIT_CODE)
     except GraphPartError as error:
         return session.show_error(error.for_command_line(), error.exit_code)
     except MemoryError:
-        return session.show_error("out of memory; give a smaller --memory or fewer --workers", ENVIRONMENT_EXIT_CODE)
+        return session.show_error("Out of memory. Give a smaller --memory or fewer --workers.", ENVIRONMENT_EXIT_CODE)
     except Exception:
-        logger.exception("this is a bug in daskgraphpart; please report the lines below with the command you ran")
+        logger.exception("This is a bug in daskgraphpart. Please report the lines below and the command you ran.")
         return BUG_EXIT_CODE
     return code if isinstance(code, int) else 0
 

@@ -119,8 +119,7 @@ JOB_OPTIONS = (
 NUM_PARTS_OPTION = click.option("--num-parts", type=int, required=True, help="Number of parts.")
 METHOD_OPTIONS = options_of(AssignOptions, "Method")
 _DISPATCH_OPTION = _output(
-    "--dispatch",
-    "dispatch_to",
+    "--dispatch-to",
     metavar="IP_CONFIG",
     type=click.Path(),
     help="Send the parts to the disks of machines, one address per line of this file. Part p goes to OUT on "

@@ -23,7 +23,7 @@ from daskgraphpart.options import chosen
 
 
 @click.command(cls=DispatchCommand)
-@click.argument("in_dir", type=click.Path(), metavar="[GRAPH]")
+@click.argument("in_dir", required=False, type=click.Path(), metavar="[GRAPH]")
 @click.argument("out_dir", required=False, type=click.Path(), metavar="OUT")
 @with_options(NUM_PARTS_OPTION, *METHOD_OPTIONS, *INPUT_OPTIONS, *DISPATCH_OPTIONS)
 def partition(**values: Any) -> None:

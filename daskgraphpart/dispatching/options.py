@@ -78,6 +78,8 @@ class DispatchOptions:
     def __post_init__(self) -> None:
         for name in ("graph_formats", "layout", "map_feature"):
             object.__setattr__(self, name, words_of(getattr(self, name)))
+        if "pyg" in self.layout:
+            raise OptionError("unknown layout 'pyg'", hint="use the layout dgl, which PyG reads by `to_pyg`")
         check_options(self)
         if not self.reshuffle and (self.layout != ("dgl",) or self.map_feature):
             raise OptionError(
@@ -111,11 +113,10 @@ class DispatchOptions:
             dtype = features.get(name, np.dtype(bool))
             if dtype.kind not in "iu" or ntype not in counts or np.iinfo(dtype).max < counts[ntype] - 1:
                 raise OptionError(
-                    "cannot map the IDs of this feature",
+                    f"--map-feature {name}={ntype} names no feature that holds IDs of a node type"
+                    + (f": {name} is {dtype.name}" if name in features else ""),
                     place="--map-feature",
-                    expected="TYPE/FEATURE=NTYPE, of integers wide enough for the IDs of all nodes of NTYPE",
-                    found=f"{name}={ntype}" + (f", of {dtype.name}" if name in features else ""),
-                    hint=f"features: {', '.join(features) or 'none'}; node types: {', '.join(counts)}",
+                    hint=f"the features are {', '.join(features) or 'none'}, the node types {', '.join(counts)}",
                 )
         if not self.reshuffle and schema.is_heterogeneous:
             raise OptionError(

@@ -12,7 +12,7 @@ from daskgraphpart.errors import OptionError, PlanError
 from daskgraphpart.options import check_options, option, stated_options
 from daskgraphpart.registry import known_clusters, load_clusters
 from daskgraphpart.storage.paths import is_url, resolve_path
-from daskgraphpart.units import format_size, parse_size
+from daskgraphpart.units import parse_size
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -88,22 +88,18 @@ class Resources:
         """Refuse a workspace in a store, for jobs that cannot have one."""
         if is_url(self.workspace):
             raise OptionError(
-                "this job needs a workspace in a file system",
+                f"--workspace {self.workspace} is in a store, and this job needs a file system",
                 place="--workspace",
-                expected="a directory",
-                found=self.workspace,
-                hint="only partition and dispatch take one in a store",
+                hint="use a directory: only partition and dispatch take a store",
             )
 
     def limited(self, smallest_task: int) -> Resources:
         """Return these resources with as many workers as fit in memory, given the least bytes per task."""
         if self.memory < smallest_task:
             raise PlanError(
-                "the memory budget is too small for this job",
+                f"--memory {self.memory / 1e6:.6g}MB is too small for this job",
                 place="--memory",
-                expected=f"at least {format_size(smallest_task)} ({smallest_task} bytes)",
-                found=format_size(self.memory),
-                hint=f"give --memory {-(-smallest_task // 1_000_000)}MB or more",
+                hint=f"use {-(-smallest_task // 1_000_000)}MB or more",
             )
         return replace(self, workers=min(self.workers, self.memory // smallest_task))
 

@@ -285,6 +285,10 @@ def read_npy_header(path: AnyPath) -> NpyHeader:
 def parse_npy_header(head: BytesIO, path: AnyPath) -> tuple[tuple[int, ...], bool, np.dtype]:
     """Parse the beginning of an npy file up to its first element; return shape, Fortran order, dtype."""
     try:
+        begins = head.read(len(np.lib.format.MAGIC_PREFIX))
+        if begins and begins != np.lib.format.MAGIC_PREFIX:
+            raise ValueError(f"it begins with {begins!r}")
+        head.seek(0)
         version = np.lib.format.read_magic(head)
         if version not in ((1, 0), (2, 0), (3, 0)):
             raise ValueError(f"unknown version {version[0]}.{version[1]}")

@@ -35,10 +35,10 @@ def test_signatures_have_no_hole_and_help_has_every_keyword(function: Any) -> No
 @pytest.mark.parametrize(
     ("keyword", "hint"),
     [
-        ("metho", r"did you mean method\?"),
+        ("metho", r"Did you mean method\?"),
         ("resources", "memory="),
         ("options", "num_hops=2"),
-        ("out_dir", "use out"),
+        ("out_dir", "Use out"),
         ("zebra", r"help\(partition\)"),
     ],
 )
@@ -50,33 +50,33 @@ def test_a_mistyped_or_removed_keyword_names_the_right_one(keyword: str, hint: s
 
 
 DROP_INS: list[tuple[str, str, str]] = [
-    ("partition_graph", "out", "use out_path"),
-    ("partition_graph", "output_path", "use out_path"),
-    ("partition_graph", "part_methods", r"did you mean part_method\?"),
+    ("partition_graph", "out", "Use out_path"),
+    ("partition_graph", "output_path", "Use out_path"),
+    ("partition_graph", "part_methods", r"Did you mean part_method\?"),
     ("partition_graph", "resources", "memory="),
-    ("chunk_graph", "out", "use output_path"),
-    ("chunk_graph", "out_dir", "use output_path"),
-    ("chunk_graph", "ndata_path", r"did you mean ndata_paths\?"),
-    ("load_partition", "load_feat", r"did you mean load_feats\?"),
-    ("load_partition_feats", "part", r"did you mean part_id\?"),
-    ("load_partition_book", "part_confg", r"did you mean part_config\?"),
-    ("partition", "part_method", "use method"),
+    ("chunk_graph", "out", "Use output_path"),
+    ("chunk_graph", "out_dir", "Use output_path"),
+    ("chunk_graph", "ndata_path", r"Did you mean ndata_paths\?"),
+    ("load_partition", "load_feat", r"Did you mean load_feats\?"),
+    ("load_partition_feats", "part", r"Did you mean part_id\?"),
+    ("load_partition_book", "part_confg", r"Did you mean part_config\?"),
+    ("partition", "part_method", "Use method"),
     ("partition", "return_mapping", "original_ids"),
-    ("dispatch", "ip_config", "use dispatch_to"),
-    ("from_edges", "ndata_paths", "use node_data"),
-    ("read_tables", "map_id", r"did you mean map_ids\?"),
-    ("read_tables", "add_reverse", r"call with_reverse_edges\(\)"),
-    ("read_tables", "cast", r"call astype\(\)"),
-    ("read_dataset", "leave_outs", r"did you mean leave_out\?"),
-    ("read_dataset", "deduplicate", r"call without_duplicates\(\)"),
-    ("open_partitions", "confine", r"did you mean confined\?"),
-    ("read_chunked", "storage_option", r"did you mean storage_options\?"),
+    ("dispatch", "ip_config", "Use dispatch_to"),
+    ("from_edges", "ndata_paths", "Use node_data"),
+    ("read_tables", "map_id", r"Did you mean map_ids\?"),
+    ("read_tables", "add_reverse", r"Call with_reverse_edges\(\)"),
+    ("read_tables", "cast", r"Call astype\(\)"),
+    ("read_dataset", "leave_outs", r"Did you mean leave_out\?"),
+    ("read_dataset", "deduplicate", r"Call without_duplicates\(\)"),
+    ("open_partitions", "confine", r"Did you mean confined\?"),
+    ("read_chunked", "storage_option", r"Did you mean storage_options\?"),
 ]
 
 
 @pytest.mark.parametrize(("function", "keyword", "hint"), DROP_INS)
 def test_words_of_the_other_door_are_told_what_the_word_is_here(function: str, keyword: str, hint: str) -> None:
-    with pytest.raises(KeywordError, match=f"{function} has no keyword '{keyword}'.*{hint}"):
+    with pytest.raises(KeywordError, match=rf"{function}\(\) has no keyword '{keyword}'.*{hint}"):
         getattr(dgp, function)(**{keyword: 1})
 
 
@@ -123,7 +123,7 @@ def test_objects_of_libraries_are_graphs_that_read_nothing_twice() -> None:
         assert not dask.is_dask_collection(graph)
         assert dask.is_dask_collection(graph.edges["_N:_E:_N"])
     for wrong in (dgp.from_networkx, dgp.from_scipy, dgp.from_pyg, dgp.from_dgl):
-        with pytest.raises(OptionError, match="not a graph of this kind"):
+        with pytest.raises(OptionError, match="Not a graph of this kind"):
             wrong(PAIR)
 
 
@@ -140,7 +140,7 @@ def test_the_steps_give_nouns_that_go_on(tmp_path: Path) -> None:
     assert parts.quality.cut_share == assignment.quality.cut_share
     assert parts.verify(graph).ok
     assert parts.verify().ok
-    with pytest.raises(KeywordError, match=r"verify has no keyword 'sampl'.*did you mean sample\?"):  # of a plug-in
+    with pytest.raises(KeywordError, match=r"verify\(\) has no keyword 'sampl'.*Did you mean sample\?"):  # of a plug-in
         parts.verify(sampl=0.5)
     written = graph.write_chunked(tmp_path / "chunked")
     assert dgp.verify(written, parts.config).ok

@@ -94,7 +94,7 @@ FILES = [
     ("text with a header", text("part\n" + "0\n" * 20), ("n.txt", "not one integer per line")),
     ("text of floats", text("0.5\n" * 20), ("n.txt", "not one integer per line")),
     ("another type", text("0\n" * 20, "m.txt"), ("no owners for node type 'n'", "n.txt")),
-    ("two forms", lambda o: (text("0\n" * 20)(o), array(OWNERS)(o)), ("several forms", "keep one")),
+    ("two forms", lambda o: (text("0\n" * 20)(o), array(OWNERS)(o)), ("several forms", "Keep one")),
     ("a directory", lambda o: (o / "n.txt").mkdir(), ("n.txt",)),
     ("short array", array(np.zeros(19, int)), ("n.npy", "found 19")),
     ("array out of range", array(np.full(20, 5)), ("n.npy", "row 0", "found 5")),
@@ -196,12 +196,12 @@ def refuse_owners(damage: Any, words: tuple[str, ...], tmp_path: Path) -> None:
         (
             "npy",
             lambda owners: (owners / "n.txt").write_text((owners / "n.txt").read_text()[::-1].lstrip() + "\n"),
-            ("n.txt", "changed", "delete n.npy"),
+            ("n.txt", "changed", "Delete n.npy"),
         ),
         (
             "npy",
             lambda owners: np.save(owners / "n.npy", 1 - np.load(owners / "n.npy")),
-            ("n.npy", "does not match the text", "delete it"),
+            ("n.npy", "does not match the text", "Delete it"),
         ),
         pytest.param(
             "zarr",

@@ -152,7 +152,7 @@ def test_paths_that_stay_inside_are_honoured(tmp_path: Path) -> None:
         "partition IN OUT --num-parts 2",
         "assign IN OUT --num-parts 2",
         "dispatch IN OWNERS OUT",
-        "compare IN --parts 2 --methods random",
+        "compare IN --num-parts 2 --methods random",
         "parmetis write IN OUT",
         "parmetis read IN OWNERS OUT",
         "verify IN OUT",

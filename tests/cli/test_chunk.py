@@ -94,20 +94,20 @@ def test_nodes_may_be_listed_without_type_and_column(directory: Path) -> None:
     ("arguments", "message"),
     [
         (("--edges", "gone.csv"), "gone.csv: no such file"),
-        (("--edges", "cites.tsv"), "use --map-ids"),
-        (("--edges", "paper:paper=cites.tsv"), "--edges: not an edge type; expected SRC:REL:DST, found paper:paper"),
+        (("--edges", "cites.tsv"), "Add --map-ids"),
+        (("--edges", "paper:paper=cites.tsv"), "--edges: not an edge type: expected SRC:REL:DST, found paper:paper"),
         (
             ("--edges", "dense.csv", "--node-data", "feat"),
-            "--node-data: no file; expected [TYPE:]NAME=FILE, found feat",
+            "--node-data: no file: expected [TYPE:]NAME=FILE, found feat",
         ),
         (("--edges", "dense.csv", "--node-data", "user:feat=papers.npy"), "--node-data: unknown type"),
         (("--edges", "dense.csv", "--num-nodes", "many"), "not a whole number"),
         (("--edges", "dense.csv", "--num-nodes", "9", "--num-nodes", "_N=8"), "--num-nodes: two numbers of '_N' nodes"),
         (
             ("--edges", "cites.tsv", "--map-ids", "--nodes", "papers.csv:doi", "--nodes", "papers.csv:title"),
-            "papers.csv: two columns of '_N' nodes; expected doi, found title",
+            "papers.csv: two columns of '_N' nodes: expected doi, found title",
         ),
-        (("--edges", "dense.csv", "--memory", "1MB"), "memory budget"),
+        (("--edges", "dense.csv", "--memory", "1MB"), "--memory 1MB is too small"),
     ],
 )
 def test_mistakes_are_one_line_and_exit_code_2(

@@ -39,7 +39,7 @@ def test_all_commands_in_a_row(graph: Path, tmp_path: Path, capsys: pytest.Captu
     assert [line.split("  ")[0] for line in shown] == words
     assert shown[-1].endswith(f"daskgraphpart verify {graph} {tmp_path / 'out'}")
     assert call("verify", graph, tmp_path / "out") == 0
-    assert "all is well: 2,000 nodes, 10,000 edges" in capsys.readouterr().out
+    assert "OK: 2,000 nodes, 10,000 edges" in capsys.readouterr().out
     assert call("info", tmp_path / "out") == 0
     assert "PartitionedGraph 'graph': 3 parts" in capsys.readouterr().out
 

@@ -215,7 +215,7 @@ def test_a_path_is_given_once(arguments: tuple[str, ...], capsys: pytest.Capture
 def test_convert_finds_the_name_of_the_graph(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert call("convert", tmp_path, tmp_path / "out") == 2
     assert (
-        "--graph-name: cannot tell which graph is meant; expected one p000-GRAPH_NAME_nodes.txt, found none"
+        "--graph-name: cannot tell which graph is meant: expected one p000-GRAPH_NAME_nodes.txt, found none"
         in capsys.readouterr().err
     )
     for name in ("p000-a_nodes.txt", "p000-b_nodes.txt"):

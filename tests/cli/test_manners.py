@@ -179,12 +179,15 @@ def test_a_mistake_of_usage_is_one_line(path: tuple[str, ...], capsys: pytest.Ca
         (("partition", "a", "b", "--num-parts", "2", "--progress", "loud"), "'loud' is not one of 'auto', 'bar',"),
         (
             ("partition", "a", "b", "--num-parts", "2", "--seed", "-1"),
-            "--seed: too small; expected 0 or more, found -1",
+            "--seed -1 is too small. Use 0 or more.",
         ),
-        (("partition", "gone", "b", "--num-parts", "2", "--memory", "lots"), "--memory: not a size"),
+        (
+            ("partition", "gone", "b", "--num-parts", "2", "--memory", "lots"),
+            "--memory 'lots' is not a size. Use a number with a unit",
+        ),
         (("assign", "--num-parts", "2"), "Missing GRAPH."),
         (("verify",), "Missing OUT."),
-        (("verify", "out"), "Missing GRAPH; without it, give --checksums."),
+        (("verify", "out"), "Missing GRAPH. Without it, give --checksums."),
         (("--log-level", "loud", "info", "x"), "'loud' is not one of"),
         (("--log-file", "none/job.log", "info", "x"), "--log-file"),
     ],
@@ -209,9 +212,9 @@ def test_no_arguments_show_the_help(capsys: pytest.CaptureFixture[str]) -> None:
     ("fault", "code", "shown"),
     [
         (KeyboardInterrupt(), 130, "error: interrupted\n"),
-        (MemoryError(), 3, "error: out of memory; give a smaller --memory or fewer --workers\n"),
-        (OptionError("no", hint="try"), 2, "error: no; try\n"),
-        (EnvironmentFaultError("disk full"), 3, "error: disk full\n"),
+        (MemoryError(), 3, "error: Out of memory. Give a smaller --memory or fewer --workers.\n"),
+        (OptionError("no", hint="try"), 2, "error: No. Try.\n"),
+        (EnvironmentFaultError("disk full"), 3, "error: Disk full\n"),
         (RuntimeError("odd"), 70, ""),
     ],
     ids=lambda value: type(value).__name__,
@@ -230,7 +233,7 @@ def test_exit_codes_say_whose_fault_it_was(
     monkeypatch.setattr("daskgraphpart.cli.graph_commands.read_chunked", fail)
     assert call("info", "graph") == code
     assert capsys.readouterr() == ("", shown)
-    assert ("this is a bug in daskgraphpart" in caplog.text) == (code == 70)
+    assert ("This is a bug in daskgraphpart" in caplog.text) == (code == 70)
 
 
 # logs and progress
@@ -296,11 +299,11 @@ def test_a_run_tells_what_matters_once(graph: Path, directory: Path, capsys: Any
     line = ("partition", graph, "out", "--num-parts", "2", "--balance", "nodes,edges,file:w.npy")
     assert call(*line) == 0
     plan, *first_run = caplog.messages
-    assert plan.startswith("plan: 2 parts; auto: METIS and KaMinPar combined; ")
+    assert plan.startswith("plan: 2 parts; auto picked METIS and KaMinPar combined; ")
     assert [message[:10] for message in first_run] in ([], ["first run:"])  # where no kernel is compiled yet
     shown = {row[:12].strip(): row[12:] for row in capsys.readouterr().out.splitlines()}
     assert list(shown) == ["method", "parts", "edge cut", "HALO nodes", "balance", "time", "config", "to verify"]
-    assert shown["method"].startswith("auto: METIS and KaMinPar combined; kept ")
+    assert shown["method"].startswith("auto picked METIS and KaMinPar combined; kept ")
     assert all(f"{name} 1." in shown["balance"] for name in ("nodes", "edges", "w"))
     for balance in ("types:_N/train_maskk", "file:nope.npy"):
         assert call("partition", graph, "refused", "--num-parts", "2", "--balance", balance) == 2
@@ -347,8 +350,8 @@ def test_an_interruption_is_answered_and_the_same_command_continues(cluster: str
     assert [event["event"] for event in shown] == ["log", "error"]
     assert shown[0]["text"].startswith("stopping")
     assert shown[1]["exit_code"] == 130
-    assert shown[1]["text"].startswith("interrupted; finished work is kept in ")
-    assert shown[1]["text"].endswith("run it again to continue")
+    assert shown[1]["text"].startswith("interrupted. Finished work is kept in ")
+    assert shown[1]["text"].endswith("run the same command again to continue.")
     assert call(*arguments, "--quiet") == 0
     assert call("verify", "large", "out", "--quiet") == 0
 
@@ -390,7 +393,7 @@ def test_a_locale_without_unicode_is_one_error(graph: Path, directory: Path) -> 
     plain = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     (directory / "größe").symlink_to(graph)
     done = run("info", "größe", env=plain)
-    expected = "error: a file name cannot be written in the locale's encoding ascii; set PYTHONUTF8=1\n"
+    expected = "error: A file name cannot be written in the locale's encoding ascii. Set PYTHONUTF8=1.\n"
     assert (done.returncode, done.stderr) == (3, expected)
     assert run("info", graph, env=plain).returncode == 0
 

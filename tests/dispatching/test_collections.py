@@ -167,13 +167,13 @@ def test_rows_of_another_dtype_than_dask_was_told_are_one_error_with_their_parti
 @pytest.mark.parametrize("count", [500.5, 20.0, float("nan"), 2**80, 2**62, -1, True, "20", None, [20]], ids=repr)
 def test_numbers_of_nodes_are_whole(count: Any, graph: Graph, tmp_path: Path) -> None:
     frame, given = frame_of(graph, CITES, "int64", 2), {"paper": count}
-    with pytest.raises(OptionError, match="invalid number of nodes; expected a whole number") as caught:
+    with pytest.raises(OptionError, match="invalid number of nodes: expected a whole number") as caught:
         dgp.from_edges({CITES: frame}, num_nodes=given)
     assert caught.value.place == "num_nodes['paper']"
-    with pytest.raises(OptionError, match="invalid number of nodes; expected a whole number"):
+    with pytest.raises(OptionError, match="invalid number of nodes: expected a whole number"):
         dgp.chunk_graph({CITES: frame}, "g", output_path=tmp_path / "out", num_nodes=given, **spelled(RESOURCES))
     (tmp_path / "edges.csv").write_text("0,1\n")
-    with pytest.raises(OptionError, match="invalid number of nodes; expected a whole number"):
+    with pytest.raises(OptionError, match="invalid number of nodes: expected a whole number"):
         chunk_edge_lists(tmp_path / "out", {CITES: tmp_path / "edges.csv"}, num_nodes=given)
     assert not (tmp_path / "out").exists()
 
@@ -219,7 +219,7 @@ def test_collections_that_do_not_fit_are_refused_at_once(graph: Graph) -> None:
     twice = {CITES: {"w": da.ones(300)}}
     for error, edges, how in [
         ("not a frame of edges", {CITES: frame[["src"]]}, {"num_nodes": {"paper": 80}}),
-        ("not a graph", 7, {}),
+        ("Not a graph", 7, {}),
         ("not a canonical edge type", {"paper:cites": frame}, {"num_nodes": {"paper": 80}}),
         (
             "wrong number of rows",
@@ -257,7 +257,7 @@ def test_a_collection_that_changes_its_length_is_one_error(tmp_path: Path) -> No
     meta = pd.DataFrame({"src": np.empty(0, np.int64), "dst": np.empty(0, np.int64)})
     edges = dd.from_map(changing, range(2), meta=meta)
     mine = dgp.from_edges({"n:e:n": edges}, num_nodes={"n": 1})
-    with pytest.raises(InputFileError, match=r"partition \d: .*changed its number of rows.*persist the collection"):
+    with pytest.raises(InputFileError, match=r"partition \d: .*changed its number of rows.*Persist the collection"):
         dgp.partition(mine, tmp_path / "out", 1, method="random", **spelled(RESOURCES))
 
 

@@ -171,6 +171,6 @@ def test_functions_take_words_and_objects(graph: Path, tmp_path: Path, capsys: p
 
 
 def test_an_unknown_word_is_one_error(graph: Path, tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match="progress: unknown display; expected auto or bar or") as caught:
+    with pytest.raises(OptionError, match=r"progress: unknown display 'loud'\. Choose from auto, bar, ") as caught:
         dgp.partition(graph, tmp_path / "out", 2, progress="loud", **spelled(RESOURCES))
     assert all(kind in str(caught.value) for kind in PROGRESS_KINDS)

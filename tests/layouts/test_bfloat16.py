@@ -128,9 +128,9 @@ def test_what_cannot_hold_it_refuses_before_work(
         assert call("partition", graph / "one", out, "--num-parts", "1", "--layout", layout) == 2
         says = capsys.readouterr().err
         assert f"layout {layout}: " in says
-        assert "no bfloat16; found u/x, v/few, v/none, u:r:v/w" in says
+        assert "no bfloat16: u/x, v/few, v/none, u:r:v/w" in says
     assert call("chunk", out, "--graph", graph / "one", "--data-format", "parquet") == 2
-    assert "--data-format: parquet has no bfloat16; expected numpy, found parquet" in capsys.readouterr().err
+    assert "--data-format: parquet has no bfloat16: expected numpy, found parquet" in capsys.readouterr().err
     np.save(tmp_path / "raw.npy", np.zeros((40, 1), "V2"))
     with pytest.raises(InputFileError, match="does not hold plain numbers"):
         dgp.chunk_graph(EDGES, "g", {"u": {"x": tmp_path / "raw.npy"}}, output_path=out)

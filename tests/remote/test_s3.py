@@ -163,7 +163,7 @@ def test_a_wrong_key_is_one_error(s3: S3, local: Path, tmp_path: Path) -> None:
             lambda: open_partitions(URL_OUT, storage_options=s3.options),
             lambda: run(local / "csv", URL_OUT, tmp_path / "work", storage_options=s3.options),
         ):
-            with pytest.raises(EnvironmentFaultError, match=r"the store refuses access.*check the credentials"):
+            with pytest.raises(EnvironmentFaultError, match=r"the store refuses access.*Check the credentials"):
                 attempt()
     assert not (tmp_path / "work").exists()
 
@@ -208,7 +208,7 @@ def test_a_store_that_fails_is_not_taken_for_damaged_partitions(after: int, s3: 
 
 def test_an_upload_that_fails_is_continued(s3: S3, local: Path, tmp_path: Path, requests: Any) -> None:
     requests.fails = "part1/orig_nids.dgl"
-    with pytest.raises(EnvironmentFaultError, match=r"the store failed.*cable.*run the same command again"):
+    with pytest.raises(EnvironmentFaultError, match=r"the store failed.*cable.*Run the same command again"):
         run(local / "csv", URL_OUT, tmp_path / "work", storage_options=s3.options)
     found = contents_of(s3.files, URL_OUT)
     assert found and not any(name.endswith(".json") for name in found)

@@ -124,7 +124,7 @@ def test_rows_far_from_each_other_are_asked_for_alone(memory: Any, monkeypatch: 
 
 def test_a_file_that_is_too_short_is_an_input_error(memory: Any) -> None:
     memory.pipe_file("/rows", bytes(10))
-    with pytest.raises(InputFileError, match=r"memory://rows: file ends too early; .* 16 bytes, found 10"):
+    with pytest.raises(InputFileError, match=r"memory://rows: file ends too early: .* 16 bytes, found 10"):
         Region(UPath("memory://rows"), 8, np.dtype("u1"), (8,)).read(0, 8)
 
 
@@ -196,13 +196,15 @@ def test_outputs_and_workspaces_that_a_store_cannot_be_are_one_error(local: Path
     chunk_graph((np.arange(9), np.arange(9)), "g", output_path=tmp_path / "g")
     kept = {"reshuffle": False, "workspace": tmp_path / "work"}
     for message, graph, how in (
-        (r"^reshuffle: .*a local directory; choose a local", tmp_path / "g", kept),
+        (r"^reshuffle: .*a local directory. Choose a local", tmp_path / "g", kept),
         (r"workspace.*need a workspace", local / "graph", {}),
     ):
         with pytest.raises(OptionError, match=message):
             partition(graph, "memory://out", 2, method="random", **how)  # type: ignore[arg-type]
     assert not (tmp_path / "work").exists() and not memory.find("/")
-    with pytest.raises(OptionError, match=r"needs a workspace in a file system.*only partition and dispatch"):
+    with pytest.raises(
+        OptionError, match=r"is in a store, and this job needs a file system.*only partition and dispatch"
+    ):
         resources_of({"workspace": "s3://bucket/work"})
     assert detect_resources(workspace="file:///scratch").workspace == "/scratch"
 

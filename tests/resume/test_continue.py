@@ -142,7 +142,7 @@ def test_every_task_of_a_dispatch_may_run_twice(root: Path, tmp_path: Path, monk
 
 def test_a_failure_says_how_to_go_on_and_leaves_the_workspace(root: Path, calls: Calls) -> None:
     fault = fail(BY_NAME["random"], root, calls)
-    assert str(fault).endswith("free some; run the same command again to continue, or add restart=True to start over")
+    assert str(fault).endswith("free some. Run the same command again to continue, or add restart=True to start over.")
     assert (root / "out" / WORKSPACE / "journal").is_file()
     assert not list((root / "out").glob("*.json"))
     BY_NAME["random"].run(root)
@@ -154,7 +154,7 @@ def test_an_interruption_leaves_the_workspace_and_a_mistake_in_the_input_leaves_
     root: Path, calls: Calls
 ) -> None:
     calls.fault = KeyboardInterrupt()
-    assert "run it again to continue" in "".join(fail(BY_NAME["random"], root, calls).__notes__)
+    assert "run the same command again to continue" in "".join(fail(BY_NAME["random"], root, calls).__notes__)
     assert (root / "out" / WORKSPACE).is_dir()
     calls.fault = dgp.GraphPartError("an edge leads nowhere")
     fail(BY_NAME["random"], root, calls, number=1)
@@ -291,7 +291,7 @@ def test_files_that_a_killed_run_left_half_written_are_gone_in_the_end(unfinishe
 def test_a_file_that_is_gone_is_said(root: Path, calls: Calls) -> None:
     fail(BY_NAME["random"], root, calls, "build_graph", 1)
     (root / "out" / WORKSPACE / "runs" / "0.npy").unlink()
-    with pytest.raises(ResumeError, match=r"0\.npy: a file of the unfinished run is gone; add restart=True"):
+    with pytest.raises(ResumeError, match=r"0\.npy: a file of the unfinished run is gone\. Add restart=True"):
         BY_NAME["random"].run(root)
 
 
@@ -322,7 +322,7 @@ def test_other_resources_continue_as_the_work_was_cut(how: Any, root: Path, call
 
 
 def test_less_memory_than_the_work_is_cut_for_is_refused(unfinished: Path) -> None:
-    with pytest.raises(ResumeError, match=r"memory.*give memory 68MB, or add restart=True"):
+    with pytest.raises(ResumeError, match=r"memory.*Give memory 68MB, or add restart=True"):
         run("homogeneous", unfinished.parent, resources=Resources(MEMORY // 2, "sync"))
 
 

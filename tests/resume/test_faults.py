@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 BY_NAME = {case.name: case for case in CASES}
-CONTINUE = "run the same command again to continue, or add restart=True to start over"
+CONTINUE = "Run the same command again to continue, or add restart=True to start over"
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +75,7 @@ def deadly(monkeypatch: pytest.MonkeyPatch, task: Callable[..., Any], flag: Path
 def test_a_worker_process_that_dies_ends_the_job_which_goes_on(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     case = BY_NAME["processes"]
     deadly(monkeypatch, die_once, place / "flag")
-    assert fails(case, place, f"place-rows: a worker process died;.*{CONTINUE}").exit_code == 3
+    assert fails(case, place, f"place-rows: a worker process died\\. .*{CONTINUE}").exit_code == 3
     ends_well(case, place)
 
 
@@ -115,7 +115,7 @@ def test_a_directory_that_cannot_be_written_is_one_error(inputs: Path, small_dis
     (disk / "homogeneous").symlink_to(inputs / "homogeneous")
     (disk / "job").mkdir()
     subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
-    fails(BY_NAME["random"], disk / "job", r"Read-only file system; choose a directory that is not read-only")
+    fails(BY_NAME["random"], disk / "job", r"Read-only file system. Choose a directory that is not read-only")
 
 
 def test_a_disk_too_small_for_verify_is_one_error(place: Path, small_disk: Callable[[str], Path]) -> None:

@@ -112,19 +112,19 @@ def test_mag_has_as_many_nodes_and_edges_as_asked_for() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"kind": "tree"}, "--kind: unknown kind of graph; expected rmat or mag or communities, found tree"),
+        ({"kind": "tree"}, "Unknown kind of graph 'tree'. Choose from rmat, mag, communities."),
         (
             {"edge_format": "json"},
-            "--edge-format: unknown format of edges; expected csv or numpy or parquet, found json",
+            "--edge-format: unknown format of edges 'json'. Choose from csv, numpy, parquet.",
         ),
-        ({"data_format": "csv"}, "--data-format: unknown format of features; expected numpy or parquet, found csv"),
-        ({"num_nodes": 0}, "invalid size; expected at least one node, found 0 nodes, 20000 edges"),
-        ({"feature_width": -3}, "--features: invalid width of features; expected 0 or more, found -3"),
-        ({"num_chunks": 0}, "--num-chunks: invalid number of files; expected 1 or more, found 0"),
-        ({"num_chunks": -2}, "--num-chunks: invalid number of files; expected 1 or more, found -2"),
+        ({"data_format": "csv"}, "--data-format: unknown format of features 'csv'. Choose from numpy, parquet."),
+        ({"num_nodes": 0}, "Invalid size: expected at least one node, found 0 nodes, 20000 edges"),
+        ({"feature_width": -3}, "--features: invalid width of features: expected 0 or more, found -3"),
+        ({"num_chunks": 0}, "--num-chunks: invalid number of files: expected 1 or more, found 0"),
+        ({"num_chunks": -2}, "--num-chunks: invalid number of files: expected 1 or more, found -2"),
         (
             {"kind": "mag", "num_nodes": 3},
-            "--nodes: too few nodes for kind mag; expected 5 or more, found 3",
+            "--nodes: too few nodes for kind mag: expected 5 or more, found 3",
         ),
     ],
 )

@@ -128,7 +128,7 @@ def need_library(library: str) -> None:
         raise OptionError(
             f"{PACKAGES[library]} is not installed",
             place="--method",
-            hint=f"pip install {PACKAGES[library]}, or use --method multilevel, fennel or random",
+            hint=f"run pip install {PACKAGES[library]}, or use --method multilevel, fennel or random",
         )
 
 

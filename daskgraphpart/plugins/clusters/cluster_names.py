@@ -29,12 +29,11 @@ def resolve_elsewhere(cluster: Any, others: str) -> Any:
                     hint="make it with asynchronous=False, or give its address",
                 )
             return cluster
+    found = cluster if isinstance(cluster, str) else type(cluster).__name__
     raise OptionError(
-        "unknown cluster",
-        place="--cluster",
-        expected=f"{others}, a queueing system of dask-jobqueue (slurm, pbs, ...), "
+        f"unknown cluster {found!r}",
+        hint=f"choose from {others}, a queueing system of dask-jobqueue (slurm, pbs, ...), "
         "the address of a dask scheduler (tcp://host:port), or a scheduler file (*.json)",
-        found=cluster if isinstance(cluster, str) else type(cluster).__name__,
     )
 
 

@@ -73,9 +73,8 @@ def wait_for_worker(client: Client) -> None:
         first.result(timeout=seconds)
     except TimeoutError as fault:
         raise EnvironmentFaultError(
-            "the cluster has no workers",
+            f"the cluster had no workers for {seconds:.0f} s",
             place="--cluster",
-            found=f"none after {seconds:.0f} s",
             hint="look at the queue and the jobs' logs, or raise daskgraphpart.worker-timeout",
         ) from fault
     finally:
@@ -94,8 +93,9 @@ def _client(where: Any) -> Client:
             "not the address of a scheduler", file=where, place="--cluster", expected="tcp://host:port", found=found
         ) from fault
     except OSError as fault:
-        hint = "check the address given to --cluster"
-        raise EnvironmentFaultError("no dask scheduler answers", place=str(where), found=fault, hint=hint) from fault
+        why = str(fault).replace(f" trying to connect to {where}", "").replace("Timed", "timed")
+        what, hint = f"no dask scheduler answers at {where} ({why})", "check the address given to --cluster"
+        raise EnvironmentFaultError(what, place=str(where), hint=hint) from fault
 
 
 def _is_started(cluster: str) -> bool:

@@ -22,6 +22,7 @@ from daskgraphpart.errors import EnvironmentFaultError
 from daskgraphpart.plugins.clusters.cluster_names import active_client, resolve_elsewhere
 from daskgraphpart.plugins.clusters.connect import cluster_size, connect, wait_for_worker
 from daskgraphpart.storage.mounts import depot_of, mount
+from daskgraphpart.units import format_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -77,9 +78,9 @@ class ClusterScheduler:
             raise EnvironmentFaultError(
                 "every worker that ran this task died",
                 place=name,
-                found=f"{fault.allowed_failures + 1} workers, the last of them {fault.last_worker.address}",
-                hint="if they ran out of memory, give fewer --workers, a smaller --memory, or workers more memory; "
-                "if they were preempted, raise distributed.scheduler.allowed-failures",
+                found=f"{format_number(fault.allowed_failures + 1, 'worker')}, last {fault.last_worker.address}",
+                hint="if they ran out of memory, give fewer --workers, a smaller --memory, or workers more memory. "
+                "If they were preempted, raise distributed.scheduler.allowed-failures",
             ) from fault
 
     def _compute(

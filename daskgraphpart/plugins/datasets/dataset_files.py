@@ -22,8 +22,8 @@ def require_files(directory: Path, kind: str, paths: Iterable[Path]) -> None:
     missing = [str(path.relative_to(directory)) for path in paths if not path.is_file()]
     if missing:
         what = f"not a complete data set of kind {kind!r}"
-        hint = f"{len(missing)} missing; give the directory that was unpacked"
-        raise InputFileNotFoundError(what, file=directory, expected=", ".join(missing), found="none of them", hint=hint)
+        found = f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing"
+        raise InputFileNotFoundError(what, file=directory, found=found, hint="give the directory that was unpacked")
 
 
 def require_shape(paths: Iterable[Path], *shape: int | None) -> None:

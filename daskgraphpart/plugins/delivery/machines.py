@@ -72,7 +72,7 @@ class Machines(ZarrExporter, Destination):
                 place="--cluster",
                 expected="the address, scheduler file or client of a dask cluster with a worker on each machine",
                 found=cluster,
-                hint="start `dask scheduler` and `dask worker`, or leave out --dispatch to write all parts here",
+                hint="start `dask scheduler` and `dask worker`, or leave out --dispatch-to to write all parts here",
             )
 
     def check_parts(self, num_parts: int) -> None:
@@ -123,7 +123,7 @@ def read_machines(file: str | os.PathLike[str], directory: Path) -> Machines:
     except (FileNotFoundError, IsADirectoryError, UnicodeDecodeError) as fault:
         found = getattr(fault, "strerror", "other text than ASCII")
         raise OptionError(
-            "not a file of machines", file=path, place="--dispatch", expected=expected, found=found
+            "not a file of machines", file=path, place="--dispatch-to", expected=expected, found=found
         ) from fault
     hosts = []
     for number, line in enumerate(lines, 1):

@@ -47,7 +47,7 @@ def largest_column(rows: Any, place: str) -> Any:
 
 def _largest(scores: np.ndarray) -> np.ndarray:
     if (scores != scores).any():
-        raise OptionError("some scores are NaN, so no column is the largest", hint="replace them before")
+        raise OptionError("some scores are NaN, so no column is the largest", hint="replace them first")
     found: np.ndarray = np.argmax(scores, axis=1)
     return found
 

@@ -64,11 +64,11 @@ def open_rows(rows: Any, num_rows: int, what: str) -> Any:
     if not found.shape or found.shape[0] != num_rows:
         is_unknown = found.shape and np.isnan(found.shape[0])
         raise OptionError(
-            f"wrong number of rows for {what}",
+            f"the rows do not fit the {what}",
             file=source,
-            expected=f"{num_rows:,}",
-            found=f"shape {found.shape}",
-            hint="compute_chunk_sizes() tells the shape of a dask array" if is_unknown else None,
+            expected=f"{num_rows:,} rows",
+            found="an unknown number" if is_unknown else f"an array of shape {found.shape}",
+            hint="call compute_chunk_sizes() of the dask array first" if is_unknown else None,
         )
     return found
 
@@ -79,6 +79,8 @@ def _open_file(path: str) -> Any:
         return lazy_rows(ParquetRows(path), name=False)
     if suffix in (".pt", ".pth"):
         return _load_tensor(path)
+    if suffix not in SUFFIXES:
+        raise OptionError(f"{path} has no known format", hint=f"give a file that ends in {', '.join(SUFFIXES)}")
     return open_rows_array(path) if Path(path).is_dir() else StoredRows(path, [open_npy(path)])
 
 

@@ -17,7 +17,7 @@ from daskgraphpart.assignment.options import METHODS, AssignOptions
 from daskgraphpart.assignment.pipeline import check_method
 from daskgraphpart.engine.measure import Measurement, measure
 from daskgraphpart.engine.resources import resources_of
-from daskgraphpart.errors import OptionError
+from daskgraphpart.errors import OptionError, choose_from
 from daskgraphpart.keywords import check_keywords
 from daskgraphpart.options import stated_options
 from daskgraphpart.plugins.report.fetching import Sampling
@@ -143,8 +143,8 @@ def compare(
     1  fennel      0.352               2.298
     """
     if not num_parts or not methods or min(num_parts) < 1:
-        found = f"{list(num_parts)}, {list(methods)}"
-        raise OptionError("nothing to compare", place="--parts, --methods", found=found)
+        found = f"{list(num_parts)} parts by {list(methods)}"
+        raise OptionError("nothing to compare", found=found, hint="give --num-parts of at least 1, and --methods")
     for method in methods:  # report a bad method or path once, not per run
         check_method(AssignOptions(method))
     if sampling is not None:
@@ -304,10 +304,10 @@ def check_plot(path: str | os.PathLike[str]) -> None:
     try:
         from matplotlib.figure import Figure
     except ImportError as fault:
-        raise OptionError("matplotlib is not installed", place="--plot", hint="pip install matplotlib") from fault
+        raise OptionError("matplotlib is not installed", place="--plot", hint="run pip install matplotlib") from fault
     known = Figure().canvas.get_supported_filetypes()
     if Path(path).suffix.lstrip(".").lower() not in known:
-        raise OptionError("unknown picture format", place="--plot", expected=", ".join(known), found=path)
+        raise OptionError(f"--plot {path} has no known format", place="--plot", hint=choose_from([*known]))
 
 
 def plot_comparison(results: Sequence[Compared], path: str | os.PathLike[str]) -> None:

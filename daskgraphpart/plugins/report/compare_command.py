@@ -31,7 +31,7 @@ from daskgraphpart.units import format_number
 
 @click.command(cls=Command)
 @click.argument("in_dir", type=click.Path(), metavar="GRAPH")
-@click.option("--parts", default="4,8,64", show_default=True, metavar="N,...", help="Numbers of parts.")
+@click.option("--num-parts", default="4,8,64", show_default=True, metavar="N,...", help="Numbers of parts.")
 @click.option(
     "--methods",
     default="auto,kaminpar,metis,multilevel,fennel,random",
@@ -56,14 +56,15 @@ def compare(**values: Any) -> None:
     Each method runs in a process of its own; time and memory are those of the whole process.
 
     \b
-    daskgraphpart compare graph --parts 4,8 --methods auto,metis,fennel
+    daskgraphpart compare graph --num-parts 4,8 --methods auto,metis,fennel
     daskgraphpart compare graph --csv methods.csv --plot methods.png
-    daskgraphpart compare graph --parts 8 --sampling 10,10
+    daskgraphpart compare graph --num-parts 8 --sampling 10,10
     """
     try:
-        parts = [int(number) for number in values["parts"].split(",")]
+        parts = [int(number) for number in values["num_parts"].split(",")]
     except ValueError as fault:
-        raise OptionError("not a list of numbers", place="--parts", found=values["parts"]) from fault
+        what = f"--num-parts {values['num_parts']} is not a list of numbers"
+        raise OptionError(what, place="--num-parts", hint="use one such as 4,8") from fault
     methods = [method.strip() for method in values["methods"].split(",") if method.strip()]
 
     def show(result: Compared) -> None:

@@ -49,13 +49,14 @@ class Sampling:
 
     def __post_init__(self) -> None:
         if self.batch_size < 1:
-            raise OptionError("too small", place="--batch-size", expected="1 or more", found=self.batch_size)
+            what = f"--batch-size {self.batch_size} is too small"
+            raise OptionError(what, place="--batch-size", hint="use 1 or more")
         if isinstance(self.fanouts, str):
             try:
                 object.__setattr__(self, "fanouts", [int(number) for number in self.fanouts.split(",")])
             except ValueError as fault:
-                expected, found = "numbers such as 10,10", self.fanouts
-                raise OptionError("invalid fan-outs", place="--sampling", expected=expected, found=found) from fault
+                what = f"--sampling {self.fanouts} is not a list of numbers"
+                raise OptionError(what, place="--sampling", hint="use one such as 10,10") from fault
 
     def read(self, book: PartitionBook) -> np.ndarray:
         """Read the fan-outs, int64 (hops, edge types)."""

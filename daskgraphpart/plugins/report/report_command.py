@@ -76,8 +76,6 @@ def report(**values: Any) -> None:
 def _form_of(output: str | None) -> str:
     ending = "" if output is None else Path(output).suffix.lower()
     if output is not None and ending not in ENDINGS:
-        hint = "or choose --format text, json or html"
-        raise OptionError(
-            "unknown report format", place="--output", expected=", ".join(ENDINGS), found=output, hint=hint
-        )
+        hint = f"let its name end in {', '.join(ENDINGS)}, or add --format text, json or html"
+        raise OptionError(f"--output {output} has no known format", place="--output", hint=hint)
     return ENDINGS.get(ending, "text")

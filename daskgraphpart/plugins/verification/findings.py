@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from daskgraphpart.errors import printable
-from daskgraphpart.units import format_number
+from daskgraphpart.units import format_number, format_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -34,9 +34,9 @@ class Finding:
     def __str__(self) -> str:
         text = f"{self.check}: {self.file}: {self.what}"
         if self.expected is not None:
-            text += f"; expected {self.expected}"
+            text += f": expected {self.expected}"
         if self.found is not None:
-            text += f"{'; found' if self.expected is None else ', found'} {self.found}"
+            text += f"{': found' if self.expected is None else ', found'} {self.found}"
         text += f" (and {self.count - 1:,} more like it)" if self.count > 1 else ""
         return printable(text).replace("\n", "\\n")  # names and values come from the files
 
@@ -51,6 +51,7 @@ class VerifyReport:
     num_rows: int = 0  # feature rows compared with the input
     notes: tuple[str, ...] = ()  # what could not be checked, and why
     num_files: int = 0  # files whose checksums were compared
+    seconds: float | None = field(default=None, compare=False)  # how long it took, if measured
 
     @property
     def ok(self) -> bool:
@@ -62,7 +63,7 @@ class VerifyReport:
 
     def __str__(self) -> str:
         if self.ok:
-            return "\n".join([*self.notes, f"all is well: {self.summary}"])
+            return "\n".join([*self.notes, f"OK: {self.summary}"])
         shown = [str(finding) for finding in self.findings[:FINDINGS_SHOWN]]
         return "\n".join([*shown, f"{self.faults} found"])
 
@@ -73,12 +74,14 @@ class VerifyReport:
 
     @property
     def summary(self) -> str:
-        """What was compared."""
-        checksums = f"{format_number(self.num_files, 'checksum')} compared"
+        """What matches."""
+        checksums = format_number(self.num_files, "checksum")
+        took = "" if self.seconds is None else format_seconds(self.seconds)
         if self.num_nodes == self.num_edges == 0:
-            return checksums
+            return f"{checksums} match{'es' if self.num_files == 1 else ''}{f' ({took})' if took else ''}"
         nodes, edges = format_number(self.num_nodes, "node"), format_number(self.num_edges, "edge")
-        return f"{nodes}, {edges}, {format_number(self.num_rows, 'row')} of features, {checksums}"
+        rows = format_number(self.num_rows, "feature row")
+        return f"{nodes}, {edges} and {rows} match the input ({checksums}{f', {took}' if took else ''})"
 
 
 def wrong_rows(

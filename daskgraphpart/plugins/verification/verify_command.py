@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,7 +16,6 @@ from daskgraphpart.cli.options import CONFINED_OPTION, RESOURCE_OPTIONS, run_of,
 from daskgraphpart.engine.resources import resources_of
 from daskgraphpart.partitioned.graph import open_partitions
 from daskgraphpart.plugins.verification import verify_partitions
-from daskgraphpart.units import format_seconds
 
 if TYPE_CHECKING:
     from daskgraphpart.plugins.verification.findings import VerifyReport
@@ -61,14 +61,14 @@ def verify(**values: Any) -> None:
     if len(directories) > 2:
         raise click.UsageError("Give GRAPH and OUT, or OUT and --checksums.")
     if len(directories) == 1 and not values["checksums"] and not has_tables:
-        raise click.UsageError("Missing GRAPH; without it, give --checksums.")
+        raise click.UsageError("Missing GRAPH. Without it, give --checksums.")
     with run_of(values) as run:
         found = _verify(directories, values, run)
     if not found.ok:
         click.echo(str(found))
         sys.exit(1)
     if not values["quiet"]:
-        click.echo(f"{found} in {format_seconds(values['seconds'])}")
+        click.echo(str(replace(found, seconds=values["seconds"])))
 
 
 def _verify(directories: tuple[str, ...], values: dict[str, Any], run: dict[str, Any]) -> VerifyReport:

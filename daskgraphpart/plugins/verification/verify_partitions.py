@@ -127,7 +127,7 @@ def verify(
     Examples
     --------
     >>> print(dgp.verify("shop", "shop-parts"))
-    all is well: 1,200 nodes, 5,000 edges, 7,200 rows of features, 25 checksums compared
+    OK: 1,200 nodes, 5,000 edges and 7,200 feature rows match the input (25 checksums)
     """
     if not 0 < sample <= 1:
         raise OptionError("not a fraction", place="--sample", expected="more than 0, at most 1", found=sample)

@@ -69,7 +69,7 @@ def owned(assignment: dgp.Assignment, graph: dgp.Graph, client: Client) -> list[
 @pytest.mark.parametrize("form", ["npy", "parquet"])
 def test_owners_lie_where_workers_see_them(form: str, graph: dgp.Graph, client: Client, shared: Path) -> None:
     how: dict[str, Any] = {"method": "random", "cluster": client, "memory": "256MB", "progress": False}
-    with pytest.raises(EnvironmentFaultError, match="does not see the temporary directory of the client; keep"):
+    with pytest.raises(EnvironmentFaultError, match=r"does not see the temporary directory of the client\. Keep"):
         dgp.assign(graph, 4, **how)
     found = owned(dgp.assign(graph, 4, workspace=shared / "work", **how), graph, client)
     out = shared / f"owners-{form}"

@@ -130,13 +130,13 @@ def test_the_configuration_reaches_a_local_cluster(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "value", "expected"),
     [
-        ("workers", "many", r"daskgraphpart\.workers: dask configuration; expected int \| null, found 'many'"),
+        ("workers", "many", r"daskgraphpart\.workers: dask configuration: expected int \| null, found 'many'"),
         ("workers", 0, "expected int >= 1, found 0"),
         ("cluster", "cloud", "a scheduler file"),
         ("memory", "much", "not a size"),
         ("worker-timeout", "soon", "daskgraphpart.worker-timeout: .*expected a duration such as 30s, found soon"),
-        ("local", 3, "daskgraphpart.local: dask configuration; expected object, found 3"),
-        ("retries", -1, "daskgraphpart.retries: dask configuration; expected int >= 0, found -1"),
+        ("local", 3, "daskgraphpart.local: dask configuration: expected object, found 3"),
+        ("retries", -1, "daskgraphpart.retries: dask configuration: expected int >= 0, found -1"),
     ],
 )
 def test_a_wrong_value_of_the_configuration_is_one_error(
@@ -161,10 +161,10 @@ def test_an_asynchronous_cluster_is_refused() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ("cloud", "unknown cluster; expected auto, threads"),
-        (3, "unknown cluster; expected auto, threads"),
+        ("cloud", "Unknown cluster '(cloud|int)'. Choose from auto, threads"),
+        (3, "Unknown cluster '(cloud|int)'. Choose from auto, threads"),
         ("none.json", r"none\.json: no such file"),
-        ("x.json", r"x\.json, cluster: not the address of a scheduler; expected tcp://host:port, found None"),
+        ("x.json", r"x\.json, cluster: not the address of a scheduler: expected tcp://host:port, found None"),
     ],
 )
 def test_what_is_no_cluster_is_refused(
@@ -195,7 +195,7 @@ def test_a_job_queue_that_is_not_here_is_one_error(
     monkeypatch.setenv("PATH", str(tmp_path))
     with (
         dask.config.set({"jobqueue.pbs.cores": 4, "jobqueue.pbs.memory": "8GB"}),
-        pytest.raises(EnvironmentFaultError, match=r"pbs refuses the job; found .*qsub"),
+        pytest.raises(EnvironmentFaultError, match=r"pbs refuses the job: .*qsub"),
     ):
         partition(graph, tmp_path / "out", "pbs")
 

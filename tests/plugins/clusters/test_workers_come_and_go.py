@@ -107,7 +107,7 @@ def test_a_fault_of_a_network_file_system_is_tried_again(cluster: LocalCluster, 
     with open_runner(Resources(1 << 28, cluster, 2)) as runner:
         flags = [Unit(str(tmp_path / str(i)), 1) for i in range(5)]
         assert runner.run(Pass("fail", cluster_tasks.fail_once, flags, errno.ESTALE)) == [7] * 5
-        with pytest.raises(EnvironmentFaultError, match="the disk or network file system failed"):
+        with pytest.raises(EnvironmentFaultError, match="The disk or network file system failed"):
             runner.run(Pass("fail", cluster_tasks.always_fails, [Unit(str(tmp_path / "y"), 1)], None))
     assert (tmp_path / "y").read_text() == "xxxx"
 

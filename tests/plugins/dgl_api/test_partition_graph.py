@@ -217,11 +217,11 @@ def test_ids_can_be_kept_as_dgl_once_did(num_parts: int, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"part_method": "mtis"}, ("no such method", "metis", "mtis")),
+        ({"part_method": "mtis"}, ("Unknown method 'mtis'", "metis")),
         ({"part_method": OWNERS[:5]}, ("120 integers", "(5,)")),
         ({"part_method": {"_N": OWNERS + 1}}, ("out of range", "0 to 2", "3")),
         ({"part_method": {"n": OWNERS}}, ("unknown node type 'n'", "_N")),
-        ({"part_method": {}}, ("no owners for node type '_N'",)),
+        ({"part_method": {}}, ("No owners for node type '_N'",)),
         ({"part_method": {"_N": OWNERS / 2}}, ("integers", "float64")),
         ({"part_method": OWNERS, "num_trainers_per_machine": 2}, ("num_trainers_per_machine",)),
         ({"num_hops": 0}, ("num_hops", "0")),
@@ -254,7 +254,7 @@ def test_other_mistakes(tmp_path: Path) -> None:
         dgp.partition_graph(chunked, "h", 2, tmp_path / "out", reshuffle=False)
     with pytest.raises(OptionError, match="several node types"):
         dgp.partition_graph(chunked, "h", 2, tmp_path / "out", balance_ntypes=np.zeros(80, int))
-    with pytest.raises(AssignmentError, match="no owners for node type 'v'"):
+    with pytest.raises(AssignmentError, match="No owners for node type 'v'"):
         dgp.partition_graph(chunked, "h", 2, tmp_path / "out", part_method={"u": np.zeros(80, int)})
     assignment = dgp.assign(chunked, 3, method="random")
     with pytest.raises(OptionError, match="a different number of parts"):
@@ -280,10 +280,10 @@ def test_plain_relations_name_edge_types(tmp_path: Path) -> None:
     assert dgp.read_chunked(tmp_path / "h").edge_data["u:r:v"]["w"].compute().tolist() == list(range(500))
     dgp.chunk_graph({"follows": (SRC, DST)}, "g", output_path=tmp_path / "g")
     assert dgp.read_chunked(tmp_path / "g").schema.etypes == ("_N:follows:_N",)
-    with pytest.raises(OptionError, match="edge data of an unknown type; expected one of u:r:v, v:s:u, found q"):
+    with pytest.raises(OptionError, match="Edge data of an unknown type: expected one of u:r:v, v:s:u, found q"):
         dgp.chunk_graph(edges, "h", None, {"q": data["r"]}, output_path=tmp_path / "q")
     both = {"u:r:v": edges["u:r:v"], "v:r:u": edges["v:s:u"]}
-    with pytest.raises(OptionError, match="several edge types have this name; expected one of u:r:v, v:r:u, found r"):
+    with pytest.raises(OptionError, match="several edge types have this name: expected one of u:r:v, v:r:u, found r"):
         dgp.chunk_graph(both, "h", None, data, output_path=tmp_path / "both")
 
 

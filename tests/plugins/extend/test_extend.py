@@ -163,19 +163,19 @@ def test_partitions_are_extended_as_their_owners(layout: str, directory: Path, t
 @pytest.mark.parametrize(
     ("graph", "num_parts", "damage", "words"),
     [
-        ("new", PARTS + 1, None, "a different number of parts; expected 4, found 3"),
+        ("new", PARTS + 1, None, "a different number of parts: expected 4, found 3"),
         (
             "smaller",
             PARTS,
             None,
-            "an original ID of old 'u' nodes.*; expected at most 50 .* found 5,400",
+            "an original ID of old 'u' nodes.*: expected at most 50 .* found 5,400",
         ),
         ("new", PARTS, "gone", "orig_nids.dgl"),
         (
             "new",
             PARTS,
             "twice",
-            "an original ID of old 'u' nodes.*; expected at most 6,000 nodes",
+            "an original ID of old 'u' nodes.*: expected at most 6,000 nodes",
         ),
     ],
 )
@@ -234,12 +234,12 @@ def test_a_stopped_run_is_continued(last: str, directory: Path, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"method": "metis"}, "would move old nodes"),
-        ({"refine": True}, "would move old nodes"),
-        ({"num_trainers_per_machine": 2}, "would move old nodes"),
-        ({"may_move": "two"}, "not a share; expected 0% to 100%, found 'two'"),
+        ({"method": "metis"}, "moves old nodes, and extend keeps them"),
+        ({"refine": True}, "moves old nodes, and extend keeps them"),
+        ({"num_trainers_per_machine": 2}, "moves old nodes, and extend keeps them"),
+        ({"may_move": "two"}, "may_move two is not a share. Use 0% to 100%"),
         ({"may_move": "101%"}, "not a share"),
-        ({"extend": None, "may_move": "1%"}, "needs old owners"),
+        ({"extend": None, "may_move": "1%"}, "may_move needs old partitions. Add extend OLD"),
     ],
 )
 def test_options_that_move_old_nodes_are_refused(options: dict[str, Any], words: str) -> None:
@@ -260,7 +260,7 @@ def test_owners_that_do_not_fit_are_one_error_before_edges_are_read(directory: P
     assert dgp.plan(directory / "new", PARTS, extend=str(owners)).method == "extend"
     dgp.assign(directory / "new", PARTS, method="random", out=tmp_path / "larger")
     words = (
-        r"wrong number of owners for node type '(u'; expected at most 5,400, .* found 6,000|v'; expected at most 900, )"
+        r"wrong number of owners for node type '(u': expected at most 5,400, .* found 6,000|v': expected at most 900, )"
     )
     refused(directory / "old", tmp_path / "larger", AssignmentError, words)
     for path in (tmp_path / "larger").glob("v.*"):

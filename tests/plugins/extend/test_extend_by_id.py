@@ -194,7 +194,7 @@ def test_partitions_of_earlier_versions_name_maps_without_checksums(directory: P
     manifest.write_text(json.dumps(content))
     assert extended(root, root / "out", old="parts") == SUMMARY
     shutil.copytree(root / "new" / "id_map", root / "old" / "id_map", dirs_exist_ok=True)
-    with pytest.raises(AssignmentError, match=r"user.parquet: .*expected 600 IDs, found 650; .*old_id_map"):
+    with pytest.raises(AssignmentError, match=r"user.parquet: .*expected 600 IDs, found 650\. .*old_id_map"):
         extended(root, root / "again", old="parts")
     shutil.rmtree(root / "old")
     with pytest.raises(InputFileNotFoundError, match=r"ID map of the old 'user' nodes.*old_id_map"):
@@ -226,7 +226,7 @@ def test_maps_that_cannot_match_are_one_error(
     ):
         extended(root, root / "out")
     write_map(root / "new", "item", ids["new"]["item"][1:])
-    with pytest.raises(InputFileError, match=r"item.parquet: this ID map belongs to another graph; expected 180 IDs"):
+    with pytest.raises(InputFileError, match=r"item.parquet: this ID map belongs to another graph: expected 180 IDs"):
         extended(root, root / "out")
     (root / "new" / "id_map" / "item.parquet").write_bytes(b"PAR1")
     with pytest.raises(InputFileError, match=r"item.parquet: not a readable parquet file"):
@@ -241,7 +241,7 @@ def test_maps_that_cannot_match_are_one_error(
     (root / "owners" / "assignment.json").write_text(json.dumps({**content, "id_map": 7}))
     with pytest.raises(GraphPartError, match=r"assignment.json, id_map: not maps of IDs"):
         extended(root, root / "out")
-    with pytest.raises(OptionError, match="needs old owners"):
+    with pytest.raises(OptionError, match="old_id_map needs old partitions"):
         AssignOptions(old_id_map="old")
 
 

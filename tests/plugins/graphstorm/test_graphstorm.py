@@ -98,15 +98,19 @@ def test_real_graphs_beside_other_layouts(name: str, num_parts: int, tmp_path: P
 BAD = {
     "name": ({"name": "partition"}, {}, "cannot train on.*graph_name"),
     "other name": ({"name": "my graph"}, {}, "cannot train on"),
-    "shape": ({"node": np.zeros((9, 2, 2))}, {}, r"scalars and vectors.*u/x of shape \[2, 2\].*flatten"),
-    "no feature": ({}, {"map_feature": ("u:r:v/y=v",)}, "map_feature.*found u:r:v/y=v.*features: u/x, u:r:v/h"),
-    "no type": ({}, {"map_feature": ("u:r:v/h=w",)}, "map_feature.*node types: u, v"),
-    "floats": ({"edge": np.zeros(20)}, {"map_feature": ("u:r:v/h=v",)}, "map_feature.*of float64"),
-    "narrow": ({"num_v": 300}, {"map_feature": ("u:r:v/h=v",)}, "map_feature.*of int8"),
+    "shape": ({"node": np.zeros((9, 2, 2))}, {}, r"scalars and vectors.*u/x of shape \[2, 2\].*Flatten"),
+    "no feature": (
+        {},
+        {"map_feature": ("u:r:v/y=v",)},
+        "map_feature u:r:v/y=v names no feature.*features are u/x, u:r:v/h",
+    ),
+    "no type": ({}, {"map_feature": ("u:r:v/h=w",)}, "map_feature.*node types u, v"),
+    "floats": ({"edge": np.zeros(20)}, {"map_feature": ("u:r:v/h=v",)}, "map_feature.*is float64"),
+    "narrow": ({"num_v": 300}, {"map_feature": ("u:r:v/h=v",)}, "map_feature.*is int8"),
     "no node": (
         {"edge": np.full(20, 7)},
         {"map_feature": ("u:r:v/h=v",)},
-        r"row 0: .*; expected -1, or an ID in \[0, 5\)",
+        r"row 0: .*: expected -1, or an ID in \[0, 5\)",
     ),
     "less than -1": ({"edge": np.full(20, -2)}, {"map_feature": ("u:r:v/h=v",)}, "expected -1.*found -2"),
 }
@@ -142,7 +146,7 @@ DAMAGES: dict[str, Any] = {
         d / "metadata.json", lambda content: content["raw_id_mappings"]["item"]["data"].pop()
     ),
     "part-00001-7b2e.*no such file": lambda d: next(d.glob("raw_id_mappings/user/parquet/part-00001*")).unlink(),
-    "not a file of IDs; expected columns orig and new, found src_int_id, dst_int_id": lambda d: _edit(
+    "not a file of IDs: expected columns orig and new, found src_int_id, dst_int_id": lambda d: _edit(
         d / "metadata.json",
         lambda content: content["raw_id_mappings"].update(item=content["edges"]["user:seen:item"]),
     ),

@@ -181,7 +181,7 @@ def test_what_reads_dgl_says_so(small: Graph, tmp_path: Path, capsys: pytest.Cap
     assert "--layout dgl,ranks" in str(fault.value.hint)
     for command in (("info", out), ("report", out), ("verify", source, out)):
         assert call(*command) == 2
-        assert "error: " in (message := capsys.readouterr().err) and message.endswith("--layout dgl,ranks\n")
+        assert "error: " in (message := capsys.readouterr().err) and message.endswith("--layout dgl,ranks.\n")
     assert call("verify", "--checksums", out) == 0
     (out / "ranks" / "edge_data" / "u__r__v" / "w_part_1_of_2").write_bytes(b"")
     assert call("verify", "--checksums", out) == 1
@@ -221,11 +221,21 @@ def test_features_that_wholegraph_cannot_hold_are_refused_with_the_layouts_that_
     assert "the layout dgl or parquet" in str(fault.value.hint)
 
 
-@pytest.mark.parametrize("layout", ["", "ranks,ranks", "dgl,rank"])
-def test_unknown_layouts_are_refused(layout: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("layout", "words"),
+    [
+        ("", "--layout is empty. Choose from dgl, "),
+        ("ranks,ranks", "--layout names a choice twice: ranks,ranks. Remove one."),
+        ("dgl,rank", "Unknown layout 'rank'. Did you mean ranks?"),
+        ("pyg", "Unknown layout 'pyg'. Use the layout dgl, which PyG reads by `to_pyg`."),
+    ],
+)
+def test_unknown_layouts_are_refused(
+    layout: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert call("generate", tmp_path / "in", "--nodes", "10", "--edges", "20", "--quiet") == 0
     assert call("partition", tmp_path / "in", tmp_path / "out", "--num-parts", "1", "--layout", layout) == 2
-    assert "error: --layout: invalid layout" in capsys.readouterr().err
+    assert f"error: {words}" in capsys.readouterr().err
 
 
 def test_original_ids_are_kept_by_dgl_alone(tmp_path: Path) -> None:

@@ -178,22 +178,22 @@ EDGES = "p000-xxx_edges.txt"
 @pytest.mark.parametrize(
     ("change", "kind", "message"),
     [
-        (edit(EDGES, put(1, 2, "10")), AssignmentError, r"line 2: source out of range; expected \[0, 10\), found 10"),
+        (edit(EDGES, put(1, 2, "10")), AssignmentError, r"line 2: source out of range: expected \[0, 10\), found 10"),
         (edit(EDGES, put(1, 3, "-1")), AssignmentError, r"line 2: destination out of range"),
-        (edit(EDGES, put(0, 5, "3")), AssignmentError, r"line 1: edge type out of range; expected \[0, 3\), found 3"),
+        (edit(EDGES, put(0, 5, "3")), AssignmentError, r"line 1: edge type out of range: expected \[0, 3\), found 3"),
         (edit(EDGES, put(0, 4, "7")), AssignmentError, r"line 1: edge ID out of range"),
-        (edit(EDGES, lambda lines: lines.append(lines[0])), AssignmentError, "wrong number of edges; expected 13"),
+        (edit(EDGES, lambda lines: lines.append(lines[0])), AssignmentError, "wrong number of edges: expected 13"),
         (
             edit(EDGES, lambda lines: lines.__setitem__(1, lines[0])),
             AssignmentError,
-            "edge is missing; expected every edge once",
+            "edge is missing: expected every edge once",
         ),
         (edit(EDGES, lambda lines: lines[1].pop()), AssignmentError, r"line 2: line cannot be read"),
         (edit(EDGES, put(0, 7, "x")), AssignmentError, r"line 1: line cannot be read"),
         (
             edit(EDGES, lambda lines: lines[0].__delitem__(slice(4, None))),
             AssignmentError,
-            "line 1: line cannot be read; expected 8 columns",
+            "line 1: line cannot be read: expected 8 columns",
         ),
         (edit("xxx_removed_edges.txt", lambda lines: lines.pop()), AssignmentError, "wrong number.*removed_edges"),
         (
@@ -215,12 +215,12 @@ EDGES = "p000-xxx_edges.txt"
         (
             lambda pm: (pm / "xxx.json").write_text('{"nid": {"a": 5}, "eid": {}}'),
             MetadataError,
-            r"nid.*: invalid ranges of types; expected {type: \[start, stop\]}",
+            r"nid.*: invalid ranges of types: expected {type: \[start, stop\]}",
         ),
         (
             lambda pm: (pm / "xxx.json").write_text('{"nid": {"a": [0, 6], "b": [7, 11]}, "eid": {}}'),
             MetadataError,
-            r"nid.b: the ranges do not follow each other; expected \[6, 6 or more\], found \[7, 11\]",
+            r"nid.b: the ranges do not follow each other: expected \[6, 6 or more\], found \[7, 11\]",
         ),
         (
             lambda pm: (pm / "xxx.json").write_text('{"nid": {"a": [0, 6]}, "eid": {"a:b": [0, 1]}}'),
@@ -235,7 +235,7 @@ EDGES = "p000-xxx_edges.txt"
         (
             lambda pm: (pm / "xxx.json").write_text((pm / "xxx.json").read_text().replace("a:s:a", "b:s:a")),
             InputFileError,
-            "edges of type 'b:s:a' join other node types; expected b to a, found a to a",
+            "edges of type 'b:s:a' join other node types: expected b to a, found a to a",
         ),
     ],
 )
@@ -261,7 +261,7 @@ def test_a_relation_without_edges_needs_its_ends(tmp_path: Path) -> None:
     pm = prepared(Graph(schema, {"a:r:b": (nothing, nothing)}), tmp_path, 1, attributes=False)
     convert(pm, tmp_path / "out", graph_name="g")
     (pm / "g.json").write_text('{"nid": {"a": [0, 2], "b": [2, 3]}, "eid": {"r": [0, 0]}}')
-    with pytest.raises(MetadataError, match=r"joins, .*; name it src:relation:dst"):
+    with pytest.raises(MetadataError, match=r"joins, .*. Name it src:relation:dst"):
         convert(pm, tmp_path / "more", graph_name="g")
 
 

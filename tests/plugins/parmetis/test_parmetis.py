@@ -144,13 +144,13 @@ def test_data_that_are_no_integers_cannot_be_weights(data: np.ndarray, tmp_path:
 
 def test_weights_are_checked(tmp_path: Path) -> None:
     graph = toy(tmp_path / "in", size=np.array([1, -4, 2]))
-    with pytest.raises(AssignmentError, match=r"weights a/size: negative node weight; expected 0 or more, found -4"):
+    with pytest.raises(AssignmentError, match=r"weights a/size: negative node weight: expected 0 or more, found -4"):
         write_parmetis(graph, tmp_path / "out", weights=["size"])
     assert list((tmp_path / "out").iterdir()) == []
     with pytest.raises(InputFileError, match="weights 'none' are zero for all nodes"):
         write_parmetis(toy(tmp_path / "more", none=np.zeros(3, int)), tmp_path / "out", weights=["none"])
     assert list((tmp_path / "out").iterdir()) == []
-    with pytest.raises(OptionError, match="no node type has data 'width'; expected one of: size"):
+    with pytest.raises(OptionError, match="no node type has data 'width': expected one of: size"):
         write_parmetis(graph, tmp_path / "out", weights=["width"])
     with pytest.raises(OptionError, match="given twice"):
         write_parmetis(graph, tmp_path / "out", weights=["size", "size"])
@@ -232,7 +232,7 @@ def test_what_dgls_postprocess_writes_is_read_and_its_count_of_parts_explained(w
     meta = '{"num_parts": %d, "algo_name": "metis", "version": "1.0.0"}'
     (owners / "partition_meta.json").write_text(meta % 2)  # distinct owners, not parts
     with pytest.raises(
-        AssignmentError, match=r"found 2; DGL's parmetis_postprocess.py counts the parts that have nodes"
+        AssignmentError, match=r"found 2\. DGL's parmetis_postprocess.py counts the parts that have nodes"
     ):
         dispatch(written / "in", owners, written / "out")
     (owners / "partition_meta.json").write_text(meta % 3)
@@ -246,27 +246,27 @@ GOOD = [[node, node % 2] for node in range(7)]
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "wrong number of nodes; expected 7, a line for each, found 0"),
-        ("0 1\n1 1\n", "wrong number of nodes; expected 7, a line for each, found 2"),
-        ("0 1\n\n1 0\n2 7\n", r"line 3: part out of range; expected \[0, 2\), found 7"),
-        ("0 1\n1 0\n9 0\n", r"line 3: homogeneous node ID out of range; expected \[0, 7\), found 9"),
+        ("", "wrong number of nodes: expected 7, a line for each, found 0"),
+        ("0 1\n1 1\n", "wrong number of nodes: expected 7, a line for each, found 2"),
+        ("0 1\n\n1 0\n2 7\n", r"line 3: part out of range: expected \[0, 2\), found 7"),
+        ("0 1\n1 0\n9 0\n", r"line 3: homogeneous node ID out of range: expected \[0, 7\), found 9"),
         (
             "0 1\n1 x\n",
-            r"line 2: part out of range; expected \[0, 2\), found x",
+            r"line 2: part out of range: expected \[0, 2\), found x",
         ),
         (
             "0 1\n1\n",
-            r"line 2: line cannot be read; expected 2 columns, among them homogeneous node ID, part, found '1'",
+            r"line 2: line cannot be read: expected 2 columns, among them homogeneous node ID, part, found '1'",
         ),
-        ("0 1 5\n", r"line 1: line cannot be read; expected 2 columns.*found '0 1 5'"),
+        ("0 1 5\n", r"line 1: line cannot be read: expected 2 columns.*found '0 1 5'"),
         ("0 99999999999999999999\n", r"line 1: part out of range"),
-        ("0 1.5\n", r"line 1: part out of range; expected \[0, 2\), found 1.5"),
-        ("0 nan\n", r"line 1: part out of range; expected \[0, 2\), found nan"),
+        ("0 1.5\n", r"line 1: part out of range: expected \[0, 2\), found 1.5"),
+        ("0 nan\n", r"line 1: part out of range: expected \[0, 2\), found nan"),
         ("9007199254740993.0 1\n", r"line 1: homogeneous node ID out of range"),  # floats have no such number
         ("node part\n0 1\n", r"line 1: homogeneous node ID out of range"),
         (
             "0 1\n1 0\n2 1\n3 0\n4 1\n5 0\n3 0\n",
-            r"node is listed twice; expected every node once, found 'b' node 0",
+            r"node is listed twice: expected every node once, found 'b' node 0",
         ),
     ],
 )
@@ -283,9 +283,9 @@ def test_a_wrong_line_is_one_error(text: str, message: str, written: Path) -> No
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("0 0 1 0", r"line 1: line cannot be read; expected 5 columns, among them node type, ID in its node type"),
-        ("0 2 1 0 0", r"node type out of range; expected \[0, 2\), found 2"),
-        ("0 0 1 0 3", r"behind 2 weights\) out of range; expected \[0, 3\), found 3"),
+        ("0 0 1 0", r"line 1: line cannot be read: expected 5 columns, among them node type, ID in its node type"),
+        ("0 2 1 0 0", r"node type out of range: expected \[0, 2\), found 2"),
+        ("0 0 1 0 3", r"behind 2 weights\) out of range: expected \[0, 3\), found 3"),
         ("0 0 1 0 0.5", r"\(behind 2 weights\) out of range"),
     ],
 )
@@ -319,7 +319,7 @@ def test_nodes_with_attributes_are_read_with_and_without_the_stats_file(written:
         (["xxx_part.2", "xxx_part.3"], None, OptionError, "several outputs of ParMETIS"),
         (["xxx_part.2", "xxx_part.3"], 4, OptionError, "several outputs of ParMETIS"),
         (["xxx_part.2", "p000-xxx_nodes.txt"], None, OptionError, "several outputs of ParMETIS"),
-        (["xxx_part.2"], 3, AssignmentError, "a different number of parts; expected 3, found 2"),
+        (["xxx_part.2"], 3, AssignmentError, "a different number of parts: expected 3, found 2"),
         (
             ["p000-xxx_nodes.txt", "p002-xxx_nodes.txt"],
             None,

@@ -304,7 +304,7 @@ def test_negatives_are_drawn_evenly(one_type: dgp.PartitionedGraph) -> None:
     ("arguments", "kind", "place", "words"),
     [
         (([2], None), OptionError, "input_nodes", "u, v"),
-        (([2], ("w", [1])), OptionError, "input_nodes", "u or v"),
+        (([2], ("w", [1])), OptionError, "input_nodes", "Choose from u, v."),
         (([2], ("u", "val_mask")), OptionError, "input_nodes", "train_mask"),
         (([2], ("u", [1, 40])), IdOutOfRangeError, "input_nodes", "40"),
         (([2], ("u", [-1])), IdOutOfRangeError, "input_nodes", "-1"),
@@ -320,7 +320,7 @@ def test_negatives_are_drawn_evenly(one_type: dgp.PartitionedGraph) -> None:
         (({"r": [1], "s": [1, 2], "t": [1]}, "u"), OptionError, "num_neighbors", "v:s:u: [1, 2]"),
         (({"r": [1], "s": [1], "nope": [1]}, "u"), IdOutOfRangeError, "num_neighbors", "nope"),
         (({("u", "x", "u"): [1], "r": [1]}, "u"), IdOutOfRangeError, "num_neighbors", "u:x:u"),
-        (({"r": [1], "s": [1], 3: [1]}, "u"), IdOutOfRangeError, "num_neighbors", "found 3"),
+        (({"r": [1], "s": [1], 3: [1]}, "u"), IdOutOfRangeError, "num_neighbors", "there is no edge type '3'"),
         (({"r": [1], "s": [1], "t": [1], ("u", "r", "v"): [2]}, "u"), OptionError, "num_neighbors", "twice"),
     ],
 )  # fmt: skip
@@ -346,7 +346,7 @@ def test_bad_arguments_are_one_error(
 def test_bad_options_are_one_error(options: Any, place: str, two_types: dgp.PartitionedGraph) -> None:
     with pytest.raises(OptionError) as caught:
         two_types.neighbor_loader([1], "u", **options)
-    assert str(caught.value).startswith(f"{place}: ")
+    assert str(caught.value).startswith(place)
 
 
 def test_types_of_batches_name_fanouts_and_counts(two_types: dgp.PartitionedGraph) -> None:

@@ -81,9 +81,9 @@ def test_arrays_of_any_kind_give_the_same_words(root: Path) -> None:
 
 REFUSED = {
     "no such feature": (("scores.npy", "o.parquet", "--decode", "labels"), "expected one of label"),
-    "no text": (("scores.npy", "o.parquet", "--decode", "age"), "no text of user/age; expected one of label"),
+    "no text": (("scores.npy", "o.parquet", "--decode", "age"), "no text of user/age: expected one of label"),
     "no column for text": (("scores.npy", "o.npy", "--decode", "label"), "only parquet output has a column for text"),
-    "not a number": (("nan.npy", "o.parquet", "--decode", "label"), "some scores are NaN"),
+    "not a number": (("nan.npy", "o.parquet", "--decode", "label"), "Some scores are NaN"),
     "no such category": (("beyond.npy", "o.parquet", "--decode", "label"), "no category has this code"),
     "one column": (("codes.npy", "o.npy", "--largest"), "no columns to choose from"),
     "no file": (("codes.npy", "o.parquet", "--decode", "none.parquet"), "none.parquet"),

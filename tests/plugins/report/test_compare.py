@@ -25,7 +25,7 @@ def test_methods_are_tabulated_as_text_csv_and_plot(
     graph: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     table, plot = tmp_path / "methods.csv", tmp_path / "methods.png"
-    options = ("--parts", "4,5000", "--methods", "metis", "--balance", "nodes", "--memory", "1GB")
+    options = ("--num-parts", "4,5000", "--methods", "metis", "--balance", "nodes", "--memory", "1GB")
     assert call("compare", graph, *options, "--csv", table, "--plot", plot) == 0
     shown = capsys.readouterr().out
     for word in ("parts", "edge cut", "replication", "peak memory", "metis", "more parts than nodes"):
@@ -43,7 +43,7 @@ def test_methods_are_tabulated_as_text_csv_and_plot(
 def test_methods_are_sorted_by_what_training_fetches(
     graph: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    options = ("--parts", "4", "--methods", "random,metis", "--sampling", "5,5", "--batch-size", "100")
+    options = ("--num-parts", "4", "--methods", "random,metis", "--sampling", "5,5", "--batch-size", "100")
     assert call("compare", graph, *options, "--csv", tmp_path / "methods.csv", "--memory", "1GB", "--quiet") == 0
     assert "remote rows" in capsys.readouterr().out
     with (tmp_path / "methods.csv").open(newline="") as file:
@@ -57,10 +57,10 @@ def test_methods_are_sorted_by_what_training_fetches(
     [
         (("--sampling", "5", "--batch-size", "0"), "--batch-size"),
         (("--sampling", "ten"), "--sampling"),
-        (("--methods", "nope"), "no such method"),
-        (("--parts", "a,b"), "not a list of numbers"),
-        (("--parts", "0"), "nothing to compare"),
-        (("--plot", "methods.doc"), "unknown picture format"),
+        (("--methods", "nope"), "Unknown method 'nope'"),
+        (("--num-parts", "a,b"), "not a list of numbers"),
+        (("--num-parts", "0"), "Nothing to compare"),
+        (("--plot", "methods.doc"), "has no known format"),
     ],
 )
 def test_a_mistake_is_one_error(

@@ -167,7 +167,7 @@ def test_labels_are_found_by_name_or_given(tmp_path: Path) -> None:
     assert partitioned.report().labels == ()
     for name in ("n:field", "n/field"):
         assert [labels.key for labels in partitioned.report([name]).labels] == ["n/field"]
-    with pytest.raises(dgp.GraphPartError, match=r"no such labels; expected .* one of n:field, found n:y"):
+    with pytest.raises(dgp.GraphPartError, match=r"no such labels: expected .* one of n:field, found n:y"):
         partitioned.report(["n:y"])
     (tmp_path / "vectors").mkdir()
     vectors = two_parts(np.zeros((4, 2), np.int64), tmp_path / "vectors")
@@ -201,7 +201,7 @@ def test_ends_outside_the_part_are_one_error(tmp_path: Path) -> None:
         partitioned.report()
     row.write(kept, 0)
     partitioned.part(0).graph.node_arrays["_ID"].write(np.array([1]), 2)
-    with pytest.raises(dgp.GraphPartError, match=r"_ID of local node 2: a HALO node belongs to no other part; found 1"):
+    with pytest.raises(dgp.GraphPartError, match=r"_ID of local node 2: a HALO node belongs to no other part: 1"):
         partitioned.report()
 
 

@@ -63,12 +63,12 @@ def test_labels_may_be_given(partitions: Path, capsys: pytest.CaptureFixture[str
     [
         (
             ("--labels", "paper:nope"),
-            "--labels: no such labels; expected one whole number per node: one of paper:label",
+            "--labels: no such labels: expected one whole number per node: one of paper:label",
         ),
         (("--labels", "paper:feat"), "found paper:feat, float"),
-        (("--memory", "1MB"), "memory budget is too small"),
+        (("--memory", "1MB"), "--memory 1MB is too small"),
         (("--output", "/no/such/directory/r.html"), "/no/such/directory: no such directory"),
-        (("--output", "r.pdf"), "--output: unknown report format; expected .txt, .json, .html, .htm, found r.pdf"),
+        (("--output", "r.pdf"), "--output r.pdf has no known format. Let its name end in .txt, .json, .html, .htm"),
     ],
 )
 def test_a_mistake_is_one_error(

@@ -302,7 +302,7 @@ def test_a_cast_keeps_values_or_refuses(
         return
     with pytest.raises(GraphPartError) as caught:
         dgp.chunk_graph({("n", "r", "n"): ([0], [0])}, "g", **args)
-    assert f"cast n/x: {dtype} cannot hold a value of {given_dtype}; found {lost}" in str(caught.value)
+    assert f"cast n/x: {dtype} cannot hold a value of {given_dtype}: {lost}" in str(caught.value)
     assert not out.exists()
 
 
@@ -313,32 +313,32 @@ MANY = {LIKES: pd.DataFrame({"src": 0, "dst": 0, "kind": range(10_001)})}
 @pytest.mark.parametrize(
     ("edges", "changes", "message"),
     [
-        (FRAMES, {"add_reverse": "dgl"}, "--add-reverse: the reverse of user:likes:item would have the name of an "
-         "existing type; found item:rev_likes:user; leave it out of the input, or give --add-reverse a pattern"),
-        (FRAMES, {"add_reverse": "rev"}, "--add-reverse: invalid names of reverse types; expected dgl, graphstorm, or "
-         "a pattern with {} for the relation, found rev"),
-        (FRAMES, {"add_reverse": "{}"}, "--add-reverse: invalid names of reverse types; expected dgl"),
+        (FRAMES, {"add_reverse": "dgl"}, "--add-reverse: the reverse of user:likes:item would be "
+         "item:rev_likes:user, which exists already. Leave it out of the input, or give --add-reverse a pattern"),
+        (FRAMES, {"add_reverse": "rev"}, "--add-reverse rev names no types. Use dgl, graphstorm, or a pattern"),
+        (FRAMES, {"add_reverse": "{}"}, "--add-reverse {} names no types. Use dgl"),
         (FRAMES, {"add_reverse": "a/{}"}, "--add-reverse: name of reverse types 'a/{}' cannot be used in DGL's files"),
-        (FRAMES, {"copy_edata": True}, "--copy-edata: this option needs reverse edges; give --add-reverse"),
-        (FRAMES, {"split_by": "kind"}, "--split-by: no feature 'kind' of edges of type 'user:likes:item'; expected "
-         "stars, price"),
-        (FRAMES, {"split_by": {"user:hates:item": "stars"}}, "--split-by: unknown edge type; expected user:likes:item "
-         "or item:rev_likes:user, found user:hates:item"),
-        (FRAMES, {"split_by": {LIKES: "price"}}, "--split-by: edges of type 'user:likes:item' cannot be split; "
+        (FRAMES, {"copy_edata": True}, "--copy-edata needs reverse edges. Add --add-reverse"),
+        (FRAMES, {"split_by": "kind"}, "--split-by: edges of type 'user:likes:item' have no feature 'kind'. "
+         "Choose from stars, price"),
+        (FRAMES, {"split_by": {"user:hates:item": "stars"}}, "--split-by: unknown edge type 'user:hates:item'. "
+         "Did you mean user:likes:item? Choose from user:likes:item, item:rev_likes:user"),
+        (FRAMES, {"split_by": {LIKES: "price"}}, "--split-by: edges of type 'user:likes:item' cannot be split: "
          "expected a column of integers or strings, found float32 of shape (600,)"),
         (MANY, {"split_by": "kind"}, "--split-by: edges of type 'user:likes:item': too many values for "
-         "relations; expected at most 10,000, found more than 10,000"),
+         "relations: expected at most 10,000, found more than 10,000"),
         ({LIKES: EVENTS.assign(kind="a/b")}, {"split_by": "kind"}, "--split-by: relation of user:likes:item, 'a/b' "
          "cannot be used in DGL's files"),
         ({LIKES: EVENTS, "user:saw:item": ([0], [1])}, {"split_by": {LIKES: "kind"}}, "--split-by: the edge type "
-         "exists already; found user:saw:item"),
+         "exists already: user:saw:item"),
         ({LIKES: EVENTS, "item:rev_saw:user": ([0], [1])}, {"split_by": {LIKES: "kind"}, "add_reverse": "dgl"},
-         "--add-reverse: the reverse of user:saw:item would have the name of an existing type"),
-        (FRAMES, {"cast": {"likes/stars": "int8"}}, "--cast: unknown feature; expected user:likes:item/stars, "
-         "user:likes:item/price, found likes/stars"),
-        (FRAMES, {"cast": {"stars": "float8"}}, "--cast stars: unknown dtype; expected float16 or"),
-        (FRAMES, {"cast": {"price": "bfloat16"}, "data_fmt": "parquet"}, "--data-format: parquet has no bfloat16; "
-         "expected numpy, found parquet; write numpy, or cast to float16"),
+         "--add-reverse: the reverse of user:saw:item would be item:rev_saw:user, which exists already"),
+        (FRAMES, {"cast": {"likes/stars": "int8"}}, "--cast: unknown feature 'likes/stars'. "
+         "Did you mean user:likes:item/stars?"),
+        (FRAMES, {"cast": {"stars": "float8"}}, "--cast stars: unknown dtype 'float8'. "
+         "Did you mean float64? Choose from float16, "),
+        (FRAMES, {"cast": {"price": "bfloat16"}, "data_fmt": "parquet"}, "--data-format: parquet has no bfloat16: "
+         "expected numpy, found parquet. Write numpy, or cast to float16"),
         ({FOLLOWS: ([0, -3], [1, -3])}, {"remove_self_loops": True}, "row 1: ID of a 'user' node out of range"),
     ],
 )  # fmt: skip
@@ -359,11 +359,11 @@ def test_changes_that_cannot_be_are_one_error(
         (("--graph", "graph", "--map-ids"), "--map-ids: a chunked graph has its own IDs and features"),
         (
             ("--graph", "graph", "--cast", "x=int8", "--cast", "x=int16"),
-            "--cast: given twice for the same; found x=int8 x=int16",
+            "--cast is given twice for the same: x=int8 x=int16",
         ),
         (("--graph", "graph", "--cast", "x"), "--cast"),
-        (("--edges", "edges.csv", "--split-by", "kind"), "edges.csv: no column 'kind'; expected one of src, dst"),
-        (("--edges", "edges.csv", "--cast", "x=int8"), "--cast: unknown feature; expected none: there are no features"),
+        (("--edges", "edges.csv", "--split-by", "kind"), "edges.csv: no column 'kind': expected one of src, dst"),
+        (("--edges", "edges.csv", "--cast", "x=int8"), "--cast: unknown feature 'x'. There are none."),
     ],
 )
 def test_the_command_line_refuses(

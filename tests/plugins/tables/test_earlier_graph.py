@@ -260,7 +260,7 @@ def test_the_command_takes_both(
             None,
             {"ids_from": "nothing"},
             InputFileNotFoundError,
-            r"nothing, ids_from: no graph; expected a chunked graph",
+            r"nothing, ids_from: no graph: expected a chunked graph",
         ),
         (None, {"codes_from": "monday"}, InputFileNotFoundError, r"monday, codes_from: no graph"),
         (
@@ -289,7 +289,7 @@ def test_the_command_takes_both(
             r"none of the features has c",
         ),
         ("twice", {"codes_from": "earlier"}, InputFileError, r"country.parquet: an ID occurs twice.*found 'DE' twice"),
-        ("number", {"codes_from": "earlier"}, InputFileError, r"country.parquet: codes of the wrong type; .* integers"),
+        ("number", {"codes_from": "earlier"}, InputFileError, r"country.parquet: codes of the wrong type: .* integers"),
         ("broken", {"codes_from": "earlier"}, InputFileError, r"country.parquet: not a readable parquet file"),
         ("other", {"codes_from": "earlier"}, InputFileError, r"country.parquet: not an ID map"),
     ],

@@ -309,7 +309,7 @@ def test_decimal_commas_are_read_where_they_are_sure(
     (tmp_path / "e.csv").write_text(f"src{delimiter}dst{delimiter}w\n{''.join(rows)}")
     how: dict[str, Any] = {"edge_columns": ("w",), **options}
     if expected is None:
-        with pytest.raises(InputFileError, match=r"column 'w' have commas; .* FILE:decimal-"):
+        with pytest.raises(InputFileError, match=r"column 'w' have commas: .* FILE:decimal-"):
             chunk(tmp_path / "out", tmp_path / "e.csv", **how)
         return
     out = chunk(tmp_path / "out", tmp_path / "e.csv", **how)

@@ -63,7 +63,7 @@ def test_an_iceberg_table_has_the_rows_of_its_newest_version(tmp_path: Path) -> 
 
 def test_a_table_whose_files_have_rows_that_it_has_not_is_refused(tmp_path: Path) -> None:
     table = write_delta(tmp_path / "sales", configuration={"delta.enableDeletionVectors": "true"})
-    with pytest.raises(InputFileError, match="cannot read this Delta table's files as its rows; found deletionVectors"):
+    with pytest.raises(InputFileError, match="cannot read this Delta table's files as its rows: deletionVectors"):
         chunk(tmp_path / "out", table)
 
 
@@ -89,5 +89,5 @@ def test_a_package_that_is_missing_names_its_extra(
     (tmp_path / "t" / log).mkdir(parents=True)
     (tmp_path / "t" / log / "v1.metadata.json").write_text("{}")
     extra = package.removesuffix("lake").removeprefix("py")
-    with pytest.raises(MissingPackageError, match=rf'{package} is not installed; pip install "\.\[{extra}\]"'):
+    with pytest.raises(MissingPackageError, match=rf'{package} is not installed\. Run pip install "\.\[{extra}\]"'):
         chunk(tmp_path / "out", tmp_path / "t")

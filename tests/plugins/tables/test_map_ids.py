@@ -189,9 +189,7 @@ def test_rows_without_a_list_are_in_the_order_of_ids(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["person,friend\nann,bob\ncid,dan\n", "person,friend\np1,p2\n"])
 def test_a_header_of_words_never_becomes_an_edge(text: str, tmp_path: Path) -> None:
     (tmp_path / "e.csv").write_text(text)
-    with pytest.raises(
-        InputFileError, match=r"may be a header.*found 'person', 'friend'; add header=True or header=False"
-    ):
+    with pytest.raises(InputFileError, match=r"may be a header.*'person', 'friend'\. Add header=True or header=False"):
         chunk(tmp_path / "out", tmp_path / "e.csv", map_ids=True)
     assert (
         len(edges_of(chunk(tmp_path / "out", tmp_path / "e.csv", map_ids=True, header=True))[0]) == text.count("\n") - 1

@@ -102,23 +102,23 @@ def test_the_command_line_says_it_in_the_same_words(tmp_path: Path, caplog: pyte
         (
             {"user": "bad.csv"},
             {},
-            r"bad.csv, line 3, column 'split': not the name of a set; .*test, or nothing, found 'tset'",
+            r"bad.csv, line 3, column 'split': not the name of a set: .*test, or nothing, found 'tset'",
         ),
         (
             {"user": "users.csv:age"},
             {},
-            r"users.csv, line 2, column 'age': not the name of a set; .* found '0', and 7 more",
+            r"users.csv, line 2, column 'age': not the name of a set: .* found '0', and 7 more",
         ),
         (
             {"user": "users.parquet:key:age"},
             {},
-            r"users.parquet, split, column 'age': not the names of sets; .*integers",
+            r"users.parquet, split, column 'age': not the names of sets: .*integers",
         ),
         ({"user": "users.csv:set"}, {}, "users.csv: no column 'set'"),
-        ({"item": "users.csv"}, {}, "split: unknown type; expected user, found item"),
+        ({"item": "users.csv"}, {}, "split: unknown type: expected user, found item"),
         ({"user": "twice.csv"}, {}, "a 'user' node is listed twice"),
-        ({"user": "users.csv"}, {"masks": {"user": {"val_mask": "users.csv:id"}}}, "twice; found user:val_mask"),
-        ({"user": np.array(["train"] * 9)}, {}, "split of 'user' nodes: nothing says which node a row belongs to"),
+        ({"user": "users.csv"}, {"masks": {"user": {"val_mask": "users.csv:id"}}}, "twice: user:val_mask"),
+        ({"user": np.array(["train"] * 9)}, {}, "Split of 'user' nodes: nothing says which node a row belongs to"),
     ],
 )
 def test_what_names_no_sets_is_refused(split: Any, how: dict[str, Any], message: str, tmp_path: Path) -> None:

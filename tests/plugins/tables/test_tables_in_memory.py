@@ -122,7 +122,7 @@ def test_values_without_ids_are_refused_with_what_to_give(ages: Any, what: str |
 
 
 def test_tables_of_a_list_have_the_same_columns(tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match="differ in their columns; expected src, dst, w, found src, dst"):
+    with pytest.raises(OptionError, match="differ in their columns: expected src, dst, w, found src, dst"):
         written(tmp_path, [EDGES, EDGES[["src", "dst"]]])
 
 
@@ -142,7 +142,7 @@ def test_dense_ids_need_no_tables(library: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("ids", [[0, 1, 3], [0, 1, 1]])
 def test_dense_ids_of_rows_are_all_there_once(ids: list[int]) -> None:
     edges = pd.DataFrame({"src": [0, 1, 2], "dst": [1, 2, 0]})
-    with pytest.raises(OptionError, match=r"_N/y: not a row for each node; expected each ID below 3 once"):
+    with pytest.raises(OptionError, match=r"_N/y: not a row for each node: expected each ID below 3 once"):
         dgp.from_edges(edges, node_data={"y": pd.Series([1, 2, 3], index=ids)})
 
 

@@ -199,9 +199,9 @@ CORRUPTIONS: dict[str, tuple[str, Callable[[c.Damaged], None], str]] = {
     "length of a feature": ("coo", c.feature("node_feat.dgl", "a/x", lambda r: r[1:].copy()), "a/x"),
     "flat feature": ("coo", c.feature("node_feat.dgl", "b/y", lambda r: r[:, None].copy()), "b/y"),
     "missing feature": ("coo", c.drop_feature("node_feat.dgl", "b/y"), "found nothing"),
-    "renamed feature": ("coo", c.rename_feature("node_feat.dgl", "b/y", "b/z"), "b/z; expected nothing"),
-    "feature of no type": ("coo", c.rename_feature("node_feat.dgl", "b/y", "z/y"), "z/y; expected nothing"),
-    "feature of nowhere": ("coo", c.add_feature, "a/more; expected nothing"),
+    "renamed feature": ("coo", c.rename_feature("node_feat.dgl", "b/y", "b/z"), "b/z: expected nothing"),
+    "feature of no type": ("coo", c.rename_feature("node_feat.dgl", "b/y", "z/y"), "z/y: expected nothing"),
+    "feature of nowhere": ("coo", c.add_feature, "a/more: expected nothing"),
     "split list of another node": ("coo", c.feature("split_nids.dgl", "a/train_mask", lambda r: r + 1), "split"),
     "split list too short": ("coo", c.feature("split_nids.dgl", "a/train_mask", lambda r: r[:-1]), "split"),
     "split list too long": (

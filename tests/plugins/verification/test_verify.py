@@ -173,8 +173,8 @@ def test_verify_leaves_nothing_behind(made: Path, tmp_path: Path) -> None:
     before = file_hashes(made)
     assert verify(made / "in", made / "out", memory=1 << 30, workspace=str(tmp_path / "work")).ok
     report = verify(made / "in", made / "out", **spelled(RESOURCES))
-    assert repr(report) == "<verify: 100 nodes, 350 edges, 260 rows of features, 11 checksums compared>"
-    assert str(report) == "all is well: 100 nodes, 350 edges, 260 rows of features, 11 checksums compared"
+    assert repr(report) == "<verify: 100 nodes, 350 edges and 260 feature rows match the input (11 checksums)>"
+    assert str(report) == "OK: 100 nodes, 350 edges and 260 feature rows match the input (11 checksums)"
     assert file_hashes(made) == before
     assert not any((tmp_path / "work").iterdir())
 
@@ -187,13 +187,13 @@ def test_a_sample_is_a_share(sample: float, made: Path) -> None:
 
 def test_the_command_compares_and_says_so(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert call("verify", made / "in", made / "out") == 0
-    assert "all is well: 100 nodes, 350 edges, 260 rows of features, 11 checksums" in capsys.readouterr().out
+    assert "OK: 100 nodes, 350 edges and 260 feature rows match the input (11 checksums" in capsys.readouterr().out
     assert call("verify", made / "in", made / "out", "--no-checksums", "--sample", "0.5") == 0
-    assert "130 rows of features, 0 checksums" in capsys.readouterr().out
+    assert "130 feature rows match the input (0 checksums, " in capsys.readouterr().out
     assert call("verify", made / "in", made / "out", "--quick") == 0
     assert "headers only" in capsys.readouterr().out
     assert call("verify", made / "out", "--checksums") == 0
-    assert "all is well: 11 checksums" in capsys.readouterr().out
+    assert "OK: 11 checksums match (" in capsys.readouterr().out
 
 
 def test_the_command_ends_with_1_where_something_is_wrong(
@@ -203,7 +203,7 @@ def test_the_command_ends_with_1_where_something_is_wrong(
     c.flip(tmp_path / "out" / "part1" / "node_feat.dgl", -1)
     for arguments in ((made / "in", tmp_path / "out"), (tmp_path / "out", "--checksums")):
         assert call("verify", *arguments) == 1
-        assert "checksums: part1/node_feat.dgl: checksum; expected" in capsys.readouterr().out
+        assert "checksums: part1/node_feat.dgl: checksum: expected" in capsys.readouterr().out
     assert call("verify", made / "in", tmp_path / "out", "--no-checksums") == 1
     assert "features: part1/node_feat.dgl: u/x: row" in capsys.readouterr().out
 

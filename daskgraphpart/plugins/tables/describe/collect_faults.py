@@ -5,12 +5,17 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from daskgraphpart.errors import GraphPartError, InputFileError, InputFileNotFoundError, OptionError
+from daskgraphpart.errors import (
+    MOST_LISTED,
+    GraphPartError,
+    InputFileError,
+    InputFileNotFoundError,
+    OptionError,
+    write_sentences,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-MOST_LISTED = 30
 
 
 @contextmanager
@@ -31,7 +36,7 @@ def raise_together(faults: Sequence[GraphPartError]) -> None:
         raise faults[0]
     listed = [fault.restated(type(fault), hint=None).for_command_line() for fault in faults[:MOST_LISTED]]
     more = [f"and {len(faults) - MOST_LISTED} more"] if len(faults) > MOST_LISTED else []
-    hints = "; ".join(dict.fromkeys(fault.hint for fault in faults if fault.hint))
+    hints = write_sentences(dict.fromkeys(fault.hint for fault in faults if fault.hint))
     kinds = (InputFileNotFoundError, OptionError)
     kind = next((kind for kind in kinds if all(isinstance(fault, kind) for fault in faults)), InputFileError)
     error = kind(f"{len(faults)} things are wrong:" + "".join(f"\n  {line}" for line in [*listed, *more]), hint=hints)

@@ -158,7 +158,7 @@ def open_file(file: TableFile, directory: Path, wanted: Sequence[str], num_ids: 
     for column in opened.columns[:num_ids]:
         if column.kind != INTEGERS and not column.is_text and not file.options.map_ids:
             place, expected = f"column {column.name!r}", "integers from 0"
-            what, hint = "IDs are not integers", "use --map-ids"
+            what, hint = "IDs are not integers", "add --map-ids to use any IDs"
             raise InputFileError(what, file=file.path, place=place, expected=expected, found=column.kind, hint=hint)
     return opened
 

@@ -109,8 +109,8 @@ def parse_file(text: str, place: str) -> FileWords:
 def _meaningless(word: str, place: str, text: str) -> OptionError:
     near = get_close_matches(word, [known for words in WORDS.values() for known in words], 1)
     words = "header, no-header, comma, tab, space, semicolon, decimal-comma, decimal-point, a dtype"
-    hint = f"did you mean {near[0]}?" if near else f"words: {words}"
-    return OptionError("unrecognised words after a file", place=place, expected=USAGE[place], found=text, hint=hint)
+    hint = f"did you mean {near[0]}?" if near else f"use {USAGE[place]}, or one of {words}"
+    return OptionError(f"unrecognised suffix ':{word}' in {text}", place=place, hint=hint)
 
 
 def split_words(text: str) -> tuple[str, list[str]]:

@@ -52,11 +52,15 @@ def _fault(load: Load, table: Table, number: int, row: int, count: int) -> Input
     found = found if count == 1 else f"{found}, and {count - 1:,} more of {load.num_read(table):,} rows"
     if number < len(table.ends):
         ((value,),) = run(load.connection, f"SELECT c{number} FROM {table.name} WHERE row = {row}")
+        expected: str | None
         what, expected, hint = _explain_id(load, table.ends[number], value, file)
         if text is None:
             what, hint = "ID is missing", "drop rows without an ID by --missing-ids drop"
     else:
         what, expected, hint = _explain_feature(load, table, number, text)
+    if expected is None:  # the first sentence has the value
+        is_one, found = count == 1, f"one of {count:,} such rows"
+        return InputFileError(what, file=file.path, place=place, found=None if is_one else found, hint=hint)
     return InputFileError(what, file=file.path, place=place, expected=expected, found=found, hint=hint)
 
 
@@ -78,21 +82,23 @@ def _explain_feature(load: Load, table: Table, number: int, text: str | None) ->
     return "not a number", expected, "if the comma separates fractions: --decimal comma" if "," in text else None
 
 
-def _explain_id(load: Load, ntype: str, value: Any, file: OpenFile) -> tuple[str, str, str | None]:
+def _explain_id(load: Load, ntype: str, value: Any, file: OpenFile) -> tuple[str, str | None, str | None]:
     """Say what is wrong with an ID (None if of the wrong kind), what was expected, and what to do."""
     kind, known = load.kinds[ntype]
     what, limit = f"not all IDs of {ntype!r} nodes are {kind}", load.described.num_nodes[ntype]
     if load.described.options.map_ids:
         return what, known, "make all of them strings by --id-type string"
-    hint = "use --map-ids" + ("" if limit is None else ", or check --num-nodes")
+    hint = "add --map-ids to use any IDs" + ("" if limit is None else ", or check --num-nodes")
     if value is not None:
         first = file.first_id
+        if value < 0 and not first:
+            return f"ID {value} of a {ntype!r} node is negative", None, hint
         if value == limit and not first:
-            hint += "; if IDs begin at 1, map them by --map-ids"
+            hint += ". If IDs begin at 1, map them by --map-ids"
         expected = f"an integer of 63 bits from {first}"
         if limit is not None:
             expected = f"an ID from {first} and below {limit + first:,}"
         return f"ID of a {ntype!r} node out of range", expected, hint
     if isinstance(file, TextFile) and not file.has_header:
-        hint += "; or --header if the first line names the columns"
+        hint += ". Add --header if the first line names the columns"
     return what, known, hint

@@ -65,13 +65,13 @@ def count_ids(load: Load) -> dict[str, int]:
                 place=f"or another file of {table.of_type}" if len(table.files) > 1 else None,
                 expected="IDs from 0 with few gaps",
                 found=f"{most:,} as the largest ID of {num_edges:,} edges",
-                hint=f"use --map-ids, or give --num-nodes {ntype}={most + 1} if there are that many nodes",
+                hint=f"add --map-ids, or give --num-nodes {ntype}={most + 1} if there are that many nodes",
             )
         begins_at_1 = min((least for _, least, _ in found), default=0) == 1
         if known is not None and most >= known:
             what, expected = f"ID of a {ntype!r} node out of range", f"IDs from 0 and below {known:,}"
             hint = (
-                "if IDs begin at 1, use --map-ids" if begins_at_1 else "check --num-nodes, or the rows of --node-data"
+                "if IDs begin at 1, add --map-ids" if begins_at_1 else "check --num-nodes, or the rows of --node-data"
             )
             raise InputFileError(what, file=table.files[0].path, expected=expected, found=f"{most:,}", hint=hint)
         if begins_at_1:

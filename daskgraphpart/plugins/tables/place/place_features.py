@@ -122,7 +122,7 @@ def _check_rows(placement: Placement, table: Table, features: Mapping[str, Sourc
         place = f"feature{'s' if lacking[1:] else ''} {', '.join(map(repr, lacking))}"
         fills = " ".join(f"--fill {name}=VALUE" for name in lacking)
         gives = "gives them one" if len(lacking) == 1 else "give them one each"
-        other = "drop unlisted nodes by --unknown-nodes drop"
+        other = "Drop unlisted nodes by --unknown-nodes drop"
         if described.options.ids_from is not None:
-            other = "nodes of the earlier graph that are gone are among them"
-        raise InputFileError(what, file=table.files[0].path, place=place, hint=f"{fills} {gives}; {other}")
+            other = "Nodes of the earlier graph that are gone are among them"
+        raise InputFileError(what, file=table.files[0].path, place=place, hint=f"{fills} {gives}. {other}")

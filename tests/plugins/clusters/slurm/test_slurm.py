@@ -127,10 +127,10 @@ def test_the_configuration_of_the_manual_is_one_of_dask_jobqueue() -> None:
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"queue": "nowhere"}, r"slurm refuses the job; found (?s:.*)invalid partition"),
+        ({"queue": "nowhere"}, r"slurm refuses the job: (?s:.*)invalid partition"),
         (
             {"job-extra-directives": ["--begin=now+1hour"]},
-            r"cluster: the cluster has no workers; found none after 2 s",
+            r"the cluster had no workers for 2 s",
         ),
     ],
     ids=["refused", "late"],
