@@ -125,10 +125,12 @@ class Source(ABC):
         bounds = [(low, min(low + max_rows, last)) for first, last in ranges for low in range(first, last, max_rows)]
         paths = self.paths
         file = paths[0] if len(paths) == 1 else None
-        return [
-            Block(partial(self.read, low, high), first_row=low, num_rows=high - low, file=file, row_in_file=low)
-            for low, high in bounds
-        ]
+        return [self.block(low, high, file) for low, high in bounds]
+
+    def block(self, start: int, stop: int, file: FilePath | None = None) -> Block[Any]:
+        """Return rows ``[start, stop)``, all in one file if that is given, as a block."""
+        read, num_rows = partial(self.read, start, stop), stop - start
+        return Block(read, first_row=start, num_rows=num_rows, file=file, row_in_file=start)
 
     def read(self, start: int, stop: int) -> np.ndarray:
         """Read rows ``[start, stop)`` as an array; edges as int64 (edges, 2)."""

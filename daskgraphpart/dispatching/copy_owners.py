@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.dispatching.lay_out import write_rows
-from daskgraphpart.dispatching.offsets import Interval
 from daskgraphpart.engine.runner import Pass, Unit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from daskgraphpart.dispatching.job import Job
+    from daskgraphpart.source import Block
     from daskgraphpart.storage.region import Region
 
 
 def copy_owners(job: Job, edge_owners: Mapping[str, Region], whole: Mapping[str, tuple[Region, ...]]) -> None:
     """Write the owners of all nodes and edges, for layouts that want them."""
-    rows = job.sizes.interval_rows
     works = [
-        CopyUnit(Interval(region, start, min(start + rows, region.num_rows)), whole[f"{name}/{of_type}"])
+        CopyUnit(block, whole[f"{name}/{of_type}"])
         for name, owners in (("node_owners", job.assignment.files), ("edge_owners", edge_owners))
         for of_type, region in owners.items()
         if f"{name}/{of_type}" in whole
-        for start in range(0, region.num_rows, rows)
+        for block in region.blocks(job.sizes.interval_rows)
     ]
     units = [Unit(work, 8 * work.rows.num_rows) for work in works]
     job.runner.run(Pass("copy-owners", copy_interval, units, None))
@@ -34,10 +33,10 @@ def copy_owners(job: Job, edge_owners: Mapping[str, Region], whole: Mapping[str,
 class CopyUnit:
     """Consecutive rows of one type, and the output of their owners."""
 
-    rows: Interval
+    rows: Block[Any]
     targets: tuple[Region, ...]
 
 
 def copy_interval(unit: CopyUnit, _: None) -> None:
     """Copy the owners of some rows."""
-    write_rows(unit.targets, unit.rows.read(), unit.rows.start)
+    write_rows(unit.targets, unit.rows.read(), unit.rows.first_row)

@@ -13,7 +13,7 @@ import numpy as np
 
 from daskgraphpart.book import PartitionBook
 from daskgraphpart.dispatching.lay_out import Target, Targets, write_groups
-from daskgraphpart.dispatching.offsets import Interval, RowOffsets, count_intervals
+from daskgraphpart.dispatching.offsets import RowOffsets, count_intervals
 from daskgraphpart.engine.runner import Pass, Unit
 from daskgraphpart.kernels.owner_sort import group_by_owner, rank_rows
 from daskgraphpart.storage.region import Region, create_files, id_dtype, npy_region
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from daskgraphpart.dispatching.job import Job
+    from daskgraphpart.source import Block
 
 TargetT = TypeVar("TargetT")
 
@@ -39,7 +40,7 @@ class NumberedNodes:
 class NodeUnit(Generic[TargetT]):
     """Nodes of one type, where each part's share of them begins (new ID or row), and the output."""
 
-    nodes: Interval
+    nodes: Block[np.ndarray]  # their owners
     first: np.ndarray  # int64 (parts,)
     target: TargetT
 
@@ -59,7 +60,7 @@ def number_nodes(job: Job, marks: Mapping[str, Sequence[int]]) -> NumberedNodes:
     job.runner.step("create-node-maps", lambda: create_files(maps.values()))
     units = [
         Unit(
-            NodeUnit(Interval(owners[ntype], start, stop), first_nids[:, type_id] + before, maps[ntype]),
+            NodeUnit(owners[ntype].block(start, stop), first_nids[:, type_id] + before, maps[ntype]),
             (stop - start) * (dtype.itemsize + 1),
             key=ntype,
         )
@@ -75,7 +76,7 @@ def relabel_nodes(unit: NodeUnit[Region], _: None) -> None:
     owners = unit.nodes.read()
     new_nids = np.empty(owners.size, unit.target.dtype)
     rank_rows(owners, unit.first.copy(), new_nids)
-    unit.target.write(new_nids, unit.nodes.start)
+    unit.target.write(new_nids, unit.nodes.first_row)
 
 
 def list_all_nodes(job: Job, nodes: NumberedNodes, targets: Targets) -> None:
@@ -83,7 +84,7 @@ def list_all_nodes(job: Job, nodes: NumberedNodes, targets: Targets) -> None:
     owners = job.assignment.files
     units = [
         Unit(
-            NodeUnit(Interval(owners[ntype], start, stop), before, targets[f"orig_nids/{ntype}"]),
+            NodeUnit(owners[ntype].block(start, stop), before, targets[f"orig_nids/{ntype}"]),
             9 * (stop - start),
             key=ntype,
         )
@@ -97,4 +98,4 @@ def list_all_nodes(job: Job, nodes: NumberedNodes, targets: Targets) -> None:
 def list_nodes(unit: NodeUnit[tuple[Target, ...]], _: None) -> None:
     """Write the original IDs of an interval to its owners' lists."""
     rows, counts = group_by_owner(unit.nodes.read(), unit.first.size)
-    write_groups(rows + unit.nodes.start, counts, unit.target, unit.first)
+    write_groups(rows + unit.nodes.first_row, counts, unit.target, unit.first)

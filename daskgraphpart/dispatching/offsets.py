@@ -19,6 +19,7 @@ from daskgraphpart.kernels.owner_sort import count_owners as count_kernel
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from daskgraphpart.source import Block
     from daskgraphpart.storage.region import Region
 
 
@@ -43,53 +44,38 @@ class RowOffsets:
         return counts
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """Consecutive rows of one type, with owners in a file."""
-
-    owners: Region
-    start: int
-    stop: int
-
-    @property
-    def num_rows(self) -> int:
-        """Number of rows."""
-        return self.stop - self.start
-
-    def read(self) -> np.ndarray:
-        """Read their owners."""
-        return self.owners.read(self.start, self.stop)
-
-
 def count_intervals(
     owners: Mapping[str, Region], marks: Mapping[str, Sequence[int]], num_parts: int, max_rows: int, runner: Runner
 ) -> dict[str, RowOffsets]:
     """Count the owners of whole types in intervals of at most `max_rows` that begin at every mark."""
     intervals = {
-        name: [Interval(region, *bounds) for bounds in cut_intervals(region.num_rows, marks.get(name, ()), max_rows)]
+        name: [
+            region.block(start, stop, region.path)
+            for start, stop in cut_intervals(region.num_rows, marks.get(name, ()), max_rows)
+        ]
         for name, region in owners.items()
     }
     units = [
-        Unit(interval, interval.num_rows * interval.owners.dtype.itemsize, key=name)
+        Unit(interval, interval.num_rows * owners[name].dtype.itemsize, key=name)
         for name, of_type in intervals.items()
         for interval in of_type
     ]
     results = iter(runner.run(Pass("count-owners", count_owners, units, num_parts)))
     return {
-        name: row_offsets([interval.start for interval in of_type], [next(results) for _ in of_type], num_parts)
+        name: row_offsets([interval.first_row for interval in of_type], [next(results) for _ in of_type], num_parts)
         for name, of_type in intervals.items()
     }
 
 
-def count_owners(unit: Interval, num_parts: int) -> np.ndarray:
+def count_owners(unit: Block[np.ndarray], num_parts: int) -> np.ndarray:
     """Count the owners of one interval, int64 (parts,)."""
     owners, counts = unit.read(), np.zeros(num_parts, np.int64)
     bad = count_kernel(owners, num_parts, counts)
     if bad >= 0:
         raise AssignmentError(
             "owner out of range",
-            file=unit.owners.path,
-            place=f"row {unit.start + bad:,}",
+            file=unit.file,
+            place=f"row {unit.first_row + bad:,}",
             expected=f"a part in [0, {num_parts})",
             found=owners[bad],
         )
