@@ -5,12 +5,13 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import dask.array as da
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 
+from daskgraphpart.chunked.collections import data_array
 from daskgraphpart.kernels.owner_sort import look_up_owners
+from daskgraphpart.schema import DataSpec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,20 +23,9 @@ if TYPE_CHECKING:
 ROWS_PER_CHUNK = 8 << 20
 
 
-class _Slices:
-    """An owner file that dask can slice."""
-
-    def __init__(self, region: Region) -> None:
-        self.region, self.shape, self.dtype, self.ndim = region, region.shape, region.dtype, 1
-
-    def __getitem__(self, rows: tuple[slice]) -> np.ndarray:
-        return self.region.read(rows[0].start or 0, rows[0].stop)
-
-
 def owner_array(region: Region) -> Any:
     """Dask array of the owners in a file."""
-    name = f"owners-{region.path}-{region.num_rows}"
-    return da.from_array(_Slices(region), chunks=(ROWS_PER_CHUNK,), inline_array=True, name=name, meta=_none_of(region))
+    return data_array(DataSpec("owner", region.dtype), region)
 
 
 def owner_frame(region: Region, id_map: Location | None) -> Any:
