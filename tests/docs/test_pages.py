@@ -39,12 +39,15 @@ PAGES = [
         f"docs/{name}"
         for name in (
             *("index", "tutorial", "install", "coming_from_dgl", "input", "new_data", "partitioners"),
-            *("where_it_runs", "resume", "command_line"),
+            *("memory_and_disk", "clusters", "stores", "resume", "command_line"),
         )
     ),
 ] + [str(path.relative_to(ROOT).with_suffix("")) for path in sorted((ROOT / "docs" / "howto").glob("*.md"))]
-LONG_PAGES = ("docs/index", "where_it_runs", "howto/dgl")
-MAKE_THEIR_GRAPH = ("index", "tutorial", "install", "input", "new_data", "coming_from_dgl", "partitioners")
+LONG_PAGES = ("docs/index", "clusters", "stores", "howto/dgl", "howto/heterogeneous")
+MAKE_THEIR_GRAPH = (
+    *("index", "tutorial", "install", "input", "new_data", "coming_from_dgl", "partitioners"),
+    *("two_machines", "heterogeneous"),
+)
 __all__ = ["s3", "s3_server"]
 
 
@@ -59,6 +62,7 @@ def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("DGLBACKEND", "pytorch")  # else it says so
     (tmp_path / "venv" / "bin").mkdir(parents=True)
     (tmp_path / "venv" / "bin" / "activate").touch()
     return tmp_path
@@ -146,7 +150,7 @@ def test_the_blocks_of_a_page_run(
     prepare(page, directory)
     for name, value in (("AWS_ACCESS_KEY_ID", "x"), ("AWS_SECRET_ACCESS_KEY", "x"), ("AWS_ENDPOINT_URL", s3.address)):
         monkeypatch.setenv(name, value)
-    if page.endswith("where_it_runs"):
+    if page.endswith("stores"):
         s3.files.put(str(directory / "graph"), "bucket/graph", recursive=True)
     text = (ROOT / f"{page}.md").read_text()
     printed: dict[tuple[int, int], str] = {}

@@ -113,7 +113,7 @@ def _ends() -> bool:
 
 
 def test_the_configuration_of_the_manual_is_one_of_dask_jobqueue() -> None:
-    page = (ROOT / "docs" / "where_it_runs.md").read_text()
+    page = (ROOT / "docs" / "clusters.md").read_text()
     block = next(block for block in page.split("```")[1::2] if block.startswith("yaml\njobqueue:"))
     manual = yaml.safe_load(block.removeprefix("yaml\n"))
     known = dask.config.get("jobqueue.slurm")
@@ -149,7 +149,7 @@ def test_a_job_that_does_not_start_is_one_error(
 def test_the_script_of_the_manual_runs_the_job_on_one_node(
     slurm: Path, graph: Path, expected: dict[str, str], tmp_path: Path
 ) -> None:
-    page = (ROOT / "docs" / "where_it_runs.md").read_text()
+    page = (ROOT / "docs" / "clusters.md").read_text()
     script = next(block for block in page.split("```")[1::2] if "#SBATCH" in block).removeprefix("bash\n")
     (tmp_path / "graph").symlink_to(graph)
     # this machine is small, and the environment is not where the manual has it
