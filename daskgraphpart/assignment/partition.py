@@ -25,7 +25,7 @@ from daskgraphpart.assignment.multilevel.extend import extend
 from daskgraphpart.assignment.multilevel.refine import REFINE_SWEEPS, Limits, assign_rest, rebalance, refine
 from daskgraphpart.assignment.multilevel.side_by_side import by_threads, in_turn
 from daskgraphpart.assignment.multilevel.stream import FENNEL_PASSES, stream
-from daskgraphpart.assignment.multilevel.weighted_graph import Graph, hold, is_mesh
+from daskgraphpart.assignment.multilevel.weighted_graph import WeightedGraph, hold, is_mesh
 from daskgraphpart.engine.local import give_memory_back
 from daskgraphpart.storage.here import directory_here, file_here
 from daskgraphpart.storage.region import save_npy
@@ -108,7 +108,7 @@ def partition_graph(_: None, config: PartitionConfig) -> str:
     problem, balanced = config.problem, config.problem.balanced
     columns = tuple(problem.weights.columns[i].memmap() for i in balanced)
     blocks = tuple(replace(block, path=file_here(block.path)) for block in problem.adjacency.blocks)
-    graph = Graph(blocks, columns, problem.adjacency.total_weight)
+    graph = WeightedGraph(blocks, columns, problem.adjacency.total_weight)
     most = [problem.weights.constraints[i].limit(problem.num_parts) for i in balanced]
     limits = Limits(problem.num_parts, np.array(most, np.int64))
     with directory_here(problem.directory) as directory, ThreadPoolExecutor(threads) as pool:
@@ -128,7 +128,7 @@ class Solver:
     directory: Path  # temporary files
     each: Map  # runs calls side by side
 
-    def partition(self, graph: Graph) -> tuple[np.ndarray, str]:
+    def partition(self, graph: WeightedGraph) -> tuple[np.ndarray, str]:
         """Return the part of each node, int32 (nodes,), and its source; improves given parts."""
         config, options, method = self.config, self.config.options, self._method
         given, taken = None if config.start is None else config.start.read(), "given"
@@ -160,13 +160,13 @@ class Solver:
             return parts, found
         return self._stream_if_better(graph, parts, f"multilevel, coarsest graph by {found}", promised)
 
-    def _stream(self, graph: Graph, passes: int) -> np.ndarray:
+    def _stream(self, graph: WeightedGraph, passes: int) -> np.ndarray:
         """Stream the graph so many times, and place what is left."""
         parts = stream(graph, self.limits, passes, self.each, self.config.problem.adjacency.num_isolated)
         assign_rest(graph, parts, self.limits, self.each)
         return parts
 
-    def _partition_mesh(self, graph: Graph) -> tuple[np.ndarray, str] | None:
+    def _partition_mesh(self, graph: WeightedGraph) -> tuple[np.ndarray, str] | None:
         """Partition a large mesh by METIS, which takes little time for one, if that fits; None for other graphs."""
         config = self.config
         need = needs(graph.num_nodes, graph.num_arcs, len(graph.columns), config.options)["metis"]
@@ -181,7 +181,7 @@ class Solver:
         return parts, f"{call} of a mesh"
 
     def _multilevel(
-        self, graph: Graph, given: np.ndarray | None, most_arcs: int, depth: int = 0
+        self, graph: WeightedGraph, given: np.ndarray | None, most_arcs: int, depth: int = 0
     ) -> tuple[np.ndarray, str]:
         """Partition a small graph in memory; coarsen a larger one on disk."""
         if graph.num_arcs <= most_arcs or self._is_coarse(graph):
@@ -222,13 +222,13 @@ class Solver:
         refine(graph, parts, self.limits, self.each, self._effort.refine_sweeps)
         return parts, taken
 
-    def _is_coarse(self, graph: Graph) -> bool:
+    def _is_coarse(self, graph: WeightedGraph) -> bool:
         """Whether a graph has few nodes per part and fits into memory."""
         few = graph.num_nodes <= COARSE_NODES_PER_PART * self.limits.num_parts
         return few and graph.num_arcs * COARSE_BYTES_PER_ARC <= self.config.memory
 
     def _stream_if_better(
-        self, graph: Graph, parts: np.ndarray, taken: str, promised: int | None
+        self, graph: WeightedGraph, parts: np.ndarray, taken: str, promised: int | None
     ) -> tuple[np.ndarray, str]:
         """Stream the graph as well if one pass promises a smaller cut; return the better parts.
 
@@ -250,7 +250,7 @@ class Solver:
         refine(graph, streamed, limits, self.each)
         return streamed, "fennel, refined"
 
-    def _partition_held(self, graph: Graph, starts: list[tuple[np.ndarray, str]]) -> tuple[np.ndarray, str]:
+    def _partition_held(self, graph: WeightedGraph, starts: list[tuple[np.ndarray, str]]) -> tuple[np.ndarray, str]:
         """Partition a graph in memory, beginning with given parts, or those of libraries."""
         options = self.config.options
         parts, taken = min(starts, key=lambda start: self._value(graph, start[0]))
@@ -265,7 +265,7 @@ class Solver:
             taken = max(starts, key=lambda start: np.count_nonzero(start[0] == parts))[1]
         return self._finish(graph, parts), taken
 
-    def _balance(self, graph: Graph, starts: list[tuple[np.ndarray, str]]) -> list[np.ndarray]:
+    def _balance(self, graph: WeightedGraph, starts: list[tuple[np.ndarray, str]]) -> list[np.ndarray]:
         """Refine parts that exceed limits without V-cycles.
 
         V-cycles move heavy clusters first, which can lose a cut that looser limits would keep.
@@ -275,7 +275,7 @@ class Solver:
             refine(graph, parts, self.limits, self.each)
         return found
 
-    def _export(self, graph: Graph, *, for_metis: bool) -> tuple[Exported, np.ndarray]:
+    def _export(self, graph: WeightedGraph, *, for_metis: bool) -> tuple[Exported, np.ndarray]:
         """Write a graph without its isolated nodes for libraries, and return the others; memory is left to them."""
         held, kept = hold(graph, self.each)
         exported = export_graph(held, self.limits, self.directory, for_metis=for_metis)
@@ -283,7 +283,7 @@ class Solver:
         give_memory_back()
         return exported, kept
 
-    def _call_libraries(self, graph: Graph) -> list[tuple[np.ndarray, str]]:
+    def _call_libraries(self, graph: WeightedGraph) -> list[tuple[np.ndarray, str]]:
         """Return the parts of nodes with neighbours that each call gives, and the call; of several some may fail."""
         assert self.config.choice is not None, "without a choice there are parts"
         calls, options = self.config.choice.calls, self.config.options
@@ -297,7 +297,7 @@ class Solver:
             raise next(filter(None, failed))
         return [(f.result(), str(call)) for f, call, e in zip(futures, calls, failed, strict=True) if e is None]
 
-    def _finish(self, graph: Graph, parts: np.ndarray) -> np.ndarray:
+    def _finish(self, graph: WeightedGraph, parts: np.ndarray) -> np.ndarray:
         """Run further V-cycles: the requested ones while they gain, and with tighter limits if need be."""
         value, seed = self._value(graph, parts), self.config.options.seed + 2
         for cycle in range(MAX_CYCLES if self.config.options.runs_cycles else 0):
@@ -319,7 +319,7 @@ class Solver:
             parts, value = further, after
         return parts
 
-    def _value(self, graph: Graph, parts: np.ndarray) -> tuple[float, int]:
+    def _value(self, graph: WeightedGraph, parts: np.ndarray) -> tuple[float, int]:
         return self.limits.value(graph, parts, self.each)
 
     @property

@@ -25,7 +25,7 @@ from daskgraphpart.assignment.multilevel.cycle import v_cycle
 from daskgraphpart.assignment.multilevel.refine import Limits, assign_rest, rebalance, refine
 from daskgraphpart.assignment.multilevel.side_by_side import by_threads, in_turn
 from daskgraphpart.assignment.multilevel.stream import stream
-from daskgraphpart.assignment.multilevel.weighted_graph import MESH_DEGREE, Graph, hold, is_mesh
+from daskgraphpart.assignment.multilevel.weighted_graph import MESH_DEGREE, WeightedGraph, hold, is_mesh
 from daskgraphpart.assignment.options import AssignOptions
 from daskgraphpart.assignment.partition import PartitionConfig, Problem, partition_graph
 from daskgraphpart.assignment.weigh_nodes import weigh_nodes
@@ -35,25 +35,25 @@ from daskgraphpart.sources.generate import generate
 from daskgraphpart.storage.region import npy_region
 
 
-def in_blocks(matrix: np.ndarray, columns: tuple[np.ndarray, ...], size: int) -> Graph:
+def in_blocks(matrix: np.ndarray, columns: tuple[np.ndarray, ...], size: int) -> WeightedGraph:
     """Graph of a matrix of weights, in blocks of so many nodes."""
     blocks = []
     for start in range(0, len(matrix), size):
         rows, indices = np.nonzero(matrix[start : start + size])
         indptr = np.searchsorted(rows, np.arange(min(size, len(matrix) - start) + 1)).astype(np.int64)
         blocks.append(Rows(start, indptr, indices.astype(np.int32), matrix[start : start + size][rows, indices]))
-    return Graph(blocks, columns, int(matrix.sum()))
+    return WeightedGraph(blocks, columns, int(matrix.sum()))
 
 
-def on_disk(graph: Graph, directory: Path) -> Graph:
+def on_disk(graph: WeightedGraph, directory: Path) -> WeightedGraph:
     blocks = [
         write_block(str(directory / f"fine-{i}"), b.start, b.read()[0], b.read()[1], b.read()[2])
         for i, b in enumerate(graph.blocks)
     ]
-    return Graph(blocks, graph.columns, graph.total_weight)
+    return WeightedGraph(blocks, graph.columns, graph.total_weight)
 
 
-def as_dense(graph: Graph) -> np.ndarray:
+def as_dense(graph: WeightedGraph) -> np.ndarray:
     matrix = np.zeros((graph.num_nodes,) * 2, np.int64)
     for block in graph.blocks:
         indptr, indices, weights = block.read()
@@ -63,7 +63,7 @@ def as_dense(graph: Graph) -> np.ndarray:
 
 
 @st.composite
-def problems(draw: st.DrawFn) -> tuple[Graph, np.ndarray, Limits]:
+def problems(draw: st.DrawFn) -> tuple[WeightedGraph, np.ndarray, Limits]:
     """Weighted graph in blocks, parts of its nodes, limits that can be kept more or less."""
     n, m, size = draw(st.integers(1, 60)), draw(st.integers(0, 200)), draw(st.integers(1, 60))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
@@ -78,7 +78,7 @@ def problems(draw: st.DrawFn) -> tuple[Graph, np.ndarray, Limits]:
     return in_blocks(matrix, columns, size), parts, Limits(num_parts, most)
 
 
-def small_cycle(graph: Graph, starts: list[np.ndarray], limits: Limits, seed: int, each: Any) -> np.ndarray:
+def small_cycle(graph: WeightedGraph, starts: list[np.ndarray], limits: Limits, seed: int, each: Any) -> np.ndarray:
     """A V-cycle that coarsens small graphs, too."""
     return v_cycle(graph, starts, limits, seed, each, coarsest=max(4, limits.num_parts))
 
@@ -87,7 +87,7 @@ def small_cycle(graph: Graph, starts: list[np.ndarray], limits: Limits, seed: in
 def test_no_step_adds_to_the_overload_and_threads_change_nothing(problem: Any, threads: int) -> None:
     graph, parts, limits = problem
 
-    def cycle_in_place(graph: Graph, parts: np.ndarray, limits: Limits, each: Any) -> None:
+    def cycle_in_place(graph: WeightedGraph, parts: np.ndarray, limits: Limits, each: Any) -> None:
         parts[:] = small_cycle(graph, [parts], limits, 1, each)
 
     for step in (rebalance, refine, cycle_in_place):
@@ -154,7 +154,7 @@ def test_a_v_cycle_that_combines_is_balanced_no_worse_than_the_best_start(proble
     )
 
 
-def of_many_arcs() -> tuple[Graph, np.ndarray, Limits]:
+def of_many_arcs() -> tuple[WeightedGraph, np.ndarray, Limits]:
     """A graph of 160,000 arcs, more than fit into one block on disk."""
     rng = np.random.default_rng(0)
     matrix = np.triu(rng.random((600, 600)) < 0.45, 1).astype(np.int32)
@@ -297,7 +297,7 @@ def chunked(matrix: np.ndarray, directory: Path) -> Path:
 
 def solve(
     graph: Path, num_parts: int, memory: int, directory: Path, **how: Any
-) -> tuple[str, Graph, np.ndarray, Limits]:
+) -> tuple[str, WeightedGraph, np.ndarray, Limits]:
     """Partition by the task alone, in less memory than a job may have: how, graph, parts, limits."""
     options, opened = AssignOptions(**{"balance": "nodes", **how}), dgp.read_chunked(graph)
     wanted = options.constraints
@@ -310,7 +310,7 @@ def solve(
     taken = partition_graph(None, PartitionConfig(problem, options, memory, 1, choice, None, target))
     columns = tuple(column.read() for column in weights.columns)
     most = np.array([constraint.limit(num_parts) for constraint in weights.constraints])
-    whole = Graph(adjacency.blocks, columns, adjacency.total_weight)
+    whole = WeightedGraph(adjacency.blocks, columns, adjacency.total_weight)
     return taken, whole, target.read(), Limits(num_parts, most)
 
 

@@ -24,7 +24,7 @@ from daskgraphpart.storage.faults import attach_path_to_error
 
 if TYPE_CHECKING:
     from daskgraphpart.assignment.multilevel.refine import Limits
-    from daskgraphpart.assignment.multilevel.weighted_graph import Graph
+    from daskgraphpart.assignment.multilevel.weighted_graph import WeightedGraph
 
 
 HEADER_NBYTES = 24
@@ -43,7 +43,7 @@ class Exported:
     tolerances: tuple[float, ...]  # limits over averages, for METIS
 
 
-def export_graph(graph: Graph, limits: Limits, directory: Path, *, for_metis: bool) -> Exported:
+def export_graph(graph: WeightedGraph, limits: Limits, directory: Path, *, for_metis: bool) -> Exported:
     """Write a graph's files."""
     n, m, path = graph.num_nodes, graph.num_arcs, directory / "graph.parhip"
     weights = graph.node_weights(0, n)

@@ -10,7 +10,7 @@ import numpy as np
 from daskgraphpart.adjacency.build_adjacency import group_ranges, max_arcs_of_block
 from daskgraphpart.adjacency.csr_blocks import Rows, write_block
 from daskgraphpart.adjacency.split_edges import range_shift
-from daskgraphpart.assignment.multilevel.weighted_graph import MOST_ARCS_OF_ONE_BLOCK, Graph, spans
+from daskgraphpart.assignment.multilevel.weighted_graph import MOST_ARCS_OF_ONE_BLOCK, WeightedGraph, spans
 from daskgraphpart.kernels.arcs import merge_arcs, split_coarse_arcs
 from daskgraphpart.kernels.clusters import (
     add_up,
@@ -31,7 +31,12 @@ SETTLED = 0.02  # of the nodes; when fewer move, a further sweep is not worth it
 
 
 def cluster(
-    graph: Graph, most: np.ndarray, inside: np.ndarray | None, seed: int, each: Map, sweeps: int = CLUSTER_SWEEPS
+    graph: WeightedGraph,
+    most: np.ndarray,
+    inside: np.ndarray | None,
+    seed: int,
+    each: Map,
+    sweeps: int = CLUSTER_SWEEPS,
 ) -> tuple[np.ndarray, int]:
     """Cluster the nodes: cluster of each node, int32 or int64 (nodes,), and how many there are.
 
@@ -83,7 +88,9 @@ def cluster(
     return labels, int(number_clusters(labels, waiting))
 
 
-def contract(graph: Graph, clusters: np.ndarray, count: int, each: Map, directory: Path | None = None) -> Graph:
+def contract(
+    graph: WeightedGraph, clusters: np.ndarray, count: int, each: Map, directory: Path | None = None
+) -> WeightedGraph:
     """Turn clusters into nodes; add up arcs between them and weights inside them.
 
     With a directory, blocks and the runs merged into them are files instead of arrays.
@@ -126,7 +133,7 @@ def contract(graph: Graph, clusters: np.ndarray, count: int, each: Map, director
     blocks = each(merge, group_ranges(totals, [0] * num_ranges, limit))
     each(lambda run: Path(run.path).unlink(), [run for _, run in runs if isinstance(run, Region)])
     columns = tuple(_contract_column(column, clusters, count) for column in graph.columns)
-    return Graph(blocks, columns, graph.total_weight)
+    return WeightedGraph(blocks, columns, graph.total_weight)
 
 
 def _contract_column(column: np.ndarray, clusters: np.ndarray, count: int) -> np.ndarray:

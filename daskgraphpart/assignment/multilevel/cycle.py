@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from daskgraphpart.assignment.multilevel.refine import Limits
     from daskgraphpart.assignment.multilevel.side_by_side import Map
-    from daskgraphpart.assignment.multilevel.weighted_graph import Graph
+    from daskgraphpart.assignment.multilevel.weighted_graph import WeightedGraph
 
 CLUSTER_SHARE, CLUSTER_NODES = 0.02, 32  # most that a cluster may weigh: share of a part's limit, and average nodes
 LEAST_SHRINKAGE = 0.9
@@ -22,7 +22,12 @@ NODES_PER_PART, LEAST_NODES = 40, 2000  # of the coarsest graph
 
 
 def v_cycle(
-    graph: Graph, starts: Sequence[np.ndarray], limits: Limits, seed: int, each: Map, coarsest: int | None = None
+    graph: WeightedGraph,
+    starts: Sequence[np.ndarray],
+    limits: Limits,
+    seed: int,
+    each: Map,
+    coarsest: int | None = None,
 ) -> np.ndarray:
     """Run one V-cycle from given partitions; return the parts, int32 (nodes,).
 
@@ -54,7 +59,7 @@ def overlay(starts: Sequence[np.ndarray], limits: Limits) -> np.ndarray:
     return sets
 
 
-def largest_clusters(graph: Graph, limits: Limits, num_nodes: float = CLUSTER_NODES) -> np.ndarray:
+def largest_clusters(graph: WeightedGraph, limits: Limits, num_nodes: float = CLUSTER_NODES) -> np.ndarray:
     """Most that a cluster may weigh, int64 (constraints,): so many average nodes, and a small share of a part."""
     averages = np.array([column.sum() for column in graph.columns]) / max(1, graph.num_nodes)
     most: np.ndarray = np.minimum(limits.most * CLUSTER_SHARE, averages * num_nodes)

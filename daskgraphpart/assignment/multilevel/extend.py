@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from daskgraphpart.adjacency.csr_blocks import Block
     from daskgraphpart.assignment.multilevel.refine import Limits
     from daskgraphpart.assignment.multilevel.side_by_side import Map
-    from daskgraphpart.assignment.multilevel.weighted_graph import Graph
+    from daskgraphpart.assignment.multilevel.weighted_graph import WeightedGraph
 
 
 MAX_ARCS_IN_MEMORY = 1 << 22
@@ -32,7 +32,7 @@ UNLIMITED = 1000  # times the limits, which no part reaches
 
 
 def extend(
-    graph: Graph, old: np.ndarray, limits: Limits, may_move: float, seed: int, directory: Path, each: Map
+    graph: WeightedGraph, old: np.ndarray, limits: Limits, may_move: float, seed: int, directory: Path, each: Map
 ) -> tuple[np.ndarray, str]:
     """Assign the nodes without a part (-1); return all parts, and how many old nodes moved.
 
@@ -58,7 +58,9 @@ def extend(
     return parts, f"{moved:,} moved"
 
 
-def _assign_new(graph: Graph, known: np.ndarray, limits: Limits, seed: int, directory: Path, each: Map) -> np.ndarray:
+def _assign_new(
+    graph: WeightedGraph, known: np.ndarray, limits: Limits, seed: int, directory: Path, each: Map
+) -> np.ndarray:
     """Assign nodes without a part (-1); the others stay.
 
     Each level keeps the better of two balanced and refined assignments: the coarser graph's, and one that streams nodes
@@ -81,13 +83,13 @@ def _assign_new(graph: Graph, known: np.ndarray, limits: Limits, seed: int, dire
     return min(starts, key=lambda parts: limits.value(fixed, parts, each))
 
 
-def _contract(graph: Graph, clusters: np.ndarray, count: int, directory: Path, each: Map) -> Graph:
+def _contract(graph: WeightedGraph, clusters: np.ndarray, count: int, directory: Path, each: Map) -> WeightedGraph:
     """Contract a graph, on disk unless it is small: memory must not change results."""
     directory.mkdir(exist_ok=True)
     return contract(graph, clusters, count, each, directory if graph.num_arcs > MAX_ARCS_IN_MEMORY else None)
 
 
-def _best_to_move(graph: Graph, parts: np.ndarray, limits: Limits, each: Map) -> np.ndarray:
+def _best_to_move(graph: WeightedGraph, parts: np.ndarray, limits: Limits, each: Map) -> np.ndarray:
     """Nodes with neighbours in other parts that have room, largest gain first."""
     over = limits.over(graph.loads(parts, limits.num_parts, each))
 

@@ -15,7 +15,7 @@ from daskgraphpart.kernels.refine import assign_greedily, overload, rebalance_ro
 if TYPE_CHECKING:
     from daskgraphpart.adjacency.csr_blocks import Block, Stretch
     from daskgraphpart.assignment.multilevel.side_by_side import Map
-    from daskgraphpart.assignment.multilevel.weighted_graph import Graph
+    from daskgraphpart.assignment.multilevel.weighted_graph import WeightedGraph
 
 MAX_REBALANCES = 6
 REFINE_SWEEPS = 16
@@ -43,23 +43,23 @@ class Limits:
         over: np.ndarray = (loads - self.most).astype(np.float64)
         return over
 
-    def overload(self, graph: Graph, parts: np.ndarray, each: Map) -> float:
+    def overload(self, graph: WeightedGraph, parts: np.ndarray, each: Map) -> float:
         """Sum of overloads, each as a share of its limit."""
         return round(float(overload(self.over(graph.loads(parts, self.num_parts, each)), self.shares)), 9)
 
-    def value(self, graph: Graph, parts: np.ndarray, each: Map) -> tuple[float, int]:
+    def value(self, graph: WeightedGraph, parts: np.ndarray, each: Map) -> tuple[float, int]:
         """Rank parts, least best: overload, then cut."""
         return self.overload(graph, parts, each), graph.cut(parts, self.num_parts, each)
 
 
-def refine(graph: Graph, parts: np.ndarray, limits: Limits, each: Map, sweeps: int = REFINE_SWEEPS) -> None:
+def refine(graph: WeightedGraph, parts: np.ndarray, limits: Limits, each: Map, sweeps: int = REFINE_SWEEPS) -> None:
     """Assign nodes of no part (-1), restore balance and improve the cut; in place."""
     assign_rest(graph, parts, limits, each)
     rebalance(graph, parts, limits, each)
     improve(graph, parts, limits, each, sweeps)
 
 
-def rebalance(graph: Graph, parts: np.ndarray, limits: Limits, each: Map) -> float:
+def rebalance(graph: WeightedGraph, parts: np.ndarray, limits: Limits, each: Map) -> float:
     """Move nodes out of overloaded parts, a share per block, in place; return the remaining overload."""
 
     def move(call: tuple[Block, np.ndarray]) -> Moves:
@@ -97,7 +97,7 @@ def rebalance(graph: Graph, parts: np.ndarray, limits: Limits, each: Map) -> flo
     return left
 
 
-def improve(graph: Graph, parts: np.ndarray, limits: Limits, each: Map, sweeps: int = REFINE_SWEEPS) -> None:
+def improve(graph: WeightedGraph, parts: np.ndarray, limits: Limits, each: Map, sweeps: int = REFINE_SWEEPS) -> None:
     """Move nodes to neighbouring parts that have room, best first, sweep by sweep while the cut falls; in place.
 
     After the first sweep, only moved nodes and their neighbours start.
@@ -159,7 +159,7 @@ class Moves(NamedTuple):
         loads += self.change
 
 
-def assign_rest(graph: Graph, parts: np.ndarray, limits: Limits, each: Map) -> None:
+def assign_rest(graph: WeightedGraph, parts: np.ndarray, limits: Limits, each: Map) -> None:
     """Give nodes without a part to the parts with most room, heaviest first, in place."""
     if parts.min(initial=0) >= 0:
         return

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from daskgraphpart.adjacency.csr_blocks import Rows, Stretch
     from daskgraphpart.assignment.multilevel.refine import Limits
     from daskgraphpart.assignment.multilevel.side_by_side import Map
-    from daskgraphpart.assignment.multilevel.weighted_graph import Graph
+    from daskgraphpart.assignment.multilevel.weighted_graph import WeightedGraph
 
 FENNEL_PASSES = 3
 STRETCH_ARCS = 1 << 16
@@ -32,7 +32,7 @@ FIRST_ROOM = 0.02
 
 
 def stream(
-    graph: Graph, limits: Limits, passes: int, each: Map, num_isolated: int = 0, given: np.ndarray | None = None
+    graph: WeightedGraph, limits: Limits, passes: int, each: Map, num_isolated: int = 0, given: np.ndarray | None = None
 ) -> np.ndarray:
     """Assign all nodes with neighbours in ID order, in one or several passes; the others get -1.
 

@@ -1,4 +1,4 @@
-"""The noun `Graph`: a weighted graph as CSR blocks, in memory or on disk."""
+"""The noun `WeightedGraph`: a weighted graph as CSR blocks, in memory or on disk."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MESH_DEGREE = 8  # times the average degree, which no node of a mesh exceeds
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Graph:
+class WeightedGraph:
     """A weighted undirected graph: blocks in node order, and a column of node weights per constraint.
 
     All arc weights sum to at most `total_weight`. Nodes in `fixed`, bool (nodes,) or (0,) for none, keep their parts.
@@ -77,7 +77,7 @@ class Graph:
         )
 
 
-def is_mesh(graph: Graph) -> bool:
+def is_mesh(graph: WeightedGraph) -> bool:
     """Whether no degree is far above average; stops at the first block with one."""
     most = MESH_DEGREE * graph.num_arcs / max(1, graph.num_nodes)
     return all(widest_row(block.read()[0]) <= most for block in graph.blocks)
@@ -89,7 +89,7 @@ def spans(num_nodes: int, size: int = 1 << 20) -> Iterator[tuple[int, int]]:
         yield start, min(start + size, num_nodes)
 
 
-def hold(graph: Graph, each: Map) -> tuple[Graph, np.ndarray]:
+def hold(graph: WeightedGraph, each: Map) -> tuple[WeightedGraph, np.ndarray]:
     """Read a graph into memory without isolated nodes.
 
     Arrays: returns int64 (kept nodes,).
@@ -112,7 +112,7 @@ def hold(graph: Graph, each: Map) -> tuple[Graph, np.ndarray]:
     columns = tuple(np.array(column if is_whole else column[kept]) for column in graph.columns)
     if sum(block.num_arcs for block in blocks) <= MOST_ARCS_OF_ONE_BLOCK:
         blocks = [_join(blocks)]
-    return Graph(blocks, columns, graph.total_weight), kept
+    return WeightedGraph(blocks, columns, graph.total_weight), kept
 
 
 def _join(blocks: Sequence[Rows]) -> Rows:
