@@ -87,7 +87,7 @@ def memory_by_edges(results: dict[str, Any]) -> Figure:
     lines = [
         ("METIS", THEIRS, (8, -4), [(edges, run["metis"]["peak"] / 1e9) for edges, run in runs]),
         ("daskgraphpart, the same graphs", OURS, (8, 8), [(edges, run["auto"]["peak"] / 1e9) for edges, run in runs]),
-        ("writing the parts, --memory 1GB", "#6366f1", (8, -14), [
+        ("writing the parts, --memory 1GB", "#6366f1", (8, 2), [
             (float(edges), max(run["peak_bytes"] for run in of) / 1e9) for edges, of in results.items()
         ]),
     ]  # fmt: skip

@@ -150,8 +150,8 @@ def memory_vs_scale_multilevel() -> str:
         f"{run['cpu_seconds'] / 60:.0f} minutes of CPU time, and {disk:.0f} GB of disk in addition to "
         f"{run['input_bytes'] / 1e9:.0f} GB of input. To repeat it:\n\n```text\n"
         "daskgraphpart generate graph --kind communities --nodes 1e8 --edges 1e9 --features 1\n"
-        "daskgraphpart partition graph partitions --num-parts 8 --method multilevel --balance nodes,edges "
-        "--memory 8GB\n```"
+        "daskgraphpart partition graph partitions --num-parts 8 \\\n"
+        "    --method multilevel --balance nodes,edges --memory 8GB\n```"
     )
 
 

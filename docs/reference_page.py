@@ -114,9 +114,20 @@ def rewrite(docstring: griffe.Docstring, defaults: Mapping[str, Any]) -> None:
         if isinstance(section, PARAMETERS_OR_ATTRIBUTES):
             for element in section.value:
                 element.description = without_tags(element.description)
+                element.annotation = plain_type(element.annotation)
                 element.value = defaults.get(element.name, element.value)  # griffe has one for all names of an entry
         sections += grouped(section.value) if isinstance(section, griffe.DocstringSectionParameters) else [section]
     docstring.__dict__["parsed"] = sections  # where griffe keeps what it has parsed
+
+
+def plain_type(annotation: Any) -> Any:
+    """The type of a parameter in words: `"cut" or "vol"`, `path`; all else as it is, with its links."""
+    text = str(annotation)
+    if found := re.fullmatch(r"Literal\[(.*)\]", text):
+        return " or ".join(f'"{word.strip(chr(39) + chr(34))}"' for word in found[1].split(", "))
+    return (
+        text.replace("os.PathLike[str]", "path").replace("PathLike[str]", "path") if "PathLike" in text else annotation
+    )
 
 
 def without_tags(text: str) -> str:
