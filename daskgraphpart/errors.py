@@ -149,12 +149,12 @@ class OptionError(GraphPartError, ValueError):
     """An option has an invalid value."""
 
 
-def check_choice(what: str, place: str | None, found: str, choices: Collection[str]) -> None:
-    """Raise an error for a value that is none of the choices."""
+def check_choice(what: str, place: str | None, found: str, choices: Collection[str], hint: str | None = None) -> None:
+    """Raise an error for a value that is none of the choices; the hint comes after them."""
     if found not in choices:
         words = (place or "").removeprefix("--").replace("-", " ")
         says_place = bool(words) and what.startswith(words)
-        hint = choose_from(choices, found)
+        hint = write_sentences([choose_from(choices, found), *([hint] if hint else [])])
         raise OptionError(f"unknown {what} {str(found)!r}", place=None if says_place else place, hint=hint)
 
 

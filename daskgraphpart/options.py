@@ -34,16 +34,19 @@ def option(
     is_open: bool = False,
     given: str | None = None,
     plugin: tuple[str, str] | None = None,
+    hint: str | None = None,
 ) -> Any:
     """Return a field with its default, meaning and limits; `--help` shows the first sentence of common ones.
 
     `choices` lists all values; if `values` names further ones, as in help (``"auto|metis|DIR"``), it lists some. An
     option given once per value has the default ``()``. An open option, if not given, is decided by the job. One whose
     `values` are in brackets needs none on the command line, which is "". `given` is the type that functions take, if
-    different. `plugin` is the group and name of the plug-in without which the option is not offered.
+    different. `plugin` is the group and name of the plug-in without which the option is not offered. `hint` says what
+    to do about a value that is none of the choices.
     """
-    limits = {"meaning": meaning, "choices": choices, "min": minimum, "values": values, "common": common}
-    return field(default=default, metadata={**limits, "is_open": is_open, "given": given, "plugin": plugin})
+    limits = {"choices": choices, "min": minimum, "values": values, "hint": hint}
+    of = {"meaning": meaning, "common": common, "is_open": is_open, "given": given, "plugin": plugin}
+    return field(default=default, metadata={**limits, **of})
 
 
 def stated_options(kind: Any) -> dict[str, Field[Any]]:
@@ -67,7 +70,7 @@ def check_options(options: Any) -> None:
         choices, what = limits["choices"], name.replace("_", " ")
         if choices and isinstance(value, tuple):
             for word in value:
-                check_choice(what, place, word, choices)
+                check_choice(what, place, word, choices, limits["hint"])
             if not value:
                 raise OptionError(f"{place} is empty", place=place, hint=choose_from(choices))
             if len(set(value)) != len(value):

@@ -28,7 +28,10 @@ def write_metadata(
     directory = Path(root) / f"{package.replace('-', '_')}-{version}.dist-info"
     directory.mkdir()
     lines = ["Metadata-Version: 2.1", f"Name: {package}", f"Version: {version}"]
-    lines += [f"Requires-Dist: {needed}" for needed in PROJECT["dependencies"] if package == PROJECT["name"]]
+    if package == PROJECT["name"]:
+        lines += [f"Requires-Dist: {needed}" for needed in PROJECT["dependencies"]]
+        for extra, of_extra in PROJECT["optional-dependencies"].items():
+            lines += [f'Requires-Dist: {needed}; extra == "{extra}"' for needed in of_extra]
     (directory / "METADATA").write_text("\n".join(lines) + "\n")
     lines = [f"[{group}]\n" + "".join(f"{n} = {home}\n" for n, home in of.items()) for group, of in groups.items()]
     (directory / "entry_points.txt").write_text("\n".join(lines))

@@ -9,7 +9,7 @@ import numpy as np
 
 from daskgraphpart.errors import OptionError
 from daskgraphpart.options import by_name, check_options, option, words_of
-from daskgraphpart.registry import plugin_names
+from daskgraphpart.registry import WHERE_FROM, plugin_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -59,6 +59,7 @@ class DispatchOptions:
         choices=LAYOUTS,
         values="LAYOUT,...",
         common=True,
+        hint=WHERE_FROM,
     )
 
     store_eids: bool = option(True, "Store new edge IDs in GraphBolt's graphs, as edge_attributes['_ID'].")

@@ -56,6 +56,7 @@ def run(*arguments: Any, **how: Any) -> subprocess.CompletedProcess[str]:
 # help
 
 
+@pytest.mark.needs("tables", "datasets", "delivery", "extend")
 @pytest.mark.parametrize("path", EVERY, ids=named)
 def test_every_help_has_an_example_that_parses(path: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
     assert call(*path, "--help") == 0
@@ -383,6 +384,7 @@ def test_closed_streams_and_a_directory_that_is_gone_give_no_traceback(graph: Pa
     )
 
 
+@pytest.mark.needs("tables")
 def test_a_process_that_used_a_database_ends_in_silence(directory: Path) -> None:
     (directory / "edges.csv").write_text("src,dst\na,b\n")
     done = run("chunk", "graph", "--edges", "edges.csv:header", "--map-ids", "--quiet")

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 TOLD = WHERE_FROM[1:]
-SIGNS = (TOLD, f"No module named 'daskgraphpart.plugins.{GONE}", "from 'daskgraphpart' (")
-"""The sentence, and what Python says of imports: of the folder, or of a name of ours."""
+SIGNS = (TOLD, f"No module named 'daskgraphpart.plugins.{GONE}", "from 'daskgraphpart' (", "No such option")
+"""The sentence; what Python says of imports, of the folder or of a name of ours; and what click says."""
 
 
 def _tells(report: pytest.TestReport | pytest.CollectReport) -> bool:

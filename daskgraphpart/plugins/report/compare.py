@@ -320,7 +320,7 @@ def plot_comparison(results: Sequence[Compared], path: str | os.PathLike[str]) -
     frame["peak_bytes"] /= 1e6
     panels = {name: title for name, title in PANELS.items() if name not in frame or frame[name].notna().any()}
     figure = Figure(figsize=(4.2 * len(panels), 3.6), layout="constrained")
-    for axis, (column, title) in zip(figure.subplots(1, len(panels)), panels.items(), strict=True):
+    for axis, (column, title) in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels.items(), strict=True):
         lines = frame.pivot_table(column, "parts", "method", sort=False) if len(frame) else frame
         if not lines.empty:
             lines.plot(
