@@ -15,6 +15,7 @@ from itertools import count, repeat
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import dask
+from dask._task_spec import Task
 
 from daskgraphpart.engine.journal import Journal, from_json
 from daskgraphpart.engine.local import Graph, Key, LocalScheduler
@@ -163,7 +164,7 @@ def build_graph(
         works, written = [pass_.units[i].work for i in mine], f"{pass_.name}-{token}/{mine[0]}"
         partitions = [block.partition for block in inputs_of(works[0]) if block.partition is not None]
         if not partitions:
-            graph[key] = (TaskCall(pass_.task, works, pass_.config, depot, written),)
+            graph[key] = Task(key, TaskCall(pass_.task, works, pass_.config, depot, written))
             continue
         works = [with_inputs(works[0], repeat("computed before"))]
         call = TaskCall(pass_.task, works, pass_.config, depot, written)

@@ -153,7 +153,7 @@ def test_a_whole_pipeline_of_dgls_scripts(graph: Path, tmp_path: Path, caplog: p
     assert "--partitions-dir is accepted and has no effect" in caplog.text
 
 
-@pytest.mark.needs("dgl_api", "verification")
+@pytest.mark.needs("delivery", "dgl_api", "verification")
 def test_the_scripts_of_dgl_tools_are_dgls_pipeline(graph: Path, tmp_path: Path) -> None:
     tools, owners, out, ips = (tmp_path / name for name in ("tools", "owners", "out", "ips.txt"))
     ips.write_text("127.0.0.1\n")
