@@ -114,7 +114,7 @@ def convert_to_chunked(source: ConversionInput, workspace: Path, resources: Reso
 
     with scratch_directory(workspace) as scratch, open_database(scratch, resources) as connection:
         width = _read_edges(source, connection)
-        ends = EdgeEnds(counts.node_starts)
+        ends = TypedEnds(counts.node_starts)
         edges = place("edges", "SELECT id, c0, c1, c2 FROM edges", ends.to_rows, 2, np.dtype(np.int64))
         schema = join_types(counts, sorted(ends.joined), source.graph_name, str(source.directory))
         if (dtype := source.edge_dtype) is not None:
@@ -173,7 +173,7 @@ def _to_matrix(values: np.ndarray, width: int) -> np.ndarray:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class EdgeEnds:
+class TypedEnds:
     """Makes homogeneous ends type-wise; records which (edge type, source type, destination type) occur."""
 
     starts: np.ndarray

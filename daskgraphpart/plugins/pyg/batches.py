@@ -20,7 +20,7 @@ from daskgraphpart.sampling.sampler import Locator
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from daskgraphpart.plugins.pyg.sampled_source import Source
+    from daskgraphpart.plugins.pyg.sampled_source import SampledSource
     from daskgraphpart.plugins.pyg.seeds import Links
     from daskgraphpart.sampling.sampled_rows import FeatureRows
     from daskgraphpart.sampling.sampler import Located, Sampler
@@ -34,7 +34,7 @@ OWN_NAMES = (
 class Assembler:
     """Makes batches of samples, with their features."""
 
-    def __init__(self, source: Source, sampler: Sampler) -> None:
+    def __init__(self, source: SampledSource, sampler: Sampler) -> None:
         self.source, self.sampler, self.edges = source, sampler, Locator(source.book.edges)
         self.features: dict[str, list[FeatureRows]] = {}
         for of_kind in source.features:
@@ -123,7 +123,7 @@ def _per_hop(places: np.ndarray, ends: Sequence[int]) -> list[int]:
     return counts
 
 
-def _check_names(source: Source) -> None:
+def _check_names(source: SampledSource) -> None:
     seen: set[tuple[str, str]] = set()
     for feature in source.features:
         key = ("" if source.is_homogeneous else feature.kind, feature.name)

@@ -14,7 +14,7 @@ from daskgraphpart.errors import OptionError, check_choice
 from daskgraphpart.extras import pyg_module
 from daskgraphpart.kernels.hashing import stream_key
 from daskgraphpart.layouts.manifest_reader import find_manifest
-from daskgraphpart.plugins.pyg.sampled_source import Source
+from daskgraphpart.plugins.pyg.sampled_source import SampledSource
 from daskgraphpart.plugins.pyg.seeds import Seeds, read_links, seeds_of, split_type
 from daskgraphpart.sampling.columns import PartColumns, open_columns
 from daskgraphpart.sampling.fanouts import read_fanouts
@@ -61,7 +61,7 @@ def _open(graph: Any, part_id: int | None, num_neighbors: Any, options: LoaderOp
     return Assembler(source, Sampler(graph.book, source.columns, fanouts, options.replace))
 
 
-def open_source(graph: Any, part_id: int | None, options: LoaderOptions) -> Source:
+def open_source(graph: Any, part_id: int | None, options: LoaderOptions) -> SampledSource:
     """Open all parts, or one, for sampling, with the features of all parts."""
     require_local(graph.config, "what is sampled", "copy the partitions to this machine")
     numbers = [*range(graph.num_parts)] if part_id is None else [part_id]
@@ -84,12 +84,12 @@ def open_source(graph: Any, part_id: int | None, options: LoaderOptions) -> Sour
     if graph.state is not None:
         states[str(graph.config)] = graph.state
     graphs = [part.graph for part in parts]
-    source = Source(graph.book, part_id, graphs, [opened[number] for number in numbers], features, states)
+    source = SampledSource(graph.book, part_id, graphs, [opened[number] for number in numbers], features, states)
     source.check_unchanged()
     return source
 
 
-def _read_nodes(graph: Any, source: Source, given: Any) -> tuple[str, Seeds]:
+def _read_nodes(graph: Any, source: SampledSource, given: Any) -> tuple[str, Seeds]:
     """Type and IDs of the seeds; a named mask comes from the parts' files."""
     ntypes, place = graph.ntypes, "input_nodes"
     if isinstance(given, str) and given not in ntypes and len(ntypes) == 1:
@@ -141,7 +141,7 @@ class Loader:
 
     def __init__(
         self,
-        source: Source,
+        source: SampledSource,
         seeds: Seeds,
         options: LoaderOptions,
         make: Callable[[np.ndarray, np.ndarray, np.uint64], Any],

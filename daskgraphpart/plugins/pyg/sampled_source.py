@@ -63,7 +63,7 @@ class LoaderOptions:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Source:
+class SampledSource:
     """Partitions to sample: all parts, or one with its HALO nodes."""
 
     book: PartitionBook

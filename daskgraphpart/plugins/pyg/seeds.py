@@ -20,7 +20,7 @@ from daskgraphpart.sampling.sampler import Locator, stream_key_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from daskgraphpart.plugins.pyg.sampled_source import Source
+    from daskgraphpart.plugins.pyg.sampled_source import SampledSource
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,7 +97,7 @@ class Links:
 
     etype: str
     pairs: (
-        np.ndarray | EdgeEnds
+        np.ndarray | EndLookup
     )  # int64 (2, seeds): the ends; or where to look them up, if seeds are edges of the graph
     labels: Any  # tensor with a row per seed, or None
     mode: str | None  # of negative edges: "binary", "triplet" or None
@@ -118,10 +118,10 @@ class Links:
         return (ends[0, :0] if self.mode == "triplet" else ends[0]), ends[1]
 
 
-class EdgeEnds:
+class EndLookup:
     """Look up the ends of edges of a type, in the COO of their owners."""
 
-    def __init__(self, source: Source, etype: str) -> None:
+    def __init__(self, source: SampledSource, etype: str) -> None:
         self.edges, self.etype = source.book.edges, etype
         self.owner_of, self.node_of = Locator(source.book.edges), Locator(source.book.nodes)
         self.columns = {part.part_id: part for part in source.columns}
@@ -150,7 +150,7 @@ class EdgeEnds:
         return np.stack([self.node_of(row).ids for row in ends])
 
 
-def read_links(source: Source, etype: str, given: Any, labels: Any, negative: Any) -> tuple[Links, Seeds]:
+def read_links(source: SampledSource, etype: str, given: Any, labels: Any, negative: Any) -> tuple[Links, Seeds]:
     """Read the arguments of an edge loader: pairs of node IDs, edge IDs, a mask of edges, or None for all."""
     place = "edge_label_index"
     src, _, dst = canonical_tuple(etype)
@@ -164,7 +164,7 @@ def read_links(source: Source, etype: str, given: Any, labels: Any, negative: An
         seeds = Seeds(0, pairs.shape[1])
     else:
         seeds = seeds_of(source, etype, found, place)
-        pairs = EdgeEnds(source, etype)
+        pairs = EndLookup(source, etype)
     mode, amount = read_negative_sampling(negative)
     if mode is not None and any(first == stop for first, stop in ranges):
         raise OptionError(
@@ -173,7 +173,7 @@ def read_links(source: Source, etype: str, given: Any, labels: Any, negative: An
     return Links(etype, pairs, _read_labels(labels, seeds.count, mode), mode, amount, ranges), seeds
 
 
-def seeds_of(source: Source, kind: str, given: Any, place: str) -> Seeds:
+def seeds_of(source: SampledSource, kind: str, given: Any, place: str) -> Seeds:
     """Read type-wise IDs or a mask of nodes or edges; for one part, those it owns.
 
     Masks have a row for every node or edge of the graph; for one part, others are left out.
