@@ -129,10 +129,12 @@ def test_owners_of_this_machine_are_dispatched_by_others(
 
 
 KILLED = """
-import json, os, signal, sys
+import json, logging, os, signal, sys
 import daskgraphpart
 from daskgraphpart.plugins.store_workspace import store_lock
 store_lock.SECONDS_BETWEEN_BEATS, store_lock.SECONDS_OF_PATIENCE = 0.3, 1.5
+logging.basicConfig()
+logging.getLogger("daskgraphpart").setLevel(logging.DEBUG)
 how, instant = json.loads(sys.argv[1]), sys.argv[2]
 def watch(event):
     if f"{event['event']} {event.get('stage')}" == instant:
@@ -161,7 +163,9 @@ def test_a_killed_client_is_continued_from_another_machine(
         process = start_client(KILLED, job, instant)
         printed, _ = process.communicate(timeout=100)
         assert process.returncode == -signal.SIGKILL, printed
-        assert s3.options["secret"].encode() not in b"".join(contents_of(s3.files, URL_WORK).values())
+        kept = contents_of(s3.files, URL_WORK)
+        assert s3.options["secret"].encode() not in b"".join([printed.encode(), *map(str.encode, kept), *kept.values()])
+        assert "DEBUG:daskgraphpart" in printed
     run_client(KILLED, job, "never")
     assert contents_of(s3.files, URL_OUT) == local_contents(tmp_path / "out")
     assert s3.files.find(URL_WORK) == []
