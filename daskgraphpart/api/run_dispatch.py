@@ -147,7 +147,7 @@ def _run_dispatch(scan: Scan, wanted: Wanted, run: RunOptions) -> Outcome:
         if destination is not None:
             destination.check_place(run.resources.cluster)
             if destination.hosts:
-                chosen["dispatch"] = list(destination.hosts)
+                chosen["dispatch_to"] = list(destination.hosts)
         identity = fingerprint(command, scan, {**chosen, **asdict(wanted.options)}, files)
         plan = None if known is None else _announced(known, wanted, run.resources, out, listener)
         try:

@@ -220,7 +220,7 @@ def test_collections_that_do_not_fit_are_refused_at_once(graph: Graph) -> None:
     for error, edges, how in [
         ("not a frame of edges", {CITES: frame[["src"]]}, {"num_nodes": {"paper": 80}}),
         ("Not a graph", 7, {}),
-        ("not a canonical edge type", {"paper:cites": frame}, {"num_nodes": {"paper": 80}}),
+        ("Not a canonical edge type", {"paper:cites": frame}, {"num_nodes": {"paper": 80}}),
         (
             "wrong number of rows",
             {CITES: frame},
@@ -234,8 +234,8 @@ def test_collections_that_do_not_fit_are_refused_at_once(graph: Graph) -> None:
         ("not rows", {CITES: frame}, {"node_data": {"paper": {"x": da.ones(())}}}),
         ("several node types", {WRITES: frame}, {"num_nodes": 80}),
         ("several node types", {WRITES: frame}, {"node_data": {"x": rows}}),
-        ("edge data of an unknown type", {CITES: frame}, {"num_nodes": {"paper": 80}, "edge_data": {WRITES: {}}}),
-        ("feature is given twice", {CITES: frame}, {"num_nodes": {"paper": 80}, "edge_data": twice}),
+        ("Edge data of an unknown type", {CITES: frame}, {"num_nodes": {"paper": 80}, "edge_data": {WRITES: {}}}),
+        ("Feature is given twice", {CITES: frame}, {"num_nodes": {"paper": 80}, "edge_data": twice}),
         (
             "each name once",
             {CITES: frame.assign(**{"7": 0}).rename(columns={"w": 7})},

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -70,7 +71,14 @@ def execute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fix
 def shown(notebook: Any) -> list[list[str]]:
     """What each cell of code shows, as text without what varies."""
     cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    return [[VARIES.sub("...", text_of(output)) for output in cell.outputs] for cell in cells]
+    return [[VARIES.sub("...", text) for text in texts_of(cell.outputs)] for cell in cells]
+
+
+def texts_of(outputs: list[Any]) -> Iterator[str]:
+    """The text of each output; what goes to one stream may come in several pieces."""
+    for name, group in groupby(outputs, lambda output: output.get("name")):
+        texts = [text_of(output) for output in group]
+        yield from texts if name is None else ["".join(texts)]
 
 
 def text_of(output: Any) -> str:

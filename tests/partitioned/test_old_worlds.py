@@ -73,9 +73,9 @@ def test_remap_on_the_command_line(canonical: Path, tmp_path: Path, capsys: pyte
         ((tmp_path / "new.npy", tmp_path / "old.npy", "--type", "u"), "--overwrite"),
         ((tmp_path / "new.npy", tmp_path / "x.npy"), "--type"),
         ((tmp_path / "new.npy", tmp_path / "x.npy", "--type", "w"), "There is no edge type 'w'. Choose from "),
-        ((tmp_path / "new.npy", tmp_path / "x.npy", "--type", "v"), "wrong number of rows"),
+        ((tmp_path / "new.npy", tmp_path / "x.npy", "--type", "v"), "the rows do not fit the original IDs of v"),
         ((tmp_path / "no.npy", tmp_path / "x.npy", "--type", "u"), "no such file"),
-        ((tmp_path, tmp_path / "x.npy", "--type", "u"), "not a readable zarr array"),
+        ((tmp_path, tmp_path / "x.npy", "--type", "u"), "has no known format"),
     ):
         assert call("remap", canonical, *arguments, "--quiet") == 2
         assert word in capsys.readouterr().err

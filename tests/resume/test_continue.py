@@ -142,7 +142,7 @@ def test_every_task_of_a_dispatch_may_run_twice(root: Path, tmp_path: Path, monk
 
 def test_a_failure_says_how_to_go_on_and_leaves_the_workspace(root: Path, calls: Calls) -> None:
     fault = fail(BY_NAME["random"], root, calls)
-    assert str(fault).endswith("free some. Run the same command again to continue, or add restart=True to start over.")
+    assert str(fault).endswith("Free some. Run the same command again to continue, or add restart=True to start over.")
     assert (root / "out" / WORKSPACE / "journal").is_file()
     assert not list((root / "out").glob("*.json"))
     BY_NAME["random"].run(root)

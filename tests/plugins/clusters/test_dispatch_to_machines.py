@@ -198,7 +198,7 @@ def test_mistakes_are_one_error_before_work_starts(machines: Machines, graph: Pa
     refused(OptionError, "expected a number of lines that divides 5, found 2", num_parts=5)
     ips = lines("127.0.0.1\n127.0.0.8\n127.0.0.2\n127.0.0.9\n")
     refused(EnvironmentFaultError, f"the cluster has no worker on {gone}", ips=ips)
-    refused(GraphPartError, "not a file of machines; .* found No such file", ips=tmp_path / "none")
+    refused(GraphPartError, "not a file of machines: .* found No such file", ips=tmp_path / "none")
     refused(OptionError, "the output on machines must be in a file system", out="s3://bucket/out")
     for text, match in [("\n", "is empty"), ("127.0.0.1 port\n", "line 1: invalid line"), ("1 2 3 4", "line 1")]:
         refused(OptionError, match, ips=lines(text))

@@ -283,7 +283,7 @@ def test_plain_relations_name_edge_types(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="Edge data of an unknown type: expected one of u:r:v, v:s:u, found q"):
         dgp.chunk_graph(edges, "h", None, {"q": data["r"]}, output_path=tmp_path / "q")
     both = {"u:r:v": edges["u:r:v"], "v:r:u": edges["v:s:u"]}
-    with pytest.raises(OptionError, match="several edge types have this name: expected one of u:r:v, v:r:u, found r"):
+    with pytest.raises(OptionError, match="Several edge types have this name: expected one of u:r:v, v:r:u, found r"):
         dgp.chunk_graph(both, "h", None, data, output_path=tmp_path / "both")
 
 
