@@ -13,6 +13,7 @@ import numpy as np
 
 from daskgraphpart.errors import IdOutOfRangeError, choose_from
 from daskgraphpart.id_ranges import IdRanges
+from daskgraphpart.public import Public
 from daskgraphpart.schema import DEFAULT_ETYPE, DEFAULT_NTYPE
 from daskgraphpart.units import format_number
 
@@ -24,7 +25,7 @@ EdgeTypeName: TypeAlias = str | tuple[str, str, str]
 """An edge type: canonical, as a tuple or as ``src:rel:dst``, or a relation that no two edge types share."""
 
 
-class BookMethods:
+class BookMethods(Public):
     """DGL's partition book methods, over the ranges `nodes` and `edges`."""
 
     @property

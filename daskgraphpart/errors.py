@@ -10,8 +10,16 @@ import re
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from daskgraphpart.public import Public
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
+
+__all__ = [
+    "AssignmentError", "EnvironmentFaultError", "GraphPartError", "IdOutOfRangeError", "InputFileError",
+    "InputFileNotFoundError", "KeywordError", "LayoutError", "MetadataError", "MissingPackageError", "OptionError",
+    "OutputExistsError", "OutputLockedError", "PlanError", "PluginError", "ResumeError",
+]  # fmt: skip
 
 LONGEST_VALUE, MOST_LISTED = 600, 30
 _OPTION = re.compile(r"--([a-z]+(?:-[a-z]+)*)")
@@ -25,12 +33,16 @@ _FIELDS = ("what", "file", "place", "expected", "found", "hint")
 ErrorT = TypeVar("ErrorT", bound="GraphPartError")
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 def printable(text: str) -> str:
     """Escape control characters and lone surrogates, but not newlines."""
     return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
 
 
-class GraphPartError(Exception):
+class GraphPartError(Public, Exception):
     """Base class of all errors that daskgraphpart raises on purpose. `exit_code` is that of the command line.
 
     Parameters
@@ -50,6 +62,10 @@ class GraphPartError(Exception):
 
     exit_code = 2
     listed: tuple[GraphPartError, ...] = ()  # if it stands for several
+    __all__ = (
+        "add_note", "args", "exit_code", "expected", "file", "found", "hint", "listed", "place", "what",
+        "with_traceback",
+    )  # fmt: skip
 
     def __init__(
         self,

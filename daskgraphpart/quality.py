@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from daskgraphpart.public import Public
+
 
 @dataclass(frozen=True, slots=True)
-class Quality:
+class Quality(Public):
     """Quality of a partition, as DistDGL defines it."""
 
     num_cut_edges: int  # of all edges, those whose ends have different owners

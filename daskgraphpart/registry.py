@@ -35,6 +35,7 @@ from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import PluginError
 from daskgraphpart.keywords import check_keywords
+from daskgraphpart.public import Public
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -89,8 +90,10 @@ class Inputs:
     """Return the scan of a path, or with None that of the options; None if the path is not for this plug-in."""
 
 
-class WithPlugins:
-    """A class whose plug-ins add methods: those registered as functions named ``CLASS.NAME``."""
+class WithPlugins(Public):
+    """A public class to which plug-ins add methods: those registered as functions named ``CLASS.NAME``."""
+
+    __slots__ = ()
 
     if not TYPE_CHECKING:  # a checker is told by a base class, and finds wrong names
 
@@ -103,7 +106,7 @@ class WithPlugins:
         def __dir__(self) -> list[str]:
             kind = f"{type(self).__name__}."
             found = [name.removeprefix(kind) for name in plugin_names("functions") if name.startswith(kind)]
-            return [*super().__dir__(), *found]
+            return sorted([*super().__dir__(), *found])
 
 
 @cache

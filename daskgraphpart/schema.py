@@ -15,6 +15,7 @@ import ml_dtypes
 import numpy as np
 
 from daskgraphpart.errors import GraphPartError, MetadataError, OptionError, choose_from
+from daskgraphpart.public import Public
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -41,7 +42,7 @@ MASK_NAME = re.compile(r"(train|val|valid|validation|test)_?mask")
 
 
 @dataclass(frozen=True, slots=True)
-class DataSpec:
+class DataSpec(Public):
     """One feature of one node or edge type."""
 
     name: str  # name of the feature
@@ -78,7 +79,7 @@ class DataSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class NodeType:
+class NodeType(Public):
     """A node type: name, number of nodes, features."""
 
     name: str  # name of the type
@@ -96,7 +97,7 @@ class NodeType:
 
 
 @dataclass(frozen=True, slots=True)
-class EdgeType:
+class EdgeType(Public):
     """An edge type: source type, relation, destination type, number of edges, features."""
 
     src: str  # source type
@@ -126,7 +127,7 @@ RowType: TypeAlias = NodeType | EdgeType
 
 
 @dataclass(frozen=True, slots=True)
-class GraphSchema:
+class GraphSchema(Public):
     """Name, node types and edge types of a graph.
 
     Raises

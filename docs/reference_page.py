@@ -59,6 +59,7 @@ class ReferencePage(griffe.Extension):
             return
         if issubclass(kind, Exception):
             cls.bases = [base.__name__ for base in kind.__bases__]
+        cls.bases = [base for base in cls.bases if str(base).rpartition(".")[2] not in ("Public", "WithPlugins")]
         rewrite(cls.docstring, {})
         sections = cls.docstring.parsed
         described = [of for found in sections if isinstance(found, PARAMETERS_OR_ATTRIBUTES) for of in found.value]
@@ -83,7 +84,7 @@ class Field:
 
 def commented_fields(kind: type) -> dict[str, Field]:
     """Public fields of a class of ours and of its bases."""
-    found = {}
+    found, listed = {}, getattr(kind, "__all__", ())
     for base in reversed(kind.__mro__):
         if not base.__module__.startswith("daskgraphpart"):
             continue
@@ -91,7 +92,9 @@ def commented_fields(kind: type) -> dict[str, Field]:
         lines, (tree,) = source.splitlines(), ast.parse(source).body
         assert isinstance(tree, ast.ClassDef)
         for node in tree.body:
-            if isinstance(node, ast.AnnAssign) and not (name := ast.unparse(node.target)).startswith("_"):
+            if not isinstance(node, ast.AnnAssign) or (name := ast.unparse(node.target)).startswith("_"):
+                continue
+            if not listed or name in listed:
                 found[name] = Field(ast.unparse(node.annotation), comment_of(node, lines))
     return found
 

@@ -15,6 +15,7 @@ from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import AssignmentError
 from daskgraphpart.keywords import check_keywords
 from daskgraphpart.lazy_mapping import LazyMapping
+from daskgraphpart.registry import WithPlugins
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.paths import require_local
 from daskgraphpart.storage.scratch import lasting_directory
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from daskgraphpart.engine.progress import Progress
 
 
-class Assignment(made.Assignment):
+class Assignment(WithPlugins, made.Assignment):
     """The part that owns each node.
 
     Attributes
@@ -63,6 +64,7 @@ class Assignment(made.Assignment):
     """
 
     __slots__ = ()
+    __all__ = ("method", "num_parts", "owners", "quality", "to_frame", "with_owners", "write")
 
     @property
     def owners(self) -> Mapping[str, Any]:

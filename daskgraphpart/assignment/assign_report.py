@@ -10,6 +10,7 @@ import numpy as np
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.kernels.clusters import add_up
 from daskgraphpart.kernels.refine import cut_of_rows
+from daskgraphpart.public import Public
 
 if TYPE_CHECKING:
     from daskgraphpart.adjacency.csr_blocks import CsrBlock
@@ -50,7 +51,7 @@ class WeightedCut:
 
 
 @dataclass(frozen=True, slots=True)
-class AssignReport:
+class AssignReport(Public):
     """Result of an assignment."""
 
     method: str  # what ran, such as ``"kaminpar (eco, 1 thread, seed 0)"``

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from daskgraphpart.chunked.changes import NO_CHANGES, GraphChanges
 from daskgraphpart.chunked.metadata import METADATA_FILE
@@ -12,6 +12,7 @@ from daskgraphpart.chunked.write_graph import ChunkFormat
 from daskgraphpart.engine.progress import open_progress
 from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.keywords import check_keywords
+from daskgraphpart.registry import WithPlugins
 from daskgraphpart.schema import check_name
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.paths import require_local
@@ -32,10 +33,13 @@ if TYPE_CHECKING:
 ChangedT = TypeVar("ChangedT", bound="Changeable[Any]", covariant=True)
 
 
-class Changeable(ABC, Generic[ChangedT]):
+class Changeable(WithPlugins, ABC, Generic[ChangedT]):
     """A graph, or how to get one; `ChangedT` is what changes without reading edges return."""
 
     __slots__ = ()
+    __all__: ClassVar[tuple[str, ...]] = (
+        "astype", "split_edges", "with_reverse_edges", "without_duplicates", "without_self_loops", "write_chunked",
+    )  # fmt: skip
 
     @check_keywords
     def write_chunked(

@@ -50,16 +50,8 @@ class Graph(Changeable["Graph"]):
         By canonical edge type: int64 columns `src` and `dst`, type-wise IDs, in the order of edge IDs.
     node_data, edge_data : mapping of str to mapping of str to dask.array.Array
         By type and feature, one row per node or edge.
-    edge_sources : mapping of str to Source
-        What the passes read: edges by canonical edge type, in the order of edge IDs.
-    data_sources : mapping of str to mapping of str to Source
-        Features by node type or canonical edge type, and name, in the order of IDs.
     directory : str
         Directory of a chunked graph's `metadata.json`; else empty.
-    raw_ids : mapping of str to tuple of path
-        By node type, the files of GSProcessing's `raw_id_mappings`: node IDs before it.
-    beside : mapping of str to path
-        Files that go with the graph, by name: maps of IDs, what codes stand for, what GraphStorm's commands read.
 
     Examples
     --------
@@ -70,11 +62,20 @@ class Graph(Changeable["Graph"]):
     array([0.51, 0.5 , 0.47, 0.48, 0.47, 0.51, 0.48, 0.51], dtype=float32)
     """
 
+    __all__ = (
+        *Changeable.__all__, "directory", "edge_data", "edge_frame", "edges", "files", "id_maps", "name", "nbytes",
+        "node_data", "schema",
+    )  # fmt: skip
+
     schema: GraphSchema
+    # what the passes read, by canonical edge type, in the order of edge IDs
     edge_sources: Mapping[str, Source]
+    # by node type or canonical edge type, and name, in the order of IDs
     data_sources: Mapping[str, Mapping[str, Source]] = field(default_factory=dict)
     directory: str = ""
+    # by node type, the files of GSProcessing's `raw_id_mappings`: node IDs before it
     raw_ids: Mapping[str, tuple[FilePath, ...]] = field(default_factory=dict)
+    # by name, files that go with the graph: maps of IDs, what codes stand for, what GraphStorm's commands read
     beside: Mapping[str, FilePath] = field(default_factory=dict)
 
     @property

@@ -114,6 +114,7 @@ class Scan(Changeable["Scan"]):
     """
 
     __slots__ = ()
+    __all__ = (*Changeable.__all__, "collect", "collect_schema", "files", "name")
 
     @property
     @abstractmethod
@@ -305,7 +306,7 @@ class Scan(Changeable["Scan"]):
         def __getattr__(self, name: str) -> Any:
             if name in ("schema", "edges", "node_data", "edge_data"):
                 raise AttributeError(f"a scan has no {name}, because nothing is read yet: collect() it first")
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+            return super().__getattr__(name)
 
     def __repr__(self) -> str:
         lines = [f"{what:<9}  {found}" for what, found in self.outline()]

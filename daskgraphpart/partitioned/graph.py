@@ -107,6 +107,11 @@ class PartitionedGraph(WithPlugins):
     2  151  255    2      0   True
     """
 
+    __all__ = (
+        "book", "canonical_etypes", "config", "edge_data", "edges", "etypes", "name", "node_data", "nodes", "ntypes",
+        "num_edges", "num_nodes", "num_parts", "original_ids", "part", "parts", "quality", "schema",
+    )  # fmt: skip
+
     config: Location
     content: PartitionConfig  # what the partition config says
     is_confined: bool = False  # whether files outside its directory are refused

@@ -116,6 +116,11 @@ class PartRows:
 class Part(WithPlugins):
     """One part of a partitioned graph."""
 
+    __all__ = (
+        "book", "directory", "edges", "nbytes", "num_halo_nodes", "num_inner_edges", "num_inner_nodes", "original_ids",
+        "part_id", "split_nids",
+    )  # fmt: skip
+
     part_id: int  # number of the part
     book: PartitionBook  # ranges of new IDs
     graph_path: Location  # file of the graph: GraphBolt's if there is no DGL graph

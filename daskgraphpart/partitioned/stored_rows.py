@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from daskgraphpart.id_ranges import as_ids, check_ids, is_tensor, like, places_by_part
+from daskgraphpart.public import Public
 
 if TYPE_CHECKING:
     from daskgraphpart.storage.region import Region
@@ -18,7 +19,7 @@ ROW_NBYTES = 32
 """Bytes of a row at least, so that its places fit into the memory of a block as well."""
 
 
-class StoredRows:
+class StoredRows(Public):
     """A feature of a type, or its original IDs: `name`, `shape`, `ndim`, `dtype`, `nbytes`; reads only requested rows.
 
     Examples

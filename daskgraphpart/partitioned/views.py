@@ -9,6 +9,7 @@ from daskgraphpart.errors import LayoutError, OptionError
 from daskgraphpart.lazy_mapping import LazyMapping
 from daskgraphpart.partitioned.part_collections import Columns, typed_edge_frame, typed_node_frame
 from daskgraphpart.partitioned.stored_rows import StoredRows
+from daskgraphpart.public import Public
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -18,8 +19,10 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TypeView:
+class TypeView(Public):
     """Nodes or edges of one type in all parts."""
+
+    __all__ = ("data", "frame", "name", "original_ids")
 
     name: str  # node type or canonical edge type
     parts: Sequence[Part]  # all parts

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import pydoc
 import re
 import shutil
 import subprocess
@@ -11,14 +12,23 @@ import tomllib
 import zipfile
 from collections import Counter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import closure
+import numpy as np
 import pytest
 
 import daskgraphpart
+from daskgraphpart.engine.progress import ProgressListener
+from daskgraphpart.public import Public
+from daskgraphpart.registry import plugin_names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 PACKAGE = Path(daskgraphpart.__file__).parent
 ROOT = PACKAGE.parent
+PARMETIS = [getattr(daskgraphpart, name) for name in ("parmetis",) if name in daskgraphpart.__all__]
 NOT_FOR_LOCAL_JOBS = ("torch", "pandas", "pyarrow", "zarr", "duckdb", "distributed", "rich", "upath", "fsspec")
 MOST_LINES, MOST_INNER_IMPORTS = 19_950, 27
 """Lines to be read, to be 20,000, and imports of our own modules inside functions, to be 40."""
@@ -38,6 +48,49 @@ def test_every_public_name_is_there_and_listed() -> None:
     assert sorted(daskgraphpart.__all__) == list(daskgraphpart.__all__)
     assert all(getattr(daskgraphpart, name) is not None for name in daskgraphpart.__all__)
     assert set(daskgraphpart._HOMES) < set(daskgraphpart.__all__)  # and those of plug-ins
+
+
+def public_classes() -> Iterator[type]:
+    """Those of the package, of its errors, and of the reference."""
+    pages = "\n".join(path.read_text() for path in (ROOT / "docs" / "reference").glob("*.md"))
+    named = (pydoc.locate(name) for name in re.findall(r"^::: (\S+)$", pages, re.MULTILINE))
+    exported = (getattr(of, name) for of in (daskgraphpart, daskgraphpart.errors) for name in of.__all__)
+    found = {of for of in (*exported, *named) if isinstance(of, type)}
+    return (of for of in found if of is not ProgressListener)  # which users write
+
+
+def test_dir_of_public_modules_is_what_they_export() -> None:
+    for module in (daskgraphpart, daskgraphpart.errors, *PARMETIS):
+        assert dir(module) == list(module.__all__), module
+        assert all(hasattr(module, name) for name in module.__all__)
+    errors = {
+        name for name, of in vars(daskgraphpart.errors).items() if isinstance(of, type) and issubclass(of, Exception)
+    }
+    assert set(daskgraphpart.errors.__all__) == errors
+
+
+@pytest.mark.needs("objects")
+def test_dir_of_public_objects_lists_what_users_call() -> None:
+    """Names without `_`, that are there, and of classes with `__all__`, those and no other."""
+    for kind in public_classes():
+        assert issubclass(kind, Public), kind
+        names = {name for of in kind.__mro__ for name in (*vars(of), *vars(of).get("__annotations__", ()))}
+        assert [name for name in kind.__all__ if name.startswith("_")] == []
+        assert kind.__all__ == () or issubclass(kind, Exception) or set(kind.__all__) <= names, kind
+    graph = daskgraphpart.from_edges((np.arange(3), np.arange(3)))
+    assert dir(graph) == sorted(daskgraphpart.Graph.__all__)
+    assert dir(graph.schema)[:2] == ["bfloat16_features", "edge_starts"]
+    error = daskgraphpart.errors.OptionError("wrong", hint="mend it")
+    assert dir(error) == sorted(error.__all__)
+    assert all(hasattr(error, name) for name in dir(error))
+
+
+@pytest.mark.needs("verification")
+def test_dir_lists_methods_that_plugins_add() -> None:
+    parts = object.__new__(daskgraphpart.PartitionedGraph)
+    added = {name.partition(".")[2] for name in plugin_names("functions") if name.startswith("PartitionedGraph.")}
+    assert "verify" in added
+    assert dir(parts) == sorted({*daskgraphpart.PartitionedGraph.__all__, *added})
 
 
 def test_public_names_are_documented() -> None:

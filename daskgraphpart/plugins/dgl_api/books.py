@@ -18,6 +18,7 @@ from daskgraphpart.errors import IdOutOfRangeError, LayoutError
 from daskgraphpart.extras import torch_module
 from daskgraphpart.id_ranges import as_ids, check_ids, like
 from daskgraphpart.partitioned.graph import PartitionedGraph
+from daskgraphpart.public import Public
 from daskgraphpart.schema import DEFAULT_ETYPE, DEFAULT_NTYPE
 from daskgraphpart.storage.region import Region, open_npy
 
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class DglBook:
+class DglBook(Public):
     """What all of DGL's books have in common, as seen from one part."""
 
     book: PartitionBook  # the ranges
@@ -110,7 +111,7 @@ class RangePartitionBook(DglBook, BookMethods):
         return torch_module().from_numpy(self.book.partid2eids(partid, etype))
 
 
-class _PartitionPolicy:
+class _PartitionPolicy(Public):
     """How the rows of a type are spread over parts, as seen from one part."""
 
     def __init__(self, book: RangePartitionBook, ids: IdRanges, type_name: Any, name: str | None) -> None:

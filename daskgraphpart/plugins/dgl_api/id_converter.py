@@ -14,6 +14,7 @@ import numpy as np
 from daskgraphpart.book import PartitionBook
 from daskgraphpart.errors import IdOutOfRangeError
 from daskgraphpart.id_ranges import IdRanges, type_id
+from daskgraphpart.public import Public
 from daskgraphpart.units import format_number
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class IdConverter:
+class IdConverter(Public):
     """Convert original IDs between the heterogeneous graph and its homogeneous form.
 
     Parameters

@@ -19,6 +19,7 @@ from daskgraphpart.keywords import check_keywords
 from daskgraphpart.layouts.dgl_config_reader import find_config, read_config
 from daskgraphpart.partitioned.graph import PartitionedGraph, open_partitions
 from daskgraphpart.plugins.dgl_api.books import BasicPartitionBook, RangePartitionBook, open_kept_ids
+from daskgraphpart.public import Public
 
 if TYPE_CHECKING:
     import os
@@ -35,7 +36,7 @@ FORMATS = ("coo", "csr", "csc")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LocalGraph:
+class LocalGraph(Public):
     """The local graph of a part: homogeneous, inner nodes and edges first."""
 
     file: GraphFile  # reads the structure on demand

@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     from daskgraphpart.engine.progress import Progress
     from daskgraphpart.partitioned.graph import PartitionedGraph
 
+__all__ = ["convert", "read", "write"]
+
 
 @check_keywords
 def write(
@@ -373,3 +375,7 @@ def _removed(source: Path, path: str | os.PathLike[str] | None) -> Path | None:
         return None
     inside = source / path
     return inside if inside.is_file() or not Path(path).is_file() else Path(path)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -26,6 +26,7 @@ from daskgraphpart.assignment.weigh_nodes import feature_of, weigh_nodes
 from daskgraphpart.chunked.partitions import list_edge_blocks
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import InputFileError, OptionError, OutputExistsError
+from daskgraphpart.public import Public
 from daskgraphpart.sources.database import open_database, quote, stage_rows
 from daskgraphpart.storage.atomic import publish, temporary_path, write_bytes, write_json
 from daskgraphpart.storage.faults import attach_path_to_error
@@ -49,7 +50,7 @@ COLUMN_NBYTES, MAX_ROWS = 32, 1 << 20  # of a number as number and text; rows pe
 
 
 @dataclass(frozen=True, slots=True)
-class ParmetisInput:
+class ParmetisInput(Public):
     """Result of writing a graph for ParMETIS."""
 
     directory: Path  # directory of the files; run ParMETIS in it

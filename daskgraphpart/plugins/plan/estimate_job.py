@@ -16,6 +16,7 @@ from daskgraphpart.assignment.options import METHODS, AssignOptions
 from daskgraphpart.errors import PlanError
 from daskgraphpart.kernels.compiled import is_first_run
 from daskgraphpart.plugins.plan.estimate_dispatch import expect, output_nbytes, workspace_files, workspace_nbytes
+from daskgraphpart.public import Public
 from daskgraphpart.storage.mounts import depot_of
 from daskgraphpart.units import format_number, format_size, html_table
 
@@ -33,7 +34,7 @@ VERSION = 2
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Plan:
+class Plan(Public):
     """What a job will read, write and hold in memory, and which method it picks. Sizes are in bytes."""
 
     graph_name: str  # name of the graph

@@ -16,6 +16,7 @@ from daskgraphpart.kernels.hashing import stream_key
 from daskgraphpart.layouts.manifest_reader import find_manifest
 from daskgraphpart.plugins.pyg.sampled_source import SampledSource
 from daskgraphpart.plugins.pyg.seeds import Seeds, read_links, seeds_of, split_type
+from daskgraphpart.public import Public
 from daskgraphpart.sampling.columns import PartColumns, open_columns
 from daskgraphpart.sampling.fanouts import read_fanouts
 from daskgraphpart.sampling.sampled_rows import FeatureRows, open_rows
@@ -127,7 +128,7 @@ def _features(graph: Any, place: str, views: Iterable[Any], wanted: Iterable[str
         raise OptionError("no such features", place=place, expected=expected, found=", ".join(unknown))
 
 
-class Loader:
+class Loader(Public):
     """Batches of a partitioned graph: an iterable, with each iteration another epoch.
 
     Epoch e has the same batches in every loader with the same seed and options. Set `epoch` to continue with another

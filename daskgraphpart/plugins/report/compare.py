@@ -21,6 +21,7 @@ from daskgraphpart.errors import OptionError, choose_from
 from daskgraphpart.keywords import check_keywords
 from daskgraphpart.options import stated_options
 from daskgraphpart.plugins.report.fetching import Sampling
+from daskgraphpart.public import Public
 from daskgraphpart.sources.open_scan import open_scan
 from daskgraphpart.storage.paths import to_key
 from daskgraphpart.units import format_seconds, format_size, html_table, text_table
@@ -247,7 +248,7 @@ def _measured(arguments: Sequence[str]) -> tuple[Measurement, str]:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Comparison(Sequence[Compared]):
+class Comparison(Public, Sequence[Compared]):
     """Results of `compare`: a sequence of `Compared`, shown as a table."""
 
     results: tuple[Compared, ...]  # one per method and number of parts; the columns of `to_frame` are attributes

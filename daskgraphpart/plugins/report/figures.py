@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from daskgraphpart.public import Public
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -125,7 +127,7 @@ class Fetching:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Figures:
+class Figures(Public):
     """What was counted in partitions, and what follows; arrays are by part."""
 
     graph_name: str  # name of the graph

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.errors import printable
+from daskgraphpart.public import Public
 from daskgraphpart.units import format_number, format_seconds
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class VerifyReport:
+class VerifyReport(Public):
     """Result of `verify`."""
 
     findings: tuple[Finding, ...]  # everything wrong: each has `check`, `file`, `what`, `part` and an example `row`
