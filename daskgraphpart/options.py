@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 T = TypeVar("T")
-_KINDS: Mapping[str, tuple[type, str]] = {
-    "int": (Integral, "a whole number"),
-    "float": (Real, "a number"),
-    "bool": (bool, "True or False"),
+_KINDS: Mapping[type, tuple[type, str]] = {
+    int: (Integral, "a whole number"),
+    float: (Real, "a number"),
+    bool: (bool, "True or False"),
 }
 
 
@@ -27,6 +27,7 @@ def option(
     default: Any,
     meaning: str,
     *,
+    kind: type | None = None,
     choices: Iterable[str] = (),
     minimum: int | None = None,
     values: str | None = None,
@@ -38,14 +39,17 @@ def option(
 ) -> Any:
     """Return a field with its default, meaning and limits; `--help` shows the first sentence of common ones.
 
-    `choices` lists all values; if `values` names further ones, as in help (``"auto|metis|DIR"``), it lists some. An
-    option given once per value has the default ``()``. An open option, if not given, is decided by the job. One whose
-    `values` are in brackets needs none on the command line, which is "". `given` is the type that functions take, if
-    different. `plugin` is the group and name of the plug-in without which the option is not offered. `hint` says what
-    to do about a value that is none of the choices.
+    `kind` is int, float, bool, tuple (of words) or str; default: that of a number or truth value that is the default,
+    else str. `choices` lists all values; if `values` names further ones, as in help (``"auto|metis|DIR"``), it lists
+    some. An option given once per value has the default ``()``. An open option, if not given, is decided by the job.
+    One whose `values` are in brackets needs none on the command line, which is "". `given` is the type that functions
+    take, if different. `plugin` is the group and name of the plug-in without which the option is not offered. `hint`
+    says what to do about a value that is none of the choices.
     """
     limits = {"choices": choices, "min": minimum, "values": values, "hint": hint}
-    of = {"meaning": meaning, "common": common, "is_open": is_open, "given": given, "plugin": plugin}
+    if kind is None:
+        kind = type(default) if type(default) in _KINDS else str
+    of = {"kind": kind, "meaning": meaning, "common": common, "is_open": is_open, "given": given, "plugin": plugin}
     return field(default=default, metadata={**limits, **of})
 
 
@@ -63,9 +67,9 @@ def check_options(options: Any) -> None:
     """Check types, choices and minimums; a tuple, or text such as ``"coo,csc"``, may name each choice once."""
     for name, found in stated_options(options).items():
         value, limits, place = getattr(options, name), found.metadata, option_name(name)
-        if (kind := str(found.type).removesuffix(" | None")) in _KINDS and value is not found.default:
+        if (kind := limits["kind"]) in _KINDS and value is not found.default:
             object.__setattr__(options, name, value := _checked(value, place, *_KINDS[kind]))
-        if str(found.type).startswith("tuple"):
+        if kind is tuple:
             object.__setattr__(options, name, value := words_of(value))
         choices, what = limits["choices"], name.replace("_", " ")
         if choices and isinstance(value, tuple):

@@ -52,8 +52,9 @@ class AssignOptions:
         "Threads for KaMinPar. With more than one, the result differs from run to run. Default: 1 up to ten million "
         "edges, then one per worker.",
         minimum=1,
+        kind=int,
     )
-    passes: int | None = option(None, "Passes that fennel makes over the graph; default 3.", minimum=1)
+    passes: int | None = option(None, "Passes that fennel makes over the graph; default 3.", minimum=1, kind=int)
     objtype: str = option(
         "cut", "What METIS minimises: cut edges, or the communication volume.", choices=("cut", "vol")
     )

@@ -45,6 +45,7 @@ class GraphChanges:
         "Drop edges from a node to itself. Of one edge type, or of all if you give none.",
         values="[SRC:REL:DST]",
         given="bool | str | Sequence[str]",
+        kind=tuple,
     )
     deduplicate: tuple[str, ...] = option(
         (),
@@ -52,6 +53,7 @@ class GraphChanges:
         "of all if you give none.",
         values="[SRC:REL:DST]",
         given="bool | str | Sequence[str]",
+        kind=tuple,
     )
     cast: Mapping[str, str] | Sequence[str] = option(
         (),

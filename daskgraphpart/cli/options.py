@@ -51,13 +51,13 @@ def _is_offered(stated: Field[Any]) -> bool:
 def _names_of(stated: Field[Any]) -> tuple[str, str]:
     """Flags of an option, and its keyword."""
     name = option_name(stated.name)
-    is_open = stated.default is None and str(stated.type).startswith("bool")
+    is_open = stated.default is None and stated.metadata["kind"] is bool
     return f"{name}/--no-{name[2:]}" if is_open else name, stated.name
 
 
 def _settings_of(stated: Field[Any]) -> dict[str, Any]:
     """What click has to know of an option."""
-    limits, word = stated.metadata, str(stated.type).partition(" ")[0]
+    limits = stated.metadata
     default = (",".join(stated.default) or None) if isinstance(stated.default, tuple) else stated.default
     settings: dict[str, Any] = {
         "default": None if limits["is_open"] else default,
@@ -66,7 +66,7 @@ def _settings_of(stated: Field[Any]) -> dict[str, Any]:
     }
     if re.fullmatch(r"\[[^][]*\]", limits["values"] or ""):
         settings |= {"type": str, "default": (), "multiple": True, "is_bare": True}
-    elif word == "bool":
+    elif limits["kind"] is bool:
         settings |= {"is_flag": True} if stated.default is False else {"default": None}
     elif stated.default == ():
         settings |= {"type": str, "default": (), "multiple": True}
@@ -77,7 +77,7 @@ def _settings_of(stated: Field[Any]) -> dict[str, Any]:
     elif limits["choices"]:
         settings["type"] = click.Choice(limits["choices"])
     else:
-        settings["type"] = {"int": int, "float": float, "str": str}[word]
+        settings["type"] = limits["kind"]
     return {"help": limits["meaning"], **settings}
 
 

@@ -41,6 +41,7 @@ class Resources:
         common=True,
         is_open=True,
         given="str | int",
+        kind=int,
     )
     cluster: str | Client | Cluster = option(
         AUTO,

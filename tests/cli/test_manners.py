@@ -144,7 +144,7 @@ def test_the_number_of_parts_is_the_only_choice_one_has_to_make() -> None:
 @pytest.mark.parametrize(
     ("words", "completed"),
     [
-        ("pla", ["plan"]),
+        ("disp", ["dispatch"]),
         ("partition g p --method m", ["metis", "multilevel"]),
         ("dispatch g p --graph-formats coo,cs", ["coo,csr", "coo,csc"]),
     ],
@@ -240,6 +240,7 @@ def test_exit_codes_say_whose_fault_it_was(
 # logs and progress
 
 
+@pytest.mark.needs("plan")
 def test_json_progress_is_json_lines_only_errors_included(
     graph: Path, directory: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -295,6 +296,7 @@ def test_in_a_terminal_there_are_bars(graph: Path) -> None:
     assert b"bucket-edges" in shown
 
 
+@pytest.mark.needs("plan")
 def test_a_run_tells_what_matters_once(graph: Path, directory: Path, capsys: Any, caplog: Any) -> None:
     np.save("w.npy", np.arange(2000))
     line = ("partition", graph, "out", "--num-parts", "2", "--balance", "nodes,edges,file:w.npy")

@@ -205,10 +205,9 @@ class ConvertOptions:
         "`<graph_name>.json` in `path`, where `write` puts it. An edge type is a relation, whose edges show which node "
         "types it joins, or `src:relation:dst`.",
     )
-    num_parts: int | None = option(None, "Number of parts, checked against the files.")
+    num_parts: int | None = option(None, "Number of parts, checked against the files.", kind=int)
     num_node_weights: int | None = option(
-        None,
-        "Weights per node line. Default: from `<graph_name>_stats.txt`, or else all columns but three.",
+        None, "Weights per node line. Default: from `<graph_name>_stats.txt`, or else all columns but three.", kind=int
     )
     removed_edges: str | os.PathLike[str] | None = option(
         None,

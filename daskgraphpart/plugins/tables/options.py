@@ -88,6 +88,7 @@ class ReadOptions:
         None,
         "Names or 0-based numbers of the ID columns. Default: src and dst, or names like them, else the first two.",
         values="SRC,DST",
+        kind=tuple,
     )
     edge_columns: Mapping[str, tuple[str, ...]] = option(
         (),
@@ -108,7 +109,9 @@ class ReadOptions:
         "you say so.",
         choices=DECIMALS,
     )
-    header: bool | None = option(None, "Whether the first line of text names the columns; guessed by default.")
+    header: bool | None = option(
+        None, "Whether the first line of text names the columns; guessed by default.", kind=bool
+    )
     comment: str = option("#", "Skip lines at the top of text that begin with this character; '' for none.")
     map_ids: bool = option(
         False,
