@@ -12,6 +12,7 @@ from daskgraphpart.chunked.changes import GraphChanges
 from daskgraphpart.cli.inputs import INPUT_NAMES
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.options import chosen, stated_options
+from daskgraphpart.storage.paths import is_remote
 from daskgraphpart.units import format_count, format_number, format_seconds, format_size, text_table
 
 if TYPE_CHECKING:
@@ -46,7 +47,12 @@ def show_outcome(outcome: Outcome, values: Mapping[str, Any], in_dir: str | Path
     if report is not None:
         facts = {"method": report.summary, **facts}
     if in_dir is not None and not outcome.hosts and "dgl" in chosen(DispatchOptions, values).graphs:
-        facts["to verify"] = shlex.join(["daskgraphpart", "verify", str(in_dir), str(config.parent), *_changes()])
+        out = str(config.parent)
+        facts["to verify"] = shlex.join(["daskgraphpart", "verify", str(in_dir), out, *_changes()])
+        facts["to report"] = shlex.join(["daskgraphpart", "report", out, "--output", "report.html"])
+        if not is_remote(config):
+            facts["in DGL"] = f"dgl.distributed.load_partition({str(config)!r}, 0)"
+        facts["in PyG"] = f"daskgraphpart.open_partitions({out!r}).part(0).to_pyg()"
     show_facts(facts)
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.book import canonical_tuple
-from daskgraphpart.errors import LayoutError, PluginError
+from daskgraphpart.errors import GraphPartError, LayoutError, PluginError, printable
 from daskgraphpart.id_ranges import check_part, type_id
 from daskgraphpart.keywords import check_keywords
 from daskgraphpart.layouts.dgl_config_reader import find_config, read_config
@@ -17,7 +18,7 @@ from daskgraphpart.partitioned.part import Part
 from daskgraphpart.partitioned.part_collections import lazy_rows
 from daskgraphpart.partitioned.views import EdgeView, NodeView, TypeView
 from daskgraphpart.quality import Quality
-from daskgraphpart.registry import WHERE_FROM, WithPlugins
+from daskgraphpart.registry import WHERE_FROM, WithPlugins, plugin_names
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.files import FileState, cached_listings, file_state
@@ -25,7 +26,7 @@ from daskgraphpart.storage.paths import AnyPath, Location, is_remote, resolve_pa
 from daskgraphpart.units import format_count, format_number, format_size, html_table, text_table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from daskgraphpart.book import EdgeTypeName, PartitionBook
     from daskgraphpart.layouts.dgl_config import PartitionConfig
@@ -33,6 +34,13 @@ if TYPE_CHECKING:
     from daskgraphpart.plugins.remap import remap_methods
     from daskgraphpart.plugins.report.report_method import report as report_of
     from daskgraphpart.plugins.verification.verify_method import verify as verify_of
+
+NEXT_CALLS = {
+    "PartitionedGraph.report": "parts.report()",
+    "PartitionedGraph.verify": "parts.verify(graph)",
+    "Part.to_pyg": "parts.part(0).to_pyg()",
+}
+"""What to call on partitions next, by the plug-in that has it."""
 
 
 @check_keywords
@@ -143,22 +151,25 @@ class PartitionedGraph(WithPlugins):
     @property
     def quality(self) -> Quality:
         """Edge cut, HALO nodes and balance; computed from the files if they are not recorded."""
+        if (recorded := self._recorded_quality()) is not None:
+            return recorded
+        if not hasattr(self, "report"):
+            raise PluginError("the quality is not recorded, and no plug-in counts it", hint=WHERE_FROM)
+        found = self.report()
+        return self._quality_of(found.num_cut_edges, map(int, found.stored_halo_nodes.sum(axis=1)))
+
+    def _recorded_quality(self) -> Quality | None:
         if self._quality is not None:
             return self._quality
         manifest = find_manifest(self.config.parent, self.name)
         content = {} if manifest is None else read_manifest(manifest).content
+        cut, halo = content.get("num_cut_edges"), content.get("num_halo_nodes", ())
+        return self._quality_of(cut, halo) if isinstance(cut, int) and len(halo) == self.num_parts else None
+
+    def _quality_of(self, num_cut_edges: int, num_halo_nodes: Iterable[int]) -> Quality:
         counts = (tuple(map(int, of.sum(axis=1))) for of in (self.book.node_counts, self.book.edge_counts))
         num_nodes, num_edges = counts
-        if (
-            isinstance(cut := content.get("num_cut_edges"), int)
-            and len(content.get("num_halo_nodes", ())) == self.num_parts
-        ):
-            return Quality(cut, sum(num_edges), num_nodes, tuple(content["num_halo_nodes"]), num_edges)
-        if not hasattr(self, "report"):
-            raise PluginError("the quality is not recorded, and no plug-in counts it", hint=WHERE_FROM)
-        found = self.report()
-        halo = tuple(map(int, found.stored_halo_nodes.sum(axis=1)))
-        return Quality(found.num_cut_edges, sum(num_edges), num_nodes, halo, num_edges)
+        return Quality(num_cut_edges, sum(num_edges), num_nodes, tuple(num_halo_nodes), num_edges)
 
     def num_nodes(self, ntype: str) -> int:
         """Number of nodes of a type.
@@ -249,10 +260,12 @@ class PartitionedGraph(WithPlugins):
         return LazyMapping("type with original IDs", saved, lambda kind: lazy_rows(views[kind].original_ids), resolve)
 
     def __repr__(self) -> str:
-        return f"{self._title()}\n{text_table(*self._table(), align='>>>>>')}"
+        return "\n".join([self._title(), text_table(*self._table(), align=">>>>>"), *self._advice()])
 
     def _repr_html_(self) -> str:
-        return html_table(*self._table(), caption=self._title())
+        return html_table(*self._table(), caption=self._title()) + "".join(
+            f"<div>{escape(line)}</div>" for line in self._advice()
+        )
 
     def _title(self) -> str:
         counts = (self.num_parts, "part"), (self.content.num_nodes, "node"), (self.content.num_edges, "edge")
@@ -268,6 +281,24 @@ class PartitionedGraph(WithPlugins):
         if self.num_parts > len(rows):
             rows.append(["...", "", "", "", ""])
         return ["part", "inner nodes", "HALO nodes", "owned edges", "on disk"], rows
+
+    def _advice(self) -> list[str]:
+        """Return the quality, if it is recorded, and what to call next."""
+        lines = []
+        try:
+            quality = self._recorded_quality()
+        except GraphPartError:  # `verify` tells
+            quality = None
+        if quality is not None:
+            nodes, edges = 1 + quality.node_imbalance, 1 + quality.edge_imbalance
+            lines.append(
+                f"edge cut {quality.cut_share:.2%}; largest part / average: nodes {nodes:.3f}, edges {edges:.3f}"
+            )
+        if calls := [call for name, call in NEXT_CALLS.items() if name in plugin_names("functions")]:
+            lines.append(f"next: {', '.join(calls)}")
+        if not self._unreadable and self.part(0).has_graph and not is_remote(self.config):
+            lines.append(f"in DGL: dgl.distributed.load_partition({str(self.config)!r}, 0)")
+        return [printable(line) for line in lines]
 
 
 def _arrays(what: str, views: Mapping[str, TypeView]) -> Mapping[str, Mapping[str, Any]]:

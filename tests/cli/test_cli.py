@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from typing import TYPE_CHECKING
 
 import pytest
@@ -35,13 +37,28 @@ def test_all_commands_in_a_row(graph: Path, tmp_path: Path, capsys: pytest.Captu
     assert [line.split("  ")[0] for line in capsys.readouterr().out.splitlines()] == words
     assert call("dispatch", graph, tmp_path / "owners", tmp_path / "out") == 0
     shown = capsys.readouterr().out.splitlines()
-    words = ["parts", "edge cut", "HALO nodes", "balance", "time", "config", "to verify"]
+    words = [
+        "parts",
+        "edge cut",
+        "HALO nodes",
+        "balance",
+        "time",
+        "config",
+        "to verify",
+        "to report",
+        "in DGL",
+        "in PyG",
+    ]
     assert [line.split("  ")[0] for line in shown] == words
-    assert shown[-1].endswith(f"daskgraphpart verify {graph} {tmp_path / 'out'}")
+    assert shown[-4].endswith(f"daskgraphpart verify {graph} {tmp_path / 'out'}")
+    assert call(*shlex.split(shown[-3])[3:5], "--quiet") == 0  # the line that reports
     assert call("verify", graph, tmp_path / "out") == 0
     assert "OK: 2,000 nodes, 10,000 edges" in capsys.readouterr().out
     assert call("info", tmp_path / "out") == 0
-    assert "PartitionedGraph 'graph': 3 parts" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "PartitionedGraph 'graph': 3 parts" in shown
+    assert re.search(r"\nedge cut \d+\.\d+%; largest part / average: nodes 1\.\d+, edges 1\.\d+\n", shown)
+    assert f"in DGL: dgl.distributed.load_partition('{tmp_path / 'out' / 'graph.json'}', 0)" in shown
 
 
 def test_verbose_shows_the_parts_and_quiet_shows_nothing(

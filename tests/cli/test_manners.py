@@ -305,7 +305,8 @@ def test_a_run_tells_what_matters_once(graph: Path, directory: Path, capsys: Any
     assert plan.startswith("plan: 2 parts; auto picked METIS and KaMinPar combined; ")
     assert [message[:10] for message in first_run] in ([], ["first run:"])  # where no kernel is compiled yet
     shown = {row[:12].strip(): row[12:] for row in capsys.readouterr().out.splitlines()}
-    assert list(shown) == ["method", "parts", "edge cut", "HALO nodes", "balance", "time", "config", "to verify"]
+    facts = ["method", "parts", "edge cut", "HALO nodes", "balance", "time", "config"]
+    assert list(shown) == [*facts, "to verify", "to report", "in DGL", "in PyG"]
     assert shown["method"].startswith("auto picked METIS and KaMinPar combined; kept ")
     assert all(f"{name} 1." in shown["balance"] for name in ("nodes", "edges", "w"))
     for balance in ("types:_N/train_maskk", "file:nope.npy"):

@@ -25,8 +25,12 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parent.parent.parent
 NAMES = ["01_ten_minutes", "02_choosing_a_partitioner", "03_dask_cluster", "04_slurm", "05_training"]
 SECONDS_PER_CELL = 600  # of a machine that does other things as well; alone a notebook takes a minute
-VARIES = re.compile(r"127\.0\.0\.1:\d+|\d+ MB|\b[0-9a-f]{7,}\b|(?m:^.*(?:accuracy|trained on|predicted|fetched).*$)")
-"""Addresses, memory of processes, names of tasks; and what a model has learnt, which differs between processors."""
+VARIES = re.compile(
+    r"(?<=/tmp/)[\w-]+|127\.0\.0\.1:\d+|\d+ MB|\b[0-9a-f]{7,}\b"
+    r"|(?m:^.*(?:accuracy|trained on|predicted|fetched).*$)"
+)
+"""Directories of a run, addresses, memory of processes, names of tasks; and what a model has learnt, which differs
+between processors."""
 
 
 def read(name: str) -> Any:

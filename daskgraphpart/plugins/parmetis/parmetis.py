@@ -318,6 +318,9 @@ def convert(
        1          292         589        1,546  76.5 kB
        2          323         499        1,237  64.6 kB
        3          309         512        1,114  59.9 kB
+    edge cut 75.18%; largest part / average: nodes 1.077, edges 1.237
+    next: parts.report(), parts.verify(graph), parts.part(0).to_pyg()
+    in DGL: dgl.distributed.load_partition('parts/shop.json', 0)
     """
     given = ConvertOptions(
         schema=schema, num_parts=num_parts, num_node_weights=num_node_weights, removed_edges=removed_edges,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from daskgraphpart.errors import OptionError, printable
 from daskgraphpart.plugins.report.figures import Figures
-from daskgraphpart.plugins.report.sections import TERMS, Section, all_sections, key_figures, title_of, verdict
+from daskgraphpart.plugins.report.sections import TERMS, Section, advice, all_sections, key_figures, title_of, verdict
 from daskgraphpart.storage.atomic import write_bytes
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.units import format_number, html_table, text_table
@@ -38,6 +38,7 @@ STYLE = """
 .dgp-report h2{font-size:1.1em;margin:0 0 4px}
 .dgp-report .dgp-quiet{opacity:.75;font-size:.9em;margin:0}
 .dgp-report .dgp-verdict{font-size:1.2em;margin:14px 0 18px;max-width:56em;overflow-wrap:anywhere}
+.dgp-report .dgp-advice{margin:-8px 0 18px;max-width:64em;overflow-wrap:anywhere}
 .dgp-report .dgp-tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(165px,1fr));gap:12px;margin:0 0 20px}
 .dgp-report .dgp-tiles div{background:var(--soft);border-radius:8px;padding:10px 12px}
 .dgp-report .dgp-tiles b{display:block;font-size:1.4em;font-weight:600;white-space:nowrap}
@@ -105,7 +106,18 @@ class Report(Figures):
         width = max(len(figure.name) for figure in key_figures(self))
         figures = [f"{figure.name:<{width}}  {figure.value:<10}  {figure.more}" for figure in key_figures(self)]
         about = [f"{name}: {value}" for name, value in self.about.items()]
-        head = printable("\n".join([title, fill(verdict(self), 100), "", *figures, *(["", *about] if about else [])]))
+        head = printable(
+            "\n".join(
+                [
+                    title,
+                    fill(verdict(self), 100),
+                    fill(advice(self), 100),
+                    "",
+                    *figures,
+                    *(["", *about] if about else []),
+                ]
+            )
+        )
         tables = [f"{printable(section.title)}\n{_text_of(section)}" for section in all_sections(self, MAX_ROWS)]
         notes = ["Notes\n" + printable("\n".join(self.notes))] if self.notes else []
         return "\n\n".join([head, *tables, *notes])
@@ -166,8 +178,9 @@ def _body_of(report: Figures) -> str:
         for section in all_sections(report, MAX_MATRIX)
     )
     return (
-        f"<style>{STYLE}</style><div class='dgp-report'><h1>{_text(report.graph_name)}</h1>"
+        f"<style>{STYLE}</style><div class='dgp-report'><h1>Partitions of {_text(report.graph_name)}</h1>"
         f"<p class='dgp-quiet'>{title_of(report)}</p><p class='dgp-verdict'>{_text(verdict(report))}</p>"
+        f"<p class='dgp-advice'>{_text(advice(report))}</p>"
         f"<div class='dgp-tiles'>{tiles}</div><div class='dgp-pictures'>{pictures}</div>{tables}"
         f"{_folded('Terms', TERMS)}{_folded('How these partitions were made', report.about)}{_notes(report)}</div>"
     )

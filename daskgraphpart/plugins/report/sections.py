@@ -1,4 +1,4 @@
-"""What a report says, as text or page: a verdict in words, key figures, and tables as frames."""
+"""What a report says, as text or page: a verdict and advice in words, key figures, and tables as frames."""
 
 from __future__ import annotations
 
@@ -13,13 +13,16 @@ from daskgraphpart.plugins.report.figures import balance, share
 from daskgraphpart.units import format_count, format_number, format_size
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from daskgraphpart.plugins.report.figures import Fetching, Figures, Labels
 
 EVEN, UNEVEN, SMALL = 1.105, 1.25, 0.6
 """A part may be so much larger than the average and be called balanced; so much, and be called nearly so. Parts
 below the third are named."""
+
+LIKE_RANDOM = 0.9
+"""A cut above this share of that of random owners is not worth a partitioner."""
 
 TERMS = {
     "edge cut": "edges whose two ends have different owners. Sampling across them fetches features from another part.",
@@ -36,7 +39,7 @@ REMOTE, FETCHED = "remote rows", "fetched in an epoch"
 FORMATS: dict[Any, Any] = {
     **dict.fromkeys((CUT, OF_ALL, REMOTE), "{:.1%}".format),
     **dict.fromkeys((RATIO, VARIATION, "replication"), "{:.3f}".format),
-    **dict.fromkeys((ON_DISK, FETCHED, "all parts", "average", "largest"), format_size),
+    **dict.fromkeys((ON_DISK, FETCHED), format_size),
 }
 """How the values of a column are written: by default as counts, below a number (of a part, a class) as shares."""
 
@@ -65,9 +68,33 @@ def _sentences(report: Figures) -> Iterator[str]:
         yield f"The edge type that is cut most is {report.etypes[worst]} ({shares[worst]:.1%})."
 
 
-def _evenness(report: Figures) -> str:
+def advice(report: Figures) -> str:
+    """Return what to do next, as one line."""
+    if report.num_parts == 1 or not report.num_edges:
+        return "Use more parts to train on several machines."
+    found = {name: balance(values) for name, values in _balanced(report).items()}
+    worst = max(found, key=found.__getitem__)
+    random = 1 - 1 / report.num_parts
+    if found[worst] > EVEN:
+        item = worst if worst in ("nodes", "edges") else f"types:{worst.removeprefix('nodes in ')}"
+        return f"To even out the {worst}, partition with {item} in --balance, or lower its tolerance ({item}=0.03)."
+    if report.cut_share > LIKE_RANDOM * random:
+        return (
+            f"Random owners would cut {random:.1%} of edges, hardly more: --method random is faster and as good here."
+        )
+    if report.sampling is None:
+        return f"Random owners would cut {random:.1%} of edges. Add --sampling 10,10 to see what trainers fetch."
+    return f"With random owners, trainers would fetch about {random:.0%} of their input rows from other parts."
+
+
+def _balanced(report: Figures) -> dict[str, np.ndarray]:
+    """Return the measures to balance, of each part: nodes, edges, and nodes to train on."""
     of_parts = {name: report.measures[name] for name in ("nodes", "edges")}
-    of_parts |= {f"nodes in {key}": marked for key, marked in report.masks.items() if "train" in key}
+    return of_parts | {f"nodes in {key}": marked for key, marked in report.masks.items() if "train" in key}
+
+
+def _evenness(report: Figures) -> str:
+    of_parts = _balanced(report)
     found = {name: balance(values) for name, values in of_parts.items()}
     worst = max(found, key=found.__getitem__)
     excess = {name: f"{value - 1:.0%} more {name}" for name, value in found.items()}
@@ -166,8 +193,8 @@ def key_figures(report: Figures) -> Iterator[KeyFigure]:
         of, worst = report.sampling, report.sampling.worst_part
         more = f"{format_size(int(of.epoch_nbytes.sum()))} an epoch; most in part {worst}, {of.shares[worst]:.1%}"
         yield KeyFigure(REMOTE, f"{of.share:.1%}", more, TERMS[REMOTE])
-    sizes = f"largest part {format_size(int(report.nbytes.max(initial=0)))}"
-    yield KeyFigure("on disk", format_size(int(report.nbytes.sum())), sizes, "files of all parts")
+    total, largest = format_sizes([int(report.nbytes.sum()), int(report.nbytes.max(initial=0))])
+    yield KeyFigure("on disk", total, f"largest part {largest}", "files of all parts")
 
 
 def _parts(report: Figures) -> Section:
@@ -184,9 +211,9 @@ def _parts(report: Figures) -> Section:
 def _balance(report: Figures) -> Section:
     rows = []
     for name, values in report.measures.items():
-        shown = format_size if name == "bytes" else format_count
-        mean = int(values.sum()) / len(values)
-        rows.append((name, *map(shown, (int(values.min()), round(mean), int(values.max()))), balance(values)))
+        spread = [int(values.min()), round(int(values.sum()) / len(values)), int(values.max())]
+        shown = format_sizes(spread) if name == "bytes" else map(format_count, spread)
+        rows.append((name, *shown, balance(values)))
     table = pd.DataFrame(rows, columns=["what", "smallest", "average", "largest", RATIO])
     return Section("Balance", table)
 
@@ -228,9 +255,18 @@ def _labels(labels: Labels) -> Section:
 def _files(report: Figures) -> Section:
     sizes = np.array([*report.file_sizes.values()]).reshape(-1, report.num_parts)
     total = sizes.sum(axis=1)
-    columns = {"file": list(report.file_sizes), "all parts": total, "average": sizes.mean(axis=1)}
-    shares = total / max(1, int(total.sum()))
-    return Section("On disk", pd.DataFrame({**columns, "largest": sizes.max(axis=1), OF_ALL: shares}))
+    rows = [format_sizes(of) for of in zip(total, sizes.mean(axis=1), sizes.max(axis=1), strict=True)]
+    table = pd.DataFrame(rows, columns=["all parts", "average", "largest"])
+    table.insert(0, "file", [*report.file_sizes])
+    return Section("On disk", table.assign(**{OF_ALL: total / max(1, int(total.sum()))}))
+
+
+def format_sizes(sizes: Sequence[float]) -> list[str]:
+    """Bytes with one unit for all, which suits the smallest that is not 0."""
+    smallest = min((size for size in sizes if size), default=0)
+    power = next((power for power in range(5) if smallest < 1000 ** (power + 1)), 4)
+    digits = 1 if power and smallest < 100 * 1000**power else 0
+    return [f"{size / 1000**power:,.{digits}f} {('B', 'kB', 'MB', 'GB', 'TB')[power]}" for size in sizes]
 
 
 def _names(num_parts: int) -> list[str]:
