@@ -28,6 +28,7 @@ from unittest import mock
 
 from harness import keep_lines, show
 
+import daskgraphpart as dgp
 from daskgraphpart.assignment import pipeline
 from daskgraphpart.cli.main import group
 from daskgraphpart.engine.local import LocalScheduler
@@ -129,7 +130,9 @@ def main() -> None:
     rows = {
         name: {field.name: getattr(used, field.name) for field in fields(used)} for name, used in ledger.rows.items()
     }
-    keep_lines("ledger", {"command": arguments, "load": os.getloadavg()[0]}, rows)
+    schema = dgp.read_chunked(arguments[1]).schema
+    size = {"num_nodes": schema.num_nodes, "num_edges": schema.num_edges}
+    keep_lines("ledger", {"command": arguments, "load": os.getloadavg()[0], **size}, rows)
 
 
 def total(ledger: Ledger) -> Used:

@@ -12,6 +12,7 @@ import accuracy
 import charts
 import drop_in
 import partitioner_tables
+import predict
 import vs_clusterdata
 import vs_gconstruct
 from layouts import table
@@ -23,6 +24,7 @@ HERE = Path(__file__).parent
 README = HERE.parent / "README.md"
 FRONT = HERE.parent / "docs" / "index.md"
 BENCHMARKS = HERE.parent / "docs" / "benchmarks.md"
+SIZING = HERE.parent / "docs" / "sizing.md"
 NOT_SHOWN = {"all parts", "1 part's nodes, all parts", "DGL, 2 trainers, our parts", "DGL, 2 trainers, its parts"}
 SHOWN_AGAINST_METIS = (
     ("50 M edges, communities", "communities", 50_000_000),
@@ -44,6 +46,8 @@ def main() -> None:
     write(GRAPHBOLT, (("vs_graphbolt", vs_dgl),))
     for content in (cores, many_parts, memory_vs_scale_multilevel, loader_gpu, vs_copy, verify):
         set_block(BENCHMARKS, content.__name__, content())
+    for made in (predict.times, predict.sizes, predict.passes, predict.checks):
+        set_block(SIZING, f"sizing_{made.__name__}", in_lines([*made()]))
     partitioner_tables.main()
     for name, lines in (
         ("cuts", partitioner_tables.cuts_means(partitioner_tables.kept("cuts"))),

@@ -1,0 +1,191 @@
+"""What does a larger graph take? CPU seconds, bytes, memory and disk, from the ledger of a smaller graph.
+
+Each pass reads each edge a fixed number of times, but a larger graph takes somewhat more per edge: `multilevel` has
+another level, and the arrays of all nodes no longer fit into caches. Ledgers of two sizes tell how much more; the
+growth of all passes together is used, since that of a single pass is noisy. A third ledger, five times as large, shows
+by how much the prediction errs. Memory and disk are the formulas of `daskgraphpart plan`. Wall time assumes that a pass
+is bound by its cores or by the disk, whichever takes longer, and that what is serial is not shared.
+
+Ledgers: ``ledger.py partition GRAPH OUT --num-parts 8 --method multilevel --balance nodes,edges --memory 8GB`` with
+graphs of ``generate --kind communities --features 1`` and ten edges a node. Then ``python benchmarks/predict.py``.
+`table.py` writes the tables of docs/sizing.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from harness import RESULTS, show
+
+from daskgraphpart.assignment.choose import expected_choice, needs, workspace_nbytes
+from daskgraphpart.assignment.options import AssignOptions
+from daskgraphpart.dispatching.options import DispatchOptions
+from daskgraphpart.engine.resources import Resources
+from daskgraphpart.plugins.plan.estimate_dispatch import expect, output_nbytes
+from daskgraphpart.schema import DataSpec, EdgeType, GraphSchema, NodeType
+from daskgraphpart.units import format_size
+
+PARTITIONER = "partition-graph"
+"""The pass that runs on one machine; all others share their tasks among machines."""
+ASSIGNING = {PARTITIONER, "split-edges", "cut-node-range", "merge-arcs", "weigh-nodes", "measure-cut"}
+"""The passes that random owners do without."""
+EDGES_PER_NODE, NUM_PARTS = 10, 8
+SMALLER_EDGES, KNOWN_EDGES = 50_000_000, 200_000_000
+"""The two ledgers that predict all others."""
+LARGEST_EDGES = 1_000_000_000
+PREDICTED_EDGES = (5_000_000_000, 10_000_000_000, 100_000_000_000)
+MACHINES = ((1, 16), (1, 64), (1, 128), (10, 16))
+"""Numbers of machines, and cores of each."""
+DISK = 2e9
+"""Bytes a second of a machine's disk, read or written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a pass takes: CPU seconds, those of the thread that hands out work, and bytes read and written."""
+
+    cpu: float
+    serial: float
+    read: float
+    written: float
+
+    def grown(self, factor: float, by: Cost) -> Cost:
+        """The cost of so many times as many edges, where each figure grows by a power."""
+        cpu, serial = self.cpu * factor**by.cpu, self.serial * factor**by.serial
+        return Cost(cpu, serial, self.read * factor**by.read, self.written * factor**by.written)
+
+    def seconds(self, cores: int, disks: int) -> float:
+        """Wall time on so many cores and disks."""
+        shared = (self.cpu - self.serial) / cores
+        return self.serial + max(shared, (self.read + self.written) / (DISK * disks))
+
+
+def main() -> None:
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
+    for headers, *rows in (checks(), passes(), sizes(), times()):
+        show(headers, rows)
+        print()
+
+
+def ledgers() -> dict[int, dict[str, Cost]]:
+    """The newest ledger of each number of edges, of communities by `multilevel`, with all passes."""
+    found = {}
+    for line in (RESULTS / "ledger.jsonl").read_text(encoding="utf-8").splitlines():
+        kept = json.loads(line)
+        command = kept["setting"]["command"]
+        if command[0] == "partition" and "multilevel" in command and "num_edges" in kept["setting"]:
+            found[kept["setting"]["num_edges"]] = {name: _cost(row) for name, row in kept["results"].items()}
+    return dict(sorted(found.items()))
+
+
+def _cost(row: dict[str, Any]) -> Cost:
+    return Cost(row["cpu"], row["serial"], row["read"], row["written"])
+
+
+def predicted(num_edges: int) -> dict[str, Cost]:
+    """Each pass of a graph of so many edges."""
+    known = ledgers()[KNOWN_EDGES]
+    exponents = growth()
+    return {name: cost.grown(num_edges / KNOWN_EDGES, exponents) for name, cost in known.items()}
+
+
+def growth() -> Cost:
+    """The powers of the number of edges by which CPU time and bytes grow."""
+    smaller, known = (total(ledgers()[edges]) for edges in (SMALLER_EDGES, KNOWN_EDGES))
+    times = math.log(KNOWN_EDGES / SMALLER_EDGES)
+    cpu, read, written = (
+        math.log(getattr(known, name) / getattr(smaller, name)) / times for name in ("cpu", "read", "written")
+    )
+    return Cost(cpu, cpu, read, written)
+
+
+def total(costs: dict[str, Cost]) -> Cost:
+    """Sum of all passes."""
+    rows = costs.values()
+    cpu, serial = sum(row.cpu for row in rows), sum(row.serial for row in rows)
+    return Cost(cpu, serial, sum(row.read for row in rows), sum(row.written for row in rows))
+
+
+def checks() -> list[list[str]]:
+    """Predicted over measured, for each ledger."""
+    rows = []
+    for num_edges, costs in ledgers().items():
+        measured, expected = total(costs), total(predicted(num_edges))
+        partitioner = predicted(num_edges)[PARTITIONER].cpu / costs[PARTITIONER].cpu
+        ratios = (
+            expected.cpu / measured.cpu,
+            partitioner,
+            expected.read / measured.read,
+            expected.written / measured.written,
+        )
+        rows.append([f"{num_edges:,}", f"{measured.cpu:,.0f} s", *(f"{ratio:.2f}" for ratio in ratios)])
+    return [["edges", "CPU time", "predicted / measured", f"of `{PARTITIONER}`", "bytes read", "bytes written"], *rows]
+
+
+def passes() -> list[list[str]]:
+    """What the largest graph took in each pass."""
+    costs = ledgers()[LARGEST_EDGES]
+    rows = [
+        [f"`{name}`", f"{cost.cpu:,.0f} s", f"{cost.serial:.1f} s", format_size(cost.read), format_size(cost.written)]
+        for name, cost in [*costs.items(), ("all", total(costs))]
+        if cost.cpu >= 1
+    ]
+    return [["pass, a billion edges", "CPU time", "of which serial", "read", "written"], *rows]
+
+
+def schema_of(num_edges: int) -> GraphSchema:
+    """A graph of so many edges, with one float32 feature of each node."""
+    nodes = NodeType("_N", num_edges // EDGES_PER_NODE, (DataSpec("feat", np.dtype(np.float32)),))
+    return GraphSchema("graph", (nodes,), (EdgeType("_N", "_E", "_N", num_edges),))
+
+
+def sizes() -> list[list[str]]:
+    """Memory of the partitioner's machine, and disk, by method."""
+    dispatch, resources = DispatchOptions(), Resources(1 << 40, "threads", 1)
+    rows = []
+    for num_edges in PREDICTED_EDGES:
+        schema = schema_of(num_edges)
+        output = output_nbytes(schema, NUM_PARTS, dispatch, expect(schema, NUM_PARTS, dispatch))
+        for method in ("multilevel", "fennel"):
+            options = AssignOptions(method)
+            need = needs(schema.num_nodes, 2 * num_edges, len(options.constraints), options)[method]
+            temporary = workspace_nbytes(schema, options, expected_choice(schema, options, resources))
+            each = f"{need / schema.num_nodes:.0f}"
+            rows.append(
+                [f"{num_edges:,}", method, format_size(need), each, format_size(temporary), format_size(output)]
+            )
+    return [["edges", "method", "memory of its machine", "bytes per node", "workspace", "partitions"], *rows]
+
+
+def times() -> list[list[str]]:
+    """Hours on larger machines, and on several: the whole job, and without a partitioner."""
+    names_of = [
+        f"{cores} cores" if machines == 1 else f"{machines} machines of {cores}" for machines, cores in MACHINES
+    ]
+    rows = []
+    for num_edges in PREDICTED_EDGES:
+        costs = predicted(num_edges)
+        for method, names in (("multilevel", set(costs)), ("random", set(costs) - ASSIGNING)):
+            chosen = {name: cost for name, cost in costs.items() if name in names}
+            hours = [_hours(_seconds(chosen, *machine)) for machine in MACHINES]
+            rows.append([f"{num_edges:,}", method, _hours(total(chosen).cpu), *hours])
+    return [["edges", "method", "CPU time", *names_of], *rows]
+
+
+def _hours(seconds: float) -> str:
+    return f"{seconds / 3600:.1f} h" if seconds >= 7200 else f"{seconds / 60:.0f} min"
+
+
+def _seconds(costs: dict[str, Cost], machines: int, cores: int) -> float:
+    """Wall time: the partitioner has one machine."""
+    on = {name: 1 if name == PARTITIONER else machines for name in costs}
+    return sum(cost.seconds(on[name] * cores, on[name]) for name, cost in costs.items())
+
+
+if __name__ == "__main__":
+    main()
