@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 PICTURES = Path(__file__).parent.parent / "docs" / "pictures"
 OURS, THEIRS, INK, LINE = "#0d9488", "#94a3b8", "#7a828e", "#9ca3af"  # legible on white and on black
+WIDTH = 5.6  # inches: on a phone letters are small, and can be read
 STYLE = {
     **dict.fromkeys(("text.color", "xtick.color", "ytick.color", "axes.labelcolor"), INK),
     **dict.fromkeys(("axes.spines.top", "axes.spines.right", "axes.spines.left", "legend.frameon"), False),
@@ -56,7 +57,7 @@ def against_metis() -> Figure:
     """CPU time and memory of METIS and of the default method."""
     kept = partitioner_tables.large_cases()
     runs = [kept[graph, edges, 8, "nodes,edges"] for _, graph, edges in GRAPHS]
-    figure, panels = plt.subplots(1, 2, figsize=(9.4, 3.1), sharey=True)
+    figure, panels = plt.subplots(2, 1, figsize=(WIDTH, 5.2), sharey=True)
     values: tuple[tuple[str, str, Callable[[dict[str, Any]], float]], ...] = (
         ("CPU time", "{:.0f} s", lambda run: run["cpu"]),
         ("Peak memory", "{:.1f} GB", lambda run: run["peak"] / 1e9),
@@ -69,8 +70,8 @@ def against_metis() -> Figure:
         finish_bars(axes, title)
     panels[0].set_yticks(range(len(runs)), [title for title, *_ in GRAPHS])
     panels[0].invert_yaxis()
-    panels[1].legend(loc="lower right")
-    figure.tight_layout(w_pad=2.5)
+    panels[0].legend(loc="lower right")
+    figure.tight_layout(h_pad=1.5)
     return figure
 
 
@@ -86,12 +87,12 @@ def memory_by_edges(results: dict[str, Any]) -> Figure:
     runs = sorted((case[1], run) for case, run in partitioner_tables.large_cases().items() if is_community(case))
     lines = [
         ("METIS", THEIRS, (8, -4), [(edges, run["metis"]["peak"] / 1e9) for edges, run in runs]),
-        ("daskgraphpart, the same graphs", OURS, (8, 8), [(edges, run["auto"]["peak"] / 1e9) for edges, run in runs]),
-        ("writing the parts, --memory 1GB", "#6366f1", (8, 2), [
+        ("daskgraphpart", OURS, (-34, 8), [(edges, run["auto"]["peak"] / 1e9) for edges, run in runs]),
+        ("writing parts", "#6366f1", (8, -3), [
             (float(edges), max(run["peak_bytes"] for run in of) / 1e9) for edges, of in results.items()
         ]),
     ]  # fmt: skip
-    figure = plt.figure(figsize=(8.4, 3.0))
+    figure = plt.figure(figsize=(WIDTH, 3.2))
     axes = figure.add_subplot()
     for name, color, shift, points in lines:
         axes.plot(*zip(*points, strict=True), color=color, lw=2.5, marker="o")
@@ -100,7 +101,7 @@ def memory_by_edges(results: dict[str, Any]) -> Figure:
     ticks = (5e6, 1e7, 2e7, 4e7, 8e7, 1.6e8)
     axes.set_xticks(ticks, [f"{edges / 1e6:.0f} M" for edges in ticks])
     axes.minorticks_off()
-    axes.set(xlim=(4e6, 6e8), ylim=(0, None), xlabel="edges")
+    axes.set(xlim=(4e6, 8e8), ylim=(0, None), xlabel="edges")
     axes.set_title("Peak memory, GB", weight="bold")
     axes.grid(axis="y", color=LINE, alpha=0.3)
     return figure
@@ -117,7 +118,7 @@ def cut_by_kind(rows: list[dict[str, Any]]) -> Figure:
         kind = partitioner_tables.KINDS.get(row["graph"], "meshes")
         ratios[kind].append(partitioner_tables.over(row["both"]["auto"], row["both"]["metis"]))
     means = sorted(((statistics.mean(of) - 1, kind) for kind, of in ratios.items()), reverse=True)
-    figure, axes = plt.subplots(figsize=(7.6, 2.6))
+    figure, axes = plt.subplots(figsize=(WIDTH, 2.8))
     widths = [mean for mean, _ in means]
     bars = axes.barh(
         [kind for _, kind in means], widths, 0.62, color=[OURS if mean <= 0 else THEIRS for mean in widths]
