@@ -74,14 +74,17 @@ def _input_file(path: str, header: ParquetHeader) -> InputFile:
 
 
 @contextmanager
-def open_parquet(path: FilePath) -> Iterator[Any]:
-    """Open a `pyarrow.parquet.ParquetFile`, local or remote, for reading in bounded memory."""
+def open_parquet(path: FilePath, coded: Sequence[str] = ()) -> Iterator[Any]:
+    """Open a `pyarrow.parquet.ParquetFile`, local or remote, for reading in bounded memory.
+
+    Columns that are `coded`, of strings, are read as dictionaries.
+    """
     import pyarrow as pa
     from pyarrow import parquet
 
     try:
         # pre_buffer would keep whole column chunks
-        options: Any = {**THRIFT_LIMITS, "pre_buffer": False, "buffer_size": BUFFER_NBYTES}
+        options: Any = {**THRIFT_LIMITS, "pre_buffer": False, "buffer_size": BUFFER_NBYTES, "read_dictionary": coded}
         source: Any = path
         if is_remote(path):
             source = StoreFile(path)

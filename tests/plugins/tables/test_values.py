@@ -19,6 +19,7 @@ import daskgraphpart as dgp
 from daskgraphpart import read_chunked
 from daskgraphpart.errors import InputFileError, OptionError
 from daskgraphpart.plugins.tables.describe.column_file import BYTES_PER_BATCH, open_parquet_file
+from daskgraphpart.plugins.tables.describe.parquet_batches import BYTES_PER_READ
 from daskgraphpart.plugins.tables.describe.table_files import find_files, with_form
 from daskgraphpart.plugins.tables.options import ReadOptions
 
@@ -296,3 +297,24 @@ def test_strings_of_a_dictionary_are_decoded_in_batches_of_some_megabytes(tmp_pa
         most = max(most, batch.nbytes)
     assert lengths == np.where(codes, size, len("short")).tolist()
     assert most <= 2 * BYTES_PER_BATCH
+
+
+@pytest.mark.parametrize("is_plain", [False, True])
+def test_a_long_string_of_a_dictionary_is_refused_before_it_fills_the_memory(is_plain: bool, tmp_path: Path) -> None:
+    """In each of its rows, it would take 200 GB."""
+    strings = pa.DictionaryArray.from_arrays(pa.array(np.zeros(20_000, np.int32)), pa.array(["x" * 10_000_000]))
+    columns = {"src": np.zeros(20_000, int), "dst": np.zeros(20_000, int), "v": strings}
+    table, path = pa.table(columns), tmp_path / "e.parquet"
+    parquet.write_table(table, path, store_schema=not is_plain, dictionary_pagesize_limit=1 << 30)
+    before = pa.default_memory_pool().max_memory()
+    with pytest.raises(InputFileError, match=r"row 0, column 'v': text too long: expected 1 MiB at most, found 10,000"):
+        dgp.read_tables(str(path), edge_columns="v").collect()
+    assert pa.default_memory_pool().max_memory() < before + 200_000_000
+
+
+def test_rows_of_long_vectors_are_read_in_batches_of_some_megabytes(tmp_path: Path) -> None:
+    vectors = pa.FixedSizeListArray.from_arrays(pa.array(np.arange(24_000_000, dtype=np.float32)), 2_000)
+    parquet.write_table(pa.table({"v": vectors}), tmp_path / "v.parquet", use_dictionary=False)
+    (file,) = find_files(str(tmp_path / "v.parquet"), "--node-data", ReadOptions())
+    sizes = [of.nbytes for (of,) in open_parquet_file(with_form(file, tmp_path), ("v",), 0).batches()]
+    assert sum(sizes) >= vectors.nbytes and max(sizes) <= 2 * BYTES_PER_READ

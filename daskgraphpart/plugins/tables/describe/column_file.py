@@ -1,7 +1,7 @@
 """Read columns of parquet files, and arrays of npz and npy files, as one stream of Arrow batches that DuckDB knows.
 
 Times become microseconds since 1970, rounded down; decimals integers, or floats if they have decimal places. The first
-row that 64 bits cannot hold is refused.
+row that 64 bits cannot hold is refused, and so is a string longer than a line of text may be.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ import pyarrow.compute as pc
 
 from daskgraphpart.chunked.metadata import MAX_ROWS
 from daskgraphpart.chunked.output import to_arrow
-from daskgraphpart.chunked.read_parquet import open_parquet, read_parquet_header
+from daskgraphpart.chunked.read_parquet import read_parquet_header
 from daskgraphpart.errors import GraphPartError, InputFileError
+from daskgraphpart.kernels.cut_rows import MAX_ROW_BYTES
 from daskgraphpart.plugins.tables.describe.collect_faults import collect_fault, raise_together
 from daskgraphpart.plugins.tables.describe.columns import (
     BYTES,
@@ -33,6 +34,7 @@ from daskgraphpart.plugins.tables.describe.columns import (
     find_columns,
 )
 from daskgraphpart.plugins.tables.describe.map_arrays import map_arrays
+from daskgraphpart.plugins.tables.describe.parquet_batches import read_batches
 from daskgraphpart.plugins.tables.describe.uuids import is_uuid, text_of_uuids
 from daskgraphpart.sources.database import ROWS_PER_BATCH
 
@@ -96,22 +98,30 @@ class ColumnFile:
             yield [_to_arrow(array[start : start + step]) for array in self.arrays]
 
     def _columns(self, names: Sequence[str]) -> Iterator[list[Any]]:
-        with open_parquet(self.content) as file:
-            for batch in file.iter_batches(ROWS_PER_BATCH, columns=list(dict.fromkeys(names)), use_threads=False):
-                columns = [batch.column(name) for name in names] or [pa.nulls(batch.num_rows)]
-                borders = [0, *_borders(columns).tolist(), batch.num_rows]
-                for start, stop in pairwise(borders):
-                    yield [column.slice(start, stop - start) for column in columns]
+        for batch in read_batches(self.content, list(dict.fromkeys(names))):
+            columns = [batch.column(name) for name in names] or [pa.nulls(batch.num_rows)]
+            borders = [0, *_borders(columns).tolist(), batch.num_rows]
+            for start, stop in pairwise(borders):
+                yield [column.slice(start, stop - start) for column in columns]
 
 
 def _borders(columns: Sequence[Any]) -> np.ndarray:
     """Return where to cut rows, so that strings of dictionaries fit into batches when each row has its own."""
     nbytes = np.zeros(len(columns[0]), np.int64)
     for column in columns:
-        if pa.types.is_dictionary(column.type) and _kind_of(column.type.value_type) in (STRINGS, BYTES):
-            lengths = pc.binary_length(column.dictionary).take(column.indices)
+        if pa.types.is_dictionary(column.type) and (lengths := _byte_lengths(column)) is not None:
             nbytes += pc.fill_null(lengths, 0).to_numpy(zero_copy_only=False)
     return np.flatnonzero(np.diff(np.cumsum(nbytes) // BYTES_PER_BATCH)) + 1
+
+
+def _byte_lengths(column: Any) -> Any:
+    """Return the bytes of each string; None for a column of others."""
+    is_coded = pa.types.is_dictionary(column.type)
+    values = column.dictionary if is_coded else column
+    if _kind_of(values.type) not in (STRINGS, BYTES):
+        return None
+    lengths = pc.binary_length(values.cast(pa.large_binary()) if "view" in str(values.type) else values)
+    return lengths.take(column.indices) if is_coded else lengths
 
 
 def _to_arrow(rows: np.ndarray) -> Any:
@@ -308,7 +318,13 @@ def is_list(kind: Any) -> bool:
 
 
 def checked_column(column: Any, path: str, name: str, first_row: int) -> Any:
-    """Return the same as `plain_column`, or refuse the row of a value that is out of range."""
+    """Return the same as `plain_column`, or refuse the row of a value that is out of range or too long."""
+    lengths = _byte_lengths(column)
+    longest = (pc.max(lengths).as_py() or 0) if lengths is not None else 0
+    if longest > MAX_ROW_BYTES:
+        place = f"row {first_row + pc.index(lengths, longest).as_py():,}, column {name!r}"
+        found, hint = f"{longest:,} bytes", "leave the column out"
+        raise InputFileError("text too long", file=path, place=place, expected="1 MiB at most", found=found, hint=hint)
     try:
         return plain_column(column)
     except pa.ArrowInvalid as fault:
