@@ -181,7 +181,7 @@ def _first_pass(
         count, low, high = values[1 + 3 * i : 4 + 3 * i]
         changed = replace(column, found=count)
         if column.kind == NUMBER and count:
-            changed = replace(changed, low=(low,), high=(high,))
+            changed = replace(changed, low=(low + 0.0,), high=(high + 0.0,))  # which zero is found depends on threads
         elif column.kind in (VECTOR, TEXTS):
             changed = replace(changed, width=int(high or 0), low=(float(low or 0),))
         found[column] = changed
@@ -288,7 +288,7 @@ def _with_bounds(connection: duckdb.DuckDBPyConnection, table: Table, of: Transf
     if of.kind != VECTOR:
         return of
     rows = run(connection, f"SELECT min(x), max(x) FROM ({_elements(table, of)}) GROUP BY i ORDER BY i")
-    return replace(of, low=tuple(low for low, _ in rows), high=tuple(high for _, high in rows))
+    return replace(of, low=tuple(low + 0.0 for low, _ in rows), high=tuple(high + 0.0 for _, high in rows))
 
 
 def _with_sums(connection: duckdb.DuckDBPyConnection, described: Described, of: TransformColumn) -> TransformColumn:
@@ -333,7 +333,7 @@ def _fill(connection: duckdb.DuckDBPyConnection, table: Table, of: TransformColu
     else:
         query = f"SELECT x FROM ({_rows(table, of)}) WHERE x IS NOT NULL GROUP BY x ORDER BY count(*) DESC, x LIMIT 1"
         ((found,),) = run(connection, query)
-    return float(found)
+    return float(found) + 0.0
 
 
 def _with_categories(
