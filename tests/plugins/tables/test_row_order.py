@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 NUM_ROWS, NUM_NODES = 600_000, 60_000
 WORDS = np.array(["click", "view", "", "buy", "NA", "x y"], object)
+SETS = np.array(["train", "val", "", "test"], object)
 
 
 @cache
@@ -30,7 +31,8 @@ def table(num_rows: int = NUM_ROWS) -> pd.DataFrame:
     src, dst = rng.integers(0, NUM_NODES, (2, num_rows))
     days = pd.to_datetime((src + dst) % 9000, unit="D").strftime("%Y-%m-%d").to_numpy(object)
     columns = {"src": names(src), "dst": names(dst), "kind": WORDS[(src * 3 + dst) % 6], "day": days}
-    return pd.DataFrame({**columns, "w": (src * 7 + dst) % 1000 / 4})
+    weights = (src * 7 + dst) % 1000 / 4
+    return pd.DataFrame({**columns, "w": np.where(weights == 0, np.nan, weights)})
 
 
 def names(ids: np.ndarray) -> np.ndarray:
@@ -46,17 +48,28 @@ def described(tmp_path: Path, edges: Any, num_rows: int = NUM_ROWS, **keywords: 
     nodes = pd.DataFrame({"id": names(np.arange(NUM_NODES)), "age": np.arange(NUM_NODES) % 97})
     nodes.sample(frac=1, random_state=1).to_csv(tmp_path / "nodes.csv", index=False)
     chosen = pd.Series(names(np.arange(0, NUM_NODES, 3)), name="id").sample(frac=1, random_state=2)
-    chosen.to_frame().to_csv(tmp_path / "train.csv", index=False)
-    of_nodes = {"age": f"{tmp_path}/nodes.csv:age"}
+    chosen.to_frame().to_csv(tmp_path / "third.csv", index=False)
+    write_gaps(tmp_path / "gaps.csv")
+    of_nodes = {"age": f"{tmp_path}/nodes.csv:age", "score": f"{tmp_path}/gaps.csv:score"}
     return dgp.read_tables(
         edges,
         map_ids=True,
         edge_columns="kind,day,w",
         edge_data={"_N:_E:_N": {"key": str(tmp_path / "key.npy")}},
         node_data={"_N": of_nodes},
-        masks={"_N": {"train_mask": f"{tmp_path}/train.csv"}},
+        masks={"_N": {"is_third": f"{tmp_path}/third.csv"}},
+        split={"_N": f"{tmp_path}/gaps.csv:set"},
+        fill={"score": -1, "w": -1},
         **keywords,
     )
+
+
+def write_gaps(path: Path) -> None:
+    """Nodes that lack scores, words of sets or, every thirteenth, a row."""
+    ids = np.arange(NUM_NODES)
+    scores = pd.Series(ids % 89, dtype="Int64").mask(ids % 11 == 0)
+    nodes = pd.DataFrame({"id": names(ids), "score": scores, "set": SETS[ids % 4]})
+    nodes[ids % 13 != 5].sample(frac=1, random_state=3).to_csv(path, index=False)
 
 
 def digest(directory: Path) -> str:
@@ -73,9 +86,14 @@ def assert_rows_are_right(directory: Path) -> None:
     frame = graph.edges[etype].compute()
     src, dst = ids[frame["src"]], ids[frame["dst"]]
     np.testing.assert_array_equal(graph.edge_data[etype]["key"].compute(), src * NUM_NODES + dst)
-    np.testing.assert_array_equal(graph.edge_data[etype]["w"].compute(), (src * 7 + dst) % 1000 / 4)
-    np.testing.assert_array_equal(graph.node_data["_N"]["age"].compute(), ids % 97)
-    np.testing.assert_array_equal(graph.node_data["_N"]["train_mask"].compute(), ids % 3 == 0)
+    weights, of_nodes = (src * 7 + dst) % 1000 / 4, {name: of.compute() for name, of in graph.node_data["_N"].items()}
+    np.testing.assert_array_equal(graph.edge_data[etype]["w"].compute(), np.where(weights == 0, -1, weights))
+    np.testing.assert_array_equal(of_nodes["age"], ids % 97)
+    has_row = ids % 13 != 5
+    np.testing.assert_array_equal(of_nodes["score"], np.where(has_row & (ids % 11 != 0), ids % 89, -1))
+    np.testing.assert_array_equal(of_nodes["is_third"], ids % 3 == 0)
+    for name, number in (("train_mask", 0), ("val_mask", 1), ("test_mask", 3)):
+        np.testing.assert_array_equal(of_nodes[name], has_row & (ids % 4 == number))
 
 
 def test_rows_of_text_stay_with_their_features_for_any_number_of_threads(tmp_path: Path) -> None:
@@ -124,12 +142,14 @@ def write_as(kind: str, edges: pd.DataFrame, tmp_path: Path) -> Any:
             parquet.write_table(pa.Table.from_pandas(half, preserve_index=False), path / f"year={i}" / "0.parquet")
     elif kind == "pandas":
         return missing
+    elif kind == "arrow":
+        return pa.Table.from_pandas(missing, preserve_index=False)
     elif kind == "dask":
         return dd.from_pandas(missing, npartitions=7, sort=False)
     return str(path)
 
 
-ROADS = ("csv", "csv.gz", "parquet", "directory", "hive", "pandas", "dask")
+ROADS = ("csv", "csv.gz", "parquet", "directory", "hive", "pandas", "arrow", "dask")
 
 
 @pytest.mark.long
