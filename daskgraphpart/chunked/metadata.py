@@ -294,9 +294,9 @@ TABLE_SUFFIXES = (".parquet", ".pq", ".csv", ".tsv", ".txt", ".gz", ".zst")
 
 def is_table(path: Any) -> bool:
     """Whether a path is a table of edges, not a chunked graph's metadata or directory."""
-    name = os.fspath(path)
+    name = str(path)
     if is_url(name):
-        return False
+        return name.endswith(TABLE_SUFFIXES)
     if os.path.isdir(name):
         names = os.listdir(name)
         return METADATA_FILE not in names and ("_delta_log" in names or any(n.endswith(TABLE_SUFFIXES) for n in names))

@@ -15,6 +15,7 @@ from daskgraphpart.chunked.read_parquet import read_parquet_header
 from daskgraphpart.chunked.rows import refuse_gaps
 from daskgraphpart.chunked.sources import FileRows
 from daskgraphpart.errors import InputFileError, InputFileNotFoundError, OptionError
+from daskgraphpart.sources.list_files import local_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,6 +32,7 @@ def paths_in(values: Any) -> list[str] | None:
 
 def file_rows(name: str, paths: Sequence[str], place: str | None = None) -> FileRows:
     """Open a feature's npy or parquet files, which must agree in dtype and row shape."""
+    paths = [local_name(path) for path in paths]
     forms = {_FORMS.get(Path(path).suffix.lower(), "") for path in paths}
     form = forms.pop() if len(forms) == 1 else ""
     if not form:

@@ -9,12 +9,26 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlparse
 
-from daskgraphpart.errors import GraphPartError, InputFileError, InputFileNotFoundError
+from daskgraphpart.errors import GraphPartError, InputFileError, InputFileNotFoundError, OptionError
 from daskgraphpart.extras import how_to_install, import_extra
+from daskgraphpart.storage.paths import AnyPath, resolve_path
 
 # features of Delta that keep rows of files and column names as they are
 DELTA_FEATURES = {"timestampNtz", "v2Checkpoint", "vacuumProtocolCheck"}
+_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*::)*[A-Za-z][A-Za-z0-9+.\-]*://")
 _VERSION = re.compile(r"v?(\d+).*\.metadata\.json")
+
+
+def local_name(path: AnyPath) -> str:
+    """Return the path of a file of a table, with its words; ``file://`` is one, other URLs are refused."""
+    name = str(path)
+    if not _URL.match(name):
+        return name
+    if not name.lower().startswith(("file://", "local://")):
+        what, hint = "tables are read from files, and this is a URL", "copy it to a file"
+        hint = f"{hint}, or read it with dask.dataframe in Python and give the frame"
+        raise OptionError(what, file=name, hint=hint)
+    return str(resolve_path(name))
 
 
 def is_there(path: str) -> bool:

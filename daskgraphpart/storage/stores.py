@@ -72,6 +72,8 @@ def open_known(protocol: str, url: str, options: Mapping[str, Any]) -> UPath:
             path = UPath(url, protocol=protocol, **{"use_listings_cache": False, **options})
             _ = str(path), path.path, path.parent  # some protocols take a URL apart only when it is asked for
             return path
+    except ImportError as fault:
+        raise _missing_package(protocol, url, fault) from fault
     except Exception as fault:  # whatever the constructor of the protocol raises
         raise OptionError(
             "cannot open this store", file=url, found=str(fault), hint="check the protocol and the storage options"
@@ -96,11 +98,7 @@ def open_store(path: UPath) -> Iterator[Any]:
 def _store_fault(path: UPath, fault: Exception, *, is_open: bool) -> GraphPartError:
     found = next(iter(str(fault).splitlines()), "") or type(fault).__name__
     if isinstance(fault, ImportError):
-        extra = EXTRAS.get(path.protocol)
-        hint = how_to_install(extra) if extra else "install the package of fsspec for it"
-        return MissingPackageError(
-            f"a package for {path.protocol}:// is not installed", file=path, found=found, hint=hint
-        )
+        return _missing_package(path.protocol, path, fault)
     if isinstance(fault, (ValueError, TypeError)) and not is_open:
         what = f"cannot read byte ranges of {path.protocol}:// with these options"
         hint = "unpack archives first; check the protocol and the storage options"
@@ -112,6 +110,12 @@ def _store_fault(path: UPath, fault: Exception, *, is_open: bool) -> GraphPartEr
     else:
         what, hint = "the store failed", "check the network and the address of the store, and run again"
     return EnvironmentFaultError(what, file=path, found=found, hint=hint)
+
+
+def _missing_package(protocol: str, file: object, fault: ImportError) -> MissingPackageError:
+    extra = EXTRAS.get(protocol)
+    hint = how_to_install(extra) if extra else "install the package of fsspec for it"
+    return MissingPackageError(f"a package for {protocol}:// is not installed", file=file, found=str(fault), hint=hint)
 
 
 def _info(path: UPath) -> dict[str, Any] | None:

@@ -14,9 +14,9 @@ import numpy as np
 
 from daskgraphpart.chunked.output import ID_MAP
 from daskgraphpart.chunked.rows import EdgeEnds
-from daskgraphpart.errors import GraphPartError, InputFileError, InputFileNotFoundError
+from daskgraphpart.errors import GraphPartError, InputFileError, InputFileNotFoundError, OptionError
 from daskgraphpart.sources.database import count_rows, drop_rows, quote, run, stage_rows, translated_errors
-from daskgraphpart.sources.list_files import is_there, list_files
+from daskgraphpart.sources.list_files import is_there, list_files, local_name
 from daskgraphpart.sources.rank_ids import keep_ids, rank_ids
 from daskgraphpart.sources.tabular import ENDS
 
@@ -77,14 +77,15 @@ def find_files(config: Construction, place: str, given: Sequence[str], faults: F
     """Find files as gconstruct does: sorted; relative to the working directory, or else to the config."""
     found: list[str] = []
     for i, path in enumerate(given):
-        beside = str(config.path.parent / path)
+        beside, where = str(config.path.parent / path), place if len(given) == 1 else f"{place}[{i}]"
         try:
-            found += list_files(path if is_there(path) or not is_there(beside) else beside)
+            known = is_there(path) or not is_there(beside)
+            found += list_files(local_name(path) if known else beside)
         except InputFileNotFoundError as fault:
             hint = "paths are relative to the working directory, or to the directory of the config"
-            faults.add(place if len(given) == 1 else f"{place}[{i}]", fault.what, file=path, hint=hint)
-        except InputFileError as fault:
-            faults.found.append(fault)
+            faults.add(where, fault.what, file=path, hint=hint)
+        except (InputFileError, OptionError) as fault:
+            faults.found.append(fault.restated(InputFileError, place=where))
     for path in sorted({path for path in found if found.count(path) > 1}):
         faults.add(place, "a file is given twice", file=path, hint="remove one")
     return tuple(sorted(found))

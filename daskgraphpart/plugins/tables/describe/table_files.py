@@ -15,8 +15,9 @@ from urllib.parse import unquote
 from daskgraphpart.errors import GraphPartError, InputFileError, OptionError
 from daskgraphpart.plugins.tables.describe.collect_faults import collect_fault, raise_together
 from daskgraphpart.plugins.tables.describe.table_words import parse_file
-from daskgraphpart.sources.list_files import list_files
+from daskgraphpart.sources.list_files import list_files, local_name
 from daskgraphpart.storage.faults import attach_path_to_error
+from daskgraphpart.storage.paths import is_remote
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -78,9 +79,12 @@ class TableFile:
 
 def are_files(given: Any) -> bool:
     """Whether something names files, one or several."""
-    kinds = (str, os.PathLike, TableFile)
-    several = isinstance(given, (list, tuple)) and all(isinstance(one, kinds) for one in given)
-    return isinstance(given, kinds) or several
+    several = isinstance(given, (list, tuple)) and all(map(_is_file, given))
+    return _is_file(given) or several
+
+
+def _is_file(given: Any) -> bool:
+    return isinstance(given, (str, os.PathLike, TableFile)) or is_remote(given)
 
 
 def find_files(given: Any, place: str, options: ReadOptions, columns: tuple[str, ...] = ()) -> tuple[TableFile, ...]:
@@ -89,9 +93,9 @@ def find_files(given: Any, place: str, options: ReadOptions, columns: tuple[str,
         found_type = type(given).__name__
         raise OptionError("not a table", place=place, expected="a frame, a path or a list of paths", found=found_type)
     found, faults = list[TableFile](), list[GraphPartError]()
-    for one in [given] if isinstance(given, (str, os.PathLike, TableFile)) else given:
+    for one in [given] if _is_file(given) else given:
         with collect_fault(faults):
-            found += [one] if isinstance(one, TableFile) else _list_tables(os.fspath(one), place, options, columns)
+            found += [one] if isinstance(one, TableFile) else _list_tables(local_name(one), place, options, columns)
     raise_together(faults)
     if not found:
         raise OptionError("no files", place=place)
