@@ -116,5 +116,5 @@ def dispatch(
     how: Any = {"num_parts": num_parts, "storage_options": storage_options, "dispatch_to": dispatch_to}
     with ending(RunOptions(resources, overwrite, restart, keep_workspace, progress)) as (run, tell):
         outcome = dispatch_job(graph, assignment, out, options, run, **how)
-        tell(len(outcome.part_nbytes), outcome.quality.cut_share, str(outcome.config_path))
+        tell(len(outcome.part_nbytes), outcome.quality.cut_share, str(outcome.config_path), outcome.traffic)
     return parts_of(outcome, storage_options)

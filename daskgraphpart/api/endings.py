@@ -30,13 +30,15 @@ def parts_of(outcome: Outcome, storage_options: Mapping[str, Any] | None = None)
 
 
 @contextmanager
-def ending(run: RunOptions) -> Iterator[tuple[RunOptions, Callable[[int, float, str], None]]]:
+def ending(run: RunOptions) -> Iterator[tuple[RunOptions, Callable[..., None]]]:
     """Show progress; yield the job's options, and what tells at its end what was made and how long it took."""
     started = time.monotonic()
     with open_progress(run.progress) as listener:
 
-        def tell(num_parts: int, cut_share: float, where: str) -> None:
+        def tell(num_parts: int, cut_share: float, where: str, traffic: str = "") -> None:
             seconds = format_seconds(time.monotonic() - started)
+            if traffic:
+                listener.note(f"store: {traffic}")
             listener.note(f"{format_number(num_parts, 'part')}, {cut_share:.2%} of edges cut, in {seconds}: {where}")
 
         yield replace(run, progress=listener), tell

@@ -236,7 +236,7 @@ def partition(
     how: Any = {"storage_options": storage_options, "dispatch_to": dispatch_to}
     with ending(RunOptions(resources, overwrite, restart, keep_workspace, progress)) as (run, tell):
         outcome = partition_job(graph, out, num_parts, owners, options, run, **how)
-        tell(len(outcome.part_nbytes), outcome.quality.cut_share, str(outcome.config_path))
+        tell(len(outcome.part_nbytes), outcome.quality.cut_share, str(outcome.config_path), outcome.traffic)
     return parts_of(outcome, storage_options)
 
 

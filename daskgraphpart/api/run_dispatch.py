@@ -124,7 +124,8 @@ def run_dispatch(scan: Scan, wanted: Wanted, run: RunOptions) -> Outcome:
         return _run_dispatch(scan, wanted, run)
     check_seen_by_workers(wanted.owners)
     with load_plugin("depots", "store")(run.resources, wanted.target) as depot:
-        return _run_dispatch(scan, wanted, replace(run, resources=replace(run.resources, workspace=depot.root)))
+        outcome = _run_dispatch(scan, wanted, replace(run, resources=replace(run.resources, workspace=depot.root)))
+        return replace(outcome, traffic=depot.describe_traffic())
 
 
 def _run_dispatch(scan: Scan, wanted: Wanted, run: RunOptions) -> Outcome:

@@ -44,6 +44,8 @@ def show_outcome(outcome: Outcome, values: Mapping[str, Any], in_dir: str | Path
         "time": format_seconds(values["seconds"]),
         "config": f"{config} on each machine" if outcome.hosts else str(config),
     }
+    if outcome.traffic:
+        facts["store"] = outcome.traffic
     if report is not None:
         facts = {"method": report.summary, **facts}
     if in_dir is not None and not outcome.hosts and "dgl" in chosen(DispatchOptions, values).graphs:

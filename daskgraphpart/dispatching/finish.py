@@ -51,6 +51,7 @@ class Outcome:
     part_nbytes: tuple[int, ...] = ()  # size of each part's files
     report: AssignReport | None = None  # method and balance of every constraint; None for given owners
     unreadable: str = ""  # what to do instead of opening the partitions here
+    traffic: str = ""  # requests and bytes, for people, if a store held the workspace
 
     def __repr__(self) -> str:
         parts = format_number(self.book.num_parts, "part")

@@ -224,9 +224,9 @@ class Runner:
         """Do a step's work and, in a depot, gather what it writes at offsets."""
         if self.depot is None:
             return work(), []
-        with self.depot.gathered_writes(f"{name}-{number}-{secrets.token_hex(4)}") as writes:
+        with self.depot.gathered_writes(f"{name}-{number}-{secrets.token_hex(4)}") as told:
             result = work()
-        return result, writes
+        return result, [*self.depot.settle(told)]
 
     @contextmanager
     def for_tasks_of(self, nbytes: int) -> Iterator[Runner]:
@@ -275,7 +275,8 @@ class Runner:
         def done(place: int, found: Any) -> None:
             if isinstance(found, GraphPartError):
                 raise found
-            values, writes = found
+            values, told = found
+            writes = told if depot is None else depot.settle(told)
             assert self._journal is not None or not writes, "a pass within a step writes whole files"
             finished = dict(zip(which[place], values, strict=True))
             results.update(finished)

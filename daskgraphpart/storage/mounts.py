@@ -80,7 +80,11 @@ class Depot(ABC):
 
     @abstractmethod
     def gathered_writes(self, name: str) -> AbstractContextManager[list[Writes]]:
-        """Gather what a task of that name writes at offsets; in the end the list tells what it was."""
+        """Gather what a task of that name writes at offsets; in the end the list tells what it was, for `settle`."""
+
+    @abstractmethod
+    def settle(self, told: Sequence[Writes]) -> Sequence[Writes]:
+        """Count what a task asked of the store, in the process that started the run; return what it wrote."""
 
     @abstractmethod
     def add_writes(self, number: int, writes: Sequence[Writes]) -> None:

@@ -45,7 +45,7 @@ _ARCHIVES_AND_WRAPPERS = (
 )  # fmt: skip
 """Protocols of fsspec that are no stores: they show the files of another one."""
 _BUCKETS = ("s3", "s3a", "gs", "gcs", "abfs", "az")
-_VERSION_KEYS = ("ETag", "etag", "md5Hash", "generation", "LastModified", "mtime", "last_modified", "created")
+VERSION_KEYS = ("ETag", "etag", "md5Hash", "generation", "LastModified", "mtime", "last_modified", "created")
 
 
 def open_url(text: str, protocol: str, rest: str, options: Mapping[str, Any]) -> UPath:
@@ -146,7 +146,7 @@ def signature_in_store(path: UPath) -> tuple[int | str, ...] | None:
     info = _info(path)
     if info is None:
         return None
-    version = next((f"{key} {info[key]}" for key in _VERSION_KEYS if info.get(key)), "version unknown")
+    version = next((f"{key} {info[key]}" for key in VERSION_KEYS if info.get(key)), "version unknown")
     return int(info.get("size") or 0), version.replace('"', "")
 
 

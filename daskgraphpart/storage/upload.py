@@ -10,7 +10,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import EnvironmentFaultError, InputFileNotFoundError
-from daskgraphpart.storage.files import delete_file, file_size, open_for_reading
+from daskgraphpart.storage.files import file_size, open_for_reading
 from daskgraphpart.storage.stores import open_store
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ MAX_REQUESTS = 9_000  # S3 takes 10,000
 
 @contextmanager
 def open_for_upload(path: UPath, nbytes: int) -> Iterator[Any]:
-    """Open a file in a store for writing `nbytes` bytes; on success it exists, with that size.
+    """Open a file in a store for writing `nbytes` bytes; on success it exists.
 
     Holds two requests, 16 MiB for files of up to 70 GB.
     """
@@ -38,20 +38,10 @@ def open_for_upload(path: UPath, nbytes: int) -> Iterator[Any]:
             else:
                 with _open_in_parts(fs, path, nbytes) as file:
                     yield file
-        found = file_size(path)
     except InputFileNotFoundError as fault:  # a missing bucket is no input mistake
         raise EnvironmentFaultError(
             "the store refuses a file", file=path, found=fault.found, hint="check that the bucket exists"
         ) from fault
-    if found != nbytes:
-        with suppress(Exception):
-            delete_file(path)
-        raise EnvironmentFaultError(
-            "the store has the wrong number of bytes",
-            file=path,
-            expected=f"{nbytes:,}",
-            found=f"{found:,}",
-        )
 
 
 @contextmanager

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import dask.dataframe as dd
@@ -11,11 +13,16 @@ import numpy as np
 import pandas as pd
 import pytest
 import stored_tables
+from aiobotocore.endpoint import AioEndpoint
 from apart import run_client, scheduler_with_workers, start_client
+from hypothesis import given
+from hypothesis import strategies as st
 from remote_stores import S3, contents_of, copy_in, local_contents, make_graph
 
 from daskgraphpart import assign, dispatch, from_edges, partition
 from daskgraphpart.errors import OptionError
+from daskgraphpart.plugins.store_workspace.merge_ranges import cut_ranges, merge_ranges
+from daskgraphpart.storage.stores import MAX_GAP_NBYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,6 +40,10 @@ HOW: dict[str, Any] = {"memory": "200MB", "workers": 2, "progress": False}
 def cluster() -> Iterator[LocalCluster]:
     with scheduler_with_workers(3) as found:
         yield found
+
+
+def ignore(*_: Any) -> None:
+    """What progress there is."""
 
 
 PARTITION = """
@@ -128,6 +139,42 @@ def test_owners_of_this_machine_are_dispatched_by_others(
     assert s3.files.find(URL_WORK) == []
 
 
+def test_requests_are_few_and_counted(s3: S3, graph: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, str]] = []
+    send = AioEndpoint._send
+
+    async def recorded(self: Any, request: Any) -> Any:
+        is_upload = request.method == "POST" and "?delete" not in request.url
+        asked.append(("PUT" if is_upload else request.method, request.url))
+        return await send(self, request)
+
+    copy_in(graph, s3.files, URL_IN)
+    monkeypatch.setattr(AioEndpoint, "_send", recorded)
+    notes: list[str] = []
+    progress = SimpleNamespace(begin=ignore, advance=ignore, end=ignore, note=notes.append)
+    how = {**HOW, "workspace": URL_WORK, "storage_options": s3.options, "progress": progress}
+    partition(URL_IN, URL_OUT, 3, method="random", **how)
+    (told,) = (note for note in notes if note.startswith("store: "))
+    counted = {kind: int(number.replace(",", "")) for number, kind in re.findall(r"([\d,]+) ([A-Z]+)", told)}
+    for kind in ("GET", "PUT", "HEAD"):  # the graph is opened before, the partitions afterwards
+        sent = [url for method, url in asked if method == kind and "list-type" not in url]
+        assert sum("/work/" in url for url in sent) <= counted[kind] <= len(sent), told
+    assert "failed" not in told and sum(counted.values()) < 700
+
+
+@given(st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 500), st.integers(1, 60)), max_size=12))
+def test_ranges_close_to_each_other_are_one_request(ranges: list[tuple[str, int, int]]) -> None:
+    objects = {name: np.random.default_rng(ord(name)).bytes(600) for name in "ab"}
+    requests = [(name, start, start + length) for name, start, length in ranges]
+    spans = merge_ranges(requests)
+    assert len(spans) == len({name for name, *_ in ranges})
+    contents = [objects[name][start:stop] for name, start, stop in spans]
+    expected = [objects[name][start:stop] for name, start, stop in requests]
+    assert [*map(bytes, cut_ranges(requests, spans, contents))] == expected
+    far = [("a", 0, 9), ("a", 9 + MAX_GAP_NBYTES + 1, 10 + MAX_GAP_NBYTES + 1)]
+    assert merge_ranges(far) == far
+
+
 KILLED = """
 import json, logging, os, signal, sys
 import daskgraphpart
@@ -159,13 +206,15 @@ def test_a_killed_client_is_continued_from_another_machine(
     del how["progress"]
     there = {"workspace": URL_WORK, "storage_options": s3.options, "cluster": cluster.scheduler_address}
     job = json.dumps({"graph": URL_IN, "out": URL_OUT, **how, **there})
+    told = ""
     for instant in instants:
         process = start_client(KILLED, job, instant)
         printed, _ = process.communicate(timeout=100)
         assert process.returncode == -signal.SIGKILL, printed
         kept = contents_of(s3.files, URL_WORK)
         assert s3.options["secret"].encode() not in b"".join([printed.encode(), *map(str.encode, kept), *kept.values()])
-        assert "DEBUG:daskgraphpart" in printed
+        told += printed
+    assert "DEBUG:daskgraphpart" in told
     run_client(KILLED, job, "never")
     assert contents_of(s3.files, URL_OUT) == local_contents(tmp_path / "out")
     assert s3.files.find(URL_WORK) == []

@@ -6,7 +6,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import EnvironmentFaultError, InputFileNotFoundError
-from daskgraphpart.storage.stores import open_store
+from daskgraphpart.storage.stores import VERSION_KEYS, open_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -56,6 +56,16 @@ def delete_objects(paths: Sequence[UPath]) -> None:
     if paths:
         with suppress(InputFileNotFoundError), open_store(paths[0]) as fs:
             fs.rm([path.path for path in paths])
+
+
+def list_below(directory: UPath) -> dict[str, str]:
+    """List all objects below a directory: relative names, with what changes with the content."""
+    with open_store(directory) as fs:
+        found = fs.find(directory.path, detail=True)
+        first = len(str(fs._strip_protocol(directory.path)).rstrip("/")) + 1
+    return {
+        name[first:]: " ".join(str(info.get(key)) for key in ("size", *VERSION_KEYS)) for name, info in found.items()
+    }
 
 
 def delete_below(directory: UPath) -> None:

@@ -30,14 +30,16 @@ class PiecedFile:
     objects: tuple[str, ...]
     stretches: np.ndarray
 
-    def read_into(self, buffer: memoryview, start: int, read: Callable[[Sequence[Request]], list[bytes]]) -> None:
+    def read_into(
+        self, buffer: memoryview, start: int, read: Callable[[Sequence[Request]], Sequence[memoryview]]
+    ) -> None:
         """Fill a buffer from an offset of the file; `read` fetches ranges of objects."""
         stop = start + len(buffer)
         buffer[:] = bytes(len(buffer))
-        for offset, content in self.constants:
-            low, high = max(offset, start), min(offset + len(content), stop)
+        for offset, constant in self.constants:
+            low, high = max(offset, start), min(offset + len(constant), stop)
             if low < high:
-                buffer[low - start : high - start] = content[low - offset : high - offset]
+                buffer[low - start : high - start] = constant[low - offset : high - offset]
         wanted = list(self._within(start, stop))
         contents = read([(name, position, position + nbytes) for name, position, _, nbytes in wanted])
         for (_, _, offset, nbytes), content in zip(wanted, contents, strict=True):
@@ -55,6 +57,7 @@ class PiecedFile:
 
 Request: TypeAlias = "tuple[str, int, int]"
 """A name, and a range of bytes."""
+ReadRanges: TypeAlias = "Callable[[Sequence[Request]], Sequence[memoryview]]"
 
 
 def new_index(nbytes: int, constants: Sequence[tuple[int, bytes]], number: int) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import json
 import os
 import shutil
 import tempfile
@@ -17,14 +16,16 @@ import threading
 import uuid
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 from daskgraphpart.errors import InputFileNotFoundError, OutputLockedError, ResumeError
-from daskgraphpart.plugins.store_workspace.objects import delete_below, delete_objects, put_objects, read_objects
-from daskgraphpart.plugins.store_workspace.pieced_file import PiecedFile, Request, new_index, parse_index, with_writes
+from daskgraphpart.plugins.store_workspace.indexes import Indexes
+from daskgraphpart.plugins.store_workspace.merge_ranges import cut_ranges, merge_ranges
+from daskgraphpart.plugins.store_workspace.objects import delete_below, delete_objects
 from daskgraphpart.plugins.store_workspace.spool import running_spool, spooling
 from daskgraphpart.plugins.store_workspace.store_lock import StoreLock
 from daskgraphpart.plugins.store_workspace.store_log import LogInStore, read_log_in_store
+from daskgraphpart.plugins.store_workspace.traffic import add_to_run, counting_run, counting_task, describe_run
 from daskgraphpart.storage.mounts import Depot, Writes, depot_of, mount, unmount
 from daskgraphpart.storage.stores import (
     BUFFER_NBYTES,
@@ -45,16 +46,16 @@ if TYPE_CHECKING:
 
     from upath import UPath
 
+    from daskgraphpart.plugins.store_workspace.pieced_file import PiecedFile, Request
+
 FILES, INDEXES, WRITES, LOGS = "files", "indexes", "writes", "logs"
 COPIED_NBYTES = 64 << 20
 """Bytes that a copy asks for at a time."""
 MAX_RANGES = 64
 """Ranges of objects that are asked for at a time."""
 _copying = threading.Lock()
-_pieced: dict[tuple[str, str], tuple[int, PiecedFile]] = {}
-"""Indexes that this process has read, by run and name, each with the number of the pass that ran."""
-_whole: set[tuple[str, str]] = set()
-"""Files known to be written as a whole, by run and name."""
+_of_runs: dict[str, Indexes] = {}
+"""Indexes as this process knows them, by run."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,9 +67,7 @@ class StoreDepot(Depot):
     def forget(self) -> None:
         """Delete what this machine has, and forget what this process knows."""
         Depot.forget(self)
-        for known in [known for known in [*_pieced, *_whole] if known[0] == self.run]:
-            _pieced.pop(known, None)
-            _whole.discard(known)
+        _of_runs.pop(self.run, None)
 
     def url_of(self, path: str) -> str:
         """Name a file or directory for people."""
@@ -94,13 +93,13 @@ class StoreDepot(Depot):
             self._copy_to(temporary, path)
             yield temporary
         delete_objects([self._place(INDEXES, path)])
-        _pieced.pop((self.run, path), None)
+        self._indexes().forget([self._relative(path)])
 
     # files written at offsets
 
     def create(self, path: str, nbytes: int, constants: Sequence[tuple[int, bytes]]) -> None:
         """Create a file of a known size for tasks to fill."""
-        self._put_indexes({path: new_index(nbytes, constants, self.number)})
+        self._indexes().create(self._relative(path), nbytes, constants, self.number)
 
     def write(self, path: str, offset: int, content: memoryview) -> None:
         """Write to a file at an offset, as part of the running task."""
@@ -108,40 +107,41 @@ class StoreDepot(Depot):
 
     @contextmanager
     def gathered_writes(self, name: str) -> Iterator[list[Writes]]:
-        """Send the writes of a task as one object at the end, and fill the list with what they are."""
+        """Send the writes of a task as one object at the end, and fill the list: what they are, and what was asked."""
         found: list[Writes] = []
-        with spooling(self.disk) as spool:
+        with spooling(self.disk) as spool, counting_task(self.store) as asked:
+            self._indexes().begin(self.number, name.rpartition("/")[0] or name)
             yield found
+            self._indexes().put_created()
             if spool.nbytes:
                 with open_for_upload(self.store / WRITES / name, spool.nbytes) as sent:
                     for content in spool.contents():
                         sent.write(content)
                 found.append(spool.writes(name))
+        found.append([dict(asked)])
+
+    def settle(self, told: Sequence[Writes]) -> Sequence[Writes]:
+        """Add what a task asked to this run; return what it wrote."""
+        *writes, (asked,) = told
+        add_to_run(self.run, asked)
+        return writes
+
+    def describe_traffic(self) -> str:
+        """Name requests and bytes of this run; empty if they were not counted."""
+        return describe_run(self.run)
 
     def add_writes(self, number: int, writes: Sequence[Writes]) -> None:
         """Add what a pass wrote to the indexes of its files."""
-        by_file: dict[str, list[tuple[str, list[list[int]]]]] = {}
-        for name, places in writes:
-            for path, of_file in places.items():
-                by_file.setdefault(f"{self.root}/{path}", []).append((name, of_file))
-        indexes = read_objects([self._place(INDEXES, path) for path in by_file])
-        self._put_indexes(
-            {
-                path: with_writes(json.loads(index), number, of_file)
-                for (path, of_file), index in zip(by_file.items(), indexes, strict=True)
-            }
-        )
+        self._indexes().add_writes(number, writes)
 
     # reading
 
     def size(self, path: str) -> int | None:
         """Return the size of a file, None if there is none."""
-        if self._is_pieced(path):
-            return self._pieced_file(path).nbytes
+        if (pieced := self._pieced(path)) is not None:
+            return pieced.nbytes
         with suppress(InputFileNotFoundError):
-            nbytes = size_in_store(self._place(FILES, path))
-            _whole.add((self.run, path))
-            return nbytes
+            return size_in_store(self._place(FILES, path))
         return None
 
     def existing_size(self, path: str) -> int:
@@ -161,21 +161,20 @@ class StoreDepot(Depot):
         if not len(buffer):
             return
         with self._expected(path):
-            if self._is_pieced(path):
-                self._pieced_file(path).read_into(buffer, offset, self._read_ranges)
+            if (pieced := self._pieced(path)) is not None:
+                pieced.read_into(buffer, offset, self._read_ranges)
             else:
                 _read_object(buffer, self._place(FILES, path), offset)
-                _whole.add((self.run, path))
 
     def open(self, path: str) -> BinaryIO:
         """Open a file for reading bytes; `ResumeError` if there is none."""
         with self._expected(path):
-            raw = OpenPieces(self, path) if self._is_pieced(path) else StoreFile(self._place(FILES, path))
+            raw = OpenPieces(self, path) if self._pieced(path) else StoreFile(self._place(FILES, path))
         return cast("BinaryIO", io.BufferedReader(raw, BUFFER_NBYTES))
 
     def copy_here(self, path: str) -> str:
         """Copy a file to this machine's disk, unless it is there, and return its name there."""
-        pieced = self._pieced_file(path) if self._is_pieced(path) else None
+        pieced = self._pieced(path)
         version = repr(signature_in_store(self._place(FILES, path))) if pieced is None else pieced.version
         directory = f"{self.disk}/copies/{_short_hash(path)}"
         copy = f"{directory}/{_short_hash(version)}"
@@ -193,9 +192,8 @@ class StoreDepot(Depot):
     def delete_files(self, paths: Sequence[str]) -> None:
         """Delete files, here and in the store."""
         delete_objects([self._place(kind, path) for path in paths for kind in (FILES, INDEXES)])
+        self._indexes().forget([self._relative(path) for path in paths])
         for path in paths:
-            _pieced.pop((self.run, path), None)
-            _whole.discard((self.run, path))
             shutil.rmtree(f"{self.disk}/copies/{_short_hash(path)}", ignore_errors=True)
 
     def delete_tree(self, path: str) -> None:
@@ -231,27 +229,14 @@ class StoreDepot(Depot):
     def _place(self, kind: str, path: str) -> UPath:
         return self.store / kind / self._relative(path)
 
-    def _put_indexes(self, indexes: dict[str, dict[str, Any]]) -> None:
-        put_objects(
-            {
-                self._place(INDEXES, path): json.dumps(index, separators=(",", ":")).encode()
-                for path, index in indexes.items()
-            }
-        )
-
-    def _is_pieced(self, path: str) -> bool:
-        if (self.run, path) in _whole:
-            return False
-        with suppress(InputFileNotFoundError):
-            return self._pieced_file(path) is not None
-        return False
-
-    def _pieced_file(self, path: str) -> PiecedFile:
-        number, found = _pieced.get((self.run, path), (-1, None))
-        if found is None or number != self.number:  # a pass may have added to it
-            found = parse_index(read_objects([self._place(INDEXES, path)])[0])
-            _pieced[self.run, path] = self.number, found
+    def _indexes(self) -> Indexes:
+        if (found := _of_runs.get(self.run)) is None:
+            found = _of_runs.setdefault(self.run, Indexes(self.store / INDEXES))
+        found.begin(self.number)
         return found
+
+    def _pieced(self, path: str) -> PiecedFile | None:
+        return self._indexes().find(self._relative(path))
 
     @contextmanager
     def _expected(self, path: str) -> Iterator[None]:
@@ -272,19 +257,20 @@ class StoreDepot(Depot):
                 self.read_into(memoryview(piece), path, start)
                 file.write(piece)
 
-    def _read_ranges(self, requests: Sequence[Request]) -> list[bytes]:
-        """Read ranges of objects of writes, some at a time."""
+    def _read_ranges(self, requests: Sequence[Request]) -> list[memoryview]:
+        """Read ranges of objects of writes, some at a time; neighbours are one request."""
+        spans = merge_ranges(requests)
         found: list[bytes] = []
         directory = self.store / WRITES
-        for first in range(0, len(requests), MAX_RANGES):
-            names, starts, stops = ([*column] for column in zip(*requests[first : first + MAX_RANGES], strict=True))
+        for first in range(0, len(spans), MAX_RANGES):
+            names, starts, stops = ([*column] for column in zip(*spans[first : first + MAX_RANGES], strict=True))
             with open_store(directory) as fs:
                 paths = [f"{directory.path}/{name}" for name in names]
                 found += fs.cat_ranges(paths, starts, stops, on_error="raise")
-        for content, (name, start, stop) in zip(found, requests, strict=True):
+        for content, (name, start, stop) in zip(found, spans, strict=True):
             if len(content) != stop - start:
                 raise wrong_number_of_bytes(directory / name, stop - start, len(content))
-        return found
+        return cut_ranges(requests, spans, found)
 
 
 @contextmanager
@@ -298,7 +284,8 @@ def mounted_depot(store: UPath) -> Iterator[StoreDepot]:
         raise OutputLockedError("another run of this process is writing here", file=store, hint=hint)
     mount(depot)
     try:
-        yield depot
+        with counting_run(store, run):
+            yield depot
     finally:
         unmount(depot)
 
