@@ -6,6 +6,7 @@ inside a (part, type) does not matter: ours ascends by original ID, DGL's does n
 
 from __future__ import annotations
 
+import math
 import os
 import tempfile
 import uuid
@@ -24,10 +25,12 @@ from daskgraphpart.engine.runner import Pass, Runner, Unit, open_runner
 from daskgraphpart.errors import LayoutError, OptionError
 from daskgraphpart.keywords import check_keywords
 from daskgraphpart.layouts.dgl_config_reader import find_config
+from daskgraphpart.plugins.verification.compare_maps import map_findings
 from daskgraphpart.plugins.verification.contents import Contents
 from daskgraphpart.plugins.verification.findings import Finding, VerifyReport
 from daskgraphpart.plugins.verification.headers import (
     ORIGINALS,
+    QUICK_NBYTES,
     align_types,
     change_findings,
     checksum_findings,
@@ -181,6 +184,7 @@ def _compare(
         counts = graph.schema.num_nodes, graph.schema.num_edges, num_rows
     if manifest is not None:
         findings += entry_findings(manifest, parts.content, graph.schema, facts)
+        findings += map_findings(graph, manifest, QUICK_NBYTES if quick else math.inf)
     return VerifyReport((*findings, *wrong), *counts, notes, num_files)
 
 

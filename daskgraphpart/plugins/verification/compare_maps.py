@@ -1,0 +1,91 @@
+"""Compare what numbers stand for: the IDs and categories of the input with those beside the partitions.
+
+Other IDs in the same order, or other words for the same codes, give the same numbers everywhere else.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow.compute as pc
+
+from daskgraphpart.chunked.beside import map_name, maps_and_codes
+from daskgraphpart.errors import GraphPartError
+from daskgraphpart.layouts.recorded_id_maps import IdMaps
+from daskgraphpart.layouts.written_files import DIST_GRAPH
+from daskgraphpart.plugins.verification.findings import Finding, differences
+from daskgraphpart.sources.id_map import id_batches, read_map_header
+from daskgraphpart.storage.checksums import hash_file
+from daskgraphpart.storage.files import file_size, is_file
+from daskgraphpart.storage.paths import join_path, to_key, to_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from daskgraphpart.chunked.graph import Graph
+    from daskgraphpart.layouts.manifest_reader import Manifest
+    from daskgraphpart.source import FilePath
+    from daskgraphpart.storage.paths import Location
+
+CHECK = "maps"
+ROWS_AT_ONCE = 1 << 16
+
+
+def map_findings(graph: Graph, manifest: Manifest, most_bytes: float) -> Iterator[Finding]:
+    """Compare maps of IDs, and of codes, of at most some bytes; what was not recorded cannot be compared."""
+    here = manifest.path.parent
+    try:
+        recorded = IdMaps.of(manifest.content, manifest.path)
+    except GraphPartError as error:
+        yield Finding(CHECK, manifest.path.name, str(error))
+        return
+    root = here.parent if here.name == DIST_GRAPH else here
+    digests = {} if recorded is None else {map_name(of): digest for of, digest in recorded.checksums.items()}
+    if recorded is not None:  # beside the partitions, or in the directory of their graph
+        root = join_path(here, recorded.directory).parent
+    for name, path in maps_and_codes(graph.beside).items():
+        if file_size(path) <= most_bytes:
+            try:
+                yield from _compare(name, path, join_path(root, name), digests.get(name))
+            except GraphPartError as error:
+                yield Finding(CHECK, name, str(error))
+
+
+def _compare(name: str, path: FilePath, other: Location, recorded: str | None) -> Iterator[Finding]:
+    """Compare a file of the input with the one that was recorded or lies beside the partitions."""
+    digest, is_there = hash_file(path).digest, is_file(other)
+    found = hash_file(to_key(other)).digest if is_there else None
+    if digest == (recorded or found):
+        return
+    if is_there and recorded in (None, found):
+        yield from _compare_rows(name, to_path(path), other)
+    elif recorded is not None:
+        what = "checksum of the IDs that the partitions were made with"
+        yield Finding(CHECK, name, what, expected=digest, found=recorded)
+
+
+def _compare_rows(name: str, path: Location, other: Location) -> Iterator[Finding]:
+    """Find the first row that differs; files of other versions of pyarrow may differ in bytes alone."""
+    (kind, count), (other_kind, other_count) = read_map_header(path), read_map_header(other)
+    wrong = [*differences(CHECK, name, {"kind": kind, "rows": count}, {"kind": other_kind, "rows": other_count})]
+    yield from wrong
+    if wrong:
+        return
+    first, num_wrong, example = 0, 0, None
+    for values, others in zip(_batches(path, count), _batches(other, count), strict=True):
+        rows = np.flatnonzero(pc.not_equal(values, others).to_numpy(zero_copy_only=False))
+        if rows.size and example is None:
+            row = int(rows[0])
+            example = Finding(
+                CHECK, name, f"row {first + row:,}", None, first + row, str(values[row]), str(others[row])
+            )
+        num_wrong, first = num_wrong + rows.size, first + len(values)
+    if example is not None:
+        yield Finding(CHECK, name, example.what, None, example.row, example.expected, example.found, num_wrong)
+
+
+def _batches(path: Location, count: int) -> Iterator[Any]:
+    batches = id_batches(path, count, ROWS_AT_ONCE)
+    next(batches)  # their type
+    return batches
