@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import EnvironmentFaultError, InputFileNotFoundError
 from daskgraphpart.storage.files import file_size, open_for_reading
-from daskgraphpart.storage.stores import open_store
+from daskgraphpart.storage.stores import kind_in_store, open_store, size_in_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,7 +51,7 @@ def _open_in_parts(fs: Any, path: UPath, nbytes: int) -> Iterator[Any]:
     try:
         yield file
         file.close()
-        file.commit()
+        _commit(file, path, nbytes)
     except BaseException:
         with suppress(Exception):
             file.discard()
@@ -61,6 +61,15 @@ def _open_in_parts(fs: Any, path: UPath, nbytes: int) -> Iterator[Any]:
             with suppress(Exception):
                 fs.rm_file(file.path)
         raise
+
+
+def _commit(file: Any, path: UPath, nbytes: int) -> None:
+    """Complete an upload; if the answer is lost, stores refuse to do so again. An older file of ours is the same."""
+    try:
+        file.commit()
+    except Exception:
+        if kind_in_store(path) is None or size_in_store(path) != nbytes:
+            raise
 
 
 def check_writable(directory: UPath) -> None:

@@ -40,13 +40,16 @@ def put_objects(contents: Mapping[UPath, bytes]) -> None:
 
 
 def create_object(path: UPath, content: bytes) -> bool:
-    """Write an object unless there is one; return False if there is."""
+    """Write an object unless there is one; return False if there is one with other content.
+
+    A refusal may answer a request that was made again after its first answer was lost.
+    """
     try:
         with _writing(path) as fs:
             fs.pipe_file(path.path, content, mode="create")
     except EnvironmentFaultError as fault:
         if isinstance(fault.__cause__, FileExistsError) or "PreconditionFailed" in str(fault.__cause__):
-            return False
+            return read_objects([path]) == [content]
         raise
     return True
 

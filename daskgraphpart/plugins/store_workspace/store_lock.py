@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import secrets
 import socket
 import threading
 import time
@@ -47,6 +48,7 @@ class StoreLock:
         self._directory = directory / LOCK_DIRECTORY
         self.notes = LockNotes()
         self._beats = 0
+        self._token = secrets.token_hex(8)
         self._place = self._take()
         self._is_over = threading.Event()
         self._changes = threading.Lock()
@@ -79,7 +81,7 @@ class StoreLock:
                 self._wait(number, content)
             place = self._directory / f"{number + 1:08d}"
             if create_object(place, self._content()):
-                if create_object(place, self._content()):
+                if create_object(place, self._content("a second time")):
                     logger.warning(
                         "%s: this store has no conditional writes, so do not start two runs at a time", place
                     )
@@ -121,7 +123,7 @@ class StoreLock:
             put_objects({self._place: self._content(state)})
 
     def _content(self, state: str = "") -> bytes:
-        content = {**msgspec.to_builtins(self.notes), "beats": self._beats, "state": state}
+        content = {**msgspec.to_builtins(self.notes), "run": self._token, "beats": self._beats, "state": state}
         return json.dumps(content).encode()
 
 
