@@ -9,7 +9,7 @@ import logging
 import secrets
 import time
 from collections import defaultdict
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from itertools import count, repeat
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -211,22 +211,15 @@ class Runner:
         if finished:
             found: ResultT = from_json(finished[0], result_types)
             return found
-        self._journal = None
+        self._journal, depot, writing = None, self.depot, f"{name}-{number}-{secrets.token_hex(4)}"
         try:
-            result, writes = self._gather(name, number, work)
+            with nullcontext([]) if depot is None else depot.gathered_writes(writing) as told:
+                result = work()
         finally:
             self._journal = journal
-        journal.record(number, {0: result}, writes)
+        journal.record(number, {0: result}, [] if depot is None else depot.settle(told))
         self._settle(number)
         return result
-
-    def _gather(self, name: str, number: int, work: Callable[[], ResultT]) -> tuple[ResultT, list[Writes]]:
-        """Do a step's work and, in a depot, gather what it writes at offsets."""
-        if self.depot is None:
-            return work(), []
-        with self.depot.gathered_writes(f"{name}-{number}-{secrets.token_hex(4)}") as told:
-            result = work()
-        return result, [*self.depot.settle(told)]
 
     @contextmanager
     def for_tasks_of(self, nbytes: int) -> Iterator[Runner]:
