@@ -7,10 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.chunked.metadata import check_num_nodes
 from daskgraphpart.errors import OptionError
-from daskgraphpart.schema import DEFAULT_NTYPE
+from daskgraphpart.schema import DEFAULT_NTYPE, check_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
+
+    from daskgraphpart.errors import GraphPartError
+
+
+def check_type_name(name: str, error: type[GraphPartError]) -> None:
+    """Check a type whose categories will lie in a directory of its name."""
+    check_name(name, "type", error)
+    if name in (".", ".."):
+        raise error("a type cannot have the name of a directory", expected="another name", found=name)
 
 
 def canonical_name(etype: Any, known: Collection[str] = ()) -> str:

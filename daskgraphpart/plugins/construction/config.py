@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from daskgraphpart.errors import GraphPartError, InputFileError, MetadataError
 from daskgraphpart.schema import check_name
 from daskgraphpart.sources.tabular import ENDS
+from daskgraphpart.sources.type_names import check_type_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -164,13 +165,11 @@ class Faults:
         self.found.append(kind(what, place=place, file=file, **details))
 
     def check_name(self, place: str, name: str, what: str) -> None:
-        """Note a name that no type or feature can have."""
+        """Note a name that no type or feature can have; GraphStorm names directories by type, too."""
         try:
-            check_name(name, what)
+            check_type_name(name, MetadataError) if what == "type" else check_name(name, what)
         except MetadataError as fault:
             self.add(place, fault.what, expected=fault.expected, found=fault.found)
-        if what == "type" and name in (".", ".."):  # GraphStorm names directories by type
-            self.add(place, "a type cannot have the name of a directory", expected="another name", found=name)
 
     def has(self, *places: str) -> bool:
         """Whether a place, or anything inside, has a fault."""

@@ -7,6 +7,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 import pytest
 from commands import call
 from constructions import FIXTURE, chunk, edges_entry, ids, nodes_entry, rows, table, write_config
@@ -185,3 +186,57 @@ def test_what_transforms_found_transforms_other_tables_alike(tmp_path: Path) -> 
     assert rows(graph, "n", "max_min_norm").tolist() == [[0.5], [1.0]]
     np.testing.assert_allclose([[3 / 8], [9 / 8]], rows(graph, "n", "standard"), rtol=1e-6)
     assert rows(graph, "n", "to_categorical").tolist() == [[0, 1, 0], [0, 0, 0]]
+
+
+def test_which_zero_comes_first_is_not_told(tmp_path: Path) -> None:
+    """Threads may find either first, and 0.0 equals -0.0."""
+    found = []
+    for i, zeros in enumerate(([0.0, -0.0], [-0.0, 0.0])):
+        nodes = table(tmp_path, f"nodes-{i}", id=["a", "b", "c"], x=[*zeros, 1.0])
+        feature = {"feature_col": "x", "transform": {"name": "max_min_norm"}}
+        edge_path = table(tmp_path, "edges", s=["a"], d=["b"])
+        chunk({"nodes": [nodes_entry(nodes, feature)], "edges": [edges_entry(edge_path)]}, tmp_path / str(i))
+        written = json.loads((tmp_path / str(i) / "data_transform_new.json").read_text())
+        found.append(str(written["nodes"][0]["features"][0]["transform"]))
+    assert found[0] == found[1] and "-0.0" not in found[0]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("form", ["parquet", "csv"])
+def test_a_million_rows_of_a_config_have_the_same_bytes_in_six_runs(form: str, tmp_path: Path) -> None:
+    """In several files; nodes are numbered in the order of their rows, which the database tells while it scans."""
+    num_nodes, num_edges, rng = 300_000, 1_000_000, np.random.default_rng(0)
+    numbers = rng.permutation(num_nodes)
+    names = np.char.add("n", numbers.astype(str))
+    nodes = {"id": names, "x": rng.normal(size=num_nodes), "k": names[numbers % 50], "y": numbers % 7}
+    ends = rng.integers(0, num_nodes, (2, num_edges))
+    edges = {"s": names[ends[0]], "d": names[ends[1]], "w": numbers[ends[0]] * 1.0}
+    for kind, columns in (("nodes", nodes), ("edges", edges)):
+        for i, part in enumerate(np.array_split(np.arange(len(next(iter(columns.values())))), 3)):
+            of_file = pd.DataFrame({name: values[part] for name, values in columns.items()})
+            (of_file.to_parquet if form == "parquet" else of_file.to_csv)(tmp_path / f"{kind}-{i}.{form}", index=False)
+    names_of = ("max_min_norm", "standard", "rank_gauss")
+    features = [{"feature_col": "x", "feature_name": of, "transform": {"name": of}} for of in names_of]
+    features.append({"feature_col": "k", "transform": {"name": "to_categorical"}})
+    train = table(tmp_path, "train", id=names[:5000])
+    label = {
+        "label_col": "y",
+        "task_type": "classification",
+        "custom_split_filenames": {"train": train, "column": "id"},
+    }
+    how = {"format": {"name": form}}
+    config = {
+        "nodes": [nodes_entry(f"{tmp_path}/nodes-*.{form}", *features, labels=[label]) | how],
+        "edges": [edges_entry(f"{tmp_path}/edges-*.{form}", ("n", "r", "n"), features=[{"feature_col": "w"}]) | how],
+    }
+    scan, found = read_construction(write_config(tmp_path, config)), set()
+    for run in range(6):
+        memory = "600MB" if run % 2 else "2GB"
+        scan.write_chunked(tmp_path / "graph", workers=(1, 2, 4)[run % 3], memory=memory, overwrite=True)
+        found.add(json.dumps(file_hashes(tmp_path / "graph"), sort_keys=True))
+    graph = dgp.read_chunked(tmp_path / "graph")
+    assert len(found) == 1 and ids(graph, "_N") == names.tolist()
+    etype = "_N:_E:_N"
+    assert (numbers[graph.edges[etype]["src"].compute()] == rows(graph, etype, "w")[:, 0]).all()
+    assert rows(graph, "_N", "train_mask").sum() == 5000 and rows(graph, "_N", "train_mask")[:5000].all()
+    assert (rows(graph, "_N", "y") == numbers % 7).all()

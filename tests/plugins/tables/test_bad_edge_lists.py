@@ -346,6 +346,7 @@ def test_edge_types_are_checked(tmp_path: Path) -> None:
         ({}, "no edges"),
         ({"a:b": "e.csv"}, "not an edge type: expected SRC:REL:DST, found a:b"),
         ({"a::c": "e.csv"}, "Type '' cannot be used"),
+        ({"..:b:..": "e.csv"}, "A type cannot have the name of a directory: expected another name, found .."),
         ({"a:b:c": []}, "no files"),
     ):
         with pytest.raises(OptionError, match=re.escape(message)):

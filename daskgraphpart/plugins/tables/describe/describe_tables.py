@@ -20,8 +20,9 @@ from daskgraphpart.plugins.tables.describe.open_tables import open_table
 from daskgraphpart.plugins.tables.describe.split_sets import SPLIT
 from daskgraphpart.plugins.tables.describe.table_files import is_pipe
 from daskgraphpart.plugins.tables.describe.table_requests import TableRequests
-from daskgraphpart.schema import DataSpec, check_name
+from daskgraphpart.schema import DataSpec
 from daskgraphpart.source import Source
+from daskgraphpart.sources.type_names import check_type_name
 from daskgraphpart.storage.paths import Location
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ def _check_types(scan: TableScan) -> None:
             check_choice("edge type", "--edge-columns", etype, sorted(scan.tables.edges))
     for name in [*":".join(scan.tables.edges).split(":"), *scan.tables.nodes, *scan.tables.num_nodes]:
         with collect_fault(faults):
-            check_name(name, "type", OptionError)
+            check_type_name(name, OptionError)
     for ntype, count in scan.tables.num_nodes.items():
         with collect_fault(faults):
             check_num_nodes(count, f"--num-nodes {ntype}")
