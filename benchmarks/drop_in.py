@@ -72,13 +72,20 @@ def call(graph: Path, root: Path, options: Any, whose: str, method: str) -> dict
 def table(results: dict[str, list[dict[str, Any]]]) -> list[list[str]]:
     """Rows of the table: medians; the largest part is that of any constraint, over its share."""
     rows = [
-        ["`partition_graph` of a `DGLGraph`", "CPU time", "peak memory", "of which input graph", "cut", "largest part"]
+        [
+            "`partition_graph` of a `DGLGraph`",
+            "CPU time",
+            "peak memory",
+            "edges cut",
+            "largest part",
+            "memory of the input",
+        ]
     ]
     for name, runs in results.items():
         cpu, cut = (statistics.median(run[key] for run in runs) for key in ("cpu", "cut"))
         peak, before = (max(run[key] for run in runs) / 1e9 for key in ("peak_bytes", "before"))
         largest = max(max(run["balances"]) for run in runs)
-        rows.append([name, f"{cpu:.0f} s", f"{peak:.1f} GB", f"{before:.1f} GB", f"{cut:.1%}", f"{largest:.2f}"])
+        rows.append([name, f"{cpu:.0f} s", f"{peak:.1f} GB", f"{cut:.1%}", f"{largest:.2f}", f"{before:.1f} GB"])
     return rows
 
 

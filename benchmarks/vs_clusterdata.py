@@ -54,7 +54,7 @@ def main() -> None:
 
 def table(results: dict[str, list[dict[str, Any]]]) -> list[list[str]]:
     """Rows of the table; of several runs the fastest and smallest."""
-    rows = [["", "CPU time", "peak memory", "cut"]]
+    rows = [["", "CPU time", "peak memory", "edges cut"]]
     for name, runs in results.items():
         cpu, peak, cut = (min(run[key] for run in runs) for key in ("cpu", "peak_bytes", "cut"))
         rows.append([NAMES[name], f"{cpu:.0f} s", f"{peak / 1e9:.1f} GB", f"{cut:.1%}"])

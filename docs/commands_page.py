@@ -1,10 +1,12 @@
-"""Hooks of mkdocs: pages of notebooks, and of what `--help-all` shows."""
+"""Hooks of mkdocs: pages of notebooks, of what `--help-all` shows, and an overview of each page of the reference."""
 
 from __future__ import annotations
 
 import re
 import tomllib
+from inspect import getdoc
 from pathlib import Path
+from pydoc import locate
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 WIDTH = 110
-
+FEWEST_IN_AN_OVERVIEW = 4
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -52,9 +54,26 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Add the commands to their page."""
-    markdown = installed(markdown, ON_PYPI)
+    """Add the commands to their page, and an overview to a page of functions and classes."""
+    markdown = overview(installed(markdown, ON_PYPI))
     return markdown + "".join(sections()) if page.file.src_uri == "reference/cli.md" else markdown
+
+
+def overview(markdown: str) -> str:
+    """A page with a table of what it documents above the first entry, if these are several."""
+    names = re.findall(r"^::: (\S+)$", markdown, re.MULTILINE)
+    if len(names) < FEWEST_IN_AN_OVERVIEW:
+        return markdown
+    rows = "\n".join(f"| [`{name.rpartition('.')[2]}`](#{name}) | {first_sentence(name)} |" for name in names)
+    head, entry, rest = markdown.partition("\n::: ")
+    table = f"<div class='overview stacked' markdown>\n\n| name | what it is |\n|---|---|\n{rows}\n\n</div>"
+    return f"{head}\n{table}\n{entry}{rest}"
+
+
+def first_sentence(name: str) -> str:
+    """What the docstring of an object begins with."""
+    first = (getdoc(locate(name)) or "").partition("\n\n")[0]
+    return " ".join(first.split()).replace("|", "\\|")
 
 
 def sections() -> Iterator[str]:

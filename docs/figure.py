@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import FancyBboxPatch
 
-PARTS = ("#4c72b0", "#dd8452", "#55a868")
+PARTS = ("#f97316", "#0d9488", "#6366f1")  # of the logo
 INK, LINE = "#7a828e", "#9ca3af"  # legible on white and on black
 SOURCES = (
     ("edge lists and tables", "CSV, Parquet, npy, Delta, ..."),

@@ -1,7 +1,6 @@
-"""Draws the pictures of a run in a terminal, with METIS at work and at its end, and of a report: draw.py GRAPH
+"""Draw the pictures of a run in a terminal and of the report that README's commands make: python docs/pictures/draw.py
 
-GRAPH is the chunked graph of the report. The terminal is a real one (a pseudo-terminal); Chromium shows the page,
-without a window.
+The terminal is a real one (a pseudo-terminal). Chromium shows the report, without a window.
 """
 
 import io
@@ -18,12 +17,11 @@ from rich.console import Console
 from rich.text import Text
 
 HERE = Path(__file__).resolve().parent
-GENERATE = ["generate", "mag", "--kind", "mag", "--nodes", "1e5", "--edges", "1e6"]
-PARTITION = ["partition", "mag", "partitions", "--num-parts", "8", "--method", "metis"]
-AT_WORK = "partition-graph"  # the pass in which METIS runs
+AT_WORK = "partition-graph"  # the pass that the terminal shows
 COLUMNS = 96
 PROGRAM = (sys.executable, "-m", "daskgraphpart")
-WIDTH, HEIGHT = 1200, 1806
+WIDTH, HEIGHT = 1200, 1125  # of the report: down to where its tables begin
+START = ("generate", "partition", "report")  # of the commands that README starts with
 BROWSER = ("chromium", "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--hide-scrollbars")
 QUIET = ("--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-quic")
 
@@ -87,21 +85,23 @@ def draw_page(page: Path, path: Path) -> None:
         picture.crop((0, 0, WIDTH, HEIGHT)).convert("P", palette=Image.Palette.ADAPTIVE).save(path, optimize=True)
 
 
+def readme_commands() -> dict[str, list[str]]:
+    """The commands in the first block of README, by their first word."""
+    text = (HERE.parent.parent / "README.md").read_text()
+    found = re.findall(r"^daskgraphpart (.*)$", text[: text.index("## Why not")], re.MULTILINE)
+    return {words[0]: words for words in map(str.split, found)}
+
+
 def main() -> None:
-    graph = Path(sys.argv[1]).resolve()
+    commands = readme_commands()
     with tempfile.TemporaryDirectory() as root:
         os.chdir(root)
-        run_in_terminal([*PROGRAM, *GENERATE])
-        written = run_in_terminal([*PROGRAM, *PARTITION])
-        at_work = written.rindex("\r", 0, written.rindex("\r", 0, written.rindex(AT_WORK)))
-        draw_terminal(PARTITION, written[:at_work], root, HERE / "at-work.svg")
-        draw_terminal(PARTITION, written, root, HERE / "terminal.svg")
-        for command in (
-            ["partition", str(graph), "parts", "--num-parts", "8"],
-            ["report", "parts", "--output", "r.html"],
-        ):
-            subprocess.run([*PROGRAM, *command, "--quiet"], check=True)
-        draw_page(Path("r.html").resolve(), HERE / "report.png")
+        for name in START:
+            written = run_in_terminal([*PROGRAM, *commands[name]])
+            if name == "partition":
+                at_work = written.rindex("\r", 0, written.rindex("\r", 0, written.rindex(AT_WORK)))
+                draw_terminal(commands[name], written[:at_work], root, HERE / "at-work.svg")
+        draw_page(Path("report.html").resolve(), HERE / "report.png")
 
 
 if __name__ == "__main__":

@@ -44,6 +44,13 @@ def test_words_in_angle_brackets_are_no_tags(pages: dict[str, str]) -> None:
     assert "<graph name>.json" in unescape(pages["reference/make/index.html"])
 
 
+@pytest.mark.parametrize("name", ["make", "read", "ids", "chunked"])
+def test_a_page_of_the_reference_begins_with_all_that_it_documents(name: str, pages: dict[str, str]) -> None:
+    page = pages[f"reference/{name}/index.html"]
+    listed = re.findall(r'<td><a[^>]* href="#(daskgraphpart\.[\w.]+)"', page[: page.index('class="doc doc-object')])
+    assert listed == re.findall(r'<h2 id="(daskgraphpart\.[\w.]+)" class="doc doc-heading', page)
+
+
 def test_parameters_of_partition_are_in_the_groups_of_the_command_line(pages: dict[str, str]) -> None:
     page = pages["reference/make/index.html"]
     start = page.index('id="daskgraphpart.partition"')

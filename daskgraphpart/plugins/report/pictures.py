@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from daskgraphpart.plugins.report.figures import Figures
 
-OWN, FOREIGN, CUT, AVERAGE = "#3b82f6", "#f59e0b", "#ef4444", "#10b981"
+OWN, FOREIGN, CUT, COUNTS = "#0d9488", "#f59e0b", "#ea580c", "#6366f1"
 INK = "#010203"
 """Stands for the colour of the page's text, which depends on light and dark."""
 MOST_BARS, MOST_NAMES, MOST_NUMBERS = 64, 20, 10
@@ -116,15 +116,16 @@ def _matrix(figure: Figure, report: Figures) -> None:
     of_parts = "" if each == 1 else f", {each} to a cell"
     axes = figure.subplots()
     last = report.num_parts - 0.5
-    image = axes.imshow(shares, cmap="Blues", vmin=0, interpolation="nearest", extent=(-0.5, last, last, -0.5))
-    figure.colorbar(image, ax=axes, format=PercentFormatter(1, decimals=0), shrink=0.8)
+    image = axes.imshow(shares, cmap="BuGn", vmin=0, interpolation="nearest", extent=(-0.5, last, last, -0.5))
     axes.set(xlabel=f"part that owns the edge{of_parts}", ylabel="part of the source")
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     if report.num_parts <= MOST_NUMBERS:
         for (row, column), value in np.ndenumerate(shares):
             ink = "white" if value > 0.6 * shares.max() else "#1f2937"
-            axes.text(column, row, f"{value:.0%}", ha="center", va="center", fontsize=8, color=ink)
+            axes.text(column, row, f"{value:.0%}", ha="center", va="center", fontsize=9, color=ink)
+    else:
+        figure.colorbar(image, ax=axes, format=PercentFormatter(1, decimals=0), shrink=0.8)
 
 
 def _types(figure: Figure, report: Figures) -> None:
@@ -157,7 +158,7 @@ def _degrees(figure: Figure, report: Figures) -> None:
     counts = report.in_degrees.sum(axis=0)
     lows = ["0", *(_short(1 << (b - 1)) for b in range(1, counts.size))]
     axes = figure.subplots()
-    axes.bar(np.arange(counts.size), counts, color=AVERAGE)
+    axes.bar(np.arange(counts.size), counts, color=COUNTS)
     every = -(-counts.size // 10)
     axes.set_xticks(np.arange(0, counts.size, every), lows[::every])
     axes.set_xlabel("in-degree, from")
