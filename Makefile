@@ -18,7 +18,7 @@ demo: $(VENV)/.installed
 	$(BIN)/daskgraphpart partition $(DEMO)/graph $(DEMO)/partitions --num-parts 4
 	$(BIN)/daskgraphpart verify $(DEMO)/graph $(DEMO)/partitions
 	$(BIN)/daskgraphpart report $(DEMO)/partitions --output $(DEMO)/report.html
-	@echo "the report of the partitions, to be opened in a browser: $(CURDIR)/$(DEMO)/report.html"
+	@echo "Open the report in a browser: $(CURDIR)/$(DEMO)/report.html"
 
 test: lint site dgl-envs slurm unit
 

@@ -58,6 +58,38 @@ def test_parameters_of_partition_are_in_the_groups_of_the_command_line(pages: di
     assert titles == ["Parameters", "Method", "Output", "Resources", "Progress", "Returns", "Raises", "Examples"]
 
 
+@pytest.mark.parametrize(
+    ("question", "page"),
+    [
+        ("Tables with string IDs?", "input"),
+        ("PyG?", "howto/pyg"),
+        ("DGL on two machines?", "howto/two_machines"),
+        ("SLURM?", "clusters"),
+        ("How much memory and disk?", "memory_and_disk"),
+        ("It was stopped: what now?", "resume"),
+        ("Several types, and features of edges?", "howto/heterogeneous"),
+        ("Predictions under my own IDs?", "new_data"),
+        ("How do I cite it?", "cite"),
+        ("Which methods has a graph?", "reference/chunked"),
+    ],
+)
+def test_the_text_of_the_front_page_answers_a_question_within_two_clicks(
+    question: str, page: str, pages: dict[str, str]
+) -> None:
+    reached = {"."}
+    for _ in range(2):
+        reached |= {target for found in reached for target in links_in_text(found, pages)}
+    assert page in reached, question
+
+
+def links_in_text(page: str, pages: dict[str, str]) -> set[str]:
+    """Pages that the text of a page links to, without menus."""
+    _, _, article = pages[os.path.normpath(f"{page}/index.html")].partition("<article")
+    links = re.findall(r'href="([\w./]+)[#"]', article.partition("</article>")[0])
+    found = {os.path.normpath(os.path.join(page, link)) for link in links}
+    return {of for of in found if f"{of}/index.html" in pages}
+
+
 def test_every_page_of_a_notebook_has_outputs(pages: dict[str, str]) -> None:
     notebooks = {name: page for name, page in pages.items() if re.match(r"notebooks/\d", name)}
     assert len(notebooks) == len(list((SITE.parents[1] / "notebooks").glob("*.ipynb")))
