@@ -136,7 +136,12 @@ def expected_choice(schema: GraphSchema, options: AssignOptions, resources: Reso
 
 
 def workspace_nbytes(schema: GraphSchema, options: AssignOptions, choice: Choice | None) -> int:
-    """Estimate the peak size of temporary files: the adjacency, and the method's own graph."""
+    """Estimate the peak size of temporary files."""
+    return max(building_nbytes(schema, options.edge_weight), solving_nbytes(schema, options, choice))
+
+
+def solving_nbytes(schema: GraphSchema, options: AssignOptions, choice: Choice | None) -> int:
+    """Estimate the temporary files of a method: the adjacency, and its own graph."""
     nodes, arcs, item = schema.num_nodes, 2 * schema.num_edges, id_dtype(schema.num_nodes).itemsize
     weights = 8 * len(options.constraints)
     adjacency, made = adjacency_nbytes(schema, options.edge_weight), 0
@@ -147,7 +152,4 @@ def workspace_nbytes(schema: GraphSchema, options: AssignOptions, choice: Choice
     elif choice is not None and choice.calls:
         nbytes = 16 if any(call.library == "metis" for call in choice.calls) else item + 8  # per exported arc
         made = 8 * nodes + nbytes * arcs
-    return max(
-        building_nbytes(schema, options.edge_weight),
-        adjacency + made + (weights + SOLVING_PER_NODE) * nodes,
-    )
+    return adjacency + made + (weights + SOLVING_PER_NODE) * nodes

@@ -12,9 +12,7 @@ import stat
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
-from daskgraphpart.errors import (
-    InputFileError,
-)
+from daskgraphpart.errors import InputFileError
 from daskgraphpart.storage.mounts import depot_of
 from daskgraphpart.storage.paths import AnyPath, Location, is_remote
 from daskgraphpart.storage.stores import (

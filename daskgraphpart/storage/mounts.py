@@ -53,6 +53,7 @@ class Depot(ABC):
     run: str
     disk: str
     number: int = 0  # of the pass that runs, as in the journal
+    needed: tuple[int, int, int] = (0, 0, 0)  # bytes of a worker's disk: for maps, per thread, to partition
 
     def forget(self) -> None:
         """Delete what this machine has, and forget what this process knows."""

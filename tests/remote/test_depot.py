@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 from types import SimpleNamespace
@@ -15,20 +16,21 @@ import pytest
 import stored_tables
 from aiobotocore.endpoint import AioEndpoint
 from apart import run_client, scheduler_with_workers, start_client
+from distributed import LocalCluster
 from hypothesis import given
 from hypothesis import strategies as st
 from remote_stores import S3, contents_of, copy_in, local_contents, make_graph
 
-from daskgraphpart import assign, dispatch, from_edges, partition
-from daskgraphpart.errors import OptionError
+from daskgraphpart import assign, dispatch, from_edges, partition, plan
+from daskgraphpart.errors import EnvironmentFaultError, OptionError
+from daskgraphpart.plugins.clusters import on_cluster
 from daskgraphpart.plugins.store_workspace.merge_ranges import cut_ranges, merge_ranges
+from daskgraphpart.plugins.store_workspace.store_depot import StoreDepot
 from daskgraphpart.storage.stores import MAX_GAP_NBYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-    from distributed import LocalCluster
 
 pytestmark = [pytest.mark.timeout(120), pytest.mark.needs("clusters", "store_workspace", "tables", "objects")]
 
@@ -141,7 +143,12 @@ def test_owners_of_this_machine_are_dispatched_by_others(
 
 def test_requests_are_few_and_counted(s3: S3, graph: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[str, str]] = []
-    send = AioEndpoint._send
+    copied: dict[str, int] = {}
+    send, copy_to = AioEndpoint._send, StoreDepot._copy_to
+
+    def recorded_copy(self: StoreDepot, target: str, path: str) -> None:
+        copy_to(self, target, path)
+        copied[path] = os.path.getsize(target)
 
     async def recorded(self: Any, request: Any) -> Any:
         is_upload = request.method == "POST" and "?delete" not in request.url
@@ -150,6 +157,7 @@ def test_requests_are_few_and_counted(s3: S3, graph: Path, monkeypatch: pytest.M
 
     copy_in(graph, s3.files, URL_IN)
     monkeypatch.setattr(AioEndpoint, "_send", recorded)
+    monkeypatch.setattr(StoreDepot, "_copy_to", recorded_copy)
     notes: list[str] = []
     progress = SimpleNamespace(begin=ignore, advance=ignore, end=ignore, note=notes.append)
     how = {**HOW, "workspace": URL_WORK, "storage_options": s3.options, "progress": progress}
@@ -159,7 +167,23 @@ def test_requests_are_few_and_counted(s3: S3, graph: Path, monkeypatch: pytest.M
     for kind in ("GET", "PUT", "HEAD"):  # the graph is opened before, the partitions afterwards
         sent = [url for method, url in asked if method == kind and "list-type" not in url]
         assert sum("/work/" in url for url in sent) <= counted[kind] <= len(sent), told
+    planned = plan(graph, 3, out=URL_OUT, method="random", memory="200MB", workers=2, workspace=URL_WORK)
+    headers = 128 * len(copied)
+    assert copied and planned.local_nbytes == sum(copied.values()) - headers and planned.local_method_nbytes == 0
     assert "failed" not in told and sum(counted.values()) < 700
+
+
+def test_a_worker_without_room_for_its_copies_is_one_error_before_work(
+    s3: S3, graph: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy_in(graph, s3.files, URL_IN)
+    with LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0") as cluster:
+        there = {"workspace": URL_WORK, "storage_options": s3.options, "cluster": cluster.scheduler_address}
+        monkeypatch.setattr(on_cluster.shutil, "disk_usage", lambda _: SimpleNamespace(free=1000))
+        message = r"local disk of a worker on host .* at least 8.4 MB free, found 1.0 kB.*local_directory"
+        with pytest.raises(EnvironmentFaultError, match=message):
+            partition(URL_IN, URL_OUT, 3, method="fennel", **HOW, **there)
+    assert s3.files.find(URL_WORK) == s3.files.find(URL_OUT) == []
 
 
 @given(st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 500), st.integers(1, 60)), max_size=12))

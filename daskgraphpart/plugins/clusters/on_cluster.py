@@ -6,6 +6,7 @@ import contextlib
 import itertools
 import os
 import queue
+import shutil
 import socket
 import time
 import uuid
@@ -22,7 +23,7 @@ from daskgraphpart.errors import EnvironmentFaultError
 from daskgraphpart.plugins.clusters.cluster_names import active_client, resolve_elsewhere
 from daskgraphpart.plugins.clusters.connect import cluster_size, connect, wait_for_worker
 from daskgraphpart.storage.mounts import depot_of, mount
-from daskgraphpart.units import format_number
+from daskgraphpart.units import format_number, format_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -186,6 +187,7 @@ class SharedDirectories(WorkerPlugin):  # type: ignore[misc]
     def setup(self, worker: Worker) -> None:
         """Raise if this worker does not see all; keep copies of a depot's files in its own directory."""
         if self.depot is not None:
+            _check_disk(self.depot, worker)
             mount(replace(self.depot, disk=os.path.join(worker.local_directory, os.path.basename(self.depot.disk))))
         for what, path, witness, content in self.directories:
             deadline = time.monotonic() + SECONDS_TO_SEE
@@ -203,6 +205,21 @@ class SharedDirectories(WorkerPlugin):  # type: ignore[misc]
         del worker
         if self.depot is not None and (depot := depot_of(f"{self.depot.root}/")) is not None:
             depot.forget()
+
+
+def _check_disk(depot: Depot, worker: Worker) -> None:
+    """Refuse a worker whose disk is too small for what it will keep of a depot."""
+    for_maps, per_thread, to_partition = depot.needed
+    needed = max(to_partition, for_maps + per_thread * worker.state.nthreads)
+    free = shutil.disk_usage(worker.local_directory).free
+    if free < needed:
+        raise EnvironmentFaultError(
+            f"the local disk of a worker on host {socket.gethostname()} is too small for this job",
+            file=worker.local_directory,
+            expected=f"at least {format_size(needed)} free",
+            found=format_size(free),
+            hint="start workers with --local-directory on a larger disk",
+        )
 
 
 def _first_bytes(directory: str, witness: str) -> bytes:

@@ -133,6 +133,23 @@ def workspace_nbytes(files: Mapping[str, int]) -> int:
     return lasting + max(sum(files[name] for name in EDGE_DIRECTORIES), files["staged"])
 
 
+def copies_nbytes(files: Mapping[str, int], resources: Resources) -> int:
+    """Bytes of the maps that each worker copies to its disk, for look-ups at random, from `workspace_files`."""
+    maps = files["owners"] + files["node-maps"]
+    return maps if maps <= choose_sizes(resources).map_bytes else files["owners"]
+
+
+def task_upload_nbytes(schema: GraphSchema, resources: Resources) -> int:
+    """Bytes that a task gathers on its disk before it uploads them, at most."""
+    sizes, item = choose_sizes(resources), id_dtype(schema.num_nodes).itemsize
+    return max(
+        3 * item * min(sizes.edge_block_rows, schema.num_edges),
+        (8 + item) * min(sizes.interval_rows, schema.num_nodes),
+        32 * min(sizes.segment_edges, schema.num_edges),
+        sizes.row_block_bytes,
+    )
+
+
 def _whole_graph_nbytes(schema: GraphSchema) -> int:
     """Bytes of a sampling graph of all nodes and edges, with 32-bit or 64-bit integers."""
     nid, eid = (4 if count < 1 << 31 else 8 for count in (schema.num_nodes, schema.num_edges))

@@ -4,20 +4,29 @@ from __future__ import annotations
 
 import logging
 import shutil
-from dataclasses import asdict, dataclass
+import tempfile
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.api.forecast import smallest_memory
 from daskgraphpart.assignment.assignment import Assignment
-from daskgraphpart.assignment.choose import expected_choice
+from daskgraphpart.assignment.choose import expected_choice, solving_nbytes
 from daskgraphpart.assignment.choose import workspace_nbytes as assign_workspace_nbytes
 from daskgraphpart.assignment.options import METHODS, AssignOptions
+from daskgraphpart.engine.resources import is_on_this_machine
 from daskgraphpart.errors import PlanError
 from daskgraphpart.kernels.compiled import is_first_run
-from daskgraphpart.plugins.plan.estimate_dispatch import expect, output_nbytes, workspace_files, workspace_nbytes
+from daskgraphpart.plugins.plan.estimate_dispatch import (
+    copies_nbytes,
+    expect,
+    output_nbytes,
+    task_upload_nbytes,
+    workspace_files,
+    workspace_nbytes,
+)
 from daskgraphpart.public import Public
-from daskgraphpart.storage.mounts import depot_of
+from daskgraphpart.storage.mounts import depot_of, mount
 from daskgraphpart.units import format_number, format_size, html_table
 
 if TYPE_CHECKING:
@@ -51,7 +60,10 @@ class Plan(Public):
     memory_budget: int  # for all tasks; about 200 MB per process come on top
     task_memory: int  # for one task
     smallest_budget: int  # smallest budget that works
-    smallest_disks: Mapping[str, int]  # least bytes needed by directory: the output without HALO nodes
+    smallest_disks: Mapping[str, int]  # least bytes needed by directory: the output without HALO nodes, or copies
+    local_nbytes: int  # with a workspace in a store, disk of each worker: copies of node maps; else 0
+    local_task_nbytes: int  # more of it for each thread: what a task is about to upload
+    local_method_nbytes: int  # disk of the worker that partitions: the adjacency, and the method's own graph
     warnings: tuple[str, ...]  # what may not fit
 
     def to_dict(self) -> dict[str, Any]:
@@ -59,7 +71,7 @@ class Plan(Public):
         return {"version": VERSION, **asdict(self)}
 
     def check_disks(self) -> None:
-        """Raise a `PlanError` if a disk cannot even hold the output without HALO nodes."""
+        """Raise a `PlanError` if a disk is too small for what it holds at least."""
         for directory, nbytes in self.smallest_disks.items():
             free = _free_near(Path(directory))
             if nbytes > free:
@@ -98,6 +110,14 @@ class Plan(Public):
     def _tasks(self) -> str:
         return f"{format_number(self.workers, 'task')} at a time of at most {format_size(self.task_memory)}"
 
+    @property
+    def _local_disk(self) -> str:
+        """Disk of each worker: what it needs to partition, or else for its tasks."""
+        of_tasks = f"{format_size(self.local_nbytes)} and {format_size(self.local_task_nbytes)} per thread"
+        if not self.local_method_nbytes:
+            return f"about {of_tasks}, on each worker"
+        return f"about {format_size(self.local_method_nbytes)}, or {of_tasks} if that is more, on each worker"
+
     def _facts(self) -> list[tuple[str, str]]:
         needs = f" (needs about {format_size(self.method_memory)})" if self.method_memory else ""
         budget = f"budget {format_size(self.memory_budget)}, at least {format_size(self.smallest_budget)}"
@@ -107,6 +127,7 @@ class Plan(Public):
             ("output", f"about {format_size(self.output_nbytes)}"),
             ("workspace", f"about {format_size(self.workspace_nbytes)} at its peak"),
             ("memory", f"{self._tasks}; {budget}"),
+            *([("disk", self._local_disk)] if self.local_nbytes else []),
             *(("warning", line) for line in self.warnings),
         ]
 
@@ -123,7 +144,7 @@ def estimate(
     owners = AssignOptions(str(owners)) if isinstance(owners, Path) else owners
     schema, smallest = graph.schema, smallest_memory(graph.schema, owners, options)
     limited, workspace = resources.limited(smallest), Path(resources.workspace or out)
-    method, why, need, assigning, known = owners.method, "", 0, 0, None
+    method, why, need, assigning, solving, known = owners.method, "", 0, 0, 0, None
     if isinstance(owners, Assignment):
         known = None if owners.measured is None else (owners.measured.cut_share, owners.measured.volume)
     elif owners.needs_adjacency or options is None:
@@ -134,14 +155,20 @@ def estimate(
             choice = expected_choice(schema, owners, limited)
             method, why, need = choice.method, choice.why, choice.need
         assigning = assign_workspace_nbytes(schema, owners, choice)
-    output, temporary, disks = 0, 0, {}
+        solving = solving_nbytes(schema, owners, choice) - 8 * schema.num_nodes  # in-degrees are not copied
+    output, temporary, disks, local = 0, 0, {}, (0, 0, 0)
     if options is not None:
         certain, likely = (
             expect(schema, num_parts, options, method == "random", cut_and_halo) for cut_and_halo in ((0.0, 0), known)
         )
         files = workspace_files(schema, num_parts, options, likely, limited)
         output, temporary = output_nbytes(schema, num_parts, options, likely), workspace_nbytes(files)
-        disks = {} if depot_of(out) else {str(out): output_nbytes(schema, num_parts, options, certain)}
+        if depot_of(out):
+            local = copies_nbytes(files, limited), task_upload_nbytes(schema, limited), solving
+            if is_on_this_machine(limited.cluster):
+                disks = {tempfile.gettempdir(): max(solving, local[0] + limited.workers * local[1])}
+        else:
+            disks = {str(out): output_nbytes(schema, num_parts, options, certain)}
     needs = {out: output}  # what owners are made from is deleted before parts are written
     needs[workspace] = max(assigning, temporary + needs.get(workspace, 0))
     warnings = [
@@ -167,6 +194,9 @@ def estimate(
         task_memory=limited.task_memory,
         smallest_budget=smallest,
         smallest_disks=disks,
+        local_nbytes=local[0],
+        local_task_nbytes=local[1],
+        local_method_nbytes=local[2],
         warnings=tuple(warnings),
     )
 
@@ -183,6 +213,8 @@ def announce(
     """Show the plan of a job in one line, and its warnings."""
     found = estimate(graph, num_parts, owners, options, resources, out)
     listener.note(f"plan: {found.summary}")
+    if (depot := depot_of(out)) is not None:
+        mount(replace(depot, needed=(found.local_nbytes, found.local_task_nbytes, found.local_method_nbytes)))
     if is_first_run():
         listener.note("first run: compiling kernels takes about 10 s; later runs load them")
     for warning in found.warnings:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from daskgraphpart.api.inputs import made_in, output_of
@@ -13,12 +15,14 @@ from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.keywords import check_keywords
 from daskgraphpart.plugins.plan.estimate_job import Plan, estimate
+from daskgraphpart.registry import load_plugin
 from daskgraphpart.sources.open_scan import open_scan
 from daskgraphpart.storage.faults import environment_faults
+from daskgraphpart.storage.paths import is_url
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Literal
 
     from distributed import Client
@@ -131,14 +135,24 @@ def plan(
         store_inner_edge=store_inner_edge, map_feature=map_feature, layout_options=layout_options,
     )  # fmt: skip
     owners = making if assignment is None else assignment
-    resources = detect_resources(memory, cluster, workers, staging, workspace)
+    resources = detect_resources(memory, cluster, workers, staging, workspace, takes_store=True)
     scan = open_scan(graph, None, resources)
     wanted = Wanted(output_of(out, dispatch_to), options, owners, num_parts)
     if scan.known is None:
         check_known(scan.name, wanted)
     weights = tuple(owners.edge_weight) if isinstance(owners, AssignOptions) else ()
-    with scan.counted(resources, weights) as found:
-        return _plan(found, num_parts, wanted, resources)
+    with _mounted(resources, wanted) as mounted, scan.counted(resources, weights) as found:
+        return _plan(found, num_parts, wanted, mounted)
+
+
+@contextmanager
+def _mounted(resources: Resources, wanted: Wanted) -> Iterator[Resources]:
+    """Name a workspace in a store as a job does."""
+    if not is_url(resources.workspace):
+        yield resources
+        return
+    with load_plugin("depots", "store")(resources, wanted.target) as depot:
+        yield replace(resources, workspace=depot.root)
 
 
 def _plan(graph: Graph, num_parts: int, wanted: Wanted, resources: Resources) -> Plan:

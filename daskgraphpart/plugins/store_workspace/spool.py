@@ -7,6 +7,8 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from daskgraphpart.storage.faults import attach_path_to_error
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -23,13 +25,15 @@ class Spool:
 
     def __init__(self, directory: str) -> None:
         self._file = tempfile.SpooledTemporaryFile(HELD_NBYTES, dir=directory)  # noqa: SIM115  # closed by `spooling`
+        self._directory = directory
         self._places: dict[str, list[list[int]]] = {}
         self.nbytes = 0
 
     def write(self, name: str, offset: int, content: memoryview) -> None:
         """Write to a file at an offset."""
         if len(content):
-            self._file.write(content)
+            with attach_path_to_error(self._directory):
+                self._file.write(content)
             self._places.setdefault(name, []).append([self.nbytes, offset, len(content)])
             self.nbytes += len(content)
 

@@ -26,6 +26,7 @@ from daskgraphpart.plugins.store_workspace.spool import running_spool, spooling
 from daskgraphpart.plugins.store_workspace.store_lock import StoreLock
 from daskgraphpart.plugins.store_workspace.store_log import LogInStore, read_log_in_store
 from daskgraphpart.plugins.store_workspace.traffic import add_to_run, counting_run, counting_task, describe_run
+from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.mounts import Depot, Writes, depot_of, mount, unmount
 from daskgraphpart.storage.stores import (
     BUFFER_NBYTES,
@@ -251,7 +252,7 @@ class StoreDepot(Depot):
 
     def _copy_to(self, target: str, path: str) -> None:
         nbytes = self.existing_size(path)
-        with open(target, "wb") as file:
+        with attach_path_to_error(target), open(target, "wb") as file:
             for start in range(0, nbytes, COPIED_NBYTES):
                 piece = bytearray(min(COPIED_NBYTES, nbytes - start))
                 self.read_into(memoryview(piece), path, start)
