@@ -8,14 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow.compute as pc
 
 from daskgraphpart.chunked.beside import map_name, maps_and_codes
 from daskgraphpart.errors import GraphPartError
 from daskgraphpart.layouts.recorded_id_maps import IdMaps
 from daskgraphpart.layouts.written_files import DIST_GRAPH
 from daskgraphpart.plugins.verification.findings import Finding, differences
-from daskgraphpart.sources.id_map import id_batches, read_map_header
 from daskgraphpart.storage.checksums import hash_file
 from daskgraphpart.storage.files import file_size, is_file
 from daskgraphpart.storage.paths import join_path, to_key, to_path
@@ -66,14 +64,23 @@ def _compare(name: str, path: FilePath, other: Location, recorded: str | None) -
 
 
 def _compare_rows(name: str, path: Location, other: Location) -> Iterator[Finding]:
-    """Find the first row that differs; files of other versions of pyarrow may differ in bytes alone."""
+    """Find the first row that differs; files of other versions of pyarrow may differ only in bytes."""
+    import pyarrow.compute as pc  # most graphs have no maps, and need no pyarrow
+
+    from daskgraphpart.sources.id_map import id_batches, read_map_header  # imports it, too
+
+    def batches(path: Location, count: int) -> Iterator[Any]:
+        of_path = id_batches(path, count, ROWS_AT_ONCE)
+        next(of_path)  # their type
+        return of_path
+
     (kind, count), (other_kind, other_count) = read_map_header(path), read_map_header(other)
     wrong = [*differences(CHECK, name, {"kind": kind, "rows": count}, {"kind": other_kind, "rows": other_count})]
     yield from wrong
     if wrong:
         return
     first, num_wrong, example = 0, 0, None
-    for values, others in zip(_batches(path, count), _batches(other, count), strict=True):
+    for values, others in zip(batches(path, count), batches(other, count), strict=True):
         rows = np.flatnonzero(pc.not_equal(values, others).to_numpy(zero_copy_only=False))
         if rows.size and example is None:
             row = int(rows[0])
@@ -83,9 +90,3 @@ def _compare_rows(name: str, path: Location, other: Location) -> Iterator[Findin
         num_wrong, first = num_wrong + rows.size, first + len(values)
     if example is not None:
         yield Finding(CHECK, name, example.what, None, example.row, example.expected, example.found, num_wrong)
-
-
-def _batches(path: Location, count: int) -> Iterator[Any]:
-    batches = id_batches(path, count, ROWS_AT_ONCE)
-    next(batches)  # their type
-    return batches
