@@ -139,7 +139,8 @@ def test_the_page_on_the_design_names_every_folder_and_plugin() -> None:
 
 @pytest.mark.needs
 def test_files_that_the_guide_for_contributors_names_are_there() -> None:
-    named = re.findall(r"`([a-z_/]+\.py)`", (ROOT / "CONTRIBUTING.md").read_text())
+    pages = ("CONTRIBUTING.md", "docs/design.md")
+    named = re.findall(r"`([a-z_/]+\.py)`", "".join((ROOT / page).read_text() for page in pages))
     folders = ("daskgraphpart", "benchmarks", "docs", "fuzz", "tests")
     known = [str(path.relative_to(ROOT)) for folder in folders for path in (ROOT / folder).rglob("*.py")]
     assert [name for name in named if not any(f"/{path}".endswith(f"/{name}") for path in known)] == []
