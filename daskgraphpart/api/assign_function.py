@@ -70,7 +70,7 @@ def assign(
         unfinished run. Without it, owners live in a temporary directory until Python exits; `Assignment.write` saves
         them.
     form : str
-        Binary form beside the text: ``"npy"``, ``"parquet"`` or ``"zarr"``.
+        Binary form, in addition to the text: ``"npy"``, ``"parquet"`` or ``"zarr"``.
     storage_options : mapping of str to object, optional
         Credentials and options of the graph's store, as for `fsspec.filesystem`.
     method, balance, imbalance, seed, refine, threads, passes, objtype, recursive, fill_parts : optional

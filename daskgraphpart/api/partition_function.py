@@ -143,8 +143,8 @@ def partition(
         as in DGL 0.9; only for graphs with one node type and one edge type.
     layout : str | Sequence[str], default "dgl"
         What to write: dgl, graphbolt, graphstorm, ondisk, parquet, ranks. dgl is what DGL loads. graphbolt has
-        GraphBolt's graphs in place of DGL's, or beside them if you give both. Each other layout is for what its name
-        says.
+        GraphBolt's graphs in place of DGL's, or in addition to them if you give both. Each other layout is for what its
+        name says.
     store_eids : bool, default True
         Store new edge IDs in GraphBolt's graphs, as edge_attributes['_ID'].
     store_inner_node : bool, default False
@@ -176,7 +176,7 @@ def partition(
         Tasks that run at once; default one per processor. On a cluster: one per thread of its workers; in a queue:
         those of one job.
     workspace : str | os.PathLike[str], optional
-        For temporary files; default beside the output. Required if the output is in a store; partition and dispatch
+        For temporary files; by default next to the output. Required if the output is in a store; partition and dispatch
         then take a URL, too, and the workers need share no disk.
     progress : Progress, optional
         How progress is shown on standard error: "bar", "log", "json" (lines for programs) or False; or a function that

@@ -1,4 +1,4 @@
-"""For type checkers: what functions take in place of a graph. Libraries are told by the attributes of their classes."""
+"""For type checkers: what functions take in place of a graph. Libraries are known by the attributes of their class."""
 
 from __future__ import annotations
 

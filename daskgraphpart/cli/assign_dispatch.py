@@ -48,7 +48,7 @@ FORM_OPTION = click.option(
     heading="Files to write",
     type=click.Choice(binary_forms()),
     default="npy",
-    help="Binary form of the owners, beside the text.",
+    help="Binary form of the owners, in addition to the text.",
 )
 DGL_OPTIONS = (
     dgl_option("--in-dir", "dgl_in_dir", type=click.Path(), script=STEP_2, meaning="GRAPH"),

@@ -54,8 +54,8 @@ class DispatchOptions:
     layout: str | Sequence[str] = option(
         ("dgl",),
         f"What to write: {', '.join(LAYOUTS)}. dgl is what DGL loads. graphbolt has "
-        "GraphBolt's graphs in place of DGL's, or beside them if you give both. Each other layout is for what its "
-        "name says.",
+        "GraphBolt's graphs in place of DGL's, or in addition to them if you give both. Each other layout is for what "
+        "its name says.",
         choices=LAYOUTS,
         values="LAYOUT,...",
         common=True,

@@ -37,7 +37,7 @@ class ProgressListener(Protocol):
 
 
 Progress: TypeAlias = "ProgressListener | Callable[[dict[str, Any]], object] | str | bool"
-"""What functions take: one of `PROGRESS_KINDS`, True or False for a bar or nothing, or an object that is told."""
+"""What functions take: one of `PROGRESS_KINDS`, True or False for a bar or nothing, or a `ProgressListener`."""
 
 PROGRESS_KINDS = ("auto", "bar", "log", "json", "none")
 

@@ -68,7 +68,7 @@ class Resources:
     )
     workspace: str | None = option(
         None,
-        "For temporary files; default beside the output. Required if the output is in a store; partition and "
+        "For temporary files; by default next to the output. Required if the output is in a store; partition and "
         "dispatch then take a URL, too, and the workers need share no disk.",
         values="DIRECTORY",
         common=True,

@@ -161,7 +161,7 @@ class _ConfigReader:
         for path in (resolve_path(str(name)), self.path.parent / Path(str(name)).name):
             if isinstance(name, str) and is_file(path):
                 return path
-        raise self.fault("file is missing", key, found=name, hint="copy it beside the config")
+        raise self.fault("file is missing", key, found=name, hint="copy it next to the config")
 
     def part_paths(self, key: str) -> PartPaths:
         """Files of a part, which must exist. DGL's documentation says node_feats.dgl, its code node_feat.dgl."""
@@ -173,7 +173,7 @@ class _ConfigReader:
             there = next((path for path in names if is_file(self.path.parent / path)), None)
             if there is None:
                 place = f"{key}.{field}"
-                raise self.fault("file of a part is missing", place, found=name, hint="copy it beside the config")
+                raise self.fault("file of a part is missing", place, found=name, hint="copy it next to the config")
             found[field] = there
         return PartPaths(**found)
 

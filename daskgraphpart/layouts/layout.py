@@ -174,7 +174,7 @@ class Layout(ABC):
 
     @abstractmethod
     def descriptions(self, schema: GraphSchema) -> tuple[str, ...]:
-        """Paths below the output of what `finish` writes; the last is the config, which users are told."""
+        """Paths below the output of what `finish` writes; the last is the config, which users see."""
 
     @abstractmethod
     def finish(self, graph: DispatchedGraph) -> None:

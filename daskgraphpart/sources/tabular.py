@@ -159,7 +159,7 @@ def _checked(table: Any, key: str, feature: str, what: str) -> Keyed:
     others = [name for name in column_names(table) if name != key]
     if len(others) != 1 and feature not in others:
         found, hint = ", ".join(others) or "none", f"give one: table[[{key!r}, 'COLUMN']]"
-        raise OptionError(f"{what}: not one column beside the IDs", found=found, hint=hint)
+        raise OptionError(f"{what}: not exactly one column in addition to the IDs", found=found, hint=hint)
     return Keyed(table, key, others[0] if len(others) == 1 else feature)
 
 

@@ -54,7 +54,7 @@ class Table:
 
     @property
     def numbered(self) -> str:
-        """SQL of its rows with their numbers, told at the scan: DuckDB promises no order beyond it."""
+        """SQL of its rows with their numbers, known at the scan: DuckDB promises no order beyond it."""
         return f"(SELECT row_number() OVER () - 1 AS {ROW}, * FROM {self.relation})"
 
 

@@ -182,7 +182,7 @@ def _check_unchanged(maps: Mapping[str, MapPair], directory: Path, runner: Runne
                 file=str(pair.old),
                 expected=f"checksum {pair.checksum}, as in {directory}",
                 found=found,
-                hint=f"keep the old graph, or its id_map, beside the new one and {_HINT_OLD_MAP}",
+                hint=f"keep the old graph, or its id_map, next to the new one and {_HINT_OLD_MAP}",
             )
 
 

@@ -153,7 +153,7 @@ def read(
         Number of node weights. Needed for output of `pm_dglpart` if nodes have attributes and the stats file is not
         beside it.
     form : str
-        Binary form beside the text: ``"npy"``, ``"parquet"`` or ``"zarr"``.
+        Binary form, in addition to the text: ``"npy"``, ``"parquet"`` or ``"zarr"``.
     overwrite : bool
         Replace an existing assignment.
     memory, cluster, workers, workspace, progress : optional

@@ -147,7 +147,7 @@ class ReadOptions:
     )
     fill: Mapping[str, object] | object = option(
         (),
-        "Value for missing entries of a feature, or of all features. Without it missing numbers are refused, and "
+        "Value for missing entries of a feature, or of all features. Without it missing numbers are an error, and "
         "missing strings get the code -1; for these, name a category. The dtype grows to hold the value.",
         values="[[TYPE:]NAME=]VALUE",
     )

@@ -127,7 +127,7 @@ def read_tables(
     missing_ids : Literal["error", "drop"], default "error"
         What to do with rows that have no ID. They are refused, or dropped and counted.
     fill : Mapping[str, object] | object, optional
-        Value for missing entries of a feature, or of all features. Without it missing numbers are refused, and missing
+        Value for missing entries of a feature, or of all features. Without it missing numbers are an error, and missing
         strings get the code -1; for these, name a category. The dtype grows to hold the value.
 
     Returns

@@ -68,7 +68,7 @@ def _with_layouts(directory: Location, manifest: Manifest | None) -> Manifest | 
 def missing_manifest(config: Location, graph_name: str) -> Iterator[Finding]:
     """Find that our partitions have lost their manifest: our config is one line, DGL's tools indent theirs."""
     if b"\n" not in read_file(config).strip():
-        says = "the manifest that daskgraphpart writes beside its config"
+        says = "the manifest that daskgraphpart writes next to its config"
         yield Finding("manifest", graph_name + SUFFIX, "file is missing", expected=says, found="none")
 
 

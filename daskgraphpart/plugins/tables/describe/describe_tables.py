@@ -1,6 +1,6 @@
 """Step 1: find and open all files of a graph's tables; check what options, headers and first rows tell.
 
-All faults are told at once, in two rounds: those of options and files, then those of what the tables hold together.
+All faults are reported at once, in two rounds: those of options and files, then those of what the tables hold together.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def _known_counts(scan: TableScan, ntypes: Sequence[str], tables: Sequence[Table
 
 
 def _check_types(scan: TableScan) -> None:
-    """Refuse what is no type; all else is told by type."""
+    """Refuse names that are no types."""
     faults = list[GraphPartError]()
     if not scan.tables.edges:
         raise OptionError("no edges", place="--edges", expected="files of edges")

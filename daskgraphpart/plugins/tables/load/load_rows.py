@@ -1,4 +1,4 @@
-"""Read all rows of all files into the database; what is wrong with them is told together, by file and line."""
+"""Read all rows of all files into the database; report all that is wrong with them, by file and line."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from daskgraphpart.sources.database import quote
 if TYPE_CHECKING:
     from daskgraphpart.plugins.tables.describe.columns import Column
 
-BLANKS = "' ' || chr(9)"  # to trim; slow, so texts without blank or sign in front are told first
+BLANKS = "' ' || chr(9)"  # to trim; slow, so texts without blank or sign in front come first
 _OFFSET = "Z| UTC|[+-][01][0-9](:?[0-5][0-9])?"
 _WHOLE_TIME = rf"[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}([ T][0-9]{{2}}:[0-9]{{2}}(:[0-9]{{2}}([.][0-9]+)?)?({_OFFSET})?)?"
 
