@@ -40,6 +40,43 @@ def scheduler_with_workers(number: int) -> Iterator[LocalCluster]:
                 process.wait(30)
 
 
+SCHEDULER = """
+import asyncio, sys
+from distributed import Scheduler
+async def main():
+    async with Scheduler(host="127.0.0.1", port=0, dashboard=False) as scheduler:
+        print(scheduler.address, flush=True)
+        await scheduler.finished()
+asyncio.run(main())
+"""
+
+
+@contextmanager
+def machines_apart(
+    number: int,
+) -> Iterator[tuple[str, subprocess.Popen[str], list[subprocess.Popen[bytes]]]]:
+    """A scheduler and workers that can be killed one by one: its address, and their processes."""
+    if os.geteuid() != 0:
+        pytest.skip("file systems cannot be mounted here")
+    command = [sys.executable, "-c", SCHEDULER]
+    scheduler = subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    workers: list[subprocess.Popen[bytes]] = []
+    try:
+        assert scheduler.stdout is not None
+        address = scheduler.stdout.readline().strip()
+        workers += [start_machine(address, "127.0.0.1", PRIVATE, Path("/")) for _ in range(number)]
+        with Client(address, set_as_default=False) as client:
+            client.wait_for_workers(number, timeout=30)
+        yield address, scheduler, workers
+    finally:
+        for process in (*workers, scheduler):
+            process.terminate()
+        for process in (*workers, scheduler):
+            process.wait(30)
+        if scheduler.stdout is not None:
+            scheduler.stdout.close()
+
+
 def start_client(program: str, *arguments: str) -> subprocess.Popen[str]:
     """Run a Python program on a "machine" of its own."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}

@@ -106,7 +106,10 @@ def _store_fault(path: UPath, fault: Exception, *, is_open: bool) -> GraphPartEr
     if isinstance(fault, (FileNotFoundError, IsADirectoryError, NotADirectoryError)):
         return InputFileNotFoundError("no such file", file=path, found=found)
     if isinstance(fault, PermissionError) or "credentials" in str(fault).lower():
-        what, hint = "the store refuses access", "check the credentials: environment, fsspec's files, storage_options"
+        what, hint = (
+            "the store refuses access",
+            "check the credentials (environment, fsspec, storage_options) and the clock",
+        )
     else:
         what, hint = "the store failed", "check the network and the address of the store, and run again"
     return EnvironmentFaultError(what, file=path, found=found, hint=hint)
@@ -206,8 +209,8 @@ def read_ranges(path: UPath, starts: Sequence[int], stops: Sequence[int]) -> lis
 
 def wrong_number_of_bytes(path: UPath, expected: int, found: int) -> EnvironmentFaultError:
     """Return the error of an answer that is too short or too long."""
-    what = "the store sent the wrong number of bytes"
-    return EnvironmentFaultError(what, file=path, expected=f"{expected:,}", found=f"{found:,}", hint="run again")
+    what, hint = "the store sent the wrong number of bytes", "run again; if this stays, it may not know ranges of bytes"
+    return EnvironmentFaultError(what, file=path, expected=f"{expected:,}", found=f"{found:,}", hint=hint)
 
 
 def _check_size(path: UPath, stop: int) -> None:

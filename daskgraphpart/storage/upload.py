@@ -1,20 +1,21 @@
 """Send files to stores, front to back, so that they appear complete or not at all.
 
-A killed process leaves the parts it has sent; on S3 they cost space until a lifecycle rule removes them.
+A killed process leaves the parts it has sent, which cost space; `abort_uploads` removes them.
 """
 
 from __future__ import annotations
 
+import errno
 from contextlib import contextmanager, suppress
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.errors import EnvironmentFaultError, InputFileNotFoundError
+from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, InputFileNotFoundError
 from daskgraphpart.storage.files import file_size, open_for_reading
 from daskgraphpart.storage.stores import kind_in_store, open_store, size_in_store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from upath import UPath
 
@@ -77,7 +78,13 @@ def check_writable(directory: UPath) -> None:
     with open_store(directory) as fs:
         if hasattr(fs, "call_s3"):
             bucket, key, _ = fs.split_path((directory / ".daskgraphpart-probe").path)
-            upload = fs.call_s3("create_multipart_upload", Bucket=bucket, Key=key)
+            try:
+                upload = fs.call_s3("create_multipart_upload", Bucket=bucket, Key=key)
+            except OSError as fault:
+                if fault.errno != errno.ENOSYS:
+                    raise
+                what, hint = "the store takes no uploads in parts", "choose another store, or a local directory"
+                raise EnvironmentFaultError(what, file=directory, found=str(fault), hint=hint) from fault
             fs.abort_mpu(bucket, key, upload["UploadId"])
 
 
@@ -88,3 +95,21 @@ def upload_file(source: str, target: UPath) -> int:
         while content := file.read(SEND_NBYTES):
             sent.write(content)
     return nbytes
+
+
+def abort_uploads(directory: UPath, names: Collection[str] | None = None) -> None:
+    """Remove what killed processes have sent of files below a directory of S3: of all, or of some relative names."""
+    with suppress(GraphPartError), open_store(directory) as fs:  # a key may write, but not list uploads
+        if not hasattr(fs, "call_s3"):
+            return
+        bucket, prefix, _ = fs.split_path(directory.path)
+        asked = {"Bucket": bucket, "Prefix": f"{prefix}/"}
+        found = fs.call_s3("list_multipart_uploads", **asked)
+        while True:
+            for upload in found.get("Uploads", ()):
+                if names is None or upload["Key"][len(prefix) + 1 :] in names:
+                    fs.abort_mpu(bucket, upload["Key"], upload["UploadId"])
+            if not found.get("IsTruncated"):
+                return
+            markers = {"KeyMarker": found["NextKeyMarker"], "UploadIdMarker": found["NextUploadIdMarker"]}
+            found = fs.call_s3("list_multipart_uploads", **asked, **markers)

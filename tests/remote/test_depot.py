@@ -13,16 +13,19 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
+import s3fs
 import stored_tables
+from aiobotocore.client import AioBaseClient
 from aiobotocore.endpoint import AioEndpoint
-from apart import run_client, scheduler_with_workers, start_client
+from apart import machines_apart, run_client, scheduler_with_workers, start_client
+from botocore.exceptions import ClientError
 from distributed import LocalCluster
 from hypothesis import given
 from hypothesis import strategies as st
 from remote_stores import S3, contents_of, copy_in, local_contents, make_graph
 
 from daskgraphpart import assign, dispatch, from_edges, partition, plan
-from daskgraphpart.errors import EnvironmentFaultError, OptionError
+from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, OptionError, OutputExistsError
 from daskgraphpart.plugins.clusters import on_cluster
 from daskgraphpart.plugins.store_workspace.merge_ranges import cut_ranges, merge_ranges
 from daskgraphpart.plugins.store_workspace.store_depot import StoreDepot
@@ -199,17 +202,125 @@ def test_ranges_close_to_each_other_are_one_request(ranges: list[tuple[str, int,
     assert merge_ranges(far) == far
 
 
+def test_a_run_deletes_what_it_wrote_and_nothing_else(
+    s3: S3, graph: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    ask = s3fs.S3FileSystem._call_s3
+
+    async def failing(self: Any, method: str, *settings: Any, **what: Any) -> Any:
+        if method == "put_object" and what["Key"] == "partitions/shop.json":
+            raise OSError("the cable was pulled")
+        return await ask(self, method, *settings, **what)
+
+    copy_in(graph, s3.files, URL_IN)
+    how: dict[str, Any] = {"num_parts": 3, "method": "random", **HOW}
+    there = {"workspace": URL_WORK, "storage_options": s3.options}
+    with monkeypatch.context() as patched:
+        patched.setattr(s3fs.S3FileSystem, "_call_s3", failing)
+        with pytest.raises(EnvironmentFaultError, match=r"cable was pulled.*Run the same command again to continue"):
+            partition(URL_IN, URL_OUT, **how, **there)
+    (left,) = {name.split("/")[2] for name in s3.files.find(URL_WORK)}
+    for key in (f"work/{left}/writes/x/1", "partitions/part0/graph.dgl", "partitions/of-others", "work/of-others"):
+        s3.files.call_s3("create_multipart_upload", Bucket="bucket", Key=key)
+    s3.files.pipe_file(f"{URL_WORK}/notes", b"of others")
+    before = contents_of(s3.files, URL_WORK)
+    s3.files.pipe_file("s3://bucket/elsewhere/notes", b"of others")
+    with pytest.raises(OutputExistsError):
+        partition(URL_IN, "s3://bucket/elsewhere", **how, **there)
+    assert f"{URL_WORK}/{left}: a run on host" in caplog.text and "run it again to continue, or delete" in caplog.text
+    assert contents_of(s3.files, URL_WORK) == before
+    partition(URL_IN, URL_OUT, **how, **there, restart=True)
+    partition(graph, tmp_path / "out", **how)
+    assert contents_of(s3.files, URL_OUT) == local_contents(tmp_path / "out")
+    assert contents_of(s3.files, URL_WORK) == {"notes": b"of others"}
+    assert s3.unfinished_uploads("bucket") == ["partitions/of-others", "work/of-others"]
+
+
+RARE = ("ranges", "clock", "rule")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "bucket",
+        "key",
+        "parts",
+        "input",
+        *(pytest.param(w, marks=pytest.mark.long) for w in ("ranges", "clock", "rule")),
+    ],
+)
+def test_what_is_wrong_with_a_store_is_one_error(
+    wrong: str, s3: S3, graph: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    messages = {
+        "bucket": r"s3://nobody/work.*no such file.*bucket does not exist",
+        "key": r"s3://bucket/work: the store refuses access.*Check the credentials",
+        "parts": r"s3://bucket/(work|partitions): the store takes no uploads in parts.*Choose another store",
+        "ranges": r"s3://bucket/.*wrong number of bytes.*may not know ranges",
+        "clock": r"s3://bucket/.*refuses access.*request time.*clock",
+        "rule": r"s3://bucket/work.*a file of the unfinished run is gone.*restart",
+        "input": r"s3://bucket/graph/edges/.*(has changed|row 13)",
+    }
+    ask, is_late = AioBaseClient._make_api_call, False
+
+    def refusal(code: str, words: str = "") -> ClientError:
+        return ClientError({"Error": {"Code": code, "Message": words}}, "asked")
+
+    async def asked(self: Any, name: str, what: dict[str, Any]) -> Any:
+        reads = ("GetObject", "HeadObject", "ListObjectsV2")
+        if wrong == "key" and name not in reads and what.get("Key", "").startswith("work"):
+            raise refusal("AccessDenied")
+        if wrong == "parts" and name == "CreateMultipartUpload":
+            raise refusal("NotImplemented", "A header implies functionality that is not implemented")
+        if wrong == "ranges" and is_late:
+            what = {key: value for key, value in what.items() if key != "Range"}
+        if wrong == "clock" and is_late:
+            raise refusal("RequestTimeTooSkewed", "The difference between the request time and ours is too large")
+        return await ask(self, name, what)
+
+    def watch(event: dict[str, Any]) -> None:
+        nonlocal is_late
+        if event["event"] == "begin" and event["stage"] == "bucket-edges":
+            is_late = True
+            if wrong == "rule":
+                s3.files.rm(URL_WORK, recursive=True)
+            if wrong == "input":
+                for name in s3.files.find(f"{URL_IN}/edges"):
+                    s3.files.pipe_file(name, s3.files.cat_file(name)[:100])
+
+    copy_in(graph, s3.files, URL_IN)
+    how: dict[str, Any] = {**HOW, "num_parts": 3, "method": "random", "storage_options": s3.options, "progress": watch}
+    work = "s3://nobody/work" if wrong == "bucket" else URL_WORK
+    with monkeypatch.context() as patched:
+        patched.setattr(AioBaseClient, "_make_api_call", asked)
+        with pytest.raises(GraphPartError, match=messages[wrong]):
+            partition(URL_IN, URL_OUT, workspace=work, **how)
+    assert s3.files.find(URL_OUT) == []
+    if wrong in ("bucket", "key", "parts", "input"):
+        assert s3.files.find(URL_WORK) == [] and s3.unfinished_uploads("bucket") == []
+    else:
+        is_late = wrong = ""  # type: ignore[assignment]
+        partition(URL_IN, URL_OUT, workspace=work, restart=True, **how)
+        partition(graph, tmp_path / "out", 3, method="random", **HOW)
+        assert contents_of(s3.files, URL_OUT) == local_contents(tmp_path / "out")
+
+
 KILLED = """
 import json, logging, os, signal, sys
+import dask
 import daskgraphpart
 from daskgraphpart.plugins.store_workspace import store_lock
 store_lock.SECONDS_BETWEEN_BEATS, store_lock.SECONDS_OF_PATIENCE = 0.3, 1.5
+dask.config.set({"distributed.comm.timeouts.connect": "4s", "daskgraphpart.connect-timeout": "4s"})
 logging.basicConfig()
 logging.getLogger("daskgraphpart").setLevel(logging.DEBUG)
-how, instant = json.loads(sys.argv[1]), sys.argv[2]
+how, instants = json.loads(sys.argv[1]), sys.argv[2].split(",")
+doomed = [int(pid) for pid in sys.argv[3:]] or [os.getpid()]
+at_once = len(instants) == 1
 def watch(event):
-    if f"{event['event']} {event.get('stage')}" == instant:
-        os.kill(os.getpid(), signal.SIGKILL)
+    if f"{event['event']} {event.get('stage')}" in instants:
+        for pid in doomed if at_once else [doomed.pop()]:
+            os.kill(pid or os.getpid(), signal.SIGKILL)
 daskgraphpart.partition(**how, progress=watch)
 """
 
@@ -243,3 +354,46 @@ def test_a_killed_client_is_continued_from_another_machine(
     assert contents_of(s3.files, URL_OUT) == local_contents(tmp_path / "out")
     assert s3.files.find(URL_WORK) == []
     assert s3.unfinished_uploads("bucket") == []
+
+
+@pytest.mark.long
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("what", ["scheduler", "all"])
+def test_a_killed_scheduler_and_all_at_once_are_continued_elsewhere(
+    what: str, s3: S3, graph: Path, tmp_path: Path
+) -> None:
+    copy_in(graph, s3.files, URL_IN)
+    how = {**HOW, "num_parts": 3, "method": "fennel"}
+    partition(graph, tmp_path / "out", **how)
+    del how["progress"]
+    for instant in (*INSTANTS[:-1], "never"):  # without a scheduler, a job can end after its last task
+        with machines_apart(3) as (address, scheduler, workers):
+            there = {"workspace": URL_WORK, "storage_options": s3.options, "cluster": address}
+            job = json.dumps({"graph": URL_IN, "out": URL_OUT, **how, **there})
+            doomed = [scheduler.pid] if what == "scheduler" else [scheduler.pid, *(w.pid for w in workers), 0]
+            process = start_client(KILLED, job, instant, *map(str, doomed))
+            printed, _ = process.communicate(timeout=100)
+        assert process.returncode == 0 if instant == "never" else process.returncode != 0, printed
+        if what == "scheduler" and instant != "never":
+            assert "EnvironmentFaultError" in printed and "Run the same command again to continue" in printed
+    assert contents_of(s3.files, URL_OUT) == local_contents(tmp_path / "out")
+    assert s3.files.find(URL_WORK) == []
+    assert s3.unfinished_uploads("bucket") == []
+
+
+@pytest.mark.long
+@pytest.mark.timeout(600)
+def test_killed_workers_are_replaced_by_others(s3: S3, graph: Path, tmp_path: Path) -> None:
+    copy_in(graph, s3.files, URL_IN)
+    how = {**HOW, "num_parts": 3, "method": "fennel"}
+    partition(graph, tmp_path / "out", **how)
+    del how["progress"]
+    for instants in (INSTANTS[:2], INSTANTS[2:4], INSTANTS[4:6], INSTANTS[6:8], INSTANTS[8:]):
+        with machines_apart(3) as (address, _, workers):
+            there = {"workspace": URL_WORK, "storage_options": s3.options, "cluster": address}
+            job = json.dumps({"graph": URL_IN, "out": URL_OUT, "overwrite": True, **how, **there})
+            run_client(KILLED, job, ",".join(instants), *(str(worker.pid) for worker in workers))
+        assert sum(worker.returncode == -signal.SIGKILL for worker in workers) == 2
+        assert contents_of(s3.files, URL_OUT) == local_contents(tmp_path / "out")
+        assert s3.files.find(URL_WORK) == []
+        assert s3.unfinished_uploads("bucket") == []

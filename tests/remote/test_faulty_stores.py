@@ -69,8 +69,15 @@ def test_what_was_created_though_the_answer_was_lost_is_ours(s3: S3) -> None:
 def test_an_upload_is_complete_though_the_answer_was_lost(s3: S3, tmp_path: Path) -> None:
     content = np.random.default_rng(0).bytes(SEND_NBYTES + 12_345)
     (tmp_path / "large").write_bytes(content)
-    with faulty_store(s3.address, lambda method, path: "lost" if "?uploadId" in path else None) as (address, store):
+    ends: list[str] = []
+
+    def choose(method: str, path: str) -> str | None:
+        if "?uploadId" in path:
+            ends.append(path)
+        return "lost" if "?uploadId" in path and len(ends) == 1 else None
+
+    with faulty_store(s3.address, choose) as (address, store):
         options = {**patient_options(replace(s3, address=address)), "config_kwargs": {"retries": {"max_attempts": 1}}}
         upload_file(str(tmp_path / "large"), UPath("s3://bucket/large", **options))
-    assert store.made
+    assert store.made == ["lost"] and len(ends) > 1
     assert s3.files.cat_file("s3://bucket/large") == content

@@ -8,6 +8,7 @@ import os
 import queue
 import shutil
 import socket
+import sys
 import time
 import uuid
 from dataclasses import replace
@@ -73,7 +74,12 @@ class ClusterScheduler:
         """Compute these keys of a graph; calls `on_done` with the index and result of each."""
         try:
             self._compute(graph, keys, on_done, hosts)
-        except (CancelledError, CommClosedError) as fault:
+        except (CancelledError, OSError) as fault:
+            is_gone = isinstance(fault, (CancelledError, CommClosedError)) or "Timed out trying to connect" in str(
+                fault
+            )
+            if not is_gone:
+                raise
             raise EnvironmentFaultError("the dask scheduler is gone", place=name, found=str(fault)) from fault
         except KilledWorker as fault:
             raise EnvironmentFaultError(
@@ -179,13 +185,21 @@ class SharedDirectories(WorkerPlugin):  # type: ignore[misc]
     """
 
     def __init__(self, directories: Sequence[tuple[str, Path, str]], depot: Depot | None) -> None:
-        self.depot = depot
+        self.depot, self.version = depot, _version()
         self.directories = [
             (what, str(path), witness, _first_bytes(str(path), witness)) for what, path, witness in directories
         ]
 
     def setup(self, worker: Worker) -> None:
-        """Raise if this worker does not see all; keep copies of a depot's files in its own directory."""
+        """Refuse this worker if it does not see all, or has another version; keep copies in its own directory."""
+        if self.version != _version():
+            raise EnvironmentFaultError(
+                f"a worker on host {socket.gethostname()} has another version of daskgraphpart than the client",
+                place="--cluster",
+                expected=self.version,
+                found=_version(),
+                hint="start workers in the environment of the client",
+            )
         if self.depot is not None:
             _check_disk(self.depot, worker)
             mount(replace(self.depot, disk=os.path.join(worker.local_directory, os.path.basename(self.depot.disk))))
@@ -205,6 +219,10 @@ class SharedDirectories(WorkerPlugin):  # type: ignore[misc]
         del worker
         if self.depot is not None and (depot := depot_of(f"{self.depot.root}/")) is not None:
             depot.forget()
+
+
+def _version() -> str:
+    return str(sys.modules["daskgraphpart"].__version__)
 
 
 def _check_disk(depot: Depot, worker: Worker) -> None:

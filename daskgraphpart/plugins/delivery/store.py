@@ -12,7 +12,7 @@ from daskgraphpart.errors import ResumeError
 from daskgraphpart.plugins.delivery.export import ZarrExporter, remove_staging, staging_directory
 from daskgraphpart.storage.files import file_sizes_in
 from daskgraphpart.storage.paths import is_remote
-from daskgraphpart.storage.upload import check_writable, upload_file
+from daskgraphpart.storage.upload import abort_uploads, check_writable, upload_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -62,10 +62,11 @@ class Store(ZarrExporter, Destination):
         return self.export(job, files, staged)
 
     def describe(self, job: Job, made: Path, sent: Mapping[OutputFile, FileChecksum]) -> None:
-        """Check the store's listing, then send what describes the parts, the config last."""
+        """Check the listing, send what describes the parts, the config last, and abort what killed runs began."""
         _check_sent(self.directory, {file.path: checksum for file, checksum in sent.items()})
         for name in self.own_names:
             upload_file(str(made / name), self.directory / name)
+        abort_uploads(self.directory, {*self.own_names, *(file.path for file in sent)})
 
 
 def _check_sent(target: UPath, checksums: Mapping[str, FileChecksum]) -> None:

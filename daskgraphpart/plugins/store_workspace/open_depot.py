@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 from daskgraphpart.dispatching.destination import Destination
 from daskgraphpart.errors import OptionError
+from daskgraphpart.plugins.store_workspace.leftovers import name_leftovers
 from daskgraphpart.plugins.store_workspace.store_depot import mounted_depot
 from daskgraphpart.storage.paths import is_remote, resolve_path
+from daskgraphpart.storage.upload import check_writable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,8 +24,8 @@ DIRECTORY = ".daskgraphpart-work"
 
 
 @contextmanager
-def open_depot(resources: Resources, target: Path | Destination) -> Iterator[Depot]:
-    """Yield the depot in a workspace for the job of an output."""
+def open_depot(resources: Resources, target: Path | Destination, *, writes: bool = True) -> Iterator[Depot]:
+    """Yield the depot in a workspace for the job of an output, which may only want names."""
     assert resources.workspace is not None, "it is a URL"
     out = target.root if isinstance(target, Destination) and not target.hosts else None
     if out is None or not is_remote(out):
@@ -34,7 +36,11 @@ def open_depot(resources: Resources, target: Path | Destination) -> Iterator[Dep
     place = resolve_path(resources.workspace, options)
     assert is_remote(place), "it is a URL"
     of_output = hashlib.sha256(str(out).encode()).hexdigest()[:12]
-    with mounted_depot(place / f"{DIRECTORY}-{of_output}") as depot:
+    own = place / f"{DIRECTORY}-{of_output}"
+    if writes:
+        check_writable(place)
+        name_leftovers(place, own, f"{DIRECTORY}-")
+    with mounted_depot(own) as depot:
         yield depot
 
 

@@ -40,7 +40,7 @@ from daskgraphpart.storage.stores import (
     size_in_store,
     wrong_number_of_bytes,
 )
-from daskgraphpart.storage.upload import open_for_upload, upload_file
+from daskgraphpart.storage.upload import abort_uploads, open_for_upload, upload_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -204,6 +204,7 @@ class StoreDepot(Depot):
 
     def delete_all(self) -> None:
         """Delete everything in the store, the logs last."""
+        abort_uploads(self.store)
         for kind in (FILES, INDEXES, WRITES, LOGS):
             delete_below(self.store / kind)
 

@@ -77,7 +77,7 @@ class StoreLock:
         """Create the next number, once the last one is released or has not changed for long enough."""
         while True:
             number, content = self._last()
-            if content and not _is_released(content):
+            if content and not is_released(content):
                 self._wait(number, content)
             place = self._directory / f"{number + 1:08d}"
             if create_object(place, self._content()):
@@ -86,7 +86,7 @@ class StoreLock:
                         "%s: this store has no conditional writes, so do not start two runs at a time", place
                     )
                 if content:
-                    self.notes = _notes_of(content)
+                    self.notes = notes_of(content)
                     delete_objects([self._directory / f"{number:08d}"])
                 return place
 
@@ -98,7 +98,7 @@ class StoreLock:
 
     def _wait(self, number: int, content: bytes) -> None:
         """Return once the holder seems dead; raise `OutputLockedError` when it shows life."""
-        holder = _notes_of(content)
+        holder = notes_of(content)
         logger.info("a run (pid %s on host %s) has not ended here; looking whether it lives", holder.pid, holder.host)
         until = time.monotonic() + SECONDS_OF_PATIENCE
         while time.monotonic() < until:
@@ -127,13 +127,15 @@ class StoreLock:
         return json.dumps(content).encode()
 
 
-def _is_released(content: bytes) -> bool:
+def is_released(content: bytes) -> bool:
+    """Whether a run has left this as it ended early."""
     with suppress(ValueError):
         return bool(json.loads(content).get("state") == RELEASED)
     return False
 
 
-def _notes_of(content: bytes) -> LockNotes:
+def notes_of(content: bytes) -> LockNotes:
+    """Read a holder's notes."""
     try:
         return msgspec.json.decode(content, type=LockNotes)
     except (msgspec.MsgspecError, UnicodeDecodeError):
