@@ -15,7 +15,6 @@ from daskgraphpart.assignment.assignment import TRAINERS
 from daskgraphpart.assignment.owner_parts import write_parts
 from daskgraphpart.chunked.partitions import list_edge_blocks
 from daskgraphpart.engine.runner import Pass, Runner, Unit
-from daskgraphpart.errors import OptionError
 from daskgraphpart.schema import DataSpec, GraphSchema
 from daskgraphpart.storage.region import Region, create_files, npy_region
 
@@ -50,12 +49,8 @@ def write_trainers(parts: Region, schema: GraphSchema, directory: Path, runner: 
 
 
 def with_trainers(graph: Graph, trainers: Mapping[str, Region], directory: Path, runner: Runner) -> Graph:
-    """Return the graph with the feature `trainer_id` of all nodes and edges."""
+    """Return the graph with the feature `trainer_id` of all nodes and edges, in place of an earlier one, as in DGL."""
     schema = graph.schema
-    for kind in schema.row_types:
-        if any(spec.name == FEATURE.name for spec in kind.data):
-            place = f"{kind.name}/{FEATURE.name}"
-            raise OptionError(f"the graph already has a feature {FEATURE.name!r}", place=place)
     directory.mkdir(parents=True, exist_ok=True)
     files = {
         t.name: npy_region(directory / f"edges-{i}.npy", np.int64, (t.num_edges,))
@@ -67,8 +62,9 @@ def with_trainers(graph: Graph, trainers: Mapping[str, Region], directory: Path,
         for etype, block in list_edge_blocks(graph, EDGES_PER_BLOCK, 8 * EDGES_PER_BLOCK, runner)
     ]
     runner.run(Pass("trainers-of-edges", trainers_of_edges, units, None))
-    node_types = tuple(replace(t, data=(*t.data, FEATURE)) for t in schema.node_types)
-    edge_types = tuple(replace(t, data=(*t.data, FEATURE)) for t in schema.edge_types)
+    data = {t.name: (*(spec for spec in t.data if spec.name != FEATURE.name), FEATURE) for t in schema.row_types}
+    node_types = tuple(replace(t, data=data[t.name]) for t in schema.node_types)
+    edge_types = tuple(replace(t, data=data[t.name]) for t in schema.edge_types)
     return replace(
         graph,
         schema=replace(schema, node_types=node_types, edge_types=edge_types),

@@ -122,7 +122,7 @@ def partition_graph(
     return_mapping : bool
         Return the original IDs.
     num_trainers_per_machine : int
-        Split every part into this many smaller ones, stored as feature `trainer_id`.
+        Split every part into this many smaller ones, stored as feature `trainer_id`, also over one of the graph.
     objtype : str
         METIS objective: ``"cut"`` or ``"vol"``.
     graph_formats : str or sequence of str, optional

@@ -16,6 +16,7 @@ import pandas as pd
 from daskgraphpart.assignment.options import METHODS, AssignOptions
 from daskgraphpart.assignment.pipeline import check_method
 from daskgraphpart.engine.measure import Measurement, measure
+from daskgraphpart.engine.progress import open_progress
 from daskgraphpart.engine.resources import resources_of
 from daskgraphpart.errors import OptionError, choose_from
 from daskgraphpart.keywords import check_keywords
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from distributed.deploy import Cluster
 
     from daskgraphpart.chunked.graph_like import GraphLike
+    from daskgraphpart.engine.progress import Progress, ProgressListener
 
 
 NAMES = ("method", "used", "cut_share", "remote_share", "replication_factor", "seconds", "peak_bytes")
@@ -95,6 +97,7 @@ def compare(
     cluster: str | Client | Cluster | None = None,
     workers: int | None = None,
     workspace: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
 ) -> Comparison:
     """Compare methods by cut, balance, replication factor, seconds, peak memory and what training fetches.
 
@@ -117,8 +120,8 @@ def compare(
         As in `partition`.
     num_trainers_per_machine, effort, edge_weight, extend, old_id_map, may_move, memory, cluster : optional
         As in `partition`.
-    workers, workspace : optional
-        As in `partition`.
+    workers, workspace, progress : optional
+        As in `partition`; a step of progress is one method with one number of parts.
 
     Returns
     -------
@@ -159,26 +162,29 @@ def compare(
     where = {"memory": memory, "cluster": cluster, "workers": workers, "workspace": workspace}
     fetching = None if sampling is None else _Fetching(sampling, batch_size, _flags(where))
     flags, results = _flags({**_named(options), **where}), []
-    with _as_directory(graph, where) as directory:
+    with open_progress(progress) as listener, _as_directory(graph, where, listener) as directory:
+        listener.begin("compare", len(num_parts) * len(methods), 0)
         for count in num_parts:
             of_parts = []
             for method in methods:
                 of_parts.append(_run(directory, count, method, flags, fetching))
+                listener.advance(0)
                 if on_done is not None:
                     on_done(of_parts[-1])
             results += sorted(of_parts, key=lambda found: (bool(found.fault), found.remote_share or 0.0))
+        listener.end()
     return Comparison(tuple(results))
 
 
 @contextmanager
-def _as_directory(graph: Any, where: Mapping[str, Any]) -> Iterator[str]:
+def _as_directory(graph: Any, where: Mapping[str, Any], listener: ProgressListener) -> Iterator[str]:
     """Yield the directory of a chunked graph; write any other graph to a temporary one."""
     scan = open_scan(graph, resources=resources_of(where))
     if scan.directory is not None:
         yield to_key(scan.directory)
         return
     with tempfile.TemporaryDirectory(prefix="daskgraphpart-compare-") as scratch:
-        yield scan.write_chunked(f"{scratch}/graph", **where).directory
+        yield scan.write_chunked(f"{scratch}/graph", **where, progress=listener).directory
 
 
 def _named(options: AssignOptions) -> dict[str, Any]:

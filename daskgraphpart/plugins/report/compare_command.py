@@ -14,6 +14,7 @@ from daskgraphpart.cli.options import (
     RESOURCE_OPTIONS,
     graph_of,
     keywords_of,
+    progress_of,
     with_options,
 )
 from daskgraphpart.engine.resources import Resources
@@ -67,17 +68,18 @@ def compare(**values: Any) -> None:
         raise OptionError(what, place="--num-parts", hint="use one such as 4,8") from fault
     methods = [method.strip() for method in values["methods"].split(",") if method.strip()]
 
-    def show(result: Compared) -> None:
-        if not values["quiet"]:
-            outcome = result.fault or f"cut {result.cut_share:.2%}"
-            click.echo(f"{format_number(result.num_parts, 'part')}, {result.method}: {outcome}", err=True)
-
     if values["plot_path"]:
         check_plot(values["plot_path"])
     graph_of(values["in_dir"], values)  # refuses files outside, once for all runs
     options = keywords_of(values, AssignOptions, Resources)
-    sampled = {"sampling": values["sampling"], "batch_size": values["batch_size"]}
-    results = compare_methods(values["in_dir"], parts, methods, on_done=show, **sampled, **options)
+    options |= {"sampling": values["sampling"], "batch_size": values["batch_size"]}
+    with progress_of(values) as progress:
+
+        def show(result: Compared) -> None:
+            outcome = result.fault or f"cut {result.cut_share:.2%}"
+            progress.note(f"{format_number(result.num_parts, 'part')}, {result.method}: {outcome}")
+
+        results = compare_methods(values["in_dir"], parts, methods, on_done=show, progress=progress, **options)
     click.echo(comparison_table(results))
     if values["csv_path"]:
         write_comparison(results, values["csv_path"])

@@ -190,7 +190,7 @@ DTYPES = {
 """Of the arrays in a local graph."""
 
 TRAINERS = "trainer_id"
-"""A feature that partitioning adds, one number per node or edge."""
+"""A feature that partitioning adds or overwrites, one number per node or edge."""
 
 ORIGINALS = "original IDs"
 """Check that counts only if original IDs should be there."""
@@ -211,13 +211,22 @@ class PartHeaders:
 
 
 def align_types(schema: GraphSchema, parts: PartitionedGraph) -> GraphSchema | None:
-    """Return the input's types in the partitions' order; None if they differ."""
+    """Return the input's types in the partitions' order, without what partitioning overwrites; None if they differ."""
     if not schema.is_heterogeneous and schema.etypes and (parts.ntypes, parts.etypes) == DGL_TYPES:
-        return schema
+        return _without_trainers(schema)
     if sorted(schema.ntypes) != sorted(parts.ntypes) or sorted(schema.etypes) != sorted(parts.etypes):
         return None
     node_types = tuple(schema.node_type(name) for name in parts.ntypes)  # DGL orders types by name
-    return replace(schema, node_types=node_types, edge_types=tuple(schema.edge_type(name) for name in parts.etypes))
+    edge_types = tuple(schema.edge_type(name) for name in parts.etypes)
+    return _without_trainers(replace(schema, node_types=node_types, edge_types=edge_types))
+
+
+def _without_trainers(schema: GraphSchema) -> GraphSchema:
+    data = {of.name: tuple(spec for spec in of.data if spec.name != TRAINERS) for of in schema.row_types}
+    node_types = tuple(replace(of, data=data[of.name]) for of in schema.node_types)
+    return replace(
+        schema, node_types=node_types, edge_types=tuple(replace(of, data=data[of.name]) for of in schema.edge_types)
+    )
 
 
 def type_findings(schema: GraphSchema, parts: PartitionedGraph) -> Iterator[Finding]:

@@ -37,6 +37,7 @@ def verify(
     ----------
     graph : Graph, path or URL, optional
         The input, as for `partition`. Without it, compare files with the checksums in their manifest.
+        A feature `trainer_id` is not compared: partitioning may have overwritten it.
     sample : float
         Share of feature rows to compare with the graph.
     quick : bool

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sysconfig
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -147,7 +148,8 @@ def test_balance_ntypes_gives_every_part_its_share_of_every_class(tmp_path: Path
 
 
 def test_trainers_are_kept_as_features(tmp_path: Path) -> None:
-    chunked = HOMOGENEOUS.write(tmp_path / "graph")
+    earlier = {"trainer_id": np.full(N, 9)}  # of DGL's own partition_graph, which overwrites it as well
+    chunked = replace(HOMOGENEOUS, node_data={"_N": earlier}, edge_data={}).write(tmp_path / "graph")
     graph = dgp.partition_graph(
         chunked, "g", 2, tmp_path / "out", num_trainers_per_machine=2, graph_formats=["csc", "coo"]
     )
@@ -155,6 +157,7 @@ def test_trainers_are_kept_as_features(tmp_path: Path) -> None:
     start, stop = graph.book.part_range(0, "_N")
     assert set(trainers[start:stop].tolist()) == {0, 1}
     assert set(trainers[stop:].tolist()) == {2, 3}
+    assert graph.verify(chunked).ok
     assert set(graph.part(0).graph.formats) == {"csc", "coo"}
     assignment = dgp.assign(chunked, 2, num_trainers_per_machine=2)
     again = dgp.partition_graph(chunked, "g", 2, tmp_path / "again", part_method=assignment, num_trainers_per_machine=2)

@@ -26,8 +26,10 @@ def test_methods_are_tabulated_as_text_csv_and_plot(
 ) -> None:
     table, plot = tmp_path / "methods.csv", tmp_path / "methods.png"
     options = ("--num-parts", "4,5000", "--methods", "metis", "--balance", "nodes", "--memory", "1GB")
-    assert call("compare", graph, *options, "--csv", table, "--plot", plot) == 0
-    shown = capsys.readouterr().out
+    assert call("compare", graph, *options, "--csv", table, "--plot", plot, "--progress", "json") == 0
+    shown, progress = capsys.readouterr()
+    events = [(of["event"], of.get("units_done")) for of in map(json.loads, progress.splitlines())]
+    assert events == [("begin", 0), ("advance", 1), ("note", None), ("advance", 2), ("note", None), ("end", 2)]
     for word in ("parts", "edge cut", "replication", "peak memory", "metis", "is more than the graph's"):
         assert word in shown
     with table.open(newline="") as file:
