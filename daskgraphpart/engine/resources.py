@@ -91,7 +91,7 @@ class Resources:
             raise OptionError(
                 f"--workspace {self.workspace} is in a store, and this job needs a file system",
                 place="--workspace",
-                hint="use a directory: only partition and dispatch take a store",
+                hint="use a directory: only partition, dispatch and plan take a store",
             )
 
     def limited(self, smallest_task: int) -> Resources:

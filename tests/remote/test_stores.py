@@ -203,7 +203,7 @@ def test_outputs_and_workspaces_that_a_store_cannot_be_are_one_error(local: Path
             partition(graph, "memory://out", 2, method="random", **how)  # type: ignore[arg-type]
     assert not (tmp_path / "work").exists() and not memory.find("/")
     with pytest.raises(
-        OptionError, match=r"is in a store, and this job needs a file system.*only partition and dispatch"
+        OptionError, match=r"is in a store, and this job needs a file system.*only partition, dispatch and plan"
     ):
         resources_of({"workspace": "s3://bucket/work"})
     assert detect_resources(workspace="file:///scratch").workspace == "/scratch"
@@ -233,6 +233,16 @@ def test_what_takes_no_url_says_so(
     monkeypatch.chdir(tmp_path)
     assert call(*(str(local / "graph") if word == "GRAPH" else word for word in command.split())) == 2
     assert "must be in a file system" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", ["assign GRAPH OUT --num-parts 2", "verify GRAPH PARTS", "chunk OUT --edges GRAPH"])
+def test_what_takes_no_workspace_in_a_store_says_so_before_work(
+    command: str, local: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    places = {"GRAPH": local / "graph", "PARTS": local / "out", "OUT": tmp_path / "out"}
+    assert call(*(str(places.get(word, word)) for word in command.split()), "--workspace", "s3://bucket/work") == 2
+    assert "is in a store, and this job needs a file system" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
 

@@ -22,6 +22,7 @@ import daskgraphpart as dgp
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.errors import EnvironmentFaultError
+from daskgraphpart.plugins.clusters.on_cluster import SharedDirectories
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -129,6 +130,17 @@ def other_machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[st
         finally:
             process.terminate()
             process.wait(30)
+
+
+def test_a_worker_of_another_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(dgp, "__version__", "9.9")
+        plugin = SharedDirectories([], None)
+    with pytest.raises(
+        EnvironmentFaultError, match=r"another version .* than the client: expected 9\.9, found"
+    ) as caught:
+        plugin.setup(None)  # type: ignore[arg-type]
+    assert "in the environment of the client" in str(caught.value)
 
 
 @pytest.mark.parametrize("what", ["output directory", "workspace", "input directory"])
