@@ -120,8 +120,8 @@ class Assignment(WithPlugins, made.Assignment):
         Returns
         -------
         mapping of str to dask.dataframe.DataFrame
-            A frame per canonical edge type: int64 columns `src` and `dst` (type-wise IDs), and `owner`, the part that
-            owns the edge.
+            A frame per canonical edge type: int64 columns `src` and `dst` (type-wise IDs), `owner`, the part that owns
+            the edge, and scalar features that are not called so. For features, edges in text are counted at once.
 
         Raises
         ------
@@ -131,16 +131,16 @@ class Assignment(WithPlugins, made.Assignment):
         Examples
         --------
         >>> dgp.assign("shop", 4).with_owners(graph)["user:buys:item"].head(3)
-           src  dst  owner
-        0  850  154      1
-        1  636   44      3
-        2  511  193      1
+           src  dst  owner  price
+        0  850  154      1   0.25
+        1  636   44      3   0.03
+        2  511  193      1   0.84
         """
         check_read(graph)
         self.check_fits(graph.schema)
 
         def of_type(etype: str) -> Any:
-            return owned_edges(graph.edges[etype], graph.schema, self.files, self.num_parts, etype)
+            return owned_edges(graph, self.files, self.num_parts, etype)
 
         return LazyMapping("edge type", graph.schema.etypes, of_type)
 

@@ -10,13 +10,14 @@ import numpy as np
 import pandas as pd
 
 from daskgraphpart.chunked.collections import data_array
+from daskgraphpart.chunked.dask_sources import DaskRows
 from daskgraphpart.kernels.owner_sort import look_up_owners
 from daskgraphpart.schema import DataSpec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from daskgraphpart.schema import GraphSchema
+    from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.storage.paths import Location
     from daskgraphpart.storage.region import Region
 
@@ -43,20 +44,37 @@ def owner_frame(region: Region, id_map: Location | None) -> Any:
     return dd.from_map(partial(_read_rows, region=region), starts, meta=meta, label="read-owners")
 
 
-def owned_edges(frame: Any, schema: GraphSchema, files: Mapping[str, Region], num_parts: int, etype: str) -> Any:
-    """Add owners to a dask DataFrame of the edges of a type."""
-    edge_type = schema.edge_type(etype)
-    owners, num_src = files[edge_type.dst], schema.node_type(edge_type.src).num_nodes
-    meta = {"src": np.int64, "dst": np.int64, "owner": owners.dtype}
-    return frame.map_partitions(join_owners, owners, num_src, num_parts, meta=meta)
+def owned_edges(graph: Graph, files: Mapping[str, Region], num_parts: int, etype: str) -> Any:
+    """Dask DataFrame of the edges of a type with their owners and scalar features."""
+    edge_type, frame = graph.schema.edge_type(etype), graph.edges[etype]
+    owners, num_src = files[edge_type.dst], graph.schema.node_type(edge_type.src).num_nodes
+    names = [of.name for of in edge_type.data if not of.row_shape and of.name not in frame.columns]
+    lengths = _lengths_of(frame, graph.edge_sources[etype]) if names else ()
+    arrays = {name: graph.edge_data[etype][name].rechunk((lengths,)) for name in names if name != "owner"}
+    meta = {"src": np.int64, "dst": np.int64, "owner": owners.dtype} | {n: of.dtype for n, of in arrays.items()}
+    features = [dd.from_dask_array(rows, columns=name) for name, rows in arrays.items()]
+    join = partial(join_owners, owners=owners, num_src=num_src, num_parts=num_parts)
+    return frame.map_partitions(join, *features, meta=meta, align_dataframes=False)
 
 
-def join_owners(edges: pd.DataFrame, owners: Region, num_src: int, num_parts: int) -> pd.DataFrame:
-    """Add edge owners to a dask partition, as the pass `bucket-edges` does."""
+def _lengths_of(frame: Any, source: Any) -> tuple[int, ...]:
+    """Rows of each dask partition of a graph's edges; text is read for it."""
+    if isinstance(source, DaskRows):
+        return source.lengths or ()
+    if frame.known_divisions:
+        *starts, last = frame.divisions
+        return tuple(np.diff([*starts, last + 1]).tolist())
+    return tuple(frame.map_partitions(len).compute().tolist())
+
+
+def join_owners(
+    edges: pd.DataFrame, *features: pd.Series, owners: Region, num_src: int, num_parts: int
+) -> pd.DataFrame:
+    """Add the owners of edges to a dask partition, as the pass `bucket-edges` finds them, and features."""
     src, dst = edges["src"].to_numpy(), edges["dst"].to_numpy()
     found, counts = np.empty(dst.size, owners.dtype), np.zeros(num_parts, np.int64)
     look_up_owners(src, dst, num_src, owners.memmap(), found, counts)
-    return edges.assign(owner=found)
+    return edges.assign(owner=found, **{str(rows.name): rows.to_numpy() for rows in features})
 
 
 def _none_of(region: Region) -> np.ndarray:

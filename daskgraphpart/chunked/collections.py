@@ -30,15 +30,20 @@ NBYTES_PER_PARTITION = 64 << 20
 def edge_frame(source: Any, edge_type: EdgeType, num_src: int, num_dst: int, blocksize: int | str | None = None) -> Any:
     """Dask DataFrame of one type's edges: int64 columns `src` and `dst`, checked on computing.
 
-    The index has edge IDs, with known divisions; CSV lines are not counted for it, so there divisions are unknown and
-    the index begins at 0 in each dask partition.
+    The index has edge IDs, with known divisions but for the user's own dask frames. CSV lines are not counted for it:
+    there divisions are unknown, and the index begins at 0 in each dask partition.
     """
     import dask
     import dask.dataframe as dd
+    import pandas as pd
 
     ends: dict[str, Any] = {"edge_type": edge_type, "num_src": num_src, "num_dst": num_dst}
     if isinstance(source, DaskRows):
-        return source.collection.map_partitions(_check_frame, source.name, **ends, meta=empty_edges())
+        first_rows = pd.DataFrame({"first_row": np.cumsum((0, *(source.lengths or ())))[:-1]})
+        places = dd.from_pandas(first_rows, npartitions=len(first_rows))
+        check = partial(_check_frame, name=source.name, **ends)
+        frame = source.collection.clear_divisions()  # of the user's index
+        return frame.map_partitions(check, places, meta=empty_edges(), align_dataframes=False)
     if not source.can_seek and source.inputs:
         return _frame_of_views(source, edge_type, num_src, num_dst, blocksize)
     is_text = isinstance(source, CsvEdges)
@@ -124,11 +129,10 @@ def _read_lines(lines: Lines, **ends: Any) -> pd.DataFrame:
         return read(sum(replace(lines, start=start, stop=stop).count() for start, stop in before))
 
 
-def _check_frame(
-    frame: pd.DataFrame, name: str, partition_info: dict[str, Any] | None = None, **ends: Any
-) -> pd.DataFrame:
-    where = f"partition {partition_info['number'] if partition_info else 0} of {name!r}"
-    return edges_as_frame(*read_edges(frame, read=partial(ends_of_frame, name=where), where=(where, 0), **ends))
+def _check_frame(frame: pd.DataFrame, place: pd.DataFrame, name: str, **ends: Any) -> pd.DataFrame:
+    where = f"partition {place.index[0]} of {name!r}"
+    edges = read_edges(frame, read=partial(ends_of_frame, name=where), where=(where, 0), **ends)
+    return edges_as_frame(*edges, int(place.first_row.iloc[0]))
 
 
 def array_of(rows: Any, what: str, lengths: tuple[int, ...] | None) -> Any:

@@ -107,8 +107,7 @@ class Graph(Changeable["Graph"]):
             Canonical edge type.
         blocksize : int or str, optional
             Bytes per dask partition, as in `dask.dataframe.read_csv`: of text (CSV) or, roughly, of the frame. Default:
-            64 MiB
-            (CSV: 32 MiB). Your own frames keep their partitions.
+            64 MiB (CSV: 32 MiB). Your own frames keep their partitions.
 
         Returns
         -------

@@ -263,14 +263,18 @@ def test_a_collection_that_changes_its_length_is_one_error(tmp_path: Path) -> No
 
 def test_the_join_with_owners_is_what_lies_in_the_runs(graph: Graph, directory: Path, tmp_path: Path) -> None:
     assignment = dgp.assign(directory, 3, method="random", **spelled(RESOURCES))
-    for of_graph in (dgp.read_chunked(directory), collections_of(graph, "int64", 4, 9)):
+    binary = dgp.read_chunked(graph.write(tmp_path / "binary", edge_format="numpy", num_chunks=2))
+    for of_graph in (dgp.read_chunked(directory), collections_of(graph, "int64", 4, 9), binary):
         joined = assignment.with_owners(of_graph)
         assert list(joined) == [WRITES, CITES]
         frame = joined[CITES].compute(scheduler="sync")
-        assert list(frame.columns) == ["src", "dst", "owner"]
+        assert list(frame.columns) == ["src", "dst", "owner", "w"]
+        assert frame.w.tolist() == graph.edge_data[CITES]["w"].tolist()
         owners = assignment.owners["paper"].compute()
         assert frame.owner.tolist() == owners[graph.edges[CITES][1]].tolist()
         assert frame.owner.dtype == joined[CITES].dtypes["owner"] == np.uint8
+        if not of_graph.files or of_graph is binary:  # lines are not counted for an index
+            assert of_graph.edges[CITES].partitions[-1].compute(scheduler="sync").index[-1] == 299
     out = tmp_path / "out"
     dgp.dispatch(directory, assignment, out, **spelled(RESOURCES), keep_workspace=True)
     run = np.load(out / ".daskgraphpart-work" / "runs" / f"{len(list((directory / 'edges').glob('0-*')))}.npy")
