@@ -68,7 +68,7 @@ FUNCTIONS: dict[str, dict[str, Stated]] = {
     },
     "plugins/pyg/pyg_methods.py": dict.fromkeys(("neighbor_loader", "link_neighbor_loader"), options_of(LoaderOptions)),
     "plugins/remap/remap_methods.py": {"to_original": RUN, "from_original": RUN},
-    "plugins/report/compare.py": {"compare": {**options_of(AssignOptions, without=("method",)), **WHERE}},
+    "plugins/report/compare.py": {"compare": {**options_of(AssignOptions, without=("method",)), **RUN}},
     "plugins/report/report_method.py": {"report": RUN},
     "plugins/verification/verify_partitions.py": {"verify": RUN},
     "plugins/verification/verify_method.py": {"verify": RUN},

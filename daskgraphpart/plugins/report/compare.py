@@ -115,13 +115,13 @@ def compare(
     batch_size : int
         Training nodes per batch for `sampling`.
     on_done : callable, optional
-        Called with each result as it arrives.
+        Called with each result as it arrives; progress has a step for each.
     balance, imbalance, seed, refine, threads, passes, objtype, recursive, fill_parts : optional
         As in `partition`.
     num_trainers_per_machine, effort, edge_weight, extend, old_id_map, may_move, memory, cluster : optional
         As in `partition`.
     workers, workspace, progress : optional
-        As in `partition`; a step of progress is one method with one number of parts.
+        As in `partition`.
 
     Returns
     -------
