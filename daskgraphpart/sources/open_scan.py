@@ -12,6 +12,7 @@ from daskgraphpart.chunked.scan import Scan
 from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.errors import OptionError
 from daskgraphpart.registry import WHERE_FROM, Objects, load_plugin, plugin_names
+from daskgraphpart.storage.paths import is_remote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -25,8 +26,8 @@ def open_scan(given: Any, storage_options: Mapping[str, Any] | None = None, reso
         return given
     if isinstance(given, Graph):
         return GraphScan(given)
-    is_path = isinstance(given, (str, os.PathLike))
-    if is_path and not os.fspath(given).endswith(".json") and not is_table(given):
+    is_path = isinstance(given, (str, os.PathLike)) or is_remote(given)
+    if is_path and not str(given).endswith(".json") and not is_table(given):
         return GraphScan(read_chunked(given, storage_options=storage_options))
     if not is_path and (graph := _open_object(given, resources or detect_resources(), {})) is not None:
         return GraphScan(graph)

@@ -10,6 +10,7 @@ from commands import call
 from constructions import edges_entry, write_config
 from fsspec.registry import _registry
 from graphs import file_hashes
+from remote_stores import copy_in
 from upath import UPath
 
 import daskgraphpart as dgp
@@ -76,6 +77,24 @@ def test_features_and_configs_with_urls_are_refused_as_such(tmp_path: Path) -> N
     config = write_config(tmp_path, {"nodes": [], "edges": [edges_entry("s3://bucket/edges.parquet")]})
     with pytest.raises(GraphPartError, match=r"edges\[0\]\.files, s3://bucket/edges\.parquet: tables are read"):
         dgp.read_construction(config).collect()
+
+
+def test_a_path_of_a_store_is_opened_as_its_url_is(memory: Any, tmp_path: Path) -> None:
+    graph, how = dgp.from_edges(([0, 1, 2], [1, 2, 0])).write_chunked(tmp_path / "graph"), {"method": "random"}
+    copy_in(tmp_path / "graph", memory, "memory://graph")
+    parts = [
+        dgp.partition(given, tmp_path / f"p{i}", 2, **how) for i, given in enumerate((graph, UPath("memory://graph")))
+    ]
+    assert parts[0].quality == parts[1].quality
+    with pytest.raises(OptionError, match="this is a URL"):
+        dgp.partition(UPath("memory://edges.csv"), tmp_path / "out", 2)
+
+
+def test_data_sets_and_configs_at_urls_are_refused_as_such() -> None:
+    with pytest.raises(OptionError, match=r"memory://ogbn: a data set must be in a file system"):
+        dgp.read_dataset("ogb", "memory://ogbn")
+    with pytest.raises(OptionError, match=r"memory://c\.json: a construction config must be in a file system"):
+        dgp.read_construction("memory://c.json")
 
 
 def test_a_file_url_is_a_path(edges: Path, tmp_path: Path) -> None:

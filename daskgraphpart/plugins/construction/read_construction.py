@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from daskgraphpart.chunked.changeable import change
@@ -12,6 +11,7 @@ from daskgraphpart.errors import OptionError
 from daskgraphpart.keywords import check_keywords
 from daskgraphpart.plugins.construction.build import ConstructionScan
 from daskgraphpart.plugins.construction.read_config import read_config
+from daskgraphpart.storage.paths import require_local
 
 if TYPE_CHECKING:
     import os
@@ -89,9 +89,9 @@ def read_construction(
             "run chunk, then chunk its output with --split-by",
         )
         raise OptionError(what, place="--split-by", hint=hint)
-    is_reversed = wanted.add_reverse == "graphstorm"
-    if is_reversed and read_config(Path(config))[0].is_homogeneous:
+    path, is_reversed = require_local(config, "a construction config"), wanted.add_reverse == "graphstorm"
+    if is_reversed and read_config(path)[0].is_homogeneous:
         wanted = replace(wanted, add_reverse=None, copy_edata=False)
-    scan: Scan = ConstructionScan(Path(config), name, unknown_nodes == "drop", is_reversed, split_seed)
+    scan: Scan = ConstructionScan(path, name, unknown_nodes == "drop", is_reversed, split_seed)
     found: Scan = change(scan, wanted)
     return found

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import InputFileNotFoundError, check_choice
 from daskgraphpart.registry import load_plugin, plugin_names
+from daskgraphpart.storage.paths import require_local
 
 if TYPE_CHECKING:
     import os
@@ -40,7 +40,7 @@ def describe_dataset(kind: str, directory: str | os.PathLike[str]) -> dict[str, 
         If counts or splits are wrong.
     """
     check_choice("kind of data set", "--from", kind, plugin_names("datasets"))
-    path = Path(directory).absolute()
+    path = require_local(directory, "a data set", "copy it to a directory").absolute()
     if not path.is_dir():
         raise InputFileNotFoundError("no such directory", file=path, place="--from")
     tables: dict[str, Any] = load_plugin("datasets", kind)(path)
