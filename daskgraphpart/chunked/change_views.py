@@ -49,12 +49,13 @@ def add_reverse_types(
     found: dict[str, Source] = {}
     for etype, rows in edges.items():
         found[etype] = rows
-        reverse = reverses.get(etype)
-        if reverse is not None:
+        if (reverse := reverses.get(etype)) is not None:
             found[reverse] = ReversedEdges(rows)
             if changes.copy_edata:
                 data[reverse] = data.get(etype, {})
                 copy_codes(beside, etype, reverse)
+    if changes.add_reverse == "graphstorm":  # which sorts types, as DGL does
+        found = dict(sorted(found.items(), key=lambda item: item[0].split(":")))
     return found
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from daskgraphpart.book import canonical_tuple
 from daskgraphpart.chunked.beside import list_beside
 from daskgraphpart.chunked.graph import graph_of
 from daskgraphpart.chunked.output import LABEL_COUNTS, TRANSFORMED
@@ -121,7 +122,7 @@ class ConstructionScan(Scan):
         if self.add_reverse and config.is_homogeneous:
             _double(built)
         num_nodes = {ntype: ids.num_nodes[ntype] for ntype in sorted(ids.num_nodes)}
-        edges = {etype: built.edges[etype] for etype in sorted(built.edges)}
+        edges = {etype: built.edges[etype] for etype in sorted(built.edges, key=canonical_tuple)}
         return replace(graph_of(self.name, num_nodes, edges, built.data), beside=list_beside(job.beside))
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 FORMS = ("parquet", "csv")
 DTYPES = ("float32", "float16", "float64", "int8")
 TASKS = ("classification", "regression", "link_prediction")
+SPLITS = "custom_split_filenames"
 NUMERIC = ("max_min_norm", "standard", "rank_gauss", "bucket_numerical")
 HARD_NEGATIVES = "edge_dst_hard_negative"
 TRANSFORMS = ("no-op", *NUMERIC, "to_categorical", HARD_NEGATIVES)
@@ -229,11 +230,22 @@ def read_label(reader: Reader, *, is_edges: bool) -> Label:
 
 
 def task_of(reader: Reader, key: str, column: str, *, is_edges: bool) -> tuple[str, str]:
-    """Return a label's task and column, given their keys; nodes have no links to predict."""
-    task = reader.choice(key, TASKS, TASKS[2]) if reader.text(key, "a task") else TASKS[2]
-    if task == "link_prediction" and not is_edges and reader.content.get(key) == task:
+    """Return a label's task and column, given their keys; nodes have no links to predict.
+
+    With sets in files, any other task will do, such as `reconstruct_node_feat`: it needs no column.
+    """
+    task = reader.text(key, "a task")
+    if task and task not in TASKS:
+        if reader.has(SPLITS):
+            return task, reader.text(column, "the name of a column", "")
+        expected = f"{', '.join(TASKS[:-1])} or {TASKS[-1]}"
+        hint = f"a task of your own has its sets in files, by {SPLITS}"
+        reader.add(key, "unknown", expected=expected, found=repr(task), hint=hint)
+        task = ""
+    if task == "link_prediction" and not is_edges:
         reader.add(key, "link prediction is a task of edges", expected="classification or regression", found=task)
-    return task, "" if task == "link_prediction" else reader.text(column, "the name of a column")
+    is_named = task in ("classification", "regression")
+    return task or TASKS[2], reader.text(column, "the name of a column") if is_named else ""
 
 
 def read_masks(reader: Reader) -> tuple[str, ...]:
@@ -256,9 +268,9 @@ def _shares(reader: Reader) -> tuple[float, ...]:
 
 def read_splits(reader: Reader) -> Splits | None:
     """Read the files of each set's IDs."""
-    if not reader.has("custom_split_filenames"):
+    if not reader.has(SPLITS):
         return None
-    inner = reader.object("custom_split_filenames")
+    inner = reader.object(SPLITS)
     files = {key: inner.texts(key, "a path or a list of paths", ()) for key in ("train", "valid", "test")}
     if not any(files.values()):
         inner.add("train", "no files", expected="files for train, valid or test")

@@ -109,7 +109,7 @@ def _of_label(label: Label, table: Table, faults: Faults) -> TransformColumn:
     place, inner = column_place(label.place, "label_col"), element(of_type)
     if label.is_coded:
         return TransformColumn(_text(sql, of_type), TEXT, of_type)
-    if label.task == "regression" and inner is not None and is_number(inner):
+    if label.task != "classification" and inner is not None and is_number(inner):
         return TransformColumn(f"CAST({sql} AS DOUBLE[])", VECTOR, of_type)
     if not is_number(of_type):
         what = f"column {label.column!r} cannot be a label of {label.task}"

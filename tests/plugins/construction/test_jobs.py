@@ -155,6 +155,35 @@ def test_a_homogeneous_graph_loses_its_names_and_is_doubled(tmp_path: Path) -> N
     assert rows(graph, etype, "train_mask").tolist() == [1, 1, 1, 0, 0, 0]
 
 
+def test_a_task_of_ones_own_has_masks_of_listed_ids(tmp_path: Path) -> None:
+    train, test = (table(tmp_path, name, id=listed) for name, listed in (("train", [9, 7]), ("test", [8, 7])))
+    splits = {"custom_split_filenames": {"train": train, "test": test, "column": "id"}}
+    masks = {"mask_field_names": ["a", "b", "c"]}
+    labels = [
+        {"task_type": "reconstruct_node_feat", **splits},
+        {"task_type": "mine", "label_col": "y"} | splits | masks,
+    ]
+    nodes = table(tmp_path, "n", id=[7, 8, 9, 5], y=[0.5, 1.5, 2.5, 3.5])
+    pairs = table(tmp_path, "e", s=[7, 8], d=[9, 5])
+    config = {"nodes": [nodes_entry(nodes, labels=labels)], "edges": [edges_entry(pairs, ("n", "r", "n"))]}
+    graph = chunk(config, tmp_path / "graph")
+    assert set(graph.data_sources["_N"]) == {"train_mask", "val_mask", "test_mask", "y", "a", "b", "c"}
+    for names in (("train_mask", "val_mask", "test_mask"), ("a", "b", "c")):
+        assert [rows(graph, "_N", name).tolist() for name in names] == [[1, 0, 1, 0], [0, 0, 0, 0], [0, 1, 0, 0]]
+    assert rows(graph, "_N", "y").tolist() == [0.5, 1.5, 2.5, 3.5]
+    described = json.loads((tmp_path / "graph/data_transform_new.json").read_text())
+    assert described["nodes"][0]["labels"] == labels
+
+
+def test_edge_types_are_sorted_as_tuples(tmp_path: Path) -> None:
+    nodes = [nodes_entry(table(tmp_path, name, id=[0, 1]), ntype=name) for name in ("a", "a1")]
+    pairs = table(tmp_path, "e", s=[0, 1], d=[1, 0])
+    relations = ("a1", "r", "a"), ("a", "r", "a1"), ("a", "r-b", "a1")
+    config = {"nodes": nodes, "edges": [edges_entry(pairs, of) for of in relations]}
+    graph = chunk(config, tmp_path / "graph", add_reverse="graphstorm")
+    assert graph.schema.etypes == ("a:r:a1", "a:r-b:a1", "a:r-rev:a1", "a1:r:a", "a1:r-b-rev:a", "a1:r-rev:a")
+
+
 def test_edges_of_unknown_nodes_are_dropped_with_their_features(tmp_path: Path) -> None:
     nodes = table(tmp_path, "nodes", id=["a", "b"])
     edge_path = table(tmp_path, "edges", s=["a", "z", "b"], d=[1, 2, 3], w=[1.0, 2.0, 3.0])
