@@ -75,8 +75,7 @@ class Wanted:
         """Number of parts, if known before owners are read."""
         if isinstance(self.owners, Assignment):
             return self.owners.num_parts
-        is_unknown = isinstance(self.owners, Path) and self.num_parts is None
-        if not is_unknown or not isinstance(self.owners, Path):
+        if self.num_parts is not None or not isinstance(self.owners, Path):
             return self.num_parts
         from daskgraphpart.assignment.read_files import read_num_parts
 
@@ -123,7 +122,7 @@ def run_dispatch(scan: Scan, wanted: Wanted, run: RunOptions) -> Outcome:
     if not is_url(run.resources.workspace):
         return _run_dispatch(scan, wanted, run)
     check_seen_by_workers(wanted.owners)
-    with load_plugin("depots", "store")(run.resources, wanted.target) as depot:
+    with load_plugin("depots", "store")(run.resources, wanted.target, input_paths(scan)) as depot:
         outcome = _run_dispatch(scan, wanted, replace(run, resources=replace(run.resources, workspace=depot.root)))
         return replace(outcome, traffic=depot.describe_traffic())
 

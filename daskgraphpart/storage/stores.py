@@ -106,10 +106,8 @@ def _store_fault(path: UPath, fault: Exception, *, is_open: bool) -> GraphPartEr
     if isinstance(fault, (FileNotFoundError, IsADirectoryError, NotADirectoryError)):
         return InputFileNotFoundError("no such file", file=path, found=found)
     if isinstance(fault, PermissionError) or "credentials" in str(fault).lower():
-        what, hint = (
-            "the store refuses access",
-            "check the credentials (environment, fsspec, storage_options) and the clock",
-        )
+        what = "the store refuses access"
+        hint = "check the credentials (environment, fsspec's files, storage_options) and the clock of this machine"
     else:
         what, hint = "the store failed", "check the network and the address of the store, and run again"
     return EnvironmentFaultError(what, file=path, found=found, hint=hint)

@@ -151,7 +151,7 @@ def _mounted(resources: Resources, wanted: Wanted) -> Iterator[Resources]:
     if not is_url(resources.workspace):
         yield resources
         return
-    with load_plugin("depots", "store")(resources, wanted.target, writes=False) as depot:
+    with load_plugin("depots", "store")(resources, wanted.target) as depot:
         yield replace(resources, workspace=depot.root)
 
 

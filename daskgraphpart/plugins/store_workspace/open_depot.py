@@ -4,28 +4,38 @@ from __future__ import annotations
 
 import hashlib
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.dispatching.destination import Destination
-from daskgraphpart.errors import OptionError
+from daskgraphpart.errors import EnvironmentFaultError, OptionError
 from daskgraphpart.plugins.store_workspace.leftovers import name_leftovers
 from daskgraphpart.plugins.store_workspace.store_depot import mounted_depot
+from daskgraphpart.storage.files import cached_listings, signatures_of
 from daskgraphpart.storage.paths import is_remote, resolve_path
 from daskgraphpart.storage.upload import check_writable
+from daskgraphpart.units import format_number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
+
+    from upath import UPath
 
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.storage.mounts import Depot
+    from daskgraphpart.storage.paths import Location
 
 DIRECTORY = ".daskgraphpart-work"
 
 
 @contextmanager
-def open_depot(resources: Resources, target: Path | Destination, *, writes: bool = True) -> Iterator[Depot]:
-    """Yield the depot in a workspace for the job of an output, which may only want names."""
+def open_depot(
+    resources: Resources, target: Path | Destination, inputs: Sequence[Location] | None = None
+) -> Iterator[Depot]:
+    """Yield the depot in a workspace for the job of an output; without its inputs, only for names.
+
+    Raises at the end if the inputs have changed.
+    """
     assert resources.workspace is not None, "it is a URL"
     out = target.root if isinstance(target, Destination) and not target.hosts else None
     if out is None or not is_remote(out):
@@ -37,11 +47,32 @@ def open_depot(resources: Resources, target: Path | Destination, *, writes: bool
     assert is_remote(place), "it is a URL"
     of_output = hashlib.sha256(str(out).encode()).hexdigest()[:12]
     own = place / f"{DIRECTORY}-{of_output}"
-    if writes:
+    with mounted_depot(own) as depot:
+        if inputs is None:
+            yield depot
+            return
         check_writable(place)
         name_leftovers(place, own, f"{DIRECTORY}-")
-    with mounted_depot(own) as depot:
+        before = _signatures(inputs)
         yield depot
+        _check_unchanged(before, _signatures(inputs), out)
+
+
+def _signatures(inputs: Sequence[Location]) -> dict[str, Any]:
+    remote = [path for path in inputs if is_remote(path)]
+    with cached_listings(remote[0] if remote else ""):
+        return signatures_of(remote)
+
+
+def _check_unchanged(before: dict[str, Any], after: dict[str, Any], out: UPath) -> None:
+    changed = [name.removeprefix("input ") for name, found in before.items() if after.get(name) != found]
+    if changed:
+        raise EnvironmentFaultError(
+            "an input file was replaced while the job ran, so the partitions may hold some of both",
+            file=changed[0],
+            found=f"{format_number(len(changed), 'file')} replaced; the partitions are in {out}",
+            hint="run again with --overwrite",
+        )
 
 
 def _refusal(what: str, found: object, hint: str) -> OptionError:
