@@ -9,12 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.api.forecast import announce, smallest_memory
-from daskgraphpart.api.inputs import (
-    fingerprint,
-    identify_owners,
-    input_paths,
-    read_owners,
-)
+from daskgraphpart.api.inputs import fingerprint, identify_owners, input_paths, read_owners
 from daskgraphpart.api.jobs import OutputDirectory, input_directory, open_job
 from daskgraphpart.assignment.assignment import META_FILE, TRAINERS, Assignment
 from daskgraphpart.assignment.options import METHODS, AssignOptions

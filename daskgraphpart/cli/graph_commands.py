@@ -10,12 +10,7 @@ import click
 
 from daskgraphpart.chunked.graph import read_chunked
 from daskgraphpart.cli.help import Command, Option
-from daskgraphpart.cli.options import (
-    CONFINED_OPTION,
-    RESOURCE_OPTIONS,
-    progress_of,
-    with_options,
-)
+from daskgraphpart.cli.options import CONFINED_OPTION, RESOURCE_OPTIONS, progress_of, with_options
 from daskgraphpart.cli.session import LOG_OPTIONS
 from daskgraphpart.engine.resources import resources_of
 from daskgraphpart.engine.runner import open_runner

@@ -14,14 +14,7 @@ import numpy as np
 
 from daskgraphpart.book import canonical_tuple
 from daskgraphpart.kernels.hashing import stream_key
-from daskgraphpart.kernels.sample import (
-    count_picks,
-    enter_nodes,
-    find_in_edges,
-    find_ranges,
-    number_nodes,
-    pick_edges,
-)
+from daskgraphpart.kernels.sample import count_picks, enter_nodes, find_in_edges, find_ranges, number_nodes, pick_edges
 from daskgraphpart.sampling.sampled_rows import group_by_part
 
 if TYPE_CHECKING:

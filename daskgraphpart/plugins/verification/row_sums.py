@@ -15,14 +15,7 @@ import numpy as np
 
 from daskgraphpart.kernels.compare import add_row_hashes
 from daskgraphpart.plugins.verification.findings import Finding, show_from
-from daskgraphpart.plugins.verification.verify_run import (
-    NUM_WINDOWS,
-    Run,
-    check_parts,
-    open_parts,
-    pieces,
-    window_size,
-)
+from daskgraphpart.plugins.verification.verify_run import NUM_WINDOWS, Run, check_parts, open_parts, pieces, window_size
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

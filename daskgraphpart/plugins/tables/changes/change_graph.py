@@ -15,13 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from daskgraphpart.chunked.beside import codes_name
-from daskgraphpart.chunked.change_views import (
-    add_reverse_types,
-    cast_features,
-    copy_codes,
-    double_edges,
-    remove_codes,
-)
+from daskgraphpart.chunked.change_views import add_reverse_types, cast_features, copy_codes, double_edges, remove_codes
 from daskgraphpart.chunked.check_changes import split_column, split_feature
 from daskgraphpart.chunked.formats import check_ends
 from daskgraphpart.chunked.graph import graph_of
@@ -31,13 +25,7 @@ from daskgraphpart.engine.resources import SMALLEST_DATABASE_MEMORY
 from daskgraphpart.errors import OptionError
 from daskgraphpart.plugins.tables.place.scatter_rows import scatter_rows
 from daskgraphpart.schema import check_name, parse_edge_type
-from daskgraphpart.sources.database import (
-    insert_batches,
-    open_database,
-    run,
-    stage_rows,
-    translated_errors,
-)
+from daskgraphpart.sources.database import insert_batches, open_database, run, stage_rows, translated_errors
 from daskgraphpart.sources.id_map import id_map_frame
 from daskgraphpart.storage.paths import to_path
 
