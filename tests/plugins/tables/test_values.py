@@ -313,7 +313,7 @@ def test_a_long_string_of_a_dictionary_is_refused_before_it_fills_the_memory(is_
 
 
 def test_rows_of_long_vectors_are_read_in_batches_of_some_megabytes(tmp_path: Path) -> None:
-    vectors = pa.FixedSizeListArray.from_arrays(pa.array(np.arange(24_000_000, dtype=np.float32)), 2_000)
+    vectors = pa.FixedSizeListArray.from_arrays(pa.array(np.arange(12_000_000, dtype=np.float32)), 2_000)
     parquet.write_table(pa.table({"v": vectors}), tmp_path / "v.parquet", use_dictionary=False)
     (file,) = find_files(str(tmp_path / "v.parquet"), "--node-data", ReadOptions())
     sizes = [of.nbytes for (of,) in open_parquet_file(with_form(file, tmp_path), ("v",), 0).batches()]
