@@ -75,10 +75,7 @@ def _input_file(path: str, header: ParquetHeader) -> InputFile:
 
 @contextmanager
 def open_parquet(path: FilePath, coded: Sequence[str] = ()) -> Iterator[Any]:
-    """Open a `pyarrow.parquet.ParquetFile`, local or remote, for reading in bounded memory.
-
-    Columns that are `coded`, of strings, are read as dictionaries.
-    """
+    """Open a `ParquetFile`, local or remote, for reading in bounded memory; `coded` columns come as dictionaries."""
     import pyarrow as pa
     from pyarrow import parquet
 
