@@ -193,8 +193,9 @@ def test_a_job_queue_that_is_not_here_is_one_error(
     monkeypatch: pytest.MonkeyPatch, graph: Path, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
+    queue = {"cores": 4, "memory": "8GB", "scheduler-options": {"dashboard_address": ":0"}}  # 8787 may be taken
     with (
-        dask.config.set({"jobqueue.pbs.cores": 4, "jobqueue.pbs.memory": "8GB"}),
+        dask.config.set({f"jobqueue.pbs.{key}": value for key, value in queue.items()}),
         pytest.raises(EnvironmentFaultError, match=r"pbs refuses the job: .*qsub"),
     ):
         partition(graph, tmp_path / "out", "pbs")
