@@ -33,6 +33,7 @@ from daskgraphpart.errors import (
     OptionError,
     OutputExistsError,
 )
+from daskgraphpart.partitioned import part_collections
 from daskgraphpart.partitioned.stored_rows import StoredRows
 from daskgraphpart.plugins.remap.reorder import reorder
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
@@ -107,6 +108,19 @@ def test_rows_and_edges_are_those_of_the_input_by_original_id(graph: Graph, num_
                     converter.nid_het2hom(t, int(e)) for t, e in zip(types, ends, strict=True)
                 ]
         assert sorted(seen) == list(range(graph.schema.num_edges)), "every edge is owned once"
+
+
+def test_collections_come_in_small_pieces(
+    small: tuple[Graph, PartitionedGraph], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    part = small[1].part(0)
+    whole, num_edges = part.edges().compute(), part.graph.num_edges
+    assert part_collections.EDGES_PER_PARTITION * 4 * 9 < 100_000_000  # bytes of four columns and a flag
+    monkeypatch.setattr(part_collections, "EDGES_PER_PARTITION", 7)
+    frame = part.edges()
+    lengths = frame.map_partitions(len).compute().tolist()
+    assert max(lengths) == 7 and sum(lengths) == num_edges > 7 * (len(lengths) - 1)
+    assert frame.compute().to_numpy().tolist() == whole.to_numpy().tolist()
 
 
 def test_a_part_is_opened_alone(small: tuple[Graph, PartitionedGraph], tmp_path: Path) -> None:

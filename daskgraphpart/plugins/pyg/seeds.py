@@ -61,8 +61,8 @@ def read_ids(given: Any, num_rows: int, what: str, place: str) -> Seeds:
             raise OptionError("wrong length of a mask", place=place, expected=expected, found=f"{len(found):,}")
         ids = np.flatnonzero(to_array(found) if is_tensor(found) else found)
         return Seeds(0, ids.size, ids)
-    ids = as_ids(found)
     try:
+        ids = as_ids(found)
         check_ids(ids, num_rows, what)
     except IdOutOfRangeError as fault:
         raise fault.restated(IdOutOfRangeError, place=place) from None

@@ -308,7 +308,7 @@ def test_negatives_are_drawn_evenly(one_type: dgp.PartitionedGraph) -> None:
         (([2], ("u", "val_mask")), OptionError, "input_nodes", "train_mask"),
         (([2], ("u", [1, 40])), IdOutOfRangeError, "input_nodes", "40"),
         (([2], ("u", [-1])), IdOutOfRangeError, "input_nodes", "-1"),
-        (([2], ("u", [0.5])), IdOutOfRangeError, None, "float64"),
+        (([2], ("u", [0.5])), IdOutOfRangeError, "input_nodes", "float64"),
         (([2], ("u", np.ones(39, bool))), OptionError, "input_nodes", "39"),
         (([2], ("u", [[1, 2]])), OptionError, "input_nodes", "(1, 2)"),
         (([], "u"), OptionError, "num_neighbors", "[]"),
