@@ -28,19 +28,21 @@ anything; a plug-in is imported when it is used.
 from __future__ import annotations
 
 import pkgutil
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from types import MethodType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from daskgraphpart.errors import PluginError
+from daskgraphpart.errors import GraphPartError, PluginError
 from daskgraphpart.keywords import check_keywords
 from daskgraphpart.public import Public
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from importlib.metadata import EntryPoint
 
+T = TypeVar("T")
 WHERE_FROM = "if a plug-in has it, install the package of the plug-in; all of ours come with daskgraphpart"
 
 
@@ -148,14 +150,57 @@ def load_plugin(group: str, name: str, kind: type | None = None) -> Any:
     PluginError
         If several packages register the name, or the plug-in cannot be imported or is of another kind.
     """
-    entry = _only_entry(group, name)
-    return _imported(entry, entry.load, kind)
+    return _imported(group, name, _only_entry(group, name).load, kind)
 
 
-def plugin_origin(group: str, name: str) -> tuple[str, str]:
-    """What a plug-in is, such as ``layout 'ranks'``, and name and version of its package."""
+def load_class(group: str, name: str, kind: type[T]) -> type[T]:
+    """Import a plug-in that is a subclass of `kind` with all its methods; raises as `load_plugin` does."""
+    found: Any = load_plugin(group, name, kind)
+    missing = ", ".join(sorted(getattr(found, "__abstractmethods__", ())))
+    if not isinstance(found, type) or missing:
+        expected = f"a subclass of {kind.__name__} with all its methods"
+        raise broken_contract(group, name, expected, f"no {missing}" if missing else repr(found))
+    return found
+
+
+def first_answer(
+    group: str, ask: Callable[[Any], Any], kind: type | None, answer: type[T]
+) -> tuple[T | None, PluginError | None]:
+    """Ask the plug-ins of a group in turn: return the first answer that is not None, or the fault of one, if any.
+
+    What is broken is passed over, for the others work.
+    """
+    fault = None
+    for name in plugin_names(group):
+        try:
+            plugin = load_plugin(group, name, kind)
+            with blaming(group, name, "an answer"):
+                found = ask(plugin)
+            if isinstance(found, answer):
+                return found, None
+            if found is not None:
+                raise broken_contract(group, name, f"a {answer.__name__} or None", repr(found))
+        except PluginError as broken:
+            fault = fault or broken
+    return None, fault
+
+
+def broken_contract(group: str, name: str, expected: str, found: str) -> PluginError:
+    """Return the error about a plug-in that does not do what it must."""
     entry = _only_entry(group, name)
-    return _title(entry), _package(entry)
+    what = f"the {_title(entry)} of {_package(entry)} does not keep its contract"
+    return PluginError(what, expected=expected, found=found, hint=_hint_about(entry))
+
+
+@contextmanager
+def blaming(group: str, name: str, expected: str) -> Iterator[None]:
+    """Name the plug-in in what it raises, except errors for users."""
+    try:
+        yield
+    except (GraphPartError, OSError, MemoryError):
+        raise
+    except Exception as fault:  # a package of somebody else may raise anything
+        raise broken_contract(group, name, expected, f"{type(fault).__name__}: {fault}") from fault
 
 
 def known_clusters() -> Clusters:
@@ -173,13 +218,13 @@ def load_clusters() -> Any:
         If no plug-in has clusters, several have, or it cannot be imported.
     """
     home = load_plugin("clusters", "dask", Clusters).home
-    return _imported(_only_entry("clusters", "dask"), lambda: pkgutil.resolve_name(home), None)
+    return _imported("clusters", "dask", lambda: pkgutil.resolve_name(home), None)
 
 
 def load_command(name: str, kind: type) -> Any:
     """Import the click command behind a `Command`, as `load_plugin` does."""
     home = load_plugin("commands", name, Command).home
-    return _imported(_only_entry("commands", name), lambda: pkgutil.resolve_name(home), kind)
+    return _imported("commands", name, lambda: pkgutil.resolve_name(home), kind)
 
 
 def _only_entry(group: str, name: str) -> EntryPoint:
@@ -192,18 +237,20 @@ def _only_entry(group: str, name: str) -> EntryPoint:
     return entry
 
 
-def _imported(entry: EntryPoint, load: Callable[[], Any], kind: type | None) -> Any:
-    what, package = _title(entry), _package(entry)
-    hint = f"update or uninstall {package.partition(' ')[0]}"
+def _imported(group: str, name: str, load: Callable[[], Any], kind: type | None) -> Any:
     try:
         found = load()
     except Exception as fault:  # a package of somebody else may raise anything
-        error = f"{type(fault).__name__}: {fault}"
-        raise PluginError(f"cannot import the {what} of {package}", found=error, hint=hint) from fault
+        entry, error = _only_entry(group, name), f"{type(fault).__name__}: {fault}"
+        what = f"cannot import the {_title(entry)} of {_package(entry)}"
+        raise PluginError(what, found=error, hint=_hint_about(entry)) from fault
     if kind is not None and not (issubclass(found, kind) if isinstance(found, type) else isinstance(found, kind)):
-        what = f"the {what} of {package} does not keep its contract"
-        raise PluginError(what, expected=f"a {kind.__name__}", found=repr(found), hint=hint)
+        raise broken_contract(group, name, f"a {kind.__name__}", repr(found))
     return found
+
+
+def _hint_about(entry: EntryPoint) -> str:
+    return f"update or uninstall {_package(entry).partition(' ')[0]}"
 
 
 def _title(entry: EntryPoint) -> str:

@@ -18,7 +18,7 @@ from daskgraphpart.dispatching.destination import open_machines, open_store
 from daskgraphpart.engine.journal import RESTART_HINT
 from daskgraphpart.errors import OptionError, ResumeError
 from daskgraphpart.options import stated_options
-from daskgraphpart.registry import load_plugin, plugin_names
+from daskgraphpart.registry import first_answer
 from daskgraphpart.storage.files import cached_listings, signatures_of
 from daskgraphpart.storage.here import directory_here
 from daskgraphpart.storage.paths import Location, is_remote, require_local, resolve_path
@@ -129,10 +129,12 @@ def _read_owners(
     directory: Path, schema: GraphSchema, workspace: Path, runner: Runner, num_parts: int | None
 ) -> Assignment:
     if not has_owners(directory, schema):
-        for name in plugin_names("owners"):
-            found: Assignment | None = load_plugin("owners", name)(directory, schema, workspace, runner, num_parts)
-            if found is not None:
-                return found
+        further = (schema, workspace, runner, num_parts)
+        found, fault = first_answer("owners", lambda read: read(directory, *further), None, Assignment)
+        if fault is not None:
+            raise fault
+        if found is not None:
+            return found
     return read_assignment(directory, schema, workspace, runner, num_parts)
 
 

@@ -34,7 +34,7 @@ from daskgraphpart.errors import InputFileNotFoundError, OptionError
 from daskgraphpart.layouts.dgl import DglArrangement, DglLayout
 from daskgraphpart.layouts.layout import GraphBoltAttributes, Layout, raw_file_layout
 from daskgraphpart.layouts.plugin_layouts import load_layout, plugin_layouts
-from daskgraphpart.registry import load_plugin
+from daskgraphpart.registry import load_class, load_plugin
 from daskgraphpart.schema import GraphSchema
 from daskgraphpart.sources.open_scan import open_scan
 from daskgraphpart.storage.faults import environment_faults
@@ -282,8 +282,7 @@ def _layouts(options: DispatchOptions, graph: Graph | None) -> tuple[Layout, ...
 
 
 def _arrangement(name: str) -> type[DglArrangement]:
-    kind: type[DglArrangement] = load_plugin("arrangements", name, DglArrangement)
-    return kind
+    return load_class("arrangements", name, DglArrangement)
 
 
 def _assign(

@@ -6,31 +6,26 @@
 from __future__ import annotations
 
 import re
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.errors import GraphPartError, OptionError, PluginError
+from daskgraphpart.errors import OptionError
 from daskgraphpart.layouts.layout import FileLayout, Layout
 from daskgraphpart.layouts.written_files import description_of
 from daskgraphpart.options import stated_options
-from daskgraphpart.registry import load_plugin, plugin_origin
+from daskgraphpart.registry import blaming, broken_contract, load_class
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from daskgraphpart.layouts.layout import DispatchedGraph, GraphSizes
     from daskgraphpart.schema import GraphSchema
 
 
 def load_layout(name: str) -> type[Layout]:
-    """Import the class of a plug-in's layout; an error names what it lacks."""
-    found: Any = load_plugin("layouts", name, Layout)
-    missing = ", ".join(sorted(getattr(found, "__abstractmethods__", ())))
-    if not isinstance(found, type) or missing:
-        raise _broken(name, "a subclass of Layout with all its methods", f"no {missing}" if missing else repr(found))
-    kind: type[Layout] = found
-    return kind
+    """Import the class of a plug-in's layout."""
+    return load_class("layouts", name, Layout)
 
 
 def plugin_layouts(names: Sequence[str], options: Mapping[str, Any]) -> list[Layout]:
@@ -41,12 +36,6 @@ def plugin_layouts(names: Sequence[str], options: Mapping[str, Any]) -> list[Lay
         what, expected = "no such option of the layouts to write", f"some of {', '.join(known) or 'none'}"
         raise OptionError(what, place="layout_options", expected=expected, found=", ".join(unknown))
     return [PluginLayout(name, kind.of(options)) for name, kind in kinds.items()]
-
-
-def _broken(name: str, expected: str, found: str) -> PluginError:
-    what, package = plugin_origin("layouts", name)
-    hint = f"update or uninstall {package.partition(' ')[0]}"
-    return PluginError(f"the {what} of {package} does not keep its contract", expected=expected, found=found, hint=hint)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,7 +77,7 @@ class PluginLayout(Layout):
             found = tuple(self.layout.descriptions(schema))
         if not found or found[-1] != description_of(self.name):
             expected = f"descriptions that end in {description_of(self.name)}"
-            raise _broken(self.name, expected, ", ".join(map(str, found)) or "none")
+            raise broken_contract("layouts", self.name, expected, ", ".join(map(str, found)) or "none")
         return found
 
     def finish(self, graph: DispatchedGraph) -> None:
@@ -96,20 +85,14 @@ class PluginLayout(Layout):
         with self._blaming("finish"):
             self.layout.finish(graph)
         if missing := [path for path in self.descriptions(graph.schema) if not (graph.out / path).exists()]:
-            raise _broken(self.name, "finish writes all descriptions", f"no {', '.join(missing)}")
+            raise broken_contract("layouts", self.name, "finish writes all descriptions", f"no {', '.join(missing)}")
 
     def _check(self, path: str, file: FileLayout) -> None:
         directory, _, below = path.partition("/")
         is_own = re.fullmatch(self.layout.own_files, below, re.DOTALL) and ".." not in below.split("/")
         if directory != self.name or not is_own or not isinstance(file, FileLayout):
-            raise _broken(self.name, f"a FileLayout at {self.name}/ and what own_files says", f"{file!r} at {path}")
+            expected = f"a FileLayout at {self.name}/ and what own_files says"
+            raise broken_contract("layouts", self.name, expected, f"{file!r} at {path}")
 
-    @contextmanager
-    def _blaming(self, method: str) -> Iterator[None]:
-        """Name the plug-in in what it raises, except errors for users."""
-        try:
-            yield
-        except (GraphPartError, OSError, MemoryError):
-            raise
-        except Exception as fault:  # a package of somebody else may raise anything
-            raise _broken(self.name, f"{method} works", f"{type(fault).__name__}: {fault}") from fault
+    def _blaming(self, method: str) -> AbstractContextManager[None]:
+        return blaming("layouts", self.name, f"{method} works")
