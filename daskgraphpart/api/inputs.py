@@ -52,9 +52,9 @@ def output_of(
     return open_store(found) if is_remote(found) else found
 
 
-def made_in(target: Path | Destination, workspace: str | None) -> Path:
+def local_directory(target: Path | Destination, workspace: str | None) -> Path:
     """Local directory to write to; for a store or machines, in the workspace."""
-    return target.absolute() if isinstance(target, Path) else target.made_in(workspace)
+    return target.absolute() if isinstance(target, Path) else target.local_directory(workspace)
 
 
 def input_paths(scan: Scan) -> list[Location]:

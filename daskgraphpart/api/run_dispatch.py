@@ -14,7 +14,7 @@ from daskgraphpart.api.inputs import (
     fingerprint,
     identify_owners,
     input_paths,
-    made_in,
+    local_directory,
     output_of,
     read_owners,
     store_owners,
@@ -139,7 +139,7 @@ def _run_dispatch(scan: Scan, wanted: Wanted, run: RunOptions) -> Outcome:
         command, chosen, files = identify_owners(scan, owners, wanted.num_parts)
         check_output(target.absolute() if isinstance(target, Path) else target.root, [*input_paths(scan), *files])
         names = tuple(name for layout in layouts for name in layout.descriptions(schema))
-        out, destination = made_in(target, run.resources.workspace), None
+        out, destination = local_directory(target, run.resources.workspace), None
         if isinstance(target, Destination):
             destination = target.of_job(out, names, run.overwrite)
             run = replace(run, resources=replace(run.resources, workspace=None))

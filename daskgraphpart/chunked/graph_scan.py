@@ -94,7 +94,7 @@ class GraphScan(Scan):
         yield self.graph
 
     @contextmanager
-    def opened(self, resources: Resources, progress: Progress | None = None) -> Iterator[Graph]:
+    def open_graph(self, resources: Resources, progress: Progress | None = None) -> Iterator[Graph]:
         """Yield the graph, with its arrays in temporary files if tasks run in other processes."""
         with scratch_directory(resources.workspace or tempfile.gettempdir()) as scratch:
             yield share_arrays(self.graph, scratch / "arrays", resources)

@@ -274,7 +274,7 @@ class Scan(Changeable["Scan"]):
             yield self.read(job.started())
 
     @contextmanager
-    def opened(self, resources: Resources, progress: Progress | None = None) -> Iterator[Graph]:
+    def open_graph(self, resources: Resources, progress: Progress | None = None) -> Iterator[Graph]:
         """Yield the graph, read into a temporary directory by threads."""
         with scratch_directory(resources.workspace or tempfile.gettempdir()) as scratch:
             with open_runner(replace(resources, cluster="threads"), progress) as runner:

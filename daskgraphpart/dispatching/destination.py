@@ -103,7 +103,7 @@ class Destination(Exporter):
         """Check by tasks, before work starts, whether the place can take the parts."""
 
     @abstractmethod
-    def made_in(self, workspace: str | None) -> Path:
+    def local_directory(self, workspace: str | None) -> Path:
         """Directory here in which to make files, in a workspace that must be given."""
 
     @abstractmethod

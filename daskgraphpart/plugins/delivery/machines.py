@@ -92,7 +92,7 @@ class Machines(ZarrExporter, Destination):
         """Check on each machine whether it can take the parts."""
         run_on_each("check-machines", check_machine, self, self, runner)
 
-    def made_in(self, workspace: str | None) -> Path:
+    def local_directory(self, workspace: str | None) -> Path:
         """Name the directory in which files are made."""
         return staging_directory(self.root, "the disks of machines", workspace)
 

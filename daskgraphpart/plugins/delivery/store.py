@@ -48,7 +48,7 @@ class Store(ZarrExporter, Destination):
     def check(self, runner: Runner) -> None:
         """Need no task: all has been seen from here."""
 
-    def made_in(self, workspace: str | None) -> Path:
+    def local_directory(self, workspace: str | None) -> Path:
         """Name the directory in which files are made."""
         return staging_directory(self.root, "a store", workspace)
 

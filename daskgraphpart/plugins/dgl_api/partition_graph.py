@@ -216,7 +216,7 @@ def partition_graph(
             further: dict[str, Any] = {"num_nodes": num_nodes, "node_data": node_data, "edge_data": edge_data}
             graph = complete_graph(g, resources, name=graph_name, **further)
         else:
-            graph = stack.enter_context(open_scan(g, resources=resources).opened(resources, listener))
+            graph = stack.enter_context(open_scan(g, resources=resources).open_graph(resources, listener))
             graph = replace(graph, schema=replace(graph.schema, name=graph_name))
         if isinstance(part_method, (str, Path)):
             balance = _balance(graph, str(part_method), balance_ntypes, balance_edges, scratch)

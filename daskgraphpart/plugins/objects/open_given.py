@@ -15,7 +15,7 @@ from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import OptionError
 from daskgraphpart.extras import is_dgl_graph
 from daskgraphpart.plugins.objects.count_nodes import count_frames, count_nodes
-from daskgraphpart.plugins.objects.take_apart import take_apart
+from daskgraphpart.plugins.objects.read_given import read_given
 from daskgraphpart.registry import Objects
 from daskgraphpart.source import Source
 from daskgraphpart.sources.given_values import as_array, as_ids, file_rows, paths_in
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.engine.resources import Resources
-    from daskgraphpart.plugins.objects.take_apart import Given
+    from daskgraphpart.plugins.objects.read_given import Given
 
 
 def open_given(
@@ -44,7 +44,7 @@ def open_given(
     Copies nothing. Counts dask frames on the cluster of `resources`, and reads edges for their largest IDs if nobody
     knows the number of nodes.
     """
-    found = take_apart(given)
+    found = read_given(given)
     if found is None:
         return None
     counts = count_known(found.num_nodes, num_nodes)

@@ -57,8 +57,8 @@ def expect(
             held = schema.num_edges * min(1.0, 1 / num_parts + members)
         extra = num_parts * min(schema.num_edges * between, schema.num_edges * members + extra / num_parts)
     if options.has_extra_edges:
-        in_reach = _distinct(schema.num_nodes, (schema.num_edges + extra) / num_parts)
-        halo = max(halo, round(in_reach * num_parts * between))
+        reachable = _distinct(schema.num_nodes, (schema.num_edges + extra) / num_parts)
+        halo = max(halo, round(reachable * num_parts * between))
     return Expected(halo, round(extra))
 
 

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from daskgraphpart.api.inputs import made_in, output_of
+from daskgraphpart.api.inputs import local_directory, output_of
 from daskgraphpart.api.run_dispatch import Wanted, check_known, fitting
 from daskgraphpart.assignment.assignment import Assignment
 from daskgraphpart.assignment.options import AssignOptions
@@ -161,6 +161,6 @@ def _plan(graph: Graph, num_parts: int, wanted: Wanted, resources: Resources) ->
         wanted.owners.check_fits(graph.schema)
     if isinstance(wanted.target, Destination) and wanted.target.hosts:
         wanted.target.check_place(resources.cluster)
-    out = made_in(wanted.target, resources.workspace)
+    out = local_directory(wanted.target, resources.workspace)
     with environment_faults():
         return estimate(graph, num_parts, wanted.owners, wanted.options, resources, out)

@@ -43,7 +43,7 @@ from daskgraphpart.plugins.verification.headers import (
     unlisted_findings,
     verify_headers,
 )
-from daskgraphpart.plugins.verification.verify_run import Run, group_parts, opened_once
+from daskgraphpart.plugins.verification.verify_run import Run, group_parts, open_once
 from daskgraphpart.sources.open_scan import open_scan
 from daskgraphpart.storage.files import is_file
 from daskgraphpart.storage.paths import Location, resolve_path, to_key
@@ -138,7 +138,7 @@ def verify(
     resources = detect_resources(memory, cluster, workers, workspace=workspace)
     with (
         open_progress(progress) as listener,
-        open_scan(graph, storage_options, resources).opened(resources, listener) as found,
+        open_scan(graph, storage_options, resources).open_graph(resources, listener) as found,
     ):
         # two bitmaps over the nodes, as for hops
         smallest = smallest_task_memory(found.schema, DispatchOptions(num_hops=2))
@@ -146,7 +146,7 @@ def verify(
             try:
                 return _compare(found, config, runner, sample, checksums, quick)
             finally:
-                opened_once.cache_clear()
+                open_once.cache_clear()
 
 
 def _compare(
@@ -164,7 +164,7 @@ def _compare(
             if checksums:
                 wrong, num_files = checksum_findings(manifest, sound, runner, quick=quick)
                 findings += wrong
-        parts = opened_once(to_key(config), token)
+        parts = open_once(to_key(config), token)
     except LayoutError as error:
         return VerifyReport((*findings, _layout_finding(error, config)), notes=notes, num_files=num_files)
     parts.part(0).check_has_graph()

@@ -85,11 +85,11 @@ class Run:
 
 def open_parts(run: Run) -> PartitionedGraph:
     """Open the partitions; the config, which may be long, is read once in each process."""
-    return opened_once(run.config_path, run.token)
+    return open_once(run.config_path, run.token)
 
 
 @lru_cache(maxsize=1)
-def opened_once(config_path: FilePath, _token: str) -> PartitionedGraph:
+def open_once(config_path: FilePath, _token: str) -> PartitionedGraph:
     """Open partitions, once for each token."""
     return open_partitions(config_path)
 

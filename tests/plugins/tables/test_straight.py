@@ -258,7 +258,7 @@ def test_a_plan_of_tables_writes_nothing_but_maps_of_ids_and_codes(more: dict[st
     with scan.counted(resources) as counted:
         written = [str(path) for path in (tmp_path / "work").rglob("*") if path.is_file()]
         assert {*written} == {*counted.beside.values()} != set()
-    with scan.opened(resources) as staged:
+    with scan.open_graph(resources) as staged:
         assert counted.schema == staged.schema
         assert counted.nbytes == staged.nbytes
 

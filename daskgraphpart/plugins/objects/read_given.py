@@ -1,4 +1,4 @@
-"""Take a given graph apart, by its class, without importing its library."""
+"""Read a given graph by its class, without importing its library."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Given:
-    """A graph taken apart; node and edge types are in the order of type IDs.
+    """What is in a given graph; node and edge types are in the order of type IDs.
 
     None stands for an unknown number of nodes. Edges are sources, dask frames, or pairs of ID collections; `data` are
     features by type and name, in any form.
@@ -38,8 +38,8 @@ class Given:
     data: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
-def take_apart(graph: Any) -> Given | None:
-    """Take a graph, the path of a chunked graph, or an object that holds edges apart; None if it is none of these."""
+def read_given(graph: Any) -> Given | None:
+    """Read a graph, the path of a chunked graph, or an object that holds edges; None if it is none of these."""
     check_read(graph)
     if isinstance(graph, (str, os.PathLike)):
         graph = read_chunked(graph)
@@ -48,7 +48,7 @@ def take_apart(graph: Any) -> Given | None:
 
 
 def find_reader(graph: Any) -> Callable[[Any], Given] | None:
-    """Find what takes a graph of its kind apart; None if it is of no kind that is known here."""
+    """Find what reads a graph of its kind; None if it is of no kind that is known here."""
     if isinstance(graph, Graph):
         return _from_chunked
     if isinstance(graph, Mapping):
