@@ -34,7 +34,7 @@ from harness import generate_once, measure, our_command, touch_memory
 from partitioner_tables import KEPT, LARGE_KEY, LOOSER, METHODS, MULTILEVEL_SHARE, NEXT_TO_NOTHING, WEIGHTED, write
 
 import daskgraphpart as dgp
-from daskgraphpart.assignment import partition
+from daskgraphpart.assignment import partition_pass
 from daskgraphpart.assignment.multilevel import coarsen, refine
 
 if TYPE_CHECKING:
@@ -413,7 +413,7 @@ def passes_of_multilevel(graph: Path, parts: int) -> list[dict[str, Any]]:
     replaced = (
         (coarsen, "propose_clusters", counted(coarsen.propose_clusters, 10)),
         (refine, "refine_rows", counted(refine.refine_rows, 9)),
-        *((partition, name, timed(name, getattr(partition, name))) for name in ("cluster", "contract")),
+        *((partition_pass, name, timed(name, getattr(partition_pass, name))) for name in ("cluster", "contract")),
         (refine, "improve", timed("improve", refine.improve)),
     )
     with ExitStack() as stack:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.api.inputs import check_unchanged, input_paths
+from daskgraphpart.api.job_inputs import check_unchanged, input_paths
 from daskgraphpart.dispatching.workspace import Workspace
 from daskgraphpart.engine.journal import JOURNAL_NAME, RESTART_HINT, Journal, boot_id, read_header
 from daskgraphpart.engine.runner import Runner, open_runner

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.api.inputs import open_chunked, read_owners
+from daskgraphpart.api.job_inputs import open_chunked, read_owners
 from daskgraphpart.assignment import assignment as made
 from daskgraphpart.assignment.owner_collections import owned_edges, owner_array, owner_frame
 from daskgraphpart.assignment.write_files import keep_assignment

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.api.forecast import announce, smallest_memory
-from daskgraphpart.api.inputs import fingerprint, identify_owners, input_paths, read_owners
+from daskgraphpart.api.job_inputs import fingerprint, identify_owners, input_paths, read_owners
 from daskgraphpart.api.jobs import OutputDirectory, input_directory, open_job
+from daskgraphpart.assignment.assign_nodes import assign_nodes, check_assignable, check_wanted
 from daskgraphpart.assignment.assignment import META_FILE, TRAINERS, Assignment
 from daskgraphpart.assignment.options import METHODS, AssignOptions
-from daskgraphpart.assignment.pipeline import assign_nodes, check_assignable, check_wanted
 from daskgraphpart.chunked.beside import copy_beside, maps_and_codes
 from daskgraphpart.chunked.partitions import count_lines
 from daskgraphpart.dispatching.job import choose_sizes

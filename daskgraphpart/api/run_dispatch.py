@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.api.forecast import announce, smallest_memory
-from daskgraphpart.api.inputs import (
+from daskgraphpart.api.job_inputs import (
     check_seen_by_workers,
     fingerprint,
     identify_owners,
@@ -20,15 +20,15 @@ from daskgraphpart.api.inputs import (
     store_owners,
 )
 from daskgraphpart.api.jobs import OutputDirectory, open_job
+from daskgraphpart.assignment.assign_nodes import assign_nodes, check_assignable, check_wanted
 from daskgraphpart.assignment.assignment import Assignment
 from daskgraphpart.assignment.options import AssignOptions
-from daskgraphpart.assignment.pipeline import assign_nodes, check_assignable, check_wanted
 from daskgraphpart.chunked.beside import copy_file, maps_and_codes
 from daskgraphpart.chunked.partitions import count_lines
 from daskgraphpart.dispatching.destination import Destination, Exporter
+from daskgraphpart.dispatching.dispatch_graph import dispatch_graph
 from daskgraphpart.dispatching.job import Job, choose_sizes
 from daskgraphpart.dispatching.output_directory import check_claimable, check_output, discard_output, discard_unfinished
-from daskgraphpart.dispatching.pipeline import dispatch_graph
 from daskgraphpart.engine.progress import open_progress
 from daskgraphpart.errors import InputFileNotFoundError, OptionError
 from daskgraphpart.layouts.dgl import DglArrangement, DglLayout

@@ -14,7 +14,7 @@ from daskgraphpart.public import Public
 
 if TYPE_CHECKING:
     from daskgraphpart.adjacency.csr_blocks import CsrBlock
-    from daskgraphpart.assignment.partition import Problem
+    from daskgraphpart.assignment.partition_pass import Problem
     from daskgraphpart.storage.region import Region
 
 EDGE_WARNING = 1.3

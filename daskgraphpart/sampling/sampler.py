@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from daskgraphpart.book import PartitionBook
     from daskgraphpart.id_ranges import IdRanges
-    from daskgraphpart.sampling.columns import PartColumns
+    from daskgraphpart.sampling.part_columns import PartColumns
 
 SMALLEST_TABLE = 1 << 10
 

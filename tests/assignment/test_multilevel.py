@@ -27,7 +27,7 @@ from daskgraphpart.assignment.multilevel.side_by_side import by_threads, in_turn
 from daskgraphpart.assignment.multilevel.stream import stream
 from daskgraphpart.assignment.multilevel.weighted_graph import MESH_DEGREE, WeightedGraph, hold, is_mesh
 from daskgraphpart.assignment.options import AssignOptions
-from daskgraphpart.assignment.partition import PartitionConfig, Problem, partition_graph
+from daskgraphpart.assignment.partition_pass import PartitionConfig, Problem, partition_graph
 from daskgraphpart.assignment.weigh_nodes import weigh_nodes
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.engine.runner import open_runner

@@ -20,7 +20,7 @@ from typing import Any
 from faults.kills import TINY, make_inputs
 
 import daskgraphpart.api.run_dispatch as opening
-from daskgraphpart.assignment import choose, partition
+from daskgraphpart.assignment import choose, partition_pass
 from daskgraphpart.cli.main import main
 from daskgraphpart.dispatching.job import Sizes
 from daskgraphpart.engine.runner import Runner
@@ -96,7 +96,7 @@ def run(request: dict[str, Any], report: str) -> int:
     os.environ.update(request.get("environment", {}))
     wanted = dict(request.get("sizes", {}))
     if "most_arcs" in wanted:
-        choose.COARSE_ARCS, partition.COARSE_NODES_PER_PART = wanted.pop("most_arcs"), 0
+        choose.COARSE_ARCS, partition_pass.COARSE_NODES_PER_PART = wanted.pop("most_arcs"), 0
     sizes = Sizes(**{**{name: getattr(TINY, name) for name in Sizes.__slots__}, **wanted})
     opening.choose_sizes = lambda _: sizes
     watch, code = Watch(request), 0

@@ -15,9 +15,9 @@ from strategies import Layout, graphs, layouts, sizes
 
 from daskgraphpart import read_chunked
 from daskgraphpart.assignment.assignment import Assignment, create_owner_files
+from daskgraphpart.dispatching.dispatch_graph import dispatch_graph
 from daskgraphpart.dispatching.job import Job, Sizes
 from daskgraphpart.dispatching.options import DispatchOptions
-from daskgraphpart.dispatching.pipeline import dispatch_graph
 from daskgraphpart.dispatching.workspace import Workspace
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.engine.runner import open_runner

@@ -13,7 +13,7 @@ from daskgraphpart.book import PartitionBook, canonical_tuple
 from daskgraphpart.kernels.copy_rows import copy_rows
 from daskgraphpart.kernels.hashing import GOLDEN, stream_key
 from daskgraphpart.kernels.sample import shuffled
-from daskgraphpart.sampling.columns import PartColumns
+from daskgraphpart.sampling.part_columns import PartColumns
 from daskgraphpart.sampling.sampler import Sampler, stream_key_of
 
 if TYPE_CHECKING:

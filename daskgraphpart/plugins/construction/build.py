@@ -21,7 +21,6 @@ from daskgraphpart.chunked.scan import Scan
 from daskgraphpart.engine.resources import SMALLEST_DATABASE_MEMORY
 from daskgraphpart.errors import InputFileError, OptionError
 from daskgraphpart.kernels.hashing import stream_key
-from daskgraphpart.plugins.construction.features import feature_width, mapping_of, write_features, write_hard_negatives
 from daskgraphpart.plugins.construction.labels import count_classes, draw_masks, list_masks, open_splits
 from daskgraphpart.plugins.construction.read_config import is_construction, read_config
 from daskgraphpart.plugins.construction.statistics import Described, bounds, describe_rows, divisor, plan_columns
@@ -34,6 +33,12 @@ from daskgraphpart.plugins.construction.tables import (
     kinds_of_ids,
     open_table,
     read_ids,
+)
+from daskgraphpart.plugins.construction.write_features import (
+    feature_width,
+    mapping_of,
+    write_features,
+    write_hard_negatives,
 )
 from daskgraphpart.schema import check_name
 from daskgraphpart.sources.database import open_database

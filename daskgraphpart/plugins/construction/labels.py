@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.errors import InputFileError
-from daskgraphpart.plugins.construction.features import NO_CLASS
 from daskgraphpart.plugins.construction.tables import columns_of, find_files, name
+from daskgraphpart.plugins.construction.write_features import NO_CLASS
 from daskgraphpart.sources.database import quote, read, run, translated_errors
 from daskgraphpart.storage.region import Region, create_npy
 

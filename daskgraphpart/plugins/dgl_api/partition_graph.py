@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.api.run_dispatch import Wanted, run_dispatch
 from daskgraphpart.api.run_options import RunOptions
+from daskgraphpart.assignment.assign_nodes import check_method
 from daskgraphpart.assignment.assignment import Assignment, owner_dtype
 from daskgraphpart.assignment.choose import expected_choice
 from daskgraphpart.assignment.from_arrays import assignment_of, write_type_weights
 from daskgraphpart.assignment.options import METHODS, AssignOptions
-from daskgraphpart.assignment.pipeline import check_method
 from daskgraphpart.chunked.graph_scan import GraphScan
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.dispatching.output_directory import check_empty

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from daskgraphpart.api.endings import parts_of
-from daskgraphpart.api.inputs import open_chunked
+from daskgraphpart.api.job_inputs import open_chunked
 from daskgraphpart.api.run_assign import check_assignment_directory
 from daskgraphpart.api.run_dispatch import Wanted, run_dispatch
 from daskgraphpart.api.run_options import RunOptions

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from daskgraphpart.api.inputs import local_directory, output_of
+from daskgraphpart.api.job_inputs import local_directory, output_of
 from daskgraphpart.api.run_dispatch import Wanted, check_known, fitting
 from daskgraphpart.assignment.assignment import Assignment
 from daskgraphpart.assignment.options import AssignOptions

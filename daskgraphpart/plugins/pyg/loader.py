@@ -17,8 +17,8 @@ from daskgraphpart.layouts.manifest_reader import find_manifest
 from daskgraphpart.plugins.pyg.sampled_source import SampledSource
 from daskgraphpart.plugins.pyg.seeds import Seeds, read_links, seeds_of, split_type
 from daskgraphpart.public import Public
-from daskgraphpart.sampling.columns import PartColumns, open_columns
 from daskgraphpart.sampling.fanouts import read_fanouts
+from daskgraphpart.sampling.part_columns import PartColumns, open_columns
 from daskgraphpart.sampling.sampled_rows import FeatureRows, open_rows
 from daskgraphpart.sampling.sampler import Sampler, stream_key_of
 from daskgraphpart.storage.files import file_state

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from daskgraphpart.book import PartitionBook
     from daskgraphpart.layouts.dgl_graph import GraphFile
-    from daskgraphpart.sampling.columns import PartColumns
+    from daskgraphpart.sampling.part_columns import PartColumns
     from daskgraphpart.sampling.sampled_rows import FeatureRows
 
 SUBGRAPH_TYPES = ("directional",)

@@ -19,8 +19,8 @@ from daskgraphpart.errors import OptionError
 from daskgraphpart.kernels.hashing import stream_key
 from daskgraphpart.kernels.sample import shuffled
 from daskgraphpart.plugins.report.figures import LABEL_NAMES, Fetching
-from daskgraphpart.sampling.columns import map_columns, sort_edges, stored_columns
 from daskgraphpart.sampling.fanouts import read_fanouts
+from daskgraphpart.sampling.part_columns import map_columns, sort_edges, stored_columns
 from daskgraphpart.sampling.sampler import Sampler, stream_key_of
 from daskgraphpart.schema import MASK_NAME
 from daskgraphpart.storage.paths import is_remote, require_local

@@ -16,7 +16,7 @@ import daskgraphpart as dgp
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.errors import GraphPartError, IdOutOfRangeError, LayoutError, MissingPackageError, OptionError
 from daskgraphpart.layouts.dgl_graph import read_graph_file
-from daskgraphpart.sampling.columns import sort_edges
+from daskgraphpart.sampling.part_columns import sort_edges
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from daskgraphpart.assignment.choose import LIBRARY_NAMES, choose
 from daskgraphpart.assignment.libraries.call import PACKAGES, need_library
 from daskgraphpart.assignment.options import METHODS, AssignOptions
 from daskgraphpart.assignment.owner_parts import assign_random, fill_parts, read_parts, write_parts
-from daskgraphpart.assignment.partition import PartitionConfig, Problem, partition_graph
+from daskgraphpart.assignment.partition_pass import PartitionConfig, Problem, partition_graph
 from daskgraphpart.assignment.start import find_start
 from daskgraphpart.assignment.trainers import write_trainers
 from daskgraphpart.assignment.weigh_nodes import check_constraints, check_weight_files, weigh_nodes
