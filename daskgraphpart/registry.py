@@ -142,6 +142,12 @@ def plugin_names(group: str) -> tuple[str, ...]:
     return tuple(_found(group))
 
 
+def plugin_name(group: str, kind: type) -> str:
+    """Return the name by which a class is registered; empty if it is not."""
+    home = f"{kind.__module__}:{kind.__qualname__}"
+    return next((name for name, (entry, *_) in _found(group).items() if entry.value == home), "")
+
+
 def load_plugin(group: str, name: str, kind: type | None = None) -> Any:
     """Import a plug-in; it must be a subclass or an instance of `kind`, if given.
 
@@ -194,12 +200,14 @@ def broken_contract(group: str, name: str, expected: str, found: str) -> PluginE
 
 @contextmanager
 def blaming(group: str, name: str, expected: str) -> Iterator[None]:
-    """Name the plug-in in what it raises, except errors for users."""
+    """Name the plug-in in what it raises, except errors for users; what is wrong in one of ours is a bug."""
     try:
         yield
     except (GraphPartError, OSError, MemoryError):
         raise
     except Exception as fault:  # a package of somebody else may raise anything
+        if not name or _package(_only_entry(group, name)).startswith("daskgraphpart "):
+            raise
         raise broken_contract(group, name, expected, f"{type(fault).__name__}: {fault}") from fault
 
 

@@ -23,7 +23,7 @@ from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.engine.runner import Runner, open_runner
 from daskgraphpart.errors import OptionError
 from daskgraphpart.keywords import check_keywords
-from daskgraphpart.registry import load_plugin
+from daskgraphpart.registry import blaming, load_plugin, plugin_name
 from daskgraphpart.schema import DataSpec, EdgeType, GraphSchema, NodeType
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.files import delete_tree
@@ -257,7 +257,7 @@ class Scan(Changeable["Scan"]):
             delete_tree(directory)  # left by a killed run
             with directory_here(directory) as here:
                 job = ScanJob(here, runner, edge_weights=edge_weights, seen=directory)
-                return store_arrays(self.read(job.started()), directory)
+                return store_arrays(self._read(job), directory)
 
         return runner.step("read-tables", work, (*STAGED_TYPES, *self.source_types))
 
@@ -271,7 +271,7 @@ class Scan(Changeable["Scan"]):
             open_runner(replace(resources, cluster="threads"), progress) as runner,
         ):
             job = ScanJob(scratch / "tables", runner, counts_only=True, edge_weights=edge_weights)
-            yield self.read(job.started())
+            yield self._read(job)
 
     @contextmanager
     def open_graph(self, resources: Resources, progress: Progress | None = None) -> Iterator[Graph]:
@@ -280,6 +280,10 @@ class Scan(Changeable["Scan"]):
             with open_runner(replace(resources, cluster="threads"), progress) as runner:
                 graph = self.stage(scratch / "tables", runner)
             yield graph
+
+    def _read(self, job: ScanJob) -> Graph:
+        with blaming("scans", plugin_name("scans", type(self)), "a Graph"):
+            return self.read(job.started())
 
     def _viewed(self, changes: GraphChanges) -> Scan:
         return self._scanned(changes)
@@ -297,7 +301,7 @@ class Scan(Changeable["Scan"]):
                 stack.enter_context(claimed_directory(saving.out, paths, saving.overwrite))
 
             with saving.threads() as runner:
-                graph = self.read(ScanJob(scratch / "tables", runner, claim).started())
+                graph = self._read(ScanJob(scratch / "tables", runner, claim))
                 saving.write(graph, runner)
         return read_chunked(saving.out)
 

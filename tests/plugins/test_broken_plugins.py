@@ -67,3 +67,11 @@ def test_it_is_one_sentence_and_the_rest_works(
     metadata = graph.write_chunked(tmp_path / "graph", memory="1GB", workers=1)
     dgp.assign(tmp_path / "graph" / "metadata.json", 2, method="random", **HOW)
     dgp.assign(metadata, 2, method="random", **HOW)
+
+
+def test_a_scan_that_fails_to_read_is_one_sentence(register: Callable[[str, str], None], tmp_path: Path) -> None:
+    members = 'name, files = "odd", []\n    def identity(self): return {}\n    def outline(self): return []\n'
+    code = f"{SCAN}return cls() if given == 3.5 else None\n    {members}    def read(self, job): return 1 / 0"
+    register("scans", code)
+    with pytest.raises(PluginError, match=r"'aa' of odd-plugin 2\.0 .* expected a Graph, found ZeroDivisionError"):
+        dgp.partition(3.5, tmp_path / "out", 2, **HOW)  # type: ignore[arg-type]  # what the plug-in opens
