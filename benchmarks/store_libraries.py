@@ -8,11 +8,9 @@ The server is slow and in another process, so the time of the client's processor
 from __future__ import annotations
 
 import argparse
-import socket
-import subprocess
 import sys
 import time
-from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import fsspec
@@ -20,9 +18,11 @@ from harness import keep_lines, show
 from obstore.store import S3Store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
-KEYS = {"key": "of-benchmarks", "secret": "of-benchmarks"}
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE.parent / "tests" / "data"), str(HERE.parent / "tests")]
+from remote_stores import KEYS, serve_s3  # noqa: E402
 
 
 class Library(Protocol):
@@ -117,30 +117,14 @@ def accesses(library: Library, prefix: str) -> dict[str, Callable[[], Any]]:
     }
 
 
-@contextmanager
-def server() -> Iterator[str]:
-    """Run a store with one bucket; yield its address."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [sys.executable, "-W", "ignore", "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        try:
-            files = fsspec.filesystem("s3", endpoint_url=f"http://127.0.0.1:{port}", **KEYS)
-            time.sleep(5)
-            files.call_s3("create_bucket", Bucket="bucket")
-            yield f"http://127.0.0.1:{port}"
-        finally:
-            process.terminate()
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=3)
     options = parser.parse_args()
     results: dict[str, dict[str, list[float]]] = {}
-    with server() as address:
-        libraries: dict[str, Library] = {"s3fs": S3fs(address), "obstore": Obstore(address)}
+    with serve_s3() as server:
+        server.files.call_s3("create_bucket", Bucket="bucket")
+        libraries: dict[str, Library] = {"s3fs": S3fs(server.address), "obstore": Obstore(server.address)}
         calls = {name: accesses(library, name) for name, library in libraries.items()}
         for what in calls["s3fs"]:
             results[what] = {}

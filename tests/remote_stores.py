@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import os
+import socket
+import subprocess
+import sys
+import time
 import urllib.request
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +19,7 @@ from graphs import Graph
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 KEYS = {"key": "of-tests", "secret": "of-tests"}
@@ -52,6 +58,28 @@ class S3:
         """Keys of uploads in parts that were begun and are neither finished nor given up."""
         found = self.files.call_s3("list_multipart_uploads", Bucket=bucket)
         return [upload["Key"] for upload in found.get("Uploads", ())]
+
+
+@contextmanager
+def serve_s3() -> Iterator[S3]:
+    """Run an S3 server on this machine, in a process of its own."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-W", "ignore", "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        server = S3(f"http://127.0.0.1:{port}")
+        try:
+            for _ in range(200):
+                assert process.poll() is None, "the server ended"
+                try:
+                    server.post("reset")
+                    break
+                except OSError:
+                    time.sleep(0.1)
+            yield server
+        finally:
+            process.terminate()
 
 
 def make_graph(num_nodes: int = 300, num_edges: int = 2000) -> Graph:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from daskgraphpart.book import canonical_tuple
 from daskgraphpart.chunked.check_changes import doubled_types, dtype_of, reverse_types, split_feature
 from daskgraphpart.chunked.metadata import CATEGORIES
 from daskgraphpart.chunked.rows import CastRows, ConstantRows, JoinedRows, ReversedEdges
@@ -55,7 +56,7 @@ def add_reverse_types(
                 data[reverse] = data.get(etype, {})
                 copy_codes(beside, etype, reverse)
     if changes.add_reverse == "graphstorm":  # which sorts types, as DGL does
-        found = dict(sorted(found.items(), key=lambda item: item[0].split(":")))
+        found = {etype: found[etype] for etype in sorted(found, key=canonical_tuple)}
     return found
 
 

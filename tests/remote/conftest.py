@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import socket
-import subprocess
-import sys
-import time
 from typing import TYPE_CHECKING, Any
 
 import fsspec
 import pytest
-from remote_stores import S3
+from remote_stores import S3, serve_s3
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,23 +14,8 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def s3_server() -> Iterator[S3]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [sys.executable, "-W", "ignore", "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        server = S3(f"http://127.0.0.1:{port}")
-        try:
-            for _ in range(200):
-                assert process.poll() is None, "the server ended"
-                try:
-                    server.post("reset")
-                    break
-                except OSError:
-                    time.sleep(0.1)
-            yield server
-        finally:
-            process.terminate()
+    with serve_s3() as server:
+        yield server
 
 
 @pytest.fixture

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["ClusterScheduler", "active_client", "cluster_size", "resolve_elsewhere"]
 
 SECONDS_BETWEEN_LOOKS = 0.5
+CANNOT_CONNECT = "Timed out trying to connect"  # distributed's OSError has no class of its own
 SECONDS_TO_SEE = 5.0
 """How long a network file system may take to show to one machine what another has written."""
 WITNESS_NBYTES = 1 << 20
@@ -75,10 +76,7 @@ class ClusterScheduler:
         try:
             self._compute(graph, keys, on_done, hosts)
         except (CancelledError, OSError) as fault:
-            is_gone = isinstance(fault, (CancelledError, CommClosedError)) or "Timed out trying to connect" in str(
-                fault
-            )
-            if not is_gone:
+            if not isinstance(fault, (CancelledError, CommClosedError)) and CANNOT_CONNECT not in str(fault):
                 raise
             raise EnvironmentFaultError("the dask scheduler is gone", place=name, found=str(fault)) from fault
         except KilledWorker as fault:

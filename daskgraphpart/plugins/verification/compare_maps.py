@@ -9,28 +9,28 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from daskgraphpart.assignment.hash_id_maps import hash_id_maps
 from daskgraphpart.chunked.beside import map_name, maps_and_codes
 from daskgraphpart.errors import GraphPartError
 from daskgraphpart.layouts.recorded_id_maps import IdMaps
 from daskgraphpart.layouts.written_files import DIST_GRAPH
 from daskgraphpart.plugins.verification.findings import Finding, differences
-from daskgraphpart.storage.checksums import hash_file
 from daskgraphpart.storage.files import file_size, is_file
-from daskgraphpart.storage.paths import join_path, to_key, to_path
+from daskgraphpart.storage.paths import join_path, to_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from daskgraphpart.chunked.graph import Graph
+    from daskgraphpart.engine.runner import Runner
     from daskgraphpart.layouts.manifest_reader import Manifest
-    from daskgraphpart.source import FilePath
     from daskgraphpart.storage.paths import Location
 
 CHECK = "maps"
 ROWS_AT_ONCE = 1 << 16
 
 
-def map_findings(graph: Graph, manifest: Manifest, most_bytes: float) -> Iterator[Finding]:
+def map_findings(graph: Graph, manifest: Manifest, runner: Runner, most_bytes: float) -> Iterator[Finding]:
     """Compare maps of IDs, and of codes, of at most some bytes; what was not recorded cannot be compared."""
     here = manifest.path.parent
     try:
@@ -42,25 +42,24 @@ def map_findings(graph: Graph, manifest: Manifest, most_bytes: float) -> Iterato
     digests = {} if recorded is None else {map_name(of): digest for of, digest in recorded.checksums.items()}
     if recorded is not None:  # beside the partitions, or in the directory of their graph
         root = join_path(here, recorded.directory).parent
-    for name, path in maps_and_codes(graph.beside).items():
-        if file_size(path) <= most_bytes:
+    given = maps_and_codes(graph.beside)
+    paths = {name: to_path(path) for name, path in given.items() if file_size(path) <= most_bytes}
+    others = {name: other for name in paths if is_file(other := join_path(root, name))}
+    files = list(dict.fromkeys([*paths.values(), *others.values()]))
+    hashed = dict(zip(files, hash_id_maps(files, runner), strict=True)) if files else {}
+    for name, path in paths.items():
+        there = hashed[others[name]] if name in others else None
+        expected = digests.get(name, there)
+        if hashed[path] == expected:
+            continue
+        if name in others and there == expected:
             try:
-                yield from _compare(name, path, join_path(root, name), digests.get(name))
+                yield from _compare_rows(name, path, others[name])
             except GraphPartError as error:
                 yield Finding(CHECK, name, str(error))
-
-
-def _compare(name: str, path: FilePath, other: Location, recorded: str | None) -> Iterator[Finding]:
-    """Compare a file of the input with the one that was recorded or lies beside the partitions."""
-    digest, is_there = hash_file(path).digest, is_file(other)
-    found = hash_file(to_key(other)).digest if is_there else None
-    if digest == (recorded or found):
-        return
-    if is_there and recorded in (None, found):
-        yield from _compare_rows(name, to_path(path), other)
-    elif recorded is not None:
-        what = "checksum of the IDs that the partitions were made with"
-        yield Finding(CHECK, name, what, expected=digest, found=recorded)
+        elif name in digests:
+            what = "checksum of the IDs that the partitions were made with"
+            yield Finding(CHECK, name, what, expected=hashed[path], found=expected)
 
 
 def _compare_rows(name: str, path: Location, other: Location) -> Iterator[Finding]:

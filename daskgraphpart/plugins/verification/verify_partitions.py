@@ -184,7 +184,7 @@ def _compare(
         counts = graph.schema.num_nodes, graph.schema.num_edges, num_rows
     if manifest is not None:
         findings += entry_findings(manifest, parts.content, graph.schema, facts)
-        findings += map_findings(graph, manifest, QUICK_NBYTES if quick else math.inf)
+        findings += map_findings(graph, manifest, runner, QUICK_NBYTES if quick else math.inf)
     return VerifyReport((*findings, *wrong), *counts, notes, num_files)
 
 
