@@ -146,8 +146,9 @@ class Solver:
             if (mesh := self._partition_mesh(graph)) is not None:
                 return mesh
             if self._may_stream:
-                promised = graph.cut(stream(graph, self.limits, 1, self.each), self.limits.num_parts, self.each)
-            if promised and promised > HOPELESS * (1 - 1 / self.limits.num_parts) * graph.total_weight / 2:
+                promised = graph.cut(self._stream(graph, 1), self.limits.num_parts, self.each)
+            hopeless = HOPELESS * (1 - 1 / self.limits.num_parts) * graph.total_weight / 2
+            if promised and promised > hopeless and len(graph.columns) > 1:  # one constraint lets hubs gather
                 parts = self._stream(graph, FENNEL_PASSES)
                 rebalance(graph, parts, self.limits, self.each)
                 return parts, "fennel, because nothing clusters"
@@ -241,7 +242,7 @@ class Solver:
         # several constraints, such as nodes and edges, keep most hubs apart
         most = value[1] * (NEAR if len(graph.columns) == 1 else 1)
         if promised is None:
-            promised = graph.cut(stream(graph, limits, 1, self.each), limits.num_parts, self.each)
+            promised = graph.cut(self._stream(graph, 1), limits.num_parts, self.each)
         if promised >= most:
             return parts, taken
         streamed = stream(graph, limits, HUB_PASSES, self.each)

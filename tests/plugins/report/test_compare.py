@@ -29,7 +29,8 @@ def test_methods_are_tabulated_as_text_csv_and_plot(
     assert call("compare", graph, *options, "--csv", table, "--plot", plot, "--progress", "json") == 0
     shown, progress = capsys.readouterr()
     events = [(of["event"], of.get("units_done")) for of in map(json.loads, progress.splitlines())]
-    assert events == [("begin", 0), ("advance", 1), ("note", None), ("advance", 2), ("note", None), ("end", 2)]
+    told = [event for event in events if event[0] != "advance"]  # which is left out soon after another
+    assert told == [("begin", 0), ("note", None), ("note", None), ("end", 2)]
     for word in ("parts", "edge cut", "replication", "peak memory", "metis", "is more than the graph's"):
         assert word in shown
     with table.open(newline="") as file:
