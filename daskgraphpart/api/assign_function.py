@@ -65,10 +65,10 @@ def assign(
         A graph or scan, the directory of a chunked graph, or a table of edges.
     num_parts : int
         Number of parts.
-    out : path, optional
+    out : path or URL, optional
         Directory for the owners, in the files of DGL's step 1 (`<ntype>.txt`, `partition_meta.json`). Resumes an
         unfinished run. Without it, owners live in a temporary directory until Python exits; `Assignment.write` saves
-        them.
+        them. A URL needs a workspace in the store, too.
     form : str
         Binary form, in addition to the text: ``"npy"``, ``"parquet"`` or ``"zarr"``.
     storage_options : mapping of str to object, optional
@@ -111,7 +111,7 @@ def assign(
         objtype=objtype, recursive=recursive, fill_parts=fill_parts, num_trainers_per_machine=num_trainers_per_machine,
         effort=effort, edge_weight=edge_weight, extend=extend, old_id_map=old_id_map, may_move=may_move,
     )  # fmt: skip
-    resources = detect_resources(memory, cluster, workers, workspace=workspace)
+    resources = detect_resources(memory, cluster, workers, workspace=workspace, takes_store=True)
     with ending(RunOptions(resources, overwrite, restart, keep_workspace, progress)) as (run, tell):
         found = public(assign_job(graph, num_parts, options, run, out=out, form=form, storage_options=storage_options))
         tell(found.num_parts, found.quality.cut_share, "owners" if out is None else str(out))

@@ -176,8 +176,8 @@ def partition(
         Tasks that run at once; default one per processor. On a cluster: one per thread of its workers; in a queue:
         those of one job.
     workspace : str | os.PathLike[str], optional
-        For temporary files; by default next to the output. Required if the output is in a store; partition and dispatch
-        then take a URL, too, and the workers need share no disk.
+        For temporary files; by default next to the output. Required if the output is in a store; a URL then works, too,
+        and the workers need share no disk.
     progress : Progress, optional
         How progress is shown on standard error: "bar", "log", "json" (lines for programs) or False; or a function that
         is called with each event, a dictionary. Default: a bar in terminals and notebooks.

@@ -9,21 +9,31 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.api.forecast import announce, smallest_memory
-from daskgraphpart.api.job_inputs import fingerprint, identify_owners, input_paths, read_owners
+from daskgraphpart.api.job_inputs import (
+    check_seen_by_workers,
+    fingerprint,
+    identify_owners,
+    input_paths,
+    read_owners,
+)
 from daskgraphpart.api.jobs import OutputDirectory, input_directory, open_job
 from daskgraphpart.assignment.assign_nodes import assign_nodes, check_assignable, check_wanted
 from daskgraphpart.assignment.assignment import META_FILE, TRAINERS, Assignment
 from daskgraphpart.assignment.options import METHODS, AssignOptions
 from daskgraphpart.chunked.beside import copy_beside, maps_and_codes
 from daskgraphpart.chunked.partitions import count_lines
+from daskgraphpart.chunked.share_arrays import write_rows
 from daskgraphpart.dispatching.job import choose_sizes
 from daskgraphpart.engine.progress import open_progress
 from daskgraphpart.engine.resources import ON_THIS_MACHINE
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import OutputExistsError
+from daskgraphpart.registry import load_plugin
 from daskgraphpart.sources.open_scan import open_scan
 from daskgraphpart.storage.faults import environment_faults
-from daskgraphpart.storage.paths import require_local
+from daskgraphpart.storage.files import is_file, make_directory
+from daskgraphpart.storage.mounts import shown_name
+from daskgraphpart.storage.paths import check_apart, is_url, require_local, resolve_path
 from daskgraphpart.storage.scratch import lasting_directory
 
 if TYPE_CHECKING:
@@ -34,6 +44,8 @@ if TYPE_CHECKING:
     from daskgraphpart.chunked.scan import Scan
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.engine.runner import Runner
+    from daskgraphpart.storage.paths import Location
+    from daskgraphpart.storage.region import Region
 
 
 def assign_job(
@@ -47,11 +59,32 @@ def assign_job(
     storage_options: Mapping[str, Any] | None = None,
 ) -> Assignment:
     """Do what `assign` does; return the internal assignment."""
-    run.resources.check_workspace()  # commands take it for partition and dispatch
+    if out is None:
+        run.resources.check_workspace("without an output, owners live on this machine")
     found = open_scan(graph, storage_options, run.resources)
     if out is None:
         return _assign_here(found, num_parts, options, run)
-    return _assign_to(found, num_parts, options, require_local(out, "an assignment").absolute(), form, run)
+    if not is_url(run.resources.workspace):
+        place = require_local(out, "an assignment", "give a --workspace in the store, too, or a directory")
+        return _assign_to(found, num_parts, options, place.absolute(), form, run)
+    return _assign_to_store(found, num_parts, options, resolve_path(out, storage_options), form, run)
+
+
+def _assign_to_store(
+    scan: Scan, num_parts: int, options: AssignOptions, out: Location, form: str, run: RunOptions
+) -> Assignment:
+    """Do it with a workspace in a store, whose names of the output are written to `out`."""
+    check_seen_by_workers(options)
+    check_apart(out, input_paths(scan))
+    with (
+        load_plugin("depots", "store")(run.resources, out, input_paths(scan)) as depot,
+        open_progress(run.progress) as listener,
+    ):
+        run = replace(run, resources=replace(run.resources, workspace=depot.root), progress=listener)
+        found = _assign_to(scan, num_parts, options, depot.output, form, run)
+        listener.note(f"store: {depot.describe_traffic()}")
+    maps = {of: depot.place_of(path) for of, path in found.id_maps.items()}
+    return replace(found, id_maps=maps)
 
 
 def _assign_here(scan: Scan, num_parts: int, options: AssignOptions, run: RunOptions) -> Assignment:
@@ -101,8 +134,13 @@ def _assign_to(scan: Scan, num_parts: int, options: AssignOptions, out: Path, fo
             if not staged.directory:  # the maps of the job go with the owners
                 staged = replace(staged, beside=copy_beside(maps_and_codes(staged.beside), out))
             seed = options.seed if options.method in METHODS else None
-            id_maps = describe_id_maps(staged.id_maps, out, runner)
+            id_maps = None
+            if runner.depot is None or not staged.directory:
+                id_maps = describe_id_maps(staged.id_maps, out, runner)
             write_assignment(assignment, out, runner, form=form, seed=seed, id_maps=id_maps)
+            found = replace(assignment, id_maps=staged.id_maps, seed=seed)
+            if runner.depot is not None:
+                return _kept_here(found)
             # keep them until Python exits, where workers see them: the workspace of the job goes
             kept = lasting_directory(run.resources.workspace or (None if resources.cluster in ON_THIS_MACHINE else out))
             with open_runner(replace(resources, cluster="sync", workers=1)) as reader:
@@ -110,7 +148,18 @@ def _assign_to(scan: Scan, num_parts: int, options: AssignOptions, out: Path, fo
             trainers = {
                 ntype: region.moved(out / TRAINERS / f"{ntype}.npy") for ntype, region in assignment.trainers.items()
             }
-            return replace(assignment, files=files_of, trainers=trainers, id_maps=staged.id_maps, seed=seed)
+            return replace(found, files=files_of, trainers=trainers)
+
+
+def _kept_here(found: Assignment) -> Assignment:
+    """Return the owners that a depot has, in files of this machine until Python exits."""
+    kept = lasting_directory()
+
+    def keep(files: Mapping[str, Region], name: str) -> dict[str, Region]:
+        make_directory(kept / name)
+        return {ntype: write_rows(rows, kept / name / f"{ntype}.npy") for ntype, rows in files.items()}
+
+    return replace(found, files=keep(found.files, "owners"), trainers=keep(found.trainers, TRAINERS))
 
 
 def check_assignment_directory(scan: Scan, out: Path, overwrite: bool) -> None:
@@ -120,9 +169,9 @@ def check_assignment_directory(scan: Scan, out: Path, overwrite: bool) -> None:
         if directory in (os.path.realpath(path), os.path.dirname(os.path.realpath(path))):
             hint = "choose another directory"
             raise OutputExistsError("the output directory contains the input graph", file=out, found=path, hint=hint)
-    if (out / META_FILE).exists() and not overwrite:
+    if is_file(out / META_FILE) and not overwrite:
         hint = "add --overwrite, or choose another directory"
-        raise OutputExistsError("the directory already has an assignment", file=out, hint=hint)
+        raise OutputExistsError("the directory already has an assignment", file=shown_name(out), hint=hint)
 
 
 @contextmanager

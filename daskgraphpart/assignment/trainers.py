@@ -16,6 +16,7 @@ from daskgraphpart.assignment.owner_parts import write_parts
 from daskgraphpart.chunked.partitions import list_edge_blocks
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.schema import DataSpec, GraphSchema
+from daskgraphpart.storage.files import make_directory
 from daskgraphpart.storage.region import Region, create_files, npy_region
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class TrainerUnit:
 def write_trainers(parts: Region, schema: GraphSchema, directory: Path, runner: Runner) -> dict[str, Region]:
     """Write the smaller part of every node, a file per type, int64 (nodes,)."""
     target = directory / TRAINERS
-    target.mkdir(exist_ok=True)
+    make_directory(target)
     files = {t.name: npy_region(target / f"{t.name}.npy", np.int64, (t.num_nodes,)) for t in schema.node_types}
     runner.step("create-trainers", lambda: create_files(files.values()))
     write_parts("write-trainers", parts, files, 1, runner)
@@ -51,7 +52,7 @@ def write_trainers(parts: Region, schema: GraphSchema, directory: Path, runner: 
 def with_trainers(graph: Graph, trainers: Mapping[str, Region], directory: Path, runner: Runner) -> Graph:
     """Return the graph with the feature `trainer_id` of all nodes and edges, in place of an earlier one, as in DGL."""
     schema = graph.schema
-    directory.mkdir(parents=True, exist_ok=True)
+    make_directory(directory)
     files = {
         t.name: npy_region(directory / f"edges-{i}.npy", np.int64, (t.num_edges,))
         for i, t in enumerate(schema.edge_types)

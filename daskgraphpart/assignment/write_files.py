@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from daskgraphpart.assignment.assignment import META_FILE, OURS_FILE, ROWS_PER_BATCH, TRAINERS, crc_of
+from daskgraphpart.assignment.assignment import META_FILE, OURS_FILE, ROWS_PER_BATCH, TRAINERS
 from daskgraphpart.assignment.hash_id_maps import describe_id_maps
 from daskgraphpart.assignment.owner_forms import binary_form, copy_npy
 from daskgraphpart.chunked.metadata import METADATA_FILE
@@ -16,8 +16,9 @@ from daskgraphpart.engine.runner import Pass, Runner, Unit, open_runner
 from daskgraphpart.errors import OutputExistsError
 from daskgraphpart.layouts.written_files import ID_MAP
 from daskgraphpart.storage.atomic import publish, temporary_path, whole_file, write_json
-from daskgraphpart.storage.faults import attach_path_to_error, environment_faults
-from daskgraphpart.storage.files import is_file
+from daskgraphpart.storage.faults import environment_faults
+from daskgraphpart.storage.files import delete_tree, is_file, make_directory
+from daskgraphpart.storage.here import directory_here, file_here
 from daskgraphpart.storage.text import number_lines
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def write_assignment(
     """Write `<ntype>.txt` and `partition_meta.json` for DGL, with a binary form beside the text."""
     write = binary_form(form).write
     directory = Path(directory)
-    directory.mkdir(parents=True, exist_ok=True)
+    make_directory(directory)
     ntypes = list(assignment.files)
     config = WriteConfig(assignment.files, str(directory), form, write)
     units = [Unit(ntype, region.nbytes) for ntype, region in assignment.files.items()]
@@ -99,26 +100,42 @@ def write_assignment(
 
 
 def _copy_trainers(trainers: Mapping[str, Region], directory: Path) -> None:
-    shutil.rmtree(directory, ignore_errors=True)
+    delete_tree(directory)
     for ntype, region in trainers.items():
-        directory.mkdir(exist_ok=True)
-        target = directory / f"{ntype}.npy"
-        copy_npy(region, temporary_path(target))
-        publish(target)
+        make_directory(directory)
+        with whole_file(directory / f"{ntype}.npy") as temporary:
+            copy_npy(region.moved(file_here(region.path)), temporary)
 
 
 def write_owners(ntype: str, config: WriteConfig) -> tuple[int, int]:
     """Write one node type's owners; return the CRC-32 of the text and of the owners as 64-bit integers."""
     region, directory = config.owners[ntype], Path(config.directory)
-    text, binary = directory / f"{ntype}.txt", directory / f"{ntype}.{config.form}"
-    owners_crc = 0
-    with attach_path_to_error(text), open(temporary_path(text), "wb") as file:
+    region = region.moved(file_here(region.path))
+    text_crc = owners_crc = 0
+    with whole_file(directory / f"{ntype}.txt") as temporary, open(temporary, "wb") as file:
         for _, owners in region.pieces(ROWS_PER_BATCH):
-            file.write(number_lines(owners))
+            lines = number_lines(owners)
+            file.write(lines)
+            text_crc = zlib.crc32(lines, text_crc)
             owners_crc = zlib.crc32(owners.astype("<i8").tobytes(), owners_crc)
-    publish(text)
-    config.write(region, temporary_path(binary))
-    if binary.is_dir():
-        shutil.rmtree(binary)
-    publish(binary)
-    return crc_of(text), owners_crc
+    binary = directory / f"{ntype}.{config.form}"
+    if binary_form(config.form).is_directory:
+        _write_directory(region, binary, config.write)
+    else:
+        with whole_file(binary) as temporary:
+            config.write(region, temporary)
+    return text_crc, owners_crc
+
+
+def _write_directory(region: Region, target: Path, write: Callable[[Region, str], None]) -> None:
+    """Write a form that is a directory, here or in a depot."""
+    with directory_here(target.parent) as here:
+        made = Path(temporary_path(here / target.name))
+        write(region, str(made))
+        delete_tree(target)
+        if here == target.parent:
+            publish(target)
+            return
+        for file in filter(Path.is_file, made.rglob("*")):
+            with whole_file(target / file.relative_to(made)) as temporary:
+                shutil.move(file, temporary)

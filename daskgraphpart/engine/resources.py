@@ -68,8 +68,8 @@ class Resources:
     )
     workspace: str | None = option(
         None,
-        "For temporary files; by default next to the output. Required if the output is in a store; partition and "
-        "dispatch then take a URL, too, and the workers need share no disk.",
+        "For temporary files; by default next to the output. Required if the output is in a store; a URL then works, "
+        "too, and the workers need share no disk.",
         values="DIRECTORY",
         common=True,
         is_open=True,
@@ -85,14 +85,11 @@ class Resources:
         """Bytes one task may hold."""
         return self.memory // self.workers
 
-    def check_workspace(self) -> None:
+    def check_workspace(self, why: str = "this job needs a file system") -> None:
         """Refuse a workspace in a store, for jobs that cannot have one."""
         if is_url(self.workspace):
-            raise OptionError(
-                f"--workspace {self.workspace} is in a store, and this job needs a file system",
-                place="--workspace",
-                hint="use a directory: only partition, dispatch and plan take a store",
-            )
+            what = f"--workspace {self.workspace} is in a store, and {why}"
+            raise OptionError(what, place="--workspace", hint="use a directory")
 
     def limited(self, smallest_task: int) -> Resources:
         """Return these resources with as many workers as fit in memory, given the least bytes per task."""

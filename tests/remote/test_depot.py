@@ -84,6 +84,36 @@ def test_partitions_made_by_machines_that_share_a_store_are_those_of_one(
     assert s3.unfinished_uploads("bucket") == []
 
 
+CALLS = """
+import json, sys
+import daskgraphpart
+for name, how in json.loads(sys.argv[1]):
+    print(getattr(daskgraphpart, name)(**how))
+"""
+
+
+@pytest.mark.parametrize(
+    ("method", "how"),
+    [
+        ("random", {}),
+        pytest.param("fennel", {"form": "parquet", "num_trainers_per_machine": 2}, marks=pytest.mark.long),
+        pytest.param("auto", {"form": "zarr", "balance": "nodes,edges"}, marks=pytest.mark.long),
+    ],
+)
+def test_owners_assigned_by_machines_that_share_a_store_are_those_of_one(
+    method: str, how: dict[str, Any], s3: S3, cluster: LocalCluster, graph: Path, tmp_path: Path
+) -> None:
+    copy_in(graph, s3.files, URL_IN)
+    how = {"num_parts": 3, "method": method, **how, **HOW}
+    assign(graph, out=tmp_path / "owners", **how)
+    there = {"workspace": URL_WORK, "storage_options": s3.options, "cluster": cluster.scheduler_address}
+    told = run_client(CALLS, json.dumps([["assign", {"graph": URL_IN, "out": URL_OUT, **how, **there}]]))
+    assert f"<Assignment by {'kaminpar' if method == 'auto' else method}: 3 parts" in told
+    assert contents_of(s3.files, URL_OUT) == local_contents(tmp_path / "owners")
+    assert s3.files.find(URL_WORK) == []
+    assert s3.unfinished_uploads("bucket") == []
+
+
 TABLES = """
 import json, sys
 import stored_tables

@@ -202,9 +202,7 @@ def test_outputs_and_workspaces_that_a_store_cannot_be_are_one_error(local: Path
         with pytest.raises(OptionError, match=message):
             partition(graph, "memory://out", 2, method="random", **how)  # type: ignore[arg-type]
     assert not (tmp_path / "work").exists() and not memory.find("/")
-    with pytest.raises(
-        OptionError, match=r"is in a store, and this job needs a file system.*only partition, dispatch and plan"
-    ):
+    with pytest.raises(OptionError, match=r"is in a store, and this job needs a file system.*Use a directory"):
         resources_of({"workspace": "s3://bucket/work"})
     assert detect_resources(workspace="file:///scratch").workspace == "/scratch"
 
@@ -236,7 +234,7 @@ def test_what_takes_no_url_says_so(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("command", ["assign GRAPH OUT --num-parts 2", "verify GRAPH PARTS", "chunk OUT --edges GRAPH"])
+@pytest.mark.parametrize("command", ["verify GRAPH PARTS", "chunk OUT --edges GRAPH"])
 def test_what_takes_no_workspace_in_a_store_says_so_before_work(
     command: str, local: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

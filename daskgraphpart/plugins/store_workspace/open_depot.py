@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from daskgraphpart.dispatching.destination import Destination
 from daskgraphpart.errors import EnvironmentFaultError, OptionError
 from daskgraphpart.plugins.store_workspace.leftovers import name_leftovers
-from daskgraphpart.plugins.store_workspace.store_depot import mounted_depot
+from daskgraphpart.plugins.store_workspace.store_depot import StoreDepot, mounted_depot
 from daskgraphpart.storage.files import cached_listings, signatures_of
 from daskgraphpart.storage.paths import is_remote, resolve_path
 from daskgraphpart.storage.upload import check_writable
@@ -17,12 +17,10 @@ from daskgraphpart.units import format_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
     from upath import UPath
 
     from daskgraphpart.engine.resources import Resources
-    from daskgraphpart.storage.mounts import Depot
     from daskgraphpart.storage.paths import Location
 
 DIRECTORY = ".daskgraphpart-work"
@@ -30,14 +28,14 @@ DIRECTORY = ".daskgraphpart-work"
 
 @contextmanager
 def open_depot(
-    resources: Resources, target: Path | Destination, inputs: Sequence[Location] | None = None
-) -> Iterator[Depot]:
+    resources: Resources, target: Location | Destination, inputs: Sequence[Location] | None = None
+) -> Iterator[StoreDepot]:
     """Yield the depot in a workspace for the job of an output; without its inputs, only for names.
 
     Raises at the end if the inputs have changed.
     """
     assert resources.workspace is not None, "it is a URL"
-    out = target.root if isinstance(target, Destination) and not target.hosts else None
+    out = target if not isinstance(target, Destination) else None if target.hosts else target.root
     if out is None or not is_remote(out):
         raise _refusal("the output must be in a store, too", target, "give the output as a URL")
     if resources.staging == "zarr":
@@ -47,7 +45,7 @@ def open_depot(
     assert is_remote(place), "it is a URL"
     of_output = hashlib.sha256(str(out).encode()).hexdigest()[:12]
     own = place / f"{DIRECTORY}-{of_output}"
-    with mounted_depot(own) as depot:
+    with mounted_depot(own, out) as depot:
         if inputs is None:
             yield depot
             return
@@ -68,9 +66,9 @@ def _check_unchanged(before: dict[str, Any], after: dict[str, Any], out: UPath) 
     changed = [name.removeprefix("input ") for name, found in before.items() if after.get(name) != found]
     if changed:
         raise EnvironmentFaultError(
-            "an input file was replaced while the job ran, so the partitions may hold some of both",
+            "an input file was replaced while the job ran, so the output may hold some of both",
             file=changed[0],
-            found=f"{format_number(len(changed), 'file')} replaced; the partitions are in {out}",
+            found=f"{format_number(len(changed), 'file')} replaced; the output is in {out}",
             hint="run again with --overwrite",
         )
 

@@ -16,6 +16,7 @@ import threading
 import uuid
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 from daskgraphpart.errors import InputFileNotFoundError, OutputLockedError, ResumeError
@@ -28,6 +29,7 @@ from daskgraphpart.plugins.store_workspace.store_log import LogInStore, read_log
 from daskgraphpart.plugins.store_workspace.traffic import add_to_run, counting_run, counting_task, describe_run
 from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.mounts import Depot, Writes, depot_of, mount, unmount
+from daskgraphpart.storage.paths import is_remote
 from daskgraphpart.storage.stores import (
     BUFFER_NBYTES,
     MAX_REQUEST_NBYTES,
@@ -50,6 +52,8 @@ if TYPE_CHECKING:
     from daskgraphpart.plugins.store_workspace.pieced_file import PiecedFile, Request
 
 FILES, INDEXES, WRITES, LOGS = "files", "indexes", "writes", "logs"
+OUTPUT = "output"
+"""Directory of names whose whole files are those of the output, at its own place in the store."""
 COPIED_NBYTES = 64 << 20
 """Bytes that a copy asks for at a time."""
 MAX_RANGES = 64
@@ -64,6 +68,12 @@ class StoreDepot(Depot):
     """A depot in a directory of a store."""
 
     store: UPath = field(kw_only=True)
+    out: UPath = field(kw_only=True)
+
+    @property
+    def output(self) -> Path:
+        """Directory of names of the output's files; what is written there as a whole is complete output."""
+        return Path(self.root) / OUTPUT
 
     def forget(self) -> None:
         """Delete what this machine has, and forget what this process knows."""
@@ -72,7 +82,13 @@ class StoreDepot(Depot):
 
     def url_of(self, path: str) -> str:
         """Name a file or directory for people."""
-        return f"{self.store}{path[len(self.root) :]}"
+        first, _, rest = self._relative(path).partition("/")
+        return f"{self.out}/{rest}".rstrip("/") if first == OUTPUT else f"{self.store}{path[len(self.root) :]}"
+
+    def place_of(self, path: Path | UPath) -> Path | UPath:
+        """Return where a file of the output lies, in the store; any other path as it is."""
+        is_output = not is_remote(path) and path.is_relative_to(self.output)
+        return self._place(FILES, str(path)) if is_output else path
 
     # files written as a whole
 
@@ -229,7 +245,9 @@ class StoreDepot(Depot):
         return path[len(self.root) + 1 :]
 
     def _place(self, kind: str, path: str) -> UPath:
-        return self.store / kind / self._relative(path)
+        relative = self._relative(path)
+        first, _, rest = relative.partition("/")
+        return self.out / rest if kind == FILES and first == OUTPUT else self.store / kind / relative
 
     def _indexes(self) -> Indexes:
         if (found := _of_runs.get(self.run)) is None:
@@ -276,11 +294,11 @@ class StoreDepot(Depot):
 
 
 @contextmanager
-def mounted_depot(store: UPath) -> Iterator[StoreDepot]:
-    """Mount the depot of a directory in a store for one run of a job."""
+def mounted_depot(store: UPath, out: UPath) -> Iterator[StoreDepot]:
+    """Mount the depot of a directory in a store for one run of a job with an output."""
     run = uuid.uuid4().hex[:12]
     disk = os.path.join(tempfile.gettempdir(), f"daskgraphpart-{run}")
-    depot = StoreDepot(f"/{store.protocol}:/{store.path.strip('/')}", run, disk, store=store)
+    depot = StoreDepot(f"/{store.protocol}:/{store.path.strip('/')}", run, disk, store=store, out=out)
     if depot_of(f"{depot.root}/") is not None:
         hint = "wait until it ends, or choose another output directory"
         raise OutputLockedError("another run of this process is writing here", file=store, hint=hint)
