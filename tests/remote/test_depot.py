@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+import corruptions
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
@@ -24,7 +26,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from remote_stores import S3, contents_of, copy_in, local_contents, make_graph
 
-from daskgraphpart import assign, dispatch, from_edges, partition, plan
+from daskgraphpart import assign, dispatch, from_edges, partition, plan, verify
 from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, OptionError, OutputExistsError
 from daskgraphpart.plugins.clusters import on_cluster
 from daskgraphpart.plugins.store_workspace.merge_ranges import cut_ranges, merge_ranges
@@ -35,7 +37,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-pytestmark = [pytest.mark.timeout(120), pytest.mark.needs("clusters", "store_workspace", "tables", "objects")]
+pytestmark = [
+    pytest.mark.timeout(120),
+    pytest.mark.needs("clusters", "store_workspace", "tables", "objects", "verification"),
+]
 
 URL_IN, URL_OUT, URL_WORK = "s3://bucket/graph", "s3://bucket/partitions", "s3://bucket/work"
 HOW: dict[str, Any] = {"memory": "200MB", "workers": 2, "progress": False}
@@ -114,6 +119,39 @@ def test_owners_assigned_by_machines_that_share_a_store_are_those_of_one(
     assert s3.unfinished_uploads("bucket") == []
 
 
+TWICE = corruptions.feature("orig_nids.dgl", "user", corruptions.repeated)
+OTHERS = (
+    corruptions.feature("node_feat.dgl", "user/feat", corruptions.swapped),
+    corruptions.coo("row", lambda _, node: node ^ 1),
+    corruptions.extra(corruptions.repeat_extra),
+    corruptions.remove("edge_feat.dgl"),
+)
+
+
+@pytest.mark.parametrize(
+    ("how", "faults"), [({}, [TWICE]), pytest.param({"num_hops": 2}, [TWICE, *OTHERS], marks=pytest.mark.long)]
+)
+def test_machines_that_share_a_store_find_the_faults_that_one_finds(
+    how: dict[str, Any], faults: list[Any], s3: S3, cluster: LocalCluster, graph: Path, tmp_path: Path
+) -> None:
+    partition(graph, tmp_path / "sound", 3, method="random", graph_formats="coo", **how, **HOW)
+    for number, corrupt in enumerate(faults):
+        shutil.copytree(tmp_path / "sound", tmp_path / f"damaged-{number}")
+        found = corruptions.Damaged(tmp_path / f"damaged-{number}")
+        found.disguise()
+        corrupt(found)
+    names = ["sound", *(f"damaged-{number}" for number in range(len(faults)))]
+    for path, name in ((graph, "graph"), *((tmp_path / name, name) for name in names)):
+        copy_in(path, s3.files, f"s3://bucket/{name}")
+    there = {"graph": URL_IN, "workspace": URL_WORK, "storage_options": s3.options, **HOW}
+    there["cluster"] = cluster.scheduler_address
+    calls = [("verify", {"partitions": f"s3://bucket/{name}", **there}) for name in names]
+    reports = [verify(graph, tmp_path / name, **HOW) for name in names]
+    assert [report.ok for report in reports] == [True, *(False for _ in faults)]
+    assert run_client(CALLS, json.dumps(calls)) == "".join(f"{report}\n" for report in reports)
+    assert s3.files.find(URL_WORK) == []
+
+
 TABLES = """
 import json, sys
 import stored_tables
@@ -123,6 +161,7 @@ stored_tables.partition("/tmp", **json.loads(sys.argv[1]))
 FRAME = """
 import json, sys
 import daskgraphpart
+import corruptions
 import dask.dataframe as dd
 how, place, options = map(json.loads, sys.argv[1:])
 daskgraphpart.partition(daskgraphpart.from_edges(dd.read_parquet(place, storage_options=options)), **how)

@@ -28,23 +28,28 @@ DIRECTORY = ".daskgraphpart-work"
 
 @contextmanager
 def open_depot(
-    resources: Resources, target: Location | Destination, inputs: Sequence[Location] | None = None
+    resources: Resources,
+    target: Location | Destination,
+    inputs: Sequence[Location] | None = None,
+    *,
+    is_output: bool = True,
 ) -> Iterator[StoreDepot]:
     """Yield the depot in a workspace for the job of an output; without its inputs, only for names.
 
-    Raises at the end if the inputs have changed.
+    Raises at the end if the inputs have changed. With `is_output` False, the job only reads the target.
     """
     assert resources.workspace is not None, "it is a URL"
     out = target if not isinstance(target, Destination) else None if target.hosts else target.root
     if out is None or not is_remote(out):
-        raise _refusal("the output must be in a store, too", target, "give the output as a URL")
+        what = "output" if is_output else "partitions"
+        raise _refusal(f"the {what} must be in a store, too", target, f"give the {what} as a URL")
     if resources.staging == "zarr":
         raise _refusal("features cannot be staged in zarr", "--staging zarr", "leave out --staging")
     options = out.storage_options if resources.workspace.startswith(f"{out.protocol}://") else {}
     place = resolve_path(resources.workspace, options)
     assert is_remote(place), "it is a URL"
     of_output = hashlib.sha256(str(out).encode()).hexdigest()[:12]
-    own = place / f"{DIRECTORY}-{of_output}"
+    own = place / f"{DIRECTORY}-{of_output}{'' if is_output else '-read'}"
     with mounted_depot(own, out) as depot:
         if inputs is None:
             yield depot
@@ -53,7 +58,8 @@ def open_depot(
         name_leftovers(place, own, f"{DIRECTORY}-")
         before = _signatures(inputs)
         yield depot
-        _check_unchanged(before, _signatures(inputs), out)
+        if is_output:
+            _check_unchanged(before, _signatures(inputs), out)
 
 
 def _signatures(inputs: Sequence[Location]) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Compare the data of partitions and input: passes over parts, and over blocks of the input.
 
-Temporary files take 5 bytes per node (9 from 2^31 nodes on), and 8 more with several hops of HALO nodes.
+Temporary files take 4 bytes per node (8 from 2^31 nodes on), and 8 more with several hops of HALO nodes.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from daskgraphpart.plugins.verification.findings import Finding
 from daskgraphpart.plugins.verification.passes import (
     MISSING,
     UNWANTED,
+    explain_nodes,
     verify_edges,
     verify_extra,
     verify_nodes,
@@ -31,7 +32,7 @@ from daskgraphpart.plugins.verification.row_sums import (
     sum_input,
     verify_rows,
 )
-from daskgraphpart.plugins.verification.verify_run import IN_SUMS, SEEN, Run, group_parts, pieces, window_size
+from daskgraphpart.plugins.verification.verify_run import IN_SUMS, Run, group_parts, pieces, window_size
 from daskgraphpart.storage.region import create_files, create_npy
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.layouts.manifest_reader import Manifest
     from daskgraphpart.partitioned.graph import PartitionedGraph
-    from daskgraphpart.plugins.verification.passes import EdgeSums
+    from daskgraphpart.plugins.verification.passes import EdgeSums, NodeSums
     from daskgraphpart.source import Block
 
 MAX_EXPLAINED = 16
@@ -70,20 +71,25 @@ class Contents:
     def nodes(self) -> list[Finding]:
         """Check the nodes of all parts against the input."""
         run, total = self.run, self.run.schema.num_nodes
-        create_files([run.original_nids()])
-        create_npy(run.temporary(SEEN), np.uint8, (total,), is_mapped=True)
+        self.runner.step("create-originals", lambda: create_files([run.original_nids()]))
         nbytes = 17 * self.parts.book.node_counts.sum(axis=1)
-        findings = [*chain(*self.on_parts("verify-nodes", verify_nodes, run, nbytes))]
+        found: list[NodeSums] = self.on_parts("verify-nodes", verify_nodes, run, nbytes)
+        findings = [finding for of in found for finding in of.findings]
         if findings or not run.has_originals:
             return findings
-        units = [Unit(window, 1) for window in pieces(0, total, window_size(total))]
-        return [*chain(*self.runner.run(Pass("verify-once", verify_once, units, run)))]
+        windows = [*pieces(0, total, window_size(total))]
+        expected = self.runner.run(Pass("verify-once", verify_once, [Unit(window, 1) for window in windows], run))
+        differ = np.flatnonzero(np.sum(expected, axis=0) != np.sum([of.sums for of in found], axis=0))
+        if not differ.size:
+            return []
+        unit = Unit(tuple(windows[i] for i in differ.tolist()), run.original_nids().nbytes)
+        return [*chain(*self.runner.run(Pass("explain-nodes", explain_nodes, [unit], run)))]
 
     def edges(self) -> list[Finding]:
         """Check the edges of all parts against the input."""
         run, nbytes = self.run, 37 * self.parts.book.edge_counts.sum(axis=1)
         if run.num_hops > 1:
-            create_npy(run.temporary(IN_SUMS), np.uint64, (run.schema.num_nodes,), is_mapped=True)
+            self.runner.step("create-in-sums", self._create_in_sums)
         found: list[EdgeSums] = self.on_parts("verify-edges", verify_edges, run, nbytes)
         findings = [finding for of in found for finding in of.findings]
         if findings:
@@ -103,6 +109,9 @@ class Contents:
             inputs = [(firsts[edge_type.name] + block.first_row, block) for edge_type, block in listed]
             findings += self.compare_sums("edges", all_edges(run), inputs, [of.sums for of in found])
         return findings
+
+    def _create_in_sums(self) -> None:
+        create_npy(self.run.temporary(IN_SUMS), np.uint64, (self.run.schema.num_nodes,), is_mapped=True)
 
     def rows(self, feature: Compared) -> list[Finding]:
         """Compare a feature's rows."""

@@ -1,33 +1,36 @@
 """Passes over the local graphs of parts: IDs, flags, types and owners, HALO nodes, formats, ends of edges.
 
-`verify-nodes` writes the original ID of every new node ID; `verify-once` finds every input node in one part;
-`verify-edges` hashes owned edges by original ID. `verify-extra` compares edges that a part holds but does not own with
-those of their owners: in-edges of HALO nodes, with several hops, and out edges, if stored. It uses sums of hashes from
-`verify-edges`: of the in-edges of HALO nodes nearer than the last hop, and of edges that begin in the part.
+`verify-nodes` writes the original ID of every new node ID, and hashes it; `verify-once` hashes all nodes of the input,
+and where the sums differ, `explain-nodes` finds those in no part. `verify-edges` hashes owned edges by original ID.
+`verify-extra` compares edges that a part holds but does not own with those of their owners: in-edges of HALO nodes,
+with several hops, and out edges, if stored. It uses sums of hashes from `verify-edges`: of the in-edges of HALO nodes
+nearer than the last hop, and of edges that begin in the part.
 """
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from daskgraphpart.kernels.bitmap import add_foreign, empty_bitmap, rank_words
-from daskgraphpart.kernels.compare import add_edge_hashes, mark_ends
+from daskgraphpart.kernels.compare import add_edge_hashes, add_row_hashes, mark_ends
 from daskgraphpart.plugins.verification.findings import Finding, wrong_rows
 from daskgraphpart.plugins.verification.row_sums import all_edges, original_ends
 from daskgraphpart.plugins.verification.verify_run import (
     IN_SUMS,
     NUM_WINDOWS,
-    SEEN,
     Run,
     check_parts,
     open_parts,
     pieces,
     window_size,
 )
-from daskgraphpart.storage.region import map_npy, open_npy
+from daskgraphpart.storage.here import directory_here
+from daskgraphpart.storage.mounts import depot_of
+from daskgraphpart.storage.region import create_npy, map_npy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,6 +44,14 @@ MISSING, UNWANTED = "missing out edges", "out edges"
 
 
 @dataclass(slots=True, eq=False)
+class NodeSums:
+    """Sums over some parts' nodes."""
+
+    findings: list[Finding]  # what is wrong
+    sums: np.ndarray  # uint64 (windows,): hashes of original IDs
+
+
+@dataclass(slots=True, eq=False)
 class EdgeSums:
     """Sums over some parts' edges."""
 
@@ -50,21 +61,22 @@ class EdgeSums:
     num_cut: int = 0  # owned edges that begin in HALO nodes
 
 
-def verify_nodes(numbers: tuple[int, ...], run: Run) -> list[Finding]:
-    """Check the nodes of some parts, and write their original IDs."""
-    return check_parts(numbers, run, lambda part: _check_nodes(part, run))
+def verify_nodes(numbers: tuple[int, ...], run: Run) -> NodeSums:
+    """Check the nodes of some parts; write their original IDs, and sum them up."""
+    sums = np.zeros(NUM_WINDOWS, np.uint64)
+    return NodeSums(check_parts(numbers, run, lambda part: _check_nodes(part, run, sums)), sums)
 
 
-def _check_nodes(part: Part, run: Run) -> Iterator[Finding]:
+def _check_nodes(part: Part, run: Run, sums: np.ndarray) -> Iterator[Finding]:
     yield from check_arrays(part, "node", run)
     yield from check_halo_once(part, run)
     if run.has_originals:
-        originals, seen = run.original_nids(), map_npy(run.temporary(SEEN))
+        originals = run.original_nids()
         for type_id, first, ids in _originals(part, "node", run):
             yield from _check_originals(part, "node", type_id, first, ids, run)
             ids += run.firsts("node")[type_id]
             originals.write(ids, int(part.book.node_ranges[part.part_id, type_id, 0]) + first)
-            seen[ids] = 1
+            _add_nodes(ids, run, sums)
     yield from check_split(part, run)
 
 
@@ -82,18 +94,38 @@ def _check_originals(part: Part, kind: str, type_id: int, first: int, ids: np.nd
     yield from wrong_rows("original IDs", file, what, wrong, first, says, ids, name)
 
 
-def verify_once(unit: tuple[int, int], run: Run) -> list[Finding]:
-    """Task of the pass `verify-once`: find input nodes that are in no part, by original homogeneous ID.
+def _add_nodes(ids: np.ndarray, run: Run, sums: np.ndarray) -> None:
+    """Add hashes of original homogeneous node IDs, int64 (nodes,), to the sums of their windows."""
+    add_row_hashes(ids.view(np.uint64).reshape(-1, 1), ids, ids // window_size(run.schema.num_nodes), sums)
 
-    Parts hold as many nodes as the input, so if none is missing, none repeats.
+
+def verify_once(window: tuple[int, int], run: Run) -> np.ndarray:
+    """Task of the pass `verify-once`: what the sums of a window are if every node of the input is in one part."""
+    sums = np.zeros(NUM_WINDOWS, np.uint64)
+    for first, stop in pieces(*window, run.piece_rows):
+        _add_nodes(np.arange(first, stop), run, sums)
+    return sums
+
+
+def explain_nodes(windows: tuple[tuple[int, int], ...], run: Run) -> list[Finding]:
+    """Task of the pass `explain-nodes`: find input nodes that are in no part, in windows of original homogeneous IDs.
+
+    Parts hold as many nodes as the input, so if none is missing, none repeats. The set of all nodes takes N / 8 bytes.
     """
-    for first, stop in pieces(*unit, run.piece_rows):
-        missing = np.flatnonzero(open_npy(run.temporary(SEEN)).read(first, stop) == 0)
-        if missing.size:
-            ntype, row = run.typed("node", first + int(missing[0]))
-            what = f"{ntype}: node {row:,} of the input is in no part, and another is in two"
-            return [Finding("every node once", "orig_nids.dgl", what, kind=ntype, row=row, count=missing.size)]
-    return []
+    seen, findings = empty_bitmap(run.schema.num_nodes), []
+    for _, ids in run.original_nids().pieces(run.piece_rows):
+        add_foreign(ids, 0, 0, seen)
+    for window in windows:
+        for first, stop in pieces(*window, run.piece_rows):
+            bits = np.unpackbits(seen[first // 64 : -(-stop // 64)].view(np.uint8), bitorder="little")
+            missing = np.flatnonzero(bits[first % 64 :][: stop - first] == 0)
+            if missing.size:
+                ntype, row = run.typed("node", first + int(missing[0]))
+                what = f"{ntype}: node {row:,} of the input is in no part, and another is in two"
+                count = missing.size
+                findings.append(Finding("every node once", "orig_nids.dgl", what, kind=ntype, row=row, count=count))
+                break
+    return findings
 
 
 def verify_edges(numbers: tuple[int, ...], run: Run) -> EdgeSums:
@@ -110,16 +142,42 @@ def _check_edges(part: Part, run: Run, totals: EdgeSums) -> Iterator[Finding]:
         for type_id, first, ids in _originals(part, "edge", run):
             yield from _check_originals(part, "edge", type_id, first, ids, run)
     used = empty_bitmap(part.num_halo_nodes)
-    for edges in part.graph.edge_pieces(rows=run.piece_rows):
-        yield from check_ends(part, edges, used)
-        owned = edges[2] < part.num_inner_edges
-        src, dst, eids = edges if owned.all() else (of[owned] for of in edges)
-        yield from _add_owned(part, src, dst, eids, run, totals)
+    with _in_sums_of(part, run) as in_sums:
+        for edges in part.graph.edge_pieces(rows=run.piece_rows):
+            yield from check_ends(part, edges, used)
+            owned = edges[2] < part.num_inner_edges
+            src, dst, eids = edges if owned.all() else (of[owned] for of in edges)
+            yield from _add_owned(part, src, dst, eids, run, totals, in_sums)
     yield from check_halo_used(part, used)
 
 
+@contextmanager
+def _in_sums_of(part: Part, run: Run) -> Iterator[np.ndarray]:
+    """Yield the sums of the in-edges of a part's own nodes, from zero: uint64 (nodes,); none with one hop."""
+    if run.num_hops <= 1:
+        yield np.empty(0, np.uint64)
+        return
+    of_all, (low, high) = run.in_sums(), part.book.nodes.part_range(part.part_id)
+    if depot_of(run.scratch) is None:
+        found = map_npy(run.temporary(IN_SUMS))[low:high]
+        found[:] = 0  # a killed worker may have added to them
+        yield found
+        return
+    with directory_here(run.scratch) as here:
+        mine = create_npy(here / "sums.npy", np.uint64, (high - low,), is_mapped=True)
+        yield map_npy(here / "sums.npy")
+        for first, sums in mine.pieces(run.piece_rows):
+            of_all.write(sums, low + first)
+
+
 def _add_owned(
-    part: Part, src: np.ndarray, dst: np.ndarray, eids: np.ndarray, run: Run, totals: EdgeSums
+    part: Part,
+    src: np.ndarray,
+    dst: np.ndarray,
+    eids: np.ndarray,
+    run: Run,
+    totals: EdgeSums,
+    in_sums: np.ndarray,
 ) -> Iterator[Finding]:
     """Add owned edges to the sums by original ID, by owner of the source and by destination."""
     book, number = part.book, part.part_id
@@ -135,7 +193,7 @@ def _add_owned(
         owners = book.nid2partid(new_src[cut])
         add_edge_hashes(new_src[cut], new_dst[cut], new_eids[cut], owners, totals.out_sums)
         if run.num_hops > 1:
-            add_edge_hashes(new_src, new_dst, new_eids, new_dst, map_npy(run.temporary(IN_SUMS)))
+            add_edge_hashes(new_src, new_dst, new_eids, dst, in_sums)
     if not run.has_originals:
         yield from check_end_types(part, new_src, new_dst, new_eids)
 
@@ -190,7 +248,7 @@ def _near(part: Part, run: Run) -> np.ndarray:
 
 def _in_sum(part: Part, run: Run, near: np.ndarray) -> np.uint64:
     """Sum of the hashes of these HALO nodes' in-edges, from their owners."""
-    in_sums, new_nids, total = open_npy(run.temporary(IN_SUMS)), part.graph.node_arrays["_ID"], np.zeros(1, np.uint64)
+    in_sums, new_nids, total = run.in_sums(), part.graph.node_arrays["_ID"], np.zeros(1, np.uint64)
     for first, stop in pieces(0, near.size, run.piece_rows):
         ids = new_nids.read(part.num_inner_nodes + first, part.num_inner_nodes + stop)
         total += in_sums.take(ids[near[first:stop]]).sum(dtype=np.uint64)

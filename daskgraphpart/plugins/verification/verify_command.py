@@ -79,6 +79,6 @@ def _verify(directories: tuple[str, ...], values: dict[str, Any], run: dict[str,
         open_partitions(out_dir, confined=True)
     how = {"quick": values["quick"], "sample": values["sample"]}
     if graph is None:
-        return verify_partitions.verify_checksums(out_dir, resources_of(run), run["progress"], **how)
+        return verify_partitions.verify_checksums(out_dir, resources_of(run, takes_store=True), run["progress"], **how)
     how["checksums"] = values["checksums"] is not False
     return verify_partitions.verify(graph, out_dir, **how, **run)

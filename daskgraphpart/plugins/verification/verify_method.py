@@ -57,7 +57,7 @@ def verify(
     """
     config: Any = partitions.config
     if graph is None:
-        resources = detect_resources(memory, cluster, workers, workspace=workspace)
+        resources = detect_resources(memory, cluster, workers, workspace=workspace, takes_store=True)
         return verify_partitions.verify_checksums(config, resources, progress, sample=sample, quick=quick)
     how: Any = {"memory": memory, "cluster": cluster, "workers": workers, "workspace": workspace, "progress": progress}
     return verify_partitions.verify(graph, config, sample=sample, quick=quick, **how)

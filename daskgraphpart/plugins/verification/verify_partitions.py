@@ -10,6 +10,7 @@ import math
 import os
 import tempfile
 import uuid
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -17,8 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.dispatching.job import smallest_task_memory
-from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.engine.progress import open_progress
 from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, detect_resources
 from daskgraphpart.engine.runner import Pass, Runner, Unit, open_runner
@@ -43,14 +42,15 @@ from daskgraphpart.plugins.verification.headers import (
     unlisted_findings,
     verify_headers,
 )
+from daskgraphpart.plugins.verification.in_store import open_graph_in_store, smallest_memory
 from daskgraphpart.plugins.verification.verify_run import Run, group_parts, open_once
 from daskgraphpart.sources.open_scan import open_scan
 from daskgraphpart.storage.files import is_file
-from daskgraphpart.storage.paths import Location, resolve_path, to_key
+from daskgraphpart.storage.paths import Location, is_url, resolve_path, to_key
 from daskgraphpart.storage.scratch import scratch_directory
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from contextlib import AbstractContextManager
 
     from distributed import Client
@@ -58,7 +58,8 @@ if TYPE_CHECKING:
 
     from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.chunked.graph_like import GraphLike
-    from daskgraphpart.engine.progress import Progress
+    from daskgraphpart.chunked.scan import Scan
+    from daskgraphpart.engine.progress import Progress, ProgressListener
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.partitioned.graph import PartitionedGraph
 
@@ -135,18 +136,26 @@ def verify(
     if not 0 < sample <= 1:
         raise OptionError("not a fraction", place="--sample", expected="more than 0, at most 1", found=sample)
     config = _existing(partitions, storage_options)
-    resources = detect_resources(memory, cluster, workers, workspace=workspace)
+    resources = detect_resources(memory, cluster, workers, workspace=workspace, takes_store=True)
+    scan = open_scan(graph, storage_options, resources)
+    opened = open_graph_in_store if is_url(resources.workspace) else _open_graph
+    with open_progress(progress) as listener, opened(scan, config, resources, listener) as (found, runner):
+        try:
+            return _compare(found, config, runner, sample, checksums, quick)
+        finally:
+            open_once.cache_clear()
+
+
+@contextmanager
+def _open_graph(
+    scan: Scan, _: Location, resources: Resources, listener: ProgressListener
+) -> Iterator[tuple[Graph, Runner]]:
+    """Yield the graph, read into a temporary directory if need be, and a runner."""
     with (
-        open_progress(progress) as listener,
-        open_scan(graph, storage_options, resources).open_graph(resources, listener) as found,
+        scan.open_graph(resources, listener) as found,
+        open_runner(resources.limited(smallest_memory(found.schema)), listener) as runner,
     ):
-        # two bitmaps over the nodes, as for hops
-        smallest = smallest_task_memory(found.schema, DispatchOptions(num_hops=2))
-        with open_runner(resources.limited(smallest), listener) as runner:
-            try:
-                return _compare(found, config, runner, sample, checksums, quick)
-            finally:
-                open_once.cache_clear()
+        yield found, runner
 
 
 def _compare(
@@ -288,6 +297,8 @@ def _check_headers(
 
 def _scratch(parts: PartitionedGraph, runner: Runner) -> AbstractContextManager[Path]:
     """Make a directory for temporary files: the system's if the partitions are read-only or in a store."""
+    if runner.depot is not None:
+        return nullcontext(Path(runner.depot.root) / "verify")
     out = parts.config.parent
     beside = out if isinstance(out, Path) and os.access(out, os.W_OK) else tempfile.gettempdir()
     return scratch_directory(runner.resources.workspace or beside)

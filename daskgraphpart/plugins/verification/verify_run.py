@@ -34,9 +34,6 @@ MIN_WINDOW = 4096
 ORIGINAL_NIDS = "original-nids"
 """Original homogeneous ID of every new node ID."""
 
-SEEN = "seen"
-"""A byte for every original homogeneous node ID: whether a part has it."""
-
 IN_SUMS = "in-sums"
 """Sum of hashes of the in-edges of every node, by new ID; only for more than one hop."""
 
@@ -78,8 +75,12 @@ class Run:
         total = self.schema.num_nodes
         return npy_region(self.temporary(ORIGINAL_NIDS), id_dtype(total), (total,))
 
+    def in_sums(self) -> Region:
+        """Region of `IN_SUMS`."""
+        return npy_region(self.temporary(IN_SUMS), np.uint64, (self.schema.num_nodes,))
+
     def temporary(self, name: str) -> str:
-        """File of an array passed between passes: `ORIGINAL_NIDS`, `SEEN`, `IN_SUMS`."""
+        """File of an array passed between passes: `ORIGINAL_NIDS`, `IN_SUMS`."""
         return f"{self.scratch}/{name}.npy"
 
 
