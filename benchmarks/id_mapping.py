@@ -18,7 +18,7 @@ import torch
 from harness import keep_lines, show
 
 from daskgraphpart import GraphSchema, IdConverter, NodeType
-from daskgraphpart.book import PartitionBook
+from daskgraphpart.ids.book import PartitionBook
 from daskgraphpart.plugins.dgl_api.books import RangePartitionBook
 from daskgraphpart.schema import EdgeType
 

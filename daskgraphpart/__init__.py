@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from daskgraphpart.chunked.scan import Scan as Scan
     from daskgraphpart.chunked.write_arrays import write_chunked as write_chunked
     from daskgraphpart.errors import GraphPartError as GraphPartError
+    from daskgraphpart.ids.id_map import read_id_map as read_id_map
     from daskgraphpart.partitioned.graph import PartitionedGraph as PartitionedGraph
     from daskgraphpart.partitioned.graph import open_partitions as open_partitions
     from daskgraphpart.plugins.construction.read_construction import read_construction as read_construction
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
     from daskgraphpart.schema import EdgeType as EdgeType
     from daskgraphpart.schema import GraphSchema as GraphSchema
     from daskgraphpart.schema import NodeType as NodeType
-    from daskgraphpart.sources.id_map import read_id_map as read_id_map
 
 __version__ = "0.2.0"
 
@@ -61,7 +61,7 @@ _NAMES = {
     "errors": "GraphPartError",
     "partitioned.graph": "PartitionedGraph open_partitions",
     "schema": "EdgeType GraphSchema NodeType",
-    "sources.id_map": "read_id_map",
+    "ids.id_map": "read_id_map",
 }
 _MODULES = {"errors": "errors"}
 _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()} | _MODULES

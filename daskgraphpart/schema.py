@@ -38,6 +38,9 @@ BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 EDGE_WEIGHT = "a number above 0, and finite"
 """What a weight of edges must be."""
 
+EdgeTypeName: TypeAlias = str | tuple[str, str, str]
+"""An edge type: canonical, as a tuple or as ``src:rel:dst``, or a relation that no two edge types share."""
+
 MASK_NAME = re.compile(r"(train|val|valid|validation|test)_?mask")
 
 
@@ -269,3 +272,9 @@ def _check_unique(names: Iterable[str], what: str) -> None:
     for name, times in Counter(names).items():
         if times > 1:
             raise MetadataError(f"{what} {name!r} is given twice", hint="remove one")
+
+
+def canonical_tuple(etype: str) -> tuple[str, str, str]:
+    """Split ``src:rel:dst`` into DGL's tuple."""
+    src, rel, dst = etype.split(":")
+    return src, rel, dst

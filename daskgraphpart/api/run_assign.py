@@ -113,9 +113,9 @@ def _limited(scan: Scan, num_parts: int, options: AssignOptions, resources: Reso
 
 
 def _assign_to(scan: Scan, num_parts: int, options: AssignOptions, out: Path, form: str, run: RunOptions) -> Assignment:
-    from daskgraphpart.assignment.hash_id_maps import describe_id_maps
     from daskgraphpart.assignment.read_files import read_assignment
     from daskgraphpart.assignment.write_files import write_assignment
+    from daskgraphpart.ids.hash_id_maps import describe_id_maps
 
     resources = _limited(scan, num_parts, options, run.resources)
     check_assignment_directory(scan, out, overwrite=True)

@@ -32,7 +32,7 @@ def owner_array(region: Region) -> Any:
 def owner_frame(region: Region, id_map: Location | None) -> Any:
     """Dask DataFrame of IDs (the user's own if mapped) and owners."""
     if id_map is not None:
-        from daskgraphpart.sources.id_map import id_map_frame
+        from daskgraphpart.ids.id_map import id_map_frame
 
         frame = id_map_frame(id_map)
         meta = frame._meta.assign(owner=_none_of(region))

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from daskgraphpart.assignment.assignment import META_FILE, OURS_FILE, ROWS_PER_BATCH, TRAINERS
-from daskgraphpart.assignment.hash_id_maps import describe_id_maps
 from daskgraphpart.assignment.owner_forms import binary_form, copy_npy
 from daskgraphpart.chunked.metadata import METADATA_FILE
 from daskgraphpart.engine.runner import Pass, Runner, Unit, open_runner
 from daskgraphpart.errors import OutputExistsError
+from daskgraphpart.ids.hash_id_maps import describe_id_maps
 from daskgraphpart.layouts.written_files import ID_MAP
 from daskgraphpart.storage.atomic import publish, temporary_path, whole_file, write_json
 from daskgraphpart.storage.faults import environment_faults
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from daskgraphpart.assignment.assignment import Assignment
     from daskgraphpart.engine.progress import Progress
     from daskgraphpart.engine.resources import Resources
-    from daskgraphpart.layouts.recorded_id_maps import IdMaps
+    from daskgraphpart.ids.recorded_id_maps import IdMaps
     from daskgraphpart.storage.region import Region
 
 DGL_META_VERSION = "1.0.0"  # DGL 1.1 to 2.5 accepts no other (tools/partition_algo/base.py)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from daskgraphpart.book import canonical_tuple
 from daskgraphpart.chunked.check_changes import doubled_types, dtype_of, reverse_types, split_feature
 from daskgraphpart.chunked.metadata import CATEGORIES
 from daskgraphpart.chunked.rows import CastRows, ConstantRows, JoinedRows, ReversedEdges
+from daskgraphpart.schema import canonical_tuple
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

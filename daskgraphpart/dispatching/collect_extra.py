@@ -32,10 +32,10 @@ from daskgraphpart.storage.region import create_npy, open_npy, save_npy
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from daskgraphpart.book import PartitionBook
     from daskgraphpart.dispatching.job import Job
     from daskgraphpart.dispatching.part_graph import GraphConfig
     from daskgraphpart.dispatching.workspace import Workspace
+    from daskgraphpart.ids.book import PartitionBook
 
 
 def collect_extra_edges(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from daskgraphpart.book import PartitionBook
 from daskgraphpart.dispatching.copy_owners import copy_owners
 from daskgraphpart.dispatching.edges import bucket_all_edges
 from daskgraphpart.dispatching.features import NodeIds, block_marks, cut_features, move_features
@@ -15,6 +14,7 @@ from daskgraphpart.dispatching.nodes import list_all_nodes, number_nodes
 from daskgraphpart.dispatching.offsets import count_intervals
 from daskgraphpart.dispatching.split_nids import count_marked, split_nids, wanted_masks
 from daskgraphpart.dispatching.write_graphs import find_held, write_graphs
+from daskgraphpart.ids.book import PartitionBook
 from daskgraphpart.layouts.layout import GraphSizes
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from daskgraphpart.storage.region import npy_region
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from daskgraphpart.book import PartitionBook
+    from daskgraphpart.ids.book import PartitionBook
     from daskgraphpart.storage.region import Region
 
 SOURCE, DESTINATION, ROW = 0, 1, 2

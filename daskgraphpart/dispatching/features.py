@@ -22,10 +22,10 @@ from daskgraphpart.storage.paths import to_path
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from daskgraphpart.book import PartitionBook
     from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.dispatching.job import Job
     from daskgraphpart.dispatching.offsets import RowOffsets
+    from daskgraphpart.ids.book import PartitionBook
     from daskgraphpart.schema import DataSpec, RowType
     from daskgraphpart.source import Block, FilePath
     from daskgraphpart.storage.region import Region

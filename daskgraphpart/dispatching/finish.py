@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.assignment.hash_id_maps import describe_id_maps
 from daskgraphpart.dispatching.output_directory import discard_output
 from daskgraphpart.engine.runner import Pass, Unit
+from daskgraphpart.ids.hash_id_maps import describe_id_maps
+from daskgraphpart.ids.recorded_id_maps import IdMaps
 from daskgraphpart.layouts.layout import DispatchedGraph, GraphSizes
-from daskgraphpart.layouts.recorded_id_maps import IdMaps
 from daskgraphpart.layouts.written_files import ID_MAP
 from daskgraphpart.storage.atomic import changed_file, publish_once, temporary_path
 from daskgraphpart.storage.checksums import FileChecksum, hash_file
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from daskgraphpart.assignment.assign_report import AssignReport
-    from daskgraphpart.book import PartitionBook
     from daskgraphpart.dispatching.destination import StagedRows
     from daskgraphpart.dispatching.job import Job
     from daskgraphpart.dispatching.lay_out import OutputFile, Places
     from daskgraphpart.dispatching.workspace import Workspace
+    from daskgraphpart.ids.book import PartitionBook
     from daskgraphpart.quality import Quality
     from daskgraphpart.storage.paths import Location
 

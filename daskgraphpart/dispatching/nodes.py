@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
-from daskgraphpart.book import PartitionBook
 from daskgraphpart.dispatching.lay_out import Target, Targets, write_groups
 from daskgraphpart.dispatching.offsets import RowOffsets, count_intervals
 from daskgraphpart.engine.runner import Pass, Unit
+from daskgraphpart.ids.book import PartitionBook
 from daskgraphpart.kernels.owner_sort import group_by_owner, rank_rows
 from daskgraphpart.storage.region import Region, create_files, id_dtype, npy_region
 

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.dispatching.lay_out import Target, write_rows
-from daskgraphpart.id_ranges import places_by_part
+from daskgraphpart.ids.ranges import places_by_part
 from daskgraphpart.kernels.bitmap import list_members, local_ids, rank_words
 from daskgraphpart.storage.region import id_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from daskgraphpart.book import PartitionBook
     from daskgraphpart.dispatching.workspace import Workspace
+    from daskgraphpart.ids.book import PartitionBook
     from daskgraphpart.storage.region import Region
 
 NODES_PER_WRITE = 1 << 18

@@ -29,9 +29,9 @@ from daskgraphpart.storage.region import create_files, id_dtype, npy_region
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from daskgraphpart.book import PartitionBook
     from daskgraphpart.dispatching.job import Job
     from daskgraphpart.dispatching.lay_out import Target, Targets
+    from daskgraphpart.ids.book import PartitionBook
 
 GRAPH_ARRAYS = ("nodes", "edges", "coo", "csr", "csc", "orig_eids", "edge_src", "edge_dst")
 

@@ -17,7 +17,7 @@ from daskgraphpart.schema import DEFAULT_ETYPE, DEFAULT_NTYPE
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from daskgraphpart.book import PartitionBook
+    from daskgraphpart.ids.book import PartitionBook
     from daskgraphpart.storage.paths import AnyPath
 
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 import numpy as np
 
-from daskgraphpart.book import PartitionBook
 from daskgraphpart.errors import LayoutError
+from daskgraphpart.ids.book import PartitionBook
 from daskgraphpart.layouts.dgl_config import ConfigKeys, Count, PartitionConfig, PartPaths
 from daskgraphpart.layouts.dgl_graph import read_graph_file
 from daskgraphpart.layouts.manifest import SUFFIX

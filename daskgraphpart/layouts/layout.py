@@ -58,8 +58,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Self
 
-    from daskgraphpart.book import PartitionBook
-    from daskgraphpart.layouts.recorded_id_maps import IdMaps
+    from daskgraphpart.ids.book import PartitionBook
+    from daskgraphpart.ids.recorded_id_maps import IdMaps
     from daskgraphpart.quality import Quality
     from daskgraphpart.schema import GraphSchema
     from daskgraphpart.storage.checksums import FileChecksum

@@ -7,9 +7,8 @@ from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.book import canonical_tuple
 from daskgraphpart.errors import GraphPartError, LayoutError, PluginError, printable
-from daskgraphpart.id_ranges import check_part, type_id
+from daskgraphpart.ids.ranges import check_part, type_id
 from daskgraphpart.keywords import check_keywords
 from daskgraphpart.layouts.dgl_config_reader import find_config, read_config
 from daskgraphpart.layouts.manifest_reader import find_manifest, read_manifest
@@ -19,7 +18,7 @@ from daskgraphpart.partitioned.part_collections import lazy_rows
 from daskgraphpart.partitioned.views import EdgeView, NodeView, TypeView
 from daskgraphpart.quality import Quality
 from daskgraphpart.registry import WHERE_FROM, WithPlugins, plugin_names
-from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
+from daskgraphpart.schema import EdgeType, GraphSchema, NodeType, canonical_tuple
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.files import FileState, cached_listings, file_state
 from daskgraphpart.storage.paths import AnyPath, Location, is_remote, resolve_path
@@ -28,12 +27,13 @@ from daskgraphpart.units import format_count, format_number, format_size, html_t
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from daskgraphpart.book import EdgeTypeName, PartitionBook
+    from daskgraphpart.ids.book import PartitionBook
     from daskgraphpart.layouts.dgl_config import PartitionConfig
     from daskgraphpart.plugins.pyg import pyg_methods
     from daskgraphpart.plugins.remap import remap_methods
     from daskgraphpart.plugins.report.report_method import report as report_of
     from daskgraphpart.plugins.verification.verify_method import verify as verify_of
+    from daskgraphpart.schema import EdgeTypeName
 
 NEXT_CALLS = {
     "PartitionedGraph.report": "parts.report()",

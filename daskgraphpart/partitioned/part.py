@@ -21,8 +21,8 @@ from daskgraphpart.units import format_count, format_number, format_size, html_t
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from daskgraphpart.book import PartitionBook
-    from daskgraphpart.id_ranges import IdRanges
+    from daskgraphpart.ids.book import PartitionBook
+    from daskgraphpart.ids.ranges import IdRanges
     from daskgraphpart.layouts.dgl_graph import GraphFile
     from daskgraphpart.plugins.pyg import pyg_methods
     from daskgraphpart.plugins.remap import remap_methods

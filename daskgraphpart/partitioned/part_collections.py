@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import dask.array as da
     import pandas as pd
 
-    from daskgraphpart.book import PartitionBook
+    from daskgraphpart.ids.book import PartitionBook
     from daskgraphpart.layouts.dgl_graph import GraphFile
     from daskgraphpart.partitioned.stored_rows import Maps, Reordered, StoredRows
     from daskgraphpart.storage.region import Region

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from daskgraphpart.id_ranges import as_ids, check_ids, is_tensor, like, places_by_part
+from daskgraphpart.ids.ranges import as_ids, check_ids, is_tensor, like, places_by_part
 from daskgraphpart.public import Public
 
 if TYPE_CHECKING:

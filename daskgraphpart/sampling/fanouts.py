@@ -11,7 +11,7 @@ from daskgraphpart.errors import IdOutOfRangeError, OptionError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from daskgraphpart.book import PartitionBook
+    from daskgraphpart.ids.book import PartitionBook
 
 MOST_NEIGHBOURS = 2**31 - 1
 """Fan-outs up to here cannot overflow when they are added up."""

@@ -22,7 +22,7 @@ from daskgraphpart.storage.region import create_npy
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from daskgraphpart.book import PartitionBook
+    from daskgraphpart.ids.book import PartitionBook
     from daskgraphpart.layouts.dgl_graph import Edges, GraphFile
     from daskgraphpart.storage.region import Region
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from daskgraphpart.errors import LayoutError
-from daskgraphpart.id_ranges import places_by_part
+from daskgraphpart.ids.ranges import places_by_part
 from daskgraphpart.kernels.copy_rows import copy_rows
 
 if TYPE_CHECKING:

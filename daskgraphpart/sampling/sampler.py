@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.book import canonical_tuple
 from daskgraphpart.kernels.hashing import stream_key
 from daskgraphpart.kernels.sample import count_picks, enter_nodes, find_in_edges, find_ranges, number_nodes, pick_edges
 from daskgraphpart.sampling.sampled_rows import group_by_part
+from daskgraphpart.schema import canonical_tuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from daskgraphpart.book import PartitionBook
-    from daskgraphpart.id_ranges import IdRanges
+    from daskgraphpart.ids.book import PartitionBook
+    from daskgraphpart.ids.ranges import IdRanges
     from daskgraphpart.sampling.part_columns import PartColumns
 
 SMALLEST_TABLE = 1 << 10

@@ -8,8 +8,8 @@ import duckdb
 import pyarrow as pa
 
 from daskgraphpart.errors import InputFileError
+from daskgraphpart.ids.id_map import STRINGS, id_batches, read_map_header, write_id_map
 from daskgraphpart.sources.database import ROWS_PER_BATCH, first_twice, insert_batches, numbered_batches, read, run
-from daskgraphpart.sources.id_map import STRINGS, id_batches, read_map_header, write_id_map
 
 if TYPE_CHECKING:
     from pathlib import Path

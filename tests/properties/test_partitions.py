@@ -27,7 +27,7 @@ from daskgraphpart.plugins.verification.verify_partitions import verify
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 
 if TYPE_CHECKING:
-    from daskgraphpart.book import PartitionBook
+    from daskgraphpart.ids.book import PartitionBook
     from daskgraphpart.partitioned.graph import PartitionedGraph
     from daskgraphpart.partitioned.part import Part
 

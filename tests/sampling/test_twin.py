@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daskgraphpart.book import PartitionBook, canonical_tuple
+from daskgraphpart.ids.book import PartitionBook
 from daskgraphpart.kernels.copy_rows import copy_rows
 from daskgraphpart.kernels.hashing import GOLDEN, stream_key
 from daskgraphpart.kernels.sample import shuffled
 from daskgraphpart.sampling.part_columns import PartColumns
 from daskgraphpart.sampling.sampler import Sampler, stream_key_of
+from daskgraphpart.schema import canonical_tuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

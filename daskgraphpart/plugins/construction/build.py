@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.book import canonical_tuple
 from daskgraphpart.chunked.beside import list_beside
 from daskgraphpart.chunked.graph import graph_of
 from daskgraphpart.chunked.output import LABEL_COUNTS, TRANSFORMED
@@ -40,7 +39,7 @@ from daskgraphpart.plugins.construction.write_features import (
     write_features,
     write_hard_negatives,
 )
-from daskgraphpart.schema import check_name
+from daskgraphpart.schema import canonical_tuple, check_name
 from daskgraphpart.sources.database import open_database
 from daskgraphpart.storage.atomic import write_json
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.book import PartitionBook
 from daskgraphpart.errors import IdOutOfRangeError
-from daskgraphpart.id_ranges import IdRanges, type_id
+from daskgraphpart.ids.book import PartitionBook
+from daskgraphpart.ids.ranges import IdRanges, type_id
 from daskgraphpart.public import Public
 from daskgraphpart.units import format_number
 

@@ -16,9 +16,9 @@ from daskgraphpart.assignment.start import OldParts
 from daskgraphpart.engine.resources import SMALLEST_DATABASE_MEMORY, Resources
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import InputFileError
+from daskgraphpart.ids.id_map import id_batches
 from daskgraphpart.plugins.extend.old_owners import read_old_owners
 from daskgraphpart.sources.database import insert_batches, open_database, read
-from daskgraphpart.sources.id_map import id_batches
 from daskgraphpart.storage.region import Region, create_files, map_npy, npy_region
 from daskgraphpart.storage.scratch import scratch_directory
 

@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.assignment.assignment import OURS_FILE, create_owner_files
-from daskgraphpart.assignment.hash_id_maps import hash_id_maps
 from daskgraphpart.assignment.read_files import choose_form, read_meta, read_owner_files
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import AssignmentError, InputFileNotFoundError, LayoutError
+from daskgraphpart.ids.hash_id_maps import hash_id_maps
+from daskgraphpart.ids.id_map import find_map, read_map_header
+from daskgraphpart.ids.recorded_id_maps import IdMaps
 from daskgraphpart.layouts.dgl_config_reader import find_config, read_config
 from daskgraphpart.layouts.dgl_graph import read_tensor_file
 from daskgraphpart.layouts.manifest_reader import find_manifest, read_manifest
-from daskgraphpart.layouts.recorded_id_maps import IdMaps
 from daskgraphpart.layouts.written_files import ORIG_NIDS
-from daskgraphpart.sources.id_map import find_map, read_map_header
 from daskgraphpart.storage.files import is_directory, is_file
 from daskgraphpart.storage.json_file import read_json_object
 from daskgraphpart.storage.paths import resolve_path

@@ -18,9 +18,9 @@ from daskgraphpart.chunked.beside import copy_file
 from daskgraphpart.chunked.output import LABEL_COUNTS, TRANSFORMED, parquet_writer
 from daskgraphpart.chunked.read_parquet import read_parquet_header
 from daskgraphpart.errors import InputFileError, MetadataError
+from daskgraphpart.ids.id_map import IDS_PER_GROUP, id_batches
 from daskgraphpart.layouts.layout import FileLayout, raw_file_layout
 from daskgraphpart.layouts.written_files import DIST_GRAPH, RAW_IDS, TRANSFORMATIONS
-from daskgraphpart.sources.id_map import IDS_PER_GROUP, id_batches
 from daskgraphpart.storage.atomic import whole_file
 from daskgraphpart.storage.files import is_file, read_file
 from daskgraphpart.storage.json_file import convert_json, read_json_object

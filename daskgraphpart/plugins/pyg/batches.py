@@ -11,11 +11,11 @@ import numpy as np
 import torch
 from torch_geometric.data import Data, HeteroData
 
-from daskgraphpart.book import canonical_tuple
 from daskgraphpart.errors import LayoutError
-from daskgraphpart.id_ranges import to_tensor
+from daskgraphpart.ids.ranges import to_tensor
 from daskgraphpart.sampling.sampled_rows import group_by_part
 from daskgraphpart.sampling.sampler import Locator
+from daskgraphpart.schema import canonical_tuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

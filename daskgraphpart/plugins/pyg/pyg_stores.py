@@ -13,9 +13,9 @@ import torch
 from torch_geometric.data import Data, EdgeAttr, FeatureStore, GraphStore, HeteroData, TensorAttr
 from torch_geometric.data.graph_store import EdgeLayout
 
-from daskgraphpart.book import canonical_tuple
 from daskgraphpart.errors import LayoutError
-from daskgraphpart.id_ranges import to_tensor
+from daskgraphpart.ids.ranges import to_tensor
+from daskgraphpart.schema import canonical_tuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -13,7 +13,7 @@ from daskgraphpart.storage.files import FileState, file_state
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from daskgraphpart.book import PartitionBook
+    from daskgraphpart.ids.book import PartitionBook
     from daskgraphpart.layouts.dgl_graph import GraphFile
     from daskgraphpart.sampling.part_columns import PartColumns
     from daskgraphpart.sampling.sampled_rows import FeatureRows

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.book import canonical_tuple
 from daskgraphpart.errors import IdOutOfRangeError, LayoutError, OptionError
 from daskgraphpart.extras import pyg_module
-from daskgraphpart.id_ranges import as_ids, check_ids, is_tensor, places_by_part, to_array
+from daskgraphpart.ids.ranges import as_ids, check_ids, is_tensor, places_by_part, to_array
 from daskgraphpart.kernels.hashing import uniform_ints
 from daskgraphpart.kernels.sample import shuffled
 from daskgraphpart.sampling.fanouts import resolve_type
 from daskgraphpart.sampling.sampler import Locator, stream_key_of
+from daskgraphpart.schema import canonical_tuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable

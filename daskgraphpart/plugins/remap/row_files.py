@@ -26,14 +26,14 @@ from daskgraphpart.errors import (
     check_choice,
 )
 from daskgraphpart.extras import torch_module
-from daskgraphpart.id_ranges import is_tensor, to_array, to_tensor
+from daskgraphpart.ids.id_map import COLUMN, find_map, id_batches
+from daskgraphpart.ids.ranges import is_tensor, to_array, to_tensor
+from daskgraphpart.ids.recorded_id_maps import IdMaps
 from daskgraphpart.layouts.manifest_reader import find_manifest, read_manifest
-from daskgraphpart.layouts.recorded_id_maps import IdMaps
 from daskgraphpart.partitioned.part_collections import lazy_rows
 from daskgraphpart.partitioned.stored_rows import Reordered, StoredRows
 from daskgraphpart.plugins.remap.decode import Categories
 from daskgraphpart.schema import BFLOAT16, DataSpec
-from daskgraphpart.sources.id_map import COLUMN, find_map, id_batches
 from daskgraphpart.storage.atomic import whole_file
 from daskgraphpart.storage.checksums import hash_file
 from daskgraphpart.storage.paths import AnyPath, Location, is_remote, join_path, leads_outside, resolve_path, to_key

@@ -28,8 +28,8 @@ from daskgraphpart.storage.paths import is_remote, require_local
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from daskgraphpart.book import PartitionBook
     from daskgraphpart.engine.runner import Runner
+    from daskgraphpart.ids.book import PartitionBook
     from daskgraphpart.layouts.dgl_graph import GraphFile
     from daskgraphpart.plugins.report.figures import NodeRegions
     from daskgraphpart.storage.region import Region

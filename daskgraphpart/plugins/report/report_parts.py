@@ -35,8 +35,8 @@ from daskgraphpart.units import format_number
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from daskgraphpart.book import PartitionBook
     from daskgraphpart.engine.progress import Progress
+    from daskgraphpart.ids.book import PartitionBook
     from daskgraphpart.layouts.dgl_config import PartitionConfig
     from daskgraphpart.layouts.dgl_graph import GraphFile
     from daskgraphpart.plugins.report.figures import NodeRegions

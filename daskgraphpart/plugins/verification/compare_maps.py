@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.assignment.hash_id_maps import hash_id_maps
 from daskgraphpart.chunked.beside import map_name, maps_and_codes
 from daskgraphpart.errors import GraphPartError
-from daskgraphpart.layouts.recorded_id_maps import IdMaps
+from daskgraphpart.ids.hash_id_maps import hash_id_maps
+from daskgraphpart.ids.recorded_id_maps import IdMaps
 from daskgraphpart.layouts.written_files import DIST_GRAPH
 from daskgraphpart.plugins.verification.findings import Finding, differences
 from daskgraphpart.storage.files import file_size, is_file
@@ -66,7 +66,7 @@ def _compare_rows(name: str, path: Location, other: Location) -> Iterator[Findin
     """Find the first row that differs; files of other versions of pyarrow may differ only in bytes."""
     import pyarrow.compute as pc  # most graphs have no maps, and need no pyarrow
 
-    from daskgraphpart.sources.id_map import id_batches, read_map_header  # imports it, too
+    from daskgraphpart.ids.id_map import id_batches, read_map_header  # imports it, too
 
     def batches(path: Location, count: int) -> Iterator[Any]:
         of_path = id_batches(path, count, ROWS_AT_ONCE)

@@ -21,8 +21,8 @@ from daskgraphpart.assignment.options import AssignOptions
 from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.errors import AssignmentError, GraphPartError, InputFileError, InputFileNotFoundError, OptionError
+from daskgraphpart.ids.id_map import read_id_map, write_id_map
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
-from daskgraphpart.sources.id_map import read_id_map, write_id_map
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

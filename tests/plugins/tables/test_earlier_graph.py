@@ -20,7 +20,7 @@ import daskgraphpart as dgp
 from daskgraphpart import read_chunked
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.errors import InputFileError, InputFileNotFoundError, OptionError, OutputExistsError
-from daskgraphpart.sources.id_map import write_id_map
+from daskgraphpart.ids.id_map import write_id_map
 
 if TYPE_CHECKING:
     from pathlib import Path

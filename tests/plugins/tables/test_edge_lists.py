@@ -20,8 +20,8 @@ import daskgraphpart as dgp
 from daskgraphpart import partition, read_chunked, read_id_map
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.errors import InputFileError
+from daskgraphpart.ids.id_map import id_map_frame
 from daskgraphpart.sources.database import open_database, run
-from daskgraphpart.sources.id_map import id_map_frame
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -25,8 +25,8 @@ from pyarrow import csv, parquet
 import daskgraphpart as dgp
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.errors import InputFileError, OptionError, OutputExistsError, ResumeError
+from daskgraphpart.ids.id_map import read_id_map
 from daskgraphpart.plugins.tables.read_tables import described_tables
-from daskgraphpart.sources.id_map import read_id_map
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -23,10 +23,10 @@ from daskgraphpart.chunked.output import EDGES_PER_PIECE
 from daskgraphpart.chunked.rows import KeptRows, SlicedRows
 from daskgraphpart.engine.resources import SMALLEST_DATABASE_MEMORY
 from daskgraphpart.errors import OptionError
+from daskgraphpart.ids.id_map import id_map_frame
 from daskgraphpart.plugins.tables.place.scatter_rows import scatter_rows
 from daskgraphpart.schema import check_name, parse_edge_type
 from daskgraphpart.sources.database import insert_batches, open_database, run, stage_rows, translated_errors
-from daskgraphpart.sources.id_map import id_map_frame
 from daskgraphpart.storage.paths import to_path
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from daskgraphpart.errors import GraphPartError, InputFileError
+from daskgraphpart.ids import id_map
 from daskgraphpart.plugins.tables.describe.collect_faults import collect_fault, raise_together
-from daskgraphpart.sources import id_map
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

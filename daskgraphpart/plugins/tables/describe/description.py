@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from daskgraphpart.chunked.check_changes import split_feature
 from daskgraphpart.errors import InputFileError
+from daskgraphpart.ids.id_map import read_map_header
 from daskgraphpart.plugins.tables.describe.column_file import ColumnFile, open_array_file, open_parquet_file
 from daskgraphpart.plugins.tables.describe.columns import BYTES, INTEGERS, STRINGS, TIMES, UNKNOWN, Column
 from daskgraphpart.plugins.tables.describe.fills import microseconds_of
 from daskgraphpart.plugins.tables.describe.split_sets import SETS, SPLIT
 from daskgraphpart.plugins.tables.describe.table_files import TableFile, check_packed, with_form
 from daskgraphpart.plugins.tables.describe.text_file import TextFile, open_text_file
-from daskgraphpart.sources.id_map import read_map_header
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

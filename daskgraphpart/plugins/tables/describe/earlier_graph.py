@@ -14,11 +14,11 @@ from daskgraphpart.chunked.check_changes import split_column, split_feature
 from daskgraphpart.chunked.metadata import METADATA_FILE, read_metadata
 from daskgraphpart.chunked.output import CATEGORIES
 from daskgraphpart.errors import InputFileError, InputFileNotFoundError, LayoutError, OptionError
+from daskgraphpart.ids.id_map import find_map, read_map_header
+from daskgraphpart.ids.recorded_id_maps import IdMaps
 from daskgraphpart.layouts.dgl_config_reader import find_config, read_config
 from daskgraphpart.layouts.manifest_reader import find_manifest, read_manifest
-from daskgraphpart.layouts.recorded_id_maps import IdMaps
 from daskgraphpart.plugins.tables.describe.columns import BYTES, STRINGS, UNKNOWN
-from daskgraphpart.sources.id_map import find_map, read_map_header
 from daskgraphpart.storage.checksums import hash_file
 from daskgraphpart.storage.files import is_directory, is_file, list_directory
 from daskgraphpart.storage.paths import AnyPath, Location, join_path, resolve_path, to_key

@@ -1,28 +1,24 @@
 """The partition book: which new IDs belong to which part and type.
 
-New homogeneous IDs run part by part, and within a part type by type. `id_ranges.py` looks IDs up. Methods follow
+New homogeneous IDs run part by part, and within a part type by type. `ranges.py` looks IDs up. Methods follow
 `dgl.distributed.graph_partition_book.RangePartitionBook` (DGL 2.1), but IDs out of range are errors.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from daskgraphpart.errors import IdOutOfRangeError, choose_from
-from daskgraphpart.id_ranges import IdRanges
+from daskgraphpart.ids.ranges import IdRanges
 from daskgraphpart.public import Public
-from daskgraphpart.schema import DEFAULT_ETYPE, DEFAULT_NTYPE
+from daskgraphpart.schema import DEFAULT_ETYPE, DEFAULT_NTYPE, EdgeTypeName, canonical_tuple
 from daskgraphpart.units import format_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-
-EdgeTypeName: TypeAlias = str | tuple[str, str, str]
-"""An edge type: canonical, as a tuple or as ``src:rel:dst``, or a relation that no two edge types share."""
 
 
 class BookMethods(Public):
@@ -151,12 +147,6 @@ class PartitionBook(BookMethods):
     def __repr__(self) -> str:
         counts = [(int(self.node_counts.sum()), "node"), (int(self.edge_counts.sum()), "edge")]
         return f"<PartitionBook: {', '.join(format_number(*of) for of in ((self.num_parts, 'part'), *counts))}>"
-
-
-def canonical_tuple(etype: str) -> tuple[str, str, str]:
-    """Split ``src:rel:dst`` into DGL's tuple."""
-    src, rel, dst = etype.split(":")
-    return src, rel, dst
 
 
 def _ntype(ntype: str | None) -> str | None:

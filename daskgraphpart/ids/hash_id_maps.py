@@ -9,7 +9,7 @@ import os
 from typing import TYPE_CHECKING
 
 from daskgraphpart.engine.runner import Pass, Runner, Unit
-from daskgraphpart.layouts.recorded_id_maps import IdMaps
+from daskgraphpart.ids.recorded_id_maps import IdMaps
 from daskgraphpart.storage.checksums import FileChecksum, hash_file
 from daskgraphpart.storage.files import file_size
 from daskgraphpart.storage.paths import is_remote, to_key
