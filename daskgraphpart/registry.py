@@ -21,7 +21,7 @@ anything; a plug-in is imported when it is used.
 ``destinations`` where files go that are not made in place: `dispatching.destination` has the names
 ``plans``        that named ``plan`` says what a job will take, as `api.forecast.announce` does
 ``commands``     a `Command` of the command line
-``functions``    what ``daskgraphpart.NAME`` is; as ``CLASS.NAME``, a method of a public class
+``functions``    what ``daskgraphpart.NAME`` is; as ``CLASS.NAME``, a method of a public class and its subclasses
 ================ ===============================================================================================
 """
 
@@ -100,15 +100,16 @@ class WithPlugins(Public):
     if not TYPE_CHECKING:  # a checker is told by a base class, and finds wrong names
 
         def __getattr__(self, name: str) -> Any:
-            kind = type(self).__name__
-            if f"{kind}.{name}" in plugin_names("functions"):
-                return MethodType(_checked(f"{kind}.{name}"), self)
-            raise AttributeError(f"{kind!r} object has no attribute {name!r}" + _hint(name), name=name, obj=self)
+            for kind in type(self).__mro__:
+                if f"{kind.__name__}.{name}" in plugin_names("functions"):
+                    return MethodType(_checked(f"{kind.__name__}.{name}"), self)
+            what = f"{type(self).__name__!r} object has no attribute {name!r}"
+            raise AttributeError(what + _hint(name), name=name, obj=self)
 
         def __dir__(self) -> list[str]:
-            kind = f"{type(self).__name__}."
-            found = [name.removeprefix(kind) for name in plugin_names("functions") if name.startswith(kind)]
-            return sorted([*super().__dir__(), *found])
+            kinds = {kind.__name__ for kind in type(self).__mro__}
+            added = (name.rpartition(".") for name in plugin_names("functions"))
+            return sorted([*super().__dir__(), *(method for kind, _, method in added if kind in kinds)])
 
 
 @cache

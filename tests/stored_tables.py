@@ -5,7 +5,16 @@ from __future__ import annotations
 import os
 from typing import Any
 
+import numpy as np
+import pandas as pd
+
 import daskgraphpart
+
+
+def frame() -> pd.DataFrame:
+    """A table of edges that are numbers."""
+    rows = np.arange(3000)
+    return pd.DataFrame({"src": rows % 311, "dst": rows * 7 % 307, "w": rows / 4})
 
 
 def tables() -> dict[str, str]:
@@ -18,11 +27,15 @@ def tables() -> dict[str, str]:
     return {name: "\n".join([head, *rows, ""]) for name, (head, rows) in named.items()}
 
 
-def partition(directory: str | os.PathLike[str], **how: Any) -> None:
-    """Write the tables, and partition what they hold."""
+def scan(directory: str | os.PathLike[str]) -> daskgraphpart.Scan:
+    """Write the tables, and describe what they hold."""
     for name, content in tables().items():
         with open(os.path.join(directory, f"{name}.csv"), "w", encoding="utf-8") as file:
             file.write(content)
     edges = {"user:buys:item": f"{directory}/buys.csv", "user:knows:user": f"{directory}/knows.csv"}
-    scan = daskgraphpart.read_tables(edges, nodes={"user": f"{directory}/users.csv"}, map_ids=True)
-    daskgraphpart.partition(scan, **how)
+    return daskgraphpart.read_tables(edges, nodes={"user": f"{directory}/users.csv"}, map_ids=True)
+
+
+def partition(directory: str | os.PathLike[str], **how: Any) -> None:
+    """Partition what they hold."""
+    daskgraphpart.partition(scan(directory), **how)

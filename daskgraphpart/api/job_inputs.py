@@ -16,7 +16,7 @@ from daskgraphpart.chunked.scan import check_read
 from daskgraphpart.chunked.share_arrays import write_rows
 from daskgraphpart.dispatching.destination import open_machines, open_store
 from daskgraphpart.engine.journal import RESTART_HINT
-from daskgraphpart.errors import OptionError, ResumeError
+from daskgraphpart.errors import ResumeError
 from daskgraphpart.options import stated_options
 from daskgraphpart.registry import first_answer
 from daskgraphpart.storage.files import cached_listings, signatures_of
@@ -136,16 +136,6 @@ def _read_owners(
         if found is not None:
             return found
     return read_assignment(directory, schema, workspace, runner, num_parts)
-
-
-def check_seen_by_workers(owners: object) -> None:
-    """Refuse files that belong to options, where workers see nothing but a store."""
-    if isinstance(owners, AssignOptions):
-        weights = [str(of.file) for of in owners.constraints if of.file]
-        for place, paths in (("--extend", [owners.extend] * (owners.extend is not None)), ("--balance", weights)):
-            if paths:
-                what, hint = "with a workspace in a store, workers cannot see these files", "give a local --workspace"
-                raise OptionError(what, place=place, found=", ".join(map(str, paths)), hint=hint)
 
 
 def _files_in(root: Path) -> list[Path]:

@@ -22,7 +22,7 @@ from daskgraphpart.engine.runner import Runner, open_runner
 from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, InputFileError, ResumeError
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.files import make_directory
-from daskgraphpart.storage.lock import LOCK_NAME, DirectoryLock
+from daskgraphpart.storage.lock import LOCK_NAME, lock_directory
 from daskgraphpart.storage.mounts import depot_of, shown_name
 from daskgraphpart.units import format_number, format_size
 
@@ -62,7 +62,7 @@ def open_job(
     """
     depot = depot_of(output.path)
     make_directory(output.path)
-    lock: Lock = DirectoryLock(output.path) if depot is None else depot.lock()
+    lock = lock_directory(output.path)
     try:
         work, journal = _begin_or_continue(output, lock, fingerprint, run)
     except BaseException:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.api.forecast import announce, smallest_memory
 from daskgraphpart.api.job_inputs import (
-    check_seen_by_workers,
     fingerprint,
     identify_owners,
     input_paths,
@@ -74,7 +73,6 @@ def _assign_to_store(
     scan: Scan, num_parts: int, options: AssignOptions, out: Location, form: str, run: RunOptions
 ) -> Assignment:
     """Do it with a workspace in a store, whose names of the output are written to `out`."""
-    check_seen_by_workers(options)
     check_apart(out, input_paths(scan))
     with (
         load_plugin("depots", "store")(run.resources, out, input_paths(scan)) as depot,

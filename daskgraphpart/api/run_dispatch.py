@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.api.forecast import announce, smallest_memory
 from daskgraphpart.api.job_inputs import (
-    check_seen_by_workers,
     fingerprint,
     identify_owners,
     input_paths,
@@ -121,7 +120,6 @@ def run_dispatch(scan: Scan, wanted: Wanted, run: RunOptions) -> Outcome:
     """Dispatch a graph, which the job reads first; mount a workspace in a store."""
     if not is_url(run.resources.workspace):
         return _run_dispatch(scan, wanted, run)
-    check_seen_by_workers(wanted.owners)
     with load_plugin("depots", "store")(run.resources, wanted.target, input_paths(scan)) as depot:
         outcome = _run_dispatch(scan, wanted, replace(run, resources=replace(run.resources, workspace=depot.root)))
         return replace(outcome, traffic=depot.describe_traffic())

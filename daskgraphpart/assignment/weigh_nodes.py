@@ -11,6 +11,7 @@ import numpy as np
 
 from daskgraphpart.assignment.balance import BalanceConstraint, Constraint
 from daskgraphpart.chunked.partitions import list_row_blocks
+from daskgraphpart.chunked.share_arrays import write_rows
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import AssignmentError, OptionError
 from daskgraphpart.schema import DataSpec, GraphSchema, find_feature
@@ -74,7 +75,11 @@ def weigh_nodes(
     graph: Graph, wanted: Sequence[BalanceConstraint], in_degrees: Region | None, directory: Path, runner: Runner
 ) -> NodeWeights:
     """Write the columns; only edge constraints need in-degrees."""
-    columns = tuple(column for item in wanted for column in _columns(graph, item, runner))
+    columns = tuple(
+        column
+        for i, item in enumerate(wanted)
+        for column in _columns(graph, item, directory / f"given-weights-{i}.npy", runner)
+    )
     shape = (graph.schema.num_nodes,)
     targets = tuple(npy_region(directory / f"weights-{i}.npy", np.int64, shape) for i in range(len(columns)))
     runner.step("create-weights", lambda: create_files(targets))
@@ -99,7 +104,7 @@ def check_constraints(graph: Graph, wanted: Sequence[BalanceConstraint]) -> None
     for item in wanted:
         kind, _, where = item.name.partition(":")
         if kind == "file":
-            _file_columns(where, item.tolerance, graph.schema.num_nodes)
+            _open_weights(where, graph.schema.num_nodes)
         elif where:
             _feature_of(graph, item)
 
@@ -117,10 +122,10 @@ def _name_of(schema: GraphSchema, node: int) -> str:
     return f"node {node - schema.homo_starts[ntype_id]} of type {schema.ntypes[ntype_id]!r}" if schema.ntypes else ""
 
 
-def _columns(graph: Graph, item: BalanceConstraint, runner: Runner) -> list[WeightColumn]:
+def _columns(graph: Graph, item: BalanceConstraint, copy: Path, runner: Runner) -> list[WeightColumn]:
     schema, kind, where = graph.schema, *item.name.partition(":")[::2]
     if kind == "file":
-        return _file_columns(where, item.tolerance, schema.num_nodes)
+        return _file_columns(where, item.tolerance, _open_weights(where, schema.num_nodes), copy, runner)
     if kind == "weight":
         return [WeightColumn(where, item.tolerance, feature=_feature_of(graph, item))]
     if kind == "types":
@@ -156,7 +161,7 @@ def _bytes_of_types(schema: GraphSchema) -> tuple[tuple[int, ...], tuple[int, ..
     return per_node, tuple(per_edge)
 
 
-def _file_columns(path: str, tolerance: float, num_nodes: int) -> list[WeightColumn]:
+def _open_weights(path: str, num_nodes: int) -> Region:
     region = open_npy(path)
     if region.num_rows != num_nodes or len(region.shape) > 2 or region.dtype.kind not in "iub":
         raise OptionError(
@@ -165,7 +170,14 @@ def _file_columns(path: str, tolerance: float, num_nodes: int) -> list[WeightCol
             expected=f"integers of shape ({num_nodes},) or ({num_nodes}, constraints)",
             found=f"{region.dtype} of shape {region.shape}",
         )
+    return region
+
+
+def _file_columns(path: str, tolerance: float, region: Region, copy: Path, runner: Runner) -> list[WeightColumn]:
+    """Return the columns of a file; in a depot, of a copy there, which tasks can read."""
     stem = Path(path).stem
+    if runner.depot is not None:
+        region = runner.step("store-weights", lambda: write_rows(region, copy), (Region,))
     if len(region.shape) == 1 or region.shape[1] == 1:
         return [WeightColumn(stem, tolerance, rows=(region, 0))]
     return [WeightColumn(f"{stem} {i}", tolerance, rows=(region, i)) for i in range(region.shape[1])]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.chunked.metadata import CATEGORIES, ID_MAP
-from daskgraphpart.chunked.output import LABEL_COUNTS, TRANSFORMED
+from daskgraphpart.chunked.metadata import CATEGORIES, ID_MAP, LABEL_COUNTS, TRANSFORMED
 from daskgraphpart.storage.atomic import whole_file
 from daskgraphpart.storage.checksums import read_pieces
 from daskgraphpart.storage.files import is_directory, is_file, make_directory

@@ -1,4 +1,4 @@
-"""Methods that graphs and scans share: changes, and writing."""
+"""Methods that graphs and scans share: changes."""
 
 from __future__ import annotations
 
@@ -6,29 +6,14 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from daskgraphpart.chunked.changes import NO_CHANGES, GraphChanges
-from daskgraphpart.chunked.metadata import METADATA_FILE
-from daskgraphpart.chunked.save_graph import Saving
-from daskgraphpart.chunked.write_graph import ChunkFormat
-from daskgraphpart.engine.progress import open_progress
-from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.keywords import check_keywords
 from daskgraphpart.registry import WithPlugins
-from daskgraphpart.schema import check_name
-from daskgraphpart.storage.faults import environment_faults
-from daskgraphpart.storage.paths import require_local
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
-    from typing import Literal
 
-    from distributed import Client
-    from distributed.deploy import Cluster
-
-    from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.chunked.scan import Scan
-    from daskgraphpart.engine.progress import Progress
+    from daskgraphpart.plugins.tables.write_method import write_chunked as written_of
 
 ChangedT = TypeVar("ChangedT", bound="Changeable[Any]", covariant=True)
 
@@ -38,67 +23,11 @@ class Changeable(WithPlugins, ABC, Generic[ChangedT]):
 
     __slots__ = ()
     __all__: ClassVar[tuple[str, ...]] = (
-        "astype", "split_edges", "with_reverse_edges", "without_duplicates", "without_self_loops", "write_chunked",
+        "astype", "split_edges", "with_reverse_edges", "without_duplicates", "without_self_loops",
     )  # fmt: skip
 
-    @check_keywords
-    def write_chunked(
-        self,
-        out: str | os.PathLike[str],
-        *,
-        name: str | None = None,
-        num_chunks: int | None = None,
-        edge_format: Literal["parquet", "csv", "numpy"] = "parquet",
-        data_format: Literal["numpy", "parquet"] = "numpy",
-        overwrite: bool = False,
-        memory: str | int | None = None,
-        cluster: str | Client | Cluster | None = None,
-        workers: int | None = None,
-        workspace: str | os.PathLike[str] | None = None,
-        progress: Progress | None = None,
-    ) -> Graph:
-        """Write the graph as a chunked graph, in DGL's Chunked Graph Data Format, out of core.
-
-        Parameters
-        ----------
-        out : path
-            Output directory; must be empty or absent, unless `overwrite`.
-        name : str, optional
-            Name of the graph; default: its current name.
-        num_chunks : int, optional
-            Number of files per edge type and per feature; default: by size.
-        edge_format : str
-            ``"parquet"``, ``"csv"`` or ``"numpy"``.
-        data_format : str
-            ``"numpy"`` or ``"parquet"``.
-        overwrite : bool
-            Replace an existing graph.
-        memory, cluster, workers, workspace, progress : optional
-            As in `partition`.
-
-        Returns
-        -------
-        Graph
-            The written graph, open.
-
-        Raises
-        ------
-        OutputExistsError
-            If `out` is not empty and cannot be replaced.
-        InputFileError
-            If the input data are invalid.
-
-        Examples
-        --------
-        >>> smaller = graph.astype({"item/feat": "float16"}).write_chunked("smaller")
-        >>> smaller.nbytes < graph.nbytes
-        True
-        """
-        form = ChunkFormat(edge_format, data_format, num_chunks=num_chunks)
-        where = require_local(out, "a graph that is written").absolute()
-        resources = detect_resources(memory, cluster, workers, workspace=workspace)
-        with environment_faults(), open_progress(progress) as listener:
-            return self._saved(Saving(where, form, name or "", overwrite, resources, listener))
+    if TYPE_CHECKING:  # a method of a plug-in
+        write_chunked = written_of
 
     @check_keywords
     def with_reverse_edges(self, names: str = "dgl", *, copy_edata: bool = False) -> ChangedT:
@@ -253,10 +182,6 @@ class Changeable(WithPlugins, ABC, Generic[ChangedT]):
     def _scanned(self, changes: GraphChanges) -> Scan:
         """Describe changes that read edges."""
 
-    @abstractmethod
-    def _saved(self, saving: Saving) -> Graph:
-        """Write a chunked graph; return it, open."""
-
 
 def _etypes(given: str | Sequence[str] | None) -> Any:
     return True if given is None else given
@@ -267,10 +192,3 @@ def change(graph: Any, changes: GraphChanges) -> Any:
     if changes == NO_CHANGES:
         return graph
     return graph._scanned(changes) if changes.read_edges else graph._viewed(changes)
-
-
-def save(graph: Changeable[Any], saving: Saving) -> Path:
-    """Write a graph or scan as a chunked graph; return the metadata file."""
-    check_name(saving.name or "graph", "graph name")
-    graph._saved(saving)
-    return saving.out / METADATA_FILE

@@ -12,9 +12,7 @@ from daskgraphpart.chunked.check_changes import check_changes
 from daskgraphpart.chunked.collections import data_array, edge_frame
 from daskgraphpart.chunked.formats import edge_file, feature_files
 from daskgraphpart.chunked.metadata import Metadata, data_key, read_metadata
-from daskgraphpart.chunked.save_graph import save_graph
 from daskgraphpart.chunked.sources import CsvEdges, FileEdges, FileRows
-from daskgraphpart.chunked.write_graph import TASK_MEMORY
 from daskgraphpart.errors import InputFileError, MetadataError, OptionError
 from daskgraphpart.keywords import check_keywords
 from daskgraphpart.lazy_mapping import LazyMapping
@@ -31,7 +29,6 @@ if TYPE_CHECKING:
 
     from daskgraphpart.chunked.changes import GraphChanges
     from daskgraphpart.chunked.formats import InputFile
-    from daskgraphpart.chunked.save_graph import Saving
     from daskgraphpart.chunked.scan import Scan
     from daskgraphpart.schema import RowType
     from daskgraphpart.source import FilePath, Source
@@ -171,10 +168,6 @@ class Graph(Changeable["Graph"]):
         check_changes(changes, self.schema.ntypes, self.schema.etypes, self.data_sources)
         found: Scan = load_plugin("scans", "changes").of_graph(self, changes)
         return found
-
-    def _saved(self, saving: Saving) -> Graph:
-        save_graph(self, replace(saving, resources=saving.resources.limited(TASK_MEMORY)))
-        return read_chunked(saving.out)
 
     def _lazy_data(self, kind: str, types: Sequence[RowType]) -> Mapping[str, Mapping[str, Any]]:
         specs = {t.name: {spec.name: spec for spec in t.data} for t in types}

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from daskgraphpart.chunked.changes import GraphChanges
     from daskgraphpart.chunked.graph import Graph
-    from daskgraphpart.chunked.save_graph import Saving
     from daskgraphpart.chunked.scan import ScanJob
     from daskgraphpart.engine.progress import Progress
     from daskgraphpart.engine.resources import Resources
@@ -108,6 +107,3 @@ class GraphScan(Scan):
 
     def _scanned(self, changes: GraphChanges) -> Scan:
         return self.graph._scanned(changes)
-
-    def _saved(self, saving: Saving) -> Graph:
-        return self.graph._saved(saving)

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 ID_MAP = "id_map"  # directory of ID maps, beside the metadata
 CATEGORIES = "categories"  # directory of what codes stand for
+TRANSFORMED, LABEL_COUNTS = "data_transform_new.json", ("node_label_stats.json", "edge_label_stats.json")
+"""What GraphStorm's commands read beside a graph made from its construction config."""
 METADATA_FILE = "metadata.json"
 MAX_ROWS = 2**62
 MAX_FAULTS_SHOWN = 10

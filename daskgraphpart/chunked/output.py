@@ -6,7 +6,6 @@ Files, which may exceed memory, are written in pieces of fixed size, so the byte
 from __future__ import annotations
 
 import os
-import shutil
 from contextlib import contextmanager, suppress
 from itertools import pairwise
 from pathlib import Path
@@ -14,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.chunked.metadata import CATEGORIES as CATEGORIES
-from daskgraphpart.chunked.metadata import ID_MAP as ID_MAP
-from daskgraphpart.chunked.metadata import METADATA_FILE
+from daskgraphpart.chunked.metadata import CATEGORIES, ID_MAP, LABEL_COUNTS, METADATA_FILE, TRANSFORMED
 from daskgraphpart.errors import OutputExistsError
 from daskgraphpart.storage.atomic import whole_file, write_json
 from daskgraphpart.storage.faults import attach_path_to_error
-from daskgraphpart.storage.lock import LOCK_NAME, DirectoryLock
+from daskgraphpart.storage.files import delete_files, delete_tree, is_file, list_directory, make_directory
+from daskgraphpart.storage.lock import LOCK_NAME, lock_directory
+from daskgraphpart.storage.mounts import depot_of, shown_name
 from daskgraphpart.storage.paths import check_apart
 from daskgraphpart.storage.region import create_npy
 
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
 
     from daskgraphpart.schema import DataSpec, GraphSchema
 
-TRANSFORMED, LABEL_COUNTS = "data_transform_new.json", ("node_label_stats.json", "edge_label_stats.json")
-"""What GraphStorm's commands read beside a graph made from its construction config."""
 DIRECTORIES = ("edges", "edge_index", "node_data", "edge_data", ID_MAP, CATEGORIES)
 
 
@@ -41,11 +38,11 @@ BYTES_PER_PIECE = 8 << 20
 @contextmanager
 def claimed_directory(out: Path, inputs: Iterable[str], overwrite: bool) -> Iterator[None]:
     """Make and lock the output directory, or empty it of a graph to replace; failed jobs leave nothing."""
-    if out.exists() and not out.is_dir():
+    if is_file(out):
         raise OutputExistsError("not a directory", file=str(out), hint="choose another directory")
     is_new = not out.exists()
-    out.mkdir(parents=True, exist_ok=True)
-    lock = DirectoryLock(out)
+    make_directory(out)
+    lock, depot = lock_directory(out), depot_of(out)
     is_claimed = is_whole = False
     try:
         _check_claim(out, inputs, overwrite)
@@ -56,6 +53,8 @@ def claimed_directory(out: Path, inputs: Iterable[str], overwrite: bool) -> Iter
     finally:
         if is_claimed and not is_whole:
             _discard(out)
+        if is_claimed and depot is not None:
+            depot.delete_all()
         lock.release(keep_notes=not is_claimed and lock.notes.workspace is not None)
         if is_new and not is_whole:
             with suppress(OSError):  # something else was put there
@@ -64,12 +63,12 @@ def claimed_directory(out: Path, inputs: Iterable[str], overwrite: bool) -> Iter
 
 def _check_claim(out: Path, inputs: Iterable[str], overwrite: bool) -> None:
     """Refuse a directory with other content, or with part of the input."""
-    found = sorted(path.name for path in out.iterdir() if path.name != LOCK_NAME)
+    found = [name for name in list_directory(out) if name != LOCK_NAME]
     ours = METADATA_FILE in found or not set(found) - set(DIRECTORIES)
     if found and not (overwrite and ours):
         hint = "add --overwrite to replace a chunked graph there, or choose another directory"
         raise OutputExistsError(
-            "the output directory is not empty", file=str(out), found=", ".join(found[:5]), hint=hint
+            "the output directory is not empty", file=shown_name(out), found=", ".join(found[:5]), hint=hint
         )
     if found:
         check_apart(out, map(Path, inputs))
@@ -77,10 +76,9 @@ def _check_claim(out: Path, inputs: Iterable[str], overwrite: bool) -> None:
 
 def _discard(out: Path) -> None:
     """Delete a chunked graph, finished or not, and nothing else: metadata first."""
-    for name in (METADATA_FILE, TRANSFORMED, *LABEL_COUNTS):
-        (out / name).unlink(missing_ok=True)
+    delete_files([str(out / name) for name in (METADATA_FILE, TRANSFORMED, *LABEL_COUNTS)])
     for name in DIRECTORIES:
-        shutil.rmtree(out / name, ignore_errors=True)
+        delete_tree(out / name)
 
 
 def write_metadata(
@@ -99,7 +97,7 @@ def write_metadata(
     Node and edge types have as many chunks as `chunk_bounds` makes, or one.
     """
     directory = Path(directory).absolute()
-    directory.mkdir(parents=True, exist_ok=True)
+    make_directory(directory)
     of_edges = {"name": edge_format} | ({"delimiter": delimiter} if edge_format == "csv" else {})
 
     def entry(form: dict[str, str], paths: Sequence[str | Path]) -> dict[str, Any]:
@@ -158,7 +156,7 @@ def write_file(
     Pieces are arrays (rows, ...), for edges int64 (rows, 2). Parquet holds scalars as a column of numbers and vectors
     as a column of lists, the only kind that DGL's tools read; the key ``shape`` keeps the shape of the rows.
     """
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    make_directory(Path(path).parent)
     with whole_file(path) as temporary:
         if form == "csv":
             _write_csv(temporary, pieces, delimiter)

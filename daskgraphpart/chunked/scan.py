@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from abc import abstractmethod
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from html import escape
 from pathlib import Path
@@ -13,13 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.chunked.changeable import Changeable
 from daskgraphpart.chunked.formats import InputFile
-from daskgraphpart.chunked.graph import Graph, read_chunked
-from daskgraphpart.chunked.output import claimed_directory
+from daskgraphpart.chunked.graph import Graph
 from daskgraphpart.chunked.rows import CastRows, ConstantRows, EdgeEnds, JoinedRows, KeptRows, ReversedEdges, SlicedRows
 from daskgraphpart.chunked.share_arrays import store_arrays
 from daskgraphpart.chunked.sources import FileEdges, FileRows
-from daskgraphpart.chunked.write_graph import TASK_MEMORY
-from daskgraphpart.engine.resources import detect_resources
+from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, detect_resources
 from daskgraphpart.engine.runner import Runner, open_runner
 from daskgraphpart.errors import OptionError
 from daskgraphpart.keywords import check_keywords
@@ -39,7 +37,6 @@ if TYPE_CHECKING:
     from distributed.deploy import Cluster
 
     from daskgraphpart.chunked.changes import GraphChanges
-    from daskgraphpart.chunked.save_graph import Saving
     from daskgraphpart.engine.progress import Progress
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.storage.paths import Location
@@ -146,7 +143,7 @@ class Scan(Changeable["Scan"]):
     @property
     def smallest_memory(self) -> int:
         """Bytes without which nothing can be read."""
-        return TASK_MEMORY
+        return SMALLEST_TASK_MEMORY
 
     @property
     def known(self) -> Graph | None:
@@ -257,7 +254,7 @@ class Scan(Changeable["Scan"]):
             delete_tree(directory)  # left by a killed run
             with directory_here(directory) as here:
                 job = ScanJob(here, runner, edge_weights=edge_weights, seen=directory)
-                return store_arrays(self._read(job), directory)
+                return store_arrays(self.read_for(job), directory)
 
         return runner.step("read-tables", work, (*STAGED_TYPES, *self.source_types))
 
@@ -271,7 +268,7 @@ class Scan(Changeable["Scan"]):
             open_runner(replace(resources, cluster="threads"), progress) as runner,
         ):
             job = ScanJob(scratch / "tables", runner, counts_only=True, edge_weights=edge_weights)
-            yield self._read(job)
+            yield self.read_for(job)
 
     @contextmanager
     def open_graph(self, resources: Resources, progress: Progress | None = None) -> Iterator[Graph]:
@@ -281,7 +278,8 @@ class Scan(Changeable["Scan"]):
                 graph = self.stage(scratch / "tables", runner)
             yield graph
 
-    def _read(self, job: ScanJob) -> Graph:
+    def read_for(self, job: ScanJob) -> Graph:
+        """Do so in new directories, and name the plug-in if it returns anything else."""
         with blaming("scans", plugin_name("scans", type(self)), "a Graph"):
             return self.read(job.started())
 
@@ -291,19 +289,6 @@ class Scan(Changeable["Scan"]):
     def _scanned(self, changes: GraphChanges) -> Scan:
         found: Scan = load_plugin("scans", "changes", Scan)(self, changes)
         return found
-
-    def _saved(self, saving: Saving) -> Graph:
-        smallest = max(self.smallest_memory, TASK_MEMORY)
-        saving = replace(saving, resources=saving.resources.limited(smallest))
-        with saving.scratch() as scratch, ExitStack() as stack:
-
-            def claim(paths: list[str]) -> None:
-                stack.enter_context(claimed_directory(saving.out, paths, saving.overwrite))
-
-            with saving.threads() as runner:
-                graph = self._read(ScanJob(scratch / "tables", runner, claim))
-                saving.write(graph, runner)
-        return read_chunked(saving.out)
 
     if not TYPE_CHECKING:  # a checker knows the names
 

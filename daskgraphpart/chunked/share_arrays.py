@@ -38,14 +38,20 @@ def store_arrays(graph: Graph, directory: Path) -> Graph:
     is_shared = depot_of(directory) is None
     for leaf in (leaf for source in graph.sources for leaf in leaves_of(source)):
         is_made = isinstance(leaf, (ArrayRows, MadeRows))
-        if leaf not in stored and (is_made or not (is_shared or all(map(_is_seen_everywhere, leaf.paths)))):
+        if leaf not in stored and (is_made or not (is_shared or all(map(_is_in_store, leaf.paths)))):
             make_directory(directory)
             stored[leaf] = write_rows(leaf, directory / f"rows-{len(stored)}.npy")
     beside = graph.beside if is_shared else copy_beside(graph.beside, directory / "beside")
     return replace(replace_leaves(graph, stored), beside=beside)
 
 
-def _is_seen_everywhere(path: FilePath) -> bool:
+def is_seen_everywhere(graph: Graph) -> bool:
+    """Whether machines that share nothing but a store can read all rows: no array in memory, no local file."""
+    leaves = [leaf for source in graph.sources for leaf in leaves_of(source)]
+    return all(not isinstance(leaf, ArrayRows) and all(map(_is_in_store, leaf.paths)) for leaf in leaves)
+
+
+def _is_in_store(path: FilePath) -> bool:
     return is_remote(path) or depot_of(path) is not None
 
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from daskgraphpart.chunked.graph import graph_of
 from daskgraphpart.chunked.rows import EdgeEnds, array_rows
 from daskgraphpart.chunked.write_graph import ChunkFormat, write_graph
+from daskgraphpart.engine.resources import detect_resources
+from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import InputFileError
+from daskgraphpart.storage.paths import require_local
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
     from typing import Literal
 
     import numpy as np
@@ -83,4 +86,6 @@ def write_chunked(
     )
     of_data = dict.fromkeys(("node_data", "edge_data"), data_chunks)
     form = ChunkFormat(edge_format, data_format, delimiter, edge_chunks, of_data)
-    return write_graph(graph, Path(directory), form)
+    out = require_local(directory, "a graph of arrays")
+    with open_runner(detect_resources(cluster="threads"), progress=False) as runner:
+        return write_graph(graph, out, form, runner)

@@ -135,18 +135,14 @@ class ChunkUnit:
     num_nodes: tuple[int, ...]  # at the ends of edges
 
 
-def write_graph(graph: Graph, directory: Path, form: ChunkFormat, runner: Runner | None = None) -> Path:
-    """Write all files, metadata last, and return its path. Without a runner, one by one."""
+def write_graph(graph: Graph, directory: Path, form: ChunkFormat, runner: Runner) -> Path:
+    """Write all files, metadata last, and return its path."""
     schema = graph.schema
     form.check_holds([spec.dtype.name for of_type in schema.row_types for spec in of_type.data])
     form.check_names(schema)
     units = list(_units(graph, schema, directory, form))
-    if runner is None:
-        for unit in units:
-            write_chunk(unit, form)
-    else:
-        priced = [Unit(of, (of.stop - of.start) * (16 if of.spec is None else of.spec.row_nbytes)) for of in units]
-        runner.run(Pass("write-chunks", write_chunk, priced, form))
+    priced = [Unit(of, (of.stop - of.start) * (16 if of.spec is None else of.spec.row_nbytes)) for of in units]
+    runner.run(Pass("write-chunks", write_chunk, priced, form))
     edges: dict[str, list[str]] = {}
     data: dict[str, dict[str, list[str]]] = {}
     for unit in units:

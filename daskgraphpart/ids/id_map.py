@@ -15,7 +15,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from daskgraphpart.chunked.output import ID_MAP, parquet_writer
+from daskgraphpart.chunked.metadata import ID_MAP
+from daskgraphpart.chunked.output import parquet_writer
 from daskgraphpart.chunked.read_parquet import open_parquet, row_group_lengths
 from daskgraphpart.errors import InputFileError, InputFileNotFoundError
 from daskgraphpart.storage.atomic import whole_file

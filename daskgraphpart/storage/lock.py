@@ -21,6 +21,7 @@ import msgspec
 
 from daskgraphpart.errors import OptionError, OutputLockedError
 from daskgraphpart.storage.faults import attach_path_to_error
+from daskgraphpart.storage.mounts import depot_of
 from daskgraphpart.storage.region import write_exactly
 
 if TYPE_CHECKING:
@@ -86,6 +87,12 @@ class DirectoryLock:
                 self.path.unlink(missing_ok=True)
         os.close(self._fd)
         self._fd = -1
+
+
+def lock_directory(directory: Path) -> Lock:
+    """Lock an existing directory, or the job of a depot's output."""
+    depot = depot_of(directory)
+    return DirectoryLock(directory) if depot is None else depot.lock()
 
 
 def is_unfinished(directory: Path) -> bool:

@@ -149,7 +149,7 @@ def mount(depot: Depot) -> None:
         else:
             if known is not None:  # the client of an earlier run was killed
                 known.forget()
-            os.makedirs(depot.disk, mode=0o700, exist_ok=True)
+        os.makedirs(depot.disk, mode=0o700, exist_ok=True)
         _depots[depot.root] = depot
 
 

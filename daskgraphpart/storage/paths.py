@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import posixpath
 import re
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -32,7 +33,8 @@ _LOCAL = ("file", "local")
 
 def is_remote(path: AnyPath | None) -> TypeIs[UPath]:
     """Whether a path is in a store; does not import `UPath`."""
-    return hasattr(path, "storage_options") and not isinstance(path, os.PathLike)
+    kind = getattr(sys.modules.get("upath"), "UPath", None)
+    return kind is not None and isinstance(path, kind) and not isinstance(path, os.PathLike)
 
 
 def is_url(path: AnyPath | None) -> bool:

@@ -1,11 +1,11 @@
-"""Temporary directories: for one call, for output that may come to nothing, and until Python exits."""
+"""Temporary directories: for one call, and until Python exits."""
 
 from __future__ import annotations
 
 import atexit
 import shutil
 import tempfile
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,19 +20,6 @@ def scratch_directory(where: str | os.PathLike[str]) -> Iterator[Path]:
     Path(where).mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".daskgraphpart-", dir=where, ignore_cleanup_errors=True) as directory:
         yield Path(directory)
-
-
-@contextmanager
-def made_directory(path: Path) -> Iterator[None]:
-    """Make a directory if needed; remove it if nothing was put into it."""
-    made = [directory for directory in (path, *path.parents) if not directory.exists()]
-    path.mkdir(parents=True, exist_ok=True)
-    try:
-        yield
-    finally:
-        with suppress(OSError):  # it has output
-            for directory in made:
-                directory.rmdir()
 
 
 def lasting_directory(where: str | os.PathLike[str] | None = None) -> Path:

@@ -55,9 +55,9 @@ FUNCTIONS: dict[str, dict[str, Stated]] = {
         ("from_edges", "from_networkx", "from_scipy", "from_pyg", "from_dgl"), WHERE
     ),
     "api/owners.py": {"write": RUN, "read_assignment": RUN},
-    "chunked/changeable.py": {"write_chunked": RUN},
     "chunked/scan.py": {"collect": RUN, "collect_schema": RUN},
     "plugins/tables/read_tables.py": {"read_tables": {**options_of(Tables), **options_of(ReadOptions)}},
+    "plugins/tables/write_method.py": {"write_chunked": RUN},
     "plugins/tables/chunk_graph.py": {"chunk_graph": {**OF_CHUNK_GRAPH, **CHANGES, **RUN}},
     "plugins/construction/read_construction.py": {"read_construction": CHANGES},
     "plugins/dgl_api/partition_graph.py": {"partition_graph": {**OF_PARTITION_GRAPH, **RUN}},

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import corruptions
 import dask.dataframe as dd
+import inputs_in_store
 import numpy as np
-import pandas as pd
 import pytest
 import s3fs
 import stored_tables
@@ -27,7 +27,7 @@ from hypothesis import strategies as st
 from remote_stores import S3, contents_of, copy_in, local_contents, make_graph
 
 from daskgraphpart import assign, dispatch, from_edges, partition, plan, verify
-from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, OptionError, OutputExistsError
+from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, OutputExistsError
 from daskgraphpart.plugins.clusters import on_cluster
 from daskgraphpart.plugins.store_workspace.merge_ranges import cut_ranges, merge_ranges
 from daskgraphpart.plugins.store_workspace.store_depot import StoreDepot
@@ -152,6 +152,36 @@ def test_machines_that_share_a_store_find_the_faults_that_one_finds(
     assert s3.files.find(URL_WORK) == []
 
 
+CHUNKED = """
+import json, sys
+import inputs_in_store
+kind, how, options = sys.argv[1], *map(json.loads, sys.argv[2:])
+print(inputs_in_store.inputs("s3://bucket", options)[kind]().write_chunked(storage_options=options, **how))
+"""
+FORMS = {"chunked": {"edge_format": "csv", "num_chunks": 4}, "tables": {"data_format": "parquet"}}
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["chunked", "frame", *(pytest.param(kind, marks=pytest.mark.long) for kind in ("changed", "tables", "mapped"))],
+)
+def test_graphs_written_by_machines_that_share_a_store_are_those_of_one(
+    kind: str, s3: S3, cluster: LocalCluster, graph: Path, tmp_path: Path
+) -> None:
+    copy_in(graph, s3.files, URL_IN)
+    copy_in(graph, s3.files, f"{URL_OUT}/edges")  # of a killed run, which `overwrite` replaces
+    shutil.copytree(graph, tmp_path / "graph")
+    for place, options in (("s3://bucket", s3.options), (str(tmp_path), None)):
+        stored_tables.frame().to_parquet(f"{place}/edges.parquet", row_group_size=500, storage_options=options)
+    how = {"overwrite": True, **FORMS.get(kind, {}), **HOW}
+    expected = inputs_in_store.inputs(str(tmp_path), None)[kind]().write_chunked(tmp_path / "out", **how)
+    there = {"out": URL_OUT, "workspace": URL_WORK, "cluster": cluster.scheduler_address}
+    told = run_client(CHUNKED, kind, json.dumps({**how, **there}), json.dumps(s3.options))
+    assert told == f"{expected!r}\n"
+    assert contents_of(s3.files, URL_OUT) == local_contents(tmp_path / "out")
+    assert s3.files.find(URL_WORK) == []
+
+
 TABLES = """
 import json, sys
 import stored_tables
@@ -184,10 +214,8 @@ def test_tables_are_read_where_the_client_has_them(
 @pytest.mark.long
 @pytest.mark.parametrize("method", ["random", "fennel"])
 def test_frames_are_read_where_only_workers_can(method: str, s3: S3, cluster: LocalCluster, tmp_path: Path) -> None:
-    rows = np.arange(3000)
-    frame = pd.DataFrame({"src": rows % 311, "dst": rows * 7 % 307, "w": rows / 4})
-    with s3.files.open("s3://bucket/edges.parquet", "wb") as file:
-        frame.to_parquet(file, row_group_size=500)
+    frame = stored_tables.frame()
+    frame.to_parquet("s3://bucket/edges.parquet", row_group_size=500, storage_options=s3.options)
     partition(from_edges(dd.from_pandas(frame, 4)), tmp_path / "out", 3, method=method, **HOW)
     there = {"workspace": URL_WORK, "storage_options": s3.options, "cluster": cluster.scheduler_address}
     how = {"out": URL_OUT, "num_parts": 3, "method": method, **HOW, **there}
@@ -197,7 +225,7 @@ def test_frames_are_read_where_only_workers_can(method: str, s3: S3, cluster: Lo
 
 
 @pytest.mark.long
-def test_owners_of_this_machine_are_dispatched_by_others(
+def test_owners_and_weights_of_this_machine_are_used_by_others(
     s3: S3, cluster: LocalCluster, graph: Path, tmp_path: Path
 ) -> None:
     assign(graph, 3, method="random", seed=4, out=tmp_path / "owners", **HOW)
@@ -207,9 +235,13 @@ def test_owners_of_this_machine_are_dispatched_by_others(
     there["cluster"] = cluster.scheduler_address
     dispatch(URL_IN, tmp_path / "owners", URL_OUT, **HOW, **there)
     assert contents_of(s3.files, URL_OUT) == local_contents(tmp_path / "out")
-    for how in ({"extend": tmp_path / "out"}, {"balance": f"file:{graph / 'weights.npy'}"}):
-        with pytest.raises(OptionError, match=r"workers cannot see these files.*Give a local workspace"):
-            partition(URL_IN, "s3://bucket/others", 3, **how, **HOW, **there)
+    np.save(tmp_path / "weights.npy", np.arange(2 * 450).reshape(450, 2) % 7)
+    files = {"extend": tmp_path / "out", "balance": f"file:{tmp_path / 'weights.npy'}"}
+    for option, file in files.items():
+        how: dict[str, Any] = {"method": "auto", option: file, **HOW}
+        partition(graph, tmp_path / option, 3, **how)
+        partition(URL_IN, f"s3://bucket/{option}", 3, **how, **there)
+        assert contents_of(s3.files, f"s3://bucket/{option}") == local_contents(tmp_path / option)
     assert s3.files.find(URL_WORK) == []
 
 
@@ -239,7 +271,8 @@ def test_requests_are_few_and_counted(s3: S3, graph: Path, monkeypatch: pytest.M
     for kind in ("GET", "PUT", "HEAD"):  # the graph is opened before, the partitions afterwards
         sent = [url for method, url in asked if method == kind and "list-type" not in url]
         assert sum("/work/" in url for url in sent) <= counted[kind] <= len(sent), told
-    planned = plan(graph, 3, out=URL_OUT, method="random", memory="200MB", workers=2, workspace=URL_WORK)
+    given = {"out": URL_OUT, "workspace": URL_WORK, "storage_options": s3.options}
+    planned = plan(URL_IN, 3, method="random", memory="200MB", workers=2, **given)
     headers = 128 * len(copied)
     assert copied and planned.local_nbytes == sum(copied.values()) - headers and planned.local_method_nbytes == 0
     assert "failed" not in told and sum(counted.values()) < 700

@@ -234,7 +234,7 @@ def test_what_takes_no_url_says_so(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("command", ["chunk OUT --edges GRAPH"])
+@pytest.mark.parametrize("command", ["generate OUT --nodes 10 --edges 20"])
 def test_what_takes_no_workspace_in_a_store_says_so_before_work(
     command: str, local: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from daskgraphpart.chunked.beside import list_beside
 from daskgraphpart.chunked.graph import graph_of
-from daskgraphpart.chunked.output import LABEL_COUNTS, TRANSFORMED
+from daskgraphpart.chunked.metadata import LABEL_COUNTS, TRANSFORMED
 from daskgraphpart.chunked.rows import ConstantRows, JoinedRows, KeptRows, ReversedEdges
 from daskgraphpart.chunked.scan import Scan
 from daskgraphpart.engine.resources import SMALLEST_DATABASE_MEMORY

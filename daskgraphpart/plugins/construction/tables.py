@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.chunked.output import ID_MAP
+from daskgraphpart.chunked.metadata import ID_MAP
 from daskgraphpart.chunked.rows import EdgeEnds
 from daskgraphpart.errors import GraphPartError, InputFileError, InputFileNotFoundError, OptionError
 from daskgraphpart.sources.database import count_rows, drop_rows, quote, run, stage_rows, translated_errors

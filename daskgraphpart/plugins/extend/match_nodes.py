@@ -5,7 +5,7 @@ DuckDB joins nodes by original ID within the memory budget, on disk if need be. 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,12 +13,14 @@ import numpy as np
 import pyarrow as pa
 
 from daskgraphpart.assignment.start import OldParts
+from daskgraphpart.chunked.share_arrays import write_rows
 from daskgraphpart.engine.resources import SMALLEST_DATABASE_MEMORY, Resources
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.ids.id_map import id_batches
 from daskgraphpart.plugins.extend.old_owners import read_old_owners
 from daskgraphpart.sources.database import insert_batches, open_database, read
+from daskgraphpart.storage.here import directory_here
 from daskgraphpart.storage.region import Region, create_files, map_npy, npy_region
 from daskgraphpart.storage.scratch import scratch_directory
 
@@ -48,7 +50,17 @@ class MatchConfig:
 
 
 def place_old_nodes(graph: Graph, num_parts: int, options: AssignOptions, directory: Path, runner: Runner) -> OldParts:
-    """Read the owners of an earlier graph and give them to its nodes."""
+    """Read the owners of an earlier graph and give them to its nodes, on this machine if workers do not see them."""
+    with runner.on_this_machine() as here, directory_here(directory) as place:
+        found = _place_here(graph, num_parts, options, place, here)
+        if runner.depot is None:
+            return found
+        path = directory / "given.npy"
+        stored = runner.step("store-given", lambda: write_rows(found.parts, path), (Region,))
+        return replace(found, parts=stored)
+
+
+def _place_here(graph: Graph, num_parts: int, options: AssignOptions, directory: Path, runner: Runner) -> OldParts:
     (directory / "parts").mkdir(parents=True, exist_ok=True)  # a name that no type's file has
     old = read_old_owners(options, graph, directory, runner, num_parts)
     schema, resources = graph.schema, runner.resources

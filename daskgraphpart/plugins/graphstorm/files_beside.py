@@ -15,7 +15,8 @@ import msgspec
 import numpy as np
 
 from daskgraphpart.chunked.beside import copy_file
-from daskgraphpart.chunked.output import LABEL_COUNTS, TRANSFORMED, parquet_writer
+from daskgraphpart.chunked.metadata import LABEL_COUNTS, TRANSFORMED
+from daskgraphpart.chunked.output import parquet_writer
 from daskgraphpart.chunked.read_parquet import read_parquet_header
 from daskgraphpart.errors import InputFileError, MetadataError
 from daskgraphpart.ids.id_map import IDS_PER_GROUP, id_batches

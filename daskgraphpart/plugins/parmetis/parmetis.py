@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,11 +34,11 @@ from daskgraphpart.schema import check_name
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.lock import is_unfinished
 from daskgraphpart.storage.paths import require_local, to_path
-from daskgraphpart.storage.scratch import made_directory, scratch_directory
+from daskgraphpart.storage.scratch import scratch_directory
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from distributed import Client
     from distributed.deploy import Cluster
@@ -187,12 +188,25 @@ def read(
     with (
         open_runner(resources, progress) as runner,
         environment_faults(),
-        made_directory(directory),
+        _made_directory(directory),
         scratch_directory(resources.workspace or directory) as scratch,
     ):
         owners = read_parmetis_parts(parts, graph.schema, scratch, resources)
         write_assignment(owners, directory, runner, form=form)
     return directory
+
+
+@contextmanager
+def _made_directory(path: Path) -> Iterator[None]:
+    """Make a directory if needed; remove it if nothing was put into it."""
+    made = [directory for directory in (path, *path.parents) if not directory.exists()]
+    path.mkdir(parents=True, exist_ok=True)
+    try:
+        yield
+    finally:
+        with suppress(OSError):  # it has output
+            for directory in made:
+                directory.rmdir()
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.api.job_inputs import local_directory, output_of
 from daskgraphpart.api.run_dispatch import Wanted, check_known, fitting
@@ -40,6 +40,7 @@ def plan(
     *,
     out: str | os.PathLike[str] = ".",
     assignment: Assignment | None = None,
+    storage_options: Mapping[str, Any] | None = None,
     dispatch_to: str | os.PathLike[str] | None = None,
     method: str | os.PathLike[str] = "auto",
     balance: str | Sequence[str] | None = None,
@@ -89,6 +90,8 @@ def plan(
         Output directory of the partitions; warns if its disk is too small. Need not exist.
     assignment : Assignment, optional
         Owners you would give to `dispatch`.
+    storage_options : mapping of str to object, optional
+        Credentials and options of stores, as for `fsspec.filesystem`.
     dispatch_to : path, optional
         DGL's `ip_config.txt`, as in `dispatch`.
     method, balance, imbalance, seed, refine, threads, passes, objtype, recursive, fill_parts : optional
@@ -136,8 +139,8 @@ def plan(
     )  # fmt: skip
     owners = making if assignment is None else assignment
     resources = detect_resources(memory, cluster, workers, staging, workspace, takes_store=True)
-    scan = open_scan(graph, None, resources)
-    wanted = Wanted(output_of(out, dispatch_to), options, owners, num_parts)
+    scan = open_scan(graph, storage_options, resources)
+    wanted = Wanted(output_of(out, dispatch_to, storage_options), options, owners, num_parts)
     if scan.known is None:
         check_known(scan.name, wanted)
     weights = tuple(owners.edge_weight) if isinstance(owners, AssignOptions) else ()

@@ -7,13 +7,14 @@ from typing import Any
 
 import click
 
-from daskgraphpart.chunked.metadata import METADATA_FILE
+from daskgraphpart.chunked.metadata import ID_MAP, METADATA_FILE
 from daskgraphpart.cli.graph_commands import FORMAT_NAMES, FORMAT_OPTIONS, name_of_directory
 from daskgraphpart.cli.help import Command
 from daskgraphpart.cli.inputs import INPUT_OPTIONS, changed_graph
 from daskgraphpart.cli.options import RESOURCE_OPTIONS, refuse_options, run_of, with_options
 from daskgraphpart.errors import OptionError
 from daskgraphpart.plugins.tables.inputs import NAMES, is_config, scan_of, scan_of_config
+from daskgraphpart.storage.paths import to_path
 from daskgraphpart.units import format_seconds
 
 
@@ -55,12 +56,13 @@ def chunk(**values: Any) -> None:
     with run_of(values) as run:
         written = graph.write_chunked(out_dir, **form, **run)
     if not values["quiet"]:
+        directory = to_path(written.directory)
         is_mapped = values["map_ids"] or configs
-        kept = f"mapped; the original ones are in {Path(written.directory) / 'id_map'}" if is_mapped else "as they were"
+        kept = f"mapped; the original ones are in {directory / ID_MAP}" if is_mapped else "as they were"
         click.echo(f"{written!r}\n")
         click.echo(f"IDs       {kept}")
         click.echo(f"time      {format_seconds(values['seconds'])}")
-        click.echo(f"metadata  {Path(written.directory) / METADATA_FILE}")
+        click.echo(f"metadata  {directory / METADATA_FILE}")
 
 
 def _construction(path: str, values: dict[str, Any]) -> Any:

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from daskgraphpart.chunked.changeable import change, save
+from daskgraphpart.chunked.changeable import change
 from daskgraphpart.chunked.changes import GraphChanges, etypes_of
 from daskgraphpart.chunked.graph import Graph, read_chunked
 from daskgraphpart.chunked.graph_scan import GraphScan
-from daskgraphpart.chunked.save_graph import Saving
+from daskgraphpart.chunked.metadata import METADATA_FILE
 from daskgraphpart.chunked.write_graph import TASK_MEMORY, ChunkFormat
 from daskgraphpart.engine.progress import open_progress
 from daskgraphpart.engine.resources import detect_resources
@@ -21,16 +21,16 @@ from daskgraphpart.keywords import check_keywords
 from daskgraphpart.plugins.tables.options import ReadOptions, Tables
 from daskgraphpart.plugins.tables.stage_frames import is_split_by_text, named_tables
 from daskgraphpart.plugins.tables.table_scan import TableScan
+from daskgraphpart.plugins.tables.write_method import Saving, save_graph
 from daskgraphpart.schema import check_name
 from daskgraphpart.sources.open_scan import complete_graph, open_scan
 from daskgraphpart.sources.tabular import is_table
 from daskgraphpart.sources.type_names import canonical_name, count_known, ends_of_types
 from daskgraphpart.storage.faults import environment_faults
-from daskgraphpart.storage.paths import require_local
+from daskgraphpart.storage.paths import join_path, to_path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from distributed import Client
     from distributed.deploy import Cluster
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from daskgraphpart.chunked.graph_like import GraphLike
     from daskgraphpart.chunked.scan import Scan
     from daskgraphpart.engine.progress import Progress
+    from daskgraphpart.storage.paths import Location
 
 
 @check_keywords
@@ -59,6 +60,7 @@ def chunk_graph(
     num_nodes: Mapping[str, int] | int | None = None,
     delimiter: str = " ",
     overwrite: bool = False,
+    storage_options: Mapping[str, Any] | None = None,
     map_ids: bool = False,
     unknown_nodes: Literal["add", "drop", "error"] = "add",
     missing_ids: Literal["error", "drop"] = "error",
@@ -76,7 +78,7 @@ def chunk_graph(
     workers: int | None = None,
     workspace: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
-) -> Path:
+) -> Location:
     """Write a graph in DGL's Chunked Graph Data Format, piece by piece.
 
     The parameters up to `num_chunks_edge_data` match `chunk_graph` in DGL's tools and their tests, 1.0 to 2.5. The same
@@ -104,8 +106,8 @@ def chunk_graph(
         the first, features in the others. These features replace those of the same name in a `DGLGraph`.
     num_chunks : int
         Number of files per edge type and per feature.
-    output_path : path
-        Output directory; must be empty or absent, unless `overwrite`.
+    output_path : path or URL
+        Output directory; must be empty or absent, unless `overwrite`. A URL needs a `workspace` in the store, too.
     data_fmt, edges_fmt : str
         Formats of features (numpy, parquet) and edges (csv, numpy, parquet).
     vector_rows : bool
@@ -119,6 +121,8 @@ def chunk_graph(
         CSV delimiter.
     overwrite : bool
         Replace an existing graph.
+    storage_options : mapping of str to object, optional
+        As in `read_chunked`, of the store in which `g` or `output_path` is.
     split_by : Mapping[str, str] | Sequence[str], default ()
         Split edge types by the values of a column or feature. user:*:item becomes user:bought:item and user:saw:item.
         Give one edge type, or none for all.
@@ -144,7 +148,7 @@ def chunk_graph(
 
     Returns
     -------
-    Path
+    Path or UPath
         The metadata file.
 
     Raises
@@ -175,7 +179,7 @@ def chunk_graph(
         split_by=split_by, add_reverse=add_reverse, copy_edata=copy_edata,
         remove_self_loops=etypes_of(remove_self_loops), deduplicate=etypes_of(deduplicate), cast=cast,
     )  # fmt: skip
-    resources = detect_resources(memory, cluster, workers, workspace=workspace)
+    resources = detect_resources(memory, cluster, workers, workspace=workspace, takes_store=True)
     chunks_of = {
         "nodes": num_chunks_nodes,
         "edges": _by_etype(num_chunks_edges),
@@ -185,7 +189,6 @@ def chunk_graph(
     names: Literal["numbered", "dgl"] = "dgl" if is_dgl_graph(g) else "numbered"
     form = ChunkFormat(edges_fmt, data_fmt, delimiter, num_chunks, chunks_of, names)
     form.check_holds(wanted.dtypes.values())
-    out = require_local(output_path, "a graph that is written").absolute()
     reading = ReadOptions(
         map_ids=map_ids, ids_from=ids_from, codes_from=codes_from, unknown_nodes=unknown_nodes, missing_ids=missing_ids,
         fill=fill,
@@ -200,14 +203,16 @@ def chunk_graph(
             tables["num_nodes"] = {ntype: count for ntype, count in counts.items() if count is not None}
             scan: Scan = TableScan(Tables(**tables), name, reading)
         elif ndata_paths or edata_paths or num_nodes:
-            g = read_chunked(g) if isinstance(g, (str, os.PathLike)) else g
+            g = read_chunked(g, storage_options=storage_options) if isinstance(g, (str, os.PathLike)) else g
             limited = resources.limited(TASK_MEMORY)
             further: dict[str, Any] = {"num_nodes": num_nodes, "node_data": ndata_paths, "edge_data": edata_paths}
             graph = complete_graph(g, limited, name=name, **further)
             scan = GraphScan(replace(graph, beside=g.beside) if isinstance(g, Graph) else graph)
         else:
-            scan = open_scan(g, resources=resources)
-        return save(change(scan, wanted), Saving(out, form, name, overwrite, resources, listener))
+            scan = open_scan(g, storage_options, resources)
+        saving = Saving(form, name, overwrite, resources, listener)
+        written = save_graph(change(scan, wanted), output_path, storage_options, saving)
+        return join_path(to_path(written.directory), METADATA_FILE)
 
 
 def _by_etype(chunks: int | Mapping[Any, Any] | None) -> Any:

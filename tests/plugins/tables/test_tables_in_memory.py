@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tempfile
 import uuid
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import dask.dataframe as dd
@@ -20,7 +22,6 @@ from daskgraphpart.errors import OptionError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 NUM_NODES, NUM_EDGES = 500, 3000
 ETYPE = "_N:_E:_N"
@@ -40,10 +41,17 @@ def parts_of(frame: pd.DataFrame) -> list[pd.DataFrame]:
     return [frame[:100], frame[100:101], frame[101:]]
 
 
+def in_files_of_dask(frame: pd.DataFrame) -> Any:
+    path = Path(tempfile.mkdtemp()) / "table.parquet"
+    frame.reset_index(drop=True).to_parquet(path)
+    return dd.read_parquet(path)
+
+
 TABLES: dict[str, Callable[[pd.DataFrame], Any]] = {
     "pandas": lambda frame: frame,
     "a list of pandas": parts_of,
     "dask": lambda frame: dd.from_pandas(frame.reset_index(drop=True), npartitions=4),
+    "dask, which reads files": in_files_of_dask,
     "polars": lambda frame: pl.from_pandas(frame),
     "Arrow": lambda frame: pa.Table.from_pandas(frame, preserve_index=False),
     "a record batch reader": lambda frame: pa.Table.from_pandas(frame, preserve_index=False).to_reader(100),

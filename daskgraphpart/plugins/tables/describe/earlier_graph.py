@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from daskgraphpart.chunked.check_changes import split_column, split_feature
-from daskgraphpart.chunked.metadata import METADATA_FILE, read_metadata
-from daskgraphpart.chunked.output import CATEGORIES
+from daskgraphpart.chunked.metadata import CATEGORIES, METADATA_FILE, read_metadata
 from daskgraphpart.errors import InputFileError, InputFileNotFoundError, LayoutError, OptionError
 from daskgraphpart.ids.id_map import find_map, read_map_header
 from daskgraphpart.ids.recorded_id_maps import IdMaps

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.chunked.output import ID_MAP
+from daskgraphpart.chunked.metadata import ID_MAP
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.plugins.tables.describe.columns import STRINGS
 from daskgraphpart.sources.database import count_rows, run

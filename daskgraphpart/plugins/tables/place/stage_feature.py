@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.chunked.check_changes import split_column
-from daskgraphpart.chunked.output import CATEGORIES
+from daskgraphpart.chunked.metadata import CATEGORIES
 from daskgraphpart.errors import InputFileError, OptionError
 from daskgraphpart.plugins.tables.describe.columns import STRINGS, TIMES, VECTORS
 from daskgraphpart.plugins.tables.describe.fills import filled_dtype, is_integer
