@@ -20,7 +20,7 @@ CHILD = """
 import json, sys, time
 import daskgraphpart as dgp
 import numpy, torch
-from daskgraphpart.partitioned.graph import open_partitions  # the import of the package itself is lazy
+from daskgraphpart.partitioned.partitioned_graph import open_partitions  # the import of the package itself is lazy
 
 def resident():
     with open("/proc/self/statm") as file:

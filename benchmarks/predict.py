@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 from harness import RESULTS, show
 
+from daskgraphpart.assignment.assign_options import AssignOptions
 from daskgraphpart.assignment.choose import expected_choice, needs, workspace_nbytes
-from daskgraphpart.assignment.options import AssignOptions
-from daskgraphpart.dispatching.options import DispatchOptions
+from daskgraphpart.dispatching.dispatch_options import DispatchOptions
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.plugins.plan.estimate_dispatch import expect, output_nbytes
 from daskgraphpart.schema import DataSpec, EdgeType, GraphSchema, NodeType

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from daskgraphpart.chunked.write_arrays import write_chunked as write_chunked
     from daskgraphpart.errors import GraphPartError as GraphPartError
     from daskgraphpart.ids.id_map import read_id_map as read_id_map
-    from daskgraphpart.partitioned.graph import PartitionedGraph as PartitionedGraph
-    from daskgraphpart.partitioned.graph import open_partitions as open_partitions
+    from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph as PartitionedGraph
+    from daskgraphpart.partitioned.partitioned_graph import open_partitions as open_partitions
     from daskgraphpart.plugins.construction.read_construction import read_construction as read_construction
     from daskgraphpart.plugins.delivery.open_staged import open_staged as open_staged
     from daskgraphpart.plugins.dgl_api.id_converter import IdConverter as IdConverter
@@ -59,7 +59,7 @@ _NAMES = {
     "chunked.scan": "Scan",
     "chunked.write_arrays": "write_chunked",
     "errors": "GraphPartError",
-    "partitioned.graph": "PartitionedGraph open_partitions",
+    "partitioned.partitioned_graph": "PartitionedGraph open_partitions",
     "schema": "EdgeType GraphSchema NodeType",
     "ids.id_map": "read_id_map",
 }

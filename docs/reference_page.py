@@ -15,7 +15,7 @@ import griffe
 
 import daskgraphpart
 from daskgraphpart.cli.main import group
-from daskgraphpart.dispatching.options import DispatchOptions
+from daskgraphpart.dispatching.dispatch_options import DispatchOptions
 from daskgraphpart.options import stated_options
 
 if TYPE_CHECKING:

@@ -31,7 +31,7 @@ from daskgraphpart.layouts.dgl_config_reader import read_config
 from daskgraphpart.layouts.dgl_graph import read_graph_file, read_tensor_file
 from daskgraphpart.plugins.tables.describe.column_file import open_parquet_file
 from daskgraphpart.plugins.tables.describe.table_files import TableFile
-from daskgraphpart.plugins.tables.options import ReadOptions
+from daskgraphpart.plugins.tables.read_options import ReadOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

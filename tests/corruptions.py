@@ -12,7 +12,7 @@ import numpy as np
 from daskgraphpart.layouts.dgl_graph import read_graph_file, read_tensor_file
 from daskgraphpart.layouts.dgl_graph_file import graph_file_layout, tensor_file_layout
 from daskgraphpart.layouts.layout import ArraySpec, create_file
-from daskgraphpart.partitioned.graph import open_partitions
+from daskgraphpart.partitioned.partitioned_graph import open_partitions
 from daskgraphpart.storage.atomic import publish
 
 if TYPE_CHECKING:

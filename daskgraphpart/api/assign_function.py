@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from daskgraphpart.api.endings import ending
 from daskgraphpart.api.run_assign import assign_job
 from daskgraphpart.api.run_options import RunOptions
-from daskgraphpart.assignment.options import AssignOptions
+from daskgraphpart.assignment.assign_options import AssignOptions
 from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.keywords import check_keywords
 

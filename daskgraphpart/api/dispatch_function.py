@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from daskgraphpart.api.endings import ending, parts_of
 from daskgraphpart.api.run_dispatch import dispatch_job
 from daskgraphpart.api.run_options import RunOptions
-from daskgraphpart.dispatching.options import DispatchOptions
+from daskgraphpart.dispatching.dispatch_options import DispatchOptions
 from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.keywords import check_keywords
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from daskgraphpart.api.owners import Assignment
     from daskgraphpart.chunked.graph_like import GraphLike
     from daskgraphpart.engine.progress import Progress
-    from daskgraphpart.partitioned.graph import PartitionedGraph
+    from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph
 
 
 @check_keywords

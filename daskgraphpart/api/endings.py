@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
     from daskgraphpart.api.run_options import RunOptions
     from daskgraphpart.dispatching.finish import Outcome
-    from daskgraphpart.partitioned.graph import PartitionedGraph
+    from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph
 
 
 def parts_of(outcome: Outcome, storage_options: Mapping[str, Any] | None = None) -> PartitionedGraph:
     """Open what a job has written, if it is reachable from here."""
-    from daskgraphpart.partitioned.graph import PartitionedGraph, open_partitions
+    from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph, open_partitions
 
     if not outcome.unreadable:
         return open_partitions(outcome.config_path, storage_options=storage_options)

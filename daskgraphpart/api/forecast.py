@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from daskgraphpart.assignment.assign_options import AssignOptions
 from daskgraphpart.assignment.choose import smallest_task_memory as smallest_assign_memory
-from daskgraphpart.assignment.options import AssignOptions
 from daskgraphpart.dispatching.job import smallest_task_memory
 from daskgraphpart.registry import load_plugin, plugin_names
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from daskgraphpart.assignment.assignment import Assignment
     from daskgraphpart.chunked.graph import Graph
-    from daskgraphpart.dispatching.options import DispatchOptions
+    from daskgraphpart.dispatching.dispatch_options import DispatchOptions
     from daskgraphpart.engine.progress import ProgressListener
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.schema import GraphSchema

@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from daskgraphpart.assignment.assign_options import METHODS, AssignOptions
 from daskgraphpart.assignment.assignment import TRAINERS, Assignment, crc_of
-from daskgraphpart.assignment.options import METHODS, AssignOptions
 from daskgraphpart.assignment.owner_forms import binary_forms
 from daskgraphpart.assignment.read_files import has_owners, read_assignment
 from daskgraphpart.assignment.start import find_start

@@ -17,8 +17,8 @@ from daskgraphpart.api.job_inputs import (
 )
 from daskgraphpart.api.jobs import OutputDirectory, input_directory, open_job
 from daskgraphpart.assignment.assign_nodes import assign_nodes, check_assignable, check_wanted
+from daskgraphpart.assignment.assign_options import METHODS, AssignOptions
 from daskgraphpart.assignment.assignment import META_FILE, TRAINERS, Assignment
-from daskgraphpart.assignment.options import METHODS, AssignOptions
 from daskgraphpart.chunked.beside import copy_beside, maps_and_codes
 from daskgraphpart.chunked.partitions import count_lines
 from daskgraphpart.chunked.share_arrays import write_rows

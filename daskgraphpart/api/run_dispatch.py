@@ -20,8 +20,8 @@ from daskgraphpart.api.job_inputs import (
 )
 from daskgraphpart.api.jobs import OutputDirectory, open_job
 from daskgraphpart.assignment.assign_nodes import assign_nodes, check_assignable, check_wanted
+from daskgraphpart.assignment.assign_options import AssignOptions
 from daskgraphpart.assignment.assignment import Assignment
-from daskgraphpart.assignment.options import AssignOptions
 from daskgraphpart.chunked.beside import copy_file, maps_and_codes
 from daskgraphpart.chunked.partitions import count_lines
 from daskgraphpart.dispatching.destination import Destination, Exporter
@@ -47,8 +47,8 @@ if TYPE_CHECKING:
     from daskgraphpart.api.run_options import RunOptions
     from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.chunked.scan import Scan
+    from daskgraphpart.dispatching.dispatch_options import DispatchOptions
     from daskgraphpart.dispatching.finish import Outcome
-    from daskgraphpart.dispatching.options import DispatchOptions
     from daskgraphpart.dispatching.workspace import Workspace
     from daskgraphpart.engine.progress import ProgressListener
     from daskgraphpart.engine.resources import Resources

@@ -11,12 +11,12 @@ import numpy as np
 
 from daskgraphpart.adjacency.build_adjacency import build_adjacency
 from daskgraphpart.adjacency.weigh_edges import check_weights, count_cut_edges
+from daskgraphpart.assignment.assign_options import METHODS, AssignOptions
 from daskgraphpart.assignment.assign_report import AssignReport, WeightedCut, measure
 from daskgraphpart.assignment.assignment import Assignment, create_owner_files, owner_dtype
 from daskgraphpart.assignment.balance import parse_balance
 from daskgraphpart.assignment.choose import LIBRARY_NAMES, choose
 from daskgraphpart.assignment.libraries.call import PACKAGES, need_library
-from daskgraphpart.assignment.options import METHODS, AssignOptions
 from daskgraphpart.assignment.owner_parts import assign_random, fill_parts, read_parts, write_parts
 from daskgraphpart.assignment.partition_pass import PartitionConfig, Problem, partition_graph
 from daskgraphpart.assignment.start import find_start

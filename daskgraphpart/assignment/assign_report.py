@@ -9,7 +9,7 @@ import numpy as np
 
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.kernels.clusters import add_up
-from daskgraphpart.kernels.refine import cut_of_rows
+from daskgraphpart.kernels.move_nodes import cut_of_rows
 from daskgraphpart.public import Public
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from daskgraphpart.storage.region import id_dtype
 from daskgraphpart.units import format_size
 
 if TYPE_CHECKING:
-    from daskgraphpart.assignment.options import AssignOptions
+    from daskgraphpart.assignment.assign_options import AssignOptions
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.schema import GraphSchema
 

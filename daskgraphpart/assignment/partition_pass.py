@@ -32,10 +32,10 @@ from daskgraphpart.storage.region import save_npy
 
 if TYPE_CHECKING:
     from daskgraphpart.adjacency.csr_blocks import Adjacency
+    from daskgraphpart.assignment.assign_options import AssignOptions
     from daskgraphpart.assignment.choose import Choice
     from daskgraphpart.assignment.libraries.call import Exported
     from daskgraphpart.assignment.multilevel.side_by_side import Map
-    from daskgraphpart.assignment.options import AssignOptions
     from daskgraphpart.assignment.weigh_nodes import NodeWeights
     from daskgraphpart.storage.region import Region
 

@@ -11,7 +11,7 @@ from daskgraphpart.registry import load_plugin
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from daskgraphpart.assignment.options import AssignOptions
+    from daskgraphpart.assignment.assign_options import AssignOptions
     from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.storage.paths import Location

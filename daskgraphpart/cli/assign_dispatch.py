@@ -10,12 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from daskgraphpart.api.run_options import run_options
-from daskgraphpart.assignment.options import AssignOptions
+from daskgraphpart.assignment.assign_options import AssignOptions
 from daskgraphpart.assignment.owner_forms import binary_forms
-from daskgraphpart.cli.dgl_options import dgl_option, one_of, unused_option
-from daskgraphpart.cli.help import Command, Option
-from daskgraphpart.cli.inputs import INPUT_OPTIONS, has_input, input_of
-from daskgraphpart.cli.options import (
+from daskgraphpart.cli.command_options import (
     CONFINED_OPTION,
     DISPATCH_OPTIONS,
     JOB_OPTIONS,
@@ -25,9 +22,12 @@ from daskgraphpart.cli.options import (
     run_of,
     with_options,
 )
+from daskgraphpart.cli.dgl_options import dgl_option, one_of, unused_option
+from daskgraphpart.cli.help import Command, Option
+from daskgraphpart.cli.inputs import INPUT_OPTIONS, has_input, input_of
 from daskgraphpart.cli.summary import balance_of, cut_of, show_facts, show_outcome, weight_of_cut
 from daskgraphpart.dispatching.destination import open_machines
-from daskgraphpart.dispatching.options import DispatchOptions
+from daskgraphpart.dispatching.dispatch_options import DispatchOptions
 from daskgraphpart.engine.resources import Resources, is_on_this_machine, resources_of
 from daskgraphpart.options import chosen
 from daskgraphpart.storage.atomic import write_json

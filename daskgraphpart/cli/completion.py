@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 from click.shell_completion import get_completion_class
 
+from daskgraphpart.cli.command_options import with_options
 from daskgraphpart.cli.help import Command
-from daskgraphpart.cli.options import with_options
 from daskgraphpart.cli.session import LOG_OPTIONS
 
 

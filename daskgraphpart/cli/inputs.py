@@ -10,7 +10,7 @@ import click
 from daskgraphpart.chunked.changeable import change
 from daskgraphpart.chunked.changes import NO_CHANGES, GraphChanges
 from daskgraphpart.chunked.graph import read_chunked
-from daskgraphpart.cli.options import graph_of, options_of, refuse_options
+from daskgraphpart.cli.command_options import graph_of, options_of, refuse_options
 from daskgraphpart.errors import PluginError
 from daskgraphpart.options import chosen
 from daskgraphpart.registry import Inputs, load_plugin, plugin_names

@@ -7,9 +7,8 @@ from typing import Any
 import click
 
 from daskgraphpart.api.run_options import run_options
-from daskgraphpart.assignment.options import AssignOptions
-from daskgraphpart.cli.inputs import INPUT_OPTIONS, has_input, input_of
-from daskgraphpart.cli.options import (
+from daskgraphpart.assignment.assign_options import AssignOptions
+from daskgraphpart.cli.command_options import (
     DISPATCH_OPTIONS,
     METHOD_OPTIONS,
     NUM_PARTS_OPTION,
@@ -17,8 +16,9 @@ from daskgraphpart.cli.options import (
     run_of,
     with_options,
 )
+from daskgraphpart.cli.inputs import INPUT_OPTIONS, has_input, input_of
 from daskgraphpart.cli.summary import show_outcome
-from daskgraphpart.dispatching.options import DispatchOptions
+from daskgraphpart.dispatching.dispatch_options import DispatchOptions
 from daskgraphpart.options import chosen
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from daskgraphpart.assignment.assignment import Assignment
     from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.dispatching.destination import Exporter
-    from daskgraphpart.dispatching.options import DispatchOptions
+    from daskgraphpart.dispatching.dispatch_options import DispatchOptions
     from daskgraphpart.dispatching.workspace import Workspace
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.layouts.layout import Layout

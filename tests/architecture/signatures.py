@@ -16,14 +16,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.api.run_options import RunOptions
-from daskgraphpart.assignment.options import AssignOptions
+from daskgraphpart.assignment.assign_options import AssignOptions
 from daskgraphpart.chunked.changes import GraphChanges
-from daskgraphpart.dispatching.options import DispatchOptions
+from daskgraphpart.dispatching.dispatch_options import DispatchOptions
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.options import stated_options
 from daskgraphpart.plugins.parmetis.parmetis import ConvertOptions
 from daskgraphpart.plugins.pyg.sampled_source import LoaderOptions
-from daskgraphpart.plugins.tables.options import ReadOptions, Tables
+from daskgraphpart.plugins.tables.read_options import ReadOptions, Tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

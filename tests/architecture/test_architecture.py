@@ -93,6 +93,11 @@ def test_dir_lists_methods_that_plugins_add() -> None:
     assert dir(parts) == sorted({*daskgraphpart.PartitionedGraph.__all__, *added})
 
 
+def test_every_module_has_a_base_name_of_its_own() -> None:
+    names = [path.name for path in PACKAGE.rglob("*.py") if not path.name.startswith("__")]
+    assert sorted(names) == sorted(set(names))
+
+
 def test_public_names_are_documented() -> None:
     missing = [name for name in daskgraphpart.__all__ if not getattr(daskgraphpart, name).__doc__]
     assert missing == []

@@ -22,7 +22,7 @@ from keywords import spelled
 
 import daskgraphpart as dgp
 from daskgraphpart.adjacency.build_adjacency import build_adjacency
-from daskgraphpart.assignment.options import METHODS, AssignOptions
+from daskgraphpart.assignment.assign_options import METHODS, AssignOptions
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import InputFileError, OptionError

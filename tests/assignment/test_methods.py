@@ -21,8 +21,8 @@ from keywords import spelled
 from strategies import graphs
 
 import daskgraphpart as dgp
+from daskgraphpart.assignment.assign_options import METHODS
 from daskgraphpart.assignment.assign_report import Balance
-from daskgraphpart.assignment.options import METHODS
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import EnvironmentFaultError, OptionError

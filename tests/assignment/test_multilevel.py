@@ -18,6 +18,7 @@ import daskgraphpart as dgp
 from daskgraphpart.adjacency.build_adjacency import build_adjacency
 from daskgraphpart.adjacency.csr_blocks import Rows, write_block
 from daskgraphpart.assignment import choose
+from daskgraphpart.assignment.assign_options import AssignOptions
 from daskgraphpart.assignment.libraries.call import Call, export_graph, run_library
 from daskgraphpart.assignment.multilevel import stream as streaming
 from daskgraphpart.assignment.multilevel.coarsen import cluster, contract
@@ -26,7 +27,6 @@ from daskgraphpart.assignment.multilevel.refine import Limits, assign_rest, reba
 from daskgraphpart.assignment.multilevel.side_by_side import by_threads, in_turn
 from daskgraphpart.assignment.multilevel.stream import stream
 from daskgraphpart.assignment.multilevel.weighted_graph import MESH_DEGREE, WeightedGraph, hold, is_mesh
-from daskgraphpart.assignment.options import AssignOptions
 from daskgraphpart.assignment.partition_pass import PartitionConfig, Problem, partition_graph
 from daskgraphpart.assignment.weigh_nodes import weigh_nodes
 from daskgraphpart.engine.resources import Resources

@@ -18,7 +18,7 @@ from graphs import Graph, file_hashes
 from keywords import spelled
 
 import daskgraphpart as dgp
-from daskgraphpart.assignment.options import AssignOptions
+from daskgraphpart.assignment.assign_options import AssignOptions
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.errors import InputFileError, MetadataError, OptionError
 

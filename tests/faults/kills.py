@@ -27,8 +27,8 @@ from keywords import spelled
 import daskgraphpart as dgp
 import daskgraphpart.api.run_dispatch as opening
 from daskgraphpart.chunked.write_arrays import write_chunked
+from daskgraphpart.dispatching.dispatch_options import DispatchOptions
 from daskgraphpart.dispatching.job import Sizes
-from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.engine.journal import Journal
 from daskgraphpart.storage.lock import LOCK_NAME
 

@@ -17,7 +17,7 @@ from daskgraphpart.kernels.clusters import (
     number_clusters,
     propose_clusters,
 )
-from daskgraphpart.kernels.refine import assign_greedily, cut_of_rows, overload, rebalance_rows, refine_rows
+from daskgraphpart.kernels.move_nodes import assign_greedily, cut_of_rows, overload, rebalance_rows, refine_rows
 from daskgraphpart.kernels.streaming import stream_nodes
 
 

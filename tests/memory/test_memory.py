@@ -11,8 +11,8 @@ import pytest
 from graphs import Graph
 
 import daskgraphpart as dgp
+from daskgraphpart.dispatching.dispatch_options import DispatchOptions
 from daskgraphpart.dispatching.job import choose_sizes, smallest_task_memory
-from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.schema import DataSpec, EdgeType, GraphSchema, NodeType

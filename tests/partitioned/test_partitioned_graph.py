@@ -22,7 +22,7 @@ from keywords import spelled
 from strategies import graphs
 
 from daskgraphpart import IdConverter, from_edges, load_partition, load_partition_feats, open_partitions, partition
-from daskgraphpart.dispatching.options import DispatchOptions
+from daskgraphpart.dispatching.dispatch_options import DispatchOptions
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.errors import (
     GraphPartError,

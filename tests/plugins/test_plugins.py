@@ -25,7 +25,7 @@ REGISTERED = {
 }
 NAMES = """
 import json, daskgraphpart as dgp
-from daskgraphpart.dispatching.options import LAYOUTS
+from daskgraphpart.dispatching.dispatch_options import LAYOUTS
 print(json.dumps([dir(dgp), dir(dgp.PartitionedGraph), LAYOUTS]))
 """
 

@@ -14,8 +14,8 @@ from judges import DGL_VERSIONS, run_in_dgl, save_for_judge
 from keywords import spelled
 
 import daskgraphpart as dgp
-from daskgraphpart.assignment.options import AssignOptions
-from daskgraphpart.dispatching.options import DispatchOptions
+from daskgraphpart.assignment.assign_options import AssignOptions
+from daskgraphpart.dispatching.dispatch_options import DispatchOptions
 
 if TYPE_CHECKING:
     from graphs import Graph

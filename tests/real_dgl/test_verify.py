@@ -14,7 +14,7 @@ from keywords import spelled
 
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.layouts.dgl_graph import read_graph_file, read_tensor_file
-from daskgraphpart.partitioned.graph import open_partitions
+from daskgraphpart.partitioned.partitioned_graph import open_partitions
 from daskgraphpart.plugins.verification.verify_partitions import verify
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 

@@ -11,8 +11,8 @@ from judges import DGL_VERSIONS, judge_with_dgl, save_for_judge
 from keywords import spelled
 
 import daskgraphpart as dgp
-from daskgraphpart.assignment.options import METHODS
-from daskgraphpart.dispatching.options import DispatchOptions
+from daskgraphpart.assignment.assign_options import METHODS
+from daskgraphpart.dispatching.dispatch_options import DispatchOptions
 from daskgraphpart.plugins.verification.verify_partitions import verify
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from faults.kills import CASES, MEMORY, Case, Kill, arm, hashes, in_fork, make_i
 from keywords import spelled
 
 import daskgraphpart as dgp
-from daskgraphpart.assignment.options import AssignOptions
+from daskgraphpart.assignment.assign_options import AssignOptions
 from daskgraphpart.engine.local import LocalScheduler
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.engine.runner import TaskCall

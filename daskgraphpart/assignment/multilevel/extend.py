@@ -15,7 +15,7 @@ from daskgraphpart.assignment.multilevel.coarsen import cluster, contract
 from daskgraphpart.assignment.multilevel.cycle import LEAST_NODES, LEAST_SHRINKAGE, NODES_PER_PART, largest_clusters
 from daskgraphpart.assignment.multilevel.refine import refine
 from daskgraphpart.assignment.multilevel.stream import stream
-from daskgraphpart.kernels.refine import gains_of_rows
+from daskgraphpart.kernels.move_nodes import gains_of_rows
 from daskgraphpart.storage.region import id_dtype
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import numpy as np
 
 from daskgraphpart.assignment.multilevel.weighted_graph import spans
 from daskgraphpart.kernels.clusters import add_up
-from daskgraphpart.kernels.refine import assign_greedily, overload, rebalance_rows, refine_rows
+from daskgraphpart.kernels.move_nodes import assign_greedily, overload, rebalance_rows, refine_rows
 
 if TYPE_CHECKING:
     from daskgraphpart.adjacency.csr_blocks import Block, Stretch

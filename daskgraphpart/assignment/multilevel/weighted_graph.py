@@ -9,7 +9,7 @@ import numpy as np
 
 from daskgraphpart.adjacency.csr_blocks import Rows
 from daskgraphpart.kernels.clusters import add_up, widest_row
-from daskgraphpart.kernels.refine import cut_of_rows
+from daskgraphpart.kernels.move_nodes import cut_of_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -17,7 +17,7 @@ from daskgraphpart.errors import IdOutOfRangeError, LayoutError
 from daskgraphpart.extras import torch_module
 from daskgraphpart.ids.book import BookMethods, PartitionBook
 from daskgraphpart.ids.ranges import as_ids, check_ids, like
-from daskgraphpart.partitioned.graph import PartitionedGraph
+from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph
 from daskgraphpart.public import Public
 from daskgraphpart.schema import DEFAULT_ETYPE, DEFAULT_NTYPE, canonical_tuple
 from daskgraphpart.storage.region import Region, open_npy

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
+from daskgraphpart.cli.command_options import with_options
 from daskgraphpart.cli.help import Command
-from daskgraphpart.cli.options import with_options
 from daskgraphpart.cli.session import LOG_OPTIONS
 from daskgraphpart.storage.atomic import write_bytes
 

@@ -16,7 +16,7 @@ from daskgraphpart.extras import torch_module
 from daskgraphpart.ids.ranges import to_tensor
 from daskgraphpart.keywords import check_keywords
 from daskgraphpart.layouts.dgl_config_reader import find_config, read_config
-from daskgraphpart.partitioned.graph import PartitionedGraph, open_partitions
+from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph, open_partitions
 from daskgraphpart.plugins.dgl_api.books import BasicPartitionBook, RangePartitionBook, open_kept_ids
 from daskgraphpart.public import Public
 from daskgraphpart.schema import canonical_tuple

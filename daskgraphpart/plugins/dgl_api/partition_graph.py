@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 from daskgraphpart.api.run_dispatch import Wanted, run_dispatch
 from daskgraphpart.api.run_options import RunOptions
 from daskgraphpart.assignment.assign_nodes import check_method
+from daskgraphpart.assignment.assign_options import METHODS, AssignOptions
 from daskgraphpart.assignment.assignment import Assignment, owner_dtype
 from daskgraphpart.assignment.choose import expected_choice
 from daskgraphpart.assignment.from_arrays import assignment_of, write_type_weights
-from daskgraphpart.assignment.options import METHODS, AssignOptions
 from daskgraphpart.chunked.graph_scan import GraphScan
-from daskgraphpart.dispatching.options import DispatchOptions
+from daskgraphpart.dispatching.dispatch_options import DispatchOptions
 from daskgraphpart.dispatching.output_directory import check_empty
 from daskgraphpart.engine.progress import open_progress
 from daskgraphpart.engine.resources import detect_resources
@@ -24,7 +24,7 @@ from daskgraphpart.errors import OptionError
 from daskgraphpart.extras import torch_module
 from daskgraphpart.keywords import check_keywords
 from daskgraphpart.options import words_of
-from daskgraphpart.partitioned.graph import open_partitions
+from daskgraphpart.partitioned.partitioned_graph import open_partitions
 from daskgraphpart.plugins.dgl_api.load import load_mappings
 from daskgraphpart.schema import check_name
 from daskgraphpart.sources.open_scan import complete_graph, open_scan

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     import duckdb
 
-    from daskgraphpart.assignment.options import AssignOptions
+    from daskgraphpart.assignment.assign_options import AssignOptions
     from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.plugins.extend.old_owners import MapPair, OldOwners
     from daskgraphpart.schema import GraphSchema

@@ -32,7 +32,7 @@ from daskgraphpart.storage.region import Region, map_npy
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from daskgraphpart.assignment.options import AssignOptions
+    from daskgraphpart.assignment.assign_options import AssignOptions
     from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.storage.paths import Location
 

@@ -15,7 +15,7 @@ from daskgraphpart.api.run_options import RunOptions
 from daskgraphpart.assignment.write_files import write_assignment
 from daskgraphpart.chunked.graph_scan import GraphScan
 from daskgraphpart.chunked.metadata import METADATA_FILE
-from daskgraphpart.dispatching.options import DispatchOptions
+from daskgraphpart.dispatching.dispatch_options import DispatchOptions
 from daskgraphpart.dispatching.output_directory import check_empty, check_output
 from daskgraphpart.engine.progress import open_progress
 from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, detect_resources
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.dispatching.finish import Outcome
     from daskgraphpart.engine.progress import Progress
-    from daskgraphpart.partitioned.graph import PartitionedGraph
+    from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph
 
 __all__ = ["convert", "read", "write"]
 

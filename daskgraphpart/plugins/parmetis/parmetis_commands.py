@@ -9,9 +9,7 @@ import click
 
 from daskgraphpart.api.run_options import run_options
 from daskgraphpart.cli.assign_dispatch import FORM_OPTION
-from daskgraphpart.cli.dgl_options import dgl_option, one_of, unused_option
-from daskgraphpart.cli.help import Command
-from daskgraphpart.cli.options import (
+from daskgraphpart.cli.command_options import (
     CONFINED_OPTION,
     OUTPUT_OPTIONS,
     RESOURCE_OPTIONS,
@@ -20,8 +18,10 @@ from daskgraphpart.cli.options import (
     run_of,
     with_options,
 )
+from daskgraphpart.cli.dgl_options import dgl_option, one_of, unused_option
+from daskgraphpart.cli.help import Command
 from daskgraphpart.cli.summary import show_outcome
-from daskgraphpart.dispatching.options import DispatchOptions
+from daskgraphpart.dispatching.dispatch_options import DispatchOptions
 from daskgraphpart.errors import OptionError
 from daskgraphpart.options import chosen
 from daskgraphpart.plugins.parmetis.parmetis import ConvertOptions, convert_job

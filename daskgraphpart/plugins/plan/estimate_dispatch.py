@@ -17,7 +17,7 @@ from daskgraphpart.storage.region import id_dtype
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from daskgraphpart.dispatching.options import DispatchOptions
+    from daskgraphpart.dispatching.dispatch_options import DispatchOptions
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.schema import GraphSchema
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.api.forecast import smallest_memory
+from daskgraphpart.assignment.assign_options import METHODS, AssignOptions
 from daskgraphpart.assignment.assignment import Assignment
 from daskgraphpart.assignment.choose import expected_choice, solving_nbytes
 from daskgraphpart.assignment.choose import workspace_nbytes as assign_workspace_nbytes
-from daskgraphpart.assignment.options import METHODS, AssignOptions
 from daskgraphpart.engine.resources import is_on_this_machine
 from daskgraphpart.errors import PlanError
 from daskgraphpart.kernels.compiled import is_first_run
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from daskgraphpart.chunked.graph import Graph
-    from daskgraphpart.dispatching.options import DispatchOptions
+    from daskgraphpart.dispatching.dispatch_options import DispatchOptions
     from daskgraphpart.engine.progress import ProgressListener
     from daskgraphpart.engine.resources import Resources
 

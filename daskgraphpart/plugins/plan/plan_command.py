@@ -7,9 +7,8 @@ from typing import Any
 
 import click
 
-from daskgraphpart.assignment.options import AssignOptions
-from daskgraphpart.cli.inputs import INPUT_OPTIONS, has_input, input_of
-from daskgraphpart.cli.options import (
+from daskgraphpart.assignment.assign_options import AssignOptions
+from daskgraphpart.cli.command_options import (
     DISPATCH_OPTIONS,
     METHOD_OPTIONS,
     NUM_PARTS_OPTION,
@@ -17,7 +16,8 @@ from daskgraphpart.cli.options import (
     keywords_of,
     with_options,
 )
-from daskgraphpart.dispatching.options import DispatchOptions
+from daskgraphpart.cli.inputs import INPUT_OPTIONS, has_input, input_of
+from daskgraphpart.dispatching.dispatch_options import DispatchOptions
 from daskgraphpart.engine.resources import Resources
 
 

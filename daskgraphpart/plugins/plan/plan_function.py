@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.api.job_inputs import local_directory, output_of
 from daskgraphpart.api.run_dispatch import Wanted, check_known, fitting
+from daskgraphpart.assignment.assign_options import AssignOptions
 from daskgraphpart.assignment.assignment import Assignment
-from daskgraphpart.assignment.options import AssignOptions
 from daskgraphpart.dispatching.destination import Destination
-from daskgraphpart.dispatching.options import DispatchOptions
+from daskgraphpart.dispatching.dispatch_options import DispatchOptions
 from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.keywords import check_keywords
 from daskgraphpart.plugins.plan.estimate_job import Plan, estimate

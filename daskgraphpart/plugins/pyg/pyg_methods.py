@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from daskgraphpart.partitioned.graph import PartitionedGraph
+    from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph
     from daskgraphpart.plugins.pyg.loader import Loader
 
 

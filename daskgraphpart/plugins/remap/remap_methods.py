@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from distributed.deploy import Cluster
 
     from daskgraphpart.engine.progress import Progress
-    from daskgraphpart.partitioned.graph import PartitionedGraph
     from daskgraphpart.partitioned.part import Part
+    from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph
     from daskgraphpart.partitioned.views import TypeView
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from daskgraphpart.assignment.assign_nodes import check_method
-from daskgraphpart.assignment.options import METHODS, AssignOptions
+from daskgraphpart.assignment.assign_options import METHODS, AssignOptions
 from daskgraphpart.engine.measure import Measurement, measure
 from daskgraphpart.engine.progress import open_progress
 from daskgraphpart.engine.resources import resources_of

@@ -6,9 +6,8 @@ from typing import Any
 
 import click
 
-from daskgraphpart.assignment.options import AssignOptions
-from daskgraphpart.cli.help import Command
-from daskgraphpart.cli.options import (
+from daskgraphpart.assignment.assign_options import AssignOptions
+from daskgraphpart.cli.command_options import (
     CONFINED_OPTION,
     METHOD_OPTIONS,
     RESOURCE_OPTIONS,
@@ -17,6 +16,7 @@ from daskgraphpart.cli.options import (
     progress_of,
     with_options,
 )
+from daskgraphpart.cli.help import Command
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.errors import OptionError
 from daskgraphpart.plugins.report.compare import (

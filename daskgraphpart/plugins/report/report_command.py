@@ -8,10 +8,10 @@ from typing import Any
 
 import click
 
+from daskgraphpart.cli.command_options import RESOURCE_OPTIONS, run_of, with_options
 from daskgraphpart.cli.help import Command
-from daskgraphpart.cli.options import RESOURCE_OPTIONS, run_of, with_options
 from daskgraphpart.errors import OptionError
-from daskgraphpart.partitioned.graph import open_partitions
+from daskgraphpart.partitioned.partitioned_graph import open_partitions
 from daskgraphpart.plugins.report.report import check_directory_of, write_text
 
 ENDINGS = {".txt": "text", ".json": "json", ".html": "html", ".htm": "html"}

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from distributed.deploy import Cluster
 
     from daskgraphpart.engine.progress import Progress
-    from daskgraphpart.partitioned.graph import PartitionedGraph
+    from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph
     from daskgraphpart.plugins.report.report import Report
 
 

@@ -8,12 +8,12 @@ from typing import Any
 import click
 
 from daskgraphpart.chunked.metadata import ID_MAP, METADATA_FILE
+from daskgraphpart.cli.command_options import RESOURCE_OPTIONS, refuse_options, run_of, with_options
 from daskgraphpart.cli.graph_commands import FORMAT_NAMES, FORMAT_OPTIONS, name_of_directory
 from daskgraphpart.cli.help import Command
 from daskgraphpart.cli.inputs import INPUT_OPTIONS, changed_graph
-from daskgraphpart.cli.options import RESOURCE_OPTIONS, refuse_options, run_of, with_options
 from daskgraphpart.errors import OptionError
-from daskgraphpart.plugins.tables.inputs import NAMES, is_config, scan_of, scan_of_config
+from daskgraphpart.plugins.tables.command_inputs import NAMES, is_config, scan_of, scan_of_config
 from daskgraphpart.storage.paths import to_path
 from daskgraphpart.units import format_seconds
 

@@ -10,7 +10,7 @@ from daskgraphpart.errors import check_choice
 from daskgraphpart.keywords import check_keywords
 from daskgraphpart.options import chosen, words_of
 from daskgraphpart.plugins.tables.datasets import describe_dataset
-from daskgraphpart.plugins.tables.options import ReadOptions, Tables, columns_by_type
+from daskgraphpart.plugins.tables.read_options import ReadOptions, Tables, columns_by_type
 from daskgraphpart.plugins.tables.stage_frames import named_tables
 from daskgraphpart.plugins.tables.table_scan import TableScan
 

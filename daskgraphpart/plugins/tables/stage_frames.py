@@ -44,7 +44,7 @@ from daskgraphpart.storage.here import file_here
 if TYPE_CHECKING:
     from daskgraphpart.chunked.changes import GraphChanges
     from daskgraphpart.chunked.scan import ScanJob
-    from daskgraphpart.plugins.tables.options import ReadOptions
+    from daskgraphpart.plugins.tables.read_options import ReadOptions
     from daskgraphpart.plugins.tables.table_scan import TableScan
 
 

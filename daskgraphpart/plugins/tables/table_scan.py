@@ -19,7 +19,7 @@ from daskgraphpart.options import option_name, stated_options
 from daskgraphpart.plugins.tables.describe.collect_faults import collect_fault, raise_together
 from daskgraphpart.plugins.tables.describe.split_sets import SPLIT
 from daskgraphpart.plugins.tables.describe.table_files import TableFile, are_files, find_files
-from daskgraphpart.plugins.tables.options import ReadOptions, Tables
+from daskgraphpart.plugins.tables.read_options import ReadOptions, Tables
 from daskgraphpart.schema import DEFAULT_ETYPE, check_name
 from daskgraphpart.source import Source
 from daskgraphpart.storage.paths import is_remote

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.layouts.manifest_reader import Manifest
-    from daskgraphpart.partitioned.graph import PartitionedGraph
+    from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph
     from daskgraphpart.plugins.verification.passes import EdgeSums, NodeSums
     from daskgraphpart.source import Block
 

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from daskgraphpart.layouts.dgl_config import PartitionConfig
-    from daskgraphpart.partitioned.graph import PartitionedGraph
     from daskgraphpart.partitioned.part import Part, PartRows
+    from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph
 
 
 MAX_LISTED = 20

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from daskgraphpart.api.job_inputs import input_paths
 from daskgraphpart.api.jobs import OutputDirectory, open_job
 from daskgraphpart.api.run_options import RunOptions
+from daskgraphpart.dispatching.dispatch_options import DispatchOptions
 from daskgraphpart.dispatching.job import smallest_task_memory
-from daskgraphpart.dispatching.options import DispatchOptions
 from daskgraphpart.registry import load_plugin
 from daskgraphpart.storage.mounts import mount
 from daskgraphpart.storage.region import id_dtype

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.kernels.bitmap import add_foreign, empty_bitmap, rank_words
-from daskgraphpart.kernels.compare import add_edge_hashes, add_row_hashes, mark_ends
+from daskgraphpart.kernels.sum_hashes import add_edge_hashes, add_row_hashes, mark_ends
 from daskgraphpart.plugins.verification.findings import Finding, wrong_rows
 from daskgraphpart.plugins.verification.row_sums import all_edges, original_ends
 from daskgraphpart.plugins.verification.verify_run import (

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.kernels.compare import add_row_hashes
+from daskgraphpart.kernels.sum_hashes import add_row_hashes
 from daskgraphpart.plugins.verification.findings import Finding, show_from
 from daskgraphpart.plugins.verification.verify_run import NUM_WINDOWS, Run, check_parts, open_parts, pieces, window_size
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from daskgraphpart.cli.command_options import CONFINED_OPTION, RESOURCE_OPTIONS, run_of, with_options
 from daskgraphpart.cli.dgl_options import dgl_option, unused_option
 from daskgraphpart.cli.help import Command
 from daskgraphpart.cli.inputs import INPUT_OPTIONS, has_input, input_of
-from daskgraphpart.cli.options import CONFINED_OPTION, RESOURCE_OPTIONS, run_of, with_options
 from daskgraphpart.engine.resources import resources_of
-from daskgraphpart.partitioned.graph import open_partitions
+from daskgraphpart.partitioned.partitioned_graph import open_partitions
 from daskgraphpart.plugins.verification import verify_partitions
 
 if TYPE_CHECKING:

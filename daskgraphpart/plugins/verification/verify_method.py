@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from daskgraphpart.chunked.graph_like import GraphLike
     from daskgraphpart.engine.progress import Progress
-    from daskgraphpart.partitioned.graph import PartitionedGraph
+    from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph
     from daskgraphpart.plugins.verification.findings import VerifyReport
 
 

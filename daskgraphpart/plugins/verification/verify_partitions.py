@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from daskgraphpart.chunked.scan import Scan
     from daskgraphpart.engine.progress import Progress, ProgressListener
     from daskgraphpart.engine.resources import Resources
-    from daskgraphpart.partitioned.graph import PartitionedGraph
+    from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph
 
 PIECE_NBYTES = 192
 """Memory that an edge of a part takes while it is checked: ends, new and original IDs, masks, windows."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.errors import GraphPartError
-from daskgraphpart.partitioned.graph import PartitionedGraph, open_partitions
+from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph, open_partitions
 from daskgraphpart.plugins.verification.findings import Finding
 from daskgraphpart.storage.region import id_dtype, npy_region
 

@@ -18,7 +18,7 @@ from graphs import file_hashes
 from keywords import spelled
 
 import daskgraphpart as dgp
-from daskgraphpart.dispatching.options import DispatchOptions
+from daskgraphpart.dispatching.dispatch_options import DispatchOptions
 from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.errors import (
     EnvironmentFaultError,

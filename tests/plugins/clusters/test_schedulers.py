@@ -19,7 +19,7 @@ from keywords import spelled
 from remote_stores import make_graph
 
 import daskgraphpart as dgp
-from daskgraphpart.dispatching.options import DispatchOptions
+from daskgraphpart.dispatching.dispatch_options import DispatchOptions
 from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.errors import EnvironmentFaultError
 from daskgraphpart.plugins.clusters.on_cluster import SharedDirectories

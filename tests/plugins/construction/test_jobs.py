@@ -17,7 +17,7 @@ from listeners import Listener, Stopped
 
 import daskgraphpart as dgp
 from daskgraphpart import open_partitions, partition
-from daskgraphpart.dispatching.options import DispatchOptions
+from daskgraphpart.dispatching.dispatch_options import DispatchOptions
 from daskgraphpart.plugins.construction.read_construction import read_construction
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from listeners import Listener
 from strategies import graphs
 
 import daskgraphpart as dgp
-from daskgraphpart.dispatching.options import DispatchOptions
+from daskgraphpart.dispatching.dispatch_options import DispatchOptions
 from daskgraphpart.dispatching.workspace import WORKSPACE_NAME
 from daskgraphpart.errors import AssignmentError, GraphPartError, OptionError, OutputExistsError
 from daskgraphpart.plugins.dgl_api.books import BasicPartitionBook

@@ -13,8 +13,8 @@ from listeners import Listener, Stopped
 
 import daskgraphpart as dgp
 from daskgraphpart.api.assign_function import assign as run_assign
-from daskgraphpart.assignment.options import AssignOptions
-from daskgraphpart.dispatching.options import DispatchOptions
+from daskgraphpart.assignment.assign_options import AssignOptions
+from daskgraphpart.dispatching.dispatch_options import DispatchOptions
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.errors import AssignmentError, GraphPartError, InputFileNotFoundError, OptionError
 from daskgraphpart.layouts.dgl_graph import read_tensor_file

@@ -15,7 +15,7 @@ from judges import run_in_dgl, save_for_judge
 from keywords import spelled
 
 import daskgraphpart as dgp
-from daskgraphpart.dispatching.options import DispatchOptions
+from daskgraphpart.dispatching.dispatch_options import DispatchOptions
 from daskgraphpart.errors import OptionError
 from daskgraphpart.layouts.layout import GraphSizes
 from daskgraphpart.plugins.layouts.ondisk import OnDiskLayout

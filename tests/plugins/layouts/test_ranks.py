@@ -21,7 +21,7 @@ from layout_readers import LOADER, PARTITIONED, TRAINER, loader, ranks_agree
 from upath import UPath
 
 import daskgraphpart as dgp
-from daskgraphpart.dispatching.options import DispatchOptions
+from daskgraphpart.dispatching.dispatch_options import DispatchOptions
 from daskgraphpart.errors import LayoutError, OptionError
 from daskgraphpart.plugins.layouts.ranks import RanksLayout
 from daskgraphpart.schema import DataSpec, EdgeType, GraphSchema, NodeType

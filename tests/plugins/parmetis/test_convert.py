@@ -152,7 +152,7 @@ def test_blanks_at_the_end_and_special_numbers_are_read(pm: Path, tmp_path: Path
         lines = [line.split() for line in path.read_text().splitlines()]
         path.write_text("\r\n\r\n".join(" ".join([*line[:-1], "nan"]) + " " for line in lines))
     convert(pm, tmp_path / "out", graph_name="xxx", removed_edges="xxx_removed_edges.txt", node_attr_dtype="float16")
-    from daskgraphpart.partitioned.graph import open_partitions
+    from daskgraphpart.partitioned.partitioned_graph import open_partitions
 
     rows = open_partitions(tmp_path / "out").node_data["a"]["feat"].compute()
     assert rows.dtype == np.float16 and rows.shape == (6, 2)

@@ -12,8 +12,8 @@ from keywords import spelled
 
 import daskgraphpart as dgp
 from daskgraphpart.adjacency.build_adjacency import adjacency_nbytes, build_adjacency
-from daskgraphpart.assignment.options import METHODS
-from daskgraphpart.dispatching.options import DispatchOptions
+from daskgraphpart.assignment.assign_options import METHODS
+from daskgraphpart.dispatching.dispatch_options import DispatchOptions
 from daskgraphpart.engine.resources import Resources, detect_resources
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import PlanError

@@ -13,7 +13,7 @@ from graphs import Graph, load_real_graph
 from keywords import spelled
 
 import daskgraphpart as dgp
-from daskgraphpart.dispatching.options import DispatchOptions
+from daskgraphpart.dispatching.dispatch_options import DispatchOptions
 from daskgraphpart.errors import GraphPartError, IdOutOfRangeError, LayoutError, MissingPackageError, OptionError
 from daskgraphpart.layouts.dgl_graph import read_graph_file
 from daskgraphpart.sampling.part_columns import sort_edges

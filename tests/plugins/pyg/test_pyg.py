@@ -18,7 +18,7 @@ from keywords import spelled
 from layout_readers import pyg_data_agrees, pyg_stores_agree
 
 import daskgraphpart as dgp
-from daskgraphpart.dispatching.options import DispatchOptions
+from daskgraphpart.dispatching.dispatch_options import DispatchOptions
 from daskgraphpart.errors import LayoutError, MissingPackageError
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 

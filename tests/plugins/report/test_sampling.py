@@ -12,7 +12,7 @@ from graphs import Graph
 from keywords import spelled
 
 import daskgraphpart as dgp
-from daskgraphpart.dispatching.options import DispatchOptions
+from daskgraphpart.dispatching.dispatch_options import DispatchOptions
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.errors import GraphPartError, OptionError
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType

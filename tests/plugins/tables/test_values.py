@@ -21,7 +21,7 @@ from daskgraphpart.errors import InputFileError, OptionError
 from daskgraphpart.plugins.tables.describe.column_file import BYTES_PER_BATCH, open_parquet_file
 from daskgraphpart.plugins.tables.describe.parquet_batches import BYTES_PER_READ
 from daskgraphpart.plugins.tables.describe.table_files import find_files, with_form
-from daskgraphpart.plugins.tables.options import ReadOptions
+from daskgraphpart.plugins.tables.read_options import ReadOptions
 
 if TYPE_CHECKING:
     from pathlib import Path

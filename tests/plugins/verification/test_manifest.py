@@ -13,7 +13,7 @@ from graphs import Graph
 from keywords import spelled
 
 import daskgraphpart as dgp
-from daskgraphpart.dispatching.options import DispatchOptions
+from daskgraphpart.dispatching.dispatch_options import DispatchOptions
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.plugins.verification.findings import show_difference
 from daskgraphpart.plugins.verification.verify_partitions import verify, verify_checksums

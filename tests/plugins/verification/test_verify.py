@@ -21,7 +21,7 @@ from keywords import spelled
 from strategies import graphs
 
 import daskgraphpart as dgp
-from daskgraphpart.dispatching.options import DispatchOptions
+from daskgraphpart.dispatching.dispatch_options import DispatchOptions
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.errors import LayoutError, OptionError
 from daskgraphpart.layouts.manifest_reader import find_manifest, read_manifest

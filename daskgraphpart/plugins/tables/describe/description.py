@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from daskgraphpart.chunked.changes import GraphChanges
-    from daskgraphpart.plugins.tables.options import ReadOptions
+    from daskgraphpart.plugins.tables.read_options import ReadOptions
     from daskgraphpart.source import Source
     from daskgraphpart.storage.paths import Location
 

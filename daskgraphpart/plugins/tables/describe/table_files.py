@@ -22,7 +22,7 @@ from daskgraphpart.storage.paths import is_remote
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from daskgraphpart.plugins.tables.options import ReadOptions
+    from daskgraphpart.plugins.tables.read_options import ReadOptions
 
 
 HIVE_MISSING = "__HIVE_DEFAULT_PARTITION__"

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from daskgraphpart.chunked.changes import GraphChanges
     from daskgraphpart.errors import GraphPartError
-    from daskgraphpart.plugins.tables.options import ReadOptions
+    from daskgraphpart.plugins.tables.read_options import ReadOptions
 
 
 @dataclass(frozen=True, slots=True, eq=False)

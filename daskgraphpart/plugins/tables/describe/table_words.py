@@ -30,7 +30,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import OptionError
-from daskgraphpart.plugins.tables.options import DELIMITERS
+from daskgraphpart.plugins.tables.read_options import DELIMITERS
 from daskgraphpart.sources.list_files import is_there
 
 if TYPE_CHECKING:

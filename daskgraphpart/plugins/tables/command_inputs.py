@@ -12,13 +12,13 @@ from click.core import ParameterSource
 
 from daskgraphpart.chunked.changes import GraphChanges
 from daskgraphpart.chunked.metadata import is_table
+from daskgraphpart.cli.command_options import keywords_of, options_of, refuse_options
 from daskgraphpart.cli.help import Option
-from daskgraphpart.cli.options import keywords_of, options_of, refuse_options
 from daskgraphpart.errors import OptionError
 from daskgraphpart.options import by_name, stated_options
 from daskgraphpart.plugins.tables.datasets import describe_dataset
 from daskgraphpart.plugins.tables.describe.table_words import parse_by_type, parse_features, parse_typed
-from daskgraphpart.plugins.tables.options import ReadOptions, Tables
+from daskgraphpart.plugins.tables.read_options import ReadOptions, Tables
 from daskgraphpart.registry import Inputs, load_plugin, plugin_names
 from daskgraphpart.schema import DEFAULT_ETYPE, DEFAULT_NTYPE
 from daskgraphpart.sources.type_names import ends_of_types

@@ -15,10 +15,10 @@ import click
 from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
-from daskgraphpart.assignment.options import AssignOptions
+from daskgraphpart.assignment.assign_options import AssignOptions
 from daskgraphpart.cli.help import Command, Option, rare
 from daskgraphpart.cli.session import LOG_OPTIONS, Session
-from daskgraphpart.dispatching.options import DispatchOptions
+from daskgraphpart.dispatching.dispatch_options import DispatchOptions
 from daskgraphpart.engine.progress import open_progress
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.errors import OptionError, PluginError
