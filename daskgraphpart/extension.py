@@ -1,11 +1,13 @@
-"""What a package of somebody else needs to write a layout or a command; see the page "Write a layout".
+"""What a package of somebody else needs for a layout, a scan or a command; see the page "Write a layout or a scan".
 
 Everything else in this package may change without notice.
 """
 
 from __future__ import annotations
 
-from daskgraphpart.errors import OptionError
+from daskgraphpart.chunked.graph import Graph, graph_of
+from daskgraphpart.chunked.scan import Scan, ScanJob, described_files
+from daskgraphpart.errors import InputFileError, OptionError
 from daskgraphpart.layouts.layout import (
     ArraySpec,
     DispatchedGraph,
@@ -22,7 +24,7 @@ from daskgraphpart.options import option
 from daskgraphpart.registry import Command
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 from daskgraphpart.storage.atomic import whole_file
-from daskgraphpart.storage.region import Region
+from daskgraphpart.storage.region import Region, create_npy
 
 __all__ = [
     "ArraySpec",
@@ -30,17 +32,24 @@ __all__ = [
     "DispatchedGraph",
     "EdgeType",
     "FileLayout",
+    "Graph",
     "GraphSchema",
     "GraphSizes",
+    "InputFileError",
     "Layout",
     "NodeType",
     "OptionError",
     "Region",
+    "Scan",
+    "ScanJob",
     "check_file_names",
+    "create_npy",
     "describe_layout",
+    "described_files",
     "description_of",
     "edge_arrays",
     "file_name",
+    "graph_of",
     "node_arrays",
     "npy_file_layout",
     "option",

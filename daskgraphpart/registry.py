@@ -4,7 +4,7 @@ A package registers names in groups: ``daskgraphpart.scans`` and its kind, below
 anything; a plug-in is imported when it is used.
 
 ================ ===============================================================================================
-``scans``        a subclass of `chunked.scan.Scan`, whose `open` says what it can read in place of a graph;
+``scans``        a `chunked.scan.Scan`, whose `open` says what it can read in place of a graph;
                  that named ``changes`` makes the changes that read edges
 ``clusters``     `Clusters` on which tasks may run, in place of threads and processes here
 ``objects``      `Objects` that hold edges: arrays, frames, graphs of other libraries
@@ -132,10 +132,10 @@ def _hint(name: str) -> str:
 def _found(group: str) -> dict[str, list[EntryPoint]]:
     from importlib.metadata import entry_points  # takes 25 ms, and much of it is not for plain imports
 
-    found: dict[str, list[EntryPoint]] = {}
+    entries: dict[str, list[EntryPoint]] = {}
     for one in sorted(entry_points(group=f"daskgraphpart.{group}"), key=lambda entry: entry.name):
-        found.setdefault(one.name, []).append(one)
-    return found
+        entries.setdefault(one.name, []).append(one)
+    return entries
 
 
 def plugin_names(group: str) -> tuple[str, ...]:
@@ -162,12 +162,12 @@ def load_plugin(group: str, name: str, kind: type | None = None) -> Any:
 
 def load_class(group: str, name: str, kind: type[T]) -> type[T]:
     """Import a plug-in that is a subclass of `kind` with all its methods; raises as `load_plugin` does."""
-    found: Any = load_plugin(group, name, kind)
-    missing = ", ".join(sorted(getattr(found, "__abstractmethods__", ())))
-    if not isinstance(found, type) or missing:
+    plugin: Any = load_plugin(group, name, kind)
+    missing = ", ".join(sorted(getattr(plugin, "__abstractmethods__", ())))
+    if not isinstance(plugin, type) or missing:
         expected = f"a subclass of {kind.__name__} with all its methods"
-        raise broken_contract(group, name, expected, f"no {missing}" if missing else repr(found))
-    return found
+        raise broken_contract(group, name, expected, f"no {missing}" if missing else repr(plugin))
+    return plugin
 
 
 def first_answer(
@@ -175,18 +175,18 @@ def first_answer(
 ) -> tuple[T | None, PluginError | None]:
     """Ask the plug-ins of a group in turn: return the first answer that is not None, or the fault of one, if any.
 
-    What is broken is passed over, for the others work.
+    Those of other packages come first, for ours take what they can. What is broken is passed over, for the others work.
     """
     fault = None
-    for name in plugin_names(group):
+    for name in sorted(plugin_names(group), key=lambda name: _is_ours(_found(group)[name][0])):
         try:
             plugin = load_plugin(group, name, kind)
             with blaming(group, name, "an answer"):
-                found = ask(plugin)
-            if isinstance(found, answer):
-                return found, None
-            if found is not None:
-                raise broken_contract(group, name, f"a {answer.__name__} or None", repr(found))
+                reply = ask(plugin)
+            if isinstance(reply, answer):
+                return reply, None
+            if reply is not None:
+                raise broken_contract(group, name, f"a {answer.__name__} or None", repr(reply))
         except PluginError as broken:
             fault = fault or broken
     return None, fault
@@ -207,15 +207,15 @@ def blaming(group: str, name: str, expected: str) -> Iterator[None]:
     except (GraphPartError, OSError, MemoryError):
         raise
     except Exception as fault:  # a package of somebody else may raise anything
-        if not name or _package(_only_entry(group, name)).startswith("daskgraphpart "):
+        if not name or _is_ours(_only_entry(group, name)):
             raise
         raise broken_contract(group, name, expected, f"{type(fault).__name__}: {fault}") from fault
 
 
 def known_clusters() -> Clusters:
     """Return what is known of clusters without importing them; without a plug-in, none."""
-    found: Clusters = load_plugin("clusters", "dask", Clusters) if plugin_names("clusters") else NO_CLUSTERS
-    return found
+    clusters: Clusters = load_plugin("clusters", "dask", Clusters) if plugin_names("clusters") else NO_CLUSTERS
+    return clusters
 
 
 def load_clusters() -> Any:
@@ -248,14 +248,14 @@ def _only_entry(group: str, name: str) -> EntryPoint:
 
 def _imported(group: str, name: str, load: Callable[[], Any], kind: type | None) -> Any:
     try:
-        found = load()
+        plugin = load()
     except Exception as fault:  # a package of somebody else may raise anything
         entry, error = _only_entry(group, name), f"{type(fault).__name__}: {fault}"
         what = f"cannot import the {_title(entry)} of {_package(entry)}"
         raise PluginError(what, found=error, hint=_hint_about(entry)) from fault
-    if kind is not None and not (issubclass(found, kind) if isinstance(found, type) else isinstance(found, kind)):
-        raise broken_contract(group, name, f"a {kind.__name__}", repr(found))
-    return found
+    if kind is not None and not (issubclass(plugin, kind) if isinstance(plugin, type) else isinstance(plugin, kind)):
+        raise broken_contract(group, name, f"a {kind.__name__}", repr(plugin))
+    return plugin
 
 
 def _hint_about(entry: EntryPoint) -> str:
@@ -265,6 +265,10 @@ def _hint_about(entry: EntryPoint) -> str:
 def _title(entry: EntryPoint) -> str:
     """What an entry registers, such as ``layout 'ranks'``."""
     return f"{entry.group.rpartition('.')[2].removesuffix('s')} {entry.name!r}"
+
+
+def _is_ours(entry: EntryPoint) -> bool:
+    return _package(entry).startswith("daskgraphpart ")
 
 
 def _package(entry: EntryPoint) -> str:

@@ -287,8 +287,8 @@ class Scan(Changeable["Scan"]):
         return self._scanned(changes)
 
     def _scanned(self, changes: GraphChanges) -> Scan:
-        found: Scan = load_plugin("scans", "changes", Scan)(self, changes)
-        return found
+        scan: Scan = load_plugin("scans", "changes", Scan)(self, changes)
+        return scan
 
     if not TYPE_CHECKING:  # a checker knows the names
 
@@ -298,7 +298,7 @@ class Scan(Changeable["Scan"]):
             return super().__getattr__(name)
 
     def __repr__(self) -> str:
-        lines = [f"{what:<9}  {found}" for what, found in self.outline()]
+        lines = [f"{what:<9}  {words}" for what, words in self.outline()]
         return "\n".join([f"Scan of {self.name!r}, not read yet; collect() reads it", *lines])
 
     def _repr_html_(self) -> str:

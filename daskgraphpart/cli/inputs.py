@@ -14,6 +14,7 @@ from daskgraphpart.cli.command_options import graph_of, options_of, refuse_optio
 from daskgraphpart.errors import PluginError
 from daskgraphpart.options import chosen
 from daskgraphpart.registry import Inputs, load_plugin, plugin_names
+from daskgraphpart.sources.open_scan import open_scan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -61,5 +62,6 @@ def input_of(values: dict[str, Any], given: Sequence[str | None], names: Sequenc
 
 
 def changed_graph(in_dir: str, values: dict[str, Any]) -> Any:
-    """Return a directory's chunked graph, with the requested changes."""
-    return change(read_chunked(in_dir, confined=values.get("confined", False)), chosen(GraphChanges, values))
+    """Return the chunked graph of a directory, or what a plug-in reads there, with the requested changes."""
+    graph = read_chunked(in_dir, confined=True) if values.get("confined") else open_scan(in_dir)
+    return change(graph, chosen(GraphChanges, values))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.chunked.graph import Graph, read_chunked
@@ -10,7 +11,7 @@ from daskgraphpart.chunked.graph_scan import GraphScan
 from daskgraphpart.chunked.metadata import is_table
 from daskgraphpart.chunked.scan import Scan
 from daskgraphpart.engine.resources import detect_resources
-from daskgraphpart.errors import GraphPartError, OptionError
+from daskgraphpart.errors import GraphPartError, InputFileNotFoundError, OptionError
 from daskgraphpart.registry import WHERE_FROM, Objects, first_answer, load_plugin, plugin_names
 from daskgraphpart.storage.paths import is_remote
 
@@ -28,7 +29,8 @@ def open_scan(given: Any, storage_options: Mapping[str, Any] | None = None, reso
         return GraphScan(given)
     is_path = isinstance(given, (str, os.PathLike)) or is_remote(given)
     if is_path and not str(given).endswith(".json") and not is_table(given):
-        return GraphScan(read_chunked(given, storage_options=storage_options))
+        with suppress(InputFileNotFoundError):
+            return GraphScan(read_chunked(given, storage_options=storage_options))
     graph, broken = (None, None) if is_path else _open_object(given, resources or detect_resources(), {})
     if graph is not None:
         return GraphScan(graph)
@@ -61,5 +63,5 @@ def _not_a_graph(given: Any) -> OptionError:
     expected = ", ".join(
         ["a Graph", *(load_plugin("objects", name, Objects).kinds for name in plugin_names("objects"))]
     )
-    found, hint = f"{type(given).__module__}.{type(given).__name__}", None if plugin_names("objects") else WHERE_FROM
-    return OptionError("not a graph", expected=expected, found=found, hint=hint)
+    kind, hint = f"{type(given).__module__}.{type(given).__name__}", None if plugin_names("objects") else WHERE_FROM
+    return OptionError("not a graph", expected=expected, found=kind, hint=hint)

@@ -1,37 +1,28 @@
-"""A package of somebody else registers a layout: the example of the page "Write a layout", installed by pip."""
+"""A package of somebody else registers a layout: the first example of its page, installed by pip."""
 
 from __future__ import annotations
 
 import json
-import os
 import pickle
 import re
-import shutil
-import subprocess
-import sys
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 import torch
+from foreign_packages import call, install
 from remote_stores import make_graph
 
 import daskgraphpart as dgp
 
-HERE = Path(__file__).parent
-ROOT = HERE.parent.parent
-EXAMPLE = HERE / "graphlearn_layout"
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The directory into which pip has installed the package."""
-    source, target = tmp_path_factory.mktemp("source") / "package", tmp_path_factory.mktemp("installed")
-    shutil.copytree(EXAMPLE, source)
-    how = ("--quiet", "--no-deps", "--no-build-isolation", "--target", str(target), str(source))
-    subprocess.run([sys.executable, "-m", "pip", "install", *how], check=True, capture_output=True)
-    return target
+    return install("graphlearn_layout", tmp_path_factory)
 
 
 @pytest.fixture(scope="module")
@@ -39,13 +30,6 @@ def graph(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("graph") / "graph"
     make_graph().write(directory, edge_format="csv", data_format="numpy")
     return directory
-
-
-def call(installed: Path, *arguments: Any) -> subprocess.CompletedProcess[str]:
-    """Run the command line where that package is installed."""
-    environment = {**os.environ, "PYTHONPATH": f"{installed}{os.pathsep}{ROOT}"}
-    command = [sys.executable, "-m", "daskgraphpart", *map(str, arguments)]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
 
 def load_partition(root: Path, part: int) -> dict[str, dict[str, np.ndarray]]:

@@ -11,7 +11,7 @@ import click
 from click.core import ParameterSource
 
 from daskgraphpart.chunked.changes import GraphChanges
-from daskgraphpart.chunked.metadata import is_table
+from daskgraphpart.chunked.scan import Scan
 from daskgraphpart.cli.command_options import keywords_of, options_of, refuse_options
 from daskgraphpart.cli.help import Option
 from daskgraphpart.errors import OptionError
@@ -19,7 +19,8 @@ from daskgraphpart.options import by_name, stated_options
 from daskgraphpart.plugins.tables.datasets import describe_dataset
 from daskgraphpart.plugins.tables.describe.table_words import parse_by_type, parse_features, parse_typed
 from daskgraphpart.plugins.tables.read_options import ReadOptions, Tables
-from daskgraphpart.registry import Inputs, load_plugin, plugin_names
+from daskgraphpart.plugins.tables.table_scan import TableScan
+from daskgraphpart.registry import Inputs, first_answer, load_plugin, plugin_names
 from daskgraphpart.schema import DEFAULT_ETYPE, DEFAULT_NTYPE
 from daskgraphpart.sources.type_names import ends_of_types
 from daskgraphpart.units import parse_count
@@ -63,7 +64,9 @@ def scan_of(path: str | None, values: dict[str, Any]) -> Any:
 
     if path is not None and is_config(path):
         return scan_of_config(path, values)
-    if path is not None and not is_table(path):
+    if path is not None and not isinstance(
+        first_answer("scans", lambda kind: kind.open(path), Scan, Scan)[0], TableScan
+    ):
         return None
     return described_tables(tables_of(values if path is None else {**values, "edges": (path,)}))
 
@@ -107,14 +110,14 @@ def tables_of(values: dict[str, Any]) -> dict[str, Any]:
 
 def _edge_columns(given: Iterable[str]) -> dict[str, str]:
     """Columns by edge type; a column's name may hold an equals sign."""
-    found: dict[str, str] = {}
+    columns: dict[str, str] = {}
     for text in given:
         etype, sign, names = text.partition("=")
         etype, names = (etype, names) if sign and etype.count(":") == 2 else ("", text)
-        if etype in found:
+        if etype in columns:
             raise OptionError("given twice for the same", place="--edge-columns", found=text, hint="remove one")
-        found[etype] = names
-    return found
+        columns[etype] = names
+    return columns
 
 
 def _num_nodes(given: Iterable[str]) -> dict[str, int]:
