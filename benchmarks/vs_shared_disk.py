@@ -80,7 +80,7 @@ def workers(root: Path) -> Iterator[tuple[Client, Peaks]]:
     local, peaks, is_over = root / "local", Peaks(), threading.Event()
     how: dict[str, Any] = {"n_workers": WORKERS, "threads_per_worker": 1, "memory_limit": 0, "dashboard_address": None}
     with LocalCluster(processes=True, local_directory=str(local), **how) as cluster, Client(cluster) as client:
-        sampler = threading.Thread(target=sample, args=(client.run(local_directory), peaks, is_over))
+        sampler = threading.Thread(target=sample, args=(client.run(place_of), peaks, is_over))
         sampler.start()
         try:
             yield client, peaks
@@ -90,28 +90,40 @@ def workers(root: Path) -> Iterator[tuple[Client, Peaks]]:
     shutil.rmtree(local, ignore_errors=True)
 
 
-def local_directory(dask_worker: Any) -> str:
-    """Directory of a worker."""
-    return str(dask_worker.local_directory)
+def place_of(dask_worker: Any) -> tuple[str, int]:
+    """Directory of a worker, and its process."""
+    return str(dask_worker.local_directory), os.getpid()
 
 
-def sample(directories: dict[str, str], peaks: Peaks, is_over: threading.Event) -> None:
+def sample(places: dict[str, tuple[str, int]], peaks: Peaks, is_over: threading.Event) -> None:
     """Measure directories until it is over."""
     while not is_over.wait(PAUSE_S):
-        for worker, directory in directories.items():
-            peaks.local[worker] = max(peaks.local.get(worker, 0), disk_usage(Path(directory)))
+        for worker, place in places.items():
+            peaks.local[worker] = max(peaks.local.get(worker, 0), disk_usage(*place))
 
 
-def disk_usage(directory: Path) -> int:
-    """Bytes on disk of all files below a directory, some of which may go meanwhile."""
+def disk_usage(directory: str, process: int) -> int:
+    """Bytes on disk of all files below a directory, and of those without a name that a process has open there."""
     used = 0
     for parent, _, names in os.walk(directory):
-        for name in names:
-            try:
-                used += os.stat(os.path.join(parent, name)).st_blocks * 512
-            except OSError:
-                continue
+        used += sum(blocks_of(os.path.join(parent, name)) for name in names)
+    for number in os.listdir(f"/proc/{process}/fd"):
+        opened = f"/proc/{process}/fd/{number}"
+        try:
+            target = os.readlink(opened)
+        except OSError:
+            continue
+        if target.startswith(directory) and target.endswith(" (deleted)"):
+            used += blocks_of(opened)
     return used
+
+
+def blocks_of(path: str) -> int:
+    """Bytes on disk of a file, which may be gone."""
+    try:
+        return os.stat(path).st_blocks * 512
+    except OSError:
+        return 0
 
 
 def usage() -> dict[str, int]:

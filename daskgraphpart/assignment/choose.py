@@ -30,6 +30,7 @@ KAMINPAR_PER_ARC, COMPRESSED_PER_ARC, KAMINPAR_PER_NODE = 18, 11, 80
 GRAPH_PER_ARC, CYCLE_PER_ARC, GRAPH_PER_NODE = 8, 36, 60  # in memory; during contraction; per node
 MULTILEVEL_PER_NODE, STREAMING_PER_NODE = 24, 12
 TYPICAL_COARSE = 0.77  # share of arcs between clusters: 0.67 with communities, 0.94 for R-MAT
+TYPICAL_MERGED = 0.33  # size of the next level: 0.28 to 0.45 of this one with communities
 SOLVING_PER_NODE = 20  # temporary files: parts, proposals, scores
 BLOCK_NBYTES = 64 << 20  # a decoded block of two million arcs with weights
 TASK_NBYTES = 4 << 20  # of a task, besides its block
@@ -146,9 +147,8 @@ def solving_nbytes(schema: GraphSchema, options: AssignOptions, choice: Choice |
     weights = 8 * len(options.constraints)
     adjacency, made = adjacency_nbytes(schema, options.edge_weight), 0
     if choice is not None and choice.method == "multilevel":
-        # arcs between clusters, and the next level
-        all_of_them = (24 if options.edge_weight else 2 * item + 4) * arcs + adjacency
-        made = round(TYPICAL_COARSE * all_of_them)
+        # arcs between clusters, and the next level, which is merged from them
+        made = round(TYPICAL_COARSE * (24 if options.edge_weight else 2 * item + 4) * arcs + TYPICAL_MERGED * adjacency)
     elif choice is not None and choice.calls:
         nbytes = 16 if any(call.library == "metis" for call in choice.calls) else item + 8  # per exported arc
         made = 8 * nodes + nbytes * arcs

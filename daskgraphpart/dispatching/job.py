@@ -81,7 +81,7 @@ def choose_sizes(resources: Resources) -> Sizes:
         edge_block_rows=min(memory // EDGE_NBYTES, 1 << 20),
         csv_block_bytes=min(memory // CSV_NBYTES, 8 << 20),
         row_block_bytes=min(memory // 4, 8 << 20),
-        interval_rows=min(memory // NODE_NBYTES, 2 << 20),
+        interval_rows=min(memory // NODE_NBYTES, 1 << 20),
         segment_edges=min(memory // LOCAL_EDGE_NBYTES, 1 << 19),
         map_bytes=resources.memory // 2,
         range_nodes=memory // 24,
