@@ -165,18 +165,18 @@ class OptionError(GraphPartError, ValueError):
     """An option has an invalid value."""
 
 
-def check_choice(what: str, place: str | None, found: str, choices: Collection[str], hint: str | None = None) -> None:
+def check_choice(what: str, place: str | None, given: str, choices: Collection[str], hint: str | None = None) -> None:
     """Raise an error for a value that is none of the choices; the hint comes after them."""
-    if found not in choices:
+    if given not in choices:
         words = (place or "").removeprefix("--").replace("-", " ")
         says_place = bool(words) and what.startswith(words)
-        hint = write_sentences([choose_from(choices, found), *([hint] if hint else [])])
-        raise OptionError(f"unknown {what} {str(found)!r}", place=None if says_place else place, hint=hint)
+        hint = write_sentences([choose_from(choices, given), *([hint] if hint else [])])
+        raise OptionError(f"unknown {what} {str(given)!r}", place=None if says_place else place, hint=hint)
 
 
-def choose_from(choices: Collection[str], found: object = "") -> str:
+def choose_from(choices: Collection[str], given: object = "") -> str:
     """Return a hint that lists the choices, and names the one that was probably meant."""
-    near = get_close_matches(str(found), choices, 1)
+    near = get_close_matches(str(given), choices, 1)
     listed = ", ".join([*choices][:MOST_LISTED]) + (", ..." if len(choices) > MOST_LISTED else "")
     return f"{f'did you mean {near[0]}? ' if near else ''}{f'Choose from {listed}' if choices else 'There are none'}"
 

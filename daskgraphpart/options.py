@@ -55,7 +55,7 @@ def option(
 
 def stated_options(kind: Any) -> dict[str, Field[Any]]:
     """A class's fields that are options, by name."""
-    return {found.name: found for found in fields(kind) if "meaning" in found.metadata}
+    return {stated.name: stated for stated in fields(kind) if "meaning" in stated.metadata}
 
 
 def chosen(kind: type[T], keywords: Mapping[str, Any]) -> T:
@@ -65,9 +65,9 @@ def chosen(kind: type[T], keywords: Mapping[str, Any]) -> T:
 
 def check_options(options: Any) -> None:
     """Check types, choices and minimums; a tuple, or text such as ``"coo,csc"``, may name each choice once."""
-    for name, found in stated_options(options).items():
-        value, limits, place = getattr(options, name), found.metadata, option_name(name)
-        if (kind := limits["kind"]) in _KINDS and value is not found.default:
+    for name, stated in stated_options(options).items():
+        value, limits, place = getattr(options, name), stated.metadata, option_name(name)
+        if (kind := limits["kind"]) in _KINDS and value is not stated.default:
             object.__setattr__(options, name, value := _checked(value, place, *_KINDS[kind]))
         if kind is tuple:
             object.__setattr__(options, name, value := words_of(value))
@@ -106,10 +106,10 @@ def by_name(given: Mapping[str, Any] | Sequence[str], place: str) -> dict[str, s
     """Turn texts ``[NAME=]VALUE`` into a mapping; the name may be empty."""
     texts = (given,) if isinstance(given, str) else given
     pairs = given.items() if isinstance(given, Mapping) else [text.rpartition("=")[::2] for text in texts]
-    found = {name: str(value) for name, value in pairs}
-    if len(found) < len(pairs):
+    values = {name: str(value) for name, value in pairs}
+    if len(values) < len(pairs):
         raise OptionError(f"{place} is given twice for the same", place=place, found=" ".join(texts), hint="remove one")
-    return found
+    return values
 
 
 def option_name(keyword: str) -> str:

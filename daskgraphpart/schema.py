@@ -234,9 +234,9 @@ def find_feature(types: Sequence[RowType], where: str, place: str, purpose: str,
         hint = choose_from(["/".join(names) for names in specs], where)
         raise OptionError(f"unknown {row} feature {where!r}", place=place, hint=hint)
     if spec.dtype.kind not in kinds or np.prod(spec.row_shape) != 1:
-        found = f"{spec.dtype} of row shape {spec.row_shape}"
+        kind = f"{spec.dtype} of row shape {spec.row_shape}"
         expected = f"one {'number' if 'f' in kinds else 'integer or boolean'} per {row}"
-        raise OptionError(f"feature {where!r} cannot {purpose}", place=place, expected=expected, found=found)
+        raise OptionError(f"feature {where!r} cannot {purpose}", place=place, expected=expected, found=kind)
     return name, spec
 
 

@@ -60,13 +60,13 @@ class Block(Input[ValuesT]):
     def read(self) -> ValuesT:
         """Read the rows; refuse a dask partition that has changed its length."""
         values = self.load() if self.partition is None else self.load(self.partition)
-        found = len(values[0] if isinstance(values, tuple) else values)  # type: ignore[arg-type]
-        if found != self.num_rows:
+        num_read = len(values[0] if isinstance(values, tuple) else values)  # type: ignore[arg-type]
+        if num_read != self.num_rows:
             raise InputFileError(
                 f"a dask partition of {self.name!r} has changed its number of rows",
                 place=f"partition {self.number}",
                 expected=f"{self.num_rows:,}",
-                found=f"{found:,}",
+                found=f"{num_read:,}",
                 hint="persist the collection, or write it to parquet files first: it is not deterministic",
             )
         return values

@@ -80,10 +80,10 @@ def build_adjacency(graph: Graph, directory: Path, runner: Runner, edge_weight: 
     runs = split_edges_of(graph, weights, directory, runner)
     config = MergeConfig(str(directory), id_dtype(num_nodes), in_degrees)
     units = [Unit(nodes, 4 * nodes.num_arcs * config.dtype.itemsize) for nodes in _ranges(runs, config, runner)]
-    found = runner.run(Pass("merge-arcs", merge_block, units, config, (CsrBlock,)))
+    merged = runner.run(Pass("merge-arcs", merge_block, units, config, (CsrBlock,)))
     delete_files([region.path for region in (*runs.runs, *(() if weights is None else weights.files.values()))])
-    blocks, unit = tuple(block for block, _, _ in found), None if weights is None else 2.0**weights.exponent
-    num_isolated, total = sum(n for _, n, _ in found), sum(weight for _, _, weight in found)
+    blocks, unit = tuple(block for block, _, _ in merged), None if weights is None else 2.0**weights.exponent
+    num_isolated, total = sum(n for _, n, _ in merged), sum(weight for _, _, weight in merged)
     return Adjacency(num_nodes, num_isolated, total, blocks, in_degrees, runs.total_weight, unit)
 
 
@@ -114,13 +114,13 @@ def _ranges(runs: ArcRuns, config: MergeConfig, runner: Runner) -> list[NodeRang
     ]
     hot = [Unit(nodes, 2 * nodes.num_arcs * config.dtype.itemsize) for nodes in ranges if nodes.num_arcs > limit]
     cuts = iter(runner.run(Pass("cut-node-range", cut_node_range, hot, limit)))
-    found = []
+    fitting = []
     for nodes in ranges:
         if nodes.num_arcs > limit:
-            found += [NodeRange(*of_block, nodes.slices) for of_block in next(cuts)]
+            fitting += [NodeRange(*of_block, nodes.slices) for of_block in next(cuts)]
         else:
-            found.append(nodes)
-    return found
+            fitting.append(nodes)
+    return fitting
 
 
 def cut_node_range(nodes: NodeRange, limit: int) -> list[tuple[int, int, int]]:

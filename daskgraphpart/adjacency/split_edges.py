@@ -116,13 +116,13 @@ def split_edges_of(graph: Graph, weights: EdgeWeights | None, directory: Path, r
     units = [Unit(work, work.num_edges * BYTES_PER_EDGE, key=work.blocks[0].name) for work in works]
     shift = range_shift(schema.num_nodes, 2 * schema.num_edges)
     config = SplitConfig(schema.num_nodes, shift, None if weights is None else weights.exponent)
-    found = runner.run(Pass("split-edges", split_edges, units, config))
+    counted = runner.run(Pass("split-edges", split_edges, units, config))
     borders = np.zeros((len(units), config.num_ranges + 1), np.int64)
-    for i, (counts, _) in enumerate(found):
+    for i, (counts, _) in enumerate(counted):
         np.cumsum(counts, out=borders[i, 1:])
     totals, width = borders[:, -1].tolist(), 2 if weights is None else 3
     runs = (npy_region(work.path, dtype, (total, width)) for work, total in zip(works, totals, strict=True))
-    return ArcRuns(schema.num_nodes, tuple(runs), shift, borders, sum(weight for _, weight in found))
+    return ArcRuns(schema.num_nodes, tuple(runs), shift, borders, sum(weight for _, weight in counted))
 
 
 def split_edges(unit: SplitUnit, config: SplitConfig) -> tuple[np.ndarray, int]:

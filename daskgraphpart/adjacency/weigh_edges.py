@@ -50,22 +50,22 @@ class WeighUnit:
 
 def find_weights(schema: GraphSchema, names: Sequence[str]) -> dict[str, DataSpec]:
     """Find the features ``ETYPE/FEATURE`` by edge type; refuse what cannot be weights."""
-    found: dict[str, DataSpec] = {}
+    by_etype: dict[str, DataSpec] = {}
     for name in names:
         etype, spec = find_feature(schema.edge_types, name, "--edge-weight", "be an edge weight", "iuf")
-        if etype in found:
-            what = f"--edge-weight names two weights of {etype!r} edges: {found[etype].name} and {name}"
+        if etype in by_etype:
+            what = f"--edge-weight names two weights of {etype!r} edges: {by_etype[etype].name} and {name}"
             raise OptionError(what, place="--edge-weight", hint="keep one")
-        found[etype] = spec
-    return found
+        by_etype[etype] = spec
+    return by_etype
 
 
 def check_weights(graph: Graph, names: Sequence[str]) -> dict[str, DataSpec]:
     """Find the features as `find_weights` does; refuse those whose numbers are codes of strings."""
-    found = find_weights(graph.schema, names)
-    for etype, spec in found.items():
+    by_etype = find_weights(graph.schema, names)
+    for etype, spec in by_etype.items():
         graph.refuse_codes(etype, spec.name, "--edge-weight")
-    return found
+    return by_etype
 
 
 def weigh_edges(graph: Graph, names: Sequence[str], directory: Path, runner: Runner) -> EdgeWeights | None:

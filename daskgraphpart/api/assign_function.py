@@ -113,6 +113,7 @@ def assign(
     )  # fmt: skip
     resources = detect_resources(memory, cluster, workers, workspace=workspace, takes_store=True)
     with ending(RunOptions(resources, overwrite, restart, keep_workspace, progress)) as (run, tell):
-        found = public(assign_job(graph, num_parts, options, run, out=out, form=form, storage_options=storage_options))
-        tell(found.num_parts, found.quality.cut_share, "owners" if out is None else str(out))
-    return found
+        job = assign_job(graph, num_parts, options, run, out=out, form=form, storage_options=storage_options)
+        assignment = public(job)
+        tell(assignment.num_parts, assignment.quality.cut_share, "owners" if out is None else str(out))
+    return assignment

@@ -39,8 +39,8 @@ def announce(
     """Show what a job will take, if a plug-in can tell; without dispatch options, owners are all that is made."""
     if "plan" not in plugin_names("plans"):
         return None
-    found: Forecast = load_plugin("plans", "plan")(graph, num_parts, owners, options, resources, out, listener)
-    return found
+    forecast: Forecast = load_plugin("plans", "plan")(graph, num_parts, owners, options, resources, out, listener)
+    return forecast
 
 
 def smallest_memory(schema: GraphSchema, owners: object, options: DispatchOptions | None) -> int:

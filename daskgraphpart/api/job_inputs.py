@@ -48,8 +48,8 @@ def output_of(
     """Return the output directory, here, in a store or on the disks of machines."""
     if dispatch_to is not None:
         return open_machines(dispatch_to, require_local(out_dir, "the output on machines", "leave out --dispatch-to"))
-    found = resolve_path(out_dir, storage_options)
-    return open_store(found) if is_remote(found) else found
+    location = resolve_path(out_dir, storage_options)
+    return open_store(location) if is_remote(location) else location
 
 
 def local_directory(target: Path | Destination, workspace: str | None) -> Path:
@@ -74,11 +74,11 @@ def fingerprint(command: str, scan: Scan, options: Mapping[str, Any], files: Ite
     That is: options, metadata, and path, size, times and inode of every input file. The journal keeps it, and a run
     that resumes must match it, since the workspace was made from it. Times are compared only for equality.
     """
-    found: dict[str, Any] = {"command": command, "version of the workspace": WORK_VERSION}
+    facts: dict[str, Any] = {"command": command, "version of the workspace": WORK_VERSION}
     for name, value in options.items():
-        found[f"--{name.replace('_', '-')}"] = list(value) if isinstance(value, tuple) else value
+        facts[f"--{name.replace('_', '-')}"] = list(value) if isinstance(value, tuple) else value
     with cached_listings(input_paths(scan)[0] if input_paths(scan) else ""):
-        return {**found, **signatures_of([*scan.paths, *files]), **scan.identity()}
+        return {**facts, **signatures_of([*scan.paths, *files]), **scan.identity()}
 
 
 def identify_owners(
@@ -107,8 +107,8 @@ def read_owners(
 ) -> Assignment:
     """Read owners from a directory: ours and DGL's or, if it has none, those of a kind that a plug-in knows."""
     with runner.on_this_machine() as here, directory_here(workspace) as place:
-        found = _read_owners(directory, schema, place, here, num_parts)
-        return found if runner.depot is None else store_owners(found, workspace, runner)
+        owners = _read_owners(directory, schema, place, here, num_parts)
+        return owners if runner.depot is None else store_owners(owners, workspace, runner)
 
 
 def store_owners(owners: Assignment, workspace: Path, runner: Runner) -> Assignment:
@@ -130,11 +130,11 @@ def _read_owners(
 ) -> Assignment:
     if not has_owners(directory, schema):
         further = (schema, workspace, runner, num_parts)
-        found, fault = first_answer("owners", lambda read: read(directory, *further), None, Assignment)
+        owners, fault = first_answer("owners", lambda read: read(directory, *further), None, Assignment)
         if fault is not None:
             raise fault
-        if found is not None:
-            return found
+        if owners is not None:
+            return owners
     return read_assignment(directory, schema, workspace, runner, num_parts)
 
 
@@ -142,11 +142,11 @@ def _files_in(root: Path) -> list[Path]:
     """List an assignment's files, with those of trainers and zarr arrays."""
     if not root.is_dir():
         return [root]
-    found = [child for child in root.iterdir() if child.is_file() and not child.name.startswith(".")]
+    files = [child for child in root.iterdir() if child.is_file() and not child.name.startswith(".")]
     for child in root.iterdir():
         if child.is_dir() and (child.name == TRAINERS or child.suffix[1:] in binary_forms()):
-            found += [inner for inner in child.rglob("*") if inner.is_file()]
-    return sorted(found)
+            files += [inner for inner in child.rglob("*") if inner.is_file()]
+    return sorted(files)
 
 
 def check_unchanged(before: Mapping[str, Any], now: Mapping[str, Any], workspace: str) -> None:

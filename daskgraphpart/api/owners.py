@@ -201,10 +201,9 @@ class Assignment(WithPlugins, made.Assignment):
         return html_table(heads, rows, caption="Assignment")
 
 
-def public(found: made.Assignment) -> Assignment:
+def public(of: made.Assignment) -> Assignment:
     """Return an assignment with all its methods."""
-    fields = found.num_parts, found.method, found.files, found.measured, found.trainers, found.id_maps, found.seed
-    return Assignment(*fields)
+    return Assignment(of.num_parts, of.method, of.files, of.measured, of.trainers, of.id_maps, of.seed)
 
 
 @check_keywords
@@ -249,12 +248,12 @@ def read_assignment(
     >>> dgp.read_assignment("owners", "shop").owners["user"][:10].compute()
     array([3, 2, 0, 1, 3, 2, 0, 1, 3, 2], dtype=uint8)
     """
-    found, directory = open_chunked(graph), require_local(path, "an assignment")
+    opened_graph, directory = open_chunked(graph), require_local(path, "an assignment")
     resources = detect_resources(memory, cluster, workers, workspace=workspace)
     is_here = resources.cluster in ON_THIS_MACHINE
     with environment_faults(), open_runner(resources, progress) as runner:
         kept = lasting_directory(resources.workspace or (None if is_here else directory))
         runner.scheduler.check_shared([("directory of owners", directory, ""), ("workspace", kept, "")])
-        owners = read_owners(directory, found.schema, kept, runner, num_parts)
-    owners.check_fits(found.schema)
-    return public(replace(owners, id_maps=found.id_maps))
+        owners = read_owners(directory, opened_graph.schema, kept, runner, num_parts)
+    owners.check_fits(opened_graph.schema)
+    return public(replace(owners, id_maps=opened_graph.id_maps))

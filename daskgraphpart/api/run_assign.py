@@ -60,13 +60,13 @@ def assign_job(
     """Do what `assign` does; return the internal assignment."""
     if out is None:
         run.resources.check_workspace("without an output, owners live on this machine")
-    found = open_scan(graph, storage_options, run.resources)
+    scan = open_scan(graph, storage_options, run.resources)
     if out is None:
-        return _assign_here(found, num_parts, options, run)
+        return _assign_here(scan, num_parts, options, run)
     if not is_url(run.resources.workspace):
         place = require_local(out, "an assignment", "give a --workspace in the store, too, or a directory")
-        return _assign_to(found, num_parts, options, place.absolute(), form, run)
-    return _assign_to_store(found, num_parts, options, resolve_path(out, storage_options), form, run)
+        return _assign_to(scan, num_parts, options, place.absolute(), form, run)
+    return _assign_to_store(scan, num_parts, options, resolve_path(out, storage_options), form, run)
 
 
 def _assign_to_store(
@@ -79,10 +79,10 @@ def _assign_to_store(
         open_progress(run.progress) as listener,
     ):
         run = replace(run, resources=replace(run.resources, workspace=depot.root), progress=listener)
-        found = _assign_to(scan, num_parts, options, depot.output, form, run)
+        assignment = _assign_to(scan, num_parts, options, depot.output, form, run)
         listener.note(f"store: {depot.describe_traffic()}")
-    maps = {of: depot.place_of(path) for of, path in found.id_maps.items()}
-    return replace(found, id_maps=maps)
+    maps = {of: depot.place_of(path) for of, path in assignment.id_maps.items()}
+    return replace(assignment, id_maps=maps)
 
 
 def _assign_here(scan: Scan, num_parts: int, options: AssignOptions, run: RunOptions) -> Assignment:
@@ -97,8 +97,8 @@ def _assign_here(scan: Scan, num_parts: int, options: AssignOptions, run: RunOpt
 def _assign_in(directory: Path, scan: Scan, num_parts: int, options: AssignOptions, first: Runner) -> Assignment:
     with _assignable(scan, directory / "tables", options, num_parts, first) as (staged, runner):
         seed = options.seed if options.method in METHODS else None
-        found = assign_nodes(staged, num_parts, options, directory, runner, read_owners=read_owners)
-        return replace(found, id_maps=staged.id_maps, seed=seed)
+        assignment = assign_nodes(staged, num_parts, options, directory, runner, read_owners=read_owners)
+        return replace(assignment, id_maps=staged.id_maps, seed=seed)
 
 
 def _limited(scan: Scan, num_parts: int, options: AssignOptions, resources: Resources) -> Resources:
@@ -136,9 +136,9 @@ def _assign_to(scan: Scan, num_parts: int, options: AssignOptions, out: Path, fo
             if runner.depot is None or not staged.directory:
                 id_maps = describe_id_maps(staged.id_maps, out, runner)
             write_assignment(assignment, out, runner, form=form, seed=seed, id_maps=id_maps)
-            found = replace(assignment, id_maps=staged.id_maps, seed=seed)
+            owned = replace(assignment, id_maps=staged.id_maps, seed=seed)
             if runner.depot is not None:
-                return _kept_here(found)
+                return _kept_here(owned)
             # keep them until Python exits, where workers see them: the workspace of the job goes
             kept = lasting_directory(run.resources.workspace or (None if resources.cluster in ON_THIS_MACHINE else out))
             with open_runner(replace(resources, cluster="sync", workers=1)) as reader:
@@ -146,10 +146,10 @@ def _assign_to(scan: Scan, num_parts: int, options: AssignOptions, out: Path, fo
             trainers = {
                 ntype: region.moved(out / TRAINERS / f"{ntype}.npy") for ntype, region in assignment.trainers.items()
             }
-            return replace(found, files=files_of, trainers=trainers)
+            return replace(owned, files=files_of, trainers=trainers)
 
 
-def _kept_here(found: Assignment) -> Assignment:
+def _kept_here(assignment: Assignment) -> Assignment:
     """Return the owners that a depot has, in files of this machine until Python exits."""
     kept = lasting_directory()
 
@@ -157,7 +157,7 @@ def _kept_here(found: Assignment) -> Assignment:
         make_directory(kept / name)
         return {ntype: write_rows(rows, kept / name / f"{ntype}.npy") for ntype, rows in files.items()}
 
-    return replace(found, files=keep(found.files, "owners"), trainers=keep(found.trainers, TRAINERS))
+    return replace(assignment, files=keep(assignment.files, "owners"), trainers=keep(assignment.trainers, TRAINERS))
 
 
 def check_assignment_directory(scan: Scan, out: Path, overwrite: bool) -> None:

@@ -95,8 +95,8 @@ def dispatch_job(
     """Do what `dispatch` does, but do not open the result."""
     owners = assignment if isinstance(assignment, Assignment) else require_local(assignment, "an assignment")
     target = output_of(out, dispatch_to, storage_options)
-    found = open_scan(graph, storage_options, run.resources)
-    return run_dispatch(found, Wanted(target, options, owners, num_parts), run)
+    scan = open_scan(graph, storage_options, run.resources)
+    return run_dispatch(scan, Wanted(target, options, owners, num_parts), run)
 
 
 def partition_job(
@@ -111,9 +111,9 @@ def partition_job(
     dispatch_to: str | os.PathLike[str] | None = None,
 ) -> Outcome:
     """Do what `partition` does, but do not open the result."""
-    found = open_scan(graph, storage_options, run.resources)
+    scan = open_scan(graph, storage_options, run.resources)
     target = output_of(out, dispatch_to, storage_options)
-    return run_dispatch(found, Wanted(target, options, owners, num_parts), run)
+    return run_dispatch(scan, Wanted(target, options, owners, num_parts), run)
 
 
 def run_dispatch(scan: Scan, wanted: Wanted, run: RunOptions) -> Outcome:
@@ -269,14 +269,14 @@ def _check_fits(
 
 def _layouts(options: DispatchOptions, graph: Graph | None) -> tuple[Layout, ...]:
     """Return the requested layouts, DGL's first; ID maps only if the graph is known."""
-    found: list[Layout] = []
+    layouts: list[Layout] = []
     if options.graphs:
         stored = GraphBoltAttributes(options.store_eids, options.store_inner_node, options.store_inner_edge)
         dgl = DglLayout(tuple(options.graph_formats), options.config_name, options.reshuffle, options.graphs, stored)
         with environment_faults():
             arranged = options.arrangement
-            found.append(dgl if arranged is None else _arrangement(arranged).around(dgl, graph))
-    return (*found, *plugin_layouts(options.plugins, options.layout_options or {}))
+            layouts.append(dgl if arranged is None else _arrangement(arranged).around(dgl, graph))
+    return (*layouts, *plugin_layouts(options.plugins, options.layout_options or {}))
 
 
 def _arrangement(name: str) -> type[DglArrangement]:

@@ -95,19 +95,19 @@ class AssignReport(Public):
     @property
     def warnings(self) -> tuple[str, ...]:
         """What the user should know."""
-        found = [b.impossible for b in self.balances if b.impossible]
-        found += [
+        lines = [b.impossible for b in self.balances if b.impossible]
+        lines += [
             _excess(b.name, b.ratio, b.allowed)
             for b in self.balances
             if b.allowed is not None and not b.is_kept and not b.impossible
         ]
         edges = self.balance_of("edges")
         if edges.is_kept and not edges.impossible and edges.ratio > EDGE_WARNING:
-            found.append(
+            lines.append(
                 f"a part has {edges.ratio:.2f} times its share of edges, so trainers will wait for each other; "
                 "balance edges as well (nodes,edges)"
             )
-        return tuple(found)
+        return tuple(lines)
 
 
 def _excess(name: str, ratio: float, allowed: float) -> str:
@@ -122,15 +122,15 @@ def measure(problem: Problem, parts: Region, num_wanted: int, runner: Runner) ->
     weights, num_parts = problem.weights, problem.num_parts
     config = MeasureConfig(parts, weights.columns, num_parts)
     units = [Unit(block, block.nbytes) for block in problem.adjacency.blocks]
-    found = runner.run(Pass("measure-cut", measure_block, units, config))
-    loads = sum((loads for _, _, loads in found), np.zeros((num_parts, len(weights.columns)), np.int64))
+    measured = runner.run(Pass("measure-cut", measure_block, units, config))
+    loads = sum((loads for _, _, loads in measured), np.zeros((num_parts, len(weights.columns)), np.int64))
     balances = []
     for i, constraint in enumerate(weights.constraints):
         average = max(constraint.total / num_parts, 1e-9)
         allowed = constraint.limit(num_parts) / average if i < num_wanted else None
         impossible = constraint.warn_of_node(num_parts) if i < num_wanted else ""
         balances.append(Balance(constraint.name, float(loads[:, i].max()) / average, allowed, impossible))
-    return sum(cut for cut, _, _ in found) // 2, sum(volume for _, volume, _ in found), tuple(balances)
+    return sum(cut for cut, _, _ in measured) // 2, sum(volume for _, volume, _ in measured), tuple(balances)
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,8 +90,8 @@ def owner_dtype(num_parts: Any) -> np.dtype:
     """Smallest dtype that holds an owner."""
     is_whole = isinstance(num_parts, (int, np.integer)) and not isinstance(num_parts, bool)
     if not is_whole or not 1 <= num_parts <= MAX_PARTS:
-        found = repr(num_parts) if isinstance(num_parts, str) else num_parts
-        what = f"--num-parts {found} is not a number of parts"
+        shown = repr(num_parts) if isinstance(num_parts, str) else num_parts
+        what = f"--num-parts {shown} is not a number of parts"
         raise OptionError(what, place="--num-parts", hint=f"use a whole number from 1 to {MAX_PARTS:,}")
     return np.dtype(np.uint8) if num_parts <= 256 else np.dtype("<u2")
 

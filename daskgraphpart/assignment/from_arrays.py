@@ -42,8 +42,8 @@ def assignment_of(owners: Any, schema: GraphSchema, num_parts: int, directory: P
     for node_type in schema.node_types:
         rows, ntype = _array(owners[node_type.name]), node_type.name
         if rows.shape != (node_type.num_nodes,) or (rows.dtype.kind not in "iu" and rows.size):
-            expected, found = f"{node_type.num_nodes:,} integers, one per node", f"{rows.dtype} of shape {rows.shape}"
-            raise AssignmentError(f"wrong owners for node type {ntype!r}", expected=expected, found=found)
+            expected, kind = f"{node_type.num_nodes:,} integers, one per node", f"{rows.dtype} of shape {rows.shape}"
+            raise AssignmentError(f"wrong owners for node type {ntype!r}", expected=expected, found=kind)
         for start in range(0, len(rows), ROWS_AT_ONCE):
             piece = rows[start : start + ROWS_AT_ONCE]
             for bad in np.flatnonzero((piece < 0) | (piece >= num_parts))[:1].tolist():
@@ -72,21 +72,21 @@ def write_type_weights(classes: Any, schema: GraphSchema, path: Path) -> Path:
     values = [np.unique(of_type) for of_type in of_types]
     region = create_npy(path, np.uint8, (schema.num_nodes, sum(map(len, values))))
     column = 0
-    for first, of_type, found in zip(schema.homo_starts, of_types, values, strict=False):
+    for first, of_type, distinct in zip(schema.homo_starts, of_types, values, strict=False):
         for start in range(0, len(of_type), ROWS_AT_ONCE):
             piece = of_type[start : start + ROWS_AT_ONCE]
             rows = np.zeros((len(piece), region.shape[1]), np.uint8)
-            rows[:, column : column + len(found)] = piece[:, None] == found
+            rows[:, column : column + len(distinct)] = piece[:, None] == distinct
             region.write(rows, first + start)
-        column += len(found)
+        column += len(distinct)
     return path
 
 
 def _checked(classes: Any, ntype: str, count: int) -> np.ndarray:
     array = _array(classes)
     if array.shape != (count,) or array.dtype.kind not in "iub":
-        expected, found = f"{count:,} integers", f"{array.dtype} of shape {array.shape}"
-        raise OptionError(f"wrong classes for node type {ntype!r}", place=CLASSES, expected=expected, found=found)
+        expected, kind = f"{count:,} integers", f"{array.dtype} of shape {array.shape}"
+        raise OptionError(f"wrong classes for node type {ntype!r}", place=CLASSES, expected=expected, found=kind)
     if (num_values := len(np.unique(array))) > MAX_VALUES:
         raise OptionError("too many classes", place=CLASSES, expected=f"at most {MAX_VALUES}", found=num_values)
     return array

@@ -72,9 +72,9 @@ def join_owners(
 ) -> pd.DataFrame:
     """Add the owners of edges to a dask partition, as the pass `bucket-edges` finds them, and features."""
     src, dst = edges["src"].to_numpy(), edges["dst"].to_numpy()
-    found, counts = np.empty(dst.size, owners.dtype), np.zeros(num_parts, np.int64)
-    look_up_owners(src, dst, num_src, owners.memmap(), found, counts)
-    return edges.assign(owner=found, **{str(rows.name): rows.to_numpy() for rows in features})
+    of_edges, counts = np.empty(dst.size, owners.dtype), np.zeros(num_parts, np.int64)
+    look_up_owners(src, dst, num_src, owners.memmap(), of_edges, counts)
+    return edges.assign(owner=of_edges, **{str(rows.name): rows.to_numpy() for rows in features})
 
 
 def _none_of(region: Region) -> np.ndarray:

@@ -50,8 +50,8 @@ def binary_form(name: str) -> OwnerForm:
     if name not in binary_forms():
         expected = " or ".join(binary_forms())
         raise OptionError("unknown form of owners", place="--form", expected=expected, found=name, hint=WHERE_FROM)
-    found: OwnerForm = load_plugin("owner_forms", name, OwnerForm)
-    return found
+    form: OwnerForm = load_plugin("owner_forms", name, OwnerForm)
+    return form
 
 
 def find_forms(directory: Path, ntype: str) -> list[str]:
@@ -77,8 +77,8 @@ def read_batches(path: str, form: str, num_nodes: int | None) -> Iterator[np.nda
 def check_integers(path: str, rows: Any) -> None:
     """Refuse an array of anything but one integer per row."""
     if rows.dtype.kind not in "iu" or len(rows.shape) != 1:
-        found = f"{rows.dtype} of shape {rows.shape}"
-        raise AssignmentError("not a one-dimensional array of integers", file=path, found=found)
+        kind = f"{rows.dtype} of shape {rows.shape}"
+        raise AssignmentError("not a one-dimensional array of integers", file=path, found=kind)
 
 
 def _read_text(path: str, _: int | None) -> Iterator[np.ndarray]:
@@ -94,8 +94,8 @@ def _read_text(path: str, _: int | None) -> Iterator[np.ndarray]:
             for batch in csv.open_csv(path, reading, convert_options=conversion):
                 yield batch.column(0).to_numpy()
     except pa.ArrowInvalid as fault:
-        found, hint = str(fault).splitlines()[0], "remove headers and blanks"
-        raise AssignmentError("not one integer per line", file=path, found=found, hint=hint) from fault
+        message, hint = str(fault).splitlines()[0], "remove headers and blanks"
+        raise AssignmentError("not one integer per line", file=path, found=message, hint=hint) from fault
 
 
 def _read_npy(path: str, _: int | None) -> Iterator[np.ndarray]:

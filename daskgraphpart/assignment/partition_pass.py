@@ -154,12 +154,12 @@ class Solver:
                 return parts, "fennel, because nothing clusters"
         need = needs(graph.num_nodes, graph.num_arcs, len(graph.columns), options)
         fits = need["graph"] <= config.memory and method != "multilevel"
-        parts, found = self._multilevel(graph, given, graph.num_arcs if fits else coarse_arcs(config.memory))
+        parts, solver = self._multilevel(graph, given, graph.num_arcs if fits else coarse_arcs(config.memory))
         if given is not None:
             return min(given, parts, key=lambda these: self._value(graph, these)), taken
         if method != "multilevel":
-            return parts, found
-        return self._stream_if_better(graph, parts, f"multilevel, coarsest graph by {found}", promised)
+            return parts, solver
+        return self._stream_if_better(graph, parts, f"multilevel, coarsest graph by {solver}", promised)
 
     def _stream(self, graph: WeightedGraph, passes: int) -> np.ndarray:
         """Stream the graph so many times, and place what is left."""
@@ -271,10 +271,10 @@ class Solver:
 
         V-cycles move heavy clusters first, which can lose a cut that looser limits would keep.
         """
-        found = [start.copy() for start, _ in starts if self._value(graph, start)[0] > 0]
-        for parts in found:
+        copies = [start.copy() for start, _ in starts if self._value(graph, start)[0] > 0]
+        for parts in copies:
             refine(graph, parts, self.limits, self.each)
-        return found
+        return copies
 
     def _export(self, graph: WeightedGraph, *, for_metis: bool) -> tuple[Exported, np.ndarray]:
         """Write a graph without its isolated nodes for libraries, and return the others; memory is left to them."""

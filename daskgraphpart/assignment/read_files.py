@@ -156,8 +156,8 @@ def choose_form(directory: Path, ntype: str, ours: _Ours, trainers: Region | Non
     if len(forms) == 2 and forms[0] == TEXT and ntype in ours.text_crc32 and ntype in ours.owners_crc32:
         crcs = ours.text_crc32[ntype], ours.owners_crc32[ntype]
     elif len(forms) > 1:
-        what, found = f"node type {ntype!r} has owners in several forms", ", ".join(f"{ntype}.{form}" for form in forms)
-        raise AssignmentError(what, file=str(directory), found=found, hint="keep one")
+        what, names = f"node type {ntype!r} has owners in several forms", ", ".join(f"{ntype}.{form}" for form in forms)
+        raise AssignmentError(what, file=str(directory), found=names, hint="keep one")
     return ReadUnit(ntype, directory / f"{ntype}.{forms[-1]}", forms[-1], crcs, trainers)
 
 

@@ -56,5 +56,5 @@ def find_start(options: AssignOptions) -> Start | None:
     """Return the owners that the options extend, if any."""
     if options.extend is None:
         return None
-    found: Start = load_plugin("starts", "extend", Start)(options)
-    return found
+    start: Start = load_plugin("starts", "extend", Start)(options)
+    return start

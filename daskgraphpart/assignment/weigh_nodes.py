@@ -85,10 +85,10 @@ def weigh_nodes(
     runner.step("create-weights", lambda: create_files(targets))
     units = list(_units(graph, columns))
     config = WeighConfig(columns, targets, in_degrees)
-    found = runner.run(Pass("weigh-nodes", weigh, [Unit(of, 8 * (of.stop - of.start)) for of in units], config))
+    sums = runner.run(Pass("weigh-nodes", weigh, [Unit(of, 8 * (of.stop - of.start)) for of in units], config))
     constraints = []
     for i, column in enumerate(columns):
-        mine = [result for unit, result in zip(units, found, strict=True) if unit.column == i]
+        mine = [result for unit, result in zip(units, sums, strict=True) if unit.column == i]
         total, least = sum(result[0] for result in mine), min((result[1] for result in mine), default=0)
         _, _, largest, node = max(mine, key=lambda result: result[2], default=(0, 0, 0, 0))
         if least < 0:
@@ -201,8 +201,8 @@ def _values(graph: Graph, ntype: str, spec: DataSpec, runner: Runner) -> list[in
     """Find a feature's non-zero values, up to one more than `MAX_VALUES`."""
     blocks = list_row_blocks(graph, ntype, spec, ROWS_PER_UNIT)
     units = [Unit(block, block.num_rows * spec.dtype.itemsize, key=ntype) for block in blocks]
-    found = runner.run(Pass("find-values", find_values, units, None))
-    return sorted({value for values in found for value in values if value})[: MAX_VALUES + 1]
+    by_block = runner.run(Pass("find-values", find_values, units, None))
+    return sorted({value for values in by_block for value in values if value})[: MAX_VALUES + 1]
 
 
 def find_values(block: Block[np.ndarray], _: None) -> list[int]:

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 def cast_features(changes: GraphChanges, data: Mapping[str, Mapping[str, Source]]) -> dict[str, dict[str, Source]]:
     """Return features in their new dtypes."""
-    found: dict[str, dict[str, Source]] = {of_type: dict(features) for of_type, features in data.items()}
+    by_type: dict[str, dict[str, Source]] = {of_type: dict(features) for of_type, features in data.items()}
     for of_type, features in data.items():
         for name, rows in features.items():
             if (dtype := dtype_of(changes, of_type, name)) is not None:
-                found[of_type][name] = CastRows(rows, f"{of_type}/{name}", dtype.name)
-    return found
+                by_type[of_type][name] = CastRows(rows, f"{of_type}/{name}", dtype.name)
+    return by_type
 
 
 def double_edges(
@@ -47,17 +47,17 @@ def add_reverse_types(
 ) -> dict[str, Source]:
     """Return the edges with a reverse type after every type without both directions; copied features go to `data`."""
     reverses = reverse_types(changes, ntypes, edges)
-    found: dict[str, Source] = {}
+    doubled: dict[str, Source] = {}
     for etype, rows in edges.items():
-        found[etype] = rows
+        doubled[etype] = rows
         if (reverse := reverses.get(etype)) is not None:
-            found[reverse] = ReversedEdges(rows)
+            doubled[reverse] = ReversedEdges(rows)
             if changes.copy_edata:
                 data[reverse] = data.get(etype, {})
                 copy_codes(beside, etype, reverse)
     if changes.add_reverse == "graphstorm":  # which sorts types, as DGL does
-        found = {etype: found[etype] for etype in sorted(found, key=canonical_tuple)}
-    return found
+        doubled = {etype: doubled[etype] for etype in sorted(doubled, key=canonical_tuple)}
+    return doubled
 
 
 def copy_codes(beside: dict[str, FilePath], etype: str, other: str) -> None:

@@ -53,18 +53,18 @@ def doubled_types(changes: GraphChanges, ntypes: Collection[str], etypes: Collec
 
 def reverse_types(changes: GraphChanges, ntypes: Collection[str], etypes: Collection[str]) -> dict[str, str]:
     """Return the names of reverse types to add, by edge type; refuse existing ones."""
-    found: dict[str, str] = {}
+    reverses: dict[str, str] = {}
     doubled = doubled_types(changes, ntypes, etypes)
     for etype in etypes if changes.pattern else ():
         if etype not in doubled:
             src, relation, dst = etype.split(":")
-            found[etype] = f"{dst}:{changes.pattern.format(relation)}:{src}"
-    for etype, reverse in found.items():
+            reverses[etype] = f"{dst}:{changes.pattern.format(relation)}:{src}"
+    for etype, reverse in reverses.items():
         if reverse in etypes:
             what = f"the reverse of {etype} would be {reverse}, which exists already"
             hint = "leave it out of the input, or give --add-reverse a pattern such as 'reverse-{}'"
             raise OptionError(what, place="--add-reverse", hint=hint)
-    return found
+    return reverses
 
 
 def _selections(changes: GraphChanges) -> tuple[tuple[str, Collection[str]], ...]:

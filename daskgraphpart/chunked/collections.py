@@ -146,8 +146,8 @@ def array_of(rows: Any, what: str, lengths: tuple[int, ...] | None) -> Any:
         return rows.compute_chunk_sizes() if np.isnan(rows.shape[0]) else rows
     empty = np.asarray(rows._meta)
     if empty.dtype.kind not in "biuf":
-        found, hint = getattr(rows, "dtype", empty.dtype), "leave it out, or turn it into numbers"
-        raise OptionError(f"{what}: not numbers", expected="integers, floats or bools", found=found, hint=hint)
+        kind, hint = getattr(rows, "dtype", empty.dtype), "leave it out, or turn it into numbers"
+        raise OptionError(f"{what}: not numbers", expected="integers, floats or bools", found=kind, hint=hint)
     chunks = [
         da.from_delayed(dask.delayed(np.asarray)(partition), (length, *empty.shape[1:]), empty.dtype)
         for partition, length in zip(rows.to_delayed(), lengths, strict=True)
@@ -170,8 +170,8 @@ def frame_of_arrays(src: Any, dst: Any, as_ids: Callable[[Any, str], np.ndarray]
     columns = [da.asanyarray(end) for end in (src, dst)]
     columns = [end.compute_chunk_sizes() if np.isnan(end.shape[0]) else end for end in columns]
     if columns[0].shape != columns[1].shape or columns[0].ndim != 1:
-        found = [end.shape for end in columns]
-        raise OptionError(f"edges of type {what!r}: not as many sources as destinations", found=found)
+        shapes = [end.shape for end in columns]
+        raise OptionError(f"edges of type {what!r}: not as many sources as destinations", found=shapes)
     ends = [
         end.rechunk(columns[0].chunks).map_blocks(as_ids, f"{what}, {name}", dtype=np.int64)
         for end, name in zip(columns, ("sources", "destinations"), strict=True)

@@ -55,14 +55,14 @@ class DaskRows(Source):
             whole = self.collection.rechunk(dict.fromkeys(range(1, self.collection.ndim), -1))
             lengths, partitions = whole.chunks[0], whole.to_delayed().reshape(-1)
             read = partial(_rows_of_chunk, dtype=self.dtype, row_shape=self.shape[1:])
-        found, first_row = [], 0
+        listed, first_row = [], 0
         for number, (length, partition) in enumerate(zip(lengths, partitions, strict=True)):
             name, num_rows = f"partition {number} of {self.name!r}", int(length)
             file = None if self.lengths is None else name
             load = partial(read, name=name)
-            found.append(Block(load, partition, first_row=first_row, num_rows=num_rows, file=file))
+            listed.append(Block(load, partition, first_row=first_row, num_rows=num_rows, file=file))
             first_row += num_rows
-        return found
+        return listed
 
 
 def ends_of_frame(frame: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
@@ -70,9 +70,9 @@ def ends_of_frame(frame: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
     columns = [(column, frame[column].to_numpy()) for column in ("src", "dst")]
     for column, ids in columns:
         if ids.dtype.kind not in "iu":
-            found, hint = f"dtype {frame[column].dtype}", "IDs are integers, none missing"
+            kind, hint = f"dtype {frame[column].dtype}", "IDs are integers, none missing"
             raise InputFileError(
-                "invalid node IDs", file=name, place=column, expected="integers", found=found, hint=hint
+                "invalid node IDs", file=name, place=column, expected="integers", found=kind, hint=hint
             )
     src, dst = (ids.astype(np.int64, copy=False) for _, ids in columns)
     return src, dst
@@ -82,7 +82,7 @@ def _rows_of_chunk(rows: Any, dtype: np.dtype, row_shape: tuple[int, ...], name:
     """Return a user's rows in the declared dtype and shape."""
     refuse_gaps(rows, name)
     values = np.asarray(rows)
-    for what, expected, found, is_held in (
+    for what, expected, actual, is_held in (
         ("shape", row_shape, values.shape[1:], values.shape[1:] == row_shape),
         ("dtype", dtype, values.dtype, np.can_cast(values.dtype, dtype)),
     ):
@@ -91,7 +91,7 @@ def _rows_of_chunk(rows: Any, dtype: np.dtype, row_shape: tuple[int, ...], name:
                 f"the rows have another {what} than dask expects",
                 "values may be missing, or its meta is wrong",
             )
-            raise InputFileError(what, file=name, expected=f"{expected}", found=f"{found}", hint=hint)
+            raise InputFileError(what, file=name, expected=f"{expected}", found=f"{actual}", hint=hint)
     return np.ascontiguousarray(values, dtype)
 
 
@@ -102,8 +102,8 @@ def run_collections(runner: Runner, of_dask: Pass[Any, Any, ResultT]) -> list[Re
     except (GraphPartError, MemoryError, OSError):
         raise
     except Exception as fault:
-        found = f"{type(fault).__name__}: {str(fault)[:300]}"
-        raise OptionError("computing a dask collection failed", found=found) from fault
+        message = f"{type(fault).__name__}: {str(fault)[:300]}"
+        raise OptionError("computing a dask collection failed", found=message) from fault
 
 
 def return_unchanged(value: Any) -> Any:

@@ -73,11 +73,11 @@ def edge_file(path: str, files: Files) -> InputFile:
 
 def feature_files(name: str, files: Files) -> tuple[DataSpec, tuple[InputFile, ...]]:
     """Open one feature's files, at least one; dtype and row shape must agree."""
-    found = [FORMATS[files.format].open_rows(path) for path in files.paths]
+    headers = [FORMATS[files.format].open_rows(path) for path in files.paths]
     # an empty file of lists has no length of its own
-    first, first_dtype, known_shape = next((entry for entry in found if entry[2] is not None), found[0])
+    first, first_dtype, known_shape = next((entry for entry in headers if entry[2] is not None), headers[0])
     first_shape = (0,) if known_shape is None else known_shape
-    for file, dtype, row_shape in found:
+    for file, dtype, row_shape in headers:
         if dtype != first_dtype or row_shape not in (None, first_shape):
             raise InputFileError(
                 f"files of feature {name!r} differ in dtype or shape",
@@ -90,7 +90,7 @@ def feature_files(name: str, files: Files) -> tuple[DataSpec, tuple[InputFile, .
         spec = DataSpec(name, first_dtype, () if is_scalar else first_shape)
     except MetadataError as error:
         raise error.restated(InputFileError, file=first.path) from None
-    return spec, tuple(file for file, *_ in found)
+    return spec, tuple(file for file, *_ in headers)
 
 
 def check_ends(

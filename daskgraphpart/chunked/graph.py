@@ -166,8 +166,8 @@ class Graph(Changeable["Graph"]):
 
     def _scanned(self, changes: GraphChanges) -> Scan:
         check_changes(changes, self.schema.ntypes, self.schema.etypes, self.data_sources)
-        found: Scan = load_plugin("scans", "changes").of_graph(self, changes)
-        return found
+        scan: Scan = load_plugin("scans", "changes").of_graph(self, changes)
+        return scan
 
     def _lazy_data(self, kind: str, types: Sequence[RowType]) -> Mapping[str, Mapping[str, Any]]:
         specs = {t.name: {spec.name: spec for spec in t.data} for t in types}
@@ -284,10 +284,10 @@ def _read_headers(metadata: Metadata) -> Graph:
     data: dict[str, dict[str, Source]] = {}
     specs = {}
     for of_type in schema.row_types:
-        found = {name: feature_files(name, files) for name, files in metadata.data[of_type.name].items()}
-        specs[of_type.name] = tuple(spec for spec, _ in found.values())
-        data[of_type.name] = {name: FileRows(files, spec) for name, (spec, files) in found.items()}
-        for name, (_, of_feature) in found.items():
+        of_type_data = {name: feature_files(name, files) for name, files in metadata.data[of_type.name].items()}
+        specs[of_type.name] = tuple(spec for spec, _ in of_type_data.values())
+        data[of_type.name] = {name: FileRows(files, spec) for name, (spec, files) in of_type_data.items()}
+        for name, (_, of_feature) in of_type_data.items():
             place = f"{data_key(of_type.name)}.{of_type.name}.{name}"
             _check_num_rows(metadata, place, of_feature, of_type.num_rows, metadata.data[of_type.name][name].num_rows)
     for etype, files in metadata.edges.items():
@@ -312,13 +312,13 @@ def _check_num_rows(
         if file.num_rows != count:
             what, where = "a different number of rows than the metadata says", f"{place}.row_counts"
             raise InputFileError(what, file=file.path, place=where, expected=f"{count:,}", found=f"{file.num_rows:,}")
-    found = sum(file.num_rows or 0 for file in files)
-    if found != expected:
+    total = sum(file.num_rows or 0 for file in files)
+    if total != expected:
         raise InputFileError(
             "the metadata and the files disagree on the number of rows",
             file=metadata.path,
             place=place,
             expected=f"{expected:,} rows",
-            found=f"{found:,} in {len(files)} files",
+            found=f"{total:,} in {len(files)} files",
             hint="check the counts per type (or per chunk), and that no file is missing from the list",
         )

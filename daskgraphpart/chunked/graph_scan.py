@@ -69,12 +69,12 @@ class GraphScan(Scan):
         with cached_listings(to_path(self.graph.directory)):
             content = b"".join(read_file(path) for path in self._metadata if is_file(path))
         views = [describe_views(source) for source in self.graph.sources]
-        found: dict[str, Any] = {
+        facts: dict[str, Any] = {
             "metadata": zlib.crc32(content + repr(self.files).encode()),
             "schema": [self.name, zlib.crc32(repr((self.graph.schema, views)).encode())],
         }
         tokens = [token for source in self.graph.sources for token in source.tokens]
-        return {**found, "collections": tokens} if tokens else found
+        return {**facts, "collections": tokens} if tokens else facts
 
     def read(self, job: ScanJob) -> Graph:
         """Count lines and compute collections; all other rows stay where they are."""

@@ -25,18 +25,18 @@ def replace_leaves(graph: Graph, others: Mapping[Source, Source]) -> Graph:
     """Return a graph that reads other sources in place of some, wherever these are read."""
     if not others:
         return graph
-    found: dict[Any, Any] = dict(others)
+    replaced_by: dict[Any, Any] = dict(others)
 
     def replaced(value: Any) -> Any:
         if isinstance(value, tuple):
             return tuple(map(replaced, value))
-        if not isinstance(value, Source) or not (value.inputs or value in found):
+        if not isinstance(value, Source) or not (value.inputs or value in replaced_by):
             return value
-        if value not in found:
+        if value not in replaced_by:
             view: Any = value
             assert hasattr(view, "__dataclass_fields__"), f"{type(view).__name__} has inputs: make it a dataclass"
-            found[value] = replace(view, **{of.name: replaced(getattr(view, of.name)) for of in fields(view)})
-        return found[value]
+            replaced_by[value] = replace(view, **{of.name: replaced(getattr(view, of.name)) for of in fields(view)})
+        return replaced_by[value]
 
     return replace(
         graph,

@@ -200,19 +200,19 @@ class _Reader:
     def _read_counts(self, what: str, names: Sequence[str], content: dict[str, Any]) -> list[int]:
         """Read the number of rows of each type, from either dialect or both."""
         by_type, by_chunk = f"num_{what}_per_type", f"num_{what}_per_chunk"
-        found: dict[str, list[int]] = {}
+        by_key: dict[str, list[int]] = {}
         for key, kind in ((by_type, list[Count]), (by_chunk, list[list[Count]])):
             counts = self.convert(key, content[key], kind, "invalid count") if key in content else None
             if counts is not None:
-                found[key] = [sum(of_type) for of_type in counts] if key == by_chunk else counts
-                if len(counts) != len(names) or sum(found[key]) > MAX_ROWS:
+                by_key[key] = [sum(of_type) for of_type in counts] if key == by_chunk else counts
+                if len(counts) != len(names) or sum(by_key[key]) > MAX_ROWS:
                     expected = f"{len(names)}, one for each type, and no more than {MAX_ROWS:,} in all"
                     self.add_fault("invalid counts", key, expected=expected, found=shown(counts))
         if by_type not in content and by_chunk not in content:
             self.add_fault(f"the numbers of {what} are missing", by_type, expected=f"{by_type} or {by_chunk}")
-        if len(found) == 2 and found[by_type] != found[by_chunk]:
-            self.add_fault(f"disagrees with {by_chunk}", by_type, expected=found[by_chunk], found=found[by_type])
-        return next(iter(found.values()), [])
+        if len(by_key) == 2 and by_key[by_type] != by_key[by_chunk]:
+            self.add_fault(f"disagrees with {by_chunk}", by_type, expected=by_key[by_chunk], found=by_key[by_type])
+        return next(iter(by_key.values()), [])
 
     def read_edges(self, edges: Any, schema: GraphSchema) -> dict[str, Files]:
         """Read the files of all edge types; a type without edges needs none."""
@@ -226,7 +226,7 @@ class _Reader:
 
     def read_data(self, key: str, data: Any, names: Sequence[str], info: _GraphInfo) -> dict[str, dict[str, Files]]:
         """Read the feature files of all node types or edge types."""
-        found: dict[str, dict[str, Files]] = {name: {} for name in names}
+        by_type: dict[str, dict[str, Files]] = {name: {} for name in names}
         labelled, flat = info.flat_arrays(key)
         for name, features in self._by_type(key, data, names).items():
             place = f"{key}.{name}"
@@ -234,18 +234,18 @@ class _Reader:
                 with self.faults_at(place):
                     check_name(feature, "feature name")
                 files = self._read_files(f"{place}.{feature}", entry, DATA_FORMATS)
-                found[name][feature] = replace(files, is_flat=name in labelled and feature in flat)
+                by_type[name][feature] = replace(files, is_flat=name in labelled and feature in flat)
                 if not files.paths and not self.faults:
                     self.add_fault("feature has no files", f"{place}.{feature}.data", hint="list them, or remove it")
-        return found
+        return by_type
 
     def read_raw_ids(self, entries: Any) -> dict[str, tuple[FilePath, ...]]:
         """Read the files of IDs before GSProcessing; they may be missing, because few outputs need them."""
-        found = {}
+        by_ntype = {}
         for ntype, entry in (self.convert("raw_id_mappings", entries, dict[str, _Entry]) or {}).items():
-            found[ntype] = tuple(to_key(join_path(self.directory, path)) for path in entry.data)
-            self.paths += [(f"raw_id_mappings.{ntype}.data", path) for path in found[ntype] if is_file(path)]
-        return found
+            by_ntype[ntype] = tuple(to_key(join_path(self.directory, path)) for path in entry.data)
+            self.paths += [(f"raw_id_mappings.{ntype}.data", path) for path in by_ntype[ntype] if is_file(path)]
+        return by_ntype
 
     def _by_type(self, key: str, entries: Any, names: Sequence[str]) -> dict[str, Any]:
         """Return the entries of known types; note the others."""
@@ -257,19 +257,19 @@ class _Reader:
         return {name: entries[name] for name in names if name in entries}
 
     def _read_files(self, place: str, entry: Any, formats: Sequence[str]) -> Files:
-        found: _Entry | None = self.convert(place, entry, _Entry, "not an entry of files")
-        if found is None:
+        files: _Entry | None = self.convert(place, entry, _Entry, "not an entry of files")
+        if files is None:
             return Files(formats[0], " ", ())
-        name, delimiter = found.format.name, found.format.delimiter if found.format.name == "csv" else " "
+        name, delimiter = files.format.name, files.format.delimiter if files.format.name == "csv" else " "
         if name not in formats:
             expected = " or ".join(formats)
             self.add_fault("unknown format", f"{place}.format.name", expected=expected, found=shown(name))
         elif not is_delimiter(delimiter):
             expected, key = "one character between numbers", f"{place}.format.delimiter"
             self.add_fault("bad delimiter", key, expected=expected, found=shown(delimiter))
-        paths = tuple(to_key(join_path(self.directory, path)) for path in found.data)
+        paths = tuple(to_key(join_path(self.directory, path)) for path in files.data)
         self.paths += [(f"{place}.data", path) for path in paths]
-        counts = None if found.row_counts is None else tuple(found.row_counts)
+        counts = None if files.row_counts is None else tuple(files.row_counts)
         if counts is not None and len(counts) != len(paths):
             expected = f"{len(paths)}, one for each file"
             self.add_fault("wrong number of counts", f"{place}.row_counts", expected=expected, found=len(counts))

@@ -63,14 +63,14 @@ def claimed_directory(out: Path, inputs: Iterable[str], overwrite: bool) -> Iter
 
 def _check_claim(out: Path, inputs: Iterable[str], overwrite: bool) -> None:
     """Refuse a directory with other content, or with part of the input."""
-    found = [name for name in list_directory(out) if name != LOCK_NAME]
-    ours = METADATA_FILE in found or not set(found) - set(DIRECTORIES)
-    if found and not (overwrite and ours):
+    names = [name for name in list_directory(out) if name != LOCK_NAME]
+    ours = METADATA_FILE in names or not set(names) - set(DIRECTORIES)
+    if names and not (overwrite and ours):
         hint = "add --overwrite to replace a chunked graph there, or choose another directory"
         raise OutputExistsError(
-            "the output directory is not empty", file=shown_name(out), found=", ".join(found[:5]), hint=hint
+            "the output directory is not empty", file=shown_name(out), found=", ".join(names[:5]), hint=hint
         )
-    if found:
+    if names:
         check_apart(out, map(Path, inputs))
 
 

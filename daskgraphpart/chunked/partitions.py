@@ -31,14 +31,14 @@ def list_edge_blocks(
 ) -> list[tuple[EdgeType, Block[Edges]]]:
     """List the blocks of all edges, by edge type and ID, with limits on rows and bytes of text."""
     graph = count_lines(graph, max_bytes, runner)
-    found: list[tuple[EdgeType, Block[Edges]]] = []
+    listed: list[tuple[EdgeType, Block[Edges]]] = []
     for edge_type in graph.schema.edge_types:
         num_src, num_dst = (graph.schema.node_type(ntype).num_nodes for ntype in (edge_type.src, edge_type.dst))
         read = partial(read_edges, edge_type=edge_type, num_src=num_src, num_dst=num_dst)
         blocks = graph.edge_sources[edge_type.name].blocks(max_rows)
         loads = [partial(read, read=block.load, where=(block.file, block.row_in_file)) for block in blocks]
-        found += [(edge_type, block) for block in _named(edge_type.name, blocks, loads)]
-    return found
+        listed += [(edge_type, block) for block in _named(edge_type.name, blocks, loads)]
+    return listed
 
 
 def count_lines(graph: Graph, max_bytes: int, runner: Runner) -> Graph:

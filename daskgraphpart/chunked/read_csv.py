@@ -67,7 +67,7 @@ class Lines:
 
         content = read_lines(self.path, self.start, self.stop)
         src, dst = np.empty(num_rows, np.int64), np.empty(num_rows, np.int64)
-        rows, fault, offset = (int(found) for found in parse_edges(content, ord(self.delimiter), (0, 1), 0, src, dst))
+        rows, fault, offset = (int(number) for number in parse_edges(content, ord(self.delimiter), (0, 1), 0, src, dst))
         if fault:
             line = content[max(0, offset) :][:200].tobytes().split(b"\n")[0].decode(errors="replace").strip()
             raise InputFileError(
@@ -112,9 +112,9 @@ def _line_begin(region: Region, offset: int) -> int:
         return min(max(offset, 0), region.num_rows)
     for position in range(offset - 1, region.num_rows, BYTES_PER_LOOK):
         piece = region.read(position, min(position + BYTES_PER_LOOK, region.num_rows))
-        found = np.flatnonzero(piece == NEWLINE)
-        if found.size:
-            return position + int(found[0]) + 1
+        newlines = np.flatnonzero(piece == NEWLINE)
+        if newlines.size:
+            return position + int(newlines[0]) + 1
         if position - offset > LONGEST_LINE:
             expected = "lines of two integers"
             raise InputFileError("line without end", file=region.path, place=f"byte {offset:,}", expected=expected)

@@ -23,8 +23,8 @@ def open_edges(path: str, _: str) -> tuple[InputFile, dict[str, np.dtype]]:
     """Open a file of edges; return it with the dtype of IDs."""
     file, dtype, row_shape = open_rows(path)
     if row_shape != (2,):
-        expected, found = "shape (edges, 2): src and dst", f"shape {(file.num_rows, *row_shape)}"
-        raise InputFileError("not an array of edges", file=path, expected=expected, found=found)
+        expected, shape = "shape (edges, 2): src and dst", f"shape {(file.num_rows, *row_shape)}"
+        raise InputFileError("not an array of edges", file=path, expected=expected, found=shape)
     return file, {"": dtype}
 
 

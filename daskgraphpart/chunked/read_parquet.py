@@ -94,16 +94,16 @@ def open_parquet(path: FilePath, coded: Sequence[str] = ()) -> Iterator[Any]:
     except (pa.ArrowException, OSError, UnicodeDecodeError, OverflowError) as fault:
         if isinstance(fault, GraphPartError) or getattr(fault, "errno", None):
             raise  # the machine's fault, not the file's: pyarrow leaves errno empty for bad content
-        found = next(iter(str(fault).splitlines()), type(fault).__name__)
+        message = next(iter(str(fault).splitlines()), type(fault).__name__)
         if isinstance(fault, MemoryError):
             raise EnvironmentFaultError(
                 "not enough memory to decode a parquet file",
                 file=path,
-                found=found,
+                found=message,
                 hint="write it with smaller pages, unless it is damaged",
             ) from fault
         raise InputFileError(
-            "not a readable parquet file", file=path, found=found, hint="it may be truncated; write it again"
+            "not a readable parquet file", file=path, found=message, hint="it may be truncated; write it again"
         ) from fault
 
 
@@ -152,7 +152,7 @@ def row_of(header: ParquetHeader, path: str) -> tuple[np.dtype, tuple[int, ...] 
         raise InputFileError("parquet file without columns", file=path)
     lists = fields[0].type if len(fields) == 1 and _is_list(fields[0].type) else None
     types = [field.type if lists is None else lists.value_type for field in fields]
-    dtypes = [numpy_dtype(field.name, found, path) for field, found in zip(fields, types, strict=True)]
+    dtypes = [numpy_dtype(field.name, kind, path) for field, kind in zip(fields, types, strict=True)]
     dtype = _common_dtype(dtypes, path)
     if b"shape" in (header.schema.metadata or {}):
         return dtype, _declared_row_shape(header, path)
@@ -173,8 +173,8 @@ def _declared_row_shape(header: ParquetHeader, path: str) -> tuple[int, ...]:
     row_shape = () if match is None else tuple(int(length) for length in match[2].replace(b",", b" ").split())
     is_too_large = checked_nbytes(row_shape, np.dtype("f8")) is None
     if match is None or int(match[1]) not in (-1, header.num_rows) or is_too_large:
-        expected, found = f"({header.num_rows}, ...) with the shape of a row", text[:60].decode(errors="replace")
-        raise InputFileError("bad key 'shape' in the parquet schema", file=path, expected=expected, found=found)
+        expected, shown = f"({header.num_rows}, ...) with the shape of a row", text[:60].decode(errors="replace")
+        raise InputFileError("bad key 'shape' in the parquet schema", file=path, expected=expected, found=shown)
     return row_shape
 
 
@@ -216,13 +216,13 @@ def read_rows(path: FilePath, start: int, stop: int, spec: DataSpec, names: Sequ
     width = int(np.prod(spec.row_shape, dtype=np.int64))
     rows = np.empty((stop - start, width), spec.dtype)
     with open_parquet(path) as file:
-        columns, found = _Columns(file, path, start, stop), names or file.schema_arrow.names
-        if len(found) != width or width <= COLUMNS_AT_ONCE:
+        columns, wanted = _Columns(file, path, start, stop), names or file.schema_arrow.names
+        if len(wanted) != width or width <= COLUMNS_AT_ONCE:
             columns.read_into(rows, names)
         else:  # a buffer per column
             for first in range(0, width, COLUMNS_AT_ONCE):
                 several = slice(first, first + COLUMNS_AT_ONCE)
-                columns.read_into(rows[:, several], found[several])
+                columns.read_into(rows[:, several], wanted[several])
     return rows.reshape(stop - start, *spec.row_shape)
 
 

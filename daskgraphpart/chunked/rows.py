@@ -118,12 +118,12 @@ class JoinedRows(Source):
         """List the blocks of each source, whose files and rows in them are known; stretches are cut from the whole."""
         if stretches is not None and self.can_seek:
             return Source.blocks(self, max_rows, stretches)
-        found = []
+        joined = []
         for part, first in zip(self.parts, self.starts, strict=False):
             for block in part.blocks(max_rows):
                 load = block.load if part.dtype == self.dtype else partial(_cast_block, load=block.load, to=self.dtype)
-                found.append(replace(block, load=load, first_row=first + block.first_row))
-        return found
+                joined.append(replace(block, load=load, first_row=first + block.first_row))
+        return joined
 
     def read(self, start: int, stop: int) -> np.ndarray:
         """Read rows ``[start, stop)``."""
@@ -198,13 +198,13 @@ class KeptRows(ChangedRows):
     def read(self, start: int, stop: int) -> np.ndarray:
         """Read rows ``[start, stop)``."""
         kept, done = self.numbers.read(start, stop), 0
-        found = np.empty((len(kept), *self.rows.shape[1:]), self.rows.dtype)
+        picked = np.empty((len(kept), *self.rows.shape[1:]), self.rows.dtype)
         while done < len(kept):  # in ranges of at most the wanted number of rows, however few are kept
             low = int(kept[done])
             end = int(np.searchsorted(kept, low + len(kept)))
-            found[done:end] = self.rows.read(low, int(kept[end - 1]) + 1)[kept[done:end] - low]
+            picked[done:end] = self.rows.read(low, int(kept[end - 1]) + 1)[kept[done:end] - low]
             done = end
-        return found
+        return picked
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -213,8 +213,8 @@ class ReversedEdges(ChangedRows):
 
     def blocks(self, max_rows: int, stretches: np.ndarray | None = None) -> list[Block[Any]]:
         """List the blocks of the edges, reversed."""
-        found = self.rows.blocks(max_rows, stretches)
-        return [replace(block, load=partial(_reversed_block, load=block.load)) for block in found]
+        forward = self.rows.blocks(max_rows, stretches)
+        return [replace(block, load=partial(_reversed_block, load=block.load)) for block in forward]
 
     def read(self, start: int, stop: int) -> np.ndarray:
         """Read edges ``[start, stop)``."""
@@ -241,8 +241,8 @@ class CastRows(ChangedRows):
     def blocks(self, max_rows: int, stretches: np.ndarray | None = None) -> list[Block[Any]]:
         """List the blocks of the rows, each to be cast."""
         cast = partial(_cast_rows, what=self.what, name=self.name)
-        found = self.rows.blocks(max_rows, stretches)
-        return [replace(block, load=partial(cast, load=block.load, first=block.first_row)) for block in found]
+        plain = self.rows.blocks(max_rows, stretches)
+        return [replace(block, load=partial(cast, load=block.load, first=block.first_row)) for block in plain]
 
     def read(self, start: int, stop: int) -> np.ndarray:
         """Read rows ``[start, stop)``; raises if a value does not fit."""
@@ -260,9 +260,9 @@ def _cast_rows(*given: Any, what: str, name: str, first: int, load: Callable[...
             is_lost |= (cast != rows) | (cast.astype(rows.dtype) != rows)
     if is_lost.any():
         row = first + int(is_lost.reshape(len(rows), -1).any(axis=1).argmax())
-        found, hint = f"{rows[is_lost][0]} in row {row:,}", "cast to a wider dtype"
+        lost, hint = f"{rows[is_lost][0]} in row {row:,}", "cast to a wider dtype"
         text = f"{dtype.name} cannot hold a value of {rows.dtype.name}"
-        raise OptionError(text, place=f"--cast {what}", found=found, hint=hint)
+        raise OptionError(text, place=f"--cast {what}", found=lost, hint=hint)
     return cast
 
 
@@ -314,8 +314,8 @@ def refuse_gaps(values: Any, what: str) -> None:
     else:
         return
     if count:
-        found = f"{count:,} of {np.size(values):,} that are {kind}"
-        raise OptionError(f"{what}: values are {kind}", expected="a value everywhere", found=found, hint=hint)
+        share = f"{count:,} of {np.size(values):,} that are {kind}"
+        raise OptionError(f"{what}: values are {kind}", expected="a value everywhere", found=share, hint=hint)
 
 
 def token_of(collection: Any) -> str:

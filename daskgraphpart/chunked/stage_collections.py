@@ -50,9 +50,9 @@ def stage_collections(graph: Graph, directory: Path, runner: Runner) -> Graph:
                 lazy.setdefault(leaf, name)
     units, owners = list[Unit[StageUnit]](), list[Source]()
     for i, (source, name) in enumerate(lazy.items()):
-        found = _units(name, source, str(directory / f"lazy-{i}"))
-        units += found
-        owners += [source] * len(found)
+        of_source = _units(name, source, str(directory / f"lazy-{i}"))
+        units += of_source
+        owners += [source] * len(of_source)
     regions = run_collections(runner, Pass("stage-collections", stage_block, units, None, (Region,))) if units else []
     staged: dict[Source, list[Region]] = {source: [] for source in lazy}
     for source, region in zip(owners, regions, strict=True):

@@ -44,8 +44,8 @@ NumChunks: TypeAlias = "int | Mapping[str, NumChunks]"
 
 def _numbers(chunks: Any) -> Iterator[Any]:
     if isinstance(chunks, Mapping):
-        for found in chunks.values():
-            yield from _numbers(found)
+        for inner in chunks.values():
+            yield from _numbers(inner)
     else:
         yield chunks
 
@@ -70,19 +70,19 @@ class ChunkFormat:
     def __post_init__(self) -> None:
         check_choice("format of edges", "--edge-format", self.edge_format, SUFFIXES)
         check_choice("format of features", "--data-format", self.data_format, DATA_FORMATS)
-        for found in (self.num_chunks, *_numbers(self.chunks_of)):
-            if found is not None and (not isinstance(found, int) or found < 1):
-                raise OptionError("invalid number of files", place="--num-chunks", expected="1 or more", found=found)
+        for number in (self.num_chunks, *_numbers(self.chunks_of)):
+            if number is not None and (not isinstance(number, int) or number < 1):
+                raise OptionError("invalid number of files", place="--num-chunks", expected="1 or more", found=number)
         if not is_delimiter(self.delimiter):
             expected = "one character between numbers"
             raise OptionError("bad delimiter", place="delimiter", expected=expected, found=repr(self.delimiter))
 
     def num_files(self, kind: str, of_type: str, feature: str = "") -> int | None:
         """Return the requested number of files, or chunks of nodes; None for a number by size."""
-        found = self.chunks_of.get(kind)
+        number = self.chunks_of.get(kind)
         for name in (of_type, feature):
-            found = found.get(name) if isinstance(found, Mapping) else found
-        return self.num_chunks if found is None or isinstance(found, Mapping) else found
+            number = number.get(name) if isinstance(number, Mapping) else number
+        return self.num_chunks if number is None or isinstance(number, Mapping) else number
 
     def check_names(self, schema: GraphSchema) -> None:
         """Check that chunk numbers name types and features of the graph."""
@@ -95,8 +95,8 @@ class ChunkFormat:
                 unknown = [f"{name}/{feature}" for feature in names if feature not in known.get(name, ())]
                 if name not in known or unknown:
                     expected = ", ".join((*known, *(f"{name}/{feature}" for feature in known.get(name, ()))))
-                    found = ", ".join(unknown) or name
-                    raise OptionError("not in the graph", place=f"num_chunks_{kind}", expected=expected, found=found)
+                    shown = ", ".join(unknown) or name
+                    raise OptionError("not in the graph", place=f"num_chunks_{kind}", expected=expected, found=shown)
 
     def prefix(self, number: int, of_type: RowType, feature: tuple[int, str] | None) -> str:
         """Path prefix of an edge type's or feature's files, below the graph."""

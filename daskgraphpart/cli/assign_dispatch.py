@@ -177,9 +177,10 @@ def _machines_of(values: dict[str, Any], resources: Resources, assign_dir: str, 
         raise click.UsageError("Give only one of --dispatch-to and --ip-config.")
     if not by_dgl or not is_on_this_machine(resources.cluster):
         return machines or by_dgl
-    found, num_parts = open_machines(by_dgl, Path(out_dir)), values["num_parts"] or read_num_parts(Path(assign_dir))
+    destination = open_machines(by_dgl, Path(out_dir))
+    num_parts = values["num_parts"] or read_num_parts(Path(assign_dir))
     if num_parts is not None:
-        found.check_parts(num_parts)
+        destination.check_parts(num_parts)
     logger.info("--ip-config without a --cluster of these machines: writing all parts to OUT here")
     return None
 

@@ -84,8 +84,8 @@ def _settings_of(stated: Field[Any]) -> dict[str, Any]:
 def _complete(choices: tuple[str, ...], ctx: click.Context, param: click.Parameter, typed: str) -> list[CompletionItem]:
     """Complete the last word of a list; anything that is no choice is a path."""
     before, comma, last = typed.rpartition(",")
-    found = [CompletionItem(f"{before}{comma}{choice}") for choice in choices if choice.startswith(last)]
-    return found or [CompletionItem(typed, type="file")]
+    completions = [CompletionItem(f"{before}{comma}{choice}") for choice in choices if choice.startswith(last)]
+    return completions or [CompletionItem(typed, type="file")]
 
 
 _shown = partial(click.option, cls=Option, heading="Progress", common=True)
@@ -161,13 +161,13 @@ class DispatchCommand(Command):
 
 @cache
 def _options_of_layouts(names: tuple[str, ...]) -> tuple[click.Parameter, ...]:
-    found: list[click.Parameter] = []
+    options: list[click.Parameter] = []
     for name in names:
         with suppress(PluginError):  # it is an error for who writes this layout; all others do without
             stated = stated_options(load_layout(name)).values()
             how: dict[str, Any] = {"heading": f"Layout {name}", "callback": _keep, "expose_value": False}
-            found += [Option(_names_of(of), **how, **_settings_of(of)) for of in stated]
-    return tuple(found)
+            options += [Option(_names_of(of), **how, **_settings_of(of)) for of in stated]
+    return tuple(options)
 
 
 def _keep(ctx: click.Context, param: click.Parameter, value: Any) -> None:

@@ -23,6 +23,6 @@ def completion(shell: str) -> None:
     daskgraphpart completion fish > ~/.config/fish/completions/daskgraphpart.fish
     """
     root = click.get_current_context().find_root()
-    found = get_completion_class(shell)
-    assert found is not None, "click completes in these shells"
-    click.echo(found(root.command, {}, "daskgraphpart", "_DASKGRAPHPART_COMPLETE").source())
+    kind = get_completion_class(shell)
+    assert kind is not None, "click completes in these shells"
+    click.echo(kind(root.command, {}, "daskgraphpart", "_DASKGRAPHPART_COMPLETE").source())

@@ -55,12 +55,12 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in COMMANDS:
             module = next(module for module, names in MODULES.items() if cmd_name in names)
-            found = getattr(importlib.import_module(f"daskgraphpart.cli.{module}"), cmd_name.replace("-", "_"))
+            loaded = getattr(importlib.import_module(f"daskgraphpart.cli.{module}"), cmd_name.replace("-", "_"))
         elif cmd_name in plugin_names("commands"):
-            found = load_command(cmd_name, click.Command)
+            loaded = load_command(cmd_name, click.Command)
         else:
             return None
-        command: click.Command = found
+        command: click.Command = loaded
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -93,18 +93,18 @@ def _summaries() -> list[tuple[str, str]]:
     while left:
         ready = [name for name, of in left.items() if of.after not in left]
         for name in ready or [*left]:
-            found, before = left.pop(name), [known for known, _ in listed]
-            place = before.index(found.after) + 1 if found.after in before else len(listed)
-            listed.insert(place, (name, found.summary))
+            plugin, before = left.pop(name), [known for known, _ in listed]
+            place = before.index(plugin.after) + 1 if plugin.after in before else len(listed)
+            listed.insert(place, (name, plugin.summary))
     return listed
 
 
 def _known(name: str) -> Command:
     try:
-        found: Command = load_plugin("commands", name, Command)
+        plugin: Command = load_plugin("commands", name, Command)
     except PluginError as fault:  # the others work
         return Command(f"Not available: {fault.what}.", "")
-    return found
+    return plugin
 
 
 def _with_dashes(token: str) -> str:

@@ -91,13 +91,13 @@ def cut_of(of: Quality | AssignReport) -> str:
 
 def weight_of_cut(report: AssignReport | None) -> str:
     """Share of the weight that is cut, if edges have weights."""
-    found = None if report is None else report.weighted
-    return "" if found is None else f", {found.share:.2%} of their weight ({found.cut:,.6g} of {found.total:,.6g})"
+    cut = None if report is None else report.weighted
+    return "" if cut is None else f", {cut.share:.2%} of their weight ({cut.cut:,.6g} of {cut.total:,.6g})"
 
 
 def balance_of(report: AssignReport) -> str:
     """Ratios that constraints reach and may reach."""
-    allowed = [f" (at most {found.allowed:.3f})" if found.allowed is not None else "" for found in report.balances]
+    allowed = ["" if of.allowed is None else f" (at most {of.allowed:.3f})" for of in report.balances]
     return ", ".join(f"{f.name} {f.ratio:.3f}{most}" for f, most in zip(report.balances, allowed, strict=True))
 
 

@@ -75,15 +75,17 @@ def bucket_edges(unit: EdgeUnit, config: BucketConfig) -> np.ndarray:
     ntypes = {ntype for edge_type in unit.edge_types for ntype in (edge_type.src, edge_type.dst)}
     new_nids = {ntype: config.maps[ntype].memmap() for ntype in ntypes}
     owner_of = {edge_type.dst: config.owners[edge_type.dst].memmap() for edge_type in unit.edge_types}
-    counts, found = np.empty((len(unit.blocks), config.num_parts), np.int64), []
+    counts, ends_and_owners = np.empty((len(unit.blocks), config.num_parts), np.int64), []
     for i, (edge_type, block) in enumerate(zip(unit.edge_types, unit.blocks, strict=True)):
         src, dst = block.read()
         num_src = new_nids[edge_type.src].size
         owners, counts[i] = owners_of_edges(src, dst, num_src, owner_of[edge_type.dst], config.num_parts)
         write_edge_owners(config, edge_type, block.first_row, owners)
-        found.append((src, dst, owners))
+        ends_and_owners.append((src, dst, owners))
     run = np.empty((3, unit.num_edges), next(iter(new_nids.values())).dtype)
-    for (src, dst, owners), edge_type, starts in zip(found, unit.edge_types, starts_in_run(counts), strict=True):
+    for (src, dst, owners), edge_type, starts in zip(
+        ends_and_owners, unit.edge_types, starts_in_run(counts), strict=True
+    ):
         scatter_edges((src, dst), (new_nids[edge_type.src], new_nids[edge_type.dst]), owners, starts, run)
     save_npy(config.work.file("runs", unit.index), run)
     return counts

@@ -52,9 +52,9 @@ def collect_extra_edges(
     tables = zip(runs.by_run(runs.counts), runs.by_run(runs.first_new_eids(book)), run_nbytes, strict=True)
     units = [Unit(ExtraUnit(run, *table), nbytes) for run, (*table, nbytes) in enumerate(tables)]
     extra = ExtraConfig(job.work, ranges, job.options.out_edges, hops - 1)
-    found = job.runner.run(Pass("collect-extra", collect_extra, units, extra))
-    counts, nothing = np.array(found, np.int64).reshape(len(found), job.num_parts), np.zeros(len(found), np.int64)
-    return RunTable(np.arange(len(found)), nothing, nothing, counts)
+    by_unit = job.runner.run(Pass("collect-extra", collect_extra, units, extra))
+    counts, nothing = np.array(by_unit, np.int64).reshape(len(by_unit), job.num_parts), np.zeros(len(by_unit), np.int64)
+    return RunTable(np.arange(len(by_unit)), nothing, nothing, counts)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -182,8 +182,8 @@ def order_extra(slices: Slices, config: GraphConfig) -> list[tuple[int, int, int
 def read_window(slices: Slices, window: tuple[int, int], work: Workspace) -> tuple[np.ndarray, ...]:
     """Read new IDs of sources, destinations and edges of a part's extra edges in a window, by ascending edge ID."""
     columns: list[list[np.ndarray]] = [[], [], []]
-    found = window_rows(eid_columns(slices, work), *window)
-    for (run, run_rows, first, _), (start, stop) in zip(places_of(slices), found, strict=True):
+    windows = window_rows(eid_columns(slices, work), *window)
+    for (run, run_rows, first, _), (start, stop) in zip(places_of(slices), windows, strict=True):
         for column, values in enumerate(columns):
             region = run_column(work.file("extra", run), EXTRA_DTYPE, run_rows, column)
             values.append(region.read(first + start, first + stop))

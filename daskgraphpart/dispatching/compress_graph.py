@@ -53,11 +53,11 @@ def bucket_bits(graph: PartGraph, max_edges: int) -> int:
 
 
 def compress_graphs(
-    job: Job, config: BuildConfig, found: Sequence[tuple[PartGraph, int, Mapping[str, np.ndarray]]]
+    job: Job, config: BuildConfig, graphs: Sequence[tuple[PartGraph, int, Mapping[str, np.ndarray]]]
 ) -> None:
     """Write all matrices; each segment has its graph, first local edge ID, and edges in each bucket of rows."""
     by_part: dict[tuple[int, str], list[tuple[PartGraph, int, np.ndarray]]] = {}
-    for graph, first_eid, counts in found:
+    for graph, first_eid, counts in graphs:
         for name, in_buckets in counts.items():
             by_part.setdefault((graph.part, name), []).append((graph, first_eid, in_buckets))
     ranges: list[MatrixRows] = []

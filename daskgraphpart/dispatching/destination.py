@@ -121,11 +121,11 @@ class Destination(Exporter):
 
 def open_store(root: UPath) -> Destination:
     """Return a directory in a store."""
-    found: Destination = load_plugin("destinations", "store")(root)
-    return found
+    destination: Destination = load_plugin("destinations", "store")(root)
+    return destination
 
 
 def open_machines(file: str | os.PathLike[str], directory: Path) -> Destination:
     """Return a directory on each of the machines that a file lists."""
-    found: Destination = load_plugin("destinations", "machines")(file, directory)
-    return found
+    destination: Destination = load_plugin("destinations", "machines")(file, directory)
+    return destination

@@ -131,8 +131,8 @@ class DispatchOptions:
     @property
     def graphs(self) -> tuple[str, ...]:
         """Graphs in the parts: dgl, graphbolt, both or none."""
-        found = tuple(name for name in ("dgl", "graphbolt") if name in self.layout)
-        return found or (() if self.arrangement is None else ("dgl",))
+        names = tuple(name for name in ("dgl", "graphbolt") if name in self.layout)
+        return names or (() if self.arrangement is None else ("dgl",))
 
     @property
     def has_extra_edges(self) -> bool:

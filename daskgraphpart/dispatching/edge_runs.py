@@ -75,7 +75,7 @@ class RunTable:
         """Slices of runs with each part's edges, in block order."""
         if not self.runs.size:
             return [np.empty(0, SLICE)] * self.counts.shape[1]
-        found, starts = [], np.concatenate([starts_in_run(counts) for counts in self.by_run(self.counts)])
+        by_part, starts = [], np.concatenate([starts_in_run(counts) for counts in self.by_run(self.counts)])
         run_rows = self.run_rows
         for counts, first in zip(self.counts.T, starts.T, strict=True):
             blocks = np.flatnonzero(counts)
@@ -83,8 +83,8 @@ class RunTable:
             slices["run"], slices["run_rows"] = self.runs[blocks], run_rows[self.runs[blocks]]
             slices["start"], slices["count"] = first[blocks], counts[blocks]
             slices["first_row"], slices["etype_id"] = self.first_rows[blocks], self.etype_ids[blocks]
-            found.append(slices)
-        return found
+            by_part.append(slices)
+        return by_part
 
 
 def starts_in_run(counts: np.ndarray) -> np.ndarray:

@@ -32,8 +32,8 @@ def bucket_all_edges(job: Job, nodes: NumberedNodes) -> tuple[RunTable, Mapping[
     Also returns the owners of edges whose types carry data, or of all edges if IDs are kept.
     """
     schema, sizes = job.graph.schema, job.sizes
-    found = list_edge_blocks(job.graph, sizes.edge_block_rows, sizes.csv_block_bytes, job.runner)
-    types, blocks = [edge_type for edge_type, _ in found], [block for _, block in found]
+    listed = list_edge_blocks(job.graph, sizes.edge_block_rows, sizes.csv_block_bytes, job.runner)
+    types, blocks = [edge_type for edge_type, _ in listed], [block for _, block in listed]
     wanted = wanted_arrays(job)
     edge_owners = {
         edge_type.name: npy_region(job.work.file("edge-owners", i), owner_dtype(job.num_parts), (edge_type.num_edges,))

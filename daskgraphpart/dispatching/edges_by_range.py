@@ -89,8 +89,10 @@ def resolve_units(
                 slices.setdefault((ntype, number), []).append(entry)
     width = config.range_nodes
     return [
-        ResolveUnit(ntype, number * width, min((number + 1) * width, config.bucket.maps[ntype].num_rows), tuple(found))
-        for (ntype, number), found in sorted(slices.items())
+        ResolveUnit(
+            ntype, number * width, min((number + 1) * width, config.bucket.maps[ntype].num_rows), tuple(of_range)
+        )
+        for (ntype, number), of_range in sorted(slices.items())
     ]
 
 

@@ -56,13 +56,13 @@ class Feature:
 def cut_features(graph: Graph, kind: str, max_nbytes: int) -> list[Feature]:
     """List the blocks of all features of nodes or edges; cuts files to size."""
     types: Sequence[RowType] = graph.schema.node_types if kind == "node" else graph.schema.edge_types
-    found = []
+    cut = []
     for of_type in types:
         for spec in of_type.data:
             # a row's place takes 8 bytes while grouping
             max_rows = max_nbytes // max(8, spec.row_nbytes)
-            found.append(Feature(kind, of_type.name, spec, list_row_blocks(graph, of_type.name, spec, max_rows)))
-    return found
+            cut.append(Feature(kind, of_type.name, spec, list_row_blocks(graph, of_type.name, spec, max_rows)))
+    return cut
 
 
 def block_marks(features: Sequence[Feature]) -> dict[str, list[int]]:
@@ -164,8 +164,8 @@ def map_ids(values: np.ndarray, ids: NodeIds, block: Block[np.ndarray]) -> np.nd
     if bad.size:
         row = block.first_row + int(bad[0]) * len(values) // values.size
         what, expected = f"a feature of {block.name!r} holds an invalid node ID", f"-1, or an ID in [0, {total:,})"
-        found = int(values.reshape(-1)[bad[0]])
-        raise InputFileError(what, place=f"row {row:,}", expected=expected, found=found, hint="see --map-feature")
+        unknown = int(values.reshape(-1)[bad[0]])
+        raise InputFileError(what, place=f"row {row:,}", expected=expected, found=unknown, hint="see --map-feature")
     mapped = values.copy()
     for start in range(0, mapped.size, IDS_PER_PIECE):
         piece = mapped.reshape(-1)[start : start + IDS_PER_PIECE]

@@ -118,8 +118,8 @@ def _complete(job: Job, sizes: GraphSizes, book: PartitionBook, quality: Quality
     part_nbytes = np.zeros(job.num_parts, np.int64)
     for file in flat:
         part_nbytes[file.part or 0] += checksums[file.path].nbytes
-    found: list[int] = part_nbytes.tolist()
-    return found
+    sizes_of_parts: list[int] = part_nbytes.tolist()
+    return sizes_of_parts
 
 
 def _encode(job: Job, files: Sequence[OutputFile]) -> None:
@@ -172,5 +172,5 @@ def _write_here(job: Job, files: Sequence[OutputFile], staged: Mapping[str, Stag
     made = [file for file in files if not file.is_streamed]
     units = [Unit(f"{job.out}/{file.path}", file.layout.nbytes) for file in made]
     # mostly still in the page cache
-    found = job.runner.run(Pass("hash-files", hash_file, units, None, (FileChecksum,)))
-    return {**checksums, **{file.path: checksum for file, checksum in zip(made, found, strict=True)}}
+    checked = job.runner.run(Pass("hash-files", hash_file, units, None, (FileChecksum,)))
+    return {**checksums, **{file.path: checksum for file, checksum in zip(made, checked, strict=True)}}

@@ -160,17 +160,17 @@ def lay_out(job: Job, sizes: GraphSizes) -> Places:
 
 def _targets(job: Job, files: Sequence[OutputFile]) -> list[tuple[tuple[str, bool], Target]]:
     """Gather the places of arrays in all parts' files, each with its name and whether it is streamed."""
-    found: dict[tuple[str, str, bool], Target] = {}
+    targets: dict[tuple[str, str, bool], Target] = {}
     for file in files:
         for array, (offset, dtype, shape) in file.layout.regions.items() if file.part is not None else ():
             key = (file.name, array, file.is_streamed)
-            if key not in found:
+            if key not in targets:
                 offsets, num_rows = np.zeros((2, job.num_parts), np.int64)
                 out = array_directory(job, file.layout)
-                found[key] = Target(out, file.name, offsets, num_rows, dtype, shape[1:])
-            assert found[key].dtype == dtype, "an array has one dtype in all parts"
-            found[key].offsets[file.part], found[key].num_rows[file.part] = offset, shape[0]
-    return [(key[1:], target) for key, target in found.items()]
+                targets[key] = Target(out, file.name, offsets, num_rows, dtype, shape[1:])
+            assert targets[key].dtype == dtype, "an array has one dtype in all parts"
+            targets[key].offsets[file.part], targets[key].num_rows[file.part] = offset, shape[0]
+    return [(key[1:], target) for key, target in targets.items()]
 
 
 def _files_of(job: Job, sizes: GraphSizes) -> dict[Layout, list[OutputFile]]:

@@ -36,12 +36,12 @@ def check_output(out: Location, inputs: Iterable[Location]) -> None:
 
 def check_empty(out: Location, overwrite: bool) -> None:
     """Refuse a directory that holds something, unless it may be overwritten; raises as `check_claimable`."""
-    found = [name for name in _listed(out) if not name.startswith(OWN_PREFIX)]
-    if found and not overwrite:
+    names = [name for name in _listed(out) if not name.startswith(OWN_PREFIX)]
+    if names and not overwrite:
         raise OutputExistsError(
             "the output directory is not empty",
             file=out,
-            found=", ".join(found[:5]) + (" ..." if len(found) > 5 else ""),
+            found=", ".join(names[:5]) + (" ..." if len(names) > 5 else ""),
             hint="add --overwrite to replace partitions there, or choose another directory",
         )
 

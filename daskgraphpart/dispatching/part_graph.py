@@ -83,10 +83,10 @@ class NewIds:
         """IDs that graphs store: new, or original if kept."""
         if self.originals is None:
             return new_ids
-        found = np.empty(new_ids.size, np.int64)
+        owned = np.empty(new_ids.size, np.int64)
         for part, places in places_by_part(np.searchsorted(self.ends[:, 0], new_ids, side="right")):
-            found[places] = self.originals.region(part).take(new_ids[places] - self.start(part, 0))
-        return found
+            owned[places] = self.originals.region(part).take(new_ids[places] - self.start(part, 0))
+        return owned
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -138,10 +138,10 @@ def local_ids_of(graph: PartGraph, config: GraphConfig, *columns: np.ndarray) ->
         return [np.subtract(new_nids, graph.low, dtype=np.int64) for new_nids in columns]
     words = config.halo.row(graph.part).read()
     ranks, _ = ranks_of(words, config.num_nodes)
-    found = [np.empty(new_nids.size, np.int64) for new_nids in columns]
-    for new_nids, out in zip(columns, found, strict=True):
+    local = [np.empty(new_nids.size, np.int64) for new_nids in columns]
+    for new_nids, out in zip(columns, local, strict=True):
         local_ids(new_nids, graph.low, graph.high, words, ranks, out)
-    return found
+    return local
 
 
 def ranks_of(words: np.ndarray, num_nodes: int) -> tuple[np.ndarray, int]:

@@ -43,10 +43,10 @@ def wanted_masks(job: Job, features: Sequence[Feature]) -> list[Feature]:
 def count_marked(job: Job, masks: Sequence[Feature], nodes: NumberedNodes) -> dict[str, np.ndarray]:
     """Count each mask's nodes, int64 (blocks, parts); none if no layout lists them."""
     works = [unit for mask in masks for unit in row_units(mask, job.assignment.files, nodes.offsets, ())]
-    found = iter(job.runner.run(Pass("count-marked", count_block, _priced(works), None)))
+    counted = iter(job.runner.run(Pass("count-marked", count_block, _priced(works), None)))
     blocks = {mask.key: mask.blocks for mask in masks}
     return {
-        key: np.array([next(found) for _ in blocks.get(key, ())], np.int64).reshape(-1, job.num_parts)
+        key: np.array([next(counted) for _ in blocks.get(key, ())], np.int64).reshape(-1, job.num_parts)
         for key in job.graph.schema.masks
     }
 

@@ -76,8 +76,8 @@ def find_held(job: Job, runs: RunTable, book: PartitionBook) -> HeldGraphs:
     held = zip(ranges.tolist(), runs.slices_of_parts(), extra, strict=True)
     parts = [HaloUnit(part, low, high, owned, others) for part, ((low, high), owned, others) in enumerate(held)]
     units = [Unit(part, int(part.owned["count"].sum()) * config.run_dtype.itemsize) for part in parts]
-    found = job.runner.run(Pass("mark-halo", mark_halo, units, config))
-    return HeldGraphs(config, runs, book, parts, np.array(found, np.int64))
+    halo_counts = job.runner.run(Pass("mark-halo", mark_halo, units, config))
+    return HeldGraphs(config, runs, book, parts, np.array(halo_counts, np.int64))
 
 
 def write_graphs(job: Job, held: HeldGraphs, targets: Targets) -> None:
@@ -97,14 +97,16 @@ def write_graphs(job: Job, held: HeldGraphs, targets: Targets) -> None:
 
     new_eids = NewIds(book.edge_ranges[:, :, 1], originals[1])
     config = BuildConfig(held.config, book, new_eids)
-    found: list[tuple[PartGraph, int, Mapping[str, np.ndarray]]] = []
+    to_compress: list[tuple[PartGraph, int, Mapping[str, np.ndarray]]] = []
     for segments in _segments(job, parts, held):  # other parts have the original IDs of extra edges
         units = [Unit(segment, segment.num_edges * EDGE_NBYTES, segment.num_edges) for segment in segments]
         counts = job.runner.run(Pass("build-graph", build_graph, units, config))
         counted = zip(segments, counts, strict=True)
-        found += [(segment.graph, segment.first_local_eid, of_segment) for segment, of_segment in counted if of_segment]
-    if found:
-        compress_graphs(job, config, found)
+        to_compress += [
+            (segment.graph, segment.first_local_eid, of_segment) for segment, of_segment in counted if of_segment
+        ]
+    if to_compress:
+        compress_graphs(job, config, to_compress)
 
 
 def _part_graphs(held: HeldGraphs, arrays: Targets) -> list[PartGraph]:

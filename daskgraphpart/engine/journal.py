@@ -113,14 +113,14 @@ class Journal:
         if number == len(self._passes):
             self._passes.append((line, {}))
             self._append(line)
-        found, finished = self._passes[number]
-        if found != line:
+        recorded, finished = self._passes[number]
+        if recorded != line:
             raise ResumeError(
                 "cannot resume: the unfinished run has other passes",
                 file=shown_name(self.path),
                 place=f"pass {number}",
                 expected=f"{name} of {len(sizes)} units",
-                found=f"{found[1]} of {found[2]}",
+                found=f"{recorded[1]} of {recorded[2]}",
                 hint=RESTART_HINT,
             )
         return number, finished

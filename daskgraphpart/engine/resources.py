@@ -155,10 +155,12 @@ def detect_resources(
         budget = workers * thread_memory // 2 if thread_memory else available_memory() // 2
     else:
         budget = parse_size(memory) if isinstance(memory, str) else int(memory)
-    found = Resources(budget, cluster, workers, staging, None if workspace is None else str(resolve_path(workspace)))
+    resources = Resources(
+        budget, cluster, workers, staging, None if workspace is None else str(resolve_path(workspace))
+    )
     if not takes_store:
-        found.check_workspace()
-    return found
+        resources.check_workspace()
+    return resources
 
 
 def resolve_cluster(cluster: Any) -> Any:

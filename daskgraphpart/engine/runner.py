@@ -86,8 +86,8 @@ class TaskCall:
                 return self.call_all(partitions), []
             mount(self.depot)
             with self.depot.gathered_writes(self.name) as writes:
-                found = self.call_all(partitions)
-            return found, writes
+                values = self.call_all(partitions)
+            return values, writes
         except GraphPartError as fault:
             return fault
 
@@ -108,8 +108,8 @@ def inputs_of(work: Any) -> tuple[Input[Any], ...]:
         return ()
     if hasattr(work, "block"):
         return () if work.block is None else (work.block,)
-    found: tuple[Input[Any], ...] = getattr(work, "blocks", ())
-    return found
+    blocks: tuple[Input[Any], ...] = getattr(work, "blocks", ())
+    return blocks
 
 
 def with_inputs(work: Any, partitions: Iterator[Any]) -> Any:
@@ -209,8 +209,8 @@ class Runner:
             return work()
         number, finished = journal.begin(name, [0])
         if finished:
-            found: ResultT = from_json(finished[0], result_types)
-            return found
+            value: ResultT = from_json(finished[0], result_types)
+            return value
         self._journal, depot, writing = None, self.depot, f"{name}-{number}-{secrets.token_hex(4)}"
         try:
             with nullcontext([]) if depot is None else depot.gathered_writes(writing) as told:
@@ -265,10 +265,10 @@ class Runner:
         graph, tasks = build_graph(pass_, results, secrets.token_hex(4), depot)
         started, which = time.monotonic(), [*tasks.values()]
 
-        def done(place: int, found: Any) -> None:
-            if isinstance(found, GraphPartError):
-                raise found
-            values, told = found
+        def done(place: int, outcome: Any) -> None:
+            if isinstance(outcome, GraphPartError):
+                raise outcome
+            values, told = outcome
             writes = told if depot is None else depot.settle(told)
             assert self._journal is not None or not writes, "a pass within a step writes whole files"
             finished = dict(zip(which[place], values, strict=True))

@@ -77,11 +77,11 @@ class BookMethods(Public):
     def canonical_etype(self, etype: EdgeTypeName) -> str:
         """Canonical name of an edge type."""
         name, known = ":".join(map(str, etype)) if isinstance(etype, tuple) else str(etype), self.edges.names
-        found = [name] if name in known else [of for of in known if of.split(":")[1] == name]
-        if len(found) != 1:
-            what = f"several edge types have the relation {name!r}" if found else f"there is no edge type {name!r}"
-            raise IdOutOfRangeError(what, hint=choose_from(found or known, name))
-        return found[0]
+        matches = [name] if name in known else [of for of in known if of.split(":")[1] == name]
+        if len(matches) != 1:
+            what = f"several edge types have the relation {name!r}" if matches else f"there is no edge type {name!r}"
+            raise IdOutOfRangeError(what, hint=choose_from(matches or known, name))
+        return matches[0]
 
     def known_etype(self, etype: EdgeTypeName | None) -> str | None:
         """Canonical name of an edge type, or None if IDs are homogeneous."""

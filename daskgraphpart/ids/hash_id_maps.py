@@ -33,5 +33,5 @@ def describe_id_maps(id_maps: Mapping[str, Location], out: Path, runner: Runner)
 def hash_id_maps(paths: Iterable[Location], runner: Runner) -> list[str]:
     """Return the checksums of ID maps."""
     units = [Unit(to_key(path), file_size(path)) for path in paths]
-    found = runner.run(Pass("hash-id-maps", hash_file, units, None, (FileChecksum,)))
-    return [checksum.digest for checksum in found]
+    hashed = runner.run(Pass("hash-id-maps", hash_file, units, None, (FileChecksum,)))
+    return [checksum.digest for checksum in hashed]

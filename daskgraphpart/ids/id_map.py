@@ -153,9 +153,9 @@ def id_batches(path: Location | None, num_nodes: int, max_rows: int) -> Iterator
         return
     with _open(path) as file:
         if file.metadata.num_rows != num_nodes:
-            found = f"{file.metadata.num_rows:,}"
+            count = f"{file.metadata.num_rows:,}"
             raise InputFileError(
-                "this ID map belongs to another graph", file=path, expected=f"{num_nodes:,} IDs", found=found
+                "this ID map belongs to another graph", file=path, expected=f"{num_nodes:,} IDs", found=count
             )
         yield file.schema_arrow.field(COLUMN).type
         for batch in file.iter_batches(max_rows, columns=[COLUMN], use_threads=False):
@@ -168,9 +168,9 @@ def _open(path: Location) -> Iterator[Any]:
         hint = "write one by chunk --map-ids"
         raise InputFileNotFoundError("no ID map", file=str(path), hint=hint)
     with open_parquet(to_key(path)) as file:
-        found = (file.metadata.metadata or {}).get(FORMAT_KEY)
-        if found != FORMAT:
-            raise InputFileError("not an ID map", file=str(path), expected=FORMAT.decode(), found=found)
+        format_name = (file.metadata.metadata or {}).get(FORMAT_KEY)
+        if format_name != FORMAT:
+            raise InputFileError("not an ID map", file=str(path), expected=FORMAT.decode(), found=format_name)
         yield file
 
 

@@ -136,8 +136,8 @@ def check_part(part_id: Any, num_parts: int) -> int:
 def places_by_part(parts: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
     """Group an array of parts: each part, int64 (ids,), with its positions, ascending."""
     order = np.argsort(parts, kind="stable")
-    found, first = np.unique(parts[order], return_index=True)
-    yield from zip(found.tolist(), np.split(order, first[1:]), strict=False)
+    numbers, first = np.unique(parts[order], return_index=True)
+    yield from zip(numbers.tolist(), np.split(order, first[1:]), strict=False)
 
 
 def type_id(names: tuple[str, ...], name: str, what: str) -> int:

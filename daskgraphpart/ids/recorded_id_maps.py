@@ -35,8 +35,8 @@ class IdMaps:
     def of(cls, content: Mapping[str, Any], file: Location) -> IdMaps | None:
         """Read them from a JSON file's content, if it has them."""
         what = "not maps of IDs"
-        found = convert_json(dict(content), _StatedMaps, LayoutError, what, file=str(file))
-        return None if found.id_map is None else cls(found.id_map, found.id_map_checksums)
+        stated = convert_json(dict(content), _StatedMaps, LayoutError, what, file=str(file))
+        return None if stated.id_map is None else cls(stated.id_map, stated.id_map_checksums)
 
 
 class _StatedMaps(msgspec.Struct):

@@ -17,9 +17,9 @@ def _copy_row(_: Any, out: Any, out_row: Any, source: Any, source_row: Any) -> A
 
     def emit(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         def row_of(kind: Any, array: Any, row: Any) -> tuple[Any, Any]:
-            found = context.make_array(kind)(context, builder, array)
-            nbytes = cgutils.unpack_tuple(builder, found.strides)[0]
-            start = builder.bitcast(found.data, cgutils.voidptr_t)
+            rows = context.make_array(kind)(context, builder, array)
+            nbytes = cgutils.unpack_tuple(builder, rows.strides)[0]
+            start = builder.bitcast(rows.data, cgutils.voidptr_t)
             return builder.gep(start, [builder.mul(row, nbytes)]), nbytes
 
         target, nbytes = row_of(signature.args[0], given[0], given[1])

@@ -17,7 +17,7 @@ def _after_newline(content, i):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def cut_rows(content, start, is_last, by_blanks, stops, num_fields, columns, bounds, lines, found):  # type: ignore[no-untyped-def]
+def cut_rows(content, start, is_last, by_blanks, stops, num_fields, columns, bounds, lines, outcome):  # type: ignore[no-untyped-def]
     """Cut rows of uint8 `content` from byte `start`; return how many.
 
     `stops`, bool (256,): bytes that end a field. A row has `num_fields` fields, or any number if that is 0. The first
@@ -29,14 +29,14 @@ def cut_rows(content, start, is_last, by_blanks, stops, num_fields, columns, bou
     `found`, int64 (4,), gets what ended the rows, the place after them, the last one's fields, and the line there.
     """
     size, rows, line, i = content.size, 0, 0, start
-    found[STATE], found[NUM_FIELDS] = SOUND, 0
+    outcome[STATE], outcome[NUM_FIELDS] = SOUND, 0
     while rows < lines.size and start < size:
         i = start
         while i < size and (content[i] == SPACE or content[i] == TAB):
             i += 1
         if i == size or content[i] == NEWLINE or content[i] == RETURN:
             if not is_last and i + 1 >= size:  # CRLF, perhaps
-                found[STATE] = TOO_LITTLE
+                outcome[STATE] = TOO_LITTLE
                 break
             start = i if i == size else _after_newline(content, i)
             line += 1
@@ -74,22 +74,22 @@ def cut_rows(content, start, is_last, by_blanks, stops, num_fields, columns, bou
                 break
             if not by_blanks:
                 i += 1
-        found[NUM_FIELDS] = field
+        outcome[NUM_FIELDS] = field
         if i - start > MAX_ROW_BYTES:
-            found[STATE] = TOO_LONG
+            outcome[STATE] = TOO_LONG
         elif not is_last and i + 1 >= size:
-            found[STATE] = TOO_LITTLE
+            outcome[STATE] = TOO_LITTLE
         elif not is_sound:
-            found[STATE] = QUOTES
+            outcome[STATE] = QUOTES
         elif num_fields > 0 and field != num_fields:
-            found[STATE] = FIELDS
-        if found[STATE] != SOUND:
+            outcome[STATE] = FIELDS
+        if outcome[STATE] != SOUND:
             break
         lines[rows] = line
         line += passed + 1
         start = i if i >= size else _after_newline(content, i)
         rows += 1
-    found[PLACE], found[LINE] = start, line
+    outcome[PLACE], outcome[LINE] = start, line
     return rows
 
 

@@ -61,10 +61,10 @@ def look_up_owners(src, dst, num_src, owner_of_dst, owners, counts):  # type: ig
 
 
 @kernel
-def look_up(ids, values, found):  # type: ignore[no-untyped-def]
+def look_up(ids, values, looked_up):  # type: ignore[no-untyped-def]
     """Look up values of non-negative IDs; a bare loop overlaps many lookups."""
     for i in range(ids.size):
-        found[i] = values[np.uint64(ids[i])]
+        looked_up[i] = values[np.uint64(ids[i])]
 
 
 @kernel

@@ -83,7 +83,7 @@ def count_picks(ntypes, slots, fanouts, replace, degrees, offsets):  # type: ign
 
 
 @kernel
-def pick_edges(hop, places, key, found, csc, new_nids, ends, edge_ranges, out):  # type: ignore[no-untyped-def]
+def pick_edges(hop, places, key, picked, csc, new_nids, ends, edge_ranges, out):  # type: ignore[no-untyped-def]
     """Pick in-edges of nodes; `hop` is (IDs, owners, node types, slots, fan-outs), `found` (starts, degrees, offsets).
 
     Takes all in-edges of a slot if they fit; else draws each pick: with replacement if more fit, or without by Floyd's
@@ -92,7 +92,7 @@ def pick_edges(hop, places, key, found, csc, new_nids, ends, edge_ranges, out): 
     the first node with a damaged column, or -1.
     """
     nodes, owners, ntypes, slots, fanouts = hop
-    starts, degrees, offsets = found
+    starts, degrees, offsets = picked
     indices, data, new_eids, first_eid, num_owned, replace = csc
     first_nid, num_inner = ends
     sources, destinations, eids = out
@@ -170,7 +170,7 @@ def enter_nodes(nodes, table):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def find_ranges(ids, ends, found):  # type: ignore[no-untyped-def]
+def find_ranges(ids, ends, places):  # type: ignore[no-untyped-def]
     """Find the range that holds each ID, given the ascending ends of all ranges."""
     for i in range(ids.size):
         below, above = 0, ends.size
@@ -180,7 +180,7 @@ def find_ranges(ids, ends, found):  # type: ignore[no-untyped-def]
                 below = middle + 1
             else:
                 above = middle
-        found[i] = below
+        places[i] = below
 
 
 @kernel

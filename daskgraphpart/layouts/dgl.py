@@ -137,7 +137,7 @@ class DglLayout(Layout):
         )
         content = config_bytes(config)
         below, files = self.directory, graph.checksums.items()
-        checksums = {name.removeprefix(below): found for name, found in files if name.startswith(below)}
+        checksums = {name.removeprefix(below): checksum for name, checksum in files if name.startswith(below)}
         checksums[path.name] = hash_bytes(content)
         write_manifest(manifest, self._manifest(graph), checksums)
         write_bytes(path, content)

@@ -34,16 +34,16 @@ def find_config(path: AnyPath, options: Mapping[str, Any] | None = None) -> Loca
     if not is_directory(given):
         raise LayoutError("no such file or directory", file=str(given))
     candidates = [given / name for name in list_directory(given) if name.endswith(".json")]
-    found = [path for path in candidates if is_file(path) and "part-0" in read_json_object(path, LayoutError)]
-    if len(found) != 1:
+    configs = [path for path in candidates if is_file(path) and "part-0" in read_json_object(path, LayoutError)]
+    if len(configs) != 1:
         raise LayoutError(
-            f"{'several' if found else 'no'} partition config{'s' if found else ''} in this directory",
+            f"{'several' if configs else 'no'} partition config{'s' if configs else ''} in this directory",
             file=str(given),
             expected="one .json file with a key 'part-0'",
-            found=", ".join(candidate.name for candidate in found) or None,
-            hint="give the path of one of them" if found else _hint_of_layouts(given),
+            found=", ".join(candidate.name for candidate in configs) or None,
+            hint="give the path of one of them" if configs else _hint_of_layouts(given),
         )
-    return found[0]
+    return configs[0]
 
 
 def _hint_of_layouts(directory: Location) -> str:
@@ -153,8 +153,8 @@ class _ConfigReader:
         has_ends_alone = isinstance(given, list) and bool(given) and isinstance(given[0], int)
         kind: Any = list[Count] if has_ends_alone else list[tuple[Count, Count]]
         each = Annotated[kind, msgspec.Meta(min_length=num_parts, max_length=num_parts)]
-        found = np.array(self.take(each, given, place, f"{num_parts} pairs of whole numbers"), np.int64)
-        return np.stack([np.append(0, found[:-1]), found], axis=1) if has_ends_alone else found
+        ranges = np.array(self.take(each, given, place, f"{num_parts} pairs of whole numbers"), np.int64)
+        return np.stack([np.append(0, ranges[:-1]), ranges], axis=1) if has_ends_alone else ranges
 
     def owner_file(self, key: str, name: Any) -> Location:
         """Owner file of IDs. The config has an absolute path; in a moved directory it lies beside the config."""
@@ -165,7 +165,7 @@ class _ConfigReader:
 
     def part_paths(self, key: str) -> PartPaths:
         """Files of a part, which must exist. DGL's documentation says node_feats.dgl, its code node_feat.dgl."""
-        found, paths = {}, self.take(PartPaths, self.content.get(key), key)
+        by_field, paths = {}, self.take(PartPaths, self.content.get(key), key)
         if not paths.graph:
             raise self.fault("the part has no graph", f"{key}.part_graph")
         for field, name in msgspec.to_builtins(paths).items():
@@ -174,8 +174,8 @@ class _ConfigReader:
             if there is None:
                 place = f"{key}.{field}"
                 raise self.fault("file of a part is missing", place, found=name, hint="copy it next to the config")
-            found[field] = there
-        return PartPaths(**found)
+            by_field[field] = there
+        return PartPaths(**by_field)
 
     def check_confined(self, parts: Sequence[PartPaths]) -> None:
         """Refuse files outside the config's directory, named in the config or not."""

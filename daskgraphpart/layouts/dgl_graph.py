@@ -105,26 +105,26 @@ class FileReader:
 
     def magic(self, expected: int, what: str) -> None:
         """Read a magic number."""
-        found = self.number()
-        if found != expected:
+        number = self.number()
+        if number != expected:
             self.seek(self.position - 8)
-            if found == int.from_bytes(expected.to_bytes(8, "little"), "big"):
+            if number == int.from_bytes(expected.to_bytes(8, "little"), "big"):
                 raise self.fault(f"{what} is not little-endian", hint="write it on a little-endian machine")
-            raise self.fault(f"not a {what} of DGL", expected=f"{expected:#x}", found=f"{found:#x}")
+            raise self.fault(f"not a {what} of DGL", expected=f"{expected:#x}", found=f"{number:#x}")
 
     def one(self, what: str) -> None:
         """Read a number that is 1 in the graph of a partition."""
-        found = self.number()
-        if found != 1:
-            raise self.fault(f"not the graph of a partition: wrong number of {what}", expected=1, found=found)
+        number = self.number()
+        if number != 1:
+            raise self.fault(f"not the graph of a partition: wrong number of {what}", expected=1, found=number)
 
     def count(self, smallest_entry: int, most: int, what: str) -> int:
         """Read a number of entries, each of at least `smallest_entry` bytes."""
-        found = self.number()
+        number = self.number()
         fitting = (self.size - self.position) // smallest_entry
-        if found > min(fitting, most):
-            raise self.fault(f"invalid number of {what}", expected=f"at most {min(fitting, most):,}", found=found)
-        return found
+        if number > min(fitting, most):
+            raise self.fault(f"invalid number of {what}", expected=f"at most {min(fitting, most):,}", found=number)
+        return number
 
     def text(self) -> str:
         """Read a name."""
@@ -139,13 +139,13 @@ class FileReader:
         self.magic(MAGIC_ARRAY, "array")
         _, device, _, num_axes, code, bits, lanes = self.unpack(ARRAY_HEADER)
         if device != CPU or lanes != 1 or not 1 <= num_axes <= MAX_AXES:
-            found = f"device {device}, {lanes} lanes, {num_axes} axes"
-            raise self.fault("DGL writes no such array", expected="CPU, 1 lane, 1 to 32 axes", found=found)
+            shown = f"device {device}, {lanes} lanes, {num_axes} axes"
+            raise self.fault("DGL writes no such array", expected="CPU, 1 lane, 1 to 32 axes", found=shown)
         *shape, nbytes = self.unpack(f"<{num_axes + 1}q")
         dtype = DTYPES.get((code, bits))
         if dtype is None:
-            found, hint = f"type code {code} with {bits} bits", "convert it to float32 with DGL"
-            raise self.fault("unsupported dtype of an array", found=found, hint=hint)
+            shown, hint = f"type code {code} with {bits} bits", "convert it to float32 with DGL"
+            raise self.fault("unsupported dtype of an array", found=shown, hint=hint)
         expected = checked_nbytes(tuple(shape), dtype)
         if nbytes != expected:
             raise self.fault(
@@ -155,8 +155,8 @@ class FileReader:
             )
         offset = self.position
         if nbytes > self.size - offset:
-            expected_size, found = f"{offset + nbytes:,} bytes", f"{self.size:,}"
-            raise self.fault("file is truncated inside an array", expected=expected_size, found=found, hint=COPY_AGAIN)
+            expected_size, shown = f"{offset + nbytes:,} bytes", f"{self.size:,}"
+            raise self.fault("file is truncated inside an array", expected=expected_size, found=shown, hint=COPY_AGAIN)
         self.seek(offset + nbytes)
         return Region(self.path, offset, dtype, tuple(shape))
 
@@ -224,20 +224,20 @@ class GraphFile:
 
     def ends(self, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
         """Read the local sources and destinations of edges ``[start, stop)``, by edge ID."""
-        ends, found = np.full((2, stop - start), -1), np.zeros(stop - start, bool)
+        ends, has_edge = np.full((2, stop - start), -1), np.zeros(stop - start, bool)
         for src, dst, eids in self.edge_pieces(start, stop):
             ends[0, eids - start], ends[1, eids - start] = src, dst
-            found[eids - start] = True
+            has_edge[eids - start] = True
         outside = ((ends < 0) | (ends >= self.num_nodes)).any(axis=0)
         if outside.any():
             edge = int(np.argmax(outside))
             wrong = next(end for end in ends[:, edge].tolist() if not 0 <= end < self.num_nodes)
             raise LayoutError(
-                "an edge ends at a node outside the part" if found[edge] else "a matrix lacks an edge",
+                "an edge ends at a node outside the part" if has_edge[edge] else "a matrix lacks an edge",
                 file=next(iter(self.formats[self.main_format].values())).path,
                 place=f"local edge {start + edge:,}",
                 expected=f"local IDs in [0, {self.num_nodes:,})",
-                found=wrong if found[edge] else None,
+                found=wrong if has_edge[edge] else None,
             )
         return ends[0], ends[1]
 
@@ -271,8 +271,8 @@ def _integers(region: Region, start: int, stop: int) -> np.ndarray:
     return region.read(start, stop).astype(np.int64, copy=False)
 
 
-def _fault(what: str, region: Region, place: str | None, largest: int, found: int) -> LayoutError:
-    return LayoutError(what, file=region.path, place=place, expected=f"from 0 to {largest:,}", found=f"{int(found):,}")
+def _fault(what: str, region: Region, place: str | None, largest: int, number: int) -> LayoutError:
+    return LayoutError(what, file=region.path, place=place, expected=f"from 0 to {largest:,}", found=f"{int(number):,}")
 
 
 def read_graph_file(path: AnyPath) -> GraphFile:
@@ -357,8 +357,8 @@ def _read_data(reader: FileReader, num_rows: int, what: str) -> dict[str, Region
     arrays = reader.named_arrays()
     for key, region in arrays.items():
         if region.num_rows != num_rows:
-            expected, found = f"{num_rows:,} rows", f"shape {region.shape}"
-            raise reader.fault(f"{what} data {key!r} has the wrong length", expected=expected, found=found)
+            expected, shape = f"{num_rows:,} rows", f"shape {region.shape}"
+            raise reader.fault(f"{what} data {key!r} has the wrong length", expected=expected, found=shape)
     return arrays
 
 

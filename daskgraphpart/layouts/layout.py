@@ -153,9 +153,9 @@ class Layout(ABC):
     @classmethod
     def of(cls, keywords: Mapping[str, Any]) -> Self:
         """Make the layout from those keywords that are options of its own."""
-        found = chosen(cls, keywords)
-        check_options(found)
-        return found
+        layout = chosen(cls, keywords)
+        check_options(layout)
+        return layout
 
     def check_fits(self, schema: GraphSchema, num_parts: int | None) -> None:  # noqa: B027 (most refuse nothing)
         """Raise an `OptionError` if the files cannot hold the graph in so many parts (None: not known yet)."""

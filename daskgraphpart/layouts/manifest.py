@@ -24,7 +24,7 @@ SUFFIX = ".manifest.json"
 
 def write_manifest(path: Path, content: Mapping[str, Any], files: Mapping[str, FileChecksum]) -> None:
     """Write ``<graph name>.manifest.json`` atomically: content, and checksums by relative path in this order."""
-    listed = {name: {"size": found.nbytes, ALGORITHM: found.digest} for name, found in files.items()}
+    listed = {name: {"size": checksum.nbytes, ALGORITHM: checksum.digest} for name, checksum in files.items()}
     known = {"format": MANIFEST_FORMAT, "version": VERSION, **content, "checksum": ALGORITHM, "files": listed}
     write_json(path, {**known, DIGEST: digest_of(known)})
 
@@ -49,7 +49,7 @@ def describe_layout(graph: DispatchedGraph, layout: str, version: int, content: 
         **({"mapped_features": dict(graph.mapped_features)} if graph.mapped_features else {}),
         **content,
     }
-    files = {name.removeprefix(f"{layout}/"): found for name, found in graph.checksums.items()}
+    files = {name.removeprefix(f"{layout}/"): checksum for name, checksum in graph.checksums.items()}
     write_manifest(graph.out / description_of(layout), described, files)
 
 

@@ -41,8 +41,8 @@ def find_manifest(directory: Location, graph_name: str | None = None) -> Locatio
     if graph_name is not None:
         path = directory / f"{graph_name}{SUFFIX}"
         return path if is_file(path) else None
-    found = [directory / name for name in list_directory(directory) if name.endswith(SUFFIX)]
-    return found[0] if len(found) == 1 else None
+    manifests = [directory / name for name in list_directory(directory) if name.endswith(SUFFIX)]
+    return manifests[0] if len(manifests) == 1 else None
 
 
 def read_manifest(path: Location) -> Manifest:
@@ -75,12 +75,12 @@ def _files(path: Location, content: Mapping[str, Any]) -> dict[str, FileChecksum
         raise LayoutError(
             "manifest without checksums", file=str(path), place="checksum", expected=ALGORITHM, found=repr(algorithm)
         )
-    found = {}
+    checksums = {}
     for name, entry in files.items():
         size, digest = (entry.get("size"), entry.get(ALGORITHM)) if isinstance(entry, dict) else (None, None)
         inside = not PurePosixPath(name).is_absolute() and ".." not in PurePosixPath(name).parts and "\0" not in name
         if not isinstance(size, int) or not isinstance(digest, str) or not inside:
             place = f"files.{shown(name)}"
             raise LayoutError("bad entry of a manifest", file=str(path), place=place, found=shown(entry))
-        found[name] = FileChecksum(size, digest)
-    return found
+        checksums[name] = FileChecksum(size, digest)
+    return checksums

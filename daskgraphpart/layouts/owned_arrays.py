@@ -46,9 +46,9 @@ def check_file_names(schema: GraphSchema, layout: str) -> None:
         name = file_name(kind.name)
         hint = "rename it, or use the layout dgl, which takes any name"
         if name in seen:
-            found, expected = f"{seen[name]} and {kind.name}", f"one type for the directory {name}"
+            both, expected = f"{seen[name]} and {kind.name}", f"one type for the directory {name}"
             raise OptionError(
-                "two types share a directory name", place=f"layout {layout}", expected=expected, found=found, hint=hint
+                "two types share a directory name", place=f"layout {layout}", expected=expected, found=both, hint=hint
             )
         seen[name] = kind.name
         for text in (name, *(spec.name for spec in kind.data)):
@@ -64,9 +64,9 @@ def check_file_names(schema: GraphSchema, layout: str) -> None:
 
 def refuse_bfloat16(schema: GraphSchema, layout: str, reason: str) -> None:
     """Refuse bfloat16 features in a layout that cannot hold them."""
-    if found := schema.bfloat16_features:
+    if features := schema.bfloat16_features:
         hint = "convert it by chunk --cast FEATURE=float16, or use the layouts ranks or dgl"
-        raise OptionError(f"{reason} no bfloat16", place=f"layout {layout}", found=", ".join(found), hint=hint)
+        raise OptionError(f"{reason} no bfloat16", place=f"layout {layout}", found=", ".join(features), hint=hint)
 
 
 def _arrays(kind: RowType, ids: tuple[str, ...], data: str, count: int) -> list[ArraySpec]:

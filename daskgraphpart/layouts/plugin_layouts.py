@@ -74,11 +74,11 @@ class PluginLayout(Layout):
     def descriptions(self, schema: GraphSchema) -> tuple[str, ...]:
         """Ask the layout; the last must be the JSON file that all commands look for."""
         with self._blaming("descriptions"):
-            found = tuple(self.layout.descriptions(schema))
-        if not found or found[-1] != description_of(self.name):
+            names = tuple(self.layout.descriptions(schema))
+        if not names or names[-1] != description_of(self.name):
             expected = f"descriptions that end in {description_of(self.name)}"
-            raise broken_contract("layouts", self.name, expected, ", ".join(map(str, found)) or "none")
-        return found
+            raise broken_contract("layouts", self.name, expected, ", ".join(map(str, names)) or "none")
+        return names
 
     def finish(self, graph: DispatchedGraph) -> None:
         """Let the layout write its descriptions."""

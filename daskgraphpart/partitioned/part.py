@@ -241,12 +241,12 @@ class Part(WithPlugins):
 
         Rows are in the order of the part's features.
         """
-        found = {**self.node_rows.originals, **self.edge_rows.originals}
+        originals = {**self.node_rows.originals, **self.edge_rows.originals}
 
         def ids_of(kind: str) -> Any:
-            return lazy_rows(StoredRows(f"original IDs of {kind}", [found[kind]]))
+            return lazy_rows(StoredRows(f"original IDs of {kind}", [originals[kind]]))
 
-        return LazyMapping("type with original IDs", tuple(found), ids_of, self.resolve_type)
+        return LazyMapping("type with original IDs", tuple(originals), ids_of, self.resolve_type)
 
     def resolve_type(self, kind: Any) -> str:
         """Return the name of a node or edge type; edge types can be tuples or relations."""
@@ -265,11 +265,11 @@ def _is_list_of_integers(region: Region) -> bool:
 def _by_type(regions: Mapping[str, Region], types: tuple[str, ...]) -> dict[str, dict[str, Region]]:
     """Split keys ``<type>/<name>``. DGL omits the type for the first; DGL 0.9 uses relations as types."""
     relations = {etype.split(":")[1]: etype for etype in types if etype.count(":") == 2}
-    found: dict[str, dict[str, Region]] = {}
+    by_type: dict[str, dict[str, Region]] = {}
     for key, region in regions.items():
         kind, slash, name = key.rpartition("/")
         if slash and "/" in kind:
             raise LayoutError("key with more than one '/'", file=region.path, found=key)
         kind = kind if slash else (types or ("",))[0]
-        found.setdefault(kind if kind in types else relations.get(kind, kind), {})[name] = region
-    return found
+        by_type.setdefault(kind if kind in types else relations.get(kind, kind), {})[name] = region
+    return by_type

@@ -131,12 +131,12 @@ def _part_edges(start: int, graph: GraphFile, book: PartitionBook, maps: Maps | 
 def _original(typed: tuple[np.ndarray, np.ndarray], of_types: Sequence[StoredRows]) -> np.ndarray:
     """Map new type-wise IDs to original homogeneous IDs."""
     types, ids = typed
-    found, first = np.empty_like(ids), 0
+    originals, first = np.empty_like(ids), 0
     for type_id, rows in enumerate(of_types):
         mine = types == type_id
-        found[mine] = rows[ids[mine]] + first
+        originals[mine] = rows[ids[mine]] + first
         first += len(rows)
-    return found
+    return originals
 
 
 def _typed_edges(

@@ -155,8 +155,8 @@ class PartitionedGraph(WithPlugins):
             return recorded
         if not hasattr(self, "report"):
             raise PluginError("the quality is not recorded, and no plug-in counts it", hint=WHERE_FROM)
-        found = self.report()
-        return self._quality_of(found.num_cut_edges, map(int, found.stored_halo_nodes.sum(axis=1)))
+        report = self.report()
+        return self._quality_of(report.num_cut_edges, map(int, report.stored_halo_nodes.sum(axis=1)))
 
     def _recorded_quality(self) -> Quality | None:
         if self._quality is not None:

@@ -61,15 +61,15 @@ class TypeView(Public):
         return [of_part[self.name] for of_part in of_parts if self.name in of_part]
 
     def _columns(self, features: Sequence[str] | str, has_part: bool) -> Columns:
-        found = {name: self.data[name] for name in ([features] if isinstance(features, str) else features)}
-        for name, rows in found.items():
+        rows_of = {name: self.data[name] for name in ([features] if isinstance(features, str) else features)}
+        for name, rows in rows_of.items():
             if rows.ndim > 1:
                 what, hint = (
                     f"{self.name}/{name} has more than one number per row",
                     f"use {self.kind}_data, which returns a dask array",
                 )
                 raise OptionError(what, expected="one number in a row", found=f"{list(rows.shape[1:])}", hint=hint)
-        return Columns(has_part, found)
+        return Columns(has_part, rows_of)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}: {len(self):,} {self.kind}s, data {list(self.data)}>"

@@ -44,10 +44,10 @@ def v_cycle(
             parts: np.ndarray = v_cycle(coarse, list(coarse_starts), limits, seed + 101, each, coarsest)[clusters]
             refine(graph, parts, limits, each)
             return parts
-    found = [start.copy() for start in starts]
-    for start in found:
+    candidates = [start.copy() for start in starts]
+    for start in candidates:
         refine(graph, start, limits, each)
-    return min(found, key=lambda parts: limits.value(graph, parts, each))
+    return min(candidates, key=lambda parts: limits.value(graph, parts, each))
 
 
 def overlay(starts: Sequence[np.ndarray], limits: Limits) -> np.ndarray:

@@ -126,9 +126,9 @@ def improve(graph: WeightedGraph, parts: np.ndarray, limits: Limits, each: Map, 
         gained = 0
         for blocks in graph.rounds():
             moved = each(move, [(block, len(blocks)) for block in blocks])
-            for block, found in zip(blocks, moved, strict=True):
-                if found is not None:
-                    gain, moves = found
+            for block, proposal in zip(blocks, moved, strict=True):
+                if proposal is not None:
+                    gain, moves = proposal
                     moves.apply(block, narrow, loads)
                     gained += gain
         active[:], following[:], highest = following, False, max(highest, gained)
