@@ -130,19 +130,30 @@ class Solver:
 
     def partition(self, graph: WeightedGraph) -> tuple[np.ndarray, str]:
         """Return the part of each node, int32 (nodes,), and its source; improves given parts."""
-        config, options, method = self.config, self.config.options, self._method
-        given, taken = None if config.start is None else config.start.read(), "given"
-        if given is not None and options.extend is not None:
-            return extend(graph, given, self.limits, float(options.may_move), options.seed, self.directory, self.each)
-        if given is None and method in ("none", "fennel"):
+        start, options, each = self.config.start, self.config.options, self.each
+        if start is not None and options.extend is not None:
+            may_move = float(options.may_move)
+            return extend(graph, start.read(), self.limits, may_move, options.seed, self.directory, each)
+        if start is not None:
+            return self._improve(graph, start.read()), "given"
+        if self._method in ("none", "fennel"):
             passes = options.passes or FENNEL_PASSES
-            taken = f"fennel ({passes} pass{'es' * (passes > 1)})"
-            given = self._stream(graph, passes if method == "fennel" else 0)
-        if given is not None and not options.refine:
+            streamed = self._stream(graph, passes if self._method == "fennel" else 0)
+            return self._improve(graph, streamed), f"fennel ({passes} pass{'es' * (passes > 1)})"
+        return self._solve(graph)
+
+    def _improve(self, graph: WeightedGraph, given: np.ndarray) -> np.ndarray:
+        """Balance given parts and, if wanted, refine them by V-cycles."""
+        if not self.config.options.refine:
             rebalance(graph, given, self.limits, self.each)
-            return given, taken
+            return given
+        parts, _ = self._multilevel(graph, given, self._most_arcs(graph))
+        return min(given, parts, key=lambda these: self._value(graph, these))
+
+    def _solve(self, graph: WeightedGraph) -> tuple[np.ndarray, str]:
+        """Find parts by libraries, of the graph or of a coarser one; by streaming where nothing clusters."""
         promised = None  # cut of one pass of streaming
-        if given is None and method == "multilevel" and options.method == "auto":
+        if self._method == "multilevel" and self.config.options.method == "auto":
             if (mesh := self._partition_mesh(graph)) is not None:
                 return mesh
             if self._may_stream:
@@ -152,14 +163,16 @@ class Solver:
                 parts = self._stream(graph, FENNEL_PASSES)
                 rebalance(graph, parts, self.limits, self.each)
                 return parts, "fennel, because nothing clusters"
-        need = needs(graph.num_nodes, graph.num_arcs, len(graph.columns), options)
-        fits = need["graph"] <= config.memory and method != "multilevel"
-        parts, solver = self._multilevel(graph, given, graph.num_arcs if fits else coarse_arcs(config.memory))
-        if given is not None:
-            return min(given, parts, key=lambda these: self._value(graph, these)), taken
-        if method != "multilevel":
+        parts, solver = self._multilevel(graph, None, self._most_arcs(graph))
+        if self._method != "multilevel":
             return parts, solver
         return self._stream_if_better(graph, parts, f"multilevel, coarsest graph by {solver}", promised)
+
+    def _most_arcs(self, graph: WeightedGraph) -> int:
+        """Most arcs of a graph that is not coarsened further."""
+        need = needs(graph.num_nodes, graph.num_arcs, len(graph.columns), self.config.options)
+        fits = need["graph"] <= self.config.memory and self._method != "multilevel"
+        return graph.num_arcs if fits else coarse_arcs(self.config.memory)
 
     def _stream(self, graph: WeightedGraph, passes: int) -> np.ndarray:
         """Stream the graph so many times, and place what is left."""

@@ -30,8 +30,8 @@ def read_fanouts(given: Any, book: PartitionBook, place: str = "num_neighbors") 
     lengths = {etype: len(of) if hasattr(of, "__len__") else 0 for etype, of in by_type.items()}
     if len(set(lengths.values())) != 1 or not min(lengths.values()):
         expected = "a list with a number for each hop, as long for every edge type"
-        found = given if not hasattr(given, "items") else "; ".join(f"{etype}: {of}" for etype, of in by_type.items())
-        raise OptionError("wrong number of hops", place=place, expected=expected, found=found)
+        shown = given if not hasattr(given, "items") else "; ".join(f"{etype}: {of}" for etype, of in by_type.items())
+        raise OptionError("wrong number of hops", place=place, expected=expected, found=shown)
     for etype, of in by_type.items():
         for number in of:
             is_whole = isinstance(number, (int, np.integer)) and not isinstance(number, bool)

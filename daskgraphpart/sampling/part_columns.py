@@ -64,14 +64,14 @@ class PartColumns:
     def local(self, ids: np.ndarray) -> np.ndarray:
         """Local IDs from new ones; -1 for nodes outside the part."""
         halo, local = self.halo
-        found = ids - self.first_nid
-        foreign = np.flatnonzero((found < 0) | (found >= self.num_inner))
+        places_here = ids - self.first_nid
+        foreign = np.flatnonzero((places_here < 0) | (places_here >= self.num_inner))
         if not halo.size:
-            found[foreign] = -1
-            return found
+            places_here[foreign] = -1
+            return places_here
         places = np.searchsorted(halo, ids[foreign]).clip(max=halo.size - 1)
-        found[foreign] = np.where(halo[places] == ids[foreign], local[places], -1)
-        return found
+        places_here[foreign] = np.where(halo[places] == ids[foreign], local[places], -1)
+        return places_here
 
     def damaged(self, node: int) -> LayoutError:
         """Error for a node whose in-edges cannot belong to the part."""
@@ -87,19 +87,19 @@ def open_columns(
     graphs: Sequence[GraphFile], book: PartitionBook, part_ids: Sequence[int], *, is_sorted: bool, workspace: str | None
 ) -> list[PartColumns]:
     """Open the in-edges of parts; sorts the edges of parts without usable CSC."""
-    found, num_sorted = [], 0
+    columns, num_sorted = [], 0
     for part_id, graph in zip(part_ids, graphs, strict=True):
         matrix = stored_columns(graph, book, is_sorted=is_sorted)
         if matrix is None:
             num_sorted += graph.num_edges
             with tempfile.TemporaryDirectory(prefix="daskgraphpart-sampling-", dir=workspace) as directory:
-                found.append(map_columns(graph, book, part_id, sort_edges(graph, directory)))
+                columns.append(map_columns(graph, book, part_id, sort_edges(graph, directory)))
                 # maps stay when the files are removed
         else:
-            found.append(map_columns(graph, book, part_id, matrix))
+            columns.append(map_columns(graph, book, part_id, matrix))
     if num_sorted:
         logger.info("sorted %s by destination; the graph format csc avoids this", f"{num_sorted:,} edges")
-    return found
+    return columns
 
 
 def stored_columns(graph: GraphFile, book: PartitionBook, *, is_sorted: bool) -> Mapping[str, Region] | None:

@@ -59,10 +59,10 @@ class Locator:
 
     def __call__(self, ids: np.ndarray) -> Located:
         """Look up IDs that are in range."""
-        found = np.empty(ids.size, np.int64)
-        find_ranges(ids, self.ends, found)
-        owners, types = np.divmod(found, self.num_types)
-        return Located(owners, types, ids + self.shifts[found])
+        ranges = np.empty(ids.size, np.int64)
+        find_ranges(ids, self.ends, ranges)
+        owners, types = np.divmod(ranges, self.num_types)
+        return Located(owners, types, ids + self.shifts[ranges])
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,14 +90,14 @@ class Sampler:
         """For each hop, by node type, the types of in-edges to pick, then -1."""
         ntypes = self.book.ntypes
         ends = np.array([ntypes.index(canonical_tuple(etype)[2]) for etype in self.book.etypes], np.int64)
-        found = []
+        by_type = []
         for fanouts in self.fanouts:
             of_types = [np.flatnonzero((ends == number) & (fanouts != 0)) for number in range(len(ntypes))]
             slots = np.full((len(ntypes), max(map(len, of_types), default=0)), -1, np.int64)
             for number, etypes in enumerate(of_types):
                 slots[number, : etypes.size] = etypes
-            found.append(slots)
-        return found
+            by_type.append(slots)
+        return by_type
 
     def sample(self, seeds: np.ndarray, key: np.uint64) -> Sampled:
         """Sample around seeds, new homogeneous IDs, with a key's random numbers."""
@@ -136,12 +136,12 @@ class Sampler:
         offsets = np.empty(degrees.size + 1, np.int64)
         count_picks(located.types, slots, fanouts, self.replace, degrees, offsets)
         sources, destinations, eids = picked = np.empty((3, int(offsets[-1])), np.int64)
-        hop, found = (nodes, located.owners, located.types, slots, fanouts), (starts, degrees, offsets)
+        hop, rows = (nodes, located.owners, located.types, slots, fanouts), (starts, degrees, offsets)
         for part, places, _ in groups:
             num_owned = part.stop_eid - part.first_eid
             from_csc = part.indices, part.data, part.new_eids, part.first_eid, num_owned, self.replace
             ends = part.first_nid, part.num_inner
-            bad = pick_edges(hop, places, key, found, from_csc, part.new_nids, ends, edge_ranges, tuple(picked))
+            bad = pick_edges(hop, places, key, rows, from_csc, part.new_nids, ends, edge_ranges, tuple(picked))
             if bad >= 0:
                 raise part.damaged(int(nodes[bad]))
         return sources, destinations, eids

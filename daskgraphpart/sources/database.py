@@ -63,8 +63,8 @@ def translated_errors(path: str) -> Iterator[None]:
         text = str(fault)
         if _DISK_FULL.search(text):
             what = "the disk of the workspace is full or not writable"
-            found, hint = text.splitlines()[0], "free space, or give --workspace"
-            raise EnvironmentFaultError(what, file=path, found=found, hint=hint) from fault
+            message, hint = text.splitlines()[0], "free space, or give --workspace"
+            raise EnvironmentFaultError(what, file=path, found=message, hint=hint) from fault
         if isinstance(fault, duckdb.OutOfMemoryException):
             hint = "give a larger --memory, or fewer --workers"
             raise PlanError("the memory budget is too small for this job", place="--memory", hint=hint) from fault
@@ -80,8 +80,8 @@ def _unreadable(path: str, text: str) -> InputFileError:
         return InputFileError("not a readable file", file=path, found=text.splitlines()[0])
     number, content, reason = line.groups()
     what = "text is not UTF-8" if "unicode" in reason else reason
-    found, hint = (content or "")[:60], "convert the file first" if "unicode" in reason else None
-    return InputFileError(what, file=path, place=f"line {int(number):,}", found=repr(found), hint=hint)
+    start, hint = (content or "")[:60], "convert the file first" if "unicode" in reason else None
+    return InputFileError(what, file=path, place=f"line {int(number):,}", found=repr(start), hint=hint)
 
 
 def stage_rows(

@@ -67,8 +67,8 @@ def generate(
     check_choice("kind of graph", "--kind", kind, ("rmat", "mag", "communities"))
     form = ChunkFormat(edge_format, data_format, num_chunks=num_chunks, names="named")
     if num_nodes < 1 or num_edges < 0:
-        found = f"{num_nodes} nodes, {num_edges} edges"
-        raise OptionError("invalid size", expected="at least one node", found=found)
+        sizes = f"{num_nodes} nodes, {num_edges} edges"
+        raise OptionError("invalid size", expected="at least one node", found=sizes)
     if feature_width is not None and feature_width < 0:
         raise OptionError("invalid width of features", place="--features", expected="0 or more", found=feature_width)
     if kind == "mag":
@@ -123,11 +123,11 @@ def mag_graph(num_nodes: int, num_edges: int, width: int | None, seed: int) -> G
 
 def _features(ntype: str, num_nodes: int, dtype: type, width: int, labels: bool, seed: int) -> dict[str, MadeRows]:
     """Node features: a vector unless its width is 0, and, if wanted, a label and masks."""
-    found = {"feat": _feature(ntype, "feat", dtype, (num_nodes, width), seed)} if width else {}
+    features = {"feat": _feature(ntype, "feat", dtype, (num_nodes, width), seed)} if width else {}
     if labels:
-        found["label"] = _feature(ntype, "label", np.int64, (num_nodes,), seed)
-        found |= {name: _feature(ntype, name, np.bool_, (num_nodes,), seed) for name in MASKS}
-    return found
+        features["label"] = _feature(ntype, "label", np.int64, (num_nodes,), seed)
+        features |= {name: _feature(ntype, name, np.bool_, (num_nodes,), seed) for name in MASKS}
+    return features
 
 
 def _feature(of_type: str, name: str, dtype: type, shape: tuple[int, ...], seed: int) -> MadeRows:

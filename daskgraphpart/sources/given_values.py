@@ -66,14 +66,14 @@ def as_array(values: Any, what: str) -> np.ndarray:
     except (TypeError, ValueError, RuntimeError) as fault:
         raise OptionError(f"{what}: not an array that numpy can hold", found=str(fault)[:200]) from fault
     if array.ndim == 0:
-        found = type(values).__name__
-        raise OptionError(f"{what}: no rows", expected="an array, a frame, or paths of files", found=found)
+        kind = type(values).__name__
+        raise OptionError(f"{what}: no rows", expected="an array, a frame, or paths of files", found=kind)
     return values if isinstance(values, np.ndarray) else array
 
 
 def as_ids(values: Any, what: str) -> np.ndarray:
     """Return node IDs as int64; refuse anything but a column of integers."""
-    array, found = as_array(values, what), ""
+    array, fault = as_array(values, what), ""
     if array.ndim != 1:
         raise OptionError(f"{what}: not a column of node IDs", expected="one dimension", found=f"shape {array.shape}")
     if (
@@ -82,14 +82,14 @@ def as_ids(values: Any, what: str) -> np.ndarray:
         try:
             return np.array(array.tolist(), np.int64)
         except (TypeError, ValueError, OverflowError):
-            found = "missing values, or values that are no 63-bit integers"
+            fault = "missing values, or values that are no 63-bit integers"
     elif array.dtype.kind == "f" and np.isnan(array).any():
-        found = "missing values"
+        fault = "missing values"
     elif array.dtype.kind not in "iu" and array.size:
-        found = f"dtype {array.dtype}"
+        fault = f"dtype {array.dtype}"
     elif array.dtype == np.uint64 and array.size and int(array.max()) >= 2**63:
-        found = f"{array.max()}, which takes 64 bits"
-    if found:
+        fault = f"{array.max()}, which takes 64 bits"
+    if fault:
         hint = "give integers from 0, or map names by read_tables(..., map_ids=True)"
-        raise OptionError(f"{what}: not node IDs", expected="whole numbers", found=found, hint=hint)
+        raise OptionError(f"{what}: not node IDs", expected="whole numbers", found=fault, hint=hint)
     return array.astype(np.int64, copy=False)

@@ -44,16 +44,16 @@ def list_files(pattern: str) -> list[str]:
     matches = glob.glob(pattern, recursive=True) if is_pattern else [pattern]
     if not matches:
         raise InputFileNotFoundError("no file matches", file=pattern, hint="quote patterns for the shell")
-    found: list[str] = []
+    paths: list[str] = []
     for path in sorted(matches, key=_natural):
         if not os.path.exists(path):
             raise InputFileNotFoundError("no such file", file=path)
-        found += _files_below(path) if os.path.isdir(path) else [path]
-    for path in found if is_pattern or found != matches else ():
+        paths += _files_below(path) if os.path.isdir(path) else [path]
+    for path in paths if is_pattern or paths != matches else ():
         if not os.path.isfile(path):  # opening a pipe without a writer blocks forever
             hint = "remove it, or give a pipe by its own name"
             raise InputFileError("not a regular file", file=path, expected="files of a table", hint=hint)
-    return found
+    return paths
 
 
 def _natural(path: str) -> list[Any]:
@@ -63,9 +63,9 @@ def _natural(path: str) -> list[Any]:
 
 def _files_below(directory: str) -> list[str]:
     """List the files of a table written by Spark, Hive, dask, Delta or Iceberg, without hidden ones."""
-    found = lake_files(directory)
-    if found is None:
-        found, seen = [], set[str]()
+    paths = lake_files(directory)
+    if paths is None:
+        paths, seen = [], set[str]()
         for root, directories, names in os.walk(directory, followlinks=True):
             if os.path.realpath(root) in seen:
                 raise InputFileError(
@@ -73,10 +73,10 @@ def _files_below(directory: str) -> list[str]:
                 )
             seen.add(os.path.realpath(root))
             directories[:] = [name for name in directories if name[0] not in "_." or "=" in name]
-            found += [os.path.join(root, name) for name in names if name[0] not in "_."]
-    if not found:
+            paths += [os.path.join(root, name) for name in names if name[0] not in "_."]
+    if not paths:
         raise InputFileError("the directory has no files", file=directory, expected="files of a table")
-    return sorted(found, key=_natural)
+    return sorted(paths, key=_natural)
 
 
 def lake_files(directory: str) -> list[str] | None:
@@ -95,12 +95,12 @@ def lake_files(directory: str) -> list[str] | None:
     except GraphPartError:
         raise
     except Exception as fault:  # libraries raise anything for untrusted metadata
-        found = next(iter(str(fault).splitlines()), "") or type(fault).__name__
-        raise InputFileError(f"not a readable {kind} table", file=directory, found=found) from fault
+        message = next(iter(str(fault).splitlines()), "") or type(fault).__name__
+        raise InputFileError(f"not a readable {kind} table", file=directory, found=message) from fault
     missing = [path for path in paths if not os.path.isfile(path)]
     if missing:
-        what, found = f"the {kind} table misses files", f"{len(missing):,} of {len(paths):,} missing"
-        raise InputFileNotFoundError(what, file=directory, expected=missing[0], found=found, hint="was it moved?")
+        what, gap = f"the {kind} table misses files", f"{len(missing):,} of {len(paths):,} missing"
+        raise InputFileNotFoundError(what, file=directory, expected=missing[0], found=gap, hint="was it moved?")
     return paths
 
 
@@ -110,8 +110,10 @@ def _delta_files(directory: str) -> list[str]:
     protocol = table.protocol()
     needed = {"column mapping"} if protocol.min_reader_version == 2 else set(protocol.reader_features or ())
     if needed - DELTA_FEATURES:
-        found, hint = ", ".join(sorted(needed - DELTA_FEATURES)), "rewrite it, or export it as plain parquet"
-        raise InputFileError("cannot read this Delta table's files as its rows", file=directory, found=found, hint=hint)
+        others, hint = ", ".join(sorted(needed - DELTA_FEATURES)), "rewrite it, or export it as plain parquet"
+        raise InputFileError(
+            "cannot read this Delta table's files as its rows", file=directory, found=others, hint=hint
+        )
     return list(table.file_uris())
 
 

@@ -80,8 +80,8 @@ def _joined(tables: Sequence[Any], what: str) -> Any:
     names = [column_names(table) for table in tables]
     for other in names:
         if other != names[0]:
-            expected, found = ", ".join(names[0]), ", ".join(other)
-            raise OptionError(f"{what}: tables of a list differ in their columns", expected=expected, found=found)
+            expected, columns = ", ".join(names[0]), ", ".join(other)
+            raise OptionError(f"{what}: tables of a list differ in their columns", expected=expected, found=columns)
     if len(tables) == 1:
         return tables[0]
     if any(map(is_lazy, tables)):
@@ -158,8 +158,8 @@ def _counts_rows(index: Any) -> bool:
 def _checked(table: Any, key: str, feature: str, what: str) -> Keyed:
     others = [name for name in column_names(table) if name != key]
     if len(others) != 1 and feature not in others:
-        found, hint = ", ".join(others) or "none", f"give one: table[[{key!r}, 'COLUMN']]"
-        raise OptionError(f"{what}: not exactly one column in addition to the IDs", found=found, hint=hint)
+        shown, hint = ", ".join(others) or "none", f"give one: table[[{key!r}, 'COLUMN']]"
+        raise OptionError(f"{what}: not exactly one column in addition to the IDs", found=shown, hint=hint)
     return Keyed(table, key, others[0] if len(others) == 1 else feature)
 
 
@@ -180,8 +180,8 @@ def ids_of_mask(given: Any, what: str) -> Keyed:
 
     values = given.to_numpy() if hasattr(given, "to_numpy") else np.asarray(given)
     if values.ndim != 1 or values.dtype.kind == "b":
-        found, hint = f"{values.dtype} of shape {values.shape}", "give a mask with a value per node as node data"
-        raise OptionError(f"{what}: not a list of node IDs", expected="one ID per row", found=found, hint=hint)
+        kind, hint = f"{values.dtype} of shape {values.shape}", "give a mask with a value per node as node data"
+        raise OptionError(f"{what}: not a list of node IDs", expected="one ID per row", found=kind, hint=hint)
     try:
         return Keyed(pa.table({ID: pa.array(values.tolist())}), ID)
     except (pa.ArrowException, ValueError, TypeError) as fault:
@@ -212,5 +212,5 @@ def pair_of(value: Any, what: str) -> tuple[Any, Any]:
         return value[0], value[1]
     expected = "a frame with columns src and dst, a pair (sources, destinations), or an array of shape (2, edges) or "
     expected += "(edges, 2)"
-    found = f"an array of shape {shape}" if shape else type(value).__name__
-    raise OptionError(f"{what} are not edges", expected=expected, found=found)
+    kind = f"an array of shape {shape}" if shape else type(value).__name__
+    raise OptionError(f"{what} are not edges", expected=expected, found=kind)

@@ -29,11 +29,11 @@ def canonical_name(etype: Any, known: Collection[str] = ()) -> str:
     """
     parts = etype.split(":") if isinstance(etype, str) else etype
     if isinstance(etype, str) and len(parts) == 1 and etype:
-        found = [name for name in known if name.split(":")[1] == etype]
-        if len(found) > 1 or (known and not found):
-            what = "several edge types have this name" if found else "edge data of an unknown type"
-            raise OptionError(what, expected=f"one of {', '.join(found or known)}", found=etype)
-        return found[0] if found else f"{DEFAULT_NTYPE}:{etype}:{DEFAULT_NTYPE}"
+        matches = [name for name in known if name.split(":")[1] == etype]
+        if len(matches) > 1 or (known and not matches):
+            what = "several edge types have this name" if matches else "edge data of an unknown type"
+            raise OptionError(what, expected=f"one of {', '.join(matches or known)}", found=etype)
+        return matches[0] if matches else f"{DEFAULT_NTYPE}:{etype}:{DEFAULT_NTYPE}"
     if not isinstance(parts, (tuple, list)) or len(parts) != 3 or not all(isinstance(p, str) and p for p in parts):
         expected = "('user', 'follows', 'user') or 'user:follows:user'"
         raise OptionError("not a canonical edge type", expected=expected, found=repr(etype))

@@ -85,8 +85,8 @@ def list_directory(directory: Location) -> dict[str, int | None]:
         return depot.list_names(str(directory))
     if not is_remote(directory):
         with os.scandir(directory) as entries:
-            found = {entry.name: entry.stat().st_size if entry.is_file() else None for entry in entries}
-        return dict(sorted(found.items()))
+            entries_by_name = {entry.name: entry.stat().st_size if entry.is_file() else None for entry in entries}
+        return dict(sorted(entries_by_name.items()))
     return list_in_store(directory)
 
 
@@ -170,10 +170,10 @@ FileState: TypeAlias = tuple[int, int, int] | None
 def file_state(path: str) -> FileState:
     """State of a file, to detect changes."""
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except FileNotFoundError:
         return None
-    return found.st_size, found.st_mtime_ns, found.st_ino
+    return status.st_size, status.st_mtime_ns, status.st_ino
 
 
 def delete_tree(directory: str | os.PathLike[str]) -> None:

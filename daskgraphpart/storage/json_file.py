@@ -76,11 +76,11 @@ def convert_json(
         text, _, path = str(fault).partition(" - at `$")
         path = path.rstrip("`")
         missing = _MISSING.search(text)
-        found = None if missing else shown(_value_at(content, path))
+        value = None if missing else shown(_value_at(content, path))
         path += f".{missing[1]}" if missing else ""
         wanted = "this key" if missing else text.removeprefix("Expected ").partition(", got ")[0].replace("`", "")
         place = (place + path).removeprefix(".")
-        raise error(what, file=file, place=place or None, expected=expected or wanted, found=found, hint=hint) from None
+        raise error(what, file=file, place=place or None, expected=expected or wanted, found=value, hint=hint) from None
 
 
 def _value_at(content: Any, path: str) -> Any:

@@ -82,10 +82,10 @@ def to_key(path: AnyPath) -> FilePath:
 
 def require_local(path: AnyPath, what: str, why: str = "copy it from or to the store yourself") -> Path:
     """Return a path that must be in a file system."""
-    found = resolve_path(path)
-    if is_remote(found):
-        raise OptionError(f"{what} must be in a file system", file=str(found), expected="a path", hint=why)
-    return found
+    location = resolve_path(path)
+    if is_remote(location):
+        raise OptionError(f"{what} must be in a file system", file=str(location), expected="a path", hint=why)
+    return location
 
 
 def leads_outside(path: AnyPath, directory: AnyPath) -> str | None:

@@ -96,21 +96,21 @@ def open_store(path: UPath) -> Iterator[Any]:
 
 
 def _store_fault(path: UPath, fault: Exception, *, is_open: bool) -> GraphPartError:
-    found = next(iter(str(fault).splitlines()), "") or type(fault).__name__
+    message = next(iter(str(fault).splitlines()), "") or type(fault).__name__
     if isinstance(fault, ImportError):
         return _missing_package(path.protocol, path, fault)
     if isinstance(fault, (ValueError, TypeError)) and not is_open:
         what = f"cannot read byte ranges of {path.protocol}:// with these options"
         hint = "unpack archives first; check the protocol and the storage options"
-        return OptionError(what, file=path, found=found, hint=hint)
+        return OptionError(what, file=path, found=message, hint=hint)
     if isinstance(fault, (FileNotFoundError, IsADirectoryError, NotADirectoryError)):
-        return InputFileNotFoundError("no such file", file=path, found=found)
+        return InputFileNotFoundError("no such file", file=path, found=message)
     if isinstance(fault, PermissionError) or "credentials" in str(fault).lower():
         what = "the store refuses access"
         hint = "check the credentials (environment, fsspec's files, storage_options) and the clock of this machine"
     else:
         what, hint = "the store failed", "check the network and the address of the store, and run again"
-    return EnvironmentFaultError(what, file=path, found=found, hint=hint)
+    return EnvironmentFaultError(what, file=path, found=message, hint=hint)
 
 
 def _missing_package(protocol: str, file: object, fault: ImportError) -> MissingPackageError:
@@ -155,11 +155,11 @@ def list_in_store(directory: UPath) -> dict[str, int | None]:
     """List a directory: sorted names, with sizes of files and None for others; it may not exist."""
     with suppress(InputFileNotFoundError), open_store(directory) as fs:
         own = str(fs._strip_protocol(directory.path)).rstrip("/")
-        found = {str(entry["name"]).rstrip("/"): entry for entry in fs.ls(directory.path, detail=True)}
+        by_name = {str(entry["name"]).rstrip("/"): entry for entry in fs.ls(directory.path, detail=True)}
         # some stores list a directory, or a file asked for as one, as an entry of itself
         return {
             name.rpartition("/")[2]: None if entry["type"] == "directory" else int(entry["size"])
-            for name, entry in sorted(found.items())
+            for name, entry in sorted(by_name.items())
             if name != own
         }
     return {}
@@ -194,21 +194,21 @@ def read_ranges(path: UPath, starts: Sequence[int], stops: Sequence[int]) -> lis
     """Read byte ranges of a file at once, and nothing else."""
     try:
         with open_store(path) as fs:
-            found: list[bytes] = fs.cat_ranges([path.path] * len(starts), starts, stops, on_error="raise")
+            contents: list[bytes] = fs.cat_ranges([path.path] * len(starts), starts, stops, on_error="raise")
     except EnvironmentFaultError:
         _check_size(path, max(stops))  # stores refuse ranges beyond the end, each in its own words
         raise
-    for content, start, stop in zip(found, starts, stops, strict=True):
+    for content, start, stop in zip(contents, starts, stops, strict=True):
         if len(content) != stop - start:
             _check_size(path, stop)
             raise wrong_number_of_bytes(path, stop - start, len(content))
-    return found
+    return contents
 
 
-def wrong_number_of_bytes(path: UPath, expected: int, found: int) -> EnvironmentFaultError:
+def wrong_number_of_bytes(path: UPath, expected: int, num_bytes: int) -> EnvironmentFaultError:
     """Return the error of an answer that is too short or too long."""
     what, hint = "the store sent the wrong number of bytes", "run again; if this stays, it may not know ranges of bytes"
-    return EnvironmentFaultError(what, file=path, expected=f"{expected:,}", found=f"{found:,}", hint=hint)
+    return EnvironmentFaultError(what, file=path, expected=f"{expected:,}", found=f"{num_bytes:,}", hint=hint)
 
 
 def _check_size(path: UPath, stop: int) -> None:

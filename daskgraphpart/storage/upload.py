@@ -104,12 +104,12 @@ def abort_uploads(directory: UPath, names: Collection[str] | None = None) -> Non
             return
         bucket, prefix, _ = fs.split_path(directory.path)
         asked = {"Bucket": bucket, "Prefix": f"{prefix}/"}
-        found = fs.call_s3("list_multipart_uploads", **asked)
+        answer = fs.call_s3("list_multipart_uploads", **asked)
         while True:
-            for upload in found.get("Uploads", ()):
+            for upload in answer.get("Uploads", ()):
                 if names is None or upload["Key"][len(prefix) + 1 :] in names:
                     fs.abort_mpu(bucket, upload["Key"], upload["UploadId"])
-            if not found.get("IsTruncated"):
+            if not answer.get("IsTruncated"):
                 return
-            markers = {"KeyMarker": found["NextKeyMarker"], "UploadIdMarker": found["NextUploadIdMarker"]}
-            found = fs.call_s3("list_multipart_uploads", **asked, **markers)
+            markers = {"KeyMarker": answer["NextKeyMarker"], "UploadIdMarker": answer["NextUploadIdMarker"]}
+            answer = fs.call_s3("list_multipart_uploads", **asked, **markers)

@@ -98,6 +98,15 @@ def test_every_module_has_a_base_name_of_its_own() -> None:
     assert sorted(names) == sorted(set(names))
 
 
+def test_names_say_what_they_hold() -> None:
+    """`found` is what errors and findings of `verify` were given; anything else has a name of its own."""
+    owners = {"errors.py", "registry.py", "findings.py"}
+    for path in PACKAGE.rglob("*.py"):
+        nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        names = {of.id if isinstance(of, ast.Name) else of.arg for of in nodes if isinstance(of, (ast.Name, ast.arg))}
+        assert "found" not in names or path.name in owners, path
+
+
 def test_public_names_are_documented() -> None:
     missing = [name for name in daskgraphpart.__all__ if not getattr(daskgraphpart, name).__doc__]
     assert missing == []

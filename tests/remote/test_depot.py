@@ -162,8 +162,7 @@ FORMS = {"chunked": {"edge_format": "csv", "num_chunks": 4}, "tables": {"data_fo
 
 
 @pytest.mark.parametrize(
-    "kind",
-    ["chunked", "frame", *(pytest.param(kind, marks=pytest.mark.long) for kind in ("changed", "tables", "mapped"))],
+    "kind", ["frame", *(pytest.param(k, marks=pytest.mark.long) for k in ("chunked", "changed", "tables", "mapped"))]
 )
 def test_graphs_written_by_machines_that_share_a_store_are_those_of_one(
     kind: str, s3: S3, cluster: LocalCluster, graph: Path, tmp_path: Path

@@ -29,9 +29,9 @@ def resolve_elsewhere(cluster: Any, others: str) -> Any:
                     hint="make it with asynchronous=False, or give its address",
                 )
             return cluster
-    found = cluster if isinstance(cluster, str) else type(cluster).__name__
+    shown = cluster if isinstance(cluster, str) else type(cluster).__name__
     raise OptionError(
-        f"unknown cluster {found!r}",
+        f"unknown cluster {shown!r}",
         hint=f"choose from {others}, a queueing system of dask-jobqueue (slurm, pbs, ...), "
         "the address of a dask scheduler (tcp://host:port), or a scheduler file (*.json)",
     )

@@ -83,14 +83,14 @@ def wait_for_worker(client: Client) -> None:
 
 def _client(where: Any) -> Client:
     """Connect to an address, a scheduler file or a cluster, without becoming the default client."""
-    found = where
+    address = where
     if isinstance(where, str) and is_scheduler_file(where):
-        found = str(read_json_object(Path(where), OptionError).get("address"))
+        address = str(read_json_object(Path(where), OptionError).get("address"))
     try:
-        return Client(found, timeout=read_settings().connect_timeout, set_as_default=False)
+        return Client(address, timeout=read_settings().connect_timeout, set_as_default=False)
     except ValueError as fault:
         raise OptionError(
-            "not the address of a scheduler", file=where, place="--cluster", expected="tcp://host:port", found=found
+            "not the address of a scheduler", file=where, place="--cluster", expected="tcp://host:port", found=address
         ) from fault
     except OSError as fault:
         why = str(fault).replace(f" trying to connect to {where}", "").replace("Timed", "timed")

@@ -169,10 +169,10 @@ class ClusterScheduler:
 def _resolve(host: str) -> set[str]:
     """All addresses of a machine; its name alone if unknown."""
     try:
-        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+        addresses = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except OSError:
         return {host}
-    return {str(address[0]) for *_, address in found}
+    return {str(address[0]) for *_, address in addresses}
 
 
 class SharedDirectories(WorkerPlugin):  # type: ignore[misc]

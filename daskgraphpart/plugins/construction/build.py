@@ -181,12 +181,12 @@ def _read_ids(connection: duckdb.DuckDBPyConnection, directory: Path, out: Path,
 
 def _described(connection: duckdb.DuckDBPyConnection, tables: tuple[Table, ...], faults: Faults) -> list[Described]:
     """Read statistics of all tables with files; raise all faults of headers and rows."""
-    found = [of for table in tables if table.files and (of := _described_alone(connection, table, faults))]
-    counts = {of.table.entry.of_type: of for of in found if of.table.entry.ids}
-    for of in found:
+    described = [of for table in tables if table.files and (of := _described_alone(connection, table, faults))]
+    counts = {of.table.entry.of_type: of for of in described if of.table.entry.ids}
+    for of in described:
         if not of.num_rows:
             faults.add(f"{of.table.entry.place}.files", "the table has no rows", file=of.table.files[0])
-    for of in found:
+    for of in described:
         entry, first = of.table.entry, counts.get(of.table.entry.of_type)
         if first is not None and of.num_rows != first.num_rows and not faults.has(f"{entry.place}.files"):
             what, expected = (
@@ -196,7 +196,7 @@ def _described(connection: duckdb.DuckDBPyConnection, tables: tuple[Table, ...],
             expected, rows = expected + first.table.entry.place, f"{of.num_rows:,}"
             faults.add(f"{entry.place}.files", what, file=of.table.files[0], expected=expected, found=rows)
     faults.raise_all()
-    return found
+    return described
 
 
 def _described_alone(connection: duckdb.DuckDBPyConnection, table: Table, faults: Faults) -> Described | None:
@@ -204,8 +204,8 @@ def _described_alone(connection: duckdb.DuckDBPyConnection, table: Table, faults
     try:
         return describe_rows(connection, table, faults)
     except InputFileError as fault:
-        if fault.file not in [noted.file for noted in faults.found]:
-            faults.found.append(fault)
+        if fault.file not in [noted.file for noted in faults.errors]:
+            faults.errors.append(fault)
         return None
 
 
@@ -213,7 +213,7 @@ def _add(built: _Built, ids: Ids, opened: _Opened, described: Described, seed: i
     """Add a table's features, labels and masks to its type."""
     entry, directory = described.table.entry, ids.directory
     data = built.data.setdefault(entry.of_type, {})
-    found = write_features(ids.connection, described, directory)
+    written = write_features(ids.connection, described, directory)
     mask_names = {name for label in entry.labels for name in label.masks}
     for i, feature in enumerate(entry.features):
         if feature.transform.name == "edge_dst_hard_negative":
@@ -221,12 +221,12 @@ def _add(built: _Built, ids: Ids, opened: _Opened, described: Described, seed: i
             path = directory / f"{ids.table(entry.of_type)}-negatives{i}.npy"
             data[feature.name] = write_hard_negatives(ids, described, column, dst, path)
             continue
-        region = found[feature.place][feature.name]
+        region = written[feature.place][feature.name]
         if entry.is_edges and feature.name in mask_names and region.shape[1:] == (1,):
             region = replace(region, shape=region.shape[:1])  # masks given as features, with split_pct of zeros
         data[feature.name] = region
     for i, label in enumerate(entry.labels):
-        values = found[label.place][label.column] if label.column else None
+        values = written[label.place][label.column] if label.column else None
         if values is not None:
             data[label.column] = values
         _add_masks(built, ids, opened, described, i, values, seed)
@@ -289,10 +289,10 @@ def describe_transforms(config: Construction, described: Sequence[Described], *,
 
 
 def _at(content: dict[str, Any], place: str) -> dict[str, Any]:
-    found: Any = content
+    inner: Any = content
     for key, index in _STEP.findall(place.removeprefix("graph.")):
-        found = found[key][int(index)]
-    feature: dict[str, Any] = found
+        inner = inner[key][int(index)]
+    feature: dict[str, Any] = inner
     return feature
 
 

@@ -119,10 +119,10 @@ class Entry:
     @property
     def names(self) -> list[tuple[str, str]]:
         """Places and names of all that it adds to its type."""
-        found = [(feature.place, feature.name) for feature in self.features]
+        named = [(feature.place, feature.name) for feature in self.features]
         for label in self.labels:
-            found += [(label.place, name) for name in (label.column, *label.mask_names) if name]
-        return found
+            named += [(label.place, name) for name in (label.column, *label.mask_names) if name]
+        return named
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,12 +157,12 @@ class Faults:
     """All faults of a config and of its tables' headers."""
 
     file: str
-    found: list[GraphPartError] = field(default_factory=list)
+    errors: list[GraphPartError] = field(default_factory=list)
 
     def add(self, place: str, what: str, *, file: object = None, **details: Any) -> None:
         """Note a fault at a place of the config, perhaps with a file."""
         kind = MetadataError if file is None else InputFileError
-        self.found.append(kind(what, place=place, file=file, **details))
+        self.errors.append(kind(what, place=place, file=file, **details))
 
     def check_name(self, place: str, name: str, what: str) -> None:
         """Note a name that no type or feature can have; GraphStorm names directories by type, too."""
@@ -173,20 +173,20 @@ class Faults:
 
     def has(self, *places: str) -> bool:
         """Whether a place, or anything inside, has a fault."""
-        return any(str(fault.place).startswith(places) for fault in self.found)
+        return any(str(fault.place).startswith(places) for fault in self.errors)
 
     def raise_all(self) -> None:
         """Raise all faults as one error."""
-        if len(self.found) == 1:
-            fault = self.found[0]
+        if len(self.errors) == 1:
+            fault = self.errors[0]
             place = fault.place if fault.file is None else f"{fault.place}, {fault.file}"
             raise fault.restated(type(fault), file=self.file, place=place)
-        if self.found:
-            listed = "".join(f"\n  {fault}" for fault in self.found[:MAX_FAULTS_SHOWN])
-            left = len(self.found) - MAX_FAULTS_SHOWN
+        if self.errors:
+            listed = "".join(f"\n  {fault}" for fault in self.errors[:MAX_FAULTS_SHOWN])
+            left = len(self.errors) - MAX_FAULTS_SHOWN
             more = f"\n  and {left} more" if left > 0 else ""
             hint = "nothing was written; correct them all"
-            raise MetadataError(f"{len(self.found)} things are wrong:{listed}{more}", file=self.file, hint=hint)
+            raise MetadataError(f"{len(self.errors)} things are wrong:{listed}{more}", file=self.file, hint=hint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,8 +215,8 @@ class Reader:
         if value is None and default is not _REQUIRED:
             return default
         if value is None or not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-            found = "nothing" if value is None else repr(value)
-            self.add(key, "missing" if value is None else "invalid value", expected=expected, found=found)
+            shown = "nothing" if value is None else repr(value)
+            self.add(key, "missing" if value is None else "invalid value", expected=expected, found=shown)
             return None if default is _REQUIRED else default
         return value
 
@@ -260,13 +260,13 @@ class Reader:
 
     def objects(self, key: str) -> list[Reader]:
         """Return readers of a list of objects."""
-        found = []
+        readers = []
         for i, item in enumerate(self.take(key, list, "a list of objects", [])):
             if isinstance(item, dict):
-                found.append(replace(self, content=item, place=f"{self.at(key)}[{i}]"))
+                readers.append(replace(self, content=item, place=f"{self.at(key)}[{i}]"))
             else:
                 self.add(f"{key}[{i}]", "not an object", found=repr(item))
-        return found
+        return readers
 
     def choice(self, key: str, choices: tuple[str, ...], default: str) -> str:
         """Return one of some texts."""

@@ -175,12 +175,12 @@ def _standard(inner: Reader, columns: tuple[str, ...]) -> Transform:
 
 
 def _max_min_norm(inner: Reader, columns: tuple[str, ...], dtype: str) -> Transform:
-    found = {key: _fitting(inner, key, inner.numbers(key), columns) for key in ("max_val", "min_val")}
+    limits = {key: _fitting(inner, key, inner.numbers(key), columns) for key in ("max_val", "min_val")}
     if len(columns) > 1:
-        for key, value in found.items():
+        for key, value in limits.items():
             if value is None:
                 inner.add(key, "missing", expected="the bounds of each column, as there are several")
-    high, low = found["max_val"], found["min_val"]
+    high, low = limits["max_val"], limits["min_val"]
     if high and low and any(a <= b for a, b in zip(high, low, strict=False)):
         inner.add("max_val", "not above min_val", expected=f"more than {_listed(low)}", found=_listed(high))
     if dtype == "int8":
@@ -196,8 +196,8 @@ def _fitting(reader: Reader, key: str, values: Any, columns: tuple[str, ...]) ->
     if values is not None and len(columns) > 1 and len(values) not in (1, len(columns)):
         reader.add(key, "invalid value", expected=f"{len(columns)} numbers", found=list(values))
         return None
-    found: tuple[float, ...] | None = values
-    return found
+    fitting: tuple[float, ...] | None = values
+    return fitting
 
 
 def _listed(numbers: tuple[float, ...]) -> str:

@@ -119,30 +119,30 @@ def _shares(reader: Reader) -> tuple[float, ...]:
     train, val, test = (inner.number(key, "a share", 0) for key in ("train", "val", "test"))
     total = math.fsum((train, val, test))
     if min(train, val, test) < 0 or not math.isclose(total, 1):
-        expected, found = "train, val and test, 1 together", f"{[train, val, test]}, {total:g}"
-        reader.add("split_rate", "the shares do not add up", expected=expected, found=found)
+        expected, sums = "train, val and test, 1 together", f"{[train, val, test]}, {total:g}"
+        reader.add("split_rate", "the shares do not add up", expected=expected, found=sums)
     return train, val, test
 
 
 def as_gconstruct(nodes: tuple[Entry, ...], edges: tuple[Entry, ...]) -> dict[str, Any]:
     """Return the config in gconstruct's dialect."""
-    found: dict[str, Any] = {"nodes": [], "edges": []}
+    config: dict[str, Any] = {"nodes": [], "edges": []}
     for entry in nodes:
-        found["nodes"].append({"node_type": entry.of_type, "node_id_col": entry.ids[0], **_described(entry)})
+        config["nodes"].append({"node_type": entry.of_type, "node_id_col": entry.ids[0], **_described(entry)})
     for entry in edges:
         ids = dict(zip(("source_id_col", "dest_id_col"), entry.ids, strict=True))
-        found["edges"].append({"relation": entry.of_type.split(":"), **ids, **_described(entry)})
-    return found
+        config["edges"].append({"relation": entry.of_type.split(":"), **ids, **_described(entry)})
+    return config
 
 
 def _described(entry: Entry) -> dict[str, Any]:
     form = {"name": entry.form, **({"separator": entry.delimiter} if entry.form == "csv" else {})}
-    found: dict[str, Any] = {"format": form, "files": list(entry.files)}
+    description: dict[str, Any] = {"format": form, "files": list(entry.files)}
     if entry.features:
-        found["features"] = [_described_feature(feature) for feature in entry.features]
+        description["features"] = [_described_feature(feature) for feature in entry.features]
     if entry.labels:
-        found["labels"] = [_described_label(label) for label in entry.labels]
-    return found
+        description["labels"] = [_described_label(label) for label in entry.labels]
+    return description
 
 
 def _described_feature(feature: Feature) -> dict[str, Any]:
@@ -159,11 +159,11 @@ def _described_feature(feature: Feature) -> dict[str, Any]:
 
 
 def _described_label(label: Label) -> dict[str, Any]:
-    found: dict[str, Any] = {"task_type": label.task}
+    description: dict[str, Any] = {"task_type": label.task}
     if label.column:
-        found["label_col"] = label.column
+        description["label_col"] = label.column
     if label.splits is None:
-        return {**found, "split_pct": list(label.shares), "mask_field_names": list(label.masks)}
+        return {**description, "split_pct": list(label.shares), "mask_field_names": list(label.masks)}
     files = {key: list(paths) for key, paths in label.splits.files.items() if paths}
     files |= {"column": list(label.splits.columns)} if label.splits.columns else {}
-    return {**found, "custom_split_filenames": files, "mask_field_names": list(label.masks)}
+    return {**description, "custom_split_filenames": files, "mask_field_names": list(label.masks)}

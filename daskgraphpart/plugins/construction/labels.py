@@ -58,8 +58,8 @@ def _limits(values: Region | None, num_rows: int, key: np.uint64, counts: np.nda
     kept: dict[int, list[np.ndarray]] = {of_bin: [] for of_bin in bins if of_bin < _BINS}
     for keys in _drawn(values, num_rows, key):
         of_keys = (keys >> np.uint64(48)).astype(np.int64)
-        for of_bin, found in kept.items():
-            found.append(keys[of_keys == of_bin])
+        for of_bin, keys_of_bin in kept.items():
+            keys_of_bin.append(keys[of_keys == of_bin])
     limits = []
     for of_bin, end in zip(bins, ends, strict=True):
         if of_bin >= _BINS:
@@ -83,8 +83,8 @@ def _keys(start: int, stop: int, key: np.uint64) -> np.ndarray:
         value = key + np.arange(start, stop, dtype=np.uint64) * _GOLDEN
         value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        found: np.ndarray = value ^ (value >> np.uint64(31))
-    return found
+        mixed: np.ndarray = value ^ (value >> np.uint64(31))
+    return mixed
 
 
 def _is_labelled(values: Region | None, start: int, stop: int) -> np.ndarray:
@@ -92,8 +92,8 @@ def _is_labelled(values: Region | None, start: int, stop: int) -> np.ndarray:
         return np.ones(stop - start, bool)
     block = values.read(start, stop)
     if block.dtype.kind == "f":
-        found: np.ndarray = ~np.isnan(block.reshape(len(block), -1)).any(axis=1)
-        return found
+        has_label: np.ndarray = ~np.isnan(block.reshape(len(block), -1)).any(axis=1)
+        return has_label
     has_class: np.ndarray = (block != NO_CLASS).reshape(len(block), -1).all(axis=1)
     return has_class
 
@@ -106,7 +106,7 @@ def open_splits(
     connection: duckdb.DuckDBPyConnection, config: Construction, entry: Entry, splits: Splits, faults: Faults
 ) -> dict[str, str]:
     """Find the files of the sets; return SQL of each set's IDs, with columns of ends or nodes."""
-    found = {}
+    unions = {}
     for which, given in splits.files.items():
         place = f"{splits.place}.{which}"
         files = find_files(config, place, given, faults) if given else ()
@@ -120,8 +120,8 @@ def open_splits(
                         faults.add(f"{splits.place}.column", f"no column {column!r}", file=path, expected=expected)
             queries.append(_ids_in(path, splits.columns, entry.keys))
         if queries:
-            found[which] = " UNION ALL ".join(queries)
-    return found
+            unions[which] = " UNION ALL ".join(queries)
+    return unions
 
 
 def _ids_in(path: str, columns: tuple[str, ...], names: tuple[str, ...]) -> str:
@@ -167,8 +167,8 @@ def list_masks(
 
 def count_classes(values: Region, mask: Region) -> dict[str, int]:
     """Count the rows of each class in a mask."""
-    found: Counter[int] = Counter()
+    counter: Counter[int] = Counter()
     for (_, rows), (_, marks) in zip(values.pieces(ROWS), mask.pieces(ROWS), strict=True):
         classes, counts = np.unique(rows[marks != 0], return_counts=True)
-        found.update(dict(zip(classes.tolist(), counts.tolist(), strict=True)))
-    return {str(of_class): found[of_class] for of_class in sorted(found)}
+        counter.update(dict(zip(classes.tolist(), counts.tolist(), strict=True)))
+    return {str(of_class): counter[of_class] for of_class in sorted(counter)}

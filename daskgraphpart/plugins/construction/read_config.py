@@ -57,9 +57,9 @@ def read_config(path: Path) -> tuple[Construction, Faults]:
         _check_splits(entry, faults)
     described = content
     if is_processing:
-        described = {} if faults.found else gsprocessing.as_gconstruct(nodes, edges)
-    found = Construction(path, nodes, _appended(edges, faults), copy.deepcopy(described), is_processing)
-    return (_renamed(found) if found.is_homogeneous and not faults.found else found), faults
+        described = {} if faults.errors else gsprocessing.as_gconstruct(nodes, edges)
+    construction = Construction(path, nodes, _appended(edges, faults), copy.deepcopy(described), is_processing)
+    return (_renamed(construction) if construction.is_homogeneous and not faults.errors else construction), faults
 
 
 def _check_types(nodes: Iterable[Entry], edges: Iterable[Entry], faults: Faults) -> None:
@@ -126,24 +126,24 @@ def _check_splits(entry: Entry, faults: Faults) -> None:
         expected = "the columns of both ends" if entry.is_edges else "the column of IDs"
         has_columns = any(not path.endswith(".json") for paths in splits.files.values() for path in paths)
         if has_columns and len(splits.columns) != 1 + entry.is_edges:
-            found = ", ".join(splits.columns) or "nothing"
-            faults.add(f"{splits.place}.column", "invalid value", expected=expected, found=found)
+            named = ", ".join(splits.columns) or "nothing"
+            faults.add(f"{splits.place}.column", "invalid value", expected=expected, found=named)
 
 
 def _appended(edges: tuple[Entry, ...], faults: Faults) -> tuple[Entry, ...]:
     """Append the files of a relation's further tables to those of the first."""
-    found: dict[str, Entry] = {}
+    by_type: dict[str, Entry] = {}
     others = [entry for entry in edges if not entry.ids]
     for entry in (entry for entry in edges if entry.ids):
-        first = found.setdefault(entry.of_type, entry)
+        first = by_type.setdefault(entry.of_type, entry)
         if first is entry:
             continue
         if _without_place(first) != _without_place(entry):
             what = f"a second table of {entry.of_type} that differs from {first.place}"
             expected = "the same format, columns, features and labels, as its rows are appended"
             faults.add(entry.place, what, expected=expected)
-        found[entry.of_type] = replace(first, files=(*first.files, *entry.files))
-    return *found.values(), *others
+        by_type[entry.of_type] = replace(first, files=(*first.files, *entry.files))
+    return *by_type.values(), *others
 
 
 def _without_place(entry: Entry) -> Entry:

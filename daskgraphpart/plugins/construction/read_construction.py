@@ -93,5 +93,5 @@ def read_construction(
     if is_reversed and read_config(path)[0].is_homogeneous:
         wanted = replace(wanted, add_reverse=None, copy_edata=False)
     scan: Scan = ConstructionScan(path, name, unknown_nodes == "drop", is_reversed, split_seed)
-    found: Scan = change(scan, wanted)
-    return found
+    changed: Scan = change(scan, wanted)
+    return changed

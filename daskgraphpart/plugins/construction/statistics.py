@@ -43,7 +43,7 @@ class TransformColumn:
     kind: str
     type_name: str = ""
     width: int = 1
-    found: int = 0
+    num_values: int = 0
     low: tuple[float, ...] = ()
     high: tuple[float, ...] = ()
     total: tuple[float, ...] = ()
@@ -63,14 +63,14 @@ class Described:
 
 def plan_columns(table: Table, faults: Faults) -> dict[str, tuple[TransformColumn, ...]]:
     """Plan how to read each feature and label, by column types; note the impossible."""
-    found: dict[str, tuple[TransformColumn, ...]] = {}
+    by_place: dict[str, tuple[TransformColumn, ...]] = {}
     for feature in table.entry.features:
         if all(column in table.types for column in feature.columns):
-            found[feature.place] = tuple(_of_feature(feature, table, column, faults) for column in feature.columns)
+            by_place[feature.place] = tuple(_of_feature(feature, table, column, faults) for column in feature.columns)
     for label in table.entry.labels:
         if label.column and label.column in table.types:
-            found[label.place] = (_of_label(label, table, faults),)
-    return found
+            by_place[label.place] = (_of_label(label, table, faults),)
+    return by_place
 
 
 def _of_feature(feature: Feature, table: Table, column: str, faults: Faults) -> TransformColumn:
@@ -176,16 +176,16 @@ def _first_pass(
         else:
             asked += [f"count({x})", "NULL", f"max(len({x}))" if column.kind == TEXTS else "NULL"]
     (values,) = run(connection, f"SELECT {', '.join(asked)} FROM {table.relation}")
-    found = {}
+    by_column = {}
     for i, column in enumerate(every):
         count, low, high = values[1 + 3 * i : 4 + 3 * i]
-        changed = replace(column, found=count)
+        changed = replace(column, num_values=count)
         if column.kind == NUMBER and count:
             changed = replace(changed, low=(low + 0.0,), high=(high + 0.0,))  # which zero is found depends on threads
         elif column.kind in (VECTOR, TEXTS):
             changed = replace(changed, width=int(high or 0), low=(float(low or 0),))
-        found[column] = changed
-    return {place: tuple(found[column] for column in columns) for place, columns in plan.items()}, values[0]
+        by_column[column] = changed
+    return {place: tuple(by_column[column] for column in columns) for place, columns in plan.items()}, values[0]
 
 
 def _check_rows(described: Described, faults: Faults) -> None:
@@ -202,27 +202,27 @@ def _check_rows(described: Described, faults: Faults) -> None:
                 lowest, highest = of.low[0], of.high[0]
                 if lowest < 0 or highest >= 2**31:
                     what, hint = "classes out of range", "leave the label of unlabelled rows empty"
-                    expected, found = "numbers from 0", f"{lowest:g} to {highest:g}"
-                    faults.add(where, what, file=file, expected=expected, found=found, hint=hint)
+                    expected, range_of_values = "numbers from 0", f"{lowest:g} to {highest:g}"
+                    faults.add(where, what, file=file, expected=expected, found=range_of_values, hint=hint)
 
 
 def _check_column(
     described: Described, place: str, column: str, of: TransformColumn, faults: Faults, *, may_miss: bool
 ) -> None:
-    file, missing = described.table.files[0], described.num_rows - of.found
+    file, missing = described.table.files[0], described.num_rows - of.num_values
     if of.kind in (NUMBER, VECTOR):
-        if described.num_rows and not of.found:
+        if described.num_rows and not of.num_values:
             faults.add(place, f"no value in column {column!r} is a number", file=file, found=of.type_name)
             return
         if missing and not may_miss:
             what, hint = f"column {column!r} has missing values", "fill them first; GSProcessing's dialect has imputers"
-            found = f"{missing:,} of {described.num_rows:,}, or text that is no number"
-            faults.add(place, what, file=file, expected="a number in every row", found=found, hint=hint)
+            shown = f"{missing:,} of {described.num_rows:,}, or text that is no number"
+            faults.add(place, what, file=file, expected="a number in every row", found=shown, hint=hint)
     if of.kind == NUMBER and of.low and (math.isinf(of.low[0]) or math.isinf(of.high[0])):
         faults.add(place, f"column {column!r} has infinite values", file=file, expected="finite numbers")
     if of.kind == VECTOR and of.low and of.low[0] != of.width:
-        found = f"{of.low[0]:g} to {of.width} numbers"
-        faults.add(place, f"vectors of different lengths in column {column!r}", file=file, found=found)
+        shown = f"{of.low[0]:g} to {of.width} numbers"
+        faults.add(place, f"vectors of different lengths in column {column!r}", file=file, found=shown)
 
 
 def _further_passes(connection: duckdb.DuckDBPyConnection, described: Described, faults: Faults) -> Described:
@@ -271,8 +271,8 @@ def _with_statistics(
         low, high = bounds(how, of, number)
         if np.any(low >= high):
             hint = "give max_val and min_val, or leave the feature out"
-            found = f"{np.max(low):g} to {np.min(high):g}"
-            faults.add(place, "no range is left between the bounds", file=file, found=found, hint=hint)
+            bounds_left = f"{np.max(low):g} to {np.min(high):g}"
+            faults.add(place, "no range is left between the bounds", file=file, found=bounds_left, hint=hint)
     return of
 
 
@@ -302,7 +302,7 @@ def _with_sums(connection: duckdb.DuckDBPyConnection, described: Described, of: 
         )
         totals = [math.ldexp(int(part or 0), -bits) for part, (_, bits) in zip(parts, sums, strict=True)]
         return replace(of, total=tuple(totals))
-    missing = described.num_rows - of.found
+    missing = described.num_rows - of.num_values
     return replace(of, total=(_sum(connection, table, of) + missing * (of.fill or 0.0),))
 
 
@@ -311,11 +311,11 @@ def _sum(connection: duckdb.DuckDBPyConnection, table: Table, of: TransformColum
         return 0.0
     if of.type_name in INTEGERS:
         unscaled = of.sql.removeprefix("CAST(").removesuffix(" AS DOUBLE)")
-        ((found,),) = run(connection, f"SELECT sum({unscaled}) FROM {table.relation}")
-        return float(found or 0)
+        ((total,),) = run(connection, f"SELECT sum({unscaled}) FROM {table.relation}")
+        return float(total or 0)
     sql, bits = _exact("x", of.low[0], of.high[0])
-    ((found,),) = run(connection, f"SELECT {sql} FROM ({_rows(table, of)})")
-    return math.ldexp(int(found or 0), -bits)
+    ((total,),) = run(connection, f"SELECT {sql} FROM ({_rows(table, of)})")
+    return math.ldexp(int(total or 0), -bits)
 
 
 def _exact(x: str, low: float, high: float) -> tuple[str, int]:
@@ -327,13 +327,13 @@ def _exact(x: str, low: float, high: float) -> tuple[str, int]:
 
 def _fill(connection: duckdb.DuckDBPyConnection, table: Table, of: TransformColumn, imputer: str) -> float:
     if imputer == "mean":
-        return _sum(connection, table, of) / max(1, of.found)
+        return _sum(connection, table, of) / max(1, of.num_values)
     if imputer == "median":
-        ((found,),) = run(connection, f"SELECT median(x) FROM ({_rows(table, of)})")
+        ((median,),) = run(connection, f"SELECT median(x) FROM ({_rows(table, of)})")
     else:
         query = f"SELECT x FROM ({_rows(table, of)}) WHERE x IS NOT NULL GROUP BY x ORDER BY count(*) DESC, x LIMIT 1"
-        ((found,),) = run(connection, query)
-    return float(found) + 0.0
+        ((median,),) = run(connection, query)
+    return float(median) + 0.0
 
 
 def _with_categories(
@@ -349,13 +349,13 @@ def _with_categories(
     values = f"SELECT unnest(x) AS x FROM ({_rows(table, of)})" if of.kind == TEXTS else _rows(table, of)
     is_some, order = ("x <> ''", "count(*) DESC, x") if by_frequency else ("x IS NOT NULL", "x")
     query = f"SELECT x FROM ({values}) WHERE {is_some} GROUP BY x ORDER BY {order} LIMIT {MAX_CATEGORIES + 1}"
-    found = tuple(value for (value,) in run(connection, query))
-    if not found:
+    categories = tuple(value for (value,) in run(connection, query))
+    if not categories:
         faults.add(place, "no categories: every value is missing", file=table.files[0])
-    if len(found) > MAX_CATEGORIES:
+    if len(categories) > MAX_CATEGORIES:
         hint = "a column of IDs is no category; give a mapping, or leave it out"
         faults.add(place, f"more than {MAX_CATEGORIES:,} categories", file=table.files[0], hint=hint)
-    return replace(of, categories=found)
+    return replace(of, categories=categories)
 
 
 def divisor(how: Transform, column: TransformColumn, number: int) -> np.ndarray:

@@ -75,20 +75,20 @@ def element(type_name: str) -> str | None:
 
 def find_files(config: Construction, place: str, given: Sequence[str], faults: Faults) -> tuple[str, ...]:
     """Find files as gconstruct does: sorted; relative to the working directory, or else to the config."""
-    found: list[str] = []
+    paths: list[str] = []
     for i, path in enumerate(given):
         beside, where = str(config.path.parent / path), place if len(given) == 1 else f"{place}[{i}]"
         try:
             known = is_there(path) or not is_there(beside)
-            found += list_files(local_name(path) if known else beside)
+            paths += list_files(local_name(path) if known else beside)
         except InputFileNotFoundError as fault:
             hint = "paths are relative to the working directory, or to the directory of the config"
             faults.add(where, fault.what, file=path, hint=hint)
         except (InputFileError, OptionError) as fault:
-            faults.found.append(fault.restated(InputFileError, place=where))
-    for path in sorted({path for path in found if found.count(path) > 1}):
+            faults.errors.append(fault.restated(InputFileError, place=where))
+    for path in sorted({path for path in paths if paths.count(path) > 1}):
         faults.add(place, "a file is given twice", file=path, hint="remove one")
-    return tuple(sorted(found))
+    return tuple(sorted(paths))
 
 
 def open_table(connection: duckdb.DuckDBPyConnection, config: Construction, entry: Entry, faults: Faults) -> Table:
@@ -99,16 +99,16 @@ def open_table(connection: duckdb.DuckDBPyConnection, config: Construction, entr
     types: dict[str, str] = {}
     for path in files:
         try:
-            found = columns_of(connection, scan(entry, (path,)), path)
+            kinds = columns_of(connection, scan(entry, (path,)), path)
         except GraphPartError as fault:
-            faults.found.append(fault)
+            faults.errors.append(fault)
             continue
         for column in wanted:
-            if column not in found:
-                known = ", ".join(found)
+            if column not in kinds:
+                known = ", ".join(kinds)
                 faults.add(_place_of(entry, column), f"no column {column!r}", file=path, expected=f"one of {known}")
             else:
-                types[column] = _common(types.get(column), found[column], entry.form)
+                types[column] = _common(types.get(column), kinds[column], entry.form)
     for column, found_type in types.items():
         if found_type == MIXED:
             what = f"column {column!r} has different types in different files"
@@ -149,7 +149,7 @@ def scan(entry: Entry, files: tuple[str, ...], types: Mapping[str, str] | None =
 def columns_of(connection: duckdb.DuckDBPyConnection, relation: str, path: str) -> dict[str, str]:
     """Return the types of the columns of a file."""
     with translated_errors(path):
-        return {column: found for column, found, *_ in run(connection, f"DESCRIBE SELECT * FROM {relation}")}
+        return {column: kind for column, kind, *_ in run(connection, f"DESCRIBE SELECT * FROM {relation}")}
 
 
 def _place_of(entry: Entry, column: str) -> str:
@@ -200,7 +200,7 @@ class Ids:
 
 def kinds_of_ids(tables: Iterable[Table], faults: Faults, *, are_text: bool) -> dict[str, bool]:
     """Tell for each node type whether its IDs are integers; note where tables differ, and IDs that are neither."""
-    found: dict[str, tuple[bool, str]] = {}
+    kinds: dict[str, tuple[bool, str]] = {}
     for table in (table for table in tables if table.entry.of_type):
         for i, (ntype, column) in enumerate(zip(table.entry.ends, table.entry.ids, strict=False)):
             if column not in table.types:
@@ -212,12 +212,12 @@ def kinds_of_ids(tables: Iterable[Table], faults: Faults, *, are_text: bool) -> 
                     place, "not a column of IDs", file=table.files[0], expected="integers or text", found=of_type
                 )
                 continue
-            before = found.setdefault(ntype, (is_integer, f"{place}, {column!r}"))
+            before = kinds.setdefault(ntype, (is_integer, f"{place}, {column!r}"))
             if before[0] != is_integer:
                 what = f"IDs of {ntype!r} are integers in one table, and text in another"
                 expected = f"{'integers' if before[0] else 'text'}, as in {before[1]}"
                 faults.add(place, what, file=table.files[0], expected=expected, found=of_type)
-    return {ntype: is_integer for ntype, (is_integer, _) in found.items()}
+    return {ntype: is_integer for ntype, (is_integer, _) in kinds.items()}
 
 
 def read_ids(ids: Ids, table: Table) -> None:
@@ -243,8 +243,8 @@ def check_ids(ids: Ids, table: Table) -> None:
     query = f"SELECT id, max(new_id) FROM {source} GROUP BY id HAVING count(*) > 1 ORDER BY 2 LIMIT 1"
     for value, row in run(ids.connection, query):
         where, hint = located(ids, table, row, id_place(table.entry, 0)), "remove one of the rows"
-        what, expected, found = "a node is listed twice", "every ID once", f"{value!r} twice"
-        raise InputFileError(what, **where, expected=expected, found=found, hint=hint)
+        what, expected, shown = "a node is listed twice", "every ID once", f"{value!r} twice"
+        raise InputFileError(what, **where, expected=expected, found=shown, hint=hint)
 
 
 def located(ids: Ids, table: Table, row: int, place: str) -> dict[str, Any]:

@@ -47,7 +47,7 @@ def write_features(
     Ranks take further passes. Holds a block and its numbers.
     """
     entry, number = described.table.entry, described.table.entry.place.translate({ord(c): "-" for c in ".[]"})
-    found: dict[str, dict[str, Region]] = {}
+    by_place: dict[str, dict[str, Region]] = {}
     targets = []
     for i, feature in enumerate(entry.features):
         columns, path = described.columns[feature.place], directory / f"{number}{i}.npy"
@@ -59,18 +59,18 @@ def write_features(
             width = feature_width(feature, columns)
             region = create_npy(path, np.dtype(feature.dtype), (described.num_rows, width))
             targets.append(_Target(region, columns, feature))
-        found[feature.place] = {feature.name: region}
+        by_place[feature.place] = {feature.name: region}
     for i, label in enumerate(entry.labels):
         if label.column:
             columns = described.columns[label.place]
             dtype, shape = _label_form(label, columns[0], described.num_rows)
             region = create_npy(directory / f"{number}label{i}.npy", dtype, shape)
             targets.append(_Target(region, columns, label))
-            found[label.place] = {label.column: region}
+            by_place[label.place] = {label.column: region}
     if targets:
         with translated_errors(described.table.files[0]):
             _fill(connection, described, targets)
-    return found
+    return by_place
 
 
 def feature_width(feature: Feature, columns: Sequence[TransformColumn]) -> int:
@@ -97,7 +97,7 @@ def _label_form(label: Label, column: TransformColumn, num_rows: int) -> tuple[n
     dtype = np.dtype(by_name.get(column.type_name, "f8"))
     if column.kind == VECTOR:
         return dtype, (num_rows, column.width)
-    return (dtype if column.found == num_rows or dtype.kind == "f" else np.dtype("f8")), (num_rows,)
+    return (dtype if column.num_values == num_rows or dtype.kind == "f" else np.dtype("f8")), (num_rows,)
 
 
 def _fill(connection: duckdb.DuckDBPyConnection, described: Described, targets: list[_Target]) -> None:
@@ -208,8 +208,8 @@ def mapping_of(how: Transform, column: TransformColumn) -> dict[str, int]:
 def _labels(label: Any, column: TransformColumn, array: Any, region: Region) -> np.ndarray:
     if column.kind == TEXT:
         codes = pc.index_in(array.cast(pa.string()), value_set=pa.array(column.categories, pa.string()))
-        found: np.ndarray = codes.cast(pa.int64()).fill_null(NO_CLASS).to_numpy(zero_copy_only=False)
-        return found
+        of_classes: np.ndarray = codes.cast(pa.int64()).fill_null(NO_CLASS).to_numpy(zero_copy_only=False)
+        return of_classes
     if column.kind == VECTOR:
         filled = pc.fill_null(array, pa.scalar([None] * column.width, array.type)) if array.null_count else array
         return _values(column, filled)
@@ -297,7 +297,7 @@ def inverse_erf(values: np.ndarray) -> np.ndarray:
     """Return x for which erf(x) is a value, float64; values lie between -1 and 1."""
     half = np.asarray(values, np.float64) / 2
     centre = 0.180625 - half * half
-    found: np.ndarray = np.polyval(_CENTRE[0], centre) * half / np.polyval(_CENTRE[1], centre)
+    inverse: np.ndarray = np.polyval(_CENTRE[0], centre) * half / np.polyval(_CENTRE[1], centre)
     is_outside = np.abs(half) > 0.425
     root = np.sqrt(-np.log(0.5 - np.abs(half[is_outside])))
     near, far = root - 1.6, root - 5
@@ -305,6 +305,6 @@ def inverse_erf(values: np.ndarray) -> np.ndarray:
         root <= 5, np.polyval(_MIDDLE[0], near) / np.polyval(_MIDDLE[1], near),
         np.polyval(_TAIL[0], far) / np.polyval(_TAIL[1], far),
     )  # fmt: skip
-    found[is_outside] = np.copysign(outside, half[is_outside])
-    found /= np.sqrt(2)
-    return found
+    inverse[is_outside] = np.copysign(outside, half[is_outside])
+    inverse /= np.sqrt(2)
+    return inverse

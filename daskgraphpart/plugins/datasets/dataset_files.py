@@ -22,17 +22,17 @@ def require_files(directory: Path, kind: str, paths: Iterable[Path]) -> None:
     missing = [str(path.relative_to(directory)) for path in paths if not path.is_file()]
     if missing:
         what = f"not a complete data set of kind {kind!r}"
-        found = f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing"
-        raise InputFileNotFoundError(what, file=directory, found=found, hint="give the directory that was unpacked")
+        gap = f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing"
+        raise InputFileNotFoundError(what, file=directory, found=gap, hint="give the directory that was unpacked")
 
 
 def require_shape(paths: Iterable[Path], *shape: int | None) -> None:
     """Refuse npy files of another shape; None stands for any length."""
     for path in paths:
-        found = read_npy_header(path).shape
-        if len(found) != len(shape) or any(length not in (None, n) for length, n in zip(shape, found, strict=True)):
+        actual = read_npy_header(path).shape
+        if len(actual) != len(shape) or any(length not in (None, n) for length, n in zip(shape, actual, strict=True)):
             expected = f"({', '.join('any' if length is None else str(length) for length in shape)})"
-            raise InputFileError("wrong shape of an array", file=path, expected=expected, found=found)
+            raise InputFileError("wrong shape of an array", file=path, expected=expected, found=actual)
 
 
 def count_in(path: Path, counts: Mapping[str, Any], key: str) -> int:
@@ -50,9 +50,9 @@ def mask_of(path: Path, place: str, ids: Any, num_nodes: int) -> MadeRows:
     listed = np.asarray(ids)
     is_list = listed.ndim == 1 and listed.dtype.kind in "iu"
     if not is_list or (listed.size and not 0 <= listed.min() <= listed.max() < num_nodes):
-        found = f"{listed.min():,} to {listed.max():,}" if is_list else f"{listed.dtype}, shape {listed.shape}"
+        values = f"{listed.min():,} to {listed.max():,}" if is_list else f"{listed.dtype}, shape {listed.shape}"
         raise InputFileError(
-            "not a list of nodes", file=path, place=place, expected=f"IDs below {num_nodes:,}", found=found
+            "not a list of nodes", file=path, place=place, expected=f"IDs below {num_nodes:,}", found=values
         )
     return MadeRows(np.dtype(bool), (num_nodes,), partial(_read_mask, np.sort(listed)), (str(path),))
 
@@ -75,13 +75,13 @@ def load_torch(path: Path) -> Mapping[str, Any]:
     named = [(maker, f"{home}.{maker.__name__}") for maker in makers for home in homes]
     try:
         with torch.serialization.safe_globals([np.ndarray, np.dtype, *(type(np.dtype(n)) for n in DTYPES), *named]):
-            found = torch.load(path, map_location="cpu", weights_only=True)
+            content = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as fault:  # torch raises nearly everything for damaged files
         lines = str(fault).rpartition("WeightsUnpickler error:")[2].strip().splitlines()
-        found = next(iter(lines), type(fault).__name__)
-        raise InputFileError("cannot read this torch file", file=path, found=found, hint=HINT) from fault
-    if not isinstance(found, dict):
+        content = next(iter(lines), type(fault).__name__)
+        raise InputFileError("cannot read this torch file", file=path, found=content, hint=HINT) from fault
+    if not isinstance(content, dict):
         raise InputFileError(
-            "unexpected content of a torch file", file=path, expected="a dictionary", found=type(found).__name__
+            "unexpected content of a torch file", file=path, expected="a dictionary", found=type(content).__name__
         )
-    return found
+    return content

@@ -36,8 +36,8 @@ def read_ogb(directory: Path) -> dict[str, Any]:
     names = ["data.npz"] if is_binary else ["edge.csv.gz", "num-node-list.csv.gz", "num-edge-list.csv.gz"]
     labels = [f"node-label.{'npz' if is_binary else 'csv.gz'}"] if has_labels else []
     require_files(directory, "ogb", [*(raw / name for name in (*names, *labels)), *masks.values()])
-    found = _read_arrays(raw, *labels) if is_binary else _with_floats(_read_text(raw))
-    return {**found, "masks": {DEFAULT_NTYPE: {mask: _text(path, ":0") for mask, path in masks.items()}}}
+    tables = _read_arrays(raw, *labels) if is_binary else _with_floats(_read_text(raw))
+    return {**tables, "masks": {DEFAULT_NTYPE: {mask: _text(path, ":0") for mask, path in masks.items()}}}
 
 
 def _with_floats(tables: dict[str, Any]) -> dict[str, Any]:
@@ -65,8 +65,11 @@ def _read_arrays(raw: Path, *labels: str) -> dict[str, Any]:
             names = set(arrays.files)
             num_nodes, num_edges = (int(arrays[name].item()) for name in COUNTS)
     except Exception as fault:  # numpy and zipfile raise nearly everything for damaged files
-        expected, found = f"arrays edge_index and {', '.join(COUNTS)}, of one graph", str(fault) or type(fault).__name__
-        raise InputFileError("not a graph of OGB", file=path, expected=expected, found=found) from fault
+        expected, message = (
+            f"arrays edge_index and {', '.join(COUNTS)}, of one graph",
+            str(fault) or type(fault).__name__,
+        )
+        raise InputFileError("not a graph of OGB", file=path, expected=expected, found=message) from fault
     names -= {"edge_index", *COUNTS}
     data: dict[str, dict[str, str]] = {
         kind: {name[5:]: f"{path}:{name}" for name in sorted(names) if name[:4] == kind} for kind in ("node", "edge")
@@ -134,9 +137,9 @@ def _count(path: Path, ntype: str | None = None) -> int:
         numbers = [dict(zip(rows[0], row, strict=False)).get(ntype, "") for row in rows[1:]]
     if len(numbers) != 1 or not numbers[0].isdecimal():
         hint = "data sets of many graphs cannot be partitioned" if numbers[1:] else None
-        found = ", ".join(numbers) or "nothing"
+        shown = ", ".join(numbers) or "nothing"
         raise InputFileError(
-            "not one number", file=path, place=ntype, expected="that of one graph", found=found, hint=hint
+            "not one number", file=path, place=ntype, expected="that of one graph", found=shown, hint=hint
         )
     return int(numbers[0])
 

@@ -79,8 +79,8 @@ def export(job: Job, files: Sequence[OutputFile], staged: Mapping[str, Any]) -> 
     # send again what machines have lost
     config = ExportConfig(job.out, root, hosts, staged, keeps_source=bool(hosts) or job.work.is_kept)
     units = [Unit(file, file.layout.nbytes, host=host_of(hosts, file.part)) for file in files]
-    found = job.runner.run(Pass("export-files", export_file, units, config, (FileChecksum,)))
-    return {file.path: checksum for file, checksum in zip(files, found, strict=True)}
+    exported = job.runner.run(Pass("export-files", export_file, units, config, (FileChecksum,)))
+    return {file.path: checksum for file, checksum in zip(files, exported, strict=True)}
 
 
 def export_file(file: OutputFile, config: ExportConfig) -> FileChecksum:

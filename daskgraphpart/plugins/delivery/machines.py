@@ -121,9 +121,9 @@ def read_machines(file: str | os.PathLike[str], directory: Path) -> Machines:
     try:
         lines = path.read_bytes().decode("ascii").splitlines()
     except (FileNotFoundError, IsADirectoryError, UnicodeDecodeError) as fault:
-        found = getattr(fault, "strerror", "other text than ASCII")
+        message = getattr(fault, "strerror", "other text than ASCII")
         raise OptionError(
-            "not a file of machines", file=path, place="--dispatch-to", expected=expected, found=found
+            "not a file of machines", file=path, place="--dispatch-to", expected=expected, found=message
         ) from fault
     hosts = []
     for number, line in enumerate(lines, 1):
@@ -200,13 +200,13 @@ def check_files(host: str, sent: SentFiles) -> None:
     """Compare a machine's files with their checksums."""
     for name, expected in sent.checksums[host].items():
         path = sent.destination.directory / name
-        found = hash_file(str(path)) if path.is_file() else None
-        if found != expected:
+        checksum = hash_file(str(path)) if path.is_file() else None
+        if checksum != expected:
             raise EnvironmentFaultError(
                 "a file on this machine is missing or has changed",
                 file=path,
                 expected=f"{expected.nbytes:,} bytes, checksum {expected.digest}",
-                found="no such file" if found is None else f"{found.nbytes:,} bytes, checksum {found.digest}",
+                found="no such file" if checksum is None else f"{checksum.nbytes:,} bytes, checksum {checksum.digest}",
                 hint="find out what changes that directory, and run again",
             )
 

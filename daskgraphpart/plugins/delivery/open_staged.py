@@ -40,14 +40,14 @@ def open_staged(workspace: str | os.PathLike[str]) -> dict[str, Any]:
     """
     import dask.array as da
 
-    found = {}
+    by_name = {}
     for path in sorted(Path(workspace, "staged").glob("*.zarr")):
         array = open_rows_array(path)
         rows = da.from_zarr(array)
         parts = zip(array.attrs["first_rows"], array.attrs["num_rows"], strict=True)
-        found[str(array.attrs["name"])] = da.concatenate([rows[first : first + count] for first, count in parts])
-    if not found:
+        by_name[str(array.attrs["name"])] = da.concatenate([rows[first : first + count] for first, count in parts])
+    if not by_name:
         raise InputFileNotFoundError(
             "no staged features in this workspace", file=workspace, hint="run with --staging zarr"
         )
-    return found
+    return by_name

@@ -72,14 +72,14 @@ class Store(ZarrExporter, Destination):
 def _check_sent(target: UPath, checksums: Mapping[str, FileChecksum]) -> None:
     """Compare a store's listing with what this run or an earlier one sent."""
     for directory in sorted({name.rpartition("/")[0] for name in checksums}):
-        found = file_sizes_in(target / directory if directory else target)
+        sizes = file_sizes_in(target / directory if directory else target)
         for name, expected in checksums.items():
             parent, _, file = name.rpartition("/")
-            if parent == directory and found.get(file) != expected.nbytes:
+            if parent == directory and sizes.get(file) != expected.nbytes:
                 raise ResumeError(
                     "an uploaded file is missing from the store",
                     file=target / name,
                     expected=f"{expected.nbytes:,} bytes",
-                    found=f"{found[file]:,}" if file in found else "no such file",
+                    found=f"{sizes[file]:,}" if file in sizes else "no such file",
                     hint="add --restart to start over",
                 )

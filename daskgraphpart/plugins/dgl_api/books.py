@@ -251,8 +251,8 @@ def _open_owners(path: AnyPath, num_parts: int) -> Region:
     is_list = len(region.shape) == 1 and region.dtype.kind in "iu"
     owners = region.memmap()
     if not is_list or (owners.size and not 0 <= owners.min() <= owners.max() < num_parts):
-        expected, found = f"one integer in [0, {num_parts}) per ID", f"{region.dtype} of shape {region.shape}"
-        raise LayoutError("not an array of owners", file=region.path, expected=expected, found=found)
+        expected, kind = f"one integer in [0, {num_parts}) per ID", f"{region.dtype} of shape {region.shape}"
+        raise LayoutError("not an array of owners", file=region.path, expected=expected, found=kind)
     return region
 
 

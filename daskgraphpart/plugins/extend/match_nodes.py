@@ -52,12 +52,12 @@ class MatchConfig:
 def place_old_nodes(graph: Graph, num_parts: int, options: AssignOptions, directory: Path, runner: Runner) -> OldParts:
     """Read the owners of an earlier graph and give them to its nodes, on this machine if workers do not see them."""
     with runner.on_this_machine() as here, directory_here(directory) as place:
-        found = _place_here(graph, num_parts, options, place, here)
+        old_parts = _place_here(graph, num_parts, options, place, here)
         if runner.depot is None:
-            return found
+            return old_parts
         path = directory / "given.npy"
-        stored = runner.step("store-given", lambda: write_rows(found.parts, path), (Region,))
-        return replace(found, parts=stored)
+        stored = runner.step("store-given", lambda: write_rows(old_parts.parts, path), (Region,))
+        return replace(old_parts, parts=stored)
 
 
 def _place_here(graph: Graph, num_parts: int, options: AssignOptions, directory: Path, runner: Runner) -> OldParts:

@@ -90,17 +90,17 @@ def read_old_owners(options: AssignOptions, graph: Graph, workspace: Path, runne
     if files := _find_original_ids(directory, num_parts):
         owners: Mapping[str, Region] = create_owner_files(workspace, schema, num_parts, runner)
         unit = Unit(files, sum(region.nbytes for region in owners.values()))
-        (found,) = runner.run(Pass("read-assignment", place_owners, [unit], owners))
+        (num_read,) = runner.run(Pass("read-assignment", place_owners, [unit], owners))
     else:
-        assignment, found = read_owner_files(directory, schema, workspace, runner, num_parts, is_old=True)
+        assignment, num_read = read_owner_files(directory, schema, workspace, runner, num_parts, is_old=True)
         owners = assignment.files
     for ntype, pair in maps.items():
-        if found[ntype] != pair.num_old:
-            what, expected = f"not the ID map of these old {ntype!r} nodes", f"{found[ntype]:,} IDs"
+        if num_read[ntype] != pair.num_old:
+            what, expected = f"not the ID map of these old {ntype!r} nodes", f"{num_read[ntype]:,} IDs"
             raise AssignmentError(
                 what, file=str(pair.old), expected=expected, found=f"{pair.num_old:,}", hint=_HINT_OLD_MAP
             )
-    return OldOwners(owners, found, maps)
+    return OldOwners(owners, num_read, maps)
 
 
 def find_map_pairs(options: AssignOptions, graph: Graph) -> dict[str, MapPair]:
@@ -119,7 +119,7 @@ def find_map_pairs(options: AssignOptions, graph: Graph) -> dict[str, MapPair]:
             expected="maps of both, to match nodes by ID, or of neither, to match node i with old node i",
             hint=_HINT_OLD_MAP if only_new else "make the graph with chunk --map-ids",
         )
-    found = {}
+    pairs = {}
     for ntype, path in old.items():
         if path is not None:
             (kind, count), (new_kind, _) = read_map_header(path), read_map_header(new[ntype])
@@ -129,8 +129,8 @@ def find_map_pairs(options: AssignOptions, graph: Graph) -> dict[str, MapPair]:
                 raise AssignmentError(
                     what, file=str(new[ntype]), expected=f"{kind}, as in {path}", found=new_kind, hint=hint
                 )
-            found[ntype] = MapPair(path, new[ntype], count, None if stated is None else stated.checksums.get(ntype))
-    return found
+            pairs[ntype] = MapPair(path, new[ntype], count, None if stated is None else stated.checksums.get(ntype))
+    return pairs
 
 
 def list_old_maps(options: AssignOptions) -> list[Path]:
@@ -175,13 +175,15 @@ def _find_old_map(ntype: str, options: AssignOptions, directory: Path, stated: I
 def _check_unchanged(maps: Mapping[str, MapPair], directory: Path, runner: Runner) -> None:
     """Check that the ID maps are those of the old owners."""
     known = {ntype: pair for ntype, pair in maps.items() if pair.checksum is not None}
-    for (ntype, pair), found in zip(known.items(), hash_id_maps([p.old for p in known.values()], runner), strict=True):
-        if found != pair.checksum:
+    for (ntype, pair), checksum in zip(
+        known.items(), hash_id_maps([p.old for p in known.values()], runner), strict=True
+    ):
+        if checksum != pair.checksum:
             raise AssignmentError(
                 f"the ID map of the old {ntype!r} nodes has been replaced",
                 file=str(pair.old),
                 expected=f"checksum {pair.checksum}, as in {directory}",
-                found=found,
+                found=checksum,
                 hint=f"keep the old graph, or its id_map, next to the new one and {_HINT_OLD_MAP}",
             )
 
@@ -201,9 +203,9 @@ def _find_original_ids(directory: Path, num_parts: int) -> list[Location]:
 
 def place_owners(files: Sequence[Location], owners: Mapping[str, Region]) -> dict[str, int]:
     """Write the part of every node of partitions by its original ID; return the number of each type."""
-    found, counts = [read_tensor_file(file) for file in files], {}
+    tensors, counts = [read_tensor_file(file) for file in files], {}
     for ntype, owner_file in owners.items():
-        regions = [of_part[ntype] for of_part in found if ntype in of_part]
+        regions = [of_part[ntype] for of_part in tensors if ntype in of_part]
         parts, count, total = map_npy(owner_file.path), sum(region.num_rows for region in regions), 0
         for number, region in enumerate(regions):
             for _, originals in region.pieces(ROWS_AT_ONCE):

@@ -41,18 +41,18 @@ COLUMNS = ("orig", "new")
 
 def files_beside(graph: Graph) -> dict[str, FileLayout]:
     """Files of all nodes' original IDs, and of the transformations, by path below the output."""
-    found: dict[str, FileLayout] = {}
+    layouts: dict[str, FileLayout] = {}
     for kind in graph.schema.node_types:
-        found |= {f"{RAW_IDS}/{kind.name}/{name}": layout for name, layout in _raw_ids(graph, kind).items()}
+        layouts |= {f"{RAW_IDS}/{kind.name}/{name}": layout for name, layout in _raw_ids(graph, kind).items()}
     path = _find_transformations(graph)
     if path is not None:
         content = read_file(path)
-        found[TRANSFORMATIONS] = FileLayout(((0, content),), {}, len(content))
+        layouts[TRANSFORMATIONS] = FileLayout(((0, content),), {}, len(content))
     for name in LABEL_COUNTS:
         if name in graph.beside:
             content = read_file(to_path(graph.beside[name]))
-            found[f"{DIST_GRAPH}/{name}"] = FileLayout(((0, content),), {}, len(content))
-    return found
+            layouts[f"{DIST_GRAPH}/{name}"] = FileLayout(((0, content),), {}, len(content))
+    return layouts
 
 
 def _raw_ids(graph: Graph, kind: NodeType) -> dict[str, FileLayout]:
@@ -68,20 +68,20 @@ def _raw_ids(graph: Graph, kind: NodeType) -> dict[str, FileLayout]:
 
 def _check_raw_ids(paths: tuple[FilePath, ...], kind: NodeType) -> None:
     """Refuse files that GraphStorm cannot read, or of other nodes."""
-    found = 0
+    num_ids = 0
     for path in paths:
         header = read_parquet_header(path)
-        found += header.num_rows
+        num_ids += header.num_rows
         if not {*COLUMNS} <= {*header.schema.names}:
             names = ", ".join(header.schema.names)
             raise InputFileError("not a file of IDs", file=path, expected="columns orig and new", found=names)
-    if found != kind.num_nodes:
+    if num_ids != kind.num_nodes:
         what, expected = (
             f"the number of IDs differs from that of {kind.name!r} nodes",
             f"{kind.num_nodes:,} in all files",
         )
         hint = "list all files in raw_id_mappings of the metadata, or none"
-        raise InputFileError(what, file=paths[0], expected=expected, found=f"{found:,}", hint=hint)
+        raise InputFileError(what, file=paths[0], expected=expected, found=f"{num_ids:,}", hint=hint)
 
 
 @dataclass(frozen=True, slots=True)

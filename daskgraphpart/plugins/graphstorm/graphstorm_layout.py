@@ -77,9 +77,9 @@ class GraphStormLayout(DglArrangement):
             for spec in kind.data:
                 if len(spec.row_shape) > 1:
                     what, expected = "GraphStorm takes only scalars and vectors", "numbers or vectors"
-                    found = f"{kind.name}/{spec.name} of shape {list(spec.row_shape)}"
+                    feature = f"{kind.name}/{spec.name} of shape {list(spec.row_shape)}"
                     hint = f"flatten its rows, {hint}"
-                    raise OptionError(what, place=f"layout {NAME}", expected=expected, found=found, hint=hint)
+                    raise OptionError(what, place=f"layout {NAME}", expected=expected, found=feature, hint=hint)
 
     def part_files(self, sizes: GraphSizes, part: int) -> dict[str, FileLayout]:
         """Lay out the files of one part; see `Layout`."""

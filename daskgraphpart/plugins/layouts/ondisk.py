@@ -104,7 +104,7 @@ class OnDiskLayout(Layout):
         files, dataset = graph.out / FILES, graph.out / ONDISK / "dataset"
         content = json.dumps(_metadata(graph), indent=1, ensure_ascii=False)
         # JSON is YAML, except for unprintable characters
-        content = re.sub("[\x7f-\x9f\ufffe\uffff]", lambda found: f"\\u{ord(found[0]):04x}", content)
+        content = re.sub("[\x7f-\x9f\ufffe\uffff]", lambda character: f"\\u{ord(character[0]):04x}", content)
         write_bytes(files / "metadata.yaml", content.encode())
         write_bytes(files / "dataset_hash_value.txt", b"{}")
         dataset.mkdir(exist_ok=True)
@@ -181,15 +181,15 @@ def _check_masks(schema: GraphSchema) -> None:
             what = "of two masks of one set, the second has no labels"
         else:
             continue
-        found, hint = f"{ntype}/{first} and {other_type}/{second}", "rename or leave out one, or write another layout"
-        raise OptionError(what, place=f"layout {ONDISK}", found=found, hint=hint)
+        both, hint = f"{ntype}/{first} and {other_type}/{second}", "rename or leave out one, or write another layout"
+        raise OptionError(what, place=f"layout {ONDISK}", found=both, hint=hint)
 
 
 def _set_of(mask: str) -> tuple[str, str]:
     """Set that a mask marks, and the name of its task."""
-    found = _MASK.fullmatch(mask)
-    assert found is not None, "masks are named so"
-    return SETS[found[1]], "_".join(filter(None, ("node_classification", found[2])))
+    words = _MASK.fullmatch(mask)
+    assert words is not None, "masks are named so"
+    return SETS[words[1]], "_".join(filter(None, ("node_classification", words[2])))
 
 
 def _label_of(schema: GraphSchema, mask: str) -> str | None:

@@ -130,10 +130,10 @@ def _row_nbytes(spec: ArraySpec) -> int:
 def _arrow_type(dtype: np.dtype, row_shape: tuple[int, ...]) -> Any:
     import pyarrow as pa
 
-    found = pa.from_numpy_dtype(dtype)
+    arrow_type = pa.from_numpy_dtype(dtype)
     for length in reversed(row_shape):
-        found = pa.list_(pa.field("element", found, nullable=False), length)
-    return found
+        arrow_type = pa.list_(pa.field("element", arrow_type, nullable=False), length)
+    return arrow_type
 
 
 def _arrow_array(rows: np.ndarray, kind: Any) -> Any:

@@ -44,12 +44,12 @@ def count_frames(frames: Mapping[str, Any], edges: Mapping[str, Any], runner: Ru
         for i, partition in enumerate(frame.to_delayed())
     ]
     counted = run_collections(runner, Pass("count-rows", count_partition, units, None))
-    found: dict[str, list[tuple[int, ...]]] = {what: [] for what in (*frames, *edges)}
+    by_key: dict[str, list[tuple[int, ...]]] = {what: [] for what in (*frames, *edges)}
     for unit, of_partition in zip(units, counted, strict=True):
-        found[unit.key].append(tuple(of_partition))
+        by_key[unit.key].append(tuple(of_partition))
     return {
         what: Counted(tuple(n for n, *_ in of), (max(src for _, src, _ in of), max(dst for *_, dst in of)))
-        for what, of in found.items()
+        for what, of in by_key.items()
     }
 
 
@@ -83,12 +83,12 @@ def count_nodes(
     ]
     largest = [(unit.key, *ids) for unit, ids in zip(units, runner.run(_pass(units)), strict=True)]
     largest += [(etype, *counted[etype].largest) for etype in wanted if etype in counted]
-    found = {ntype: 0 for ntype, count in counts.items() if count is None}
+    missing = {ntype: 0 for ntype, count in counts.items() if count is None}
     for etype, *ids in largest:
         for ntype, most in zip(etype.split(":")[::2], ids, strict=True):
-            if ntype in found:
-                found[ntype] = max(found[ntype], min(MAX_ROWS, most + 1))
-    return {ntype: found[ntype] if count is None else count for ntype, count in counts.items()}
+            if ntype in missing:
+                missing[ntype] = max(missing[ntype], min(MAX_ROWS, most + 1))
+    return {ntype: missing[ntype] if count is None else count for ntype, count in counts.items()}
 
 
 def _pass(units: list[Unit[Callable[..., Any]]]) -> Pass[Callable[..., Any], None, tuple[int, int]]:

@@ -271,7 +271,7 @@ def from_dgl(
 def _of(library: str, attribute: str, given: Any, name: str, resources: Resources) -> Graph:
     """Make a graph from a library's object, recognised by its class and an attribute."""
     if not is_made_by(library, given) or not hasattr(given, attribute):
-        found = f"{type(given).__module__}.{type(given).__name__}"
-        raise OptionError("not a graph of this kind", expected=f"one of {library}", found=found)
+        kind = f"{type(given).__module__}.{type(given).__name__}"
+        raise OptionError("not a graph of this kind", expected=f"one of {library}", found=kind)
     check_name(name, "graph name")
     return complete_graph(given, resources, name=name)

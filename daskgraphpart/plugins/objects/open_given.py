@@ -44,13 +44,15 @@ def open_given(
     Copies nothing. Counts dask frames on the cluster of `resources`, and reads edges for their largest IDs if nobody
     knows the number of nodes.
     """
-    found = read_given(given)
-    if found is None:
+    arrays = read_given(given)
+    if arrays is None:
         return None
-    counts = count_known(found.num_nodes, num_nodes)
-    beside = {**by_type(node_data, list(counts), "node"), **by_type(edge_data, list(found.edges), "edge")}
-    data = _with_data(found, beside, is_replaced=is_dgl_graph(given))  # as in DGL's chunk_graph, which takes only files
-    edges = {etype: _edges_of(etype, ends) for etype, ends in found.edges.items()}
+    counts = count_known(arrays.num_nodes, num_nodes)
+    beside = {**by_type(node_data, list(counts), "node"), **by_type(edge_data, list(arrays.edges), "edge")}
+    data = _with_data(
+        arrays, beside, is_replaced=is_dgl_graph(given)
+    )  # as in DGL's chunk_graph, which takes only files
+    edges = {etype: _edges_of(etype, ends) for etype, ends in arrays.edges.items()}
     rows = {
         of: {name: _rows_of(_in_order(values, of, name, counts), f"{of}/{name}") for name, values in data[of].items()}
         for of in data
@@ -58,7 +60,7 @@ def open_given(
     lazy = {etype: frame for etype, frame in edges.items() if is_lazy(frame)}
     named = {f"{of}/{name}": values for of, features in rows.items() for name, values in features.items()}
     # dask may read some columns of files in other partitions than others; such ones are counted by themselves
-    own = {f"{etype}/{column}": etype for etype in lazy for column in found.data.get(etype, ())}
+    own = {f"{etype}/{column}": etype for etype in lazy for column in arrays.data.get(etype, ())}
     own = {what: etype for what, etype in own.items() if _num_partitions(named[what]) == _num_partitions(lazy[etype])}
     frames = {what: values for what, values in named.items() if hasattr(values, "divisions") and what not in own}
     # no cluster for nothing; local arrays stay here
@@ -83,10 +85,10 @@ def _num_partitions(frame: Any) -> int:
 
 
 def _with_data(
-    found: Given, beside: Mapping[str, Mapping[str, Any]], *, is_replaced: bool
+    arrays: Given, beside: Mapping[str, Mapping[str, Any]], *, is_replaced: bool
 ) -> dict[str, dict[str, Any]]:
     """Return a graph's features, extended or replaced by given ones."""
-    data = {of_type: dict(features) for of_type, features in found.data.items()}
+    data = {of_type: dict(features) for of_type, features in arrays.data.items()}
     for of_type, features in beside.items():
         known = data.setdefault(of_type, {})
         if is_replaced:
@@ -105,8 +107,8 @@ def _edges_of(etype: str, ends: Any) -> Any:
         return frame_of_arrays(ends[0], ends[1], as_ids, etype)
     src, dst = (array_rows(as_ids(end, f"{etype}, {name}")) for end, name in zip(ends, END_NAMES, strict=True))
     if src.shape[0] != dst.shape[0]:
-        found = [src.shape[0], dst.shape[0]]
-        raise OptionError(f"edges of type {etype!r}: not as many sources as destinations", found=found)
+        lengths = [src.shape[0], dst.shape[0]]
+        raise OptionError(f"edges of type {etype!r}: not as many sources as destinations", found=lengths)
     return EdgeEnds(src, dst)
 
 
@@ -119,14 +121,14 @@ def _in_order(values: Any, of_type: str, name: str, counts: Mapping[str, int | N
     """Return a feature of nodes in their order, if its rows have IDs; edges have none."""
     what = f"{of_type}/{name}"
     values = as_table(values, what)
-    found = keyed(values, name, what) if of_type in counts else None
-    if found is None:
+    with_ids = keyed(values, name, what) if of_type in counts else None
+    if with_ids is None:
         return as_pandas(values)
     if is_lazy(values):
         hint = "give rows in the order of nodes, by to_dask_array(lengths=True), or all tables to read_tables"
         raise OptionError(f"{what}: rows of a dask collection are not joined by ID here", hint=hint)
-    table = as_pandas(found.table)
-    ids, rows = as_ids(table[found.key], f"{what}, {found.key}"), as_array(table[found.name], what)
+    table = as_pandas(with_ids.table)
+    ids, rows = as_ids(table[with_ids.key], f"{what}, {with_ids.key}"), as_array(table[with_ids.name], what)
     num_nodes = counts[of_type] if counts[of_type] is not None else len(ids)
     if len(ids) != num_nodes or not np.array_equal(np.sort(ids), np.arange(num_nodes)):
         expected, hint = (

@@ -134,17 +134,17 @@ def _from_networkx(graph: Any) -> Given:
 
 
 def _attributes(dictionaries: list[dict[Any, Any]], what: str) -> dict[str, np.ndarray]:
-    found = {}
+    columns = {}
     for name in dict.fromkeys(key for attributes in dictionaries for key in attributes):
         try:
             rows = np.asarray([attributes[name] for attributes in dictionaries])
         except (KeyError, ValueError):
             rows = np.empty(0, object)
         if rows.dtype.kind in "biuf":
-            found[str(name)] = rows
+            columns[str(name)] = rows
         else:
             logger.info("leaving out %s attribute %r: not every %s has it as numbers of one shape", what, name, what)
-    return found
+    return columns
 
 
 def _from_pyg(data: Any) -> Given:
@@ -170,8 +170,8 @@ def _edge_index(store: Any, etype: str) -> tuple[Any, Any]:
         raise OptionError(f"{etype} has no edge_index", hint=hint)
     pair = store["edge_index"]
     if pair.ndim != 2 or pair.shape[0] != 2:
-        what, found = f"{etype}: not an edge_index", f"shape {tuple(pair.shape)}"
-        raise OptionError(what, expected="shape (2, edges)", found=found)
+        what, shape = f"{etype}: not an edge_index", f"shape {tuple(pair.shape)}"
+        raise OptionError(what, expected="shape (2, edges)", found=shape)
     return pair[0], pair[1]
 
 

@@ -39,9 +39,9 @@ def check_chunk_files(array: Any, path: str | Path) -> None:
         claimed = size - _SLACK_NBYTES if size > limit + _SLACK_NBYTES else _claimed(file, packing, limit)
         if claimed > limit:
             what, hint = "a chunk of a zarr array is larger than its metadata say", "write the array again"
-            expected, found = f"at most {limit:,} bytes", f"{claimed:,} or more"
+            expected, claim = f"at most {limit:,} bytes", f"{claimed:,} or more"
             place = f"chunk {file.relative_to(path)}"
-            raise InputFileError(what, file=str(path), place=place, expected=expected, found=found, hint=hint)
+            raise InputFileError(what, file=str(path), place=place, expected=expected, found=claim, hint=hint)
 
 
 def _claimed(file: Path, packing: str, limit: int) -> int:

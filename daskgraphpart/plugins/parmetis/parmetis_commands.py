@@ -75,13 +75,13 @@ def write(**values: Any) -> None:
     graph = _graph(one_of(values["in_dir"], values["dgl_in_dir"], name="GRAPH"), values)
     out_dir = one_of(values["out_dir"], values["dgl_out_dir"], name="OUT")
     with run_of(values) as run:
-        found = write_parmetis(graph, out_dir, weights=values["weights"], **run)
+        written = write_parmetis(graph, out_dir, weights=values["weights"], **run)
     if not values["quiet"]:
-        kept = f"{format_count(found.num_nodes)} nodes, {format_count(found.num_edges)} edges"
-        loops, repeats = format_count(found.num_self_loops), format_count(found.num_repeats)
-        click.echo(f"wrote {kept}, {found.num_node_weights} weights; left out {loops} self-loops, {repeats} repeats")
+        kept = f"{format_count(written.num_nodes)} nodes, {format_count(written.num_edges)} edges"
+        loops, repeats = format_count(written.num_self_loops), format_count(written.num_repeats)
+        click.echo(f"wrote {kept}, {written.num_node_weights} weights; left out {loops} self-loops, {repeats} repeats")
         click.echo(f"in {format_seconds(values['seconds'])}: {out_dir}")
-        click.echo(f"run ParMETIS there, such as: mpirun -np 4 pm_dglpart2 {found.graph_name} 8")
+        click.echo(f"run ParMETIS there, such as: mpirun -np 4 pm_dglpart2 {written.graph_name} 8")
 
 
 @parmetis.command("read", cls=Command)
@@ -116,7 +116,7 @@ def read(**values: Any) -> None:
     parts_path = one_of(values["parts_path"], values["dgl_parts_path"], name="PARTS")
     assign_dir = one_of(values["assign_dir"], values["dgl_assign_dir"], name="OUT")
     with run_of(values) as run:
-        found = read_parmetis(
+        directory = read_parmetis(
             graph,
             parts_path,
             assign_dir,
@@ -126,7 +126,7 @@ def read(**values: Any) -> None:
             **run,
         )
     if not values["quiet"]:
-        click.echo(f"read in {format_seconds(values['seconds'])}: {found}")
+        click.echo(f"read in {format_seconds(values['seconds'])}: {directory}")
 
 
 def _graph(in_dir: str, values: dict[str, Any]) -> Any:

@@ -103,9 +103,9 @@ def find_parts(
         expected = of_part if by_part_only else f"{graph}_part.<num_parts>, or {of_part}"
         raise InputFileNotFoundError(what, file=str(path), expected=expected)
     if len(files) + bool(by_part) > 1:
-        found = ", ".join([file.name for file in (*files.values(), *by_part.values())][:4])
+        names = ", ".join([file.name for file in (*files.values(), *by_part.values())][:4])
         hint = "give one file, or the number of parts"
-        raise OptionError("several outputs of ParMETIS to choose from", file=str(path), found=found, hint=hint)
+        raise OptionError("several outputs of ParMETIS to choose from", file=str(path), found=names, hint=hint)
     if by_part:
         return _by_part(ParmetisFiles(path, graph), by_part, num_parts, num_node_weights)
     ((named, file),) = files.items()
@@ -132,18 +132,18 @@ def _found(path: Path, graph: str) -> tuple[dict[int | None, Path], dict[int, Pa
 
 
 def _by_part(
-    files: ParmetisFiles, found: dict[int, Path], num_parts: int | None, num_node_weights: int | None
+    files: ParmetisFiles, by_number: dict[int, Path], num_parts: int | None, num_node_weights: int | None
 ) -> PartFiles:
-    last = max(found)
+    last = max(by_number)
     num_parts = last + 1 if num_parts is None else num_parts
     if last >= num_parts:
         what, expected = "the files have a different number of parts", f"parts below {num_parts}"
-        raise AssignmentError(what, file=str(found[last]), expected=expected)
+        raise AssignmentError(what, file=str(by_number[last]), expected=expected)
     for part in range(num_parts):
-        if part not in found:
+        if part not in by_number:
             hint = f"each of {num_parts} parts has a file; copy those of all machines into one directory"
             raise InputFileNotFoundError("no node file of this part", file=str(files.of_part(part, "nodes")), hint=hint)
-    return PartFiles(tuple(found.values()), num_parts, by_part=True, num_node_weights=num_node_weights)
+    return PartFiles(tuple(by_number.values()), num_parts, by_part=True, num_node_weights=num_node_weights)
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,9 +218,9 @@ def read_lines(connection: DuckDBPyConnection, table: str, files: Sequence[LineF
             word = f"w{file.columns[i].number}"
             lines = f"SELECT row_number() OVER () AS line, {word}, {file.values} FROM {file.lines}"
             query = f"SELECT line, {word}, {column.stop} FROM ({lines}) WHERE {wrong} ORDER BY line LIMIT 1"
-            ((line, found, stop),) = run(connection, query)
+            ((line, wrong_id, stop),) = run(connection, query)
             what, place = f"{column.name} out of range", f"line {line:,}"
-            raise AssignmentError(what, file=str(file.path), place=place, expected=f"[0, {stop:,})", found=found)
+            raise AssignmentError(what, file=str(file.path), place=place, expected=f"[0, {stop:,})", found=wrong_id)
 
 
 def count_columns(paths: Iterable[Path]) -> int:
@@ -283,10 +283,10 @@ class Placement:
     def place(self, connection: DuckDBPyConnection, query: str, to_rows: Callable[..., np.ndarray]) -> None:
         """Write the rows that `to_rows` makes of a query's columns after `id`; every ID must occur once."""
         starts = np.cumsum([0, *(region.num_rows for region in self.targets.values())])
-        ((found,),) = run(connection, f"SELECT count(*) FROM ({query})")
-        if found != starts[-1]:
+        ((count,),) = run(connection, f"SELECT count(*) FROM ({query})")
+        if count != starts[-1]:
             what, expected = f"wrong number of {self.kind}s", f"{starts[-1]:,}, a line for each"
-            raise AssignmentError(what, file=self.source, expected=expected, found=f"{found:,}", hint=self.hint)
+            raise AssignmentError(what, file=self.source, expected=expected, found=f"{count:,}", hint=self.hint)
         first = 0
         for batch in read(connection, f"{query} ORDER BY id"):
             ids, *columns = (column.flatten() if column.type.num_fields else column for column in batch.columns)
@@ -315,8 +315,8 @@ def read_found_parts(
     """Read the parts at a path, as a step of a job; None if ParMETIS wrote nothing there."""
     if not holds_parts(path, schema.name):
         return None
-    found, resources = find_parts(path, schema.name, num_parts), runner.resources
-    parts = runner.step("read-parmetis", lambda: read_parmetis_parts(found, schema, workspace, resources).num_parts)
+    files, resources = find_parts(path, schema.name, num_parts), runner.resources
+    parts = runner.step("read-parmetis", lambda: read_parmetis_parts(files, schema, workspace, resources).num_parts)
     return Assignment(parts, "parmetis", owner_regions(workspace, schema, parts))
 
 

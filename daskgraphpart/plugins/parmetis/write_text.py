@@ -109,7 +109,7 @@ def claim_files(files: ParmetisFiles, graph: Graph, metadata: Location, overwrit
 
 def check_weights(schema: GraphSchema, weights: Sequence[str]) -> list[list[BalanceConstraint]]:
     """Return each name's node data, a constraint per node type; refuse what cannot be weights."""
-    found = []
+    constraints = []
     for name in weights:
         ntypes = [t.name for t in schema.node_types if any(spec.name == name for spec in t.data)]
         if not ntypes:
@@ -119,15 +119,15 @@ def check_weights(schema: GraphSchema, weights: Sequence[str]) -> list[list[Bala
             raise OptionError(f"weights {name!r} are given twice", place="weights", hint="remove one")
         for ntype in ntypes:
             feature_of(schema, f"{ntype}/{name}", "weights")
-        found.append([BalanceConstraint(f"weight:{ntype}/{name}", 0.0) for ntype in ntypes])
-    return found
+        constraints.append([BalanceConstraint(f"weight:{ntype}/{name}", 0.0) for ntype in ntypes])
+    return constraints
 
 
 def _weigh(graph: Graph, weights: Sequence[str], scratch: Path, runner: Runner) -> tuple[Columns, ...]:
     """Write node data as weight columns over all nodes: for each name, one per node type that has it."""
     wanted = check_weights(graph.schema, weights)
-    found = weigh_nodes(graph, [constraint for of_name in wanted for constraint in of_name], None, scratch, runner)
-    rest, columns = zip(found.constraints, found.columns, strict=True), []
+    weighed = weigh_nodes(graph, [constraint for of_name in wanted for constraint in of_name], None, scratch, runner)
+    rest, columns = zip(weighed.constraints, weighed.columns, strict=True), []
     for name, of_name in zip(weights, wanted, strict=True):
         mine = [next(rest) for _ in of_name]
         if not any(constraint.total for constraint, _ in mine):
@@ -245,9 +245,9 @@ def write_edges(
     units = [Unit(work, work.block.num_rows * 16, key=work.edge_type.name) for work in works]
     runner.run(Pass("write-pairs", write_pairs, units, config))
     repeats = runner.step("find-repeats", lambda: find_repeats(scratch, runner.resources)) if units else None
-    found = runner.run(Pass("write-edges", write_block, units, replace(config, repeats=repeats)))
+    by_unit = runner.run(Pass("write-edges", write_block, units, replace(config, repeats=repeats)))
     kept, removed = ([config.path(work, kind) for work in works] for kind in ("kept.txt", "removed.txt"))
-    return kept, removed, [sum(of_unit[i] for of_unit in found) for i in range(3)]
+    return kept, removed, [sum(of_unit[i] for of_unit in by_unit) for i in range(3)]
 
 
 def write_pairs(unit: LineUnit, config: LineConfig) -> None:

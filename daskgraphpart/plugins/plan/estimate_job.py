@@ -211,15 +211,15 @@ def announce(
     listener: ProgressListener,
 ) -> Plan:
     """Show the plan of a job in one line, and its warnings."""
-    found = estimate(graph, num_parts, owners, options, resources, out)
-    listener.note(f"plan: {found.summary}")
+    plan = estimate(graph, num_parts, owners, options, resources, out)
+    listener.note(f"plan: {plan.summary}")
     if (depot := depot_of(out)) is not None:
-        mount(replace(depot, needed=(found.local_nbytes, found.local_task_nbytes, found.local_method_nbytes)))
+        mount(replace(depot, needed=(plan.local_nbytes, plan.local_task_nbytes, plan.local_method_nbytes)))
     if is_first_run():
         listener.note("first run: compiling kernels takes about 10 s; later runs load them")
-    for warning in found.warnings:
+    for warning in plan.warnings:
         logger.warning("%s", warning)
-    return found
+    return plan
 
 
 def _free_near(directory: Path) -> int:

@@ -41,11 +41,11 @@ def plan(**values: Any) -> None:
     paths = (values["in_dir"], values["out_dir"])
     is_one = has_input(values) + sum(path is not None for path in paths) == 1
     graph, (out_dir,) = input_of(values, (*paths, "." if is_one else None), ("GRAPH", "OUT"))
-    found = plan(
+    estimated = plan(
         graph,
         values["num_parts"],
         out=out_dir,
         dispatch_to=values.get("dispatch_to"),
         **keywords_of(values, AssignOptions, DispatchOptions, Resources),
     )
-    click.echo(json.dumps(found.to_dict(), indent=1) if values["form"] == "json" else str(found))
+    click.echo(json.dumps(estimated.to_dict(), indent=1) if values["form"] == "json" else str(estimated))

@@ -144,8 +144,8 @@ def plan(
     if scan.known is None:
         check_known(scan.name, wanted)
     weights = tuple(owners.edge_weight) if isinstance(owners, AssignOptions) else ()
-    with _mounted(resources, wanted) as mounted, scan.counted(resources, weights) as found:
-        return _plan(found, num_parts, wanted, mounted)
+    with _mounted(resources, wanted) as mounted, scan.counted(resources, weights) as counted:
+        return _plan(counted, num_parts, wanted, mounted)
 
 
 @contextmanager

@@ -57,9 +57,9 @@ def edge_index(edges: EdgeView) -> tuple[Any, Any]:
     """Read the new type-wise IDs of the ends of all edges of a type, by new edge ID."""
     ends, done = np.empty((2, len(edges)), np.int64), 0
     for piece in edges.frame().partitions:
-        found = piece.compute(scheduler="sync")
-        ends[:, done : done + len(found)] = found.to_numpy().T
-        done += len(found)
+        pairs = piece.compute(scheduler="sync")
+        ends[:, done : done + len(pairs)] = pairs.to_numpy().T
+        done += len(pairs)
     return torch.from_numpy(ends[0]), torch.from_numpy(ends[1])
 
 
@@ -130,8 +130,8 @@ class PartitionFeatures(FeatureStore):  # type: ignore[misc]  # PyG ships no typ
             ids = torch.arange(len(view))
             return ids if index is None else ids[index]
         rows = view.data[attr.attr_name][slice(None) if index is None else index]
-        found = rows if isinstance(rows, torch.Tensor) else to_tensor(rows)
-        return found.bool() if f"{view.name}/{attr.attr_name}" in view.parts[0].split_nids else found
+        tensor = rows if isinstance(rows, torch.Tensor) else to_tensor(rows)
+        return tensor.bool() if f"{view.name}/{attr.attr_name}" in view.parts[0].split_nids else tensor
 
     def _get_tensor_size(self, attr: TensorAttr) -> tuple[int, ...]:
         view = self.views[attr.group_name]
@@ -151,11 +151,11 @@ class PartitionEdges(GraphStore):  # type: ignore[misc]  # PyG ships no types
 
     def get_all_edge_attrs(self) -> list[EdgeAttr]:
         """List the edge types."""
-        found = []
+        attributes = []
         for key, view in self.views.items():
             src, _, dst = canonical_tuple(view.name)
-            found.append(EdgeAttr(key, EdgeLayout.COO, size=(self.sizes[src], self.sizes[dst])))
-        return found
+            attributes.append(EdgeAttr(key, EdgeLayout.COO, size=(self.sizes[src], self.sizes[dst])))
+        return attributes
 
     def _get_edge_index(self, edge_attr: EdgeAttr) -> Any:
         is_known = edge_attr.layout == EdgeLayout.COO and edge_attr.edge_type in self.views

@@ -50,19 +50,19 @@ def read_ids(given: Any, num_rows: int, what: str, place: str) -> Seeds:
     """Read IDs in ``[0, num_rows)`` or a mask of `num_rows`: an array, a tensor, a list, or a dask array."""
     if given is None:
         return Seeds(0, num_rows)
-    found: Any = given if is_tensor(given) else np.asarray(given)
-    if found.ndim != 1:
+    array: Any = given if is_tensor(given) else np.asarray(given)
+    if array.ndim != 1:
         raise OptionError(
-            f"not {what}", place=place, expected="one row of IDs, or a mask", found=f"shape {found.shape}"
+            f"not {what}", place=place, expected="one row of IDs, or a mask", found=f"shape {array.shape}"
         )
-    if str(found.dtype) in ("bool", "torch.bool"):
-        if len(found) != num_rows:
+    if str(array.dtype) in ("bool", "torch.bool"):
+        if len(array) != num_rows:
             expected = f"{num_rows:,}, one for each of {what}"
-            raise OptionError("wrong length of a mask", place=place, expected=expected, found=f"{len(found):,}")
-        ids = np.flatnonzero(to_array(found) if is_tensor(found) else found)
+            raise OptionError("wrong length of a mask", place=place, expected=expected, found=f"{len(array):,}")
+        ids = np.flatnonzero(to_array(array) if is_tensor(array) else array)
         return Seeds(0, ids.size, ids)
     try:
-        ids = as_ids(found)
+        ids = as_ids(array)
         check_ids(ids, num_rows, what)
     except IdOutOfRangeError as fault:
         raise fault.restated(IdOutOfRangeError, place=place) from None
@@ -155,15 +155,15 @@ def read_links(source: SampledSource, etype: str, given: Any, labels: Any, negat
     place = "edge_label_index"
     src, _, dst = canonical_tuple(etype)
     ranges = source.id_range(src), source.id_range(dst)
-    found = given if given is None or is_tensor(given) else np.asarray(given)
-    if found is not None and found.ndim == 2:
-        if len(found) != 2:
-            raise OptionError("not pairs of nodes", place=place, expected="shape (2, edges)", found=tuple(found.shape))
-        rows = [seeds_of(source, ntype, row, place).ids for ntype, row in zip((src, dst), found, strict=True)]
+    links = given if given is None or is_tensor(given) else np.asarray(given)
+    if links is not None and links.ndim == 2:
+        if len(links) != 2:
+            raise OptionError("not pairs of nodes", place=place, expected="shape (2, edges)", found=tuple(links.shape))
+        rows = [seeds_of(source, ntype, row, place).ids for ntype, row in zip((src, dst), links, strict=True)]
         pairs: Any = np.array(rows, np.int64)
         seeds = Seeds(0, pairs.shape[1])
     else:
-        seeds = seeds_of(source, etype, found, place)
+        seeds = seeds_of(source, etype, links, place)
         pairs = EndLookup(source, etype)
     mode, amount = read_negative_sampling(negative)
     if mode is not None and any(first == stop for first, stop in ranges):
@@ -197,13 +197,13 @@ def read_negative_sampling(given: Any) -> tuple[str | None, float]:
     if given is None:
         return None, 0.0
     try:
-        found = pyg_module("torch_geometric.sampler").NegativeSampling.cast(given)
+        sampling = pyg_module("torch_geometric.sampler").NegativeSampling.cast(given)
     except (ValueError, TypeError) as fault:
         expected = '"binary", "triplet", or torch_geometric.sampler.NegativeSampling'
         raise OptionError("unknown", place="neg_sampling", expected=expected, found=repr(given)) from fault
-    if found.src_weight is not None or found.dst_weight is not None:
+    if sampling.src_weight is not None or sampling.dst_weight is not None:
         raise OptionError("negative edges are drawn uniformly", place="neg_sampling", found="node weights")
-    return str(found.mode.value), float(found.amount)
+    return str(sampling.mode.value), float(sampling.amount)
 
 
 def _read_labels(labels: Any, num_seeds: int, mode: str | None) -> Any:

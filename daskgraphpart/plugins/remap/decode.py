@@ -48,8 +48,8 @@ def largest_column(rows: Any, place: str) -> Any:
 def _largest(scores: np.ndarray) -> np.ndarray:
     if (scores != scores).any():
         raise OptionError("some scores are NaN, so no column is the largest", hint="replace them first")
-    found: np.ndarray = np.argmax(scores, axis=1)
-    return found
+    classes: np.ndarray = np.argmax(scores, axis=1)
+    return classes
 
 
 def codes_of(rows: Any, place: str) -> Any:
@@ -57,8 +57,8 @@ def codes_of(rows: Any, place: str) -> Any:
     if len(rows.shape) == 2:
         return largest_column(rows, place)
     if rows.dtype.kind not in "iu" or len(rows.shape) != 1:
-        expected, found = "integers, or a score per class", f"{rows.dtype} of shape {rows.shape}"
-        raise OptionError("these rows are no codes of categories", place=place, expected=expected, found=found)
+        expected, kind = "integers, or a score per class", f"{rows.dtype} of shape {rows.shape}"
+        raise OptionError("these rows are no codes of categories", place=place, expected=expected, found=kind)
     return rows
 
 
@@ -103,5 +103,5 @@ class Categories:
 
 def decode_block(codes: np.ndarray, path: Location) -> np.ndarray:
     """Return the text of codes as an array of objects."""
-    found: np.ndarray = Categories(path).decode(codes).to_numpy(zero_copy_only=False)
-    return found
+    texts: np.ndarray = Categories(path).decode(codes).to_numpy(zero_copy_only=False)
+    return texts

@@ -58,10 +58,10 @@ def reorder(
     with environment_faults(), open_runner(resources, progress) as runner:
         if out is None:
             inverse = invert(originals, lasting_directory(resources.workspace), runner)
-            found = reordered_array(Reordered(rows, inverse, 1) if to_original else Reordered(rows, originals, 0))
+            reordered = reordered_array(Reordered(rows, inverse, 1) if to_original else Reordered(rows, originals, 0))
             if legend.categories is None:
-                return found
-            return found.map_blocks(decode_block, legend.categories, dtype=object)
+                return reordered
+            return reordered.map_blocks(decode_block, legend.categories, dtype=object)
         check_output(out, rows.dtype, overwrite)
         with scratch_directory(resources.workspace or out.parent) as scratch:
             inverse = invert(originals, scratch, runner)

@@ -51,26 +51,26 @@ VALUE = "value"
 def open_rows(rows: Any, num_rows: int, what: str) -> Any:
     """Open given rows as something with `shape`, `dtype` and slices."""
     refuse_gaps(rows, what)
-    found, source = rows, None
+    array, source = rows, None
     if isinstance(rows, (str, os.PathLike)):
         source = os.fspath(rows)
-        found = _open_file(source)
+        array = _open_file(source)
     elif is_tensor(rows):
-        found = to_array(rows)
+        array = to_array(rows)
     elif hasattr(rows, "to_dask_array"):
-        found = rows.to_dask_array(lengths=True)
+        array = rows.to_dask_array(lengths=True)
     elif not hasattr(rows, "dtype") or hasattr(rows, "to_numpy"):  # pandas rows go by position, too
-        found = np.asarray(rows)
-    if not found.shape or found.shape[0] != num_rows:
-        is_unknown = found.shape and np.isnan(found.shape[0])
+        array = np.asarray(rows)
+    if not array.shape or array.shape[0] != num_rows:
+        is_unknown = array.shape and np.isnan(array.shape[0])
         raise OptionError(
             f"the rows do not fit the {what}",
             file=source,
             expected=f"{num_rows:,} rows",
-            found="an unknown number" if is_unknown else f"an array of shape {found.shape}",
+            found="an unknown number" if is_unknown else f"an array of shape {array.shape}",
             hint="call compute_chunk_sizes() of the dask array first" if is_unknown else None,
         )
-    return found
+    return array
 
 
 def _open_file(path: str) -> Any:
@@ -88,9 +88,9 @@ def _load_tensor(path: str) -> np.ndarray:
     """Map the tensor in a file of `torch.save`; unpickle nothing else."""
     torch = torch_module()
     try:
-        found = torch.load(path, map_location="cpu", mmap=True, weights_only=True)
-        if is_tensor(found):
-            return to_array(found)
+        tensor = torch.load(path, map_location="cpu", mmap=True, weights_only=True)
+        if is_tensor(tensor):
+            return to_array(tensor)
     except FileNotFoundError as fault:
         raise InputFileNotFoundError("no such file", file=path) from fault
     except Exception as fault:  # torch raises RuntimeError, pickle's errors, TypeError for dtypes numpy lacks, ...
@@ -100,7 +100,7 @@ def _load_tensor(path: str) -> np.ndarray:
         hint = "save it by torch.save(rows.cpu().float(), path)"
         raise InputFileError("cannot read this tensor", file=path, found=text, hint=hint) from fault
     hint = "save one tensor with a row per node by torch.save"
-    raise InputFileError("not a tensor", file=path, expected="one tensor", found=type(found).__name__, hint=hint)
+    raise InputFileError("not a tensor", file=path, expected="one tensor", found=type(tensor).__name__, hint=hint)
 
 
 class ParquetRows:

@@ -147,8 +147,8 @@ def compare(
     1  fennel      0.352               2.298
     """
     if not num_parts or not methods or min(num_parts) < 1:
-        found = f"{list(num_parts)} parts by {list(methods)}"
-        raise OptionError("nothing to compare", found=found, hint="give --num-parts of at least 1, and --methods")
+        asked = f"{list(num_parts)} parts by {list(methods)}"
+        raise OptionError("nothing to compare", found=asked, hint="give --num-parts of at least 1, and --methods")
     for method in methods:  # report a bad method or path once, not per run
         check_method(AssignOptions(method))
     if sampling is not None:
@@ -171,7 +171,7 @@ def compare(
                 listener.advance(0)
                 if on_done is not None:
                     on_done(of_parts[-1])
-            results += sorted(of_parts, key=lambda found: (bool(found.fault), found.remote_share or 0.0))
+            results += sorted(of_parts, key=lambda of_method: (bool(of_method.fault), of_method.remote_share or 0.0))
         listener.end()
     return Comparison(tuple(results))
 
@@ -235,12 +235,12 @@ def _run(
             _, fault = _measured(command) if not fault else (None, fault)
         if fault:
             return Compared(method, num_parts, seconds=taken.seconds, peak_bytes=taken.peak_bytes, fault=fault)
-        found = json.loads(report.read_text(encoding="utf-8"))
+        content = json.loads(report.read_text(encoding="utf-8"))
         if fetching is not None:
             fetched = json.loads(Path(scratch, "fetched.json").read_text(encoding="utf-8"))
             remote = fetched["sampling"]["remote_share"]
-    balances = {balance["name"]: balance["ratio"] for balance in found["balances"]}
-    shares = found["method"], found["cut_share"], found["replication_factor"]
+    balances = {balance["name"]: balance["ratio"] for balance in content["balances"]}
+    shares = content["method"], content["cut_share"], content["replication_factor"]
     return Compared(method, num_parts, *shares, balances, taken.seconds, taken.peak_bytes, remote_share=remote)
 
 

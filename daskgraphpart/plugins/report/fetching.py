@@ -98,15 +98,15 @@ def _columns(
     graphs: Sequence[GraphFile], book: PartitionBook, directory: str, runner: Runner, *, is_ours: bool
 ) -> list[Mapping[str, Region]]:
     """CSC of each part, sorted now if there is none."""
-    found = [stored_columns(graph, book, is_sorted=is_ours) for graph in graphs]
+    matrices = [stored_columns(graph, book, is_sorted=is_ours) for graph in graphs]
     units = [
         Unit((graph, Path(directory, str(part))), 16 * graph.num_edges)
         for part, graph in enumerate(graphs)
-        if found[part] is None
+        if matrices[part] is None
     ]
     # half of a task's memory: the rest is for edges as read
     sorted_files = iter(runner.run(Pass("report-sort-edges", sort_part, units, runner.resources.task_memory // 2)))
-    return [next(sorted_files) if matrix is None else matrix for matrix in found]
+    return [next(sorted_files) if matrix is None else matrix for matrix in matrices]
 
 
 def sort_part(unit: tuple[GraphFile, Path], max_nbytes: int) -> dict[str, Region]:
@@ -128,15 +128,15 @@ def _training_masks(regions: Mapping[str, Mapping[str, Region]], book: Partition
 
 def _row_nbytes(nodes: NodeRegions, book: PartitionBook) -> np.ndarray:
     """Bytes of a node's features by type, without masks and labels, int64 (node types,)."""
-    found = np.zeros(len(book.ntypes), np.int64)
+    by_type = np.zeros(len(book.ntypes), np.int64)
     for number, ntype in enumerate(book.ntypes):
         names: dict[str, int] = {}
         for of_part in nodes:
             names |= {name: region.row_nbytes for name, region in of_part.get(ntype, {}).items() if region.num_rows}
-        found[number] = sum(
+        by_type[number] = sum(
             nbytes for name, nbytes in names.items() if name not in LABEL_NAMES and not MASK_NAME.match(name)
         )
-    return found
+    return by_type
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -172,10 +172,10 @@ def _sample_part(part: int, sampler: Sampler, config: EstimateConfig) -> tuple[i
     inputs = remote = nbytes = 0
     batches = [seeds[first : first + config.batch_size] for first in range(0, seeds.size, config.batch_size)]
     for number, batch in enumerate(batches):
-        found = sampler.nodes(sampler.sample(batch, stream_key_of(key, number)).nodes)
-        foreign = found.owners != part
+        located = sampler.nodes(sampler.sample(batch, stream_key_of(key, number)).nodes)
+        foreign = located.owners != part
         inputs, remote = inputs + foreign.size, remote + int(foreign.sum())
-        nbytes += int(config.row_nbytes[found.types[foreign]].sum())
+        nbytes += int(config.row_nbytes[located.types[foreign]].sum())
     return num_seeds, len(batches), inputs, remote, nbytes
 
 

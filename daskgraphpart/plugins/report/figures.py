@@ -211,16 +211,16 @@ class Figures(Public):
         Keys are ``nodes``, ``nodes of <ntype>``, ``edges``, ``edges of <etype>``, ``HALO nodes``, ``cut edges``,
         ``labelled <ntype>/<name>``, ``<ntype>/<mask>`` and ``bytes``.
         """
-        found = {"nodes": self.inner_nodes.sum(axis=1)}
+        by_name = {"nodes": self.inner_nodes.sum(axis=1)}
         if len(self.ntypes) > 1:
-            found |= {f"nodes of {ntype}": self.inner_nodes[:, i] for i, ntype in enumerate(self.ntypes)}
-        found["edges"] = self.owned_edges.sum(axis=1)
+            by_name |= {f"nodes of {ntype}": self.inner_nodes[:, i] for i, ntype in enumerate(self.ntypes)}
+        by_name["edges"] = self.owned_edges.sum(axis=1)
         if len(self.etypes) > 1:
-            found |= {f"edges of {etype}": self.owned_edges[:, i] for i, etype in enumerate(self.etypes)}
-        found["HALO nodes"] = self.halo_nodes.sum(axis=1)
-        found["cut edges"] = self.cut_edges.sum(axis=1)
-        found |= {f"labelled {labels.key}": labels.counts.sum(axis=1) for labels in self.labels}
-        return {**found, **self.masks, "bytes": self.nbytes}
+            by_name |= {f"edges of {etype}": self.owned_edges[:, i] for i, etype in enumerate(self.etypes)}
+        by_name["HALO nodes"] = self.halo_nodes.sum(axis=1)
+        by_name["cut edges"] = self.cut_edges.sum(axis=1)
+        by_name |= {f"labelled {labels.key}": labels.counts.sum(axis=1) for labels in self.labels}
+        return {**by_name, **self.masks, "bytes": self.nbytes}
 
     def to_dict(self) -> dict[str, Any]:
         """Return all figures as lists, numbers and text, as in ``daskgraphpart report --format json``.

@@ -62,11 +62,11 @@ def report(**values: Any) -> None:
             "sampling": values["sampling"],
             "batch_size": values["batch_size"],
         }
-        found = open_partitions(values["out_dir"]).report(**wanted, **run)
+        statistics = open_partitions(values["out_dir"]).report(**wanted, **run)
     if form == "json":
-        content = json.dumps(found.to_dict(), indent=1)
+        content = json.dumps(statistics.to_dict(), indent=1)
     else:
-        content = found.to_html() if form == "html" else str(found)
+        content = statistics.to_html() if form == "html" else str(statistics)
     if output is None:
         click.echo(content.rstrip("\n"))
     else:

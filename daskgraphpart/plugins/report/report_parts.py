@@ -68,7 +68,7 @@ def report_parts(
     columns = find_columns(node_regions, book, labels)
     sizes = _file_sizes(path.parent, config)
     with open_runner(resources, progress) as runner:
-        found = _count_edges(ranges, book, runner)
+        of_edges = _count_edges(ranges, book, runner)
         units = [Unit(region, region.nbytes) for column in columns for region in column.regions.values()]
         counted = runner.run(Pass("report-columns", report_columns, units, None))
         fetching = None
@@ -79,7 +79,7 @@ def report_parts(
     return Report(
         config.graph_name, config.halo_hops, book.ntypes, book.etypes, inner_nodes=book.node_counts,
         owned_edges=book.edge_counts, labels=of_labels, masks=masks, file_sizes=sizes, notes=notes, sampling=fetching,
-        about=_describe(path, config), **found,
+        about=_describe(path, config), **of_edges,
     )  # fmt: skip
 
 
@@ -112,26 +112,26 @@ def _count_edges(ranges: Sequence[CountUnit], book: PartitionBook, runner: Runne
     """Run the pass and add up the counts of each part's units."""
     units = [Unit(nodes, 17 * int(book.edge_counts[nodes.part].sum())) for nodes in ranges]
     counted = runner.run(Pass("report-edges", report_edges, units, book))
-    found = {name: np.zeros((book.num_parts, row.size), np.int64) for name, row in counted[0].items()}
+    sums = {name: np.zeros((book.num_parts, row.size), np.int64) for name, row in counted[0].items()}
     for nodes, counts in zip(ranges, counted, strict=True):
         for name, row in counts.items():
             combine = np.maximum if name == "max_in_degrees" else np.add
-            found[name][nodes.part] = combine(found[name][nodes.part], row)
-    matrix = found["edge_matrix"].T.copy() if found["edge_matrix"].size else np.zeros((0, 0), np.int64)
+            sums[name][nodes.part] = combine(sums[name][nodes.part], row)
+    matrix = sums["edge_matrix"].T.copy() if sums["edge_matrix"].size else np.zeros((0, 0), np.int64)
     own = np.arange(len(matrix))
-    matrix[own, own] = (book.edge_counts - found["cut_edges"]).sum(axis=1)[own]
-    used = int(np.flatnonzero(found["in_degrees"].any(axis=0)).max(initial=0)) + 1
-    degrees, largest = found["in_degrees"][:, :used], found["max_in_degrees"][:, 0]
-    return found | {"edge_matrix": matrix, "in_degrees": degrees, "max_in_degrees": largest}
+    matrix[own, own] = (book.edge_counts - sums["cut_edges"]).sum(axis=1)[own]
+    used = int(np.flatnonzero(sums["in_degrees"].any(axis=0)).max(initial=0)) + 1
+    degrees, largest = sums["in_degrees"][:, :used], sums["max_in_degrees"][:, 0]
+    return sums | {"edge_matrix": matrix, "in_degrees": degrees, "max_in_degrees": largest}
 
 
 def _file_sizes(root: Location, config: PartitionConfig) -> Mapping[str, np.ndarray]:
     """Bytes on disk by file name, int64 (parts,) each, of all files beside a part's graph."""
-    found: dict[str, np.ndarray] = {}
+    sizes: dict[str, np.ndarray] = {}
     for number, part in enumerate(config.parts):
         for name, size in file_sizes_in((root / part.part_graph).parent).items():
-            found.setdefault(name, np.zeros(config.num_parts, np.int64))[number] = size
-    return dict(sorted(found.items()))
+            sizes.setdefault(name, np.zeros(config.num_parts, np.int64))[number] = size
+    return dict(sorted(sizes.items()))
 
 
 MAX_CLASSES = 4096
@@ -292,12 +292,12 @@ def _given(stored: Mapping[str, NodeColumn], whole: Mapping[str, NodeColumn], gi
     key = given.replace(":", "/")
     if key in whole:
         return whole[key]
-    known, found = ", ".join(name.replace("/", ":") for name in whole), given
+    known, column = ", ".join(name.replace("/", ":") for name in whole), given
     if key in stored:
         region = next(iter(stored[key].regions.values()))
-        found = f"{given}, {region.dtype.name} of shape {region.shape[1:]}"
+        column = f"{given}, {region.dtype.name} of shape {region.shape[1:]}"
     expected = f"one whole number per node: one of {known or 'none'}"
-    raise OptionError("no such labels", place="--labels", expected=expected, found=found)
+    raise OptionError("no such labels", place="--labels", expected=expected, found=column)
 
 
 def gather_columns(
@@ -307,9 +307,9 @@ def gather_columns(
     labels, masks, notes = [], {}, []
     for column in columns:
         by_part = {part: next(counted) for part in column.regions}
-        found = {part: counts for part, counts in by_part.items() if counts is not None}
-        table = pd.DataFrame.from_dict(found, orient="index").sort_index(axis=1)
-        if len(found) < len(by_part) or table.shape[1] > MAX_CLASSES:
+        with_column = {part: counts for part, counts in by_part.items() if counts is not None}
+        table = pd.DataFrame.from_dict(with_column, orient="index").sort_index(axis=1)
+        if len(with_column) < len(by_part) or table.shape[1] > MAX_CLASSES:
             notes.append(f"{column.key} has more than {MAX_CLASSES:,} classes and is left out")
             continue
         numbers, counts = table.columns.to_numpy(np.int64), table.reindex(range(num_parts)).fillna(0).to_numpy(np.int64)

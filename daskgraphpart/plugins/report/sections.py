@@ -72,10 +72,10 @@ def advice(report: Figures) -> str:
     """Return what to do next, as one line."""
     if report.num_parts == 1 or not report.num_edges:
         return "Use more parts to train on several machines."
-    found = {name: balance(values) for name, values in _balanced(report).items()}
-    worst = max(found, key=found.__getitem__)
+    balances = {name: balance(values) for name, values in _balanced(report).items()}
+    worst = max(balances, key=balances.__getitem__)
     random = 1 - 1 / report.num_parts
-    if found[worst] > EVEN:
+    if balances[worst] > EVEN:
         item = worst if worst in ("nodes", "edges") else f"types:{worst.removeprefix('nodes in ')}"
         return f"To even out the {worst}, partition with {item} in --balance, or lower its tolerance ({item}=0.03)."
     if report.cut_share > LIKE_RANDOM * random:
@@ -95,16 +95,16 @@ def _balanced(report: Figures) -> dict[str, np.ndarray]:
 
 def _evenness(report: Figures) -> str:
     of_parts = _balanced(report)
-    found = {name: balance(values) for name, values in of_parts.items()}
-    worst = max(found, key=found.__getitem__)
-    excess = {name: f"{value - 1:.0%} more {name}" for name, value in found.items()}
+    balances = {name: balance(values) for name, values in of_parts.items()}
+    worst = max(balances, key=balances.__getitem__)
+    excess = {name: f"{value - 1:.0%} more {name}" for name, value in balances.items()}
     least = {name: share(int(values.min()) * len(values), int(values.sum())) for name, values in of_parts.items()}
     emptiest = min(least, key=least.__getitem__)
     small = f"part {of_parts[emptiest].argmin()} has {1 - least[emptiest]:.0%} fewer {emptiest}"
-    if found[worst] <= EVEN:
+    if balances[worst] <= EVEN:
         rest = f", but {small}" if least[emptiest] < SMALL else ""
         return f"Balanced: the largest part has {excess['nodes']} and {excess['edges']} than the average{rest}."
-    how = "Unbalanced" if found[worst] > UNEVEN else "Not quite balanced"
+    how = "Unbalanced" if balances[worst] > UNEVEN else "Not quite balanced"
     rest = f", and {small}" if least[emptiest] < SMALL else ""
     return f"{how}: part {of_parts[worst].argmax()} has {excess[worst]} than the average{rest}."
 

@@ -44,11 +44,11 @@ class Indexes:
             version = self._listed.get(name)
             if version is None:
                 return None
-            known, found = self._parsed.get(name, ("", None))
-        if found is None or known != version:
-            found = parse_index(read_objects([self._directory / name])[0])
-            self._parsed[name] = version, found
-        return found
+            known, pieced = self._parsed.get(name, ("", None))
+        if pieced is None or known != version:
+            pieced = parse_index(read_objects([self._directory / name])[0])
+            self._parsed[name] = version, pieced
+        return pieced
 
     def create(self, name: str, nbytes: int, constants: Sequence[tuple[int, bytes]], number: int) -> None:
         """Create a file, which others see after `put_created`."""

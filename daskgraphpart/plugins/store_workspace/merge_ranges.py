@@ -27,12 +27,12 @@ def merge_ranges(requests: Sequence[Request]) -> list[Request]:
 
 def cut_ranges(requests: Sequence[Request], spans: Sequence[Request], contents: Sequence[bytes]) -> list[memoryview]:
     """Return what was requested, in order, from the contents of `merge_ranges`."""
-    found = [memoryview(b"")] * len(requests)
+    pieces = [memoryview(b"")] * len(requests)
     span = 0
     for number in sorted(range(len(requests)), key=lambda number: requests[number]):
         name, start, stop = requests[number]
         while not (spans[span][0] == name and start >= spans[span][1] and stop <= spans[span][2]):
             span += 1
         first = spans[span][1]
-        found[number] = memoryview(contents[span])[start - first : stop - first]
-    return found
+        pieces[number] = memoryview(contents[span])[start - first : stop - first]
+    return pieces

@@ -64,15 +64,15 @@ def delete_objects(paths: Sequence[UPath]) -> None:
 def list_below(directory: UPath) -> dict[str, str]:
     """List all objects below a directory: relative names, with what changes with the content."""
     with open_store(directory) as fs:
-        found = fs.find(directory.path, detail=True)
+        listed = fs.find(directory.path, detail=True)
         first = len(str(fs._strip_protocol(directory.path)).rstrip("/")) + 1
     return {
-        name[first:]: " ".join(str(info.get(key)) for key in ("size", *VERSION_KEYS)) for name, info in found.items()
+        name[first:]: " ".join(str(info.get(key)) for key in ("size", *VERSION_KEYS)) for name, info in listed.items()
     }
 
 
 def delete_below(directory: UPath) -> None:
     """Delete all objects below a directory."""
     with suppress(InputFileNotFoundError), open_store(directory) as fs:
-        if found := fs.find(directory.path):
-            fs.rm(found)
+        if paths := fs.find(directory.path):
+            fs.rm(paths)

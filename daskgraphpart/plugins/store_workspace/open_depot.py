@@ -69,7 +69,7 @@ def _signatures(inputs: Sequence[Location]) -> dict[str, Any]:
 
 
 def _check_unchanged(before: dict[str, Any], after: dict[str, Any], out: UPath) -> None:
-    changed = [name.removeprefix("input ") for name, found in before.items() if after.get(name) != found]
+    changed = [name.removeprefix("input ") for name, signature in before.items() if after.get(name) != signature]
     if changed:
         raise EnvironmentFaultError(
             "an input file was replaced while the job ran, so the output may hold some of both",
@@ -79,7 +79,7 @@ def _check_unchanged(before: dict[str, Any], after: dict[str, Any], out: UPath) 
         )
 
 
-def _refusal(what: str, found: object, hint: str) -> OptionError:
+def _refusal(what: str, given: object, hint: str) -> OptionError:
     return OptionError(
-        f"with a workspace in a store, {what}", place="--workspace", found=found, hint=f"{hint}, or a local --workspace"
+        f"with a workspace in a store, {what}", place="--workspace", found=given, hint=f"{hint}, or a local --workspace"
     )

@@ -46,17 +46,17 @@ class Spool:
 
     def writes(self, name: str) -> Writes:
         """Describe `contents` in an object of that name; neighbours are one stretch."""
-        found: dict[str, list[list[int]]] = {}
+        by_file: dict[str, list[list[int]]] = {}
         position = 0
         for file, places in sorted(self._places.items()):
-            stretches = found[file] = list[list[int]]()
+            stretches = by_file[file] = list[list[int]]()
             for _, offset, nbytes in sorted(places, key=_by_offset):
                 if stretches and stretches[-1][1] + stretches[-1][2] == offset:
                     stretches[-1][2] += nbytes
                 else:
                     stretches.append([position, offset, nbytes])
                 position += nbytes
-        return [name, found]
+        return [name, by_file]
 
     def close(self) -> None:
         """Drop everything."""

@@ -125,17 +125,17 @@ class StoreDepot(Depot):
     @contextmanager
     def gathered_writes(self, name: str) -> Iterator[list[Writes]]:
         """Send the writes of a task as one object at the end, and fill the list: what they are, and what was asked."""
-        found: list[Writes] = []
+        told: list[Writes] = []
         with spooling(self.disk) as spool, counting_task(self.store) as asked:
             self._indexes().begin(self.number, name.rpartition("/")[0] or name)
-            yield found
+            yield told
             self._indexes().put_created()
             if spool.nbytes:
                 with open_for_upload(self.store / WRITES / name, spool.nbytes) as sent:
                     for content in spool.contents():
                         sent.write(content)
-                found.append(spool.writes(name))
-        found.append([dict(asked)])
+                told.append(spool.writes(name))
+        told.append([dict(asked)])
 
     def settle(self, told: Sequence[Writes]) -> Sequence[Writes]:
         """Add what a task asked to this run; return what it wrote."""
@@ -170,8 +170,8 @@ class StoreDepot(Depot):
 
     def list_names(self, path: str) -> dict[str, int | None]:
         """List a directory: sorted names, with sizes of whole files and None for all others."""
-        found = dict.fromkeys(list_in_store(self._place(INDEXES, path)))
-        return dict(sorted({**found, **list_in_store(self._place(FILES, path))}.items()))
+        names = dict.fromkeys(list_in_store(self._place(INDEXES, path)))
+        return dict(sorted({**names, **list_in_store(self._place(FILES, path))}.items()))
 
     def read_into(self, buffer: memoryview, path: str, offset: int) -> None:
         """Fill a buffer from an offset of a file; `ResumeError` if there is none."""
@@ -250,10 +250,10 @@ class StoreDepot(Depot):
         return self.out / rest if kind == FILES and first == OUTPUT else self.store / kind / relative
 
     def _indexes(self) -> Indexes:
-        if (found := _of_runs.get(self.run)) is None:
-            found = _of_runs.setdefault(self.run, Indexes(self.store / INDEXES))
-        found.begin(self.number)
-        return found
+        if (indexes := _of_runs.get(self.run)) is None:
+            indexes = _of_runs.setdefault(self.run, Indexes(self.store / INDEXES))
+        indexes.begin(self.number)
+        return indexes
 
     def _pieced(self, path: str) -> PiecedFile | None:
         return self._indexes().find(self._relative(path))
@@ -280,17 +280,17 @@ class StoreDepot(Depot):
     def _read_ranges(self, requests: Sequence[Request]) -> list[memoryview]:
         """Read ranges of objects of writes, some at a time; neighbours are one request."""
         spans = merge_ranges(requests)
-        found: list[bytes] = []
+        contents: list[bytes] = []
         directory = self.store / WRITES
         for first in range(0, len(spans), MAX_RANGES):
             names, starts, stops = ([*column] for column in zip(*spans[first : first + MAX_RANGES], strict=True))
             with open_store(directory) as fs:
                 paths = [f"{directory.path}/{name}" for name in names]
-                found += fs.cat_ranges(paths, starts, stops, on_error="raise")
-        for content, (name, start, stop) in zip(found, spans, strict=True):
+                contents += fs.cat_ranges(paths, starts, stops, on_error="raise")
+        for content, (name, start, stop) in zip(contents, spans, strict=True):
             if len(content) != stop - start:
                 raise wrong_number_of_bytes(directory / name, stop - start, len(content))
-        return cut_ranges(requests, spans, found)
+        return cut_ranges(requests, spans, contents)
 
 
 @contextmanager

@@ -42,9 +42,9 @@ def counting_run(store: UPath, run: str) -> Iterator[None]:
         del _of_runs[run]
 
 
-def add_to_run(run: str, found: Mapping[str, int]) -> None:
+def add_to_run(run: str, asked: Mapping[str, int]) -> None:
     """Add what a task asked."""
-    _of_runs[run].update(found)
+    _of_runs[run].update(asked)
 
 
 def describe_run(run: str) -> str:
@@ -56,22 +56,22 @@ def describe_run(run: str) -> str:
 def counting_task(store: UPath) -> Iterator[Counter[str]]:
     """Count what this thread asks."""
     _record(store)
-    found: Counter[str] = Counter()
-    token = _of_task.set(found)
+    asked: Counter[str] = Counter()
+    token = _of_task.set(asked)
     try:
-        yield found
+        yield asked
     finally:
         _of_task.reset(token)
 
 
-def describe_traffic(found: Mapping[str, int]) -> str:
+def describe_traffic(asked: Mapping[str, int]) -> str:
     """Name requests and bytes; empty if nothing was counted."""
-    requests = sum(found.get(kind, 0) for kind in KINDS)
+    requests = sum(asked.get(kind, 0) for kind in KINDS)
     if not requests:
         return ""
-    kinds = ", ".join(f"{format_count(found[kind])} {kind}" for kind in KINDS if found.get(kind))
-    moved = f"{format_size(found.get(READ, 0))} read, {format_size(found.get(WRITTEN, 0))} written"
-    failed = requests - found.get(ANSWERS, 0)
+    kinds = ", ".join(f"{format_count(asked[kind])} {kind}" for kind in KINDS if asked.get(kind))
+    moved = f"{format_size(asked.get(READ, 0))} read, {format_size(asked.get(WRITTEN, 0))} written"
+    failed = requests - asked.get(ANSWERS, 0)
     again = f"; {format_number(failed, 'request')} failed and made again" if failed else ""
     return f"{format_number(requests, 'request')} ({kinds}), {moved}{again}"
 
@@ -82,17 +82,17 @@ class _Handler:
     def emit(self, event: str, payload: Any, source: str) -> None:
         """Count a request that is sent, or an answer."""
         del source
-        found = _of_task.get()
-        if found is None:
-            found = next(reversed(_of_runs.values()), None)
-        if found is None:
+        counter = _of_task.get()
+        if counter is None:
+            counter = next(reversed(_of_runs.values()), None)
+        if counter is None:
             return
         if event == "HTTP_REQUEST":
-            found[_kind(payload["method"], payload["url"])] += 1
-            found[WRITTEN] += int(payload["headers"].get("Content-Length", 0))
+            counter[_kind(payload["method"], payload["url"])] += 1
+            counter[WRITTEN] += int(payload["headers"].get("Content-Length", 0))
         elif event == "HTTP_RESPONSE":
-            found[ANSWERS] += payload["status_code"] < STATUS_FAILED
-            found[READ] += int(payload["headers"].get("Content-Length", 0)) if payload["streaming"] else 0
+            counter[ANSWERS] += payload["status_code"] < STATUS_FAILED
+            counter[READ] += int(payload["headers"].get("Content-Length", 0)) if payload["streaming"] else 0
 
 
 def _kind(method: str, url: str) -> str:

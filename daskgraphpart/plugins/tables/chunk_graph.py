@@ -217,7 +217,7 @@ def chunk_graph(
 
 def _by_etype(chunks: int | Mapping[Any, Any] | None) -> Any:
     """Key numbers of chunks by edge type as a string; DGL uses tuples."""
-    return {canonical_name(etype): found for etype, found in chunks.items()} if isinstance(chunks, Mapping) else chunks
+    return {canonical_name(etype): of for etype, of in chunks.items()} if isinstance(chunks, Mapping) else chunks
 
 
 def _refuse_options_of_tables(reading: ReadOptions) -> None:

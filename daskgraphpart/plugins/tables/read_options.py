@@ -156,8 +156,8 @@ class ReadOptions:
         object.__setattr__(self, "columns", words_of(self.columns))
         object.__setattr__(self, "edge_columns", columns_by_type(self.edge_columns))
         if self.columns and len(self.columns) != 2:
-            expected, found = "those of sources and destinations, such as src,dst or 0,1", ",".join(self.columns)
-            raise OptionError("not two columns", place="--columns", expected=expected, found=found)
+            expected, shown = "those of sources and destinations, such as src,dst or 0,1", ",".join(self.columns)
+            raise OptionError("not two columns", place="--columns", expected=expected, found=shown)
         for names in self.edge_columns.values():
             if len(set(names)) != len(names):
                 raise OptionError("a column is named twice", place="--edge-columns", found=",".join(names))

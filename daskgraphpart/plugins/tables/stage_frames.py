@@ -119,10 +119,10 @@ def _of_nodes(rows: Any, name: str, what: str, needs_ids: bool) -> Any:
     rows = as_table(rows, what)
     if isinstance(rows, (Source, Keyed)) or are_files(rows):
         return rows
-    found = keyed(rows, name, what)
-    if found is None and needs_ids and (is_frame(rows) or is_series(rows)):
+    with_ids = keyed(rows, name, what)
+    if with_ids is None and needs_ids and (is_frame(rows) or is_series(rows)):
         raise without_ids(what)
-    return found or _by_row(rows, what)
+    return with_ids or _by_row(rows, what)
 
 
 def _by_row(rows: Any, what: str) -> Any:
@@ -138,9 +138,9 @@ def _of_split(words: Any, what: str, are_mapped: bool) -> Any:
     if are_files(words) and (isinstance(words, str) or are_paths(words)):
         return words
     table = words if isinstance(words, (list, Keyed)) else as_table(words, what)
-    found = table if isinstance(table, Keyed) else keyed(table, SPLIT, what)
-    if found is not None:
-        return found
+    with_ids = table if isinstance(table, Keyed) else keyed(table, SPLIT, what)
+    if with_ids is not None:
+        return with_ids
     if are_mapped or is_frame(table):
         expected = "IDs in a column id, or as the index (set_index)"
         raise OptionError(f"{what}: nothing says which node a row belongs to", expected=expected)

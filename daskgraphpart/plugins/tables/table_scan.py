@@ -71,12 +71,12 @@ class TableScan(Scan):
 
     def outline(self) -> list[tuple[str, str]]:
         """Say what is known: what was given for each type, features, files if there are all, and changes."""
-        found = [("edges", f"{etype}: {_words(given)}") for etype, given in self.tables.edges.items()]
-        found += [("nodes", f"{ntype}: {_words(given)}") for ntype, given in self.tables.nodes.items()]
-        found += [("data", f"{of_type}/{name}: {_words(given)}") for _, of_type, name, given in self.features]
+        lines = [("edges", f"{etype}: {_words(given)}") for etype, given in self.tables.edges.items()]
+        lines += [("nodes", f"{ntype}: {_words(given)}") for ntype, given in self.tables.nodes.items()]
+        lines += [("data", f"{of_type}/{name}: {_words(given)}") for _, of_type, name, given in self.features]
         with suppress(GraphPartError):
-            found.append(("files", described_files(self.files)))
-        return [*found, *outline_changes(self.changes)]
+            lines.append(("files", described_files(self.files)))
+        return [*lines, *outline_changes(self.changes)]
 
     def _scanned(self, changes: GraphChanges) -> Scan:
         joined = join_changes(self.changes, changes)
@@ -85,17 +85,17 @@ class TableScan(Scan):
     @property
     def files(self) -> list[str]:
         """All files, found but not opened."""
-        found, faults = dict[str, None](), list[GraphPartError]()
+        listed, faults = dict[str, None](), list[GraphPartError]()
         for place, given in self._given:
             with collect_fault(faults):
                 files = find_files(given, place, self.reading) if are_files(given) else ()
                 paths = given.paths if isinstance(given, Source) else ()
-                found |= dict.fromkeys([*(file.path for file in files), *map(str, paths)])
+                listed |= dict.fromkeys([*(file.path for file in files), *map(str, paths)])
         raise_together(faults)
         for earlier in (self.reading.ids_from, self.reading.codes_from):
             if earlier is not None:
-                found |= dict.fromkeys(map(str, sorted(Path(earlier).rglob("*.parquet"))))
-        return [*found]
+                listed |= dict.fromkeys(map(str, sorted(Path(earlier).rglob("*.parquet"))))
+        return [*listed]
 
     @property
     def frames(self) -> list[Any]:
@@ -110,10 +110,10 @@ class TableScan(Scan):
 
     def identity(self) -> dict[str, Any]:
         """Describe the result, as a flat dictionary of JSON values: options, and a checksum of the rest."""
-        found = {option_name(name): repr(value) for name, value in asdict(self.reading).items()}
+        options = {option_name(name): repr(value) for name, value in asdict(self.reading).items()}
         counts = [sorted(dict(of).items()) for of in (self.tables.num_nodes, self.tables.num_edges)]
         shown = [self.name, counts, *((place, _shown(given)) for place, given in self._named)]
-        return {**found, **describe_changes(self.changes), "tables": zlib.crc32(repr(shown).encode())}
+        return {**options, **describe_changes(self.changes), "tables": zlib.crc32(repr(shown).encode())}
 
     @property
     def _named(self) -> Iterator[tuple[str, Any]]:

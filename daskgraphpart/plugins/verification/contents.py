@@ -73,13 +73,13 @@ class Contents:
         run, total = self.run, self.run.schema.num_nodes
         self.runner.step("create-originals", lambda: create_files([run.original_nids()]))
         nbytes = 17 * self.parts.book.node_counts.sum(axis=1)
-        found: list[NodeSums] = self.on_parts("verify-nodes", verify_nodes, run, nbytes)
-        findings = [finding for of in found for finding in of.findings]
+        of_parts: list[NodeSums] = self.on_parts("verify-nodes", verify_nodes, run, nbytes)
+        findings = [finding for of in of_parts for finding in of.findings]
         if findings or not run.has_originals:
             return findings
         windows = [*pieces(0, total, window_size(total))]
         expected = self.runner.run(Pass("verify-once", verify_once, [Unit(window, 1) for window in windows], run))
-        differ = np.flatnonzero(np.sum(expected, axis=0) != np.sum([of.sums for of in found], axis=0))
+        differ = np.flatnonzero(np.sum(expected, axis=0) != np.sum([of.sums for of in of_parts], axis=0))
         if not differ.size:
             return []
         unit = Unit(tuple(windows[i] for i in differ.tolist()), run.original_nids().nbytes)
@@ -90,13 +90,13 @@ class Contents:
         run, nbytes = self.run, 37 * self.parts.book.edge_counts.sum(axis=1)
         if run.num_hops > 1:
             self.runner.step("create-in-sums", self._create_in_sums)
-        found: list[EdgeSums] = self.on_parts("verify-edges", verify_edges, run, nbytes)
-        findings = [finding for of in found for finding in of.findings]
+        of_parts: list[EdgeSums] = self.on_parts("verify-edges", verify_edges, run, nbytes)
+        findings = [finding for of in of_parts for finding in of.findings]
         if findings:
             return findings
-        self.facts["num_cut_edges"] = sum(of.num_cut for of in found)
+        self.facts["num_cut_edges"] = sum(of.num_cut for of in of_parts)
         if run.has_extra:
-            config = run, np.sum([of.out_sums for of in found], axis=0)
+            config = run, np.sum([of.out_sums for of in of_parts], axis=0)
             extra = [*chain(*self.on_parts("verify-extra", verify_extra, config, nbytes))]
             stated = None if self.manifest is None else self.manifest.content.get("out_edges")
             # without a manifest, all parts or none should have out edges
@@ -107,7 +107,7 @@ class Contents:
             listed = list_edge_blocks(self.graph, sizes.edge_block_rows, sizes.csv_block_bytes, self.runner)
             firsts = dict(zip(run.schema.etypes, run.firsts("edge").tolist(), strict=False))
             inputs = [(firsts[edge_type.name] + block.first_row, block) for edge_type, block in listed]
-            findings += self.compare_sums("edges", all_edges(run), inputs, [of.sums for of in found])
+            findings += self.compare_sums("edges", all_edges(run), inputs, [of.sums for of in of_parts])
         return findings
 
     def _create_in_sums(self) -> None:
@@ -117,12 +117,12 @@ class Contents:
         """Compare a feature's rows."""
         assert feature.spec is not None, "ends of edges are no feature"
         counts = getattr(self.parts.book, f"{feature.kind}_counts")[:, feature.type_id]
-        found = self.on_parts("verify-rows", verify_rows, feature, feature.row_nbytes * counts)
+        by_part = self.on_parts("verify-rows", verify_rows, feature, feature.row_nbytes * counts)
         name = self.run.types(feature.kind)[feature.type_id].name
         listed = list_row_blocks(self.graph, name, feature.spec, feature.piece_rows, feature.stretches)
         inputs = [(block.first_row, block) for block in listed]
-        findings = [finding for of_parts, _ in found for finding in of_parts]
-        return findings or self.compare_sums("rows", feature, inputs, [sums for _, sums in found])
+        findings = [finding for of_part, _ in by_part for finding in of_part]
+        return findings or self.compare_sums("rows", feature, inputs, [sums for _, sums in by_part])
 
     def compare_sums(
         self, what: str, compared: Compared, inputs: Sequence[tuple[int, Block[Any]]], of_parts: Sequence[np.ndarray]

@@ -57,10 +57,10 @@ def _with_layouts(directory: Location, manifest: Manifest | None) -> Manifest | 
     """Add the files of other layouts, with or without DGL's."""
     for layout in plugin_names("layouts") if manifest is None or manifest.files is not None else ():
         if is_file(description := directory / description_of(layout)):
-            found = read_manifest(description)
-            files = {f"{layout}/{name}": checksum for name, checksum in (found.files or {}).items()}
-            manifest = manifest or Manifest(directory / description.name, found.content, {})
-            changed = *manifest.changed, *(f"{layout}/{name}" for name in found.changed)
+            own = read_manifest(description)
+            files = {f"{layout}/{name}": checksum for name, checksum in (own.files or {}).items()}
+            manifest = manifest or Manifest(directory / description.name, own.content, {})
+            changed = *manifest.changed, *(f"{layout}/{name}" for name in own.changed)
             manifest = replace(manifest, files={**(manifest.files or {}), **files}, changed=changed)
     return manifest
 
@@ -91,8 +91,8 @@ def size_findings(manifest: Manifest) -> tuple[list[Finding], list[str]]:
             findings.append(Finding("files", name, "file is missing", part=part_of(name)))
         else:
             says = f"{files[name].nbytes:,} bytes"
-            what, found = "size of the file", f"{size:,}"
-            findings.append(Finding("files", name, what, expected=says, found=found, part=part_of(name)))
+            what, actual = "size of the file", f"{size:,}"
+            findings.append(Finding("files", name, what, expected=says, found=actual, part=part_of(name)))
     return findings, sound
 
 
@@ -109,9 +109,9 @@ def checksum_findings(
     units = [Unit(to_key(manifest.path.parent / name), files[name].nbytes) for name in names]
     digests = runner.run(Pass("verify-checksums", hash_file, units, None))
     findings = [
-        Finding("checksums", name, "checksum", None, None, files[name].digest, found.digest, part=part_of(name))
-        for name, found in zip(names, digests, strict=True)
-        if found.digest != files[name].digest
+        Finding("checksums", name, "checksum", None, None, files[name].digest, checksum.digest, part=part_of(name))
+        for name, checksum in zip(names, digests, strict=True)
+        if checksum.digest != files[name].digest
     ]
     return findings, len(names)
 
@@ -157,8 +157,8 @@ def entry_findings(
         "edge_data": stated_data(schema.edge_types),
         **facts,
     }
-    found = {key: content.get(key) for key in expected}
-    yield from differences("manifest", manifest.path.name, _flat(expected), _flat(found))
+    actual = {key: content.get(key) for key in expected}
+    yield from differences("manifest", manifest.path.name, _flat(expected), _flat(actual))
     if manifest.files is not None:
         needed = (name for part in config.parts for name in (part.part_graph, part.node_feats, part.edge_feats))
         for name in [name for name in needed if name not in manifest.files][:MAX_LISTED]:
@@ -167,15 +167,15 @@ def entry_findings(
 
 def _flat(content: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     """Values by path, as ``node_data.author.x.dtype``, without empty ones at the top."""
-    found: dict[str, Any] = {}
+    flat: dict[str, Any] = {}
     for key, value in content.items():
         if key == TRAINERS:
             continue  # a feature added by partitioning
         if isinstance(value, dict) and value:
-            found |= _flat(value, f"{prefix}{key}.")
+            flat |= _flat(value, f"{prefix}{key}.")
         elif prefix or value not in (None, {}):
-            found[prefix + key] = value
-    return found
+            flat[prefix + key] = value
+    return flat
 
 
 DTYPES = {
@@ -231,11 +231,11 @@ def _without_trainers(schema: GraphSchema) -> GraphSchema:
 
 def type_findings(schema: GraphSchema, parts: PartitionedGraph) -> Iterator[Finding]:
     """Say which types differ."""
-    expected, found = (
+    expected, actual = (
         {"node types": ", ".join(sorted(of.ntypes)) or None, "edge types": ", ".join(sorted(of.etypes)) or None}
         for of in (schema, parts)
     )
-    yield from differences("types", parts.config.name, expected, found)
+    yield from differences("types", parts.config.name, expected, actual)
 
 
 def config_findings(schema: GraphSchema, parts: PartitionedGraph) -> Iterator[Finding]:
@@ -244,8 +244,8 @@ def config_findings(schema: GraphSchema, parts: PartitionedGraph) -> Iterator[Fi
     names = ["num_nodes", "num_edges", *(f"ranges of {of_type.name} in all parts" for of_type in schema.row_types)]
     expected = [schema.num_nodes, schema.num_edges, *(of_type.num_rows for of_type in schema.row_types)]
     counts = np.concatenate([book.node_counts.sum(axis=0), book.edge_counts.sum(axis=0)])
-    found = [config.num_nodes, config.num_edges, *counts.tolist()]
-    yield from differences("counts", file, *(dict(zip(names, of, strict=True)) for of in (expected, found)))
+    actual = [config.num_nodes, config.num_edges, *counts.tolist()]
+    yield from differences("counts", file, *(dict(zip(names, of, strict=True)) for of in (expected, actual)))
     if config.halo_hops < 1:
         yield Finding("config", file, "halo_hops", expected="1 or more", found=str(config.halo_hops))
 
@@ -290,8 +290,8 @@ def _graph(part: Part) -> Iterator[Finding]:
             yield Finding("formats", file, f"{name} is stored, but DGL may not make it")
     for what, region, dtypes in arrays:
         if region.dtype.name not in dtypes or len(region.shape) != 1:
-            says, found = f"{' or '.join(dtypes)}, one axis", f"{region.dtype.name} {region.shape}"
-            yield Finding("dtypes", file, what, expected=says, found=found)
+            says, actual = f"{' or '.join(dtypes)}, one axis", f"{region.dtype.name} {region.shape}"
+            yield Finding("dtypes", file, what, expected=says, found=actual)
 
 
 def _of_kind(rows: PartRows, types: Sequence[RowType]) -> Iterator[Finding]:
@@ -301,14 +301,14 @@ def _of_kind(rows: PartRows, types: Sequence[RowType]) -> Iterator[Finding]:
         for name, of_type in zip(rows.ids.names, types, strict=True)
         for spec in of_type.data
     }
-    found = {
+    actual = {
         key: f"{region.dtype.name} {region.shape[1:]} per row" if region.num_rows else expected.get(key, "no rows")
         for name, of_type in rows.features.items()
         for key, region in ((f"{name}/{feature}", region) for feature, region in of_type.items())
         if key in expected or not key.endswith(f"/{TRAINERS}")
     }
-    yield from differences("features", rows.features_path.name, expected, found)
-    expected, found = (
+    yield from differences("features", rows.features_path.name, expected, actual)
+    expected, actual = (
         {f"original IDs of {name}": "one per row" for name in names} for names in (rows.ids.names, rows.originals)
     )
-    yield from differences(ORIGINALS, rows.originals_file, expected, found)
+    yield from differences(ORIGINALS, rows.originals_file, expected, actual)

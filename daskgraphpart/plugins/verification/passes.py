@@ -159,9 +159,9 @@ def _in_sums_of(part: Part, run: Run) -> Iterator[np.ndarray]:
         return
     of_all, (low, high) = run.in_sums(), part.book.nodes.part_range(part.part_id)
     if depot_of(run.scratch) is None:
-        found = map_npy(run.temporary(IN_SUMS))[low:high]
-        found[:] = 0  # a killed worker may have added to them
-        yield found
+        sums = map_npy(run.temporary(IN_SUMS))[low:high]
+        sums[:] = 0  # a killed worker may have added to them
+        yield sums
         return
     with directory_here(run.scratch) as here:
         mine = create_npy(here / "sums.npy", np.uint64, (high - low,), is_mapped=True)
@@ -359,12 +359,12 @@ def check_ends(part: Part, edges: tuple[np.ndarray, np.ndarray, np.ndarray], use
     src, dst, eids = edges
     bad = int(mark_ends(src, dst, part.graph.num_nodes, part.num_inner_nodes, used))
     if bad >= 0:
-        edge, says, found = (
+        edge, says, actual = (
             int(eids[bad]),
             f"local nodes below {part.graph.num_nodes:,}",
             f"{src[bad]:,} to {dst[bad]:,}",
         )
-        yield Finding("edges", FILE, f"ends of local edge {edge:,}", None, edge, says, found)
+        yield Finding("edges", FILE, f"ends of local edge {edge:,}", None, edge, says, actual)
     wrong = (eids < part.num_inner_edges) != (dst < part.num_inner_nodes)
     what, says = "local destination of local edge", "owned by the part of its destination, and by no other"
     yield from wrong_rows("owners", FILE, what, wrong, eids, says, dst)
@@ -376,8 +376,8 @@ def check_end_types(part: Part, src: np.ndarray, dst: np.ndarray, eids: np.ndarr
     types = book.map_to_per_etype(eids)[0]
     for end, ids in ((0, src), (2, dst)):
         wanted = np.array([book.ntypes.index(etype.split(":")[end]) for etype in book.etypes])[types]
-        found, what = book.map_to_per_ntype(ids)[0], "number of the node type at an end of edge"
-        yield from wrong_rows("edges", FILE, what, found != wanted, eids, wanted, found)
+        actual, what = book.map_to_per_ntype(ids)[0], "number of the node type at an end of edge"
+        yield from wrong_rows("edges", FILE, what, actual != wanted, eids, wanted, actual)
 
 
 def check_halo_used(part: Part, used: np.ndarray) -> Iterator[Finding]:

@@ -183,9 +183,11 @@ def explain_rows(block: Block[Any], compared: Compared) -> list[Finding]:
     findings = check_parts(numbers, run, lambda part: _differences(part, chosen, expected, first, times))
     wrong = np.flatnonzero(times != 1)
     if spec is None and wrong.size:
-        row, found = block.first_row + int(wrong[0]), f"{times[wrong[0]]} times"
+        row, how_often = block.first_row + int(wrong[0]), f"{times[wrong[0]]} times"
         what, count = f"{block.name}: edge {row:,} of the input", wrong.size
-        findings.append(Finding("every edge once", "orig_eids.dgl", what, block.name, row, "owned once", found, count))
+        findings.append(
+            Finding("every edge once", "orig_eids.dgl", what, block.name, row, "owned once", how_often, count)
+        )
     return findings
 
 
@@ -204,20 +206,20 @@ def _differences(
             example = int(numbers[i]), int(ids[i]), wanted[i], rows[i]
     if example is None:
         return
-    number, original, wanted, found = example
+    number, original, wanted, actual = example
     run, spec = compared.run, compared.spec
     if spec is None:
         etype, edge = run.typed("edge", original)
-        says = [" to ".join("{} {:,}".format(*run.typed("node", int(end))) for end in of) for of in (wanted, found)]
+        says = [" to ".join("{} {:,}".format(*run.typed("node", int(end))) for end in of) for of in (wanted, actual)]
         yield Finding(
             "edges", "graph.dgl", f"{etype}: edge {edge:,} of the input", etype, edge, says[0], says[1], count
         )
         return
     name = run.types(compared.kind)[compared.type_id].name
     what = f"{name}/{spec.name}: row {number:,} is not input row {original:,}"
-    differ = _words(wanted[np.newaxis]) != _words(found[np.newaxis])
+    differ = _words(wanted[np.newaxis]) != _words(actual[np.newaxis])
     element = int(np.argmax(differ)) * wanted.size // differ.size
-    says = [show_from(of.reshape(-1).tolist(), element) for of in (wanted, found)]
+    says = [show_from(of.reshape(-1).tolist(), element) for of in (wanted, actual)]
     yield Finding("features", f"{compared.kind}_feat.dgl", what, name, number, says[0], says[1], count)
 
 

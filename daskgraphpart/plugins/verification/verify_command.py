@@ -63,12 +63,12 @@ def verify(**values: Any) -> None:
     if len(directories) == 1 and not values["checksums"] and not has_tables:
         raise click.UsageError("Missing GRAPH. Without it, give --checksums.")
     with run_of(values) as run:
-        found = _verify(directories, values, run)
-    if not found.ok:
-        click.echo(str(found))
+        report = _verify(directories, values, run)
+    if not report.ok:
+        click.echo(str(report))
         sys.exit(1)
     if not values["quiet"]:
-        click.echo(str(replace(found, seconds=values["seconds"])))
+        click.echo(str(replace(report, seconds=values["seconds"])))
 
 
 def _verify(directories: tuple[str, ...], values: dict[str, Any], run: dict[str, Any]) -> VerifyReport:

@@ -139,9 +139,9 @@ def verify(
     resources = detect_resources(memory, cluster, workers, workspace=workspace, takes_store=True)
     scan = open_scan(graph, storage_options, resources)
     opened = open_graph_in_store if is_url(resources.workspace) else _open_graph
-    with open_progress(progress) as listener, opened(scan, config, resources, listener) as (found, runner):
+    with open_progress(progress) as listener, opened(scan, config, resources, listener) as (opened_graph, runner):
         try:
-            return _compare(found, config, runner, sample, checksums, quick)
+            return _compare(opened_graph, config, runner, sample, checksums, quick)
         finally:
             open_once.cache_clear()
 
@@ -152,10 +152,10 @@ def _open_graph(
 ) -> Iterator[tuple[Graph, Runner]]:
     """Yield the graph, read into a temporary directory if need be, and a runner."""
     with (
-        scan.open_graph(resources, listener) as found,
-        open_runner(resources.limited(smallest_memory(found.schema)), listener) as runner,
+        scan.open_graph(resources, listener) as graph_of_job,
+        open_runner(resources.limited(smallest_memory(graph_of_job.schema)), listener) as runner,
     ):
-        yield found, runner
+        yield graph_of_job, runner
 
 
 def _compare(
@@ -267,8 +267,8 @@ def _existing(out_dir: str | os.PathLike[str], options: Mapping[str, Any] | None
 
 def _layout_finding(error: LayoutError, config: Location) -> Finding:
     file, place = Path(error.file or str(config)).name, f"{error.place}: " if error.place else ""
-    expected, found = (None if value is None else str(value) for value in (error.expected, error.found))
-    return Finding("layout", file, place + error.what, expected=expected, found=found)
+    expected, actual = (None if value is None else str(value) for value in (error.expected, error.found))
+    return Finding("layout", file, place + error.what, expected=expected, found=actual)
 
 
 def _check_headers(
@@ -281,8 +281,8 @@ def _check_headers(
     rows = min(MAX_PIECE_ROWS, max(1024, runner.resources.task_memory // PIECE_NBYTES))
     run = Run(to_key(parts.config), token, schema, rows, parts.content.halo_hops)
     units = [Unit(group, len(group)) for group in group_parts(parts.num_parts)]
-    found = runner.run(Pass("verify-headers", verify_headers, units, run))
-    headers = [*chain(*found)]
+    by_part = runner.run(Pass("verify-headers", verify_headers, units, run))
+    headers = [*chain(*by_part)]
     has_originals = has_manifest or any(of_part.has_originals for of_part in headers)
     findings = [*config_findings(schema, parts), *chain(*(of_part.findings for of_part in headers))]
     findings = [finding for finding in findings if has_originals or finding.check != ORIGINALS]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from daskgraphpart.extension import Graph, ScanJob
 
 ETYPE = "_N:_E:_N"
-BYTES_AT_ONCE = 4 << 20
+BYTES_AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

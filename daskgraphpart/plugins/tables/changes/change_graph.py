@@ -96,11 +96,11 @@ class _Selection:
                 path = str(self.directory / f"edges-{len(data)}")
                 staged = self._stage(path, features, column is not None)
                 for name, (chosen, with_them) in zip(names, staged, strict=True):
-                    found = f"{src}:{name}:{dst}"
-                    if found in edges or (found != etype and found in sizes):
-                        raise OptionError("the edge type exists already", place="--split-by", found=found)
-                    edges[found], data[found] = chosen, with_them
-                    copy_codes(self.beside, etype, found)
+                    split_name = f"{src}:{name}:{dst}"
+                    if split_name in edges or (split_name != etype and split_name in sizes):
+                        raise OptionError("the edge type exists already", place="--split-by", found=split_name)
+                    edges[split_name], data[split_name] = chosen, with_them
+                    copy_codes(self.beside, etype, split_name)
                 if column is not None and relation not in names:
                     remove_codes(self.beside, etype)
             if column is not None:
@@ -113,8 +113,8 @@ class _Selection:
         """Fill the table `kept` with values v, ends and numbers r of the edges to keep."""
         if values is not None and (values.dtype.kind not in "biu" or len(values.shape) > 1):
             what, expected = f"edges of type {etype!r} cannot be split", "a column of integers or strings"
-            found = f"{values.dtype.name} of shape {values.shape}"
-            raise OptionError(what, place="--split-by", expected=expected, found=found)
+            kind = f"{values.dtype.name} of shape {values.shape}"
+            raise OptionError(what, place="--split-by", expected=expected, found=kind)
         before = graph.edge_sources[etype].shape[0]
         query = "SELECT *, 1 AS times FROM batches"
         has_repeats = self.changes.removes_repeats(etype)
@@ -149,8 +149,8 @@ class _Selection:
         """Names of the relations: the values, or what they stand for if they are codes."""
         values = [value for (value,) in run(self.connection, "SELECT DISTINCT v FROM kept ORDER BY v LIMIT 10001")]
         if len(values) > MAX_SPLIT:
-            what, found = f"edges of type {etype!r}: too many values for relations", f"more than {MAX_SPLIT:,}"
-            raise OptionError(what, place="--split-by", expected=f"at most {MAX_SPLIT:,}", found=found)
+            what, number = f"edges of type {etype!r}: too many values for relations", f"more than {MAX_SPLIT:,}"
+            raise OptionError(what, place="--split-by", expected=f"at most {MAX_SPLIT:,}", found=number)
         categories = self.beside.pop(codes_name(etype, column), None)
         names = list(map(str, values))
         if categories is not None:

@@ -141,8 +141,8 @@ def _describe(path: str, name: str, position: int, kind: Any, *, is_id: bool, ro
     if is_id and (held == UNKNOWN or is_vector or pa.types.is_temporal(kind) or pa.types.is_boolean(value_type)):
         expected, hint = "integers or strings, one for each row", "choose columns by FILE:SRC,DST or FILE:COLUMN"
         shape = f" of shape (rows, {', '.join(map(str, row_shape))})" if row_shape else ""
-        what, found = f"column {name!r} cannot be IDs", f"{value_type if row_shape else kind}{shape}"
-        raise InputFileError(what, file=path, expected=expected, found=found, hint=hint)
+        what, kind_of_ids = f"column {name!r} cannot be IDs", f"{value_type if row_shape else kind}{shape}"
+        raise InputFileError(what, file=path, expected=expected, found=kind_of_ids, hint=hint)
     if held == UNKNOWN or (is_vector and held in (STRINGS, BYTES)):
         what, expected = f"column {name!r} does not hold numbers", "numbers, strings, times or lists of numbers"
         raise InputFileError(what, file=path, expected=expected, found=str(kind))
@@ -163,21 +163,21 @@ def _kind_of(arrow_type: Any) -> str:
 
 
 def _choose(
-    file: TableFile, found: Sequence[tuple[str, Any, tuple[int, ...]]], wanted: Sequence[str], num_ids: int
+    file: TableFile, headers: Sequence[tuple[str, Any, tuple[int, ...]]], wanted: Sequence[str], num_ids: int
 ) -> tuple[tuple[Column, ...], Any]:
     """Describe the chosen columns among those found (name, Arrow type, row shape), and their schema."""
-    names, columns, faults = [name for name, _, _ in found], list[Column](), list[GraphPartError]()
+    names, columns, faults = [name for name, _, _ in headers], list[Column](), list[GraphPartError]()
     for number, (name, position) in enumerate(find_columns(file, wanted, names, num_ids)):
         if position is None:
             columns.append(constant_column(name, file.constants[name]))
             continue
         if names.count(name) > 1:
             raise InputFileError(f"several columns are named {name!r}", file=file.path, hint="rename them")
-        _, kind, row_shape = found[position]
+        _, kind, row_shape = headers[position]
         with collect_fault(faults):
             columns.append(_describe(file.path, name, position, kind, is_id=number < num_ids, row_shape=row_shape))
     raise_together(faults)
-    kinds = {f"r{i}": found[column.position][1] for i, column in enumerate(columns) if column.position is not None}
+    kinds = {f"r{i}": headers[column.position][1] for i, column in enumerate(columns) if column.position is not None}
     types = {name: plain_column(pa.nulls(0, kind)).type for name, kind in (kinds or {"none": pa.null()}).items()}
     return tuple(columns), pa.schema(list(types.items()))
 
@@ -227,8 +227,8 @@ def open_array_file(file: TableFile, wanted: Sequence[str], num_ids: int, direct
     if num_ids and not has_pair and not all(name and name in arrays for name in wanted[:num_ids]):
         arrays = _split_first(path, arrays, wanted, num_ids)
     kinds = {name: pa.from_numpy_dtype(array.dtype.newbyteorder("=")) for name, array in arrays.items()}
-    found = [(n, kinds[n] if a.ndim == 1 else pa.list_(kinds[n]), a.shape[1:]) for n, a in arrays.items()]
-    columns, schema = _choose(file, found, wanted, num_ids)
+    headers = [(n, kinds[n] if a.ndim == 1 else pa.list_(kinds[n]), a.shape[1:]) for n, a in arrays.items()]
+    columns, schema = _choose(file, headers, wanted, num_ids)
     chosen = {column.name: arrays[column.name] for column in columns if column.position is not None}
     num_rows = len(next(iter(chosen.values()), ()))
     for name, array in chosen.items():
@@ -290,8 +290,8 @@ def _check_arrays(path: str, arrays: Mapping[str, Any]) -> None:
         dtype = array.dtype
         is_known = dtype.kind in "US" or (dtype.kind in "biuf" and dtype.itemsize <= MAX_NUMBER_BYTES)
         if not is_known or not array.shape or dtype.itemsize == 0:
-            what, found = f"array {name!r} does not hold numbers or strings", f"dtype {dtype}, shape {array.shape}"
-            raise InputFileError(what, file=path, found=found)
+            what, kind = f"array {name!r} does not hold numbers or strings", f"dtype {dtype}, shape {array.shape}"
+            raise InputFileError(what, file=path, found=kind)
 
 
 def plain_column(column: Any) -> Any:
@@ -323,8 +323,8 @@ def checked_column(column: Any, path: str, name: str, first_row: int) -> Any:
     longest = (pc.max(lengths).as_py() or 0) if lengths is not None else 0
     if longest > MAX_ROW_BYTES:
         place = f"row {first_row + pc.index(lengths, longest).as_py():,}, column {name!r}"
-        found, hint = f"{longest:,} bytes", "leave the column out"
-        raise InputFileError("text too long", file=path, place=place, expected="1 MiB at most", found=found, hint=hint)
+        length, hint = f"{longest:,} bytes", "leave the column out"
+        raise InputFileError("text too long", file=path, place=place, expected="1 MiB at most", found=length, hint=hint)
     try:
         return plain_column(column)
     except pa.ArrowInvalid as fault:
@@ -332,10 +332,10 @@ def checked_column(column: Any, path: str, name: str, first_row: int) -> Any:
         is_time = not pa.types.is_decimal(column.type)
         what = f"{'time' if is_time else 'number'} out of range"
         expected = "microseconds since 1970 in 64 bits" if is_time else "an integer of 64 bits"
-        found = f"{_text(column[row])} ({column.type})"
+        text = f"{_text(column[row])} ({column.type})"
         hint = "leave the column out, or mend the value" if is_time else "leave the column out, or cast it to double"
         place = f"row {first_row + row:,}, column {name!r}"
-        raise InputFileError(what, file=path, place=place, expected=expected, found=found, hint=hint) from fault
+        raise InputFileError(what, file=path, place=place, expected=expected, found=text, hint=hint) from fault
 
 
 def _microseconds(times: Any) -> Any:

@@ -93,8 +93,8 @@ def with_decimals(column: Column, sample: Sequence[Sequence[str]], file: TableFi
     if not are_decimals or (decimal is None and all(map(_THOUSANDS.fullmatch, with_commas))):
         what, hint = f"numbers of column {column.name!r} have commas", "say FILE:decimal-comma, or FILE:decimal-point"
         hint = hint if are_decimals else "write them without separators of thousands, or say FILE:decimal-point"
-        found = next((value for value in with_commas if _THOUSANDS.fullmatch(value)), values[0])
-        raise InputFileError(what, file=file.path, found=f"{shown(found)}, fractions or thousands", hint=hint)
+        odd = next((value for value in with_commas if _THOUSANDS.fullmatch(value)), values[0])
+        raise InputFileError(what, file=file.path, found=f"{shown(odd)}, fractions or thousands", hint=hint)
     kind = kind_of_text(values[0].replace(",", ".")) if values else column.kind
     return replace(column, kind=kind, has_decimal_comma=True)
 
@@ -116,20 +116,20 @@ def find_columns(
         pairs = PAIRS if num_ids == 2 else (("id",),)
         pair = next((pair for pair in pairs if all(lowered.count(name) == 1 for name in pair)), ())
         wanted = [*(names[lowered.index(name)] for name in pair), *wanted[len(pair) :]]
-    found, faults = list[tuple[str, int | None]](), list[GraphPartError]()
+    places, faults = list[tuple[str, int | None]](), list[GraphPartError]()
     for number, name in enumerate(wanted):
         if name in (OTHERS, OTHERS_AND_CONSTANTS):
-            taken = {position for _, position in found}
-            found += [(other, i) for i, other in enumerate(names) if i not in taken]
-            known = {other for other, _ in found}
+            taken = {position for _, position in places}
+            places += [(other, i) for i, other in enumerate(names) if i not in taken]
+            known = {other for other, _ in places}
             if name == OTHERS_AND_CONSTANTS:
-                found += [(constant, None) for constant in constants if constant not in known]
+                places += [(constant, None) for constant in constants if constant not in known]
         else:
             with collect_fault(faults):
                 position = _position(file, name, names, num_ids) if name else number
-                found.append((name if position is None else names[position], position))
+                places.append((name if position is None else names[position], position))
     raise_together(faults)
-    return found
+    return places
 
 
 def _position(file: TableFile, name: str, names: Sequence[str], num_ids: int) -> int | None:

@@ -45,7 +45,7 @@ def describe_tables(directory: Path, scan: TableScan) -> Description:
     requests = _request_tables(directory, scan, ntypes)
     faults = requests.faults
     tables, old_ids, codes = list[Table](), dict[str, Location](), None
-    for number, request in enumerate(requests.found):
+    for number, request in enumerate(requests.requests):
         if faults and any(map(is_pipe, request.files)):
             continue  # a fault need not wait for its end
         with collect_fault(faults):

@@ -140,8 +140,8 @@ class Description:
 
     def ordered(self, of_type: str) -> Table | None:
         """Return the table that rows without IDs follow: edges, or a list of nodes; None if there is none."""
-        found = (table for table in self.tables if table.of_type == of_type)
-        return next((table for table in found if len(table.ends) == 2 or table.is_list), None)
+        tables = (table for table in self.tables if table.of_type == of_type)
+        return next((table for table in tables if len(table.ends) == 2 or table.is_list), None)
 
 
 def open_file(file: TableFile, directory: Path, wanted: Sequence[str], num_ids: int) -> OpenFile:
@@ -186,16 +186,16 @@ def kinds_of_ids(described: Description) -> dict[str, tuple[str, str]]:
 
 
 def check_row_count(
-    described: Description, of_type: str, name: str, paths: Sequence[str], found: int, expected: int | None
+    described: Description, of_type: str, name: str, paths: Sequence[str], num_rows: int, expected: int | None
 ) -> None:
     """Refuse a feature whose number of rows differs from its type's, if known."""
-    if expected in (None, found):
+    if expected in (None, num_rows):
         return
-    hint = f"give --num-nodes {of_type}={found} if some nodes have no edges"
+    hint = f"give --num-nodes {of_type}={num_rows} if some nodes have no edges"
     if described.ordered(of_type) is not None:
         hint = "give one row per edge, or per node of the --nodes list, in order"
     elif described.options.map_ids:
         hint = "rows follow the sorted IDs; list nodes by --nodes for another order, or more nodes"
     what = f"feature {name!r} of {of_type!r} has the wrong number of rows"
     file, place = paths[0] if paths else None, f"and {len(paths) - 1} more files" if len(paths) > 1 else None
-    raise InputFileError(what, file=file, place=place, expected=f"{expected:,} rows", found=f"{found:,}", hint=hint)
+    raise InputFileError(what, file=file, place=place, expected=f"{expected:,} rows", found=f"{num_rows:,}", hint=hint)

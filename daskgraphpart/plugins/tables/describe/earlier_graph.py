@@ -45,11 +45,11 @@ class EarlierGraph:
         """Return the same for a split edge type: the types it was split into share codes."""
         categories, ends = join_path(self.directory, CATEGORIES), etype.split(":")[::2]
         types = [t for t in (etype, *list_directory(categories)) if t.split(":")[::2] == ends]
-        found = [path for path in (self.codes(t, feature) for t in types) if path is not None]
-        if len({hash_file(to_key(path)).digest for path in found}) > 1:
+        codes = [path for path in (self.codes(t, feature) for t in types) if path is not None]
+        if len({hash_file(to_key(path)).digest for path in codes}) > 1:
             what = f"edge types of {etype} have different codes of {feature!r}"
-            raise InputFileError(what, file=str(found[0]), place=self.place, found=str(found[-1]))
-        return found[0] if found else None
+            raise InputFileError(what, file=str(codes[0]), place=self.place, found=str(codes[-1]))
+        return codes[0] if codes else None
 
 
 def open_earlier(given: AnyPath, place: str) -> EarlierGraph:
@@ -85,21 +85,21 @@ def find_old_ids(given: AnyPath | None, ntypes: Iterable[str]) -> dict[str, Loca
         return {}
     graph = open_earlier(given, "--ids-from")
     maps = {ntype: find_map(graph.directory, ntype) for ntype in ntypes}
-    found = {ntype: path for ntype, path in maps.items() if path is not None}
-    if not found:
+    old_maps = {ntype: path for ntype, path in maps.items() if path is not None}
+    if not old_maps:
         what = f"the earlier graph has no ID map of {', '.join(map(repr, maps))} nodes"
         hint = "leave it out, to number IDs anew by --map-ids"
         raise InputFileError(what, file=str(graph.directory), place=graph.place, hint=hint)
-    return found
+    return old_maps
 
 
 def check_old_ids(old: Mapping[str, Location], kinds: Mapping[str, tuple[str, str]]) -> None:
     """Refuse a mix of strings and integers between old and new IDs."""
     for ntype, path in old.items():
-        (kind, _), (found, known) = read_map_header(path), kinds[ntype]
-        if kind != found:
+        (kind, _), (new_kind, known) = read_map_header(path), kinds[ntype]
+        if kind != new_kind:
             hint = "make all of them strings by --id-type string" if kind == STRINGS else "leave out --ids-from"
-            what = f"IDs of {ntype!r} nodes were {kind}, and are {found} now"
+            what = f"IDs of {ntype!r} nodes were {kind}, and are {new_kind} now"
             raise InputFileError(what, file=str(path), place="--ids-from", expected=kind, found=known, hint=hint)
 
 
@@ -137,8 +137,8 @@ def continue_codes(
         continued.append(table)
     if not codes:
         what, hint = "none of the features has codes in the earlier graph", "check the names of types and features"
-        found = ", ".join(sorted(list_directory(join_path(graph.directory, CATEGORIES))))
-        raise OptionError(what, place=graph.place, file=str(graph.directory), found=f"codes of {found}", hint=hint)
+        coded = ", ".join(sorted(list_directory(join_path(graph.directory, CATEGORIES))))
+        raise OptionError(what, place=graph.place, file=str(graph.directory), found=f"codes of {coded}", hint=hint)
     return tuple(continued), codes
 
 

@@ -45,8 +45,8 @@ def filled_dtype(dtype: np.dtype, fill: str) -> np.dtype:
         return dtype
     if is_whole and dtype.kind == "i" and np.iinfo(dtype).min <= int(fill) <= np.iinfo(dtype).max:
         return dtype
-    found = np.result_type(dtype, np.min_scalar_type(int(fill)) if is_whole else np.float64)
-    return np.result_type(found, np.int8) if found.kind == "u" and found.itemsize > 1 else found
+    common = np.result_type(dtype, np.min_scalar_type(int(fill)) if is_whole else np.float64)
+    return np.result_type(common, np.int8) if common.kind == "u" and common.itemsize > 1 else common
 
 
 def _float_dtype(dtype: np.dtype, fill: float) -> np.dtype:

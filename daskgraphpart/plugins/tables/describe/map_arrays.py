@@ -46,8 +46,8 @@ def map_arrays(file: TableFile, directory: Path) -> dict[str, Any]:
     except Exception as fault:  # numpy and zipfile raise nearly everything for damaged files
         if isinstance(fault, OSError) and fault.errno not in (None, errno.EINVAL):
             raise  # the machine's fault; EINVAL: a damaged archive points outside
-        found = str(fault) or type(fault).__name__
-        raise InputFileError(f"not a readable {file.form} file", file=file.path, found=found) from fault
+        message = str(fault) or type(fault).__name__
+        raise InputFileError(f"not a readable {file.form} file", file=file.path, found=message) from fault
     if not arrays:
         raise InputFileError("the npz file has no arrays", file=file.path)
     return arrays
@@ -58,8 +58,8 @@ def _map_raw(file: TableFile) -> Any:
     size, row_nbytes = os.path.getsize(file.content), int(np.prod((dtype.itemsize, *file.row_shape), dtype=np.int64))
     if not size or not row_nbytes or size % row_nbytes:
         what = f"not whole rows of {file.dtype} of shape {file.row_shape}"
-        expected, found = f"a multiple of {row_nbytes:,} bytes", f"{size:,}"
-        raise InputFileError(what, file=file.path, expected=expected, found=found, hint="check FILE:DTYPE:WIDTH")
+        expected, nbytes = f"a multiple of {row_nbytes:,} bytes", f"{size:,}"
+        raise InputFileError(what, file=file.path, expected=expected, found=nbytes, hint="check FILE:DTYPE:WIDTH")
     return Region(file.content, 0, dtype, (size // row_nbytes, *file.row_shape)).memmap()
 
 

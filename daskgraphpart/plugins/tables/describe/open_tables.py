@@ -100,8 +100,8 @@ def _check_columns(file: OpenFile, first: OpenFile, num_ids: int) -> None:
         raise InputFileError(what, file=file.path, found=", ".join(names), hint=hint)
     if names != expected:
         what, hint = "columns differ from the first file's", "write all files alike, or name features: NAME=FILE:COLUMN"
-        found = ", ".join(names)
-        raise InputFileError(what, file=file.path, expected=", ".join(expected), found=found, hint=hint)
+        listed = ", ".join(names)
+        raise InputFileError(what, file=file.path, expected=", ".join(expected), found=listed, hint=hint)
 
 
 def _guess(file: OpenFile, ids: Sequence[str]) -> str:

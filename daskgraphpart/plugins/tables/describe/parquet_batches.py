@@ -45,11 +45,11 @@ def _rows_at_once(metadata: Any, names: Sequence[str]) -> int:
 
 def _find_long(path: str, names: Sequence[str]) -> list[str]:
     """Find columns whose dictionaries have long strings; the first row of a row group brings the whole dictionary."""
-    found = set[str]()
+    wide = set[str]()
     with open_parquet(path, names) as file:
         for group in range(file.num_row_groups if names else 0):
             rows = file.iter_batches(1, row_groups=[group], columns=list(names), use_threads=False)
             for batch in islice(rows, 1):
                 words = zip(batch.schema.names, batch.columns, strict=True)
-                found |= {name for name, of in words if (pc.max(pc.binary_length(of.dictionary)).as_py() or 0) > LONG}
-    return sorted(found)
+                wide |= {name for name, of in words if (pc.max(pc.binary_length(of.dictionary)).as_py() or 0) > LONG}
+    return sorted(wide)

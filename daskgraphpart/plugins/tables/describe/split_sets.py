@@ -55,6 +55,6 @@ class SetRows(ChangedRows):
 
 def with_masks(features: Mapping[str, Source]) -> dict[str, Source]:
     """Return features with masks in the place of the column."""
-    found = {name: rows for name, rows in features.items() if name != SPLIT}
+    others = {name: rows for name, rows in features.items() if name != SPLIT}
     masks = {mask: SetRows(features[SPLIT], number) for number, mask in enumerate(SETS)} if SPLIT in features else {}
-    return {**found, **masks}
+    return {**others, **masks}

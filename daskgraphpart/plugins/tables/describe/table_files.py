@@ -73,8 +73,8 @@ class TableFile:
 
         A missing value is None.
         """
-        found = dict(name.split("=", 1) for name in Path(self.path).parts[:-1] if "=" in name)
-        return {name: None if text == HIVE_MISSING else unquote(text) for name, text in found.items()}
+        texts = dict(name.split("=", 1) for name in Path(self.path).parts[:-1] if "=" in name)
+        return {name: None if text == HIVE_MISSING else unquote(text) for name, text in texts.items()}
 
 
 def are_files(given: Any) -> bool:
@@ -92,14 +92,14 @@ def find_files(given: Any, place: str, options: ReadOptions, columns: tuple[str,
     if not are_files(given):
         found_type = type(given).__name__
         raise OptionError("not a table", place=place, expected="a frame, a path or a list of paths", found=found_type)
-    found, faults = list[TableFile](), list[GraphPartError]()
+    files, faults = list[TableFile](), list[GraphPartError]()
     for one in [given] if _is_file(given) else given:
         with collect_fault(faults):
-            found += [one] if isinstance(one, TableFile) else _list_tables(local_name(one), place, options, columns)
+            files += [one] if isinstance(one, TableFile) else _list_tables(local_name(one), place, options, columns)
     raise_together(faults)
-    if not found:
+    if not files:
         raise OptionError("no files", place=place)
-    return tuple(found)
+    return tuple(files)
 
 
 def _list_tables(text: str, place: str, options: ReadOptions, columns: tuple[str, ...]) -> list[TableFile]:

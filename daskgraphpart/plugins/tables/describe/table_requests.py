@@ -51,7 +51,7 @@ class TableRequests:
     directory: Path
     options: ReadOptions
     faults: list[GraphPartError]
-    found: list[TableRequest] = field(default_factory=list)
+    requests: list[TableRequest] = field(default_factory=list)
     rows: dict[str, dict[str, Source]] = field(default_factory=dict)
     seen: list[TableFile] = field(default_factory=list)
 
@@ -59,13 +59,13 @@ class TableRequests:
         """Add a table of edges; `others` are features in other files."""
         files = self._find(paths, "--edges")
         names = features_of_table(changes, etype, files[0].options.columns_of(etype), others)
-        self.found.append(TableRequest(etype, tuple(etype.split(":")[::2]), files, ("", ""), names))
+        self.requests.append(TableRequest(etype, tuple(etype.split(":")[::2]), files, ("", ""), names))
 
     def add_nodes(self, ntype: str, given: Any) -> None:
         """Add a list of nodes: files, or files and the column of their IDs."""
         paths, column = given if isinstance(given, tuple) else (given, "")
         files = self._find(paths, "--nodes", (column,) if column else ())
-        self.found.append(TableRequest(ntype, (ntype,), files, files[0].columns[:1] or ("",), {}, is_list=True))
+        self.requests.append(TableRequest(ntype, (ntype,), files, files[0].columns[:1] or ("",), {}, is_list=True))
 
     def add_feature(self, place: str, known: Collection[str], of_type: str, name: str, given: Any) -> None:
         """Add a feature, a mask or a split of a type that should be a known one."""
@@ -75,7 +75,7 @@ class TableRequests:
             self.rows.setdefault(of_type, {})[name] = given
         elif place == "--mask":
             files = self._find(given, place)
-            self.found.append(TableRequest(of_type, (of_type,), files, files[0].columns[:1] or ("",), {}, name))
+            self.requests.append(TableRequest(of_type, (of_type,), files, files[0].columns[:1] or ("",), {}, name))
         elif name == EACH:
             self._add_columns(of_type, self._find(given, place), place)
         else:
@@ -102,10 +102,10 @@ class TableRequests:
         *before, column = files[0].columns or (OTHERS,)
         is_array = any(file.form in ("npy", "npz") for file in files)
         if place == "--edge-data" or not files[0].columns or (is_array and not before):
-            self.found.append(TableRequest(of_type, (), files, (), {name: column}))
+            self.requests.append(TableRequest(of_type, (), files, (), {name: column}))
             return
         ids = tuple(before) or self._ids_of_list(of_type)
-        for request in self.found:
+        for request in self.requests:
             if (
                 _are_same(request.files, files)
                 and request.ends == (of_type,)
@@ -114,25 +114,25 @@ class TableRequests:
             ):
                 request.features[name] = column
                 return
-        self.found.append(TableRequest(of_type, (of_type,), files, ids, {name: column}))
+        self.requests.append(TableRequest(of_type, (of_type,), files, ids, {name: column}))
 
     def _add_columns(self, of_type: str, files: tuple[TableFile, ...], place: str) -> None:
         """Request every column of a table but its IDs; the edges' own table gives its other columns."""
         each, named = {EACH: OTHERS_AND_CONSTANTS}, _with_names(files, place)
         if place == "--node-data":
             ids = named[0].columns or self._ids_of_list(of_type)
-            self.found.append(TableRequest(of_type, (of_type,), named, ids, each))
+            self.requests.append(TableRequest(of_type, (of_type,), named, ids, each))
             return
-        for i, request in enumerate(self.found):
+        for i, request in enumerate(self.requests):
             if request.of_type == of_type and _are_same(request.files, files):
                 files = _with_names(request.files, "--edges")
-                self.found[i] = replace(request, files=files, features={**request.features, **each})
+                self.requests[i] = replace(request, files=files, features={**request.features, **each})
                 return
-        self.found.append(TableRequest(of_type, (), named, (), each))
+        self.requests.append(TableRequest(of_type, (), named, (), each))
 
     def _ids_of_list(self, ntype: str) -> tuple[str, ...]:
         """ID column of a node type's first table; empty if there is none."""
-        return next((request.ids for request in self.found if request.ends == (ntype,)), ("",))
+        return next((request.ids for request in self.requests if request.ends == (ntype,)), ("",))
 
 
 def _rows_of(name: str, files: tuple[TableFile, ...], place: str, directory: Path) -> Source | None:

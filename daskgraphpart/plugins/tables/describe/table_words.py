@@ -154,11 +154,11 @@ def parse_features(
 
     `types` may replace a name, if each column is a feature.
     """
-    found: dict[str, dict[str, list[str]]] = {}
+    by_type: dict[str, dict[str, list[str]]] = {}
     for text in given:
         of_type, name, files = _feature(text, default, place, types)
-        found.setdefault(of_type, {}).setdefault(name, []).extend(files)
-    return found
+        by_type.setdefault(of_type, {}).setdefault(name, []).extend(files)
+    return by_type
 
 
 def _feature(text: str, default: str, place: str, types: Collection[str]) -> tuple[str, str, list[str]]:

@@ -145,8 +145,8 @@ def open_text_file(file: TableFile, wanted: Sequence[str], num_ids: int) -> Text
     columns = tuple(_column(*place, head[has_header:], file.constants) for place in places)
     columns = (*columns[:num_ids], *(with_decimals(of, texts[has_header:], file) for of in columns[num_ids:]))
     guesses = dict[str, str]()
-    if not options.decimal and (found := [repr(column.name) for column in columns if column.has_decimal_comma]):
-        guesses[f"decimal commas in {', '.join(found)}"] = "FILE:decimal-point"
+    if not options.decimal and (with_commas := [repr(column.name) for column in columns if column.has_decimal_comma]):
+        guesses[f"decimal commas in {', '.join(with_commas)}"] = "FILE:decimal-point"
     if not options.delimiter and len(names) > 1:
         guesses[f"{NAMES_OF_DELIMITERS[delimiter]} between fields"] = "FILE:comma" if delimiter == "\t" else "FILE:tab"
     if options.header is None:
@@ -174,8 +174,8 @@ def _open_matrix(whole: TextRows, file: TableFile, wanted: Sequence[str], num_id
     if not is_size or (is_symmetric and numbers[0] != numbers[1]):
         expected = "numbers of rows, columns and entries" + (" of a square matrix" if is_symmetric else "")
         expected += f", each below 2^{MAX_ROWS.bit_length() - 1}"
-        place, found = f"line {rows.first_line}", shown(line or "nothing")
-        raise InputFileError("invalid size of a matrix", file=path, place=place, expected=expected, found=found)
+        place, size = f"line {rows.first_line}", shown(line or "nothing")
+        raise InputFileError("invalid size of a matrix", file=path, place=place, expected=expected, found=size)
     num_src, num_dst, num_entries = map(int, numbers)
     rows = rows.head(1)[0].following
     names = ["row", "col", "weight"][: 2 if words[2] == "pattern" else 3]
@@ -238,8 +238,8 @@ def _refuse_metis(path: str, rows: Sequence[Sequence[str]], is_whole: bool) -> N
             f"seems to be not an edge list but {METIS[0]}",
             f"{METIS[1]}; if it does have edges, add --columns 0,1",
         )
-        found = f"{num_nodes:,} {num_edges:,}, and lines of different lengths"
-        raise InputFileError(what, file=path, expected="a row per edge", found=found, hint=hint)
+        header = f"{num_nodes:,} {num_edges:,}, and lines of different lengths"
+        raise InputFileError(what, file=path, expected="a row per edge", found=header, hint=hint)
 
 
 def _looks_like_header(rows: Sequence[Sequence[str]]) -> bool:

@@ -103,12 +103,12 @@ class TextRows:
         with self._open() as file:
             text = file.read(BYTES_PER_READ)
             is_last = not file.read(1)
-        content, found, rows = np.frombuffer(text, np.uint8), list[HeadRow](), self
-        while len(found) < count:
+        content, head_rows, rows = np.frombuffer(text, np.uint8), list[HeadRow](), self
+        while len(head_rows) < count:
             place = rows.first_byte - self.first_byte
             cut = self._cut(content, place, is_last, 0, np.empty(0, np.int64), 1)
             if not cut.lines.size:
-                if not found:
+                if not head_rows:
                     self._check(cut, text, rows.first_line)
                 break
             self._check_utf8(text, place, cut.place, rows.first_line)
@@ -118,8 +118,8 @@ class TextRows:
             line = rows.first_line + int(cut.lines[0])
             byte = self.first_byte + cut.place
             rows = replace(self, first_byte=byte, first_line=rows.first_line + cut.line)
-            found.append(HeadRow(line, fields, rows))
-        return found
+            head_rows.append(HeadRow(line, fields, rows))
+        return head_rows
 
     def batches(self, num_fields: int, positions: Sequence[int]) -> Iterator[tuple[np.ndarray, list[Any]]]:
         """Yield lines of rows, int64 (rows,), and the columns at some positions, of strings, null where blank.
@@ -153,9 +153,9 @@ class TextRows:
         stops = np.zeros(256, bool)
         stops[[ord(mark) for mark in (self.delimiter, "\r", "\n", *("\t" if by_blanks else ""))]] = True
         bounds = np.empty((int(columns.max(initial=-1)) + 1, max_rows, 2), np.int32)
-        lines, found = np.empty(max_rows, np.int64), np.zeros(4, np.int64)
-        rows = cut_rows(content, start, is_last, by_blanks, stops, num_fields, columns, bounds, lines, found)
-        state, place, last, line = (int(found[i]) for i in (STATE, PLACE, NUM_FIELDS, LINE))
+        lines, outcome = np.empty(max_rows, np.int64), np.zeros(4, np.int64)
+        rows = cut_rows(content, start, is_last, by_blanks, stops, num_fields, columns, bounds, lines, outcome)
+        state, place, last, line = (int(outcome[i]) for i in (STATE, PLACE, NUM_FIELDS, LINE))
         return _Cut(state, place, last, line, bounds[:, :rows], lines[:rows])
 
     def _check(self, cut: _Cut, text: bytes, line: int, num_fields: int = 0) -> bool:
@@ -164,19 +164,19 @@ class TextRows:
             return cut.state == TOO_LITTLE
         begin = _LINE.match(text, cut.place)
         assert begin is not None
-        found, is_open = begin[1][:MAX_ROW_BYTES].decode(errors="replace"), b'"' in begin[1] and bool(begin[2])
+        row, is_open = begin[1][:MAX_ROW_BYTES].decode(errors="replace"), b'"' in begin[1] and bool(begin[2])
         place, expected, hint = f"line {line:,}", "quotes around a whole field, those inside doubled", None
         if cut.state == FIELDS:
             what, expected = "wrong number of fields in a line", f"{num_fields} fields, as in the first line"
-            is_comment = found.lstrip(" \t").startswith(("#", "%", "//"))
+            is_comment = row.lstrip(" \t").startswith(("#", "%", "//"))
             hint = "check --delimiter and --comment, and that no line is truncated"
             hint = "remove it: only lines at the top are comments" if is_comment else hint
-            found = f"{cut.num_fields}: {shown(found)}"
+            row = f"{cut.num_fields}: {shown(row)}"
         elif cut.state == TOO_LONG and not is_open:
-            what, expected, found = "line too long", "lines of at most 1 MiB", ""
+            what, expected, row = "line too long", "lines of at most 1 MiB", ""
         else:
-            what, found = "quotes do not match", shown(found)
-        raise InputFileError(what, file=self.path, place=place, expected=expected, found=found or None, hint=hint)
+            what, row = "quotes do not match", shown(row)
+        raise InputFileError(what, file=self.path, place=place, expected=expected, found=row or None, hint=hint)
 
     def _check_utf8(self, text: bytes, start: int, stop: int, line: int) -> None:
         bounds = pa.py_buffer(np.array([start, stop], np.int64))
@@ -184,10 +184,10 @@ class TextRows:
             pa.Array.from_buffers(pa.large_string(), 1, [None, bounds, pa.py_buffer(text)]).validate(full=True)
         except pa.ArrowInvalid as fault:
             lines = enumerate(_LINE.finditer(text, start, stop), line)
-            number, bad = next((number, found[1]) for number, found in lines if not _is_utf8(found[1]))
+            number, bad = next((number, match[1]) for number, match in lines if not _is_utf8(match[1]))
             what, hint, place = "text is not UTF-8", "convert the file first", f"line {number:,}"
-            found = shown(bad.decode(errors="replace"))
-            raise InputFileError(what, file=self.path, place=place, found=found, hint=hint) from fault
+            bad_text = shown(bad.decode(errors="replace"))
+            raise InputFileError(what, file=self.path, place=place, found=bad_text, hint=hint) from fault
 
     def _lines(self) -> Iterator[tuple[bytes, TextRows]]:
         """Yield lines, and the rows after each."""
@@ -197,14 +197,14 @@ class TextRows:
                 piece = file.read(BYTES_PER_READ)
                 text, is_last, start = text + piece, not piece, 0
                 while start < len(text):
-                    found = _LINE.match(text, start)
-                    assert found is not None
-                    if not is_last and found.end() + 1 >= len(text):  # CRLF, perhaps
+                    match = _LINE.match(text, start)
+                    assert match is not None
+                    if not is_last and match.end() + 1 >= len(text):  # CRLF, perhaps
                         break
-                    byte = rows.first_byte + found.end() - start
+                    byte = rows.first_byte + match.end() - start
                     rows = replace(self, first_byte=byte, first_line=rows.first_line + 1)
-                    yield found[1], rows
-                    start = found.end()
+                    yield match[1], rows
+                    start = match.end()
                 text = text[start:]
                 if len(text) > MAX_ROW_BYTES:
                     what, place = "line too long", f"line {rows.first_line:,}"

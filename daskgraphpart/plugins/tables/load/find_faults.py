@@ -21,8 +21,8 @@ def find_faults(load: Load, table: Table) -> list[InputFileError]:
     """Return an error for each ID column and feature with missing or invalid values."""
     bad = _conditions(load, table)
     counted = ", ".join(f"min(row) FILTER ({of}), count(*) FILTER ({of})" for of in bad.values())
-    (found,) = run(load.connection, f"SELECT {counted} FROM {table.name}")
-    columns = [(row, number, count) for number, row, count in zip(bad, found[::2], found[1::2], strict=True) if count]
+    (counts,) = run(load.connection, f"SELECT {counted} FROM {table.name}")
+    columns = [(row, number, count) for number, row, count in zip(bad, counts[::2], counts[1::2], strict=True) if count]
     of_ids = sorted(column for column in columns if column[1] < len(table.ends))[:1]
     of_features = sorted(column for column in columns if column[1] >= len(table.ends))
     # a bad line lacks all values, as the first fault tells
@@ -48,8 +48,9 @@ def _conditions(load: Load, table: Table) -> dict[int, str]:
 
 def _fault(load: Load, table: Table, number: int, row: int, count: int) -> InputFileError:
     file, place, text = load.locate(table, row, number)
-    found = "nothing" if text is None else shown(text)
-    found = found if count == 1 else f"{found}, and {count - 1:,} more of {load.num_read(table):,} rows"
+    shown_text = "nothing" if text is None else shown(text)
+    if count > 1:
+        shown_text = f"{shown_text}, and {count - 1:,} more of {load.num_read(table):,} rows"
     if number < len(table.ends):
         ((value,),) = run(load.connection, f"SELECT c{number} FROM {table.name} WHERE row = {row}")
         expected: str | None
@@ -59,9 +60,9 @@ def _fault(load: Load, table: Table, number: int, row: int, count: int) -> Input
     else:
         what, expected, hint = _explain_feature(load, table, number, text)
     if expected is None:  # the first sentence has the value
-        is_one, found = count == 1, f"one of {count:,} such rows"
-        return InputFileError(what, file=file.path, place=place, found=None if is_one else found, hint=hint)
-    return InputFileError(what, file=file.path, place=place, expected=expected, found=found, hint=hint)
+        is_one, such = count == 1, f"one of {count:,} such rows"
+        return InputFileError(what, file=file.path, place=place, found=None if is_one else such, hint=hint)
+    return InputFileError(what, file=file.path, place=place, expected=expected, found=shown_text, hint=hint)
 
 
 def _explain_feature(load: Load, table: Table, number: int, text: str | None) -> tuple[str, str, str | None]:

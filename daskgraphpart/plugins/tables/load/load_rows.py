@@ -102,12 +102,12 @@ def _values(load: Load, table: Table, file: OpenFile) -> list[str]:
 
 def _complete_matrix(load: Load, table: Table, file: TextFile, start: int) -> None:
     """Compare the number of entries with the header of a matrix; add the other half of a symmetric one."""
-    found = count_rows(load.connection, table.name) - start
-    if found != file.num_entries:
+    count = count_rows(load.connection, table.name) - start
+    if count != file.num_entries:
         what, place = "wrong number of entries", f"line {file.rows.first_line - 1}"
-        raise InputFileError(what, file=file.path, place=place, expected=f"{file.num_entries:,}", found=f"{found:,}")
+        raise InputFileError(what, file=file.path, place=place, expected=f"{file.num_entries:,}", found=f"{count:,}")
     if file.is_symmetric:
-        number = f"{start + found - 1} + row_number() OVER (ORDER BY row) AS row"
+        number = f"{start + count - 1} + row_number() OVER (ORDER BY row) AS row"
         reverse = f"{number}, c1 AS c0, c0 AS c1) FROM {table.name} WHERE row >= {start} AND c0 <> c1"
         run(load.connection, f"INSERT INTO {table.name} SELECT * REPLACE ({reverse}")
 
@@ -115,10 +115,10 @@ def _complete_matrix(load: Load, table: Table, file: TextFile, start: int) -> No
 def _check_edge_counts(load: Load) -> None:
     """Refuse an edge type whose number of rows differs from its data set's."""
     for table in load.described.of_edges:
-        expected, found = load.described.num_edges.get(table.of_type), load.num_read(table)
-        if expected not in (None, found):
+        expected, num_read = load.described.num_edges.get(table.of_type), load.num_read(table)
+        if expected not in (None, num_read):
             what = f"wrong number of {table.of_type!r} edges"
-            raise InputFileError(what, file=table.files[0].path, expected=f"{expected:,}", found=f"{found:,}")
+            raise InputFileError(what, file=table.files[0].path, expected=f"{expected:,}", found=f"{num_read:,}")
 
 
 def _drop_missing(load: Load, table: Table) -> None:

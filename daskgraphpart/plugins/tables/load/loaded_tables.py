@@ -59,5 +59,5 @@ class Load:
 
     def width(self, table: Table, number: int) -> int:
         """Length of a column's vectors, from the first."""
-        found = run(self.connection, f"SELECT len(c{number}) FROM {table.name} ORDER BY row LIMIT 1")
-        return int(found[0][0] or 0) if found else 0
+        lengths = run(self.connection, f"SELECT len(c{number}) FROM {table.name} ORDER BY row LIMIT 1")
+        return int(lengths[0][0] or 0) if lengths else 0

@@ -60,8 +60,8 @@ class TableLines(Lines):
         ends = self.read_plain()
         if ends is None or ends[0].size != num_rows:
             what, expected = "file has changed since its lines were counted", f"{num_rows:,} edges"
-            found = "other lines" if ends is None else f"{ends[0].size:,}"
-            raise InputFileError(what, file=self.path, place=f"byte {self.start:,}", expected=expected, found=found)
+            lines = "other lines" if ends is None else f"{ends[0].size:,}"
+            raise InputFileError(what, file=self.path, place=f"byte {self.start:,}", expected=expected, found=lines)
         return ends
 
 
@@ -104,13 +104,13 @@ class PlainEdges:
 
 def scan_plain_edges(described: Description, runner: Runner) -> dict[str, PlainEdges]:
     """Find the edge tables that need no database, by name, and scan them."""
-    found = {}
+    by_table = {}
     for table in described.of_edges:
         if not described.options.map_ids and not table.features and not any(map(described.lists, table.ends)):
             plain = _scan(table, runner)
             if plain is not None and _is_in_range(plain, [described.num_nodes[end] for end in table.ends]):
-                found[table.name] = plain
-    return found
+                by_table[table.name] = plain
+    return by_table
 
 
 def _is_in_range(plain: PlainEdges, num_nodes: Sequence[int | None]) -> bool:
@@ -128,8 +128,8 @@ def _scan(table: Table, runner: Runner) -> PlainEdges | None:
     if len(sources) < len(files):
         return None
     source: Source = sources[0] if len(sources) == 1 else JoinedRows(tuple(sources))
-    found = _run(table, [(block.num_rows * 16, block.load) for block in source.blocks(ROWS_PER_UNIT)], runner)
-    return None if found is None else PlainEdges(source, _limits(found))
+    limits = _run(table, [(block.num_rows * 16, block.load) for block in source.blocks(ROWS_PER_UNIT)], runner)
+    return None if limits is None else PlainEdges(source, _limits(limits))
 
 
 def _columns_of(file: ColumnFile) -> Source | None:
@@ -160,12 +160,12 @@ def _scan_text(table: Table, files: Sequence[TextFile], runner: Runner) -> Plain
         if of_file is None:
             return None
         lines += of_file
-    found = _run(table, [(of.stop - of.start, of.read_plain) for of in lines], runner)
-    if found is None:
+    by_unit = _run(table, [(of.stop - of.start, of.read_plain) for of in lines], runner)
+    if by_unit is None:
         return None
-    counts = [num_rows for num_rows, *_ in found]
+    counts = [num_rows for num_rows, *_ in by_unit]
     of_text = [InputFile(f.path, "text", f.rows.delimiter, None, os.path.getsize(f.content)) for f in files]
-    return PlainEdges(TextEdges(tuple(of_text), tuple(lines), tuple(counts)), _limits(found))
+    return PlainEdges(TextEdges(tuple(of_text), tuple(lines), tuple(counts)), _limits(by_unit))
 
 
 def _blocks_of(file: TextFile, step: int) -> list[TableLines] | None:
@@ -191,11 +191,11 @@ def _run(table: Table, units: Sequence[tuple[int, Callable[..., Any]]], runner: 
     """Run the pass; None if anything is not plain."""
     priced = [Unit(read, nbytes, key=table.of_type) for nbytes, read in units]
     try:
-        found = runner.run(Pass("scan-tables", scan_table, priced, None))
+        by_unit = runner.run(Pass("scan-tables", scan_table, priced, None))
     except InputFileError:  # the database names the line
         return None
-    plain = [of_unit for of_unit in found if of_unit is not None]
-    return plain if len(plain) == len(found) else None
+    plain = [of_unit for of_unit in by_unit if of_unit is not None]
+    return plain if len(plain) == len(by_unit) else None
 
 
 def scan_table(read: Callable[..., Any], _: None) -> tuple[int, ...] | None:
@@ -209,8 +209,8 @@ def scan_table(read: Callable[..., Any], _: None) -> tuple[int, ...] | None:
     return src.size, int(src.max()), int(src.min()), int(dst.max()), int(dst.min())
 
 
-def _limits(found: Sequence[tuple[int, ...]]) -> tuple[tuple[int, int], tuple[int, int]]:
-    some = [of_unit for of_unit in found if of_unit[0]] or [(0, -1, 0, -1, 0)]
+def _limits(by_unit: Sequence[tuple[int, ...]]) -> tuple[tuple[int, int], tuple[int, int]]:
+    some = [of_unit for of_unit in by_unit if of_unit[0]] or [(0, -1, 0, -1, 0)]
     return (
         (max(unit[1] for unit in some), min(unit[2] for unit in some)),
         (max(unit[3] for unit in some), min(unit[4] for unit in some)),

@@ -46,7 +46,9 @@ def _faults(load: Load, table: Table, feature: str) -> Iterator[InputFileError]:
     ((row, count),) = run(load.connection, f"SELECT min(row), count(*) FROM {table.name} WHERE {is_bad}")
     if count:
         file, place, text = load.locate(table, row, number)
-        found = f"nothing, filled with {load.described.fill(table, feature)}" if text is None else shown(text)
-        found = found if count == 1 else f"{found}, and {count - 1:,} more of {load.num_read(table):,} rows"
+        shown_weight = f"nothing, filled with {load.described.fill(table, feature)}" if text is None else shown(text)
+        shown_weight = (
+            shown_weight if count == 1 else f"{shown_weight}, and {count - 1:,} more of {load.num_read(table):,} rows"
+        )
         what = f"invalid edge weight: {table.of_type}/{feature}"
-        yield InputFileError(what, file=file.path, place=place, expected=EDGE_WEIGHT, found=found)
+        yield InputFileError(what, file=file.path, place=place, expected=EDGE_WEIGHT, found=shown_weight)

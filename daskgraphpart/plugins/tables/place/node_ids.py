@@ -50,9 +50,9 @@ def count_ids(load: Load) -> dict[str, int]:
     counts, described = {}, load.described
     for ntype, known in described.num_nodes.items():
         columns = described.ends_in_edges(ntype) + [(table, 0) for table in described.of_nodes(ntype)]
-        found = [(*_limits(load, g, i), g) for g, i in columns]
-        found = [limits for limits in found if limits[0] is not None]
-        most, _, table = max(found, key=lambda limits: int(limits[0]), default=(-1, 0, described.tables[0]))
+        limits_of = [(*_limits(load, g, i), g) for g, i in columns]
+        limits_of = [limits for limits in limits_of if limits[0] is not None]
+        most, _, table = max(limits_of, key=lambda limits: int(limits[0]), default=(-1, 0, described.tables[0]))
         if known is None and described.ordered(ntype) is None:
             rows = [rows.shape[0] for rows in described.rows.get(ntype, {}).values()]
             rows += [load.num_read(table) for table in described.tables if (table.of_type, table.ends) == (ntype, ())]
@@ -67,7 +67,7 @@ def count_ids(load: Load) -> dict[str, int]:
                 found=f"{most:,} as the largest ID of {num_edges:,} edges",
                 hint=f"add --map-ids, or give --num-nodes {ntype}={most + 1} if there are that many nodes",
             )
-        begins_at_1 = min((least for _, least, _ in found), default=0) == 1
+        begins_at_1 = min((least for _, least, _ in limits_of), default=0) == 1
         if known is not None and most >= known:
             what, expected = f"ID of a {ntype!r} node out of range", f"IDs from 0 and below {known:,}"
             hint = (

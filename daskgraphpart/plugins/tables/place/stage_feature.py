@@ -79,9 +79,9 @@ def _stage_sets(placement: Placement, table: Table, number: int, order: str) -> 
     """Write the number of each node's set, and report how many nodes are in each."""
     load, found_set = placement.load, set_of(f"c{number}")
     counts = ", ".join(f"count(*) FILTER ({found_set} = {i})" for i in range(len(SETS)))
-    (found,) = run(load.connection, f"SELECT {counts} FROM {table.name}")
-    shown_counts = [f"{mask} {count:,}" for mask, count in zip(SETS, found, strict=True)]
-    others = placement.num_nodes[table.of_type] - sum(found)
+    (set_counts,) = run(load.connection, f"SELECT {counts} FROM {table.name}")
+    shown_counts = [f"{mask} {count:,}" for mask, count in zip(SETS, set_counts, strict=True)]
+    others = placement.num_nodes[table.of_type] - sum(set_counts)
     where = _place(table, number)
     load.progress.note(f"{where}: {', '.join(shown_counts)}; in none: {others:,} {table.of_type!r} nodes")
     query = f"SELECT coalesce({set_of(f't.c{number}')}, {IN_NONE}) FROM {table.name} t {order}"
@@ -120,13 +120,13 @@ def code_of_missing(load: Load, table: Table, name: str) -> int:
         return MISSING_CODE
     if fill is None:
         return MISSING_CODE
-    found = run(load.connection, f"SELECT new_id FROM {_categories(table, number)} WHERE id = {quote(fill)}")
-    if not found and fill == str(MISSING_CODE):
+    codes = run(load.connection, f"SELECT new_id FROM {_categories(table, number)} WHERE id = {quote(fill)}")
+    if not codes and fill == str(MISSING_CODE):
         return MISSING_CODE
-    if not found:
+    if not codes:
         what, hint = f"the fill value is no category of {name!r}", f"leave it out: missing values become {MISSING_CODE}"
         raise OptionError(what, place="--fill", found=fill, hint=hint)
-    return int(found[0][0])
+    return int(codes[0][0])
 
 
 def _tell_codes(placement: Placement, table: Table, name: str, num_old: int, code: int) -> None:

@@ -45,9 +45,9 @@ def settle_unknown(load: Load, ntype: str) -> Unknown:
     tables = [
         f"SELECT c{i} AS id, {len(table.ends) == 2} AS is_edge FROM {table.name}" for table, i in (*edges, *features)
     ]
-    found = f"({' UNION ALL '.join(tables)}) e WHERE {is_unknown.format('e', 'id')}"
+    unknown_ends = f"({' UNION ALL '.join(tables)}) e WHERE {is_unknown.format('e', 'id')}"
     counts = "count(DISTINCT id), count(DISTINCT id) FILTER (is_edge), min(id)"
-    ((count, of_edges, least),) = run(load.connection, f"SELECT {counts} FROM {found}")
+    ((count, of_edges, least),) = run(load.connection, f"SELECT {counts} FROM {unknown_ends}")
     if count and load.described.options.unknown_nodes == "error":
         where = " or ".join([*(["edges"] if edges else []), *(["features"] if features else [])])
         raise InputFileError(
