@@ -10,13 +10,10 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from distributed.diagnostics.plugin import SchedulerPlugin
+from inside import Resources, SilentProgress, detect_resources, generate, open_runner
 from keywords import spelled
 
 import daskgraphpart as dgp
-from daskgraphpart.engine.progress import SilentProgress
-from daskgraphpart.engine.resources import Resources, detect_resources
-from daskgraphpart.engine.runner import open_runner
-from daskgraphpart.sources.generate import generate
 
 if TYPE_CHECKING:
     from collections.abc import Callable

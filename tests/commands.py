@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 import pytest
-
-from daskgraphpart.cli.main import group, main
+from inside import group, main
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

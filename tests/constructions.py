@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from daskgraphpart import Graph, chunk_graph, read_chunked
-from daskgraphpart.plugins.construction.read_construction import read_construction
+from daskgraphpart import Graph, chunk_graph, read_chunked, read_construction
 
 if TYPE_CHECKING:
     import numpy as np

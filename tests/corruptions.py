@@ -9,18 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from daskgraphpart import open_partitions
 from daskgraphpart.layouts.dgl_graph import read_graph_file, read_tensor_file
 from daskgraphpart.layouts.dgl_graph_file import graph_file_layout, tensor_file_layout
 from daskgraphpart.layouts.layout import ArraySpec, create_file
-from daskgraphpart.partitioned.partitioned_graph import open_partitions
 from daskgraphpart.storage.atomic import publish
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from inside import Region
+
     from daskgraphpart.partitioned.part import Part
-    from daskgraphpart.storage.region import Region
 
 
 class Damaged:

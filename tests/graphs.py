@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 import real_graphs
 
-from daskgraphpart.chunked.write_arrays import write_chunked
-from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
+from daskgraphpart import EdgeType, GraphSchema, NodeType, write_chunked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,7 +10,7 @@ import pyarrow as pa
 from graphs import Graph
 from pyarrow import parquet
 
-from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
+from daskgraphpart import EdgeType, GraphSchema, NodeType
 
 if TYPE_CHECKING:
     from pathlib import Path

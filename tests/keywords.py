@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import MISSING, is_dataclass
 from typing import Any
 
-from daskgraphpart.engine.resources import Resources
+from inside import Resources
+
 from daskgraphpart.options import stated_options
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from daskgraphpart.engine.progress import SilentProgress
+from inside import SilentProgress
 
 
 class Stopped(Exception):  # noqa: N818

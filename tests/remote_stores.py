@@ -16,7 +16,7 @@ import fsspec
 import numpy as np
 from graphs import Graph
 
-from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
+from daskgraphpart import EdgeType, GraphSchema, NodeType
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

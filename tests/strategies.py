@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from graphs import Graph
 from hypothesis import strategies as st
+from inside import Sizes
 
-from daskgraphpart.dispatching.job import Sizes
-from daskgraphpart.schema import STORED_DTYPES, EdgeType, GraphSchema, NodeType
+from daskgraphpart import EdgeType, GraphSchema, NodeType
+from daskgraphpart.schema import STORED_DTYPES
 
 NAMES = ("a", "bee", "c c")
 RELATIONS = ("r", "s")

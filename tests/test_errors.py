@@ -7,7 +7,8 @@ import pickle
 import pytest
 
 import daskgraphpart.errors as errors_module
-from daskgraphpart.errors import GraphPartError, IdOutOfRangeError, OptionError, check_choice
+from daskgraphpart import GraphPartError
+from daskgraphpart.errors import IdOutOfRangeError, OptionError, check_choice
 
 KINDS = [
     *(k for k in vars(errors_module).values() if isinstance(k, type) and issubclass(k, GraphPartError)),

@@ -11,13 +11,11 @@ import numpy as np
 from graphs import Graph
 from hypothesis import example, given
 from hypothesis import strategies as st
+from inside import Resources, open_runner
 from strategies import graphs
 
-from daskgraphpart import read_chunked
+from daskgraphpart import EdgeType, GraphSchema, NodeType, read_chunked
 from daskgraphpart.adjacency.build_adjacency import build_adjacency
-from daskgraphpart.engine.resources import Resources
-from daskgraphpart.engine.runner import open_runner
-from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 
 if TYPE_CHECKING:
     from daskgraphpart.adjacency.csr_blocks import Adjacency

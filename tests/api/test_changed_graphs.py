@@ -12,12 +12,13 @@ import pandas as pd
 import pytest
 from commands import call
 from graphs import file_hashes
+from inside import Resources
 from keywords import spelled
 from listeners import Listener, Stopped
 
 import daskgraphpart as dgp
-from daskgraphpart.engine.resources import Resources
-from daskgraphpart.errors import GraphPartError, OptionError
+from daskgraphpart import GraphPartError
+from daskgraphpart.errors import OptionError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

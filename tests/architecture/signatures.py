@@ -15,11 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from inside import AssignOptions, DispatchOptions, Resources
+
 from daskgraphpart.api.run_options import RunOptions
-from daskgraphpart.assignment.assign_options import AssignOptions
 from daskgraphpart.chunked.changes import GraphChanges
-from daskgraphpart.dispatching.dispatch_options import DispatchOptions
-from daskgraphpart.engine.resources import Resources
 from daskgraphpart.options import stated_options
 from daskgraphpart.plugins.parmetis.parmetis import ConvertOptions
 from daskgraphpart.plugins.pyg.sampled_source import LoaderOptions

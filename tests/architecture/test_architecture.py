@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 import closure
 import numpy as np
 import pytest
+from inside import ProgressListener
 
 import daskgraphpart
-from daskgraphpart.engine.progress import ProgressListener
 from daskgraphpart.public import Public
 from daskgraphpart.registry import plugin_names
 

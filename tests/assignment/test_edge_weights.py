@@ -18,15 +18,13 @@ from commands import call
 from graphs import Graph
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from inside import METHODS, AssignOptions, Resources, open_runner
 from keywords import spelled
 
 import daskgraphpart as dgp
+from daskgraphpart import EdgeType, GraphSchema, NodeType
 from daskgraphpart.adjacency.build_adjacency import build_adjacency
-from daskgraphpart.assignment.assign_options import METHODS, AssignOptions
-from daskgraphpart.engine.resources import Resources
-from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import InputFileError, OptionError
-from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 
 FRIENDS, LIKES = "u:knows:u", "u:likes:v"
 NODES = NodeType("u", 40), NodeType("v", 30)

@@ -17,17 +17,14 @@ import pytest
 from graphs import Graph
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from inside import METHODS, Resources, generate, open_runner
 from keywords import spelled
 from strategies import graphs
 
 import daskgraphpart as dgp
-from daskgraphpart.assignment.assign_options import METHODS
+from daskgraphpart import EdgeType, GraphSchema, NodeType
 from daskgraphpart.assignment.assign_report import Balance
-from daskgraphpart.engine.resources import Resources
-from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import EnvironmentFaultError, OptionError
-from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
-from daskgraphpart.sources.generate import generate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -13,12 +13,12 @@ import pytest
 from graphs import load_real_graph
 from hypothesis import example, given
 from hypothesis import strategies as st
+from inside import AssignOptions, Resources, generate, npy_region, open_runner
 
 import daskgraphpart as dgp
 from daskgraphpart.adjacency.build_adjacency import build_adjacency
 from daskgraphpart.adjacency.csr_blocks import Rows, write_block
 from daskgraphpart.assignment import choose
-from daskgraphpart.assignment.assign_options import AssignOptions
 from daskgraphpart.assignment.libraries.call import Call, export_graph, run_library
 from daskgraphpart.assignment.multilevel import stream as streaming
 from daskgraphpart.assignment.multilevel.coarsen import cluster, contract
@@ -29,10 +29,6 @@ from daskgraphpart.assignment.multilevel.stream import stream
 from daskgraphpart.assignment.multilevel.weighted_graph import MESH_DEGREE, WeightedGraph, hold, is_mesh
 from daskgraphpart.assignment.partition_pass import PartitionConfig, Problem, partition_graph
 from daskgraphpart.assignment.weigh_nodes import weigh_nodes
-from daskgraphpart.engine.resources import Resources
-from daskgraphpart.engine.runner import open_runner
-from daskgraphpart.sources.generate import generate
-from daskgraphpart.storage.region import npy_region
 
 
 def in_blocks(matrix: np.ndarray, columns: tuple[np.ndarray, ...], size: int) -> WeightedGraph:

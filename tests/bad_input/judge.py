@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from graphs import Graph
+from inside import main
 
-from daskgraphpart import GraphPartError, load_partition, open_partitions
-from daskgraphpart.cli.main import main
-from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
+from daskgraphpart import EdgeType, GraphPartError, GraphSchema, NodeType, load_partition, open_partitions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

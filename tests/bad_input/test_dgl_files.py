@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from bad_input.judge import RANDOM, cases, change, expect_one_error, instead, read_all, run, write_graph
 
-from daskgraphpart.errors import GraphPartError
+from daskgraphpart import GraphPartError
 from daskgraphpart.layouts.dgl_graph import read_graph_file, read_tensor_file
 
 if TYPE_CHECKING:

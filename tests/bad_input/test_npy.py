@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from bad_input.judge import RANDOM, cases, change, refuse_graph, run, write_graph
-
-from daskgraphpart.storage.region import open_npy
+from inside import open_npy
 
 if TYPE_CHECKING:
     import io

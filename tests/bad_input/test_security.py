@@ -17,8 +17,8 @@ from bad_input.judge import ETYPE, RANDOM, put, refused, run, write_graph
 from bad_input.test_npy import Trap
 
 import daskgraphpart as dgp
+from daskgraphpart import GraphPartError
 from daskgraphpart.dispatching.workspace import Workspace
-from daskgraphpart.errors import GraphPartError
 from daskgraphpart.storage.scratch import lasting_directory
 
 if TYPE_CHECKING:

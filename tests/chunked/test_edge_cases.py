@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from daskgraphpart import read_chunked
+from daskgraphpart import EdgeType, read_chunked
 from daskgraphpart.chunked.formats import InputFile, check_ends, feature_files
 from daskgraphpart.chunked.metadata import Files, read_metadata
 from daskgraphpart.chunked.output import write_file
@@ -18,7 +18,7 @@ from daskgraphpart.chunked.read_csv import Lines, cut_lines
 from daskgraphpart.chunked.sources import FileRows, LineEdges
 from daskgraphpart.errors import InputFileError, InputFileNotFoundError, MetadataError
 from daskgraphpart.lazy_mapping import LazyMapping
-from daskgraphpart.schema import DataSpec, EdgeType
+from daskgraphpart.schema import DataSpec
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 from graphs import Graph
 
-from daskgraphpart import read_chunked
+from daskgraphpart import EdgeType, GraphSchema, NodeType, read_chunked
 from daskgraphpart.chunked.metadata import read_metadata
 from daskgraphpart.errors import InputFileNotFoundError, MetadataError
-from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,12 +15,11 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 from strategies import graphs, layouts
 
-from daskgraphpart import read_chunked
+from daskgraphpart import EdgeType, GraphSchema, NodeType, read_chunked
 from daskgraphpart.chunked.formats import FORMATS, InputFile, cut_rows, feature_files
 from daskgraphpart.chunked.metadata import Files
 from daskgraphpart.chunked.sources import FileEdges, FileRows
 from daskgraphpart.errors import InputFileError
-from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from graphs import file_hashes
+from inside import Resources
 from keywords import spelled
 from listeners import Listener
 
 import daskgraphpart as dgp
 from daskgraphpart.chunked.graph_scan import GraphScan
-from daskgraphpart.engine.resources import Resources
 from daskgraphpart.errors import OptionError
 from daskgraphpart.plugins.construction.build import ConstructionScan
 from daskgraphpart.plugins.tables.changes.changed_scan import ChangedScan
@@ -26,7 +26,7 @@ from daskgraphpart.sources.open_scan import open_scan
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from daskgraphpart.chunked.scan import Scan
+    from daskgraphpart import Scan
 
 SMALL = Resources(1 << 28, "sync", 1)
 HOW = spelled(SMALL)

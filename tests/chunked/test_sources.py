@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from inside import Region
 from pyarrow import parquet
 
 from daskgraphpart.chunked.dask_sources import DaskRows
@@ -32,7 +33,6 @@ from daskgraphpart.chunked.rows import (
 )
 from daskgraphpart.chunked.sources import FileEdges, FileRows, LineEdges
 from daskgraphpart.plugins.tables.load.plain_edges import TableLines, TextEdges
-from daskgraphpart.storage.region import Region
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,10 +14,10 @@ import click
 import pytest
 from commands import call, every_command
 from graphs import file_hashes
+from inside import group
 from parmetis_programs import pm_dglpart2
 
 from daskgraphpart.cli.dgl_options import DglOption
-from daskgraphpart.cli.main import group
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,9 +16,9 @@ import click
 import numpy as np
 import pytest
 from commands import call, every_command
+from inside import COMMANDS, group
 
 from daskgraphpart import __version__
-from daskgraphpart.cli.main import COMMANDS, group
 from daskgraphpart.errors import EnvironmentFaultError, OptionError
 
 EVERY = every_command()

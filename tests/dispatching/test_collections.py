@@ -15,11 +15,10 @@ import pytest
 from dask.callbacks import Callback
 from edge_lists import chunk_edge_lists
 from graphs import Graph, file_hashes
+from inside import AssignOptions, Resources
 from keywords import spelled
 
 import daskgraphpart as dgp
-from daskgraphpart.assignment.assign_options import AssignOptions
-from daskgraphpart.engine.resources import Resources
 from daskgraphpart.errors import InputFileError, MetadataError, OptionError
 
 if TYPE_CHECKING:

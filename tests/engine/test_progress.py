@@ -12,12 +12,11 @@ from typing import Any
 
 import pytest
 from commands import call
+from inside import PROGRESS_KINDS, Resources, open_progress
 from keywords import spelled
 
 import daskgraphpart as dgp
 from daskgraphpart.engine.displays import JsonProgress, LogProgress
-from daskgraphpart.engine.progress import PROGRESS_KINDS, open_progress
-from daskgraphpart.engine.resources import Resources
 from daskgraphpart.errors import OptionError
 
 PAGE = Path(__file__).parents[2] / "docs" / "command_line.md"

@@ -18,12 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from faults.kills import TINY, make_inputs
+from inside import Runner, Sizes, main
 
 import daskgraphpart.api.run_dispatch as opening
 from daskgraphpart.assignment import choose, partition_pass
-from daskgraphpart.cli.main import main
-from daskgraphpart.dispatching.job import Sizes
-from daskgraphpart.engine.runner import Runner
 
 PLACES = ("the-input", "the-output", "the-workspace")
 KINDS = ("read", "write", "create", "allocate", "sync", "rename", "open", "remove")

@@ -11,12 +11,12 @@ import numpy as np
 import pyarrow as pa
 from commands import call
 from faults.kills import make_inputs
+from inside import Resources
 from keywords import spelled
 from parmetis_programs import pm_dglpart
 from pyarrow import parquet
 
 import daskgraphpart as dgp
-from daskgraphpart.engine.resources import Resources
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -22,13 +22,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from inside import DispatchOptions, Sizes
 from keywords import spelled
 
 import daskgraphpart as dgp
 import daskgraphpart.api.run_dispatch as opening
-from daskgraphpart.chunked.write_arrays import write_chunked
-from daskgraphpart.dispatching.dispatch_options import DispatchOptions
-from daskgraphpart.dispatching.job import Sizes
+from daskgraphpart import write_chunked
 from daskgraphpart.engine.journal import Journal
 from daskgraphpart.storage.lock import LOCK_NAME
 

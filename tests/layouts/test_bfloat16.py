@@ -10,12 +10,12 @@ import pytest
 import torch
 from commands import call
 from graphs import file_hashes
+from inside import open_npy
 from judges import DGL_VERSIONS, run_in_dgl
 from layout_readers import loader
 
 import daskgraphpart as dgp
 from daskgraphpart.errors import InputFileError
-from daskgraphpart.storage.region import open_npy
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,20 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from graphs import Graph, file_hashes
+from inside import DispatchOptions, Job, Resources, choose_sizes, open_runner
 from listeners import Listener
 
-from daskgraphpart import read_chunked
+from daskgraphpart import EdgeType, GraphSchema, NodeType, open_partitions, read_chunked
 from daskgraphpart.assignment.assignment import Assignment, create_owner_files
 from daskgraphpart.dispatching.dispatch_graph import dispatch_graph
-from daskgraphpart.dispatching.dispatch_options import DispatchOptions
-from daskgraphpart.dispatching.job import Job, choose_sizes
 from daskgraphpart.dispatching.workspace import Workspace
-from daskgraphpart.engine.resources import Resources
-from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.layouts.dgl import DglLayout
 from daskgraphpart.layouts.layout import ArraySpec, Layout, npy_file_layout
-from daskgraphpart.partitioned.partitioned_graph import open_partitions
-from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 
 if TYPE_CHECKING:
     from pathlib import Path

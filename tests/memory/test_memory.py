@@ -9,14 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from graphs import Graph
+from inside import DispatchOptions, choose_sizes, detect_resources, generate, open_runner, smallest_task_memory
 
 import daskgraphpart as dgp
-from daskgraphpart.dispatching.dispatch_options import DispatchOptions
-from daskgraphpart.dispatching.job import choose_sizes, smallest_task_memory
-from daskgraphpart.engine.resources import detect_resources
-from daskgraphpart.engine.runner import open_runner
-from daskgraphpart.schema import DataSpec, EdgeType, GraphSchema, NodeType
-from daskgraphpart.sources.generate import generate
+from daskgraphpart import EdgeType, GraphSchema, NodeType
+from daskgraphpart.schema import DataSpec
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,8 +10,7 @@ from commands import call
 from corruptions import Damaged
 from graphs import Graph
 
-from daskgraphpart import load_partition_feats, open_partitions, partition
-from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
+from daskgraphpart import EdgeType, GraphSchema, NodeType, load_partition_feats, open_partitions, partition
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -18,14 +18,23 @@ from commands import call
 from graphs import Graph
 from hypothesis import example, given
 from hypothesis import strategies as st
+from inside import DispatchOptions, Resources, create_npy
 from keywords import spelled
 from strategies import graphs
 
-from daskgraphpart import IdConverter, from_edges, load_partition, load_partition_feats, open_partitions, partition
-from daskgraphpart.dispatching.dispatch_options import DispatchOptions
-from daskgraphpart.engine.resources import Resources
-from daskgraphpart.errors import (
+from daskgraphpart import (
+    EdgeType,
     GraphPartError,
+    GraphSchema,
+    IdConverter,
+    NodeType,
+    from_edges,
+    load_partition,
+    load_partition_feats,
+    open_partitions,
+    partition,
+)
+from daskgraphpart.errors import (
     IdOutOfRangeError,
     InputFileError,
     InputFileNotFoundError,
@@ -36,8 +45,6 @@ from daskgraphpart.errors import (
 from daskgraphpart.partitioned import part_collections
 from daskgraphpart.partitioned.stored_rows import StoredRows
 from daskgraphpart.plugins.remap.reorder import reorder
-from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
-from daskgraphpart.storage.region import create_npy
 
 if TYPE_CHECKING:
     from daskgraphpart import PartitionedGraph

@@ -10,26 +10,20 @@ import numpy as np
 from graphs import Graph, file_hashes
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from inside import DispatchOptions, Job, Resources, Sizes, open_runner
 from oracle import OraclePart, partition_in_memory
 from strategies import Layout, graphs, layouts, sizes
 
-from daskgraphpart import read_chunked
+from daskgraphpart import EdgeType, GraphSchema, NodeType, open_partitions, read_chunked, verify
 from daskgraphpart.assignment.assignment import Assignment, create_owner_files
 from daskgraphpart.dispatching.dispatch_graph import dispatch_graph
-from daskgraphpart.dispatching.dispatch_options import DispatchOptions
-from daskgraphpart.dispatching.job import Job, Sizes
 from daskgraphpart.dispatching.workspace import Workspace
-from daskgraphpart.engine.resources import Resources
-from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.layouts.dgl import DglLayout
-from daskgraphpart.partitioned.partitioned_graph import open_partitions
-from daskgraphpart.plugins.verification.verify_partitions import verify
-from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 
 if TYPE_CHECKING:
+    from daskgraphpart import PartitionedGraph
     from daskgraphpart.ids.book import PartitionBook
     from daskgraphpart.partitioned.part import Part
-    from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph
 
 PARTS = st.sampled_from((1, 2, 3, 4, 5, 7, 8, 9, 11, 13))
 FORMATS = st.lists(st.sampled_from(("coo", "csr", "csc")), min_size=1, max_size=3, unique=True).map(tuple)

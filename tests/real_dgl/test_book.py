@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 from judges import DGL_VERSIONS, run_in_dgl
 from real_dgl.book_answers import answers
 
+from daskgraphpart import EdgeType, GraphSchema, IdConverter, NodeType
 from daskgraphpart.errors import IdOutOfRangeError
 from daskgraphpart.ids.book import PartitionBook
 from daskgraphpart.plugins.dgl_api.books import EdgePartitionPolicy, NodePartitionPolicy, RangePartitionBook
-from daskgraphpart.plugins.dgl_api.id_converter import IdConverter
-from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 import graphs
 import numpy as np
 import pytest
+from inside import AssignOptions, DispatchOptions
 from judges import DGL_VERSIONS, run_in_dgl, save_for_judge
 from keywords import spelled
 
 import daskgraphpart as dgp
-from daskgraphpart.assignment.assign_options import AssignOptions
-from daskgraphpart.dispatching.dispatch_options import DispatchOptions
 
 if TYPE_CHECKING:
     from graphs import Graph

@@ -9,14 +9,12 @@ import corruptions as c
 import numpy as np
 import pytest
 from graphs import Graph
+from inside import Resources
 from judges import DGL_VERSIONS, run_in_dgl, save_for_judge
 from keywords import spelled
 
-from daskgraphpart.engine.resources import Resources
+from daskgraphpart import EdgeType, GraphSchema, NodeType, open_partitions, verify
 from daskgraphpart.layouts.dgl_graph import read_graph_file, read_tensor_file
-from daskgraphpart.partitioned.partitioned_graph import open_partitions
-from daskgraphpart.plugins.verification.verify_partitions import verify
-from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,7 +12,7 @@ from graphs import REAL_GRAPHS, Graph, load_real_graph
 from judges import DGL_VERSIONS, run_in_dgl, save_for_judge
 
 import daskgraphpart as dgp
-from daskgraphpart.schema import GraphSchema
+from daskgraphpart import GraphSchema
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 import pytest
 import real_graphs
 from graphs import REAL_GRAPHS, file_hashes, load_real_graph
+from inside import METHODS, DispatchOptions
 from judges import DGL_VERSIONS, judge_with_dgl, save_for_judge
 from keywords import spelled
 
 import daskgraphpart as dgp
-from daskgraphpart.assignment.assign_options import METHODS
-from daskgraphpart.dispatching.dispatch_options import DispatchOptions
-from daskgraphpart.plugins.verification.verify_partitions import verify
+from daskgraphpart import verify
 
 if TYPE_CHECKING:
     from pathlib import Path

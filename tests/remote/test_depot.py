@@ -26,8 +26,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from remote_stores import S3, contents_of, copy_in, local_contents, make_graph
 
-from daskgraphpart import assign, dispatch, from_edges, partition, plan, verify
-from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, OutputExistsError
+from daskgraphpart import GraphPartError, assign, dispatch, from_edges, partition, plan, verify
+from daskgraphpart.errors import EnvironmentFaultError, OutputExistsError
 from daskgraphpart.plugins.clusters import on_cluster
 from daskgraphpart.plugins.store_workspace.merge_ranges import cut_ranges, merge_ranges
 from daskgraphpart.plugins.store_workspace.store_depot import StoreDepot

@@ -10,20 +10,13 @@ import numpy as np
 import pytest
 import s3fs
 from commands import call
+from inside import DispatchOptions, detect_resources
 from keywords import spelled
 from remote_stores import S3, contents_of, copy_in, local_contents, make_graph
 from upath import UPath
 
-from daskgraphpart import load_partition, open_partitions, partition, read_chunked, verify
-from daskgraphpart.dispatching.dispatch_options import DispatchOptions
-from daskgraphpart.engine.resources import detect_resources
-from daskgraphpart.errors import (
-    EnvironmentFaultError,
-    GraphPartError,
-    InputFileError,
-    OutputExistsError,
-    ResumeError,
-)
+from daskgraphpart import GraphPartError, load_partition, open_partitions, partition, read_chunked, verify
+from daskgraphpart.errors import EnvironmentFaultError, InputFileError, OutputExistsError, ResumeError
 from daskgraphpart.storage.upload import SEND_NBYTES, upload_file
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ import pytest
 from commands import call
 from hypothesis import given
 from hypothesis import strategies as st
+from inside import Region, detect_resources, resources_of
 from keywords import spelled
 from pyarrow import parquet
 from remote_stores import contents_of, copy_in, local_contents, make_graph
@@ -21,22 +22,20 @@ from upath import UPath
 from daskgraphpart import (
     chunk_graph,
     load_partition,
+    load_partition_book,
     open_partitions,
     partition,
     partition_graph,
     read_chunked,
     read_tables,
 )
-from daskgraphpart.engine.resources import detect_resources, resources_of
 from daskgraphpart.errors import EnvironmentFaultError, InputFileError, MetadataError, MissingPackageError, OptionError
 from daskgraphpart.partitioned.stored_rows import StoredRows
-from daskgraphpart.plugins.dgl_api.load import load_partition_book
 from daskgraphpart.storage.paths import join_path, require_local, resolve_path, to_path
-from daskgraphpart.storage.region import Region
 from daskgraphpart.storage.stores import MAX_REQUEST_NBYTES
 
 if TYPE_CHECKING:
-    from daskgraphpart.chunked.graph import Graph
+    from daskgraphpart import Graph
 
 SECRET = {"unused_secret_key": "hunter2"}
 RESOURCES = ("--memory", "200MB", "--quiet")

@@ -14,7 +14,8 @@ from remote_stores import copy_in
 from upath import UPath
 
 import daskgraphpart as dgp
-from daskgraphpart.errors import GraphPartError, MissingPackageError, OptionError
+from daskgraphpart import GraphPartError
+from daskgraphpart.errors import MissingPackageError, OptionError
 
 if TYPE_CHECKING:
     from pathlib import Path

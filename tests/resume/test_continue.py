@@ -16,13 +16,11 @@ import pytest
 from commands import call
 from faults.judge import expect_not_whole, expect_whole, judging
 from faults.kills import CASES, MEMORY, Case, Kill, arm, hashes, in_fork, make_inputs
+from inside import AssignOptions, Resources, TaskCall
 from keywords import spelled
 
 import daskgraphpart as dgp
-from daskgraphpart.assignment.assign_options import AssignOptions
 from daskgraphpart.engine.local import LocalScheduler
-from daskgraphpart.engine.resources import Resources
-from daskgraphpart.engine.runner import TaskCall
 from daskgraphpart.errors import EnvironmentFaultError, OutputExistsError, OutputLockedError, ResumeError
 from daskgraphpart.storage.lock import LOCK_NAME, DirectoryLock
 

@@ -11,10 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from inside import Pass, Resources, Unit, open_runner
 
 from daskgraphpart.engine.journal import JOURNAL_NAME, Journal, from_json, to_json
-from daskgraphpart.engine.resources import Resources
-from daskgraphpart.engine.runner import Pass, Unit, open_runner
 from daskgraphpart.errors import ResumeError
 
 if TYPE_CHECKING:

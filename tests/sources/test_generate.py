@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from graphs import file_hashes
+from inside import MIN_MAG_NODES, NUM_CLASSES, detect_resources, generate, mag_graph, open_runner
 
 from daskgraphpart import read_chunked
-from daskgraphpart.engine.resources import detect_resources
-from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import OptionError, OutputExistsError
-from daskgraphpart.sources.generate import MIN_MAG_NODES, NUM_CLASSES, generate, mag_graph
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from inside import RMAT_THRESHOLDS
 
 from daskgraphpart.kernels.hashing import stream_key, uniform_ints
 from daskgraphpart.kernels.synthetic import rmat_edges, skewed_ids, uniform_floats
-from daskgraphpart.sources.generate import RMAT_THRESHOLDS
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 FIRST = st.integers(0, 2**40)

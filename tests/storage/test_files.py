@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from inside import Region
 
 from daskgraphpart.chunked.read_parquet import open_parquet
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.storage.checksums import hash_file
 from daskgraphpart.storage.files import open_for_reading, read_file
-from daskgraphpart.storage.region import Region
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,19 +15,12 @@ from cluster_tasks import At, Disturber, start_machine
 from commands import call
 from distributed import Client, LocalCluster
 from graphs import file_hashes
+from inside import DispatchOptions, detect_resources
 from keywords import spelled
 
 import daskgraphpart as dgp
-from daskgraphpart.dispatching.dispatch_options import DispatchOptions
-from daskgraphpart.engine.resources import detect_resources
-from daskgraphpart.errors import (
-    EnvironmentFaultError,
-    GraphPartError,
-    LayoutError,
-    OptionError,
-    OutputExistsError,
-    ResumeError,
-)
+from daskgraphpart import GraphPartError
+from daskgraphpart.errors import EnvironmentFaultError, LayoutError, OptionError, OutputExistsError, ResumeError
 from daskgraphpart.plugins.delivery.machines import MARK, read_machines
 
 if TYPE_CHECKING:

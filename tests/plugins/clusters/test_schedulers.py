@@ -15,12 +15,11 @@ import pytest
 from cluster_tasks import partition, start_machine
 from distributed import Client, LocalCluster
 from graphs import file_hashes
+from inside import DispatchOptions, detect_resources
 from keywords import spelled
 from remote_stores import make_graph
 
 import daskgraphpart as dgp
-from daskgraphpart.dispatching.dispatch_options import DispatchOptions
-from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.errors import EnvironmentFaultError
 from daskgraphpart.plugins.clusters.on_cluster import SharedDirectories
 

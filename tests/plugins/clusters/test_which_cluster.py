@@ -14,10 +14,10 @@ from cluster_tasks import Counter, Disturber, partition
 from commands import call
 from distributed import Client, LocalCluster
 from graphs import file_hashes
+from inside import Resources, detect_resources
 from keywords import spelled
 
 import daskgraphpart as dgp
-from daskgraphpart.engine.resources import Resources, detect_resources
 from daskgraphpart.engine.settings import read_settings
 from daskgraphpart.errors import EnvironmentFaultError, MissingPackageError, OptionError
 from daskgraphpart.plugins.clusters.cluster_names import job_queue

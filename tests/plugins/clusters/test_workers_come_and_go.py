@@ -16,9 +16,8 @@ import pytest
 from cluster_tasks import Counter, Disturber, partition
 from distributed import Client, LocalCluster
 from graphs import file_hashes
+from inside import Pass, Resources, Unit, open_runner
 
-from daskgraphpart.engine.resources import Resources
-from daskgraphpart.engine.runner import Pass, Unit, open_runner
 from daskgraphpart.errors import EnvironmentFaultError
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ import pytest
 from constructions import FIXTURE
 from judges import SCRIPTS, dgl_python, run_in_dgl
 
-from daskgraphpart import partition
-from daskgraphpart.plugins.construction.read_construction import read_construction
+from daskgraphpart import partition, read_construction
 
 if TYPE_CHECKING:
     from pathlib import Path

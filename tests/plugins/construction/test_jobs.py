@@ -12,13 +12,12 @@ import pytest
 from commands import call
 from constructions import FIXTURE, chunk, edges_entry, ids, nodes_entry, rows, table, write_config
 from graphs import file_hashes
+from inside import DispatchOptions
 from keywords import spelled
 from listeners import Listener, Stopped
 
 import daskgraphpart as dgp
-from daskgraphpart import open_partitions, partition
-from daskgraphpart.dispatching.dispatch_options import DispatchOptions
-from daskgraphpart.plugins.construction.read_construction import read_construction
+from daskgraphpart import open_partitions, partition, read_construction
 
 if TYPE_CHECKING:
     from pathlib import Path

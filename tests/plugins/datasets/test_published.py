@@ -10,6 +10,7 @@ import pytest
 from commands import call
 from edge_lists import DEFAULT, edges_of
 from graphs import file_hashes
+from inside import Resources
 from keywords import spelled
 from published_data import (
     write_csv,
@@ -21,9 +22,7 @@ from published_data import (
     write_wikikg,
 )
 
-from daskgraphpart import partition, read_chunked, read_dataset
-from daskgraphpart.engine.resources import Resources
-from daskgraphpart.errors import GraphPartError
+from daskgraphpart import GraphPartError, partition, read_chunked, read_dataset
 from daskgraphpart.plugins.datasets.igb import split_masks
 from daskgraphpart.plugins.tables.datasets import describe_dataset
 from daskgraphpart.plugins.tables.read_tables import described_tables

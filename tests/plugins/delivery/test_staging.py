@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 import zarr
+from inside import Resources
 from keywords import spelled
 from listeners import Listener, Stopped
 from remote_stores import local_contents, make_graph
 
 import daskgraphpart as dgp
-from daskgraphpart.engine.resources import Resources
 from daskgraphpart.errors import InputFileNotFoundError
 from daskgraphpart.plugins.delivery.staged_array import StagedArray
 

@@ -18,17 +18,17 @@ import torch
 from graphs import Graph, file_hashes
 from hypothesis import given
 from hypothesis import strategies as st
+from inside import DispatchOptions
 from judges import ROOT, run_in_dgl
 from keywords import spelled
 from listeners import Listener
 from strategies import graphs
 
 import daskgraphpart as dgp
-from daskgraphpart.dispatching.dispatch_options import DispatchOptions
+from daskgraphpart import EdgeType, GraphPartError, GraphSchema, NodeType
 from daskgraphpart.dispatching.workspace import WORKSPACE_NAME
-from daskgraphpart.errors import AssignmentError, GraphPartError, OptionError, OutputExistsError
+from daskgraphpart.errors import AssignmentError, OptionError, OutputExistsError
 from daskgraphpart.plugins.dgl_api.books import BasicPartitionBook
-from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 
 RNG = np.random.default_rng(1)
 N, M = 120, 900

@@ -8,17 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from graphs import Graph, file_hashes, load_real_graph
+from inside import AssignOptions, DispatchOptions, Resources
 from keywords import spelled
 from listeners import Listener, Stopped
 
 import daskgraphpart as dgp
-from daskgraphpart.api.assign_function import assign as run_assign
-from daskgraphpart.assignment.assign_options import AssignOptions
-from daskgraphpart.dispatching.dispatch_options import DispatchOptions
-from daskgraphpart.engine.resources import Resources
-from daskgraphpart.errors import AssignmentError, GraphPartError, InputFileNotFoundError, OptionError
+from daskgraphpart import EdgeType, GraphPartError, GraphSchema, NodeType
+from daskgraphpart import assign as run_assign
+from daskgraphpart.errors import AssignmentError, InputFileNotFoundError, OptionError
 from daskgraphpart.layouts.dgl_graph import read_tensor_file
-from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,17 +12,15 @@ import pyarrow as pa
 import pytest
 from commands import call
 from graphs import Graph
+from inside import AssignOptions, DispatchOptions, Resources
 from keywords import spelled
 from listeners import Listener, Stopped
 
 import daskgraphpart as dgp
-from daskgraphpart.api.assign_function import assign as run_assign
-from daskgraphpart.assignment.assign_options import AssignOptions
-from daskgraphpart.dispatching.dispatch_options import DispatchOptions
-from daskgraphpart.engine.resources import Resources
-from daskgraphpart.errors import AssignmentError, GraphPartError, InputFileError, InputFileNotFoundError, OptionError
-from daskgraphpart.ids.id_map import read_id_map, write_id_map
-from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
+from daskgraphpart import EdgeType, GraphPartError, GraphSchema, NodeType, read_id_map
+from daskgraphpart import assign as run_assign
+from daskgraphpart.errors import AssignmentError, InputFileError, InputFileNotFoundError, OptionError
+from daskgraphpart.ids.id_map import write_id_map
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

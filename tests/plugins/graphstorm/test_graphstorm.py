@@ -17,8 +17,7 @@ from judges import judge_with_dgl, run_in_dgl, save_for_judge
 from pyarrow import parquet
 
 import daskgraphpart as dgp
-from daskgraphpart.errors import GraphPartError
-from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
+from daskgraphpart import EdgeType, GraphPartError, GraphSchema, NodeType
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 from commands import call
 from graphs import REAL_GRAPHS, Graph, file_hashes, load_real_graph
+from inside import DispatchOptions
 from judges import run_in_dgl, save_for_judge
 from keywords import spelled
 
 import daskgraphpart as dgp
-from daskgraphpart.dispatching.dispatch_options import DispatchOptions
+from daskgraphpart import EdgeType, GraphSchema, NodeType
 from daskgraphpart.errors import OptionError
 from daskgraphpart.layouts.layout import GraphSizes
 from daskgraphpart.plugins.layouts.ondisk import OnDiskLayout
-from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 
 if TYPE_CHECKING:
     from pathlib import Path

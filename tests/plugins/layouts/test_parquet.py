@@ -11,9 +11,10 @@ from commands import call
 from graphs import Graph, file_hashes
 from layout_readers import parquet_agrees
 
+from daskgraphpart import EdgeType, GraphSchema, NodeType
 from daskgraphpart.errors import OptionError
 from daskgraphpart.plugins.layouts.parquet import ROW_GROUP_NBYTES, ParquetLayout
-from daskgraphpart.schema import DataSpec, EdgeType, GraphSchema, NodeType
+from daskgraphpart.schema import DataSpec
 
 if TYPE_CHECKING:
     from pathlib import Path

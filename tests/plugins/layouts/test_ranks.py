@@ -16,15 +16,16 @@ import numpy as np
 import pytest
 from commands import call
 from graphs import Graph, file_hashes, load_real_graph
+from inside import DispatchOptions
 from keywords import spelled
 from layout_readers import LOADER, PARTITIONED, TRAINER, loader, ranks_agree
 from upath import UPath
 
 import daskgraphpart as dgp
-from daskgraphpart.dispatching.dispatch_options import DispatchOptions
+from daskgraphpart import EdgeType, GraphSchema, NodeType
 from daskgraphpart.errors import LayoutError, OptionError
 from daskgraphpart.plugins.layouts.ranks import RanksLayout
-from daskgraphpart.schema import DataSpec, EdgeType, GraphSchema, NodeType
+from daskgraphpart.schema import DataSpec
 
 if TYPE_CHECKING:
     from pathlib import Path

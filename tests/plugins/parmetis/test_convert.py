@@ -12,14 +12,13 @@ import pytest
 from graphs import Graph, file_hashes
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from inside import Resources
 from parmetis_programs import pm_dglpart, read_lines, write_lines
 from strategies import graphs
 
-from daskgraphpart.api.dispatch_function import dispatch
-from daskgraphpart.engine.resources import Resources
+from daskgraphpart import EdgeType, GraphPartError, GraphSchema, NodeType, dispatch, verify
 from daskgraphpart.errors import (
     AssignmentError,
-    GraphPartError,
     InputFileError,
     InputFileNotFoundError,
     MetadataError,
@@ -29,8 +28,6 @@ from daskgraphpart.errors import (
 from daskgraphpart.plugins.parmetis.parmetis import convert, write
 from daskgraphpart.plugins.parmetis.parmetis_files import find_parts
 from daskgraphpart.plugins.parmetis.pm_dglpart import ConversionInput, convert_to_chunked, read_type_counts
-from daskgraphpart.plugins.verification.verify_partitions import verify
-from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -152,7 +149,7 @@ def test_blanks_at_the_end_and_special_numbers_are_read(pm: Path, tmp_path: Path
         lines = [line.split() for line in path.read_text().splitlines()]
         path.write_text("\r\n\r\n".join(" ".join([*line[:-1], "nan"]) + " " for line in lines))
     convert(pm, tmp_path / "out", graph_name="xxx", removed_edges="xxx_removed_edges.txt", node_attr_dtype="float16")
-    from daskgraphpart.partitioned.partitioned_graph import open_partitions
+    from daskgraphpart import open_partitions
 
     rows = open_partitions(tmp_path / "out").node_data["a"]["feat"].compute()
     assert rows.dtype == np.float16 and rows.shape == (6, 2)

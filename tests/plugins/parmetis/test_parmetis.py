@@ -12,29 +12,27 @@ import pytest
 from graphs import Graph, file_hashes
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from inside import Resources, open_runner
 from keywords import spelled
 from parmetis_programs import pm_dglpart, pm_dglpart2
 from strategies import graphs, layouts
 
-from daskgraphpart import from_edges, read_chunked
-from daskgraphpart.api.assign_function import assign
-from daskgraphpart.api.dispatch_function import dispatch
-from daskgraphpart.engine.resources import Resources
-from daskgraphpart.engine.runner import open_runner
-from daskgraphpart.errors import (
-    AssignmentError,
+from daskgraphpart import (
+    EdgeType,
     GraphPartError,
-    InputFileError,
-    InputFileNotFoundError,
-    OptionError,
-    OutputExistsError,
+    GraphSchema,
+    NodeType,
+    assign,
+    dispatch,
+    from_edges,
+    read_chunked,
+    verify,
 )
+from daskgraphpart.errors import AssignmentError, InputFileError, InputFileNotFoundError, OptionError, OutputExistsError
 from daskgraphpart.plugins.parmetis.parmetis import read as read_parmetis
 from daskgraphpart.plugins.parmetis.parmetis import write as write_parmetis
 from daskgraphpart.plugins.parmetis.parmetis_files import ParmetisFiles, find_parts, read_parmetis_parts
 from daskgraphpart.plugins.parmetis.write_text import write_parmetis_files
-from daskgraphpart.plugins.verification.verify_partitions import verify
-from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 
 if TYPE_CHECKING:
     from strategies import Layout

@@ -8,14 +8,11 @@ from collections import namedtuple
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from inside import METHODS, DispatchOptions, Resources, detect_resources, open_runner
 from keywords import spelled
 
 import daskgraphpart as dgp
 from daskgraphpart.adjacency.build_adjacency import adjacency_nbytes, build_adjacency
-from daskgraphpart.assignment.assign_options import METHODS
-from daskgraphpart.dispatching.dispatch_options import DispatchOptions
-from daskgraphpart.engine.resources import Resources, detect_resources
-from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import PlanError
 from daskgraphpart.plugins.plan.estimate_dispatch import expect, workspace_files, workspace_nbytes
 from daskgraphpart.sources import generate as generation

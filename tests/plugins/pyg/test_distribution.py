@@ -13,7 +13,7 @@ from judges import require_pyg_sampler
 from scipy.stats import chi2_contingency, chisquare, ttest_ind
 
 import daskgraphpart as dgp
-from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
+from daskgraphpart import EdgeType, GraphSchema, NodeType
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 import torch
 from graphs import Graph, load_real_graph
+from inside import DispatchOptions
 from keywords import spelled
 
 import daskgraphpart as dgp
-from daskgraphpart.dispatching.dispatch_options import DispatchOptions
-from daskgraphpart.errors import GraphPartError, IdOutOfRangeError, LayoutError, MissingPackageError, OptionError
+from daskgraphpart import EdgeType, GraphPartError, GraphSchema, NodeType
+from daskgraphpart.errors import IdOutOfRangeError, LayoutError, MissingPackageError, OptionError
 from daskgraphpart.layouts.dgl_graph import read_graph_file
 from daskgraphpart.sampling.part_columns import sort_edges
-from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 import torch
 from graphs import Graph, load_real_graph
+from inside import DispatchOptions
 from judges import require_pyg_sampler
 from keywords import spelled
 from layout_readers import pyg_data_agrees, pyg_stores_agree
 
 import daskgraphpart as dgp
-from daskgraphpart.dispatching.dispatch_options import DispatchOptions
+from daskgraphpart import EdgeType, GraphSchema, NodeType
 from daskgraphpart.errors import LayoutError, MissingPackageError
-from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 
 if TYPE_CHECKING:
     from pathlib import Path

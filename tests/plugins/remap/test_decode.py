@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import daskgraphpart as dgp
-from daskgraphpart.errors import GraphPartError
+from daskgraphpart import GraphPartError
 from tests.commands import call
 
 if TYPE_CHECKING:

@@ -11,20 +11,19 @@ import pytest
 from graphs import Graph, load_real_graph
 from hypothesis import given
 from hypothesis import strategies as st
+from inside import SMALLEST_TASK_MEMORY, DispatchOptions, Resources
 from keywords import spelled
 from oracle import partition_in_memory
 from strategies import graphs
 
 import daskgraphpart as dgp
 from daskgraphpart.assignment.assignment import create_owner_files
-from daskgraphpart.dispatching.dispatch_options import DispatchOptions
-from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, Resources
 from daskgraphpart.plugins.report import report_parts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph
+    from daskgraphpart import PartitionedGraph
     from daskgraphpart.plugins.report.report import Report
 
 FORMATS = st.sampled_from((("coo",), ("csc",), ("csr",), ("coo", "csr", "csc"), ("csr", "csc")))

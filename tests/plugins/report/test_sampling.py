@@ -9,13 +9,12 @@ import numpy as np
 import pytest
 from commands import call
 from graphs import Graph
+from inside import DispatchOptions, Resources
 from keywords import spelled
 
 import daskgraphpart as dgp
-from daskgraphpart.dispatching.dispatch_options import DispatchOptions
-from daskgraphpart.engine.resources import Resources
-from daskgraphpart.errors import GraphPartError, OptionError
-from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
+from daskgraphpart import EdgeType, GraphPartError, GraphSchema, NodeType
+from daskgraphpart.errors import OptionError
 
 if TYPE_CHECKING:
     from pathlib import Path

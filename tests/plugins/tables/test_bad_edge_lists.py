@@ -17,7 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from daskgraphpart.errors import GraphPartError, InputFileError, OptionError, OutputExistsError, OutputLockedError
+from daskgraphpart import GraphPartError
+from daskgraphpart.errors import InputFileError, OptionError, OutputExistsError, OutputLockedError
 from daskgraphpart.plugins.tables.describe.collect_faults import raise_together
 from daskgraphpart.storage.lock import DirectoryLock
 

@@ -16,16 +16,16 @@ from edge_lists import chunk_edge_lists
 from graphs import Graph, file_hashes
 from hypothesis import given
 from hypothesis import strategies as st
+from inside import Resources
 from judges import run_in_dgl
 from keywords import spelled
 from strategies import graphs
 
 import daskgraphpart as dgp
+from daskgraphpart import GraphPartError
 from daskgraphpart.chunked.changes import GraphChanges
 from daskgraphpart.chunked.check_changes import doubled_types, reverse_types
 from daskgraphpart.chunked.rows import ArrayRows, KeptRows
-from daskgraphpart.engine.resources import Resources
-from daskgraphpart.errors import GraphPartError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -23,7 +23,8 @@ from hypothesis import strategies as st
 from strategies import graphs
 
 import daskgraphpart as dgp
-from daskgraphpart.errors import GraphPartError, InputFileError, OptionError, OutputExistsError
+from daskgraphpart import GraphPartError
+from daskgraphpart.errors import InputFileError, OptionError, OutputExistsError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

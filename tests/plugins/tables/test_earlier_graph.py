@@ -12,13 +12,13 @@ import pytest
 from commands import call
 from edge_lists import chunk, chunk_edge_lists, edges_of, originals
 from graphs import file_hashes
+from inside import Resources
 from keywords import spelled
 from listeners import Listener
 from pyarrow import parquet
 
 import daskgraphpart as dgp
 from daskgraphpart import read_chunked
-from daskgraphpart.engine.resources import Resources
 from daskgraphpart.errors import InputFileError, InputFileNotFoundError, OptionError, OutputExistsError
 from daskgraphpart.ids.id_map import write_id_map
 

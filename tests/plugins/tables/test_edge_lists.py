@@ -13,12 +13,12 @@ import pyarrow as pa
 import pytest
 from edge_lists import DEFAULT, FORMS, chunk, chunk_edge_lists, edges_of, originals, path_of_form, write_edge_list
 from graphs import file_hashes, load_real_graph
+from inside import Resources
 from listeners import Listener
 from pyarrow import csv, parquet
 
 import daskgraphpart as dgp
 from daskgraphpart import partition, read_chunked, read_id_map
-from daskgraphpart.engine.resources import Resources
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.ids.id_map import id_map_frame
 from daskgraphpart.sources.database import open_database, run

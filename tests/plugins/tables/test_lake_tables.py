@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 from edge_lists import DEFAULT, chunk, edges_of
 
-from daskgraphpart import read_chunked
-from daskgraphpart.errors import GraphPartError, InputFileError, InputFileNotFoundError, MissingPackageError
+from daskgraphpart import GraphPartError, read_chunked
+from daskgraphpart.errors import InputFileError, InputFileNotFoundError, MissingPackageError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,11 +15,11 @@ from edge_lists import DEFAULT, chunk, chunk_edge_lists, edges_of, originals, pa
 from graphs import file_hashes, load_real_graph
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from inside import detect_resources
 from keywords import spelled
 from pyarrow import parquet
 
 from daskgraphpart import read_chunked, read_id_map
-from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.errors import InputFileError
 
 if TYPE_CHECKING:

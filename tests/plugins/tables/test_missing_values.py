@@ -12,8 +12,8 @@ from edge_lists import DEFAULT, chunk, edges_of, originals
 from listeners import Listener
 from pyarrow import parquet
 
-from daskgraphpart import read_chunked
-from daskgraphpart.errors import GraphPartError, InputFileError, OptionError
+from daskgraphpart import GraphPartError, read_chunked
+from daskgraphpart.errors import InputFileError, OptionError
 
 if TYPE_CHECKING:
     from pathlib import Path

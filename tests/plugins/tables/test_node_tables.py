@@ -24,8 +24,8 @@ from listeners import Listener
 from pyarrow import parquet
 
 import daskgraphpart as dgp
-from daskgraphpart import read_chunked
-from daskgraphpart.errors import GraphPartError, InputFileError
+from daskgraphpart import GraphPartError, read_chunked
+from daskgraphpart.errors import InputFileError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

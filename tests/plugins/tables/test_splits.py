@@ -12,7 +12,7 @@ from edge_lists import chunk, originals
 from graphs import file_hashes
 
 import daskgraphpart as dgp
-from daskgraphpart.errors import GraphPartError
+from daskgraphpart import GraphPartError
 
 if TYPE_CHECKING:
     from pathlib import Path

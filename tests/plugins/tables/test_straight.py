@@ -18,14 +18,14 @@ import scipy.sparse
 from commands import call
 from edge_lists import chunk_edge_lists
 from graphs import REAL_GRAPHS, file_hashes, load_real_graph
+from inside import Resources
 from keywords import spelled
 from listeners import Listener, Stopped
 from pyarrow import csv, parquet
 
 import daskgraphpart as dgp
-from daskgraphpart.engine.resources import Resources
+from daskgraphpart import read_id_map
 from daskgraphpart.errors import InputFileError, OptionError, OutputExistsError, ResumeError
-from daskgraphpart.ids.id_map import read_id_map
 from daskgraphpart.plugins.tables.read_tables import described_tables
 
 if TYPE_CHECKING:

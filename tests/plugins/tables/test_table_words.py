@@ -11,8 +11,8 @@ from commands import call
 from edge_lists import DEFAULT, chunk
 from graphs import file_hashes
 
-from daskgraphpart import read_chunked
-from daskgraphpart.errors import GraphPartError, InputFileError, OptionError
+from daskgraphpart import GraphPartError, read_chunked
+from daskgraphpart.errors import InputFileError, OptionError
 from daskgraphpart.plugins.tables.describe.table_words import (
     FileWords,
     parse_by_type,

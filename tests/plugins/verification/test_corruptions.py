@@ -9,13 +9,12 @@ import corruptions as c
 import numpy as np
 import pytest
 from graphs import Graph
+from inside import DispatchOptions, Resources
 from keywords import spelled
 
 import daskgraphpart as dgp
-from daskgraphpart.dispatching.dispatch_options import DispatchOptions
-from daskgraphpart.engine.resources import Resources
-from daskgraphpart.plugins.verification.verify_partitions import verify, verify_checksums
-from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
+from daskgraphpart import EdgeType, GraphSchema, NodeType, verify
+from daskgraphpart.plugins.verification.verify_partitions import verify_checksums
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -17,20 +17,19 @@ from commands import call
 from graphs import Graph, file_hashes
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from inside import DispatchOptions, Resources
 from keywords import spelled
 from strategies import graphs
 
 import daskgraphpart as dgp
-from daskgraphpart.dispatching.dispatch_options import DispatchOptions
-from daskgraphpart.engine.resources import Resources
+from daskgraphpart import EdgeType, GraphSchema, NodeType, verify
 from daskgraphpart.errors import LayoutError, OptionError
 from daskgraphpart.layouts.manifest_reader import find_manifest, read_manifest
-from daskgraphpart.plugins.verification.verify_partitions import verify, verify_checksums
-from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
+from daskgraphpart.plugins.verification.verify_partitions import verify_checksums
 from daskgraphpart.storage.checksums import hash_bytes, hash_file
 
 if TYPE_CHECKING:
-    from daskgraphpart.storage.region import Region
+    from inside import Region
 
 RESOURCES = Resources(1 << 30, "threads", 2)
 SMALL = Resources(17 << 20, "sync", 1)

@@ -14,8 +14,8 @@ import one_machine_slurm as one_machine
 import pytest
 import yaml
 from graphs import file_hashes
+from inside import detect_resources
 
-from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.errors import EnvironmentFaultError, OptionError
 from daskgraphpart.plugins.clusters.cluster_names import job_queue
 
