@@ -180,6 +180,14 @@ class Graph(Changeable["Graph"]):
 
         return LazyMapping(f"{kind} type", tuple(specs), of_type)
 
+    if not TYPE_CHECKING:  # a checker knows the names
+
+        def __getattr__(self, name: str) -> Any:
+            if hasattr(GraphSchema, name):
+                what = f"'Graph' object has no attribute {name!r}; its schema has: .schema.{name}"
+                raise AttributeError(what, name=name, obj=self)
+            return Changeable.__getattr__(self, name)
+
     def __repr__(self) -> str:
         return f"{self._title()}\n{text_table(*self._table(), align='<>>><')}"
 

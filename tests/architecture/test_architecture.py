@@ -85,6 +85,15 @@ def test_dir_of_public_objects_lists_what_users_call() -> None:
     assert all(hasattr(error, name) for name in dir(error))
 
 
+@pytest.mark.needs("objects")
+def test_what_only_the_schema_has_is_named_as_such() -> None:
+    graph = daskgraphpart.from_edges((np.arange(3), np.arange(3)))
+    with pytest.raises(AttributeError, match=r"no attribute 'num_nodes'; its schema has: \.schema\.num_nodes"):
+        _ = graph.num_nodes
+    with pytest.raises(AttributeError, match="if a plug-in has it"):
+        _ = graph.num_nodez
+
+
 @pytest.mark.needs("verification")
 def test_dir_lists_methods_that_plugins_add() -> None:
     parts = object.__new__(daskgraphpart.PartitionedGraph)
