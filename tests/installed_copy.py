@@ -42,7 +42,8 @@ class InstalledCopy:
 
     def __init__(self, root: Path, *, without: str = "") -> None:
         self.root = root
-        shutil.copytree(PACKAGE, root / "daskgraphpart", ignore=shutil.ignore_patterns("__pycache__"))
+        # with what Python and numba have compiled, but for what they are just writing
+        shutil.copytree(PACKAGE, root / "daskgraphpart", ignore=shutil.ignore_patterns("*.pyc.*", "*.tmp.*"))
         groups = {group: dict(names) for group, names in PROJECT["entry-points"].items()}
         if without:
             shutil.rmtree(root / "daskgraphpart" / "plugins" / without)
