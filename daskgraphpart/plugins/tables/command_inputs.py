@@ -11,6 +11,7 @@ import click
 from click.core import ParameterSource
 
 from daskgraphpart.chunked.changes import GraphChanges
+from daskgraphpart.chunked.metadata import is_table
 from daskgraphpart.chunked.scan import Scan
 from daskgraphpart.cli.command_options import keywords_of, options_of, refuse_options
 from daskgraphpart.cli.help import Option
@@ -19,7 +20,6 @@ from daskgraphpart.options import by_name, stated_options
 from daskgraphpart.plugins.tables.datasets import describe_dataset
 from daskgraphpart.plugins.tables.describe.table_words import parse_by_type, parse_features, parse_typed
 from daskgraphpart.plugins.tables.read_options import ReadOptions, Tables
-from daskgraphpart.plugins.tables.table_scan import TableScan
 from daskgraphpart.registry import Inputs, first_answer, load_plugin, plugin_names
 from daskgraphpart.schema import DEFAULT_ETYPE, DEFAULT_NTYPE
 from daskgraphpart.sources.type_names import ends_of_types
@@ -60,13 +60,15 @@ def is_given(values: dict[str, Any]) -> bool:
 
 def scan_of(path: str | None, values: dict[str, Any]) -> Any:
     """Return the scan of a construction config, of a table of edges, or of tables that options name; else None."""
-    from daskgraphpart.plugins.tables.read_tables import described_tables  # imports pandas
-
     if path is not None and is_config(path):
         return scan_of_config(path, values)
-    if path is not None and not isinstance(
-        first_answer("scans", lambda kind: kind.open(path), Scan, Scan)[0], TableScan
-    ):
+    if path is not None and not is_table(path):
+        return None
+    from daskgraphpart.plugins.tables.read_tables import described_tables  # imports pandas
+    from daskgraphpart.plugins.tables.table_scan import TableScan  # likewise
+
+    scan, _ = first_answer("scans", lambda kind: kind.open(path), Scan, Scan)
+    if path is not None and not isinstance(scan, TableScan):  # one of another package
         return None
     return described_tables(tables_of(values if path is None else {**values, "edges": (path,)}))
 
