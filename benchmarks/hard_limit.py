@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 from harness import generate_once, keep_lines, our_command, show
 
-from daskgraphpart.units import parse_size
+from daskgraphpart.engine.settings import parse_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

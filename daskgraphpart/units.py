@@ -11,28 +11,9 @@ from daskgraphpart.errors import OptionError, printable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_SIZE = re.compile(r"\s*([0-9][0-9_]*(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?)\s*([kKmMgGtTpP]?)(i?)[bB]?\s*")
 _COUNT = re.compile(r"\s*([0-9][0-9_]*(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?)\s*([kKmMgGbBtT]?)\s*")
 LARGEST = 2.0**62
-_POWERS: dict[str, int] = {"": 0, "k": 1, "m": 2, "g": 3, "b": 3, "t": 4, "p": 5}
-
-
-def parse_size(text: str) -> int:
-    """Bytes of a size such as ``"2GB"`` (decimal), ``"2 GiB"`` (binary), ``"1e9"`` or ``"512M"``."""
-    match = _SIZE.fullmatch(text)
-    if match is None:
-        raise _not_a_size(text)
-    number, unit, binary = match.groups()
-    value = float(number.replace("_", "")) * float(1024 if binary else 1000) ** _POWERS[unit.lower()]
-    if value > LARGEST:
-        raise _not_a_size(text)
-    return round(value)
-
-
-def _not_a_size(text: str) -> OptionError:
-    return OptionError(
-        f"--memory {text!r} is not a size", place="--memory", hint="use a number with a unit, such as 2GB"
-    )
+_POWERS: dict[str, int] = {"": 0, "k": 1, "m": 2, "g": 3, "b": 3, "t": 4}
 
 
 def parse_count(text: str) -> int:

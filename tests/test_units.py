@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from daskgraphpart.engine.settings import parse_size
 from daskgraphpart.errors import OptionError
 from daskgraphpart.units import (
     format_count,
@@ -11,7 +12,6 @@ from daskgraphpart.units import (
     format_size,
     html_table,
     parse_count,
-    parse_size,
     text_table,
 )
 

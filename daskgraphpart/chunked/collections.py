@@ -11,8 +11,8 @@ import numpy as np
 from daskgraphpart.chunked.dask_sources import DaskRows, ends_of_frame
 from daskgraphpart.chunked.rows import ReversedEdges
 from daskgraphpart.chunked.sources import CsvEdges, read_edges
+from daskgraphpart.engine.settings import parse_size
 from daskgraphpart.errors import InputFileError, OptionError
-from daskgraphpart.units import parse_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,7 +48,7 @@ def edge_frame(source: Any, edge_type: EdgeType, num_src: int, num_dst: int, blo
         return _frame_of_views(source, edge_type, num_src, num_dst, blocksize)
     is_text = isinstance(source, CsvEdges)
     default = NBYTES_PER_PARTITION // 2 if is_text else NBYTES_PER_PARTITION  # an edge as text takes less than 16 bytes
-    nbytes = parse_size(blocksize) if isinstance(blocksize, str) else blocksize or default
+    nbytes = parse_size(blocksize, "blocksize") if isinstance(blocksize, str) else blocksize or default
     blocks: list[Any] = source.lines(nbytes) if is_text else source.blocks(max(1, nbytes // NBYTES_PER_EDGE))
     if not blocks:
         return dd.from_pandas(empty_edges(), npartitions=1)

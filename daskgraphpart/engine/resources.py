@@ -12,7 +12,6 @@ from daskgraphpart.errors import OptionError, PlanError
 from daskgraphpart.options import check_options, option, stated_options
 from daskgraphpart.registry import known_clusters, load_clusters
 from daskgraphpart.storage.paths import is_url, resolve_path
-from daskgraphpart.units import parse_size
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -139,7 +138,7 @@ def detect_resources(
         If the cluster does not answer.
     """
     # dask takes a tenth of a second to import
-    from daskgraphpart.engine.settings import read_settings
+    from daskgraphpart.engine.settings import parse_size, read_settings
 
     settings = read_settings()
     memory = settings.memory if memory is None else memory

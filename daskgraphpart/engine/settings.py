@@ -1,4 +1,4 @@
-"""Read the section ``daskgraphpart`` of dask's configuration; `defaults.yaml` has the defaults."""
+"""Read sizes, and the section ``daskgraphpart`` of dask's configuration; `defaults.yaml` has the defaults."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import Annotated, Any
 
 import dask
 import msgspec
-from dask.utils import parse_timedelta
+from dask.utils import parse_bytes, parse_timedelta
 
 from daskgraphpart.errors import OptionError
 from daskgraphpart.storage.json_file import convert_json
+from daskgraphpart.units import LARGEST
 
 SECTION = "daskgraphpart"
 
@@ -48,3 +49,14 @@ def read_settings() -> Settings:
                 what, place=f"{SECTION}.{name}", expected="a duration such as 30s", found=section[name], hint=hint
             ) from fault
     return convert_json(section, Settings, OptionError, what, place=SECTION, hint=hint)
+
+
+def parse_size(text: str, place: str = "--memory") -> int:
+    """Bytes of a size such as ``"2GB"`` (decimal), ``"2 GiB"`` (binary), ``"1e9"`` or ``"512M"``."""
+    try:
+        nbytes = parse_bytes(text) if any(char.isdigit() for char in text) else -1  # of "GB" dask makes 1e9
+    except (ValueError, OverflowError):
+        nbytes = -1
+    if not 0 <= nbytes <= LARGEST:
+        raise OptionError(f"{place} {text!r} is not a size", place=place, hint="use a number with a unit, such as 2GB")
+    return nbytes

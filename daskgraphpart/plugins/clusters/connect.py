@@ -14,11 +14,10 @@ import dask
 from distributed import Client, LocalCluster
 from distributed.core import Status
 
-from daskgraphpart.engine.settings import read_settings
+from daskgraphpart.engine.settings import parse_size, read_settings
 from daskgraphpart.errors import EnvironmentFaultError, OptionError
 from daskgraphpart.plugins.clusters.cluster_names import active_client, is_scheduler_file, job_queue
 from daskgraphpart.storage.json_file import read_json_object
-from daskgraphpart.units import parse_size
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -151,7 +150,7 @@ def _job_size(name: str) -> tuple[int, int]:
     """Tasks that one queued job runs at a time, and bytes for each."""
     cores, memory = (_job_arguments(name)[key] for key in ("cores", "memory"))
     try:
-        return int(cores), parse_size(str(memory)) // int(cores)
+        return int(cores), parse_size(str(memory), f"jobqueue.{name}.memory") // int(cores)
     except (ValueError, TypeError, ZeroDivisionError) as fault:
         raise OptionError(
             f"the dask configuration lacks the size of a {name} job",
