@@ -374,7 +374,7 @@ def test_what_kaminpar_is_given_does_not_depend_on_the_limits_of_others(
     [
         ("coauthor_physics", 4, 1.01),
         pytest.param("coauthor_physics", 8, 1.01, marks=pytest.mark.long),
-        ("fb15k237", 4, 1.02),
+        pytest.param("fb15k237", 4, 1.02, marks=pytest.mark.long),
     ],
 )
 def test_looser_limits_do_not_cut_more(name: str, num_parts: int, most: float, tmp_path: Path) -> None:

@@ -100,8 +100,8 @@ def boxes(notebook: Any) -> list[str]:
 @pytest.mark.parametrize(
     "name",
     [
-        *("01_ten_minutes", "03_dask_cluster"),
-        *(pytest.param(name, marks=pytest.mark.long) for name in ("02_choosing_a_partitioner", "05_training")),
+        "01_ten_minutes",
+        *(pytest.param(name, marks=pytest.mark.long) for name in NAMES[1:] if name != "04_slurm"),
     ],
 )
 def test_a_notebook_runs_from_top_to_bottom_and_shows_what_is_stored(name: str, execute: Callable[[str], Any]) -> None:

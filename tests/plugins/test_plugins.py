@@ -23,11 +23,23 @@ REGISTERED = {
     }
     for plugin in PLUGINS
 }
-NAMES = """
-import json, daskgraphpart as dgp
+ANSWERS = """
+import io, json, sys
+from contextlib import redirect_stderr, redirect_stdout
+import daskgraphpart as dgp
+from daskgraphpart.cli.main import main
 from daskgraphpart.dispatching.dispatch_options import LAYOUTS
-print(json.dumps([dir(dgp), dir(dgp.PartitionedGraph), LAYOUTS]))
+
+def call(arguments):
+    with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as err:
+        try:
+            main(arguments)
+        except SystemExit as ended:
+            return ended.code or 0, out.getvalue(), err.getvalue()
+
+print(json.dumps([[call(arguments) for arguments in json.loads(sys.argv[1])], dir(dgp), LAYOUTS]))
 """
+"""Exit codes, outputs and errors of commands, called in one process, which imports once; and the public names."""
 
 
 @pytest.fixture(scope="module")
@@ -41,22 +53,22 @@ def graph(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_rest_works_without_a_plugin_and_its_words_are_gone(plugin: str, graph: Path, tmp_path: Path) -> None:
     copy, gone = InstalledCopy(tmp_path, without=plugin), REGISTERED[plugin]
     assert any(gone.values())
-    commands = copy.call("--help").stdout
-    assert "partition" in commands
-    assert [name for name in gone["commands"] if f"\n  {name} " in commands] == []
-    public, _, layouts = json.loads(copy.run("-c", NAMES).stdout)
+    options = ["--num-parts", "2", "--method", "random", "--workers", "2", "--cluster", "threads", "--quiet"]
+    calls = [["--help"], ["partition", str(graph), "out", *options], ["verify", str(graph), "out", "--quiet"]]
+    calls += [[name, "--help"] for name in gone["commands"]]
+    done = copy.run("-c", ANSWERS, json.dumps(calls))
+    assert done.stderr == ""
+    (shown, made, verified, *missing), public, layouts = json.loads(done.stdout)
+    assert "\n  partition " in shown[1]
+    assert [name for name in gone["commands"] if f"\n  {name} " in shown[1]] == []
     assert "partition" in public
     assert set(gone["functions"]) & set(public) == set()
     assert set(gone["layouts"]) & set(layouts) == set()
-    options = ("--num-parts", "2", "--method", "random", "--workers", "2", "--cluster", "threads", "--quiet")
-    done = copy.call("partition", str(graph), "out", *options)
-    assert (done.returncode, done.stderr) == (0, "")
-    if "verify" not in gone["commands"]:
-        assert copy.call("verify", str(graph), "out", "--quiet").returncode == 0
-    for name in gone["commands"]:
-        done = copy.call(name, "--help")
-        assert done.returncode == 2
-        assert f"No such command '{name}'" in done.stderr
+    assert made[0] == 0 and made[2] == ""
+    assert verified[0] == (2 if "verify" in gone["commands"] else 0)
+    for name, (code, _, error) in zip(gone["commands"], missing, strict=True):
+        assert code == 2
+        assert f"No such command '{name}'" in error
 
 
 def test_a_missing_plugin_is_one_sentence(tmp_path: Path) -> None:

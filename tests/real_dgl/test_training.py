@@ -19,7 +19,7 @@ import daskgraphpart as dgp
 if TYPE_CHECKING:
     from graphs import Graph
 
-pytestmark = [pytest.mark.dgl, pytest.mark.real]
+pytestmark = [pytest.mark.dgl, pytest.mark.real, pytest.mark.long]
 
 NUM_PARTS = 2
 SETTINGS = {"epochs": 6, "batch_size": 128, "fanout": 5}
@@ -154,15 +154,8 @@ def serve(
     return reports
 
 
-@pytest.mark.parametrize(
-    ("name", "version"),
-    [
-        ("typed", DGL_VERSIONS[0]),
-        pytest.param("typed", DGL_VERSIONS[1], marks=pytest.mark.long),
-        pytest.param("cora", DGL_VERSIONS[0], marks=pytest.mark.long),
-        pytest.param("cora", DGL_VERSIONS[1], marks=pytest.mark.long),
-    ],
-)
+@pytest.mark.parametrize("version", DGL_VERSIONS)
+@pytest.mark.parametrize("name", ["cora", "typed"])
 def test_dgl_learns_on_our_partitions_what_it_learns_on_its_own(
     name: str, version: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
@@ -176,7 +169,6 @@ def test_dgl_learns_on_our_partitions_what_it_learns_on_its_own(
     assert min(ours, dgls) > np.bincount(prepared.labels).max() / len(prepared.labels) + ABOVE_CHANCE
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("name", ["cora", "typed"])
 def test_it_learns_on_graphs_of_graphbolt_what_it_learns_on_those_it_converts(
     name: str, request: pytest.FixtureRequest, tmp_path: Path
@@ -197,7 +189,6 @@ def test_it_learns_on_graphs_of_graphbolt_what_it_learns_on_those_it_converts(
     assert min(ours, dgls) > np.bincount(prepared.labels).max() / len(prepared.labels) + ABOVE_CHANCE
 
 
-@pytest.mark.long
 def test_servers_serve_our_partitions_without_shared_memory(typed: Prepared, tmp_path: Path) -> None:
     reports = serve(DGL_VERSIONS[-1], typed, tmp_path, {"ours": typed.config}, is_private=False)
     assert not reports["ours"]["is_private"]

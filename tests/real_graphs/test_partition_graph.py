@@ -24,7 +24,7 @@ NUM_PARTS = 3
 @pytest.mark.dgl
 @pytest.mark.real
 @pytest.mark.parametrize(
-    "name", [name if name in ("cora", "oewn") else pytest.param(name, marks=pytest.mark.long) for name in REAL_GRAPHS]
+    "name", [name if name == "cora" else pytest.param(name, marks=pytest.mark.long) for name in REAL_GRAPHS]
 )
 def test_partition_graph_says_what_that_of_dgl_says(name: str, tmp_path: Path) -> None:
     graph, owners = without_what_dgl_fails_on(load_real_graph(name))

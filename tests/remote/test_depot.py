@@ -97,12 +97,13 @@ for name, how in json.loads(sys.argv[1]):
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("method", "how"),
     [
         ("random", {}),
-        pytest.param("fennel", {"form": "parquet", "num_trainers_per_machine": 2}, marks=pytest.mark.long),
-        pytest.param("auto", {"form": "zarr", "balance": "nodes,edges"}, marks=pytest.mark.long),
+        ("fennel", {"form": "parquet", "num_trainers_per_machine": 2}),
+        ("auto", {"form": "zarr", "balance": "nodes,edges"}),
     ],
 )
 def test_owners_assigned_by_machines_that_share_a_store_are_those_of_one(

@@ -89,7 +89,7 @@ def by_both_roads(tables: Mapping[str, Any], directory: Path, num_parts: int, **
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=pytest.mark.long if name in ("vcs_curl", "cnr2000", "oewn", "fb15k237") else ())
+        pytest.param(name, marks=() if name in ("cora", "dblp_hetero", "musae_github") else pytest.mark.long)
         for name in REAL_GRAPHS
     ],
 )
