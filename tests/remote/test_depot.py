@@ -276,6 +276,7 @@ def test_requests_are_few_and_counted(s3: S3, graph: Path, monkeypatch: pytest.M
     headers = 128 * len(copied)
     assert copied and planned.local_nbytes == sum(copied.values()) - headers and planned.local_method_nbytes == 0
     assert "failed" not in told and sum(counted.values()) < 700
+    assert sum("indexes%2F&delimiter=&" in url for _, url in asked) < 20  # once a pass
 
 
 def test_a_worker_without_room_for_its_copies_is_one_error_before_work(

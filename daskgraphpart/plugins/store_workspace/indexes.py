@@ -59,7 +59,8 @@ class Indexes:
         """Let others see all files that were created."""
         with self._lock:
             created, self._created = self._created, {}
-        self._put(created)
+        if created:  # else what is listed stays
+            self._put(created)
 
     def add_writes(self, number: int, writes: Sequence[Writes]) -> None:
         """Add what a pass wrote to the indexes of its files."""
