@@ -12,6 +12,7 @@ from daskgraphpart.assignment.owner_forms import binary_forms
 from daskgraphpart.assignment.read_files import has_owners, read_assignment
 from daskgraphpart.assignment.start import find_start
 from daskgraphpart.chunked.graph import Graph, read_chunked
+from daskgraphpart.chunked.identify_collections import ROWS_OF
 from daskgraphpart.chunked.scan import check_read
 from daskgraphpart.chunked.share_arrays import write_rows
 from daskgraphpart.dispatching.destination import open_machines, open_store
@@ -155,6 +156,18 @@ def check_unchanged(before: Mapping[str, Any], now: Mapping[str, Any], workspace
     if not changed:
         return
     # name options and files before what follows from them
+    rows = [key for key in changed if key.startswith(ROWS_OF)]
+    if rows:
+        more = "" if len(rows) <= 1 else f", and of {len(rows) - 1} more"
+        raise ResumeError(
+            "the unfinished run read other rows",
+            file=workspace,
+            place=f"{rows[0]}{more}",
+            expected="the same tables, arrays or functions, over the same files",
+            found="others",
+            hint=f"restore them, or {RESTART_HINT}. Random numbers without a seed, and rows in a cluster's memory, are "
+            "new in each process: write such to parquet files, and give those",
+        )
     shown = [key for key in changed if key not in ("schema", "metadata")][:MOST_SHOWN] or changed
     more = "" if len(changed) <= len(shown) else f", and {len(changed) - len(shown)} more"
     raise ResumeError(

@@ -149,7 +149,7 @@ def array_of(rows: Any, what: str, lengths: tuple[int, ...] | None) -> Any:
         kind, hint = getattr(rows, "dtype", empty.dtype), "leave it out, or turn it into numbers"
         raise OptionError(f"{what}: not numbers", expected="integers, floats or bools", found=kind, hint=hint)
     chunks = [
-        da.from_delayed(dask.delayed(np.asarray)(partition), (length, *empty.shape[1:]), empty.dtype)
+        da.from_delayed(dask.delayed(np.asarray, pure=True)(partition), (length, *empty.shape[1:]), empty.dtype)
         for partition, length in zip(rows.to_delayed(), lengths, strict=True)
     ]
     return da.concatenate(chunks)

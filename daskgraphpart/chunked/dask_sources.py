@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.chunked.rows import refuse_gaps, token_of
+from daskgraphpart.chunked.identify_collections import lasting_token
+from daskgraphpart.chunked.rows import refuse_gaps
 from daskgraphpart.chunked.sources import INT64
 from daskgraphpart.errors import GraphPartError, InputFileError, OptionError
 from daskgraphpart.source import Block, Source
@@ -43,8 +44,8 @@ class DaskRows(Source):
 
     @property
     def tokens(self) -> tuple[str, ...]:
-        """Dask's name for the collection: equal for equal task graphs."""
-        return (token_of(self.collection),)
+        """Name of what the collection is made of."""
+        return (lasting_token(self.collection, repr(self.name)),)
 
     def blocks(self, max_rows: int, stretches: np.ndarray | None = None) -> list[Block[Any]]:
         """List the dask partitions of edges, or the chunks of whole rows."""

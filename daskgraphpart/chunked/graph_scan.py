@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from daskgraphpart.chunked.identify_collections import ROWS_OF
 from daskgraphpart.chunked.leaves import describe_views
 from daskgraphpart.chunked.metadata import METADATA_FILE
 from daskgraphpart.chunked.scan import Scan
@@ -73,8 +74,9 @@ class GraphScan(Scan):
             "metadata": zlib.crc32(content + repr(self.files).encode()),
             "schema": [self.name, zlib.crc32(repr((self.graph.schema, views)).encode())],
         }
-        tokens = [token for source in self.graph.sources for token in source.tokens]
-        return {**facts, "collections": tokens} if tokens else facts
+        rows = {of.name: self.graph._sources_of(of.name) for of in self.graph.schema.row_types}
+        tokens = {name: [token for source in sources for token in source.tokens] for name, sources in rows.items()}
+        return {**facts, **{f"{ROWS_OF} {name!r}": of for name, of in tokens.items() if of}}
 
     def read(self, job: ScanJob) -> Graph:
         """Count lines and compute collections; all other rows stay where they are."""

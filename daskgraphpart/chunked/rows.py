@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from daskgraphpart.chunked.identify_collections import lasting_token
 from daskgraphpart.chunked.sources import INT64
 from daskgraphpart.errors import OptionError
 from daskgraphpart.schema import BFLOAT16
@@ -47,7 +48,7 @@ class ArrayRows(Source):
     @property
     def tokens(self) -> tuple[str, ...]:
         """Checksum of the elements."""
-        return (token_of(np.asarray(self.array)),)
+        return (lasting_token(np.asarray(self.array), "an array"),)
 
     @property
     def nbytes(self) -> int:
@@ -316,10 +317,3 @@ def refuse_gaps(values: Any, what: str) -> None:
     if count:
         share = f"{count:,} of {np.size(values):,} that are {kind}"
         raise OptionError(f"{what}: values are {kind}", expected="a value everywhere", found=share, hint=hint)
-
-
-def token_of(collection: Any) -> str:
-    """Dask's name of a collection, or a name by value for an array or frame: equal for equal content."""
-    from dask.base import tokenize
-
-    return str(tokenize(collection))

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.chunked.changes import NO_CHANGES, GraphChanges, describe_changes, join_changes, outline_changes
+from daskgraphpart.chunked.identify_collections import ROWS_OF, lasting_token
 from daskgraphpart.chunked.metadata import is_table
-from daskgraphpart.chunked.rows import token_of
 from daskgraphpart.chunked.scan import Scan, described_files
 from daskgraphpart.engine.resources import SMALLEST_DATABASE_MEMORY
 from daskgraphpart.errors import GraphPartError, OptionError
@@ -113,7 +113,16 @@ class TableScan(Scan):
         options = {option_name(name): repr(value) for name, value in asdict(self.reading).items()}
         counts = [sorted(dict(of).items()) for of in (self.tables.num_nodes, self.tables.num_edges)]
         shown = [self.name, counts, *((place, _shown(given)) for place, given in self._named)]
-        return {**options, **describe_changes(self.changes), "tables": zlib.crc32(repr(shown).encode())}
+        return {**options, **self._rows, **describe_changes(self.changes), "tables": zlib.crc32(repr(shown).encode())}
+
+    @property
+    def _rows(self) -> dict[str, list[str]]:
+        """Names of all rows that are in no files."""
+        named = {f"{place} {'/'.join(of)}": given for place, (*of, given) in self._named if not are_files(given)}
+        return {
+            f"{ROWS_OF} {what}": [*given.tokens] if isinstance(given, Source) else [lasting_token(given, what)]
+            for what, given in named.items()
+        }
 
     @property
     def _named(self) -> Iterator[tuple[str, Any]]:
@@ -141,7 +150,7 @@ def _shown(given: Any) -> Any:
         return given.path, given.columns
     if isinstance(given, (str, os.PathLike)):
         return str(given)
-    return given.tokens if isinstance(given, Source) else token_of(given)
+    return "rows"
 
 
 def _words(given: Any) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from daskgraphpart.chunked.changes import describe_changes, join_changes, outline_changes
 from daskgraphpart.chunked.check_changes import check_changes
 from daskgraphpart.chunked.graph_scan import GraphScan
+from daskgraphpart.chunked.identify_collections import ROWS_OF
 from daskgraphpart.chunked.scan import Scan
 from daskgraphpart.engine.resources import SMALLEST_DATABASE_MEMORY
 from daskgraphpart.plugins.tables.changes.change_graph import change_graph
@@ -58,9 +59,10 @@ class ChangedScan(Scan):
         return max(SMALLEST_DATABASE_MEMORY, self.before.smallest_memory)
 
     def identity(self) -> dict[str, Any]:
-        """Describe the changes, and the graph before by a checksum."""
-        before = zlib.crc32(repr(sorted(self.before.identity().items())).encode())
-        return {**describe_changes(self.changes), "before": before}
+        """Describe the changes, and the graph before: its rows in memory by name, the rest by a checksum."""
+        before = self.before.identity()
+        rows = {what: before.pop(what) for what in [*before] if what.startswith(ROWS_OF)}
+        return {**describe_changes(self.changes), **rows, "before": zlib.crc32(repr(sorted(before.items())).encode())}
 
     def read(self, job: ScanJob) -> Graph:
         """Read the graph before, and change it."""
