@@ -1,43 +1,73 @@
-"""Machines that share a store and no disk: workers and clients in mount namespaces, each with a /tmp of its own."""
+"""Machines that share a store and no disk: workers and clients in mount namespaces, with other temporary directories.
+
+The files of all tests lie below what each of them hides from the others; the code does not.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
+import tempfile
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-import pytest
-from cluster_tasks import start_machine
+import cloudpickle
+from cluster_tasks import Machine, mounting, require_mounts, wait_for_machines
 from distributed import Client, LocalCluster
+from thresholds import CUTS
+
+from daskgraphpart.plugins.clusters.on_cluster import ClusterScheduler
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-PRIVATE = ["tmpfs /tmp"]
+hidden = Path()
+"""Where pytest keeps the files of this process's tests: another directory, empty at first, on each machine."""
+
+
+LOWERED = {place: 10 * value for place, value in CUTS.items() if ".store" in place}
+"""On these machines few bytes are beyond what memory holds and one request asks for."""
+LOWER = f"import thresholds; thresholds.lower({LOWERED})\n"
+LOOK = "import apart; apart.look_at_tasks()\n"
+
+
+def look_at_tasks(patch: Callable[..., None] = setattr) -> None:
+    """From now on, no task that is sent to other machines may carry the name of a temporary file of this one."""
+    compute = ClusterScheduler.compute
+
+    def looked_at(self: Any, name: str, graph: Any, *rest: Any) -> None:
+        found = re.search(
+            rf"{re.escape(tempfile.gettempdir())}/\.?daskgraphpart-\w*".encode(), cloudpickle.dumps(graph)
+        )
+        assert found is None, f"tasks of {name} carry {found[0]!r}"
+        compute(self, name, graph, *rest)
+
+    patch(ClusterScheduler, "compute", looked_at)
+
+
+def start_worker(scheduler: str) -> Machine:
+    """Start a worker on a "machine" of its own."""
+    return Machine(scheduler, "127.0.0.1", [f"tmpfs {hidden}"], Path("/"), LOWER, TMPDIR=str(hidden))
 
 
 @contextmanager
 def scheduler_with_workers(number: int) -> Iterator[LocalCluster]:
     """A scheduler, and workers on "machines" of their own."""
-    if os.geteuid() != 0:
-        pytest.skip("file systems cannot be mounted here")
+    require_mounts()
     with LocalCluster(n_workers=0, dashboard_address=":0") as cluster:
-        processes = [start_machine(cluster.scheduler_address, "127.0.0.1", PRIVATE, Path("/")) for _ in range(number)]
+        workers = [start_worker(cluster.scheduler_address) for _ in range(number)]
         try:
             with Client(cluster, set_as_default=False) as client:
-                try:
-                    client.wait_for_workers(number, timeout=30)
-                except TimeoutError:
-                    pytest.skip("file systems cannot be mounted here")
+                wait_for_machines(client, workers)
             yield cluster
         finally:
-            for process in processes:
-                process.terminate()
-            for process in processes:
-                process.wait(30)
+            for worker in workers:
+                worker.terminate()
+            for worker in workers:
+                worker.wait(30)
 
 
 SCHEDULER = """
@@ -52,44 +82,38 @@ asyncio.run(main())
 
 
 @contextmanager
-def machines_apart(
-    number: int,
-) -> Iterator[tuple[str, subprocess.Popen[str], list[subprocess.Popen[bytes]]]]:
+def machines_apart(number: int) -> Iterator[tuple[str, subprocess.Popen[str], list[Machine]]]:
     """A scheduler and workers that can be killed one by one: its address, and their processes."""
-    if os.geteuid() != 0:
-        pytest.skip("file systems cannot be mounted here")
-    command = [sys.executable, "-c", SCHEDULER]
-    scheduler = subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    workers: list[subprocess.Popen[bytes]] = []
+    require_mounts()
+    scheduler = start_client(SCHEDULER, errors=subprocess.DEVNULL)
+    workers: list[Machine] = []
     try:
         assert scheduler.stdout is not None
         address = scheduler.stdout.readline().strip()
-        workers += [start_machine(address, "127.0.0.1", PRIVATE, Path("/")) for _ in range(number)]
+        workers += [start_worker(address) for _ in range(number)]
         with Client(address, set_as_default=False) as client:
-            client.wait_for_workers(number, timeout=30)
+            wait_for_machines(client, workers)
         yield address, scheduler, workers
     finally:
-        for process in (*workers, scheduler):
+        processes: list[subprocess.Popen[Any]] = [*workers, scheduler]
+        for process in processes:
             process.terminate()
-        for process in (*workers, scheduler):
+        for process in processes:
             process.wait(30)
         if scheduler.stdout is not None:
             scheduler.stdout.close()
 
 
-def start_client(program: str, *arguments: str) -> subprocess.Popen[str]:
+def start_client(program: str, *arguments: str, errors: int = subprocess.STDOUT) -> subprocess.Popen[str]:
     """Run a Python program on a "machine" of its own."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    mount = " && ".join(f"mount -t tmpfs {how}" for how in PRIVATE) + ' && exec "$@"'
-    command = ["unshare", "--mount", "sh", "-c", mount, "sh", sys.executable, "-c", program, *arguments]
-    return subprocess.Popen(
-        command, env=environment, cwd="/", text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "TMPDIR": str(hidden)}
+    command = [*mounting([f"tmpfs {hidden}"]), sys.executable, "-c", LOWER + LOOK + program, *arguments]
+    return subprocess.Popen(command, env=environment, cwd="/", text=True, stdout=subprocess.PIPE, stderr=errors)
 
 
-def run_client(program: str, *arguments: str) -> str:
+def run_client(program: str, *arguments: str, seconds: float = 100) -> str:
     """Run a program on a "machine" of its own to its end; return what it prints."""
     process = start_client(program, *arguments)
-    printed, _ = process.communicate(timeout=100)
+    printed, _ = process.communicate(timeout=seconds)
     assert process.returncode == 0, printed
     return printed

@@ -7,17 +7,24 @@ import errno
 import os
 import subprocess
 import sys
+import tempfile
+import time
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from distributed.diagnostics.plugin import SchedulerPlugin
 from inside import Resources, SilentProgress, detect_resources, generate, open_runner
 from keywords import spelled
 
 import daskgraphpart as dgp
+from daskgraphpart.storage.scratch import lasting_directory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
+    from collections.abc import Callable, Collection
+
+    from distributed import Client
 
 
 def write_graph(directory: Path) -> Path:
@@ -42,14 +49,63 @@ main()
 """
 
 
-def start_machine(scheduler: str, host: str, mounts: list[str], cwd: Path) -> subprocess.Popen[bytes]:
-    """Start a worker on "another machine", where directories are others: options of tmpfs, and the directory."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    environment["DASK_DISTRIBUTED__WORKER__DAEMON"] = "True"
+@cache
+def why_no_mounts() -> str:
+    """Try once to mount a file system in a namespace, as "machines" do; return why that fails."""
+    with tempfile.TemporaryDirectory() as directory:
+        command = ["unshare", "--mount", "mount", "-t", "tmpfs", "tmpfs", directory]
+        try:
+            tried = subprocess.run(command, capture_output=True, text=True, check=False)
+        except OSError as fault:
+            return str(fault)
+    return tried.stderr if tried.returncode else ""
+
+
+def require_mounts() -> None:
+    """Skip where file systems cannot be mounted."""
+    if reason := why_no_mounts():
+        pytest.skip(f"file systems cannot be mounted here: {reason}")
+
+
+class Machine(subprocess.Popen[bytes]):
+    """A worker on "another machine", where directories are others; keeps what it says."""
+
+    def __init__(
+        self, scheduler: str, host: str, mounts: list[str], cwd: Path, first: str = "", **environment: str
+    ) -> None:
+        require_mounts()
+        environment = {**os.environ, **environment, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        environment["DASK_DISTRIBUTED__WORKER__DAEMON"] = "True"
+        worker = ["worker", scheduler, "--host", host, "--nthreads", "1", "--memory-limit", "0", "--no-nanny"]
+        command = [*mounting(mounts), sys.executable, "-c", first + WORKER, *worker, "--no-dashboard"]
+        self._log = Path(tempfile.mkstemp(prefix="worker-", suffix=".log", dir=_logs())[1])
+        with self._log.open("wb") as log:
+            super().__init__(command, env=environment, cwd=cwd, stderr=log)
+
+    def said(self) -> str:
+        """Return what the worker has logged."""
+        return f"worker {self.pid}, exit code {self.poll()}:\n{self._log.read_text(errors='replace')[-4000:]}"
+
+
+@cache
+def _logs() -> Path:
+    return lasting_directory()
+
+
+def mounting(mounts: list[str]) -> list[str]:
+    """Begin a command in a namespace with mounts of its own, each given as options of tmpfs and the directory."""
     mount = " && ".join(f"mount -t tmpfs {mount}" for mount in mounts) + ' && exec "$@"'
-    worker = ["worker", scheduler, "--host", host, "--nthreads", "1", "--memory-limit", "0", "--no-nanny"]
-    command = ["unshare", "--mount", "sh", "-c", mount, "sh", sys.executable, "-c", WORKER, *worker, "--no-dashboard"]
-    return subprocess.Popen(command, env=environment, cwd=cwd, stderr=subprocess.DEVNULL)
+    return ["unshare", "--mount", "sh", "-c", mount, "sh"]
+
+
+def wait_for_machines(client: Client, machines: Collection[Machine], seconds: float = 90) -> None:
+    """Wait until the workers of a cluster are these; fail with the log of one that ends or does not come."""
+    deadline = time.monotonic() + seconds
+    while len(client.nthreads()) != len(machines):
+        ended = [machine for machine in machines if machine.poll() is not None]
+        if ended or time.monotonic() > deadline:
+            pytest.fail("a worker did not come\n" + "\n".join(machine.said() for machine in ended or machines))
+        time.sleep(0.05)
 
 
 class Disturber(SilentProgress):

@@ -11,6 +11,9 @@ import os
 import pytest
 from hypothesis import HealthCheck, settings
 from installed_copy import GONE, PLUGINS
+from skips import pytest_sessionfinish, pytest_terminal_summary
+
+__all__ = ["pytest_sessionfinish", "pytest_terminal_summary"]
 
 # kernels compile at their first call, so no deadline
 COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}

@@ -178,8 +178,18 @@ def _names(statement: ast.stmt) -> Iterator[str]:
 
 @contextmanager
 def lowered(values: Mapping[str, int]) -> Iterator[None]:
-    """Give constants other values, wherever they are imported."""
-    before = []
+    """Give constants other values, wherever they are imported, for a while."""
+    before = lower(values)
+    try:
+        yield
+    finally:
+        for each, name, old in before:
+            setattr(each, name, old)
+
+
+def lower(values: Mapping[str, int]) -> list[tuple[object, str, int]]:
+    """Give constants other values in this process; return where they were, with their names and old values."""
+    before: list[tuple[object, str, int]] = []
     for place, value in values.items():
         module, name = place.split(":")
         old = getattr(importlib.import_module(f"{PACKAGE}.{module}"), name)
@@ -187,11 +197,7 @@ def lowered(values: Mapping[str, int]) -> Iterator[None]:
             if each.__dict__.get(name) is old and (each.__name__ == f"{PACKAGE}.{module}" or _imports(each, place)):
                 before.append((each, name, old))
                 setattr(each, name, value)
-    try:
-        yield
-    finally:
-        for each, name, old in before:
-            setattr(each, name, old)
+    return before
 
 
 def _imports(module: object, place: str) -> bool:

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import os
 import shutil
+import tempfile
 import threading
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, TypeAlias
 
 from daskgraphpart.storage.paths import AnyPath, is_remote
@@ -26,6 +27,8 @@ Writes: TypeAlias = "list[Any]"
 """What a task wrote at offsets of files: JSON for the journal, which only the depot understands."""
 
 _depots: dict[str, Depot] = {}
+_disks: dict[str, str] = {}
+"""Directories on this machine's disk by run: no task carries one, for it may run on another machine."""
 _lock = threading.Lock()
 
 
@@ -47,13 +50,17 @@ class Log(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Depot(ABC):
-    """Where names begin, which run of a job uses them, and where this machine keeps copies."""
+    """Where names begin, and which run of a job uses them."""
 
     root: str
     run: str
-    disk: str
     number: int = 0  # of the pass that runs, as in the journal
     needed: tuple[int, int, int] = (0, 0, 0)  # bytes of a worker's disk: for maps, per thread, to partition
+
+    @property
+    def disk(self) -> str:
+        """Where this machine keeps copies of a mounted depot, and writes what is not in the store yet."""
+        return _disks[self.run]
 
     def forget(self) -> None:
         """Delete what this machine has, and forget what this process knows."""
@@ -140,16 +147,15 @@ class Depot(ABC):
         """Take the lock of the job; `OutputLockedError` if another run holds it."""
 
 
-def mount(depot: Depot) -> None:
-    """Let this process find a depot's files; it keeps its disk during a run."""
+def mount(depot: Depot, directory: str | None = None) -> None:
+    """Let this process find a depot's files; its disk, in a directory of this machine, stays during a run."""
     with _lock:
         known = _depots.get(depot.root)
-        if known is not None and known.run == depot.run:
-            depot = replace(depot, disk=known.disk)
-        else:
-            if known is not None:  # the client of an earlier run was killed
-                known.forget()
-        os.makedirs(depot.disk, mode=0o700, exist_ok=True)
+        if known is not None and known.run != depot.run:  # the client of an earlier run was killed
+            known.forget()
+            del _disks[known.run]
+        name = f"daskgraphpart-{depot.run}"
+        os.makedirs(_disks.setdefault(depot.run, os.path.join(directory or tempfile.gettempdir(), name)), 0o700, True)
         _depots[depot.root] = depot
 
 
@@ -158,6 +164,7 @@ def unmount(depot: Depot) -> None:
     with _lock:
         _depots.pop(depot.root, None)
         depot.forget()
+        del _disks[depot.run]
 
 
 def depot_of(path: AnyPath) -> Depot | None:

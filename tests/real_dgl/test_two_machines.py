@@ -32,19 +32,25 @@ def machines() -> Iterator[list[str]]:
     """Network namespaces with the addresses of the page, joined by a cable."""
     names = [f"daskgraphpart-{os.getpid()}-{number}" for number in range(len(NETWORK))]
     try:
-        for name in names:
-            ip(f"netns add {name}")
-        ip(f"link add eth0 netns {names[0]} type veth peer name eth0 netns {names[1]}")
-        for name, address in zip(names, NETWORK, strict=True):
-            ip(f"-n {name} address add {address}/24 dev eth0")
-            for device in ("eth0", "lo"):
-                ip(f"-n {name} link set {device} up")
+        try:
+            join(names)
+        except (OSError, subprocess.CalledProcessError) as fault:
+            pytest.skip(f"networks cannot be made here: {fault}")
         yield names
-    except (OSError, subprocess.CalledProcessError):
-        pytest.skip("networks cannot be made here")
     finally:
         for name in names:
             subprocess.run(["ip", "netns", "delete", name], capture_output=True, check=False)
+
+
+def join(names: list[str]) -> None:
+    """Make the namespaces and the cable."""
+    for name in names:
+        ip(f"netns add {name}")
+    ip(f"link add eth0 netns {names[0]} type veth peer name eth0 netns {names[1]}")
+    for name, address in zip(names, NETWORK, strict=True):
+        ip(f"-n {name} address add {address}/24 dev eth0")
+        for device in ("eth0", "lo"):
+            ip(f"-n {name} link set {device} up")
 
 
 def ip(arguments: str) -> None:

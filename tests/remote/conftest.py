@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import apart
 import fsspec
 import pytest
 from remote_stores import S3, serve_s3
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+
+@pytest.fixture(scope="session", autouse=True)
+def hidden(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Hide the files of tests from "machines" that share no disk."""
+    apart.hidden = tmp_path_factory.getbasetemp()
 
 
 @pytest.fixture(scope="session")

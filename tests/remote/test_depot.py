@@ -19,7 +19,7 @@ import s3fs
 import stored_tables
 from aiobotocore.client import AioBaseClient
 from aiobotocore.endpoint import AioEndpoint
-from apart import machines_apart, run_client, scheduler_with_workers, start_client
+from apart import look_at_tasks, machines_apart, run_client, scheduler_with_workers, start_client
 from botocore.exceptions import ClientError
 from distributed import LocalCluster
 from hypothesis import given
@@ -50,6 +50,12 @@ HOW: dict[str, Any] = {"memory": "200MB", "workers": 2, "progress": False}
 def cluster() -> Iterator[LocalCluster]:
     with scheduler_with_workers(3) as found:
         yield found
+
+
+@pytest.fixture(autouse=True)
+def tasks_of_no_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Look into what is sent to workers."""
+    look_at_tasks(monkeypatch.setattr)
 
 
 def ignore(*_: Any) -> None:

@@ -11,7 +11,6 @@ import socket
 import sys
 import time
 import uuid
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dask import get_annotations
@@ -200,7 +199,7 @@ class SharedDirectories(WorkerPlugin):  # type: ignore[misc]
             )
         if self.depot is not None:
             _check_disk(self.depot, worker)
-            mount(replace(self.depot, disk=os.path.join(worker.local_directory, os.path.basename(self.depot.disk))))
+            mount(self.depot, worker.local_directory)
         for what, path, witness, content in self.directories:
             deadline = time.monotonic() + SECONDS_TO_SEE
             while not (os.path.isdir(path) and _first_bytes(path, witness).startswith(content)):

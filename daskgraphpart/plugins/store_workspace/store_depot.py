@@ -11,7 +11,6 @@ import hashlib
 import io
 import os
 import shutil
-import tempfile
 import threading
 import uuid
 from contextlib import contextmanager, suppress
@@ -297,8 +296,7 @@ class StoreDepot(Depot):
 def mounted_depot(store: UPath, out: UPath) -> Iterator[StoreDepot]:
     """Mount the depot of a directory in a store for one run of a job with an output."""
     run = uuid.uuid4().hex[:12]
-    disk = os.path.join(tempfile.gettempdir(), f"daskgraphpart-{run}")
-    depot = StoreDepot(f"/{store.protocol}:/{store.path.strip('/')}", run, disk, store=store, out=out)
+    depot = StoreDepot(f"/{store.protocol}:/{store.path.strip('/')}", run, store=store, out=out)
     if depot_of(f"{depot.root}/") is not None:
         hint = "wait until it ends, or choose another output directory"
         raise OutputLockedError("another run of this process is writing here", file=store, hint=hint)

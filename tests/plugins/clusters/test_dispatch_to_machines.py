@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import dask
 import pytest
-from cluster_tasks import At, Disturber, start_machine
+from cluster_tasks import At, Disturber, Machine, require_mounts, wait_for_machines
 from commands import call
 from distributed import Client, LocalCluster
 from graphs import file_hashes
@@ -38,7 +36,7 @@ class Machines:
     def __init__(self, root: Path, scheduler: str) -> None:
         self.root, self.scheduler = root, scheduler
         self.disk, self.small, self.shared = root / "disk", root / "small", root / "shared"
-        self.workers: dict[str, subprocess.Popen[bytes]] = {}
+        self.workers: dict[str, Machine] = {}
         for directory in (self.disk, self.small, self.shared):
             directory.mkdir()
         self.ip_config = root / "ip_config.txt"
@@ -46,7 +44,7 @@ class Machines:
 
     def start(self, host: str) -> None:
         mounts = [f"tmpfs {self.disk}", f"-o size={SMALL_NBYTES} tmpfs {self.small}"]
-        self.workers[host] = start_machine(self.scheduler, host, mounts, self.root)
+        self.workers[host] = Machine(self.scheduler, host, mounts, self.root)
 
     def stop(self, host: str) -> None:
         process = self.workers.pop(host)
@@ -57,26 +55,20 @@ class Machines:
         """A path as the worker on that machine sees it."""
         return Path(f"/proc/{self.workers[host].pid}/root{path}")
 
-    def wait(self, client: Client, count: int) -> None:
-        deadline = time.monotonic() + 90
-        while len(client.nthreads()) != count:
-            if any(process.poll() is not None for process in self.workers.values()):
-                pytest.skip("file systems cannot be mounted here")
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+    def wait(self, client: Client) -> None:
+        wait_for_machines(client, self.workers.values())
 
 
 @pytest.fixture(scope="module")
 def machines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machines]:
-    if os.geteuid() != 0:
-        pytest.skip("file systems cannot be mounted here")
+    require_mounts()
     with LocalCluster(n_workers=0, dashboard_address=":0") as cluster:
         made = Machines(tmp_path_factory.mktemp("machines"), cluster.scheduler_address)
         try:
             for host in HOSTS:
                 made.start(host)
             with Client(cluster, set_as_default=False) as client:
-                made.wait(client, 2)
+                made.wait(client)
             yield made
         finally:
             for host in tuple(made.workers):
@@ -257,7 +249,7 @@ def test_a_machine_that_is_lost_is_one_error_and_may_come_back_with_another_disk
     assert when == "describe-parts" or not configs(machines.seen_by(HOSTS[0], out))
     machines.start(HOSTS[1])
     with Client(machines.scheduler, set_as_default=False) as client:
-        machines.wait(client, 2)
+        machines.wait(client)
     partition(machines, graph, out)
     assert_delivered(machines, out, undisturbed)
 

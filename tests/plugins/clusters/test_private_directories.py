@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +9,7 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
-from cluster_tasks import start_machine
+from cluster_tasks import Machine, require_mounts, wait_for_machines
 from distributed import Client, LocalCluster
 
 import daskgraphpart as dgp
@@ -31,18 +30,14 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     """A client whose temporary directory the only worker does not see."""
-    if os.geteuid() != 0:
-        pytest.skip("file systems cannot be mounted here")
+    require_mounts()
     private: Path = tmp_path_factory.mktemp("temporary")
     with pytest.MonkeyPatch.context() as patch, LocalCluster(n_workers=0, dashboard_address=":0") as cluster:
-        process = start_machine(cluster.scheduler_address, "127.0.0.1", [f"tmpfs {private}"], private.parent)
+        process = Machine(cluster.scheduler_address, "127.0.0.1", [f"tmpfs {private}"], private.parent)
         patch.setattr(tempfile, "tempdir", str(private))
         try:
             with Client(cluster, set_as_default=False) as found:
-                try:
-                    found.wait_for_workers(1, timeout=30)
-                except TimeoutError:
-                    pytest.skip("file systems cannot be mounted here")
+                wait_for_machines(found, [process])
                 yield found
         finally:
             process.terminate()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from typing import TYPE_CHECKING
 
@@ -12,7 +11,7 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
-from cluster_tasks import partition, start_machine
+from cluster_tasks import Machine, partition, require_mounts, wait_for_machines
 from distributed import Client, LocalCluster
 from graphs import file_hashes
 from inside import DispatchOptions, detect_resources
@@ -113,18 +112,14 @@ def test_an_error_of_a_task_arrives_as_it_was_raised(cluster: str, tmp_path: Pat
 @pytest.fixture(scope="module")
 def other_machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
     """A scheduler with a worker on "another machine", and a directory that is another one there."""
-    if os.geteuid() != 0:
-        pytest.skip("file systems cannot be mounted here")
+    require_mounts()
     private: Path = tmp_path_factory.mktemp("private")
     with LocalCluster(n_workers=0, dashboard_address=":0") as cluster:
         mount = f"tmpfs {private} && touch {private}/is-another"
-        process = start_machine(cluster.scheduler_address, "127.0.0.1", [mount], private.parent)
+        process = Machine(cluster.scheduler_address, "127.0.0.1", [mount], private.parent)
         try:
             with Client(cluster, set_as_default=False) as client:
-                try:
-                    client.wait_for_workers(1, timeout=30)
-                except TimeoutError:
-                    pytest.skip("file systems cannot be mounted here")
+                wait_for_machines(client, [process])
             yield cluster.scheduler_address, private
         finally:
             process.terminate()
