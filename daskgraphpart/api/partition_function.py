@@ -180,7 +180,7 @@ def partition(
         and the workers need share no disk.
     progress : Progress, optional
         How progress is shown on standard error: "bar", "log", "json" (lines for programs) or False; or a function that
-        is called with each event, a dictionary. Default: a bar in terminals and notebooks.
+        is called with each event, a dictionary. Default: a bar in terminals, text in notebooks.
 
     Returns
     -------

@@ -26,7 +26,7 @@ class RunOptions:
     progress: Progress | None = option(
         None,
         'How progress is shown on standard error: "bar", "log", "json" (lines for programs) or False; or a '
-        "function that is called with each event, a dictionary. Default: a bar in terminals and notebooks.",
+        "function that is called with each event, a dictionary. Default: a bar in terminals, text in notebooks.",
     )
     can_continue: bool = True
     """False for the end of a larger job, whose earlier results are lost with a failure."""

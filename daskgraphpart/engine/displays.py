@@ -1,4 +1,4 @@
-"""Show the progress of passes: bars in terminals and notebooks, log lines, or JSON lines."""
+"""Show the progress of passes: bars in terminals, text in notebooks, log lines, or JSON lines."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ class JsonProgress(LogProgress):
 
 
 class BarProgress(LogProgress):
-    """One rich bar per job, in a terminal or notebook, for the current pass; a line for each pass unless brief."""
+    """One rich bar per job, in a terminal, for the current pass; a line for each pass unless brief."""
 
     def __init__(self, is_brief: bool = False) -> None:
         super().__init__(0.0, is_brief)
@@ -133,6 +133,13 @@ class BarProgress(LogProgress):
         self.bars = Bars(*columns, console=Console(stderr=True), redirect_stdout=False, transient=True)
         self._bar = self.bars.add_task("", total=None, amount="")
 
+    def __enter__(self) -> BarProgress:
+        self.bars.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.bars.stop()
+
     def show(self, event: str) -> None:
         """Move the bar; it pulses in a pass of one task, such as a METIS call, which reports nothing meanwhile."""
         noun = "bytes" if self.all["bytes"] else "units"
@@ -148,6 +155,50 @@ class BarProgress(LogProgress):
     def note(self, text: str) -> None:
         """Print it above the bar."""
         self.bars.console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+
+class NotebookProgress(LogProgress):
+    """Text below a cell, rewritten in place: notes, and the current pass; the latter goes at the end.
+
+    Takes no widgets, which need a package and a front end that shows them.
+    """
+
+    def __init__(self, is_brief: bool = False) -> None:
+        super().__init__(0.5, is_brief)
+        self._notes = list[str]()
+        self._output: Any = None
+
+    def __enter__(self) -> NotebookProgress:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._output is not None:
+            self._write()
+
+    def show(self, event: str) -> None:
+        """Rewrite the text; a pass of one task, such as a METIS call, reports nothing meanwhile."""
+        if event == "end":
+            super().show(event)
+        elif event == "begin":
+            self._write(f"{self.stage}: {format_size(self.all['bytes']) if self.all['bytes'] else 'at work'}")
+        else:
+            self._write(f"{self.stage}: {self.amount_left()}")
+
+    def note(self, text: str) -> None:
+        """Write it above the current pass."""
+        self._notes.append(text)
+        self._write()
+
+    def _write(self, *current: str) -> None:
+        from IPython.display import display  # there is a notebook, so this is imported already
+
+        text = {"text/plain": "\n".join((*self._notes, *current))}
+        if self._output is None:
+            self._output = display(  # type: ignore[no-untyped-call]
+                text, raw=True, display_id=True, metadata={"daskgraphpart": "progress"}
+            )
+        else:
+            self._output.update(text, raw=True, metadata={"daskgraphpart": "progress"})
 
 
 class CallProgress(JsonProgress):

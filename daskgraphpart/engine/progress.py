@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import sys
 from contextlib import contextmanager
@@ -57,23 +56,24 @@ def open_progress(progress: Progress | None) -> Iterator[ProgressListener]:
         return
     kind: Any = ("auto" if progress else "none") if isinstance(progress, bool) else progress
     if kind is None:  # functions are quiet by default where nobody looks
-        kind = "auto" if _has_bars() else "none"
+        kind = "none" if _display() is None else "auto"
     check_choice("display", "progress", kind, PROGRESS_KINDS)
     if kind == "none":
         yield SilentProgress()
         return
-    if kind in ("auto", "bar") and _has_bars():
-        display = displays.BarProgress(kind == "auto")
-        with display.bars:
-            yield display
+    display = _display() if kind in ("auto", "bar") else None
+    if display is not None:
+        with display(kind == "auto") as listener:
+            yield listener
     else:
         yield displays.JsonProgress(0.5) if kind == "json" else displays.LogProgress(is_brief=kind == "auto")
 
 
-def _has_bars() -> bool:
-    """Whether standard error is a terminal with a movable cursor, or this is a notebook."""
+def _display() -> type[displays.BarProgress | displays.NotebookProgress] | None:
+    """Return what shows progress here: in a notebook, or where standard error is a terminal with a movable cursor."""
     ipython = sys.modules.get("IPython")
     shell = None if ipython is None else ipython.get_ipython()
     if shell is not None and getattr(shell, "kernel", None) is not None:
-        return importlib.util.find_spec("ipywidgets") is not None
-    return sys.stderr.isatty() and os.environ.get("TERM", "") not in ("dumb", "unknown")
+        return displays.NotebookProgress
+    is_terminal = sys.stderr.isatty() and os.environ.get("TERM", "") not in ("dumb", "unknown")
+    return displays.BarProgress if is_terminal else None

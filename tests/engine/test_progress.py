@@ -128,17 +128,37 @@ def test_bars_are_for_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "\x1b" not in plain.getvalue()
 
 
-def test_in_a_notebook_without_widgets_progress_is_plain_lines(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    pytest.importorskip("IPython")
-    shell = type("Shell", (), {"kernel": object()})()
-    monkeypatch.setattr(sys.modules["IPython"], "get_ipython", lambda: shell)
-    monkeypatch.setitem(sys.modules, "ipywidgets", None)
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    with caplog.at_level("INFO", logger="daskgraphpart"), open_progress("bar") as listener:
-        run(listener, 1)
-    assert [record.message.split(":")[0] for record in caplog.records] == ["stage-0", "a <note> [bold]"]
+CELL = """
+from daskgraphpart.engine.progress import open_progress
+with open_progress(None) as listener:
+    listener.begin("one", 2, 2000, 0)
+    listener.note("a <note> [bold]")
+    listener.pause = 0.0
+    listener.advance(1000, 0)
+    listener.advance(1000, 0)
+    listener.end()
+"""
+
+
+@pytest.mark.filterwarnings("ignore")  # of the notebook client's own event loop
+def test_a_kernel_shows_progress_as_text_that_goes_at_the_end() -> None:
+    from nbclient import NotebookClient
+    from nbformat import v4
+
+    shown: list[str] = []
+
+    class Client(NotebookClient):
+        def process_message(self, msg: Any, cell: Any, cell_index: int) -> Any:
+            if msg["msg_type"] in ("display_data", "update_display_data"):
+                shown.append(msg["content"]["data"]["text/plain"])
+            return super().process_message(msg, cell, cell_index)
+
+    notebook = v4.new_notebook(cells=[v4.new_code_cell(CELL)])
+    Client(notebook, kernel_name="python3", timeout=60).execute()
+    assert shown[0] == "one: 2.0 kB"
+    assert shown[2].startswith("a <note> [bold]\none: 1.0 kB of 2.0 kB")
+    (output,) = notebook.cells[0].outputs
+    assert output.data == {"text/plain": "a <note> [bold]"}
 
 
 def test_functions_take_words_and_objects(graph: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
