@@ -423,7 +423,7 @@ KILLED = """
 import json, logging, os, signal, sys
 import dask
 import daskgraphpart
-from daskgraphpart.plugins.store_workspace import store_lock
+from daskgraphpart.storage import store_lock
 store_lock.SECONDS_BETWEEN_BEATS, store_lock.SECONDS_OF_PATIENCE = 0.3, 1.5
 dask.config.set({"distributed.comm.timeouts.connect": "4s", "daskgraphpart.connect-timeout": "4s"})
 logging.basicConfig()

@@ -13,7 +13,7 @@ from remote_stores import S3, contents_of, copy_in, local_contents, make_graph
 from upath import UPath
 
 from daskgraphpart import partition
-from daskgraphpart.plugins.store_workspace.objects import create_object
+from daskgraphpart.storage.store_objects import create_object
 from daskgraphpart.storage.upload import SEND_NBYTES, upload_file
 
 if TYPE_CHECKING:

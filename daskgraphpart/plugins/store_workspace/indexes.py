@@ -6,8 +6,8 @@ import json
 import threading
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.plugins.store_workspace.objects import list_below, put_objects, read_objects
 from daskgraphpart.plugins.store_workspace.pieced_file import PiecedFile, new_index, parse_index, with_writes
+from daskgraphpart.storage.store_objects import list_below, put_objects, read_objects
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

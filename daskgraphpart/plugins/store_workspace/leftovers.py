@@ -8,8 +8,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from daskgraphpart.errors import GraphPartError
-from daskgraphpart.plugins.store_workspace.objects import read_objects
-from daskgraphpart.plugins.store_workspace.store_lock import LOCK_DIRECTORY, is_released, notes_of
+from daskgraphpart.storage.store_lock import LOCK_DIRECTORY, is_released, notes_of
+from daskgraphpart.storage.store_objects import read_objects
 from daskgraphpart.storage.stores import list_in_store, open_store
 
 if TYPE_CHECKING:

@@ -21,14 +21,14 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 from daskgraphpart.errors import InputFileNotFoundError, OutputLockedError, ResumeError
 from daskgraphpart.plugins.store_workspace.indexes import Indexes
 from daskgraphpart.plugins.store_workspace.merge_ranges import cut_ranges, merge_ranges
-from daskgraphpart.plugins.store_workspace.objects import delete_below, delete_objects
 from daskgraphpart.plugins.store_workspace.spool import running_spool, spooling
-from daskgraphpart.plugins.store_workspace.store_lock import StoreLock
 from daskgraphpart.plugins.store_workspace.store_log import LogInStore, read_log_in_store
 from daskgraphpart.plugins.store_workspace.traffic import add_to_run, counting_run, counting_task, describe_run
 from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.mounts import Depot, Writes, depot_of, mount, unmount
 from daskgraphpart.storage.paths import is_remote
+from daskgraphpart.storage.store_lock import StoreLock
+from daskgraphpart.storage.store_objects import delete_below, delete_objects
 from daskgraphpart.storage.stores import (
     BUFFER_NBYTES,
     MAX_REQUEST_NBYTES,

@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from daskgraphpart.errors import GraphPartError, OutputLockedError
-from daskgraphpart.plugins.store_workspace.objects import create_object, read_objects
+from daskgraphpart.storage.store_objects import create_object, read_objects
 from daskgraphpart.storage.stores import list_in_store
 
 if TYPE_CHECKING:

@@ -7,7 +7,6 @@ was believed dead finds out from its journal, whose objects are created in the s
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import secrets
@@ -20,14 +19,14 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from daskgraphpart.errors import EnvironmentFaultError, OutputLockedError
-from daskgraphpart.plugins.store_workspace.objects import (
+from daskgraphpart.storage.lock import LockNotes
+from daskgraphpart.storage.store_objects import (
     create_object,
     delete_below,
     delete_objects,
     put_objects,
     read_objects,
 )
-from daskgraphpart.storage.lock import LockNotes
 from daskgraphpart.storage.stores import list_in_store
 
 if TYPE_CHECKING:
@@ -124,19 +123,31 @@ class StoreLock:
 
     def _content(self, state: str = "") -> bytes:
         content = {**msgspec.to_builtins(self.notes), "run": self._token, "beats": self._beats, "state": state}
-        return json.dumps(content).encode()
+        return msgspec.json.encode(content)
+
+
+class LockContent(LockNotes, frozen=True):
+    """Content of a lock's object: notes, and which run holds or held it."""
+
+    run: str = ""
+    beats: int = 0
+    state: str = ""
 
 
 def is_released(content: bytes) -> bool:
     """Whether a run has left this as it ended early."""
-    with suppress(ValueError):
-        return bool(json.loads(content).get("state") == RELEASED)
-    return False
+    return read_content(content).state == RELEASED
+
+
+def read_content(content: bytes) -> LockContent:
+    """Read what a lock's object holds; nothing from what is damaged or of another form."""
+    try:
+        return msgspec.json.decode(content, type=LockContent)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return LockContent()
 
 
 def notes_of(content: bytes) -> LockNotes:
     """Read a holder's notes."""
-    try:
-        return msgspec.json.decode(content, type=LockNotes)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        return LockNotes()
+    noted = read_content(content)
+    return LockNotes(noted.workspace, noted.output, noted.host, noted.pid)
