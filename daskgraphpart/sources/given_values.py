@@ -16,6 +16,7 @@ from daskgraphpart.chunked.rows import refuse_gaps
 from daskgraphpart.chunked.sources import FileRows
 from daskgraphpart.errors import InputFileError, InputFileNotFoundError, OptionError
 from daskgraphpart.sources.list_files import local_name
+from daskgraphpart.sources.tabular import what_to_give
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,7 +68,8 @@ def as_array(values: Any, what: str) -> np.ndarray:
         raise OptionError(f"{what}: not an array that numpy can hold", found=str(fault)[:200]) from fault
     if array.ndim == 0:
         kind = type(values).__name__
-        raise OptionError(f"{what}: no rows", expected="an array, a frame, or paths of files", found=kind)
+        expected, hint = "an array, a frame, or paths of files", what_to_give(values)
+        raise OptionError(f"{what}: no rows", expected=expected, found=kind, hint=hint)
     return values if isinstance(values, np.ndarray) else array
 
 

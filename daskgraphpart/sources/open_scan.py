@@ -13,6 +13,7 @@ from daskgraphpart.chunked.scan import Scan
 from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.errors import GraphPartError, InputFileNotFoundError, OptionError
 from daskgraphpart.registry import WHERE_FROM, Objects, first_answer, load_plugin, plugin_names
+from daskgraphpart.sources.tabular import what_to_give
 from daskgraphpart.storage.paths import is_remote
 
 if TYPE_CHECKING:
@@ -63,5 +64,6 @@ def _not_a_graph(given: Any) -> OptionError:
     expected = ", ".join(
         ["a Graph", *(load_plugin("objects", name, Objects).kinds for name in plugin_names("objects"))]
     )
-    kind, hint = f"{type(given).__module__}.{type(given).__name__}", None if plugin_names("objects") else WHERE_FROM
+    kind = f"{type(given).__module__}.{type(given).__name__}"
+    hint = what_to_give(given) if plugin_names("objects") else WHERE_FROM
     return OptionError("not a graph", expected=expected, found=kind, hint=hint)

@@ -6,6 +6,7 @@ Tables are frames of pandas and dask, whatever gives an Arrow stream (polars, Du
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,12 +14,10 @@ import numpy as np
 
 from daskgraphpart.chunked.collections import join_frames
 from daskgraphpart.errors import OptionError
+from daskgraphpart.sources.table_index import ENDS, ID, counts_rows, index_as_ids, is_pandas
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-ID = "id"
-ENDS = ("src", "dst")
+    from collections.abc import Callable, Sequence
 
 
 def is_lazy(value: Any) -> bool:
@@ -28,11 +27,7 @@ def is_lazy(value: Any) -> bool:
 
 def is_frame(value: Any) -> bool:
     """Whether something is a frame of pandas or dask, or an Arrow table."""
-    return _is_pandas(value) or (hasattr(value, "column_names") and hasattr(value, "to_batches"))
-
-
-def _is_pandas(value: Any) -> bool:
-    return hasattr(value, "index") and hasattr(value, "columns") and hasattr(value, "dtypes")
+    return is_pandas(value) or (hasattr(value, "column_names") and hasattr(value, "to_batches"))
 
 
 def is_series(value: Any) -> bool:
@@ -59,12 +54,19 @@ def _is_unread(value: Any) -> bool:
     return type(value).__name__ == "LazyFrame" and hasattr(value, "collect")
 
 
-def as_table(value: Any, what: str) -> Any:
-    """Return tables as one frame of pandas or dask, or as an Arrow table; anything else stays as it is."""
-    if not is_table(value) or is_frame(value):
+def as_table(value: Any, what: str, from_index: Callable[[Any, str], Any] | None = None) -> Any:
+    """Return tables as one frame of pandas or dask, or as an Arrow table; anything else stays as it is.
+
+    `from_index` makes columns of the index of each frame, which Arrow drops.
+    """
+    if is_frame(value):
+        return value if from_index is None else from_index(value, what)
+    if hasattr(value, "with_format") and isinstance(getattr(value, "num_rows", None), int):  # a Dataset of Hugging Face
+        return value.with_format("arrow")[:]
+    if not is_table(value):
         return value
     if isinstance(value, (list, tuple)):
-        return _joined([as_table(one, what) for one in value], what)
+        return _joined([as_table(one, what, from_index or index_as_ids) for one in value], what)
     if _is_unread(value):
         raise OptionError(f"{what}: a LazyFrame has no rows yet", hint="give the result of its collect()")
     import pyarrow as pa  # slow to import
@@ -89,7 +91,7 @@ def _joined(tables: Sequence[Any], what: str) -> Any:
     import pyarrow as pa  # slow to import
 
     try:
-        arrow = [pa.Table.from_pandas(one, preserve_index=False) if _is_pandas(one) else one for one in tables]
+        arrow = [pa.Table.from_pandas(one, preserve_index=False) if is_pandas(one) else one for one in tables]
         return pa.concat_tables(map(_with_plain_text, arrow), promote_options="permissive")
     except (pa.ArrowException, ValueError, TypeError) as fault:
         raise OptionError(f"{what}: tables of a list do not fit together", found=str(fault)[:200]) from fault
@@ -105,7 +107,7 @@ def _with_plain_text(table: Any) -> Any:
 
 def as_pandas(table: Any) -> Any:
     """Return an Arrow table as a frame of pandas, without copying numbers where that is possible."""
-    return table.to_pandas(split_blocks=True) if hasattr(table, "to_batches") else table
+    return table.to_pandas(split_blocks=True) if is_frame(table) and not is_pandas(table) else table
 
 
 def column_names(table: Any) -> list[str]:
@@ -138,21 +140,14 @@ def keyed(values: Any, feature: str, what: str) -> Keyed | None:
     if not is_frame(table):
         return None
     names = column_names(table)
-    if ID not in names and _is_pandas(table):
+    if ID not in names and is_pandas(table):
         index: Any = table.index
         if getattr(index, "nlevels", 1) > 1:
             raise OptionError(f"{what}: an index of several levels is no node ID", hint="give a column id")
-        if not _counts_rows(index):
+        if not (counts_rows(index) and getattr(index, "start", 0) == 0):
             key = str(index.name) if index.name not in (None, *names) else ID
             return _checked(table.rename_axis(index=key).reset_index(), key, feature, what)
     return _checked(table, ID, feature, what) if ID in names else None
-
-
-def _counts_rows(index: Any) -> bool:
-    """Whether an index only counts rows; that of dask tells it by having no name."""
-    if index.name is not None:
-        return False
-    return is_lazy(index) or (hasattr(index, "step") and (index.start, index.step) == (0, 1)) or not len(index)
 
 
 def _checked(table: Any, key: str, feature: str, what: str) -> Keyed:
@@ -172,7 +167,7 @@ def without_ids(what: str) -> OptionError:
 
 def ids_of_mask(given: Any, what: str) -> Keyed:
     """Return the IDs that a mask lists: a list, array or series, or a frame with them in `id` or its first column."""
-    table = as_table(given, what)
+    table = as_table(given, what, index_as_ids)
     if is_frame(table):
         names = column_names(table)
         return Keyed(table, ID if ID in names else names[0])
@@ -195,6 +190,26 @@ def are_paths(given: Any) -> bool:
     return any(not isinstance(one, str) or os.path.exists(one.partition(":")[0]) for one in given)
 
 
+def what_to_give(value: Any) -> str | None:
+    """Say what to type for a table or graph of a kind that is not taken, as a hint."""
+    library = type(value).__module__.partition(".")[0]
+    if library == "igraph":
+        return "give numpy.array(graph.get_edgelist()), and num_nodes=graph.vcount() to from_edges"
+    if library == "datasets":
+        return "give one of its splits, such as given['train'], or Dataset.from_list(list(given)) of rows that stream"
+    if hasattr(value, "to_table"):
+        files = "its files to read_tables, by list(given.files), or " if hasattr(value, "files") else ""
+        return f"give {files}given.to_table()"
+    if library == "pyarrow" and hasattr(value, "read"):
+        return "give given.read()"
+    if isinstance(value, (Iterator, Set, list)):
+        return "give numpy.array(list(given)) of pairs of numbers, else pandas.DataFrame(list(given))"
+    is_columns = isinstance(value, Mapping) or getattr(getattr(value, "dtype", None), "names", None)
+    if len(getattr(value, "shape", ())) == 1 and not is_columns:
+        return "give columns together, as pandas.DataFrame({'src': ..., 'dst': ...})"
+    return "give pandas.DataFrame(given)" if is_columns else None
+
+
 def ends_of(names: Sequence[Any]) -> tuple[Any, ...]:
     """Return the columns of sources and destinations: by name, or the first two."""
     return ENDS if {*ENDS} <= {*names} else tuple(names[:2])
@@ -206,11 +221,12 @@ def pair_of(value: Any, what: str) -> tuple[Any, Any]:
     if shape == (2, 2):
         hint = "give a pair: (array[0], array[1]) if rows are ends, (array[:, 0], array[:, 1]) if rows are edges"
         raise OptionError(f"{what} are ambiguous", found="an array of shape (2, 2)", hint=hint)
+    are_edges = isinstance(value, list) and all(isinstance(one, tuple) and len(one) == 2 for one in value)
     if len(shape) == 2 and shape[1] == 2:
         return value[:, 0], value[:, 1]
-    if (len(shape) == 2 and shape[0] == 2) or (isinstance(value, (tuple, list)) and len(value) == 2):
+    if (len(shape) == 2 and shape[0] == 2) or (isinstance(value, (tuple, list)) and len(value) == 2 and not are_edges):
         return value[0], value[1]
     expected = "a frame with columns src and dst, a pair (sources, destinations), or an array of shape (2, edges) or "
     expected += "(edges, 2)"
     kind = f"an array of shape {shape}" if shape else type(value).__name__
-    raise OptionError(f"{what} are not edges", expected=expected, found=kind)
+    raise OptionError(f"{what} are not edges", expected=expected, found=kind, hint=what_to_give(value))

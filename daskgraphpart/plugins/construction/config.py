@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import GraphPartError, InputFileError, MetadataError
 from daskgraphpart.schema import check_name
-from daskgraphpart.sources.tabular import ENDS
+from daskgraphpart.sources.table_index import ENDS
 from daskgraphpart.sources.type_names import check_type_name
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from daskgraphpart.errors import GraphPartError, InputFileError, InputFileNotFou
 from daskgraphpart.sources.database import count_rows, drop_rows, quote, run, stage_rows, translated_errors
 from daskgraphpart.sources.list_files import is_there, list_files, local_name
 from daskgraphpart.sources.rank_ids import keep_ids, rank_ids
-from daskgraphpart.sources.tabular import ENDS
+from daskgraphpart.sources.table_index import ENDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

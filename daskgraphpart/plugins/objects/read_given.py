@@ -16,7 +16,8 @@ from daskgraphpart.errors import OptionError
 from daskgraphpart.extras import is_dgl_graph, is_made_by
 from daskgraphpart.schema import DEFAULT_ETYPE as HOMOGENEOUS_EDGES
 from daskgraphpart.schema import DEFAULT_NTYPE as HOMOGENEOUS_NODES
-from daskgraphpart.sources.tabular import ENDS, as_pandas, as_table, ends_of, is_frame, is_lazy, pair_of
+from daskgraphpart.sources.table_index import ENDS, index_as_ends
+from daskgraphpart.sources.tabular import as_pandas, as_table, ends_of, is_frame, is_lazy, pair_of
 from daskgraphpart.sources.type_names import canonical_name, ends_of_types
 
 if TYPE_CHECKING:
@@ -51,9 +52,9 @@ def find_reader(graph: Any) -> Callable[[Any], Given] | None:
     """Find what reads a graph of its kind; None if it is of no kind that is known here."""
     if isinstance(graph, Graph):
         return _from_chunked
-    if isinstance(graph, Mapping):
+    if isinstance(graph, Mapping) and not is_made_by("datasets", graph):  # whose splits are no edge types
         return _from_edges
-    table = as_table(graph, "edges")
+    table = as_table(graph, "edges", index_as_ends)
     is_array = hasattr(table, "shape") and not hasattr(table, "tocoo")
     if isinstance(table, (tuple, list)) or is_array or is_frame(table):
         return lambda _: _from_edges({HOMOGENEOUS_EDGES: table})
@@ -81,7 +82,7 @@ def _from_edges(edges: Mapping[Any, Any]) -> Given:
         etype = canonical_name(key)
         if etype in pairs:
             raise OptionError("edge type is given twice", found=etype)
-        table = as_table(value, f"edges of type {etype!r}")
+        table = as_table(value, f"edges of type {etype!r}", index_as_ends)
         if is_frame(table):
             pairs[etype], data[etype] = _from_frame(etype, as_pandas(table))
         else:

@@ -174,7 +174,7 @@ def described_tables(values: Mapping[str, Any]) -> Scan:
 
 def _scan_of(tables: Mapping[str, Any], name: str, reading: ReadOptions, changes: GraphChanges = NO_CHANGES) -> Scan:
     beside = (tables.get(kind) or {} for kind in ("nodes", "node_data", "edge_data", "masks", "split"))
-    named = named_tables(tables["edges"], *beside, are_mapped=reading.map_ids)
+    named = named_tables(tables["edges"], *beside, are_mapped=reading.map_ids, ends=reading.columns)
     counts: dict[str, Any] = {kind: tables.get(kind) or {} for kind in ("num_nodes", "num_edges")}
     return TableScan(Tables(**named, **counts), name, reading, changes)
 

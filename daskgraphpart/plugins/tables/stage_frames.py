@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,8 +21,8 @@ from daskgraphpart.plugins.tables.describe.table_words import EACH, takes_each
 from daskgraphpart.schema import DEFAULT_ETYPE
 from daskgraphpart.source import Input, Source
 from daskgraphpart.sources.given_values import as_array
+from daskgraphpart.sources.table_index import ENDS, ID, index_as_ends, index_as_ids
 from daskgraphpart.sources.tabular import (
-    ID,
     Keyed,
     are_paths,
     as_pandas,
@@ -77,13 +78,19 @@ def named_tables(
     split: Mapping[str, Any] | None = None,
     *,
     are_mapped: bool = True,
+    ends: tuple[str, ...] = (),
 ) -> dict[str, Any]:
     """Name types as in files, and turn arrays into rows; tables stay, with the columns of their IDs."""
     edges = edges if isinstance(edges, Mapping) else {DEFAULT_ETYPE: edges}
     etypes = [canonical_name(etype) if not isinstance(etype, str) else etype for etype in edges]
-    edges = {etype: as_table(table, f"edges of type {etype!r}") for etype, table in edges.items()}
-    nodes = {ntype: as_table(table, f"table of {ntype!r} nodes") for ntype, table in nodes.items()}
-    node_data = {key: as_table(table, f"node data {key!r}") for key, table in node_data.items()}
+    with_ends = partial(index_as_ends, ends=ends or ENDS)
+    edges = {etype: as_table(table, f"edges of type {etype!r}", with_ends) for etype, table in edges.items()}
+    nodes = {ntype: as_table(table, f"table of {ntype!r} nodes", index_as_ids) for ntype, table in nodes.items()}
+    whole_tables = {*ends_of_types(etypes), *nodes}
+    node_data = {
+        key: as_table(table, f"node data {key!r}", index_as_ids if key in whole_tables else None)
+        for key, table in node_data.items()
+    }
     frames = {ntype: table for ntype, table in node_data.items() if is_frame(table)}
     ntypes = [*dict.fromkeys([*ends_of_types(etypes), *nodes])]
     for ntype in frames:

@@ -16,6 +16,7 @@ from daskgraphpart.errors import GraphPartError, InputFileError, OptionError
 from daskgraphpart.plugins.tables.describe.collect_faults import collect_fault, raise_together
 from daskgraphpart.plugins.tables.describe.table_words import parse_file
 from daskgraphpart.sources.list_files import list_files, local_name
+from daskgraphpart.sources.tabular import what_to_give
 from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.paths import is_remote
 
@@ -90,8 +91,8 @@ def _is_file(given: Any) -> bool:
 def find_files(given: Any, place: str, options: ReadOptions, columns: tuple[str, ...] = ()) -> tuple[TableFile, ...]:
     """Find files, in natural order within patterns and directories; words after a colon say how to read them."""
     if not are_files(given):
-        found_type = type(given).__name__
-        raise OptionError("not a table", place=place, expected="a frame, a path or a list of paths", found=found_type)
+        expected, kind, hint = "a frame, a path or a list of paths", type(given).__name__, what_to_give(given)
+        raise OptionError("not a table", place=place, expected=expected, found=kind, hint=hint)
     files, faults = list[TableFile](), list[GraphPartError]()
     for one in [given] if _is_file(given) else given:
         with collect_fault(faults):
