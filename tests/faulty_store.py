@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
 BUSY = b"<Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message></Error>"
-FAULTS = ("busy", "reset", "lost", "half", "slow")
-"""503; the connection breaks before the request is read, after it was obeyed, in the middle of the answer; late."""
+CONFLICT = b"<Error><Code>ConditionalRequestConflict</Code><Message>Retry the upload.</Message></Error>"
+FAULTS = ("busy", "conflict", "reset", "lost", "half", "slow")
+"""503; 409; the connection breaks before the request is read, after it was obeyed, amid the answer; late."""
 SLOW_SECONDS = 0.5
 
 
@@ -34,6 +35,8 @@ class FaultyStore:
             self.made.append(fault)
         if fault == "busy":
             return web.Response(status=503, body=BUSY, content_type="application/xml")
+        if fault == "conflict":
+            return web.Response(status=409, body=CONFLICT, content_type="application/xml")
         if fault == "reset":
             return self._broken(request)
         if fault == "slow":

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import io
 import os
+import sys
 import warnings
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
+from functools import cache
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import numpy as np
@@ -23,6 +25,7 @@ from daskgraphpart.errors import (
     OptionError,
 )
 from daskgraphpart.extras import how_to_install
+from daskgraphpart.storage.waiting import waiting_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -40,6 +43,7 @@ MAX_REQUEST_NBYTES = 8 << 20
 MAX_REQUESTS = 8
 """Requests at one time."""
 
+HTTP_CONFLICT = 409
 _ARCHIVES_AND_WRAPPERS = (
     "zip", "tar", "libarchive", "dir", "cached", "blockcache", "filecache", "simplecache", "reference", "generic"
 )  # fmt: skip
@@ -81,18 +85,38 @@ def open_known(protocol: str, url: str, options: Mapping[str, Any]) -> UPath:
 
 
 @contextmanager
-def open_store(path: UPath) -> Iterator[Any]:
-    """Yield a path's file system, which fsspec keeps open; turn its errors into ours."""
+def open_store(path: UPath, *, is_waiting: bool = True) -> Iterator[Any]:
+    """Yield a path's file system, which fsspec keeps open; turn its errors into ours, and tell of a long silence.
+
+    Whoever does more than ask says with `waiting_for` when that is.
+    """
     fs = None
     try:
         fs = path.fs
-        yield fs
+        _retry_conflicts(path.protocol)
+        with waiting_for(path) if is_waiting else nullcontext():
+            yield fs
     except GraphPartError:
         raise
     except Exception as fault:
         if fs is not None and isinstance(fault, OSError) and fault.filename is not None:
             raise  # of a local file
         raise _store_fault(path, fault, is_open=fs is not None) from fault
+
+
+@cache
+def _retry_conflicts(protocol: str) -> None:
+    """Let s3fs ask again if a request met another one to the same object, as it does if a store is busy."""
+    core = sys.modules.get("s3fs.core")
+    if core is not None and protocol in ("s3", "s3a") and hasattr(core, "set_custom_error_handler"):  # since 2026.2
+        others = core.CUSTOM_ERROR_HANDLER
+        core.set_custom_error_handler(lambda fault: _is_conflict(fault) or others(fault))
+
+
+def _is_conflict(fault: Exception) -> bool:
+    answer = getattr(fault, "response", None)
+    about = answer.get("ResponseMetadata", {}) if isinstance(answer, dict) else {}
+    return bool(about.get("HTTPStatusCode") == HTTP_CONFLICT)
 
 
 def _store_fault(path: UPath, fault: Exception, *, is_open: bool) -> GraphPartError:

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import errno
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, InputFileNotFoundError
 from daskgraphpart.storage.files import file_size, open_for_reading
 from daskgraphpart.storage.stores import kind_in_store, open_store, size_in_store
+from daskgraphpart.storage.waiting import waiting_for
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
     from upath import UPath
 
@@ -31,11 +33,12 @@ def open_for_upload(path: UPath, nbytes: int) -> Iterator[Any]:
     Holds two requests, 16 MiB for files of up to 70 GB.
     """
     try:
-        with open_store(path) as fs:
+        with open_store(path, is_waiting=False) as fs:
             if nbytes <= SEND_NBYTES:
                 content = BytesIO()
                 yield content
-                fs.pipe_file(path.path, content.getvalue())
+                with waiting_for(path):
+                    fs.pipe_file(path.path, content.getvalue())
             else:
                 with _open_in_parts(fs, path, nbytes) as file:
                     yield file
@@ -45,14 +48,27 @@ def open_for_upload(path: UPath, nbytes: int) -> Iterator[Any]:
         ) from fault
 
 
+@dataclass(frozen=True, slots=True)
+class _Sending:
+    """A file to which bytes are written, of which some calls send a part."""
+
+    path: UPath
+    send: Callable[[Any], object]
+
+    def write(self, content: Any) -> None:
+        with waiting_for(self.path):
+            self.send(content)
+
+
 @contextmanager
 def _open_in_parts(fs: Any, path: UPath, nbytes: int) -> Iterator[Any]:
     request_nbytes = max(SEND_NBYTES, -(-nbytes // (MAX_REQUESTS << 20)) << 20)
     file = fs.open(path.path, "wb", block_size=request_nbytes, autocommit=False)
     try:
-        yield file
-        file.close()
-        _commit(file, path, nbytes)
+        yield _Sending(path, file.write)
+        with waiting_for(path):
+            file.close()
+            _commit(file, path, nbytes)
     except BaseException:
         with suppress(Exception):
             file.discard()

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from faulty_store import FAULTS, faulty_store
+from faulty_store import FAULTS, SLOW_SECONDS, faulty_store
 from remote_stores import S3, contents_of, copy_in, local_contents, make_graph
 from upath import UPath
 
 from daskgraphpart import partition
+from daskgraphpart.storage import waiting
 from daskgraphpart.storage.store_objects import create_object
+from daskgraphpart.storage.stores import size_in_store
 from daskgraphpart.storage.upload import SEND_NBYTES, upload_file
 
 if TYPE_CHECKING:
@@ -81,3 +83,36 @@ def test_an_upload_is_complete_though_the_answer_was_lost(s3: S3, tmp_path: Path
         upload_file(str(tmp_path / "large"), UPath("s3://bucket/large", **options))
     assert store.made == ["lost"] and len(ends) > 1
     assert s3.files.cat_file("s3://bucket/large") == content
+
+
+def test_a_request_that_met_another_one_is_made_again(s3: S3, tmp_path: Path) -> None:
+    content = np.random.default_rng(0).bytes(SEND_NBYTES + 12_345)
+    (tmp_path / "large").write_bytes(content)
+    asked: list[str] = []
+
+    def choose(method: str, path: str) -> str | None:
+        is_first = method != "GET" and path not in asked
+        asked.append(path)
+        return "conflict" if is_first else None
+
+    with faulty_store(s3.address, choose) as (address, store):
+        root = UPath("s3://bucket", **patient_options(replace(s3, address=address)))
+        assert create_object(root / "journal", b"mine")
+        upload_file(str(tmp_path / "large"), root / "large")
+    assert len(store.made) == 5  # of both objects, of two parts, and of the begin and end of the upload
+    assert s3.files.cat_file("s3://bucket/journal") == b"mine"
+    assert s3.files.cat_file("s3://bucket/large") == content
+
+
+def test_a_store_that_does_not_answer_is_named(
+    s3: S3, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(waiting, "SECONDS_OF_SILENCE", SLOW_SECONDS / 5)
+    monkeypatch.setattr(waiting, "_watch", None)
+    (tmp_path / "large").write_bytes(bytes(SEND_NBYTES + 1))
+    with faulty_store(s3.address, lambda *_: "slow") as (address, _):
+        root = UPath("s3://bucket", **patient_options(replace(s3, address=address)))
+        for ask in (lambda path: path.fs and upload_file(str(tmp_path / "large"), path), size_in_store):
+            caplog.clear()
+            ask(root / "large")
+            assert "s3://bucket/large: no answer for" in caplog.text
