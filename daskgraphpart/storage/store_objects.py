@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from daskgraphpart.errors import EnvironmentFaultError, InputFileNotFoundError
+from daskgraphpart.storage.store_writes import writable_store
 from daskgraphpart.storage.stores import VERSION_KEYS, open_store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from upath import UPath
-
-
-@contextmanager
-def _writing(path: UPath) -> Iterator[Any]:
-    try:
-        with open_store(path) as fs:
-            yield fs
-    except InputFileNotFoundError as fault:  # a missing bucket is no input mistake
-        what, hint = "the store refuses a file", "check that the bucket exists"
-        raise EnvironmentFaultError(what, file=path, found=fault.found, hint=hint) from fault
 
 
 def read_objects(paths: Sequence[UPath]) -> list[bytes]:
@@ -35,7 +26,7 @@ def read_objects(paths: Sequence[UPath]) -> list[bytes]:
 def put_objects(contents: Mapping[UPath, bytes]) -> None:
     """Write objects of one store at once."""
     if contents:
-        with _writing(next(iter(contents))) as fs:
+        with writable_store(next(iter(contents))) as fs:
             fs.pipe({path.path: content for path, content in contents.items()})
 
 
@@ -45,7 +36,7 @@ def create_object(path: UPath, content: bytes) -> bool:
     A refusal may answer a request that was made again after its first answer was lost.
     """
     try:
-        with _writing(path) as fs:
+        with writable_store(path) as fs:
             fs.pipe_file(path.path, content, mode="create")
     except EnvironmentFaultError as fault:
         if isinstance(fault.__cause__, FileExistsError) or "PreconditionFailed" in str(fault.__cause__):

@@ -7,11 +7,12 @@ here are final, and become our errors.
 from __future__ import annotations
 
 import io
+import logging
 import os
-import sys
+import threading
+import time
 import warnings
 from contextlib import contextmanager, nullcontext, suppress
-from functools import cache
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import numpy as np
@@ -25,13 +26,15 @@ from daskgraphpart.errors import (
     OptionError,
 )
 from daskgraphpart.extras import how_to_install
-from daskgraphpart.storage.waiting import waiting_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from upath import UPath
 
+logger = logging.getLogger(__name__)
+
+SECONDS_OF_SILENCE = 15.0
 BUFFER_NBYTES = 64 << 10
 """Bytes that are read of a remote file at least: headers come with one request."""
 EXTRAS = {"s3": "s3", "s3a": "s3", "gs": "gcs", "gcs": "gcs"}
@@ -43,7 +46,6 @@ MAX_REQUEST_NBYTES = 8 << 20
 MAX_REQUESTS = 8
 """Requests at one time."""
 
-HTTP_CONFLICT = 409
 _ARCHIVES_AND_WRAPPERS = (
     "zip", "tar", "libarchive", "dir", "cached", "blockcache", "filecache", "simplecache", "reference", "generic"
 )  # fmt: skip
@@ -85,15 +87,27 @@ def open_known(protocol: str, url: str, options: Mapping[str, Any]) -> UPath:
 
 
 @contextmanager
-def open_store(path: UPath, *, is_waiting: bool = True) -> Iterator[Any]:
-    """Yield a path's file system, which fsspec keeps open; turn its errors into ours, and tell of a long silence.
+def waiting_for(path: UPath) -> Iterator[None]:
+    """Say now and then that a store does not answer: its libraries wait for minutes, and ask again, without a word."""
+    answered, since = threading.Event(), time.monotonic()
 
-    Whoever does more than ask says with `waiting_for` when that is.
-    """
+    def tell() -> None:
+        while not answered.wait(SECONDS_OF_SILENCE):
+            logger.warning("%s: no answer for %d s; waiting, and asking again", path, time.monotonic() - since)
+
+    threading.Thread(target=tell, daemon=True).start()
+    try:
+        yield
+    finally:
+        answered.set()
+
+
+@contextmanager
+def open_store(path: UPath, *, is_waiting: bool = True) -> Iterator[Any]:
+    """Yield a path's file system, which fsspec keeps open; turn its errors into ours, and tell of a long silence."""
     fs = None
     try:
         fs = path.fs
-        _retry_conflicts(path.protocol)
         with waiting_for(path) if is_waiting else nullcontext():
             yield fs
     except GraphPartError:
@@ -102,21 +116,6 @@ def open_store(path: UPath, *, is_waiting: bool = True) -> Iterator[Any]:
         if fs is not None and isinstance(fault, OSError) and fault.filename is not None:
             raise  # of a local file
         raise _store_fault(path, fault, is_open=fs is not None) from fault
-
-
-@cache
-def _retry_conflicts(protocol: str) -> None:
-    """Let s3fs ask again if a request met another one to the same object, as it does if a store is busy."""
-    core = sys.modules.get("s3fs.core")
-    if core is not None and protocol in ("s3", "s3a") and hasattr(core, "set_custom_error_handler"):  # since 2026.2
-        others = core.CUSTOM_ERROR_HANDLER
-        core.set_custom_error_handler(lambda fault: _is_conflict(fault) or others(fault))
-
-
-def _is_conflict(fault: Exception) -> bool:
-    answer = getattr(fault, "response", None)
-    about = answer.get("ResponseMetadata", {}) if isinstance(answer, dict) else {}
-    return bool(about.get("HTTPStatusCode") == HTTP_CONFLICT)
 
 
 def _store_fault(path: UPath, fault: Exception, *, is_open: bool) -> GraphPartError:

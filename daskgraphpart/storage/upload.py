@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, InputFileNotFoundError
+from daskgraphpart.errors import EnvironmentFaultError, GraphPartError
 from daskgraphpart.storage.files import file_size, open_for_reading
-from daskgraphpart.storage.stores import kind_in_store, open_store, size_in_store
-from daskgraphpart.storage.waiting import waiting_for
+from daskgraphpart.storage.store_writes import writable_store
+from daskgraphpart.storage.stores import kind_in_store, open_store, size_in_store, waiting_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -32,20 +32,15 @@ def open_for_upload(path: UPath, nbytes: int) -> Iterator[Any]:
 
     Holds two requests, 16 MiB for files of up to 70 GB.
     """
-    try:
-        with open_store(path, is_waiting=False) as fs:
-            if nbytes <= SEND_NBYTES:
-                content = BytesIO()
-                yield content
-                with waiting_for(path):
-                    fs.pipe_file(path.path, content.getvalue())
-            else:
-                with _open_in_parts(fs, path, nbytes) as file:
-                    yield file
-    except InputFileNotFoundError as fault:  # a missing bucket is no input mistake
-        raise EnvironmentFaultError(
-            "the store refuses a file", file=path, found=fault.found, hint="check that the bucket exists"
-        ) from fault
+    with writable_store(path, is_waiting=False) as fs:
+        if nbytes <= SEND_NBYTES:
+            content = BytesIO()
+            yield content
+            with waiting_for(path):
+                fs.pipe_file(path.path, content.getvalue())
+        else:
+            with _open_in_parts(fs, path, nbytes) as file:
+                yield file
 
 
 @dataclass(frozen=True, slots=True)
