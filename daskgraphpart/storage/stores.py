@@ -57,12 +57,8 @@ VERSION_KEYS = ("ETag", "etag", "md5Hash", "generation", "LastModified", "mtime"
 def open_url(text: str, protocol: str, rest: str, options: Mapping[str, Any]) -> UPath:
     """Open the store of a URL, given as the user wrote it, and its parts around ``://`` without a slash at the end."""
     if protocol in _ARCHIVES_AND_WRAPPERS:
-        raise OptionError(
-            f"{protocol}:// is not a store",
-            file=text,
-            expected="a path, s3://, gs://, ...",
-            hint="unpack archives first",
-        )
+        what, hint = f"{protocol}:// is not a store", "unpack archives first"
+        raise OptionError(what, file=text, expected="a path, s3://, gs://, ...", hint=hint)
     if not rest:
         raise OptionError("the URL names no directory", file=text, expected=f"{protocol}://bucket/directory")
     return open_known(protocol, f"{protocol}://{rest}", options)
