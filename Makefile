@@ -9,7 +9,7 @@ GRAPHSTORM_VENV := .venv-dgl-graphstorm-0.5.1
 # two cores: the real graphs and the properties side by side
 PYTEST_WORKERS ?= 2
 
-TARGETS := demo test test-long lint format outputs site slurm unit dgl-envs graphstorm-env pyg-samplers parmetis clean
+TARGETS := demo test test-long lint format outputs site slurm unit dgl-envs graphstorm-env graphlearn pyg-samplers parmetis clean
 .PHONY: $(TARGETS)
 
 demo: $(VENV)/.installed
@@ -20,11 +20,11 @@ demo: $(VENV)/.installed
 	$(BIN)/daskgraphpart report $(DEMO)/partitions --output $(DEMO)/report.html
 	@echo "Open the report in a browser: $(CURDIR)/$(DEMO)/report.html"
 
-test: lint site dgl-envs slurm unit
+test: lint site dgl-envs graphlearn slurm unit
 
 # all kills, all formats of all graphs: hours; of them EXAMPLES, new random examples of each property, take 6 CPU minutes a hundred
 EXAMPLES ?= 100
-test-long: dgl-envs graphstorm-env slurm pyg-samplers
+test-long: dgl-envs graphstorm-env graphlearn slurm pyg-samplers
 	-$(MAKE) parmetis  # where it cannot be had its tests are skipped
 	HYPOTHESIS_PROFILE=search EXAMPLES=$(EXAMPLES) $(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal -m "long or not long"
 
@@ -62,6 +62,13 @@ dgl-envs: $(DGL_VENVS:%=%/.installed)
 graphstorm-env: $(GRAPHSTORM_VENV)/.installed
 
 pyg-samplers: $(VENV)/.installed-pyg-samplers
+
+# the code that reads an example's files; its compiled part is for another torch, and is not used
+graphlearn: build/graphlearn/.installed
+build/graphlearn/.installed: $(VENV)/.installed
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --only-binary=:all: --python-version 3.11 \
+	  --platform manylinux_2_17_x86_64 --upgrade --target $(@D) graphlearn-torch==0.2.4
+	touch $@
 
 # PyPI has their sources only: twenty CPU minutes of compiling, once
 PIP_WHEEL := $(BIN)/pip wheel --quiet --disable-pip-version-check --no-build-isolation --no-deps -w build/pyg-samplers

@@ -1,13 +1,15 @@
 """Write the directory that GraphLearn-for-PyTorch trains on, `graphlearn_torch.partition.load_partition` of 0.2.
 
-See graphlearn_torch/python/partition/base.py: tensors saved by torch, and a pickled META. Edges lie with their
-destination, as with its strategy by_dst. All IDs are the new ones; `orig_ids.pt` leads back to yours.
+See graphlearn_torch/python/partition/base.py: tensors saved by torch, features as tensors pickled one after another,
+and a pickled META. Edges lie with their destination, as with its strategy by_dst. All IDs are the new ones; the files
+`orig_nids` and `orig_eids` of each part lead back to yours.
 """
 
 from __future__ import annotations
 
 import pickle
 from dataclasses import dataclass
+from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,19 +29,23 @@ from daskgraphpart.extension import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from daskgraphpart.extension import DispatchedGraph, EdgeType, FileLayout, GraphSchema, GraphSizes, NodeType, Region
 
 NAME = "graphlearn"
 INT64 = np.dtype("<i8")
+ROWS_PER_TENSOR = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GraphLearnLayout(Layout):
     """Tensors of each part, and books of partitions."""
 
-    own_files = r"META|(node|edge)_pb(/[^/]+)?\.pt|part\d+/(graph|node_feat|edge_feat)(/[^/]+)?/\w+\.pt"
+    own_files = (
+        r"META|(node|edge)_pb(/[^/]+)?\.pt|"
+        r"part\d+/(orig_[ne]ids(/[^/]+)?\.pt|(graph|node_feat|edge_feat)(/[^/]+)?/\w+\.(pt|pkl))"
+    )
 
     graphlearn_feature: str = option("feat", "Feature of nodes and edges to write; GraphLearn has one per type.")
 
@@ -65,17 +71,18 @@ class GraphLearnLayout(Layout):
         ):
             for kind, count in zip(kinds, counts.T.tolist(), strict=True):
                 first, rows, below = sum(count[:part]), count[part], _below(sizes.schema, kind)
-                where = f"{NAME}/part{{part}}/{ids}_feat{below}"
-                files[f"{where}/orig_ids.pt"] = _tensor(f"orig_{ids[0]}ids/{kind.name}", INT64, (rows,))
+                orig = f"orig_{ids[0]}ids"
+                files[f"{NAME}/part{{part}}/{orig}{below}.pt"] = _tensor(f"{orig}/{kind.name}", (rows,))
+                where = f"{NAME}/part{{part}}/{ids}_feat{below}"  # exists only for what has the feature
                 for spec in kind.data:
                     if spec.name == self.graphlearn_feature:
-                        key = f"{ids}_data/{kind.name}/{spec.name}"
-                        files[f"{where}/feats.pt"] = _tensor(key, spec.dtype, (rows, *spec.row_shape))
-                        files[f"{where}/ids.pt"] = raw_file_layout([], NewIds(first, rows))
+                        key, shape = f"{ids}_data/{kind.name}/{spec.name}", (rows, *spec.row_shape)
+                        files[f"{where}/feats.pkl"] = raw_file_layout([ArraySpec(key, spec.dtype, shape)], pickle_array)
+                        files[f"{where}/ids.pkl"] = raw_file_layout([], NewIds(first, rows, is_pickled=True))
                 if ids == "edge":
                     where = f"{NAME}/part{{part}}/graph{below}"
-                    files[f"{where}/rows.pt"] = _tensor(f"edge_src/{kind.name}", INT64, (rows,))
-                    files[f"{where}/cols.pt"] = _tensor(f"edge_dst/{kind.name}", INT64, (rows,))
+                    files[f"{where}/rows.pt"] = _tensor(f"edge_src/{kind.name}", (rows,))
+                    files[f"{where}/cols.pt"] = _tensor(f"edge_dst/{kind.name}", (rows,))
                     files[f"{where}/eids.pt"] = raw_file_layout([], NewIds(first, rows))
         return files
 
@@ -112,14 +119,21 @@ def _below(schema: GraphSchema, kind: NodeType | EdgeType) -> str:
     return f"/{file_name(kind.name)}" if schema.is_heterogeneous else ""
 
 
-def _tensor(key: str, dtype: np.dtype, shape: tuple[int, ...]) -> FileLayout:
-    return raw_file_layout([ArraySpec(key, dtype, shape)], save_array)
+def _tensor(key: str, shape: tuple[int, ...]) -> FileLayout:
+    return raw_file_layout([ArraySpec(key, INT64, shape)], save_array)
 
 
 def save_array(arrays: Mapping[str, Region], path: str) -> None:
     """Write the only array of a file as a tensor."""
     (rows,) = arrays.values()
     _save(rows.read(0, rows.num_rows), path)
+
+
+def pickle_array(arrays: Mapping[str, Region], path: str) -> None:
+    """Write the only array of a file as tensors, one after another, of which one fits in memory."""
+    (rows,) = arrays.values()
+    starts = range(0, max(rows.num_rows, 1), ROWS_PER_TENSOR)
+    _pickle((rows.read(start, min(start + ROWS_PER_TENSOR, rows.num_rows)) for start in starts), path)
 
 
 def save_book(arrays: Mapping[str, Region], path: str) -> None:
@@ -134,14 +148,45 @@ class NewIds:
 
     first: int
     count: int
+    is_pickled: bool = False
 
     def __call__(self, arrays: Mapping[str, Region], path: str) -> None:
         """Write them as a tensor."""
-        _save(np.arange(self.first, self.first + self.count), path)
+        ids = np.arange(self.first, self.first + self.count)
+        if self.is_pickled:
+            _pickle([ids], path)
+        else:
+            _save(ids, path)
 
 
-def _save(rows: Any, path: str) -> None:
+def _save(rows: np.ndarray, path: str) -> None:
+    with whole_file(path) as temporary, open(temporary, "wb") as file:
+        file.write(_tensor_bytes(rows))
+
+
+def _pickle(pieces: Iterable[np.ndarray], path: str) -> None:
+    with whole_file(path) as temporary, open(temporary, "wb") as file:
+        for rows in pieces:
+            pickle.dump(SavedTensor(_tensor_bytes(rows)), file)
+
+
+@dataclass(frozen=True, slots=True)
+class SavedTensor:
+    """Becomes a tensor when it is loaded; a pickled tensor would hold addresses of memory, others in each run."""
+
+    content: bytes
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Call what loads it, as a pickled tensor does."""
+        import torch
+
+        return torch.storage._load_from_bytes, (self.content,)
+
+
+def _tensor_bytes(rows: np.ndarray) -> bytes:
+    """Save a tensor; a file saved by its name would hold that name, another in each run."""
     import torch  # takes a second: not for every command that lists layouts
 
-    with whole_file(path) as temporary:
-        torch.save(torch.from_numpy(np.ascontiguousarray(rows)), temporary)
+    content = BytesIO()
+    torch.save(torch.from_numpy(np.ascontiguousarray(rows)), content)
+    return content.getvalue()
