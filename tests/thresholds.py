@@ -114,7 +114,8 @@ DECIDE = (
 )  # fmt: skip
 """What decides the result or the files of it, with the graph: the tests of methods and formats go beyond these."""
 LIMITS = (
-    "assignment.assignment:MAX_PARTS", "assignment.balance:MAX_TOLERANCE", "chunked.metadata:MAX_ROWS",
+    "assignment.assignment:MAX_PARTS", "assignment.balance:MAX_TOLERANCE", "assignment.weigh_nodes:MAX_TOTAL",
+    "chunked.metadata:MAX_ROWS",
     "chunked.read_csv:LONGEST_LINE", "kernels.cut_rows:MAX_ROW_BYTES", "layouts.dgl_graph:MAX_ARRAYS",
     "layouts.dgl_graph:MAX_NAME_NBYTES", "plugins.tables.changes.change_graph:MAX_SPLIT",
     "plugins.tables.load.find_faults:MAX_ID", "sampling.fanouts:MOST_NEIGHBOURS", "schema:LONGEST_NAME",

@@ -152,7 +152,11 @@ def _prepare(graph: Graph, num_parts: int, options: AssignOptions, directory: Pa
     wanted, names = options.constraints, {item.name for item in options.constraints}
     reported = tuple(item for item in parse_balance("nodes,edges", 0.0) if item.name not in names)
     weights = weigh_nodes(graph, (*wanted, *reported), adjacency.in_degrees, directory, runner)
-    return Problem(adjacency, weights, len(weights.constraints) - len(reported), num_parts, directory)
+    num_wanted = len(weights.constraints) - len(reported)
+    if graph.schema.num_nodes and not any(constraint.total for constraint in weights.constraints[:num_wanted]):
+        place, hint = f"--balance {','.join(item.name for item in wanted)}", "add nodes to --balance"
+        raise OptionError("nothing to balance: no node has a weight", place=place, hint=hint)
+    return Problem(adjacency, weights, num_wanted, num_parts, directory)
 
 
 def _partition(

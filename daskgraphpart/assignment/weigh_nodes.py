@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 ROWS_PER_UNIT = 1 << 20
 MAX_VALUES = 64  # of a feature whose every value is a constraint
+MAX_TOTAL = 1 << 53
+"""Most that all nodes may weigh: sums are exact as floats, and limits, of a thousand averages, fit 63 bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +97,15 @@ def weigh_nodes(
             raise AssignmentError(
                 "negative node weight", place=f"weights {column.name}", expected="0 or more", found=least
             )
+        if total > MAX_TOTAL:
+            expected, hint = f"a sum of at most {MAX_TOTAL:,}", f"divide all of them by {-(-total // MAX_TOTAL):,}"
+            where = f"weights {column.name}"
+            raise AssignmentError(
+                "node weights too large", place=where, expected=expected, found=f"{total:,}", hint=hint
+            )
+        if not total and (column.feature or column.rows):
+            hint = "leave it out of --balance"
+            raise AssignmentError("nothing to balance: all weights are 0", place=f"weights {column.name}", hint=hint)
         constraints.append(Constraint(column.name, column.tolerance, total, largest, _name_of(graph.schema, node)))
     return NodeWeights(tuple(constraints), targets)
 
@@ -134,6 +145,9 @@ def _columns(graph: Graph, item: BalanceConstraint, copy: Path, runner: Runner) 
         if len(values) > MAX_VALUES:
             what, expected = "too many values to balance each", f"at most {MAX_VALUES}"
             raise OptionError(what, place=f"--balance {item.name}", expected=expected, found=len(values))
+        if not values:
+            what, hint = "nothing to balance: all values are 0", "leave it out"
+            raise OptionError(what, place=f"--balance {item.name}", hint=hint)
         names = [f"{where}={value}" if len(values) > 1 else where for value in values]
         return [WeightColumn(n, item.tolerance, feature=feature, value=v) for n, v in zip(names, values, strict=True)]
     types = schema.node_types
@@ -207,8 +221,7 @@ def _values(graph: Graph, ntype: str, spec: DataSpec, runner: Runner) -> list[in
 
 def find_values(block: Block[np.ndarray], _: None) -> list[int]:
     """Task of the pass `find-values`: the smallest values of one block."""
-    values: list[int] = np.unique(block.read())[: MAX_VALUES + 2].astype(np.int64).tolist()
-    return values
+    return [int(value) for value in np.unique(block.read())[: MAX_VALUES + 2].tolist()]
 
 
 def _units(graph: Graph, columns: Sequence[WeightColumn]) -> Iterator[WeighUnit]:
@@ -230,10 +243,10 @@ def weigh(unit: WeighUnit, config: WeighConfig) -> tuple[int, int, int, int]:
     weights = np.zeros(unit.stop - unit.start, np.int64)
     if unit.block is not None:
         rows = unit.block.read().reshape(weights.size)
-        weights += rows if column.value is None else rows == column.value
+        weights += as_weights(rows) if column.value is None else rows == column.value
     elif column.rows is not None:
         region, number = column.rows
-        weights = region.read(unit.start, unit.stop).reshape(weights.size, -1)[:, number].astype(np.int64)
+        weights = as_weights(region.read(unit.start, unit.stop).reshape(weights.size, -1)[:, number])
     elif column.feature is None:
         weights += column.per_node[unit.ntype_id]
         if per_edge := column.per_edge[unit.ntype_id]:
@@ -241,4 +254,16 @@ def weigh(unit: WeighUnit, config: WeighConfig) -> tuple[int, int, int, int]:
             weights += per_edge * config.in_degrees.read(unit.start, unit.stop)
     config.targets[unit.column].write(weights, unit.start)
     heaviest = int(weights.argmax()) if weights.size else 0
-    return int(weights.sum()), int(weights.min(initial=0)), int(weights.max(initial=0)), unit.start + heaviest
+    return exact_sum(weights), int(weights.min(initial=0)), int(weights.max(initial=0)), unit.start + heaviest
+
+
+def as_weights(rows: np.ndarray) -> np.ndarray:
+    """Return weights as int64; those beyond it are cut off, and too large anyway."""
+    is_cut = rows.dtype == np.uint64
+    weights: np.ndarray = (np.minimum(rows, np.uint64(2**63 - 1)) if is_cut else rows).astype(np.int64)
+    return weights
+
+
+def exact_sum(weights: np.ndarray) -> int:
+    """Add up numbers of 63 bits, whose sum may take more: halves of 32 bits do not overflow."""
+    return (int((weights >> 32).sum()) << 32) + int((weights & 0xFFFFFFFF).sum())

@@ -70,7 +70,7 @@ def export_graph(graph: WeightedGraph, limits: Limits, directory: Path, *, for_m
     if for_metis:
         with attach_path_to_error(own):
             own.write_bytes(np.concatenate([starts, weights.ravel()]).data)
-    tolerances = limits.most * limits.num_parts / np.maximum(weights.sum(axis=0), 1)
+    tolerances = limits.most.astype(np.float64) * limits.num_parts / np.maximum(weights.sum(axis=0), 1)
     return Exported(str(path), str(own), n, limits.num_parts, limit, tuple(tolerances.tolist()))
 
 
@@ -81,7 +81,7 @@ def _one_weight(weights: np.ndarray, limits: Limits) -> tuple[np.ndarray, int]:
     has to move. Weights are positive, because KaMinPar takes no zeros.
     """
     totals = np.maximum(weights.sum(axis=0), 1)
-    slacks = limits.most * limits.num_parts / totals
+    slacks = limits.most.astype(np.float64) * limits.num_parts / totals
     if weights.shape[1] == 1 or weights[:, 0].min(initial=1) > 0:
         one, limit = weights[:, 0], max(int(limits.most[0]), 1)
         weightless = int(np.count_nonzero(one < 1))

@@ -75,7 +75,7 @@ def _assign_new(
             of_clusters[clusters] = known
             coarse = _contract(graph, clusters, count, directory / "coarse", each)
             coarse_parts = _assign_new(coarse, of_clusters, limits, seed + 1, directory / "coarse", each)[clusters]
-    no_limits = replace(limits, most=limits.most * UNLIMITED)
+    no_limits = replace(limits, most=np.minimum(limits.most.astype(np.float64) * UNLIMITED, 2.0**62).astype(np.int64))
     starts = [stream(fixed, limits, 1, each, given=known) if coarse_parts is None else coarse_parts]
     starts.append(stream(fixed, no_limits, 1, each, given=known))
     for parts in starts:
