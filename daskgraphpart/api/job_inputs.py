@@ -12,8 +12,7 @@ from daskgraphpart.assignment.owner_forms import binary_forms
 from daskgraphpart.assignment.read_files import has_owners, read_assignment
 from daskgraphpart.assignment.start import find_start
 from daskgraphpart.chunked.graph import Graph, read_chunked
-from daskgraphpart.chunked.identify_collections import ROWS_OF
-from daskgraphpart.chunked.scan import check_read
+from daskgraphpart.chunked.scan import ROWS_OF, check_read
 from daskgraphpart.chunked.share_arrays import write_rows
 from daskgraphpart.dispatching.destination import open_machines, open_store
 from daskgraphpart.engine.journal import RESTART_HINT

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.chunked.identify_collections import lasting_token
-from daskgraphpart.chunked.rows import refuse_gaps
+from daskgraphpart.chunked.rows import refuse_gaps, token_of
 from daskgraphpart.chunked.sources import INT64
 from daskgraphpart.errors import GraphPartError, InputFileError, OptionError
 from daskgraphpart.source import Block, Source
@@ -26,11 +25,17 @@ class DaskRows(Source):
     would compute the collection.
     """
 
-    __slots__ = ("collection", "lengths", "name")
+    __slots__ = ("collection", "identify", "lengths", "name")
     can_seek = False
 
-    def __init__(self, name: str, collection: Any, lengths: tuple[int, ...] | None = None) -> None:
-        self.name, self.collection, self.lengths = name, collection, lengths
+    def __init__(
+        self,
+        name: str,
+        collection: Any,
+        lengths: tuple[int, ...] | None = None,
+        identify: Callable[[Any], str] = token_of,
+    ) -> None:
+        self.name, self.collection, self.lengths, self.identify = name, collection, lengths, identify
 
     @property
     def dtype(self) -> np.dtype:
@@ -45,7 +50,7 @@ class DaskRows(Source):
     @property
     def tokens(self) -> tuple[str, ...]:
         """Name of what the collection is made of."""
-        return (lasting_token(self.collection, repr(self.name)),)
+        return (self.identify(self.collection),)
 
     def blocks(self, max_rows: int, stretches: np.ndarray | None = None) -> list[Block[Any]]:
         """List the dask partitions of edges, or the chunks of whole rows."""

@@ -8,10 +8,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.chunked.identify_collections import ROWS_OF
 from daskgraphpart.chunked.leaves import describe_views
 from daskgraphpart.chunked.metadata import METADATA_FILE
-from daskgraphpart.chunked.scan import Scan
+from daskgraphpart.chunked.scan import ROWS_OF, Scan
 from daskgraphpart.chunked.share_arrays import share_arrays
 from daskgraphpart.chunked.stage_collections import make_seekable
 from daskgraphpart.storage.files import cached_listings, is_file, read_file

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.chunked.identify_collections import lasting_token
 from daskgraphpart.chunked.sources import INT64
 from daskgraphpart.errors import OptionError
 from daskgraphpart.schema import BFLOAT16
@@ -48,7 +47,7 @@ class ArrayRows(Source):
     @property
     def tokens(self) -> tuple[str, ...]:
         """Checksum of the elements."""
-        return (lasting_token(np.asarray(self.array), "an array"),)
+        return (token_of(np.asarray(self.array)),)
 
     @property
     def nbytes(self) -> int:
@@ -317,3 +316,10 @@ def refuse_gaps(values: Any, what: str) -> None:
     if count:
         share = f"{count:,} of {np.size(values):,} that are {kind}"
         raise OptionError(f"{what}: values are {kind}", expected="a value everywhere", found=share, hint=hint)
+
+
+def token_of(value: Any) -> str:
+    """Return dask's name of a value: of an array by its content."""
+    from dask.base import tokenize
+
+    return str(tokenize(value))

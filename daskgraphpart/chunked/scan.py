@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.storage.paths import Location
 
+ROWS_OF = "rows of"
+"""How names of rows in memory begin in what a job depends on."""
 STAGED_TYPES = (
     Graph, GraphSchema, NodeType, EdgeType, DataSpec, InputFile, Region, FileRows, FileEdges, ConstantRows, EdgeEnds,
     JoinedRows, KeptRows, ReversedEdges, SlicedRows, CastRows,

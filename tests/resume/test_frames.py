@@ -18,8 +18,8 @@ import pytest
 from faults.kills import Kill, arm, in_fork
 
 import daskgraphpart as dgp
-from daskgraphpart.chunked.identify_collections import lasting_token
 from daskgraphpart.errors import ResumeError
+from daskgraphpart.sources.identify_collections import lasting_token
 
 if TYPE_CHECKING:
     from collections.abc import Callable

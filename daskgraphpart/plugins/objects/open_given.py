@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from daskgraphpart.plugins.objects.read_given import read_given
 from daskgraphpart.registry import Objects
 from daskgraphpart.source import Source
 from daskgraphpart.sources.given_values import as_array, as_ids, file_rows, paths_in
+from daskgraphpart.sources.identify_collections import lasting_token
 from daskgraphpart.sources.tabular import as_pandas, as_table, is_lazy, keyed
 from daskgraphpart.sources.type_names import by_type, count_known
 
@@ -68,7 +70,7 @@ def open_given(
     with open_runner(here) as runner:
         counted = count_frames(frames, lazy, runner) if lazy or frames else {}
         sources: dict[str, Source] = {
-            etype: DaskRows(etype, ends, counted[etype].lengths) if etype in lazy else ends
+            etype: lazy_rows(etype, ends, counted[etype].lengths) if etype in lazy else ends
             for etype, ends in edges.items()
         }
         lengths = {what: counted[own.get(what, what)].lengths for what in (*own, *frames)}
@@ -114,7 +116,12 @@ def _edges_of(etype: str, ends: Any) -> Any:
 
 def _computed(values: Any, what: str, lengths: Mapping[str, tuple[int, ...]]) -> Any:
     """Return a source of a feature; dask series and frames need the lengths of their partitions."""
-    return DaskRows(what, array_of(values, what, lengths.get(what))) if is_lazy(values) else values
+    return lazy_rows(what, array_of(values, what, lengths.get(what))) if is_lazy(values) else values
+
+
+def lazy_rows(what: str, collection: Any, lengths: tuple[int, ...] | None = None) -> DaskRows:
+    """Return a source of a dask collection, which a job in a later process finds again."""
+    return DaskRows(what, collection, lengths, partial(lasting_token, what=repr(what)))
 
 
 def _in_order(values: Any, of_type: str, name: str, counts: Mapping[str, int | None]) -> Any:

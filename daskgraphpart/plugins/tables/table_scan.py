@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.chunked.changes import NO_CHANGES, GraphChanges, describe_changes, join_changes, outline_changes
-from daskgraphpart.chunked.identify_collections import ROWS_OF, lasting_token
 from daskgraphpart.chunked.metadata import is_table
-from daskgraphpart.chunked.scan import Scan, described_files
+from daskgraphpart.chunked.scan import ROWS_OF, Scan, described_files
 from daskgraphpart.engine.resources import SMALLEST_DATABASE_MEMORY
 from daskgraphpart.errors import GraphPartError, OptionError
 from daskgraphpart.options import option_name, stated_options
@@ -22,6 +21,7 @@ from daskgraphpart.plugins.tables.describe.table_files import TableFile, are_fil
 from daskgraphpart.plugins.tables.read_options import ReadOptions, Tables
 from daskgraphpart.schema import DEFAULT_ETYPE, check_name
 from daskgraphpart.source import Source
+from daskgraphpart.sources.identify_collections import lasting_token
 from daskgraphpart.storage.paths import is_remote
 
 if TYPE_CHECKING:

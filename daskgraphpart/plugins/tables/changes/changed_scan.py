@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 from daskgraphpart.chunked.changes import describe_changes, join_changes, outline_changes
 from daskgraphpart.chunked.check_changes import check_changes
 from daskgraphpart.chunked.graph_scan import GraphScan
-from daskgraphpart.chunked.identify_collections import ROWS_OF
-from daskgraphpart.chunked.scan import Scan
+from daskgraphpart.chunked.scan import ROWS_OF, Scan
 from daskgraphpart.engine.resources import SMALLEST_DATABASE_MEMORY
 from daskgraphpart.plugins.tables.changes.change_graph import change_graph
 

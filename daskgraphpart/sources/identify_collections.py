@@ -24,10 +24,6 @@ _DATASET = "_dataset_info_cache"
 """Operand of dask's `read_parquet`: what it knows of the files after opening them, another object in each process."""
 
 
-ROWS_OF = "rows of"
-"""How names of rows begin in what a job depends on."""
-
-
 def lasting_token(value: Any, what: str) -> str:
     """Return a name for a collection, array or frame: equal for equal content, in all processes.
 
