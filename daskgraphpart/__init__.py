@@ -8,8 +8,6 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.registry import plugin_names, public_plugin
-
 if TYPE_CHECKING:
     from daskgraphpart import errors as errors
     from daskgraphpart.api.assign_function import assign as assign
@@ -53,31 +51,43 @@ __version__ = "0.2.0"
 _NAMES = {
     "api.assign_function": "assign",
     "api.dispatch_function": "dispatch",
-    "api.partition_function": "partition",
     "api.owners": "Assignment read_assignment",
+    "api.partition_function": "partition",
     "chunked.graph": "Graph read_chunked",
     "chunked.scan": "Scan",
     "chunked.write_arrays": "write_chunked",
     "errors": "GraphPartError",
-    "partitioned.partitioned_graph": "PartitionedGraph open_partitions",
-    "schema": "EdgeType GraphSchema NodeType",
     "ids.id_map": "read_id_map",
+    "partitioned.partitioned_graph": "PartitionedGraph open_partitions",
+    "plugins.construction.read_construction": "read_construction",
+    "plugins.delivery.open_staged": "open_staged",
+    "plugins.dgl_api.id_converter": "IdConverter",
+    "plugins.dgl_api.load": "load_partition load_partition_book load_partition_feats",
+    "plugins.dgl_api.partition_graph": "partition_graph",
+    "plugins.objects.from_edges": "from_dgl from_edges from_networkx from_pyg from_scipy",
+    "plugins.plan.plan_function": "plan",
+    "plugins.report.compare": "compare",
+    "plugins.tables.chunk_graph": "chunk_graph",
+    "plugins.tables.read_tables": "read_dataset read_tables",
+    "plugins.verification.verify_partitions": "verify",
+    "schema": "EdgeType GraphSchema NodeType",
 }
-_MODULES = {"errors": "errors"}
+_MODULES = {"errors": "errors", "parmetis": "plugins.parmetis.parmetis"}
 _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()} | _MODULES
+__all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:
-    if name == "__all__":  # asks plug-ins, which takes 20 ms
-        return sorted({*_HOMES, *(name for name in plugin_names("functions") if "." not in name)})
-    if name in _HOMES:
-        module = importlib.import_module(f"{__name__}.{_HOMES[name]}")
-        value = module if name in _MODULES else getattr(module, name)
-    else:
-        value = public_plugin(__name__, name)
-    globals()[name] = value
+    if name not in _HOMES:
+        from difflib import get_close_matches
+
+        near = get_close_matches(name, __all__, 1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}", name=name)
+    module = importlib.import_module(f"{__name__}.{_HOMES[name]}")
+    globals()[name] = value = module if name in _MODULES else getattr(module, name)
     return value
 
 
 def __dir__() -> list[str]:
-    return list(__getattr__("__all__"))
+    return __all__

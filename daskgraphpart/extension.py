@@ -1,4 +1,4 @@
-"""What a package of somebody else needs for a layout, a scan or a command; see the page "Write a layout or a scan".
+"""What a package of somebody else needs for a layout or a scan; see the page "Write a layout or a scan".
 
 Everything else in this package may change without notice.
 """
@@ -21,14 +21,12 @@ from daskgraphpart.layouts.manifest import describe_layout
 from daskgraphpart.layouts.owned_arrays import check_file_names, edge_arrays, file_name, node_arrays, refuse_bfloat16
 from daskgraphpart.layouts.written_files import description_of
 from daskgraphpart.options import option
-from daskgraphpart.registry import Command
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 from daskgraphpart.storage.atomic import whole_file
 from daskgraphpart.storage.region import Region, create_npy
 
 __all__ = [
     "ArraySpec",
-    "Command",
     "DispatchedGraph",
     "EdgeType",
     "FileLayout",

@@ -34,7 +34,6 @@ def option(
     common: bool = False,
     is_open: bool = False,
     given: str | None = None,
-    plugin: tuple[str, str] | None = None,
     hint: str | None = None,
 ) -> Any:
     """Return a field with its default, meaning and limits; `--help` shows the first sentence of common ones.
@@ -43,13 +42,12 @@ def option(
     else str. `choices` lists all values; if `values` names further ones, as in help (``"auto|metis|DIR"``), it lists
     some. An option given once per value has the default ``()``. An open option, if not given, is decided by the job.
     One whose `values` are in brackets needs none on the command line, which is "". `given` is the type that functions
-    take, if different. `plugin` is the group and name of the plug-in without which the option is not offered. `hint`
-    says what to do about a value that is none of the choices.
+    take, if different. `hint` says what to do about a value that is none of the choices.
     """
     limits = {"choices": choices, "min": minimum, "values": values, "hint": hint}
     if kind is None:
         kind = type(default) if type(default) in _KINDS else str
-    of = {"kind": kind, "meaning": meaning, "common": common, "is_open": is_open, "given": given, "plugin": plugin}
+    of = {"kind": kind, "meaning": meaning, "common": common, "is_open": is_open, "given": given}
     return field(default=default, metadata={**limits, **of})
 
 

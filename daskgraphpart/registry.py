@@ -1,131 +1,27 @@
 """Find plug-ins by their entry points: ours, and those of other packages.
 
-A package registers names in groups: ``daskgraphpart.scans`` and its kind, below. Names are known without importing
-anything; a plug-in is imported when it is used.
+A package registers names in a group. Names are known without importing anything; a plug-in is imported when it is used.
 
-================ ===============================================================================================
-``scans``        a `chunked.scan.Scan`, whose `open` says what it can read in place of a graph;
-                 that named ``changes`` makes the changes that read edges
-``clusters``     `Clusters` on which tasks may run, in place of threads and processes here
-``objects``      `Objects` that hold edges: arrays, frames, graphs of other libraries
-``datasets``     a function that names the tables of a public data set in a directory: ``--from NAME``, and
-                 `read_dataset`; it returns keywords of `read_tables`
-``inputs``       `Inputs` of the command line
-``layouts``      a `layouts.layout.Layout`, which ``--layout NAME`` writes
-``arrangements`` a `layouts.dgl.DglArrangement`: a layout that has DGL's files in other places
-``starts``       an `assignment.start.Start`, named ``extend``: it keeps the owners of an earlier graph
-``owners``       a function that reads owners from files of a kind of its own, or returns None; it has the
-                 arguments of `assignment.read_files.read_assignment`
-``depots``       that named ``store`` opens a `storage.mounts.Depot` where ``--workspace`` is a URL
-``owner_forms``  an `assignment.owner_forms.OwnerForm`: files of owners with this suffix
-``destinations`` where files go that are not made in place: `dispatching.destination` has the names
-``plans``        that named ``plan`` says what a job will take, as `api.forecast.announce` does
-``commands``     a `Command` of the command line
-``functions``    what ``daskgraphpart.NAME`` is; as ``CLASS.NAME``, a method of a public class and its subclasses
-================ ===============================================================================================
+=========== ====================================================================================================
+``scans``   a `chunked.scan.Scan`, whose `open` says what it can read in place of a graph
+``layouts`` a `layouts.layout.Layout`, which ``--layout NAME`` writes
+=========== ====================================================================================================
 """
 
 from __future__ import annotations
 
-import pkgutil
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache
-from types import MethodType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from daskgraphpart.errors import GraphPartError, PluginError
-from daskgraphpart.keywords import check_keywords
-from daskgraphpart.public import Public
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from importlib.metadata import EntryPoint
 
 T = TypeVar("T")
-WHERE_FROM = "if a plug-in has it, install the package of the plug-in; all of ours come with daskgraphpart"
-
-
-@dataclass(frozen=True, slots=True)
-class Command:
-    """A command of a plug-in, as known before it is imported."""
-
-    summary: str  # for `daskgraphpart --help`
-    home: str  # ``module:name`` of the click command
-    after: str = ""  # the command that it follows in the help; default: all others
-
-
-@dataclass(frozen=True, slots=True)
-class Clusters:
-    """Clusters of dask, as known before `distributed` is imported."""
-
-    names: tuple[str, ...]  # words for ``--cluster``
-    examples: str  # for the first sentence of its help
-    summary: str  # for the others
-    home: str
-    """Module with `resolve_elsewhere`, which checks what users give, `active_client`, `cluster_size`, and
-    `ClusterScheduler`, an `engine.runner.Scheduler`."""
-
-
-NO_CLUSTERS = Clusters((), "or sync", "nothing else is installed here.", "")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Objects:
-    """Objects that hold edges, which users may give in place of a graph."""
-
-    kinds: str  # in words, for the error about others
-    open: Callable[..., Any]
-    """Takes an object, the job's `Resources`, and as keywords `name`, `num_nodes`, `node_data` and `edge_data`, which
-    complete what the object says. Returns a `Graph`, or None of any other object."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Inputs:
-    """Options by which commands name what they read, in place of a chunked graph."""
-
-    options: tuple[Any, ...]  # of click, as decorators
-    names: tuple[str, ...]  # those that are not for chunked graphs
-    is_given: Callable[[dict[str, Any]], bool]
-    """Whether values of the options name a graph, so that the command takes no path of one."""
-    scan_of: Callable[[str | None, dict[str, Any]], Any]
-    """Return the scan of a path, or with None that of the options; None if the path is not for this plug-in."""
-
-
-class WithPlugins(Public):
-    """A public class to which plug-ins add methods: those registered as functions named ``CLASS.NAME``."""
-
-    __slots__ = ()
-
-    if not TYPE_CHECKING:  # a checker is told by a base class, and finds wrong names
-
-        def __getattr__(self, name: str) -> Any:
-            for kind in type(self).__mro__:
-                if f"{kind.__name__}.{name}" in plugin_names("functions"):
-                    return MethodType(_checked(f"{kind.__name__}.{name}"), self)
-            what = f"{type(self).__name__!r} object has no attribute {name!r}"
-            raise AttributeError(what + _hint(name), name=name, obj=self)
-
-        def __dir__(self) -> list[str]:
-            kinds = {kind.__name__ for kind in type(self).__mro__}
-            added = (name.rpartition(".") for name in plugin_names("functions"))
-            return sorted([*super().__dir__(), *(method for kind, _, method in added if kind in kinds)])
-
-
-@cache
-def _checked(name: str) -> Callable[..., Any]:
-    return check_keywords(load_plugin("functions", name))
-
-
-def public_plugin(module: str, name: str) -> Any:
-    """Return a function that a plug-in adds to a module; an AttributeError if there is none."""
-    if "." not in name and name in plugin_names("functions"):
-        return load_plugin("functions", name)
-    raise AttributeError(f"module {module!r} has no attribute {name!r}" + _hint(name), name=name)
-
-
-def _hint(name: str) -> str:
-    return "" if name.startswith("_") else f"; {WHERE_FROM}"
+WHERE_FROM = "if another package has it, install that package"
 
 
 @cache
@@ -210,30 +106,6 @@ def blaming(group: str, name: str, expected: str) -> Iterator[None]:
         if not name or _is_ours(_only_entry(group, name)):
             raise
         raise broken_contract(group, name, expected, f"{type(fault).__name__}: {fault}") from fault
-
-
-def known_clusters() -> Clusters:
-    """Return what is known of clusters without importing them; without a plug-in, none."""
-    clusters: Clusters = load_plugin("clusters", "dask", Clusters) if plugin_names("clusters") else NO_CLUSTERS
-    return clusters
-
-
-def load_clusters() -> Any:
-    """Import the module behind `Clusters`, which takes half a second.
-
-    Raises
-    ------
-    PluginError
-        If no plug-in has clusters, several have, or it cannot be imported.
-    """
-    home = load_plugin("clusters", "dask", Clusters).home
-    return _imported("clusters", "dask", lambda: pkgutil.resolve_name(home), None)
-
-
-def load_command(name: str, kind: type) -> Any:
-    """Import the click command behind a `Command`, as `load_plugin` does."""
-    home = load_plugin("commands", name, Command).home
-    return _imported("commands", name, lambda: pkgutil.resolve_name(home), kind)
 
 
 def _only_entry(group: str, name: str) -> EntryPoint:

@@ -7,11 +7,13 @@ show anew instead of comparing them.
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
-import pytest
 from hypothesis import HealthCheck, settings
-from installed_copy import GONE, PLUGINS
 from skips import pytest_sessionfinish, pytest_terminal_summary
+
+if TYPE_CHECKING:
+    import pytest
 
 __all__ = ["pytest_sessionfinish", "pytest_terminal_summary"]
 
@@ -28,10 +30,3 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--kills", type=int, default=3, help="how often each job of tests/resume and tests/faults is killed"
     )
     parser.addoption("--write-outputs", action="store_true", help="write the outputs that documents show anew")
-
-
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip tests of plug-ins that are deleted."""
-    for mark in item.iter_markers("needs"):
-        if missing := set(mark.args or [GONE] if GONE else mark.args) - set(PLUGINS):
-            pytest.skip(f"needs {', '.join(sorted(missing))}")

@@ -1,13 +1,12 @@
-"""What is known of a job before it starts: its least memory, and what the plug-in `plan` says of it."""
+"""What is known of a job before it starts: its least memory, and what it will take."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from daskgraphpart.assignment.assign_options import AssignOptions
 from daskgraphpart.assignment.choose import smallest_task_memory as smallest_assign_memory
 from daskgraphpart.dispatching.job import smallest_task_memory
-from daskgraphpart.registry import load_plugin, plugin_names
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,14 +16,8 @@ if TYPE_CHECKING:
     from daskgraphpart.dispatching.dispatch_options import DispatchOptions
     from daskgraphpart.engine.progress import ProgressListener
     from daskgraphpart.engine.resources import Resources
+    from daskgraphpart.plugins.plan.estimate_job import Plan
     from daskgraphpart.schema import GraphSchema
-
-
-class Forecast(Protocol):
-    """What a job will take."""
-
-    def check_disks(self) -> None:
-        """Raise a `PlanError` if a disk cannot even hold the output."""
 
 
 def announce(
@@ -35,12 +28,11 @@ def announce(
     resources: Resources,
     out: Path,
     listener: ProgressListener,
-) -> Forecast | None:
-    """Show what a job will take, if a plug-in can tell; without dispatch options, owners are all that is made."""
-    if "plan" not in plugin_names("plans"):
-        return None
-    forecast: Forecast = load_plugin("plans", "plan")(graph, num_parts, owners, options, resources, out, listener)
-    return forecast
+) -> Plan:
+    """Show what a job will take; without dispatch options, owners are all that is made."""
+    from daskgraphpart.plugins.plan import estimate_job  # which is of the command `plan`, and imports us
+
+    return estimate_job.announce(graph, num_parts, owners, options, resources, out, listener)
 
 
 def smallest_memory(schema: GraphSchema, owners: object, options: DispatchOptions | None) -> int:

@@ -18,7 +18,6 @@ from daskgraphpart.dispatching.destination import open_machines, open_store
 from daskgraphpart.engine.journal import RESTART_HINT
 from daskgraphpart.errors import ResumeError
 from daskgraphpart.options import stated_options
-from daskgraphpart.registry import first_answer
 from daskgraphpart.storage.files import cached_listings, signatures_of
 from daskgraphpart.storage.here import directory_here
 from daskgraphpart.storage.paths import Location, is_remote, require_local, resolve_path
@@ -105,7 +104,7 @@ def identify_owners(
 def read_owners(
     directory: Path, schema: GraphSchema, workspace: Path, runner: Runner, num_parts: int | None
 ) -> Assignment:
-    """Read owners from a directory: ours and DGL's or, if it has none, those of a kind that a plug-in knows."""
+    """Read owners from a directory: ours and DGL's or, if it has none, those of ParMETIS."""
     with runner.on_this_machine() as here, directory_here(workspace) as place:
         owners = _read_owners(directory, schema, place, here, num_parts)
         return owners if runner.depot is None else store_owners(owners, workspace, runner)
@@ -129,11 +128,9 @@ def _read_owners(
     directory: Path, schema: GraphSchema, workspace: Path, runner: Runner, num_parts: int | None
 ) -> Assignment:
     if not has_owners(directory, schema):
-        further = (schema, workspace, runner, num_parts)
-        owners, fault = first_answer("owners", lambda read: read(directory, *further), None, Assignment)
-        if fault is not None:
-            raise fault
-        if owners is not None:
+        from daskgraphpart.plugins.parmetis.parmetis_files import read_found_parts  # imports DuckDB
+
+        if (owners := read_found_parts(directory, schema, workspace, runner, num_parts)) is not None:
             return owners
     return read_assignment(directory, schema, workspace, runner, num_parts)
 

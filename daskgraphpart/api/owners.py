@@ -15,7 +15,7 @@ from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import AssignmentError
 from daskgraphpart.keywords import check_keywords
 from daskgraphpart.lazy_mapping import LazyMapping
-from daskgraphpart.registry import WithPlugins
+from daskgraphpart.public import Public
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.paths import require_local
 from daskgraphpart.storage.scratch import lasting_directory
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from daskgraphpart.engine.progress import Progress
 
 
-class Assignment(WithPlugins, made.Assignment):
+class Assignment(Public, made.Assignment):
     """The part that owns each node.
 
     Attributes

@@ -27,7 +27,6 @@ from daskgraphpart.engine.progress import open_progress
 from daskgraphpart.engine.resources import ON_THIS_MACHINE
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import OutputExistsError
-from daskgraphpart.registry import load_plugin
 from daskgraphpart.sources.open_scan import open_scan
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.files import is_file, make_directory
@@ -74,8 +73,10 @@ def _assign_to_store(
 ) -> Assignment:
     """Do it with a workspace in a store, whose names of the output are written to `out`."""
     check_apart(out, input_paths(scan))
+    from daskgraphpart.plugins.store_workspace.open_depot import open_depot  # imports fsspec
+
     with (
-        load_plugin("depots", "store")(run.resources, out, input_paths(scan)) as depot,
+        open_depot(run.resources, out, input_paths(scan)) as depot,
         open_progress(run.progress) as listener,
     ):
         run = replace(run, resources=replace(run.resources, workspace=depot.root), progress=listener)

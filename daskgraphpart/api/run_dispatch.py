@@ -33,7 +33,6 @@ from daskgraphpart.errors import InputFileNotFoundError, OptionError
 from daskgraphpart.layouts.dgl import DglArrangement, DglLayout
 from daskgraphpart.layouts.layout import GraphBoltAttributes, Layout, raw_file_layout
 from daskgraphpart.layouts.plugin_layouts import load_layout, plugin_layouts
-from daskgraphpart.registry import load_class, load_plugin
 from daskgraphpart.schema import GraphSchema
 from daskgraphpart.sources.open_scan import open_scan
 from daskgraphpart.storage.faults import environment_faults
@@ -43,7 +42,6 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Mapping
 
-    from daskgraphpart.api.forecast import Forecast
     from daskgraphpart.api.run_options import RunOptions
     from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.chunked.scan import Scan
@@ -53,6 +51,7 @@ if TYPE_CHECKING:
     from daskgraphpart.engine.progress import ProgressListener
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.engine.runner import Runner
+    from daskgraphpart.plugins.plan.estimate_job import Plan
 
 logger = logging.getLogger(__name__)
 
@@ -120,7 +119,9 @@ def run_dispatch(scan: Scan, wanted: Wanted, run: RunOptions) -> Outcome:
     """Dispatch a graph, which the job reads first; mount a workspace in a store."""
     if not is_url(run.resources.workspace):
         return _run_dispatch(scan, wanted, run)
-    with load_plugin("depots", "store")(run.resources, wanted.target, input_paths(scan)) as depot:
+    from daskgraphpart.plugins.store_workspace.open_depot import open_depot  # imports fsspec
+
+    with open_depot(run.resources, wanted.target, input_paths(scan)) as depot:
         outcome = _run_dispatch(scan, wanted, replace(run, resources=replace(run.resources, workspace=depot.root)))
         return replace(outcome, traffic=depot.describe_traffic())
 
@@ -197,7 +198,7 @@ def fitting(graph: Graph, wanted: Wanted) -> tuple[Wanted, tuple[Layout, ...]]:
 
 def _announced(
     graph: Graph, wanted: Wanted, resources: Resources, out: Path, listener: ProgressListener
-) -> Forecast | None:
+) -> Plan | None:
     """Show the plan, if the number of parts is known, and warn about what DGL cannot serve."""
     if wanted.options.graphs and (held := graph.schema.bfloat16_features):
         what = "DGL's servers cannot read bfloat16 (load_partition can); cast to float16 for them: %s"
@@ -229,7 +230,9 @@ def _dispatch(
         graph = with_trainers(graph, assignment.trainers, work.owners / "edge-trainers", runner)
     exporter: Exporter | None = destination
     if exporter is None and runner.resources.staging == "zarr":
-        exporter = load_plugin("destinations", "here", Exporter)()
+        from daskgraphpart.plugins.delivery.export import ZarrExporter  # imports zarr
+
+        exporter = ZarrExporter()
     return dispatch_graph(Job(graph, assignment, str(out), wanted.options, sizes, work, runner, layouts, exporter))
 
 
@@ -280,7 +283,9 @@ def _layouts(options: DispatchOptions, graph: Graph | None) -> tuple[Layout, ...
 
 
 def _arrangement(name: str) -> type[DglArrangement]:
-    return load_class("arrangements", name, DglArrangement)
+    from daskgraphpart.plugins.graphstorm.graphstorm_layout import GraphStormLayout  # for few jobs
+
+    return {"graphstorm": GraphStormLayout}[name]
 
 
 def _assign(
@@ -302,7 +307,7 @@ def _assign(
 
 
 def _output_directory(
-    out: Path, destination: Destination | None, names: tuple[str, ...], run: RunOptions, plan: Forecast | None
+    out: Path, destination: Destination | None, names: tuple[str, ...], run: RunOptions, plan: Plan | None
 ) -> OutputDirectory:
     """Directory in which to make files; partitions to replace stay until the new ones are complete."""
 

@@ -20,10 +20,6 @@ METHODS = ("auto", "kaminpar", "metis", "multilevel", "fennel", "random")
 """Partitioners by name; anything else is the directory of an assignment."""
 
 
-EXTEND = "starts", "extend"
-"""Group and name of the plug-in that keeps owners of an earlier graph."""
-
-
 @dataclass(frozen=True, slots=True)
 class AssignOptions:
     """How nodes are assigned to parts."""
@@ -88,17 +84,13 @@ class AssignOptions:
         "first nodes of each type are the old ones.",
         values="OLD",
         common=True,
-        plugin=EXTEND,
     )
     old_id_map: str | os.PathLike[str] | None = option(
         None,
         "The graph whose owners you extend, or its directory id_map. Default: where it was.",
         values="GRAPH",
-        plugin=EXTEND,
     )
-    may_move: str | float = option(
-        "0%", "Share of the old nodes that may move when you extend.", values="SHARE", plugin=EXTEND
-    )
+    may_move: str | float = option("0%", "Share of the old nodes that may move when you extend.", values="SHARE")
 
     constraints: tuple[BalanceConstraint, ...] = field(init=False, repr=False, compare=False)
     """What to balance, or at least report."""

@@ -1,4 +1,4 @@
-"""Forms of the file with the owners of a node type: text and npy; those of plug-ins."""
+"""Forms of the file with the owners of a node type: text, npy, parquet and zarr."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daskgraphpart.assignment.assignment import ROWS_PER_BATCH
-from daskgraphpart.errors import AssignmentError, InputFileError, InputFileNotFoundError, OptionError
-from daskgraphpart.registry import WHERE_FROM, load_plugin, plugin_names
+from daskgraphpart.errors import AssignmentError, InputFileError, InputFileNotFoundError, check_choice
 from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.region import open_npy
 
@@ -26,10 +25,7 @@ TEXT = "txt"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OwnerForm:
-    """How owners are read and written.
-
-    A plug-in registers one by the suffix of its files in the group ``daskgraphpart.owner_forms``.
-    """
+    """How owners are read and written."""
 
     read: Callable[[str, int | None], Iterator[np.ndarray]]
     """Takes a path, and the number of nodes if known; yields integers in batches, of any dtype."""
@@ -40,18 +36,21 @@ class OwnerForm:
 
 def binary_forms() -> tuple[str, ...]:
     """List the forms in which owners can be written beside the text."""
-    return "npy", *plugin_names("owner_forms")
+    return "npy", "parquet", "zarr"
 
 
 def binary_form(name: str) -> OwnerForm:
     """Return a form in which owners can be written, by the suffix of its files."""
     if name == "npy":
         return OwnerForm(_read_npy, copy_npy)
-    if name not in binary_forms():
-        expected = " or ".join(binary_forms())
-        raise OptionError("unknown form of owners", place="--form", expected=expected, found=name, hint=WHERE_FROM)
-    form: OwnerForm = load_plugin("owner_forms", name, OwnerForm)
-    return form
+    check_choice("form of owners", "--form", name, binary_forms())
+    if name == "parquet":
+        from daskgraphpart.plugins.owner_forms.parquet_owners import PARQUET  # imports pyarrow
+
+        return PARQUET
+    from daskgraphpart.plugins.owner_forms.zarr_owners import ZARR  # imports zarr
+
+    return ZARR
 
 
 def find_forms(directory: Path, ntype: str) -> list[str]:

@@ -7,27 +7,26 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from daskgraphpart.chunked.changes import NO_CHANGES, GraphChanges
 from daskgraphpart.keywords import check_keywords
-from daskgraphpart.registry import WithPlugins
+from daskgraphpart.plugins.tables import write_method
+from daskgraphpart.public import Public
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from daskgraphpart.chunked.scan import Scan
-    from daskgraphpart.plugins.tables.write_method import write_chunked as written_of
 
 ChangedT = TypeVar("ChangedT", bound="Changeable[Any]", covariant=True)
 
 
-class Changeable(WithPlugins, ABC, Generic[ChangedT]):
+class Changeable(Public, ABC, Generic[ChangedT]):
     """A graph, or how to get one; `ChangedT` is what changes without reading edges return."""
 
     __slots__ = ()
     __all__: ClassVar[tuple[str, ...]] = (
-        "astype", "split_edges", "with_reverse_edges", "without_duplicates", "without_self_loops",
+        "astype", "split_edges", "with_reverse_edges", "without_duplicates", "without_self_loops", "write_chunked",
     )  # fmt: skip
 
-    if TYPE_CHECKING:  # a method of a plug-in
-        write_chunked = written_of
+    write_chunked = check_keywords(write_method.write_chunked)
 
     @check_keywords
     def with_reverse_edges(self, names: str = "dgl", *, copy_edata: bool = False) -> ChangedT:

@@ -16,7 +16,6 @@ from daskgraphpart.chunked.sources import CsvEdges, FileEdges, FileRows
 from daskgraphpart.errors import InputFileError, MetadataError, OptionError
 from daskgraphpart.keywords import check_keywords
 from daskgraphpart.lazy_mapping import LazyMapping
-from daskgraphpart.registry import load_plugin
 from daskgraphpart.schema import DataSpec, GraphSchema, NodeType, parse_edge_type
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.files import cached_listings
@@ -166,8 +165,9 @@ class Graph(Changeable["Graph"]):
 
     def _scanned(self, changes: GraphChanges) -> Scan:
         check_changes(changes, self.schema.ntypes, self.schema.etypes, self.data_sources)
-        scan: Scan = load_plugin("scans", "changes").of_graph(self, changes)
-        return scan
+        from daskgraphpart.plugins.tables.changes.changed_scan import ChangedScan  # a Scan, which returns graphs
+
+        return ChangedScan.of_graph(self, changes)
 
     def _lazy_data(self, kind: str, types: Sequence[RowType]) -> Mapping[str, Mapping[str, Any]]:
         specs = {t.name: {spec.name: spec for spec in t.data} for t in types}
@@ -186,7 +186,7 @@ class Graph(Changeable["Graph"]):
             if hasattr(GraphSchema, name):
                 what = f"'Graph' object has no attribute {name!r}; its schema has: .schema.{name}"
                 raise AttributeError(what, name=name, obj=self)
-            return Changeable.__getattr__(self, name)
+            raise AttributeError(f"'Graph' object has no attribute {name!r}", name=name, obj=self)
 
     def __repr__(self) -> str:
         return f"{self._title()}\n{text_table(*self._table(), align='<>>><')}"

@@ -21,7 +21,7 @@ from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, detect_resource
 from daskgraphpart.engine.runner import Runner, open_runner
 from daskgraphpart.errors import OptionError
 from daskgraphpart.keywords import check_keywords
-from daskgraphpart.registry import blaming, load_plugin, plugin_name
+from daskgraphpart.registry import blaming, plugin_name
 from daskgraphpart.schema import DataSpec, EdgeType, GraphSchema, NodeType
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.files import delete_tree
@@ -289,15 +289,16 @@ class Scan(Changeable["Scan"]):
         return self._scanned(changes)
 
     def _scanned(self, changes: GraphChanges) -> Scan:
-        scan: Scan = load_plugin("scans", "changes", Scan)(self, changes)
-        return scan
+        from daskgraphpart.plugins.tables.changes.changed_scan import ChangedScan  # a Scan itself
+
+        return ChangedScan(self, changes)
 
     if not TYPE_CHECKING:  # a checker knows the names
 
         def __getattr__(self, name: str) -> Any:
             if name in ("schema", "edges", "node_data", "edge_data"):
                 raise AttributeError(f"a scan has no {name}, because nothing is read yet: collect() it first")
-            return super().__getattr__(name)
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
 
     def __repr__(self) -> str:
         lines = [f"{what:<9}  {words}" for what, words in self.outline()]

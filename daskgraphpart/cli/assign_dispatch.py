@@ -24,12 +24,13 @@ from daskgraphpart.cli.command_options import (
 )
 from daskgraphpart.cli.dgl_options import dgl_option, one_of, unused_option
 from daskgraphpart.cli.help import Command, Option
-from daskgraphpart.cli.inputs import INPUT_OPTIONS, has_input, input_of
+from daskgraphpart.cli.inputs import INPUT_OPTIONS, input_of
 from daskgraphpart.cli.summary import balance_of, cut_of, show_facts, show_outcome, weight_of_cut
 from daskgraphpart.dispatching.destination import open_machines
 from daskgraphpart.dispatching.dispatch_options import DispatchOptions
 from daskgraphpart.engine.resources import Resources, is_on_this_machine, resources_of
 from daskgraphpart.options import chosen
+from daskgraphpart.plugins.tables.command_inputs import is_given
 from daskgraphpart.storage.atomic import write_json
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.units import format_count, format_seconds
@@ -164,7 +165,7 @@ def dispatch(**values: Any) -> None:
         dispatch_to = _machines_of(values, resources_of(run, takes_store=True), assign_dir, out_dir)
         how = {"num_parts": values["num_parts"], "dispatch_to": dispatch_to}
         outcome = dispatch_job(graph, assign_dir, out_dir, options, run_options(run), **how)
-    show_outcome(outcome, values, None if has_input(values) else given[0])
+    show_outcome(outcome, values, None if is_given(values) else given[0])
 
 
 def _machines_of(values: dict[str, Any], resources: Resources, assign_dir: str, out_dir: str) -> str | None:

@@ -37,15 +37,12 @@ logger = logging.getLogger(__name__)
 
 
 def options_of(kind: type, heading: str, *names: str) -> tuple[Callable[[Any], Any], ...]:
-    """Options that a dataclass states, unless their plug-in is not there; without defaults if found out later."""
+    """Options that a dataclass states; without defaults if found out later."""
     stated = stated_options(kind)
-    offered = [stated[name] for name in names or stated if _is_offered(stated[name])]
-    return tuple(click.option(*_names_of(of), cls=Option, heading=heading, **_settings_of(of)) for of in offered)
-
-
-def _is_offered(stated: Field[Any]) -> bool:
-    group, name = stated.metadata["plugin"] or ("", "")
-    return not group or name in plugin_names(group)
+    return tuple(
+        click.option(*_names_of(stated[name]), cls=Option, heading=heading, **_settings_of(stated[name]))
+        for name in names or stated
+    )
 
 
 def _names_of(stated: Field[Any]) -> tuple[str, str]:
@@ -127,7 +124,7 @@ _DISPATCH_OPTION = _output(
 )
 DISPATCH_OPTIONS = (
     *OUTPUT_OPTIONS,
-    *([_DISPATCH_OPTION] if "machines" in plugin_names("destinations") else []),
+    _DISPATCH_OPTION,
     *RESOURCE_OPTIONS,
     *STAGING_OPTIONS,
     *JOB_OPTIONS,

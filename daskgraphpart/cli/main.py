@@ -19,25 +19,42 @@ import click
 
 from daskgraphpart import __version__
 from daskgraphpart.cli.session import LOG_OPTIONS, Session
-from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, PluginError
-from daskgraphpart.registry import WHERE_FROM, Command, load_command, load_plugin, plugin_names
+from daskgraphpart.errors import EnvironmentFaultError, GraphPartError
 from daskgraphpart.storage.faults import environment_faults
 
 logger = logging.getLogger("daskgraphpart")
 
 COMMANDS = {
     "partition": "Partition a graph, or tables.",
+    "verify": "Compare partitions with their graph, node by node.",
+    "report": "Show how good partitions are: cut, balance, HALO nodes.",
+    "plan": "Estimate disk, memory and method of a partition.",
+    "compare": "Compare methods: cut, balance, time, memory.",
+    "chunk": "Turn tables into a chunked graph.",
     "info": "Show what a graph or partitions hold.",
     "assign": "Give every node an owner; the first half of partition.",
     "dispatch": "Write the parts; the second half of partition.",
+    "remap": "Bring rows (embeddings, say) back into the input's order.",
     "generate": "Write a synthetic graph of any size.",
+    "parmetis": "Partition with ParMETIS.",
+    "convert": "Turn ParMETIS' complete output into partitions.",
+    "dgl-tools": "Write stand-ins for the scripts of dgl/tools.",
     "completion": "Print a script that completes commands in your shell.",
 }
+"""What `--help` lists, in the order of use."""
 MODULES = {
-    "graph_commands": ("generate", "info"),
-    "partition": ("partition",),
-    "assign_dispatch": ("assign", "dispatch"),
-    "completion": ("completion",),
+    "cli.assign_dispatch": ("assign", "dispatch"),
+    "cli.completion": ("completion",),
+    "cli.graph_commands": ("generate", "info"),
+    "cli.partition": ("partition",),
+    "plugins.dgl_api.dgl_tools_command": ("dgl-tools",),
+    "plugins.parmetis.parmetis_commands": ("convert", "parmetis"),
+    "plugins.plan.plan_command": ("plan",),
+    "plugins.remap.remap_command": ("remap",),
+    "plugins.report.compare_command": ("compare",),
+    "plugins.report.report_command": ("report",),
+    "plugins.tables.chunk_command": ("chunk",),
+    "plugins.verification.verify_command": ("verify",),
 }
 MISTAKE_EXIT_CODE, ENVIRONMENT_EXIT_CODE, BUG_EXIT_CODE, INTERRUPTED_EXIT_CODE = 2, 3, 70, 130
 
@@ -50,22 +67,19 @@ class _Commands(click.Group):
     """Imports a subcommand when called, so that ``--help`` is quick."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [name for name, _ in _summaries()]
+        return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name in COMMANDS:
-            module = next(module for module, names in MODULES.items() if cmd_name in names)
-            loaded = getattr(importlib.import_module(f"daskgraphpart.cli.{module}"), cmd_name.replace("-", "_"))
-        elif cmd_name in plugin_names("commands"):
-            loaded = load_command(cmd_name, click.Command)
-        else:
+        if cmd_name not in COMMANDS:
             return None
-        command: click.Command = loaded
+        module = next(module for module, names in MODULES.items() if cmd_name in names)
+        loaded = importlib.import_module(f"daskgraphpart.{module}")
+        command: click.Command = getattr(loaded, cmd_name.replace("-", "_"))
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl(_summaries())
+            formatter.write_dl(list(COMMANDS.items()))
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -74,10 +88,10 @@ class _Commands(click.Group):
         if "--progress=json" in args or ("--progress", "json") in pairwise(args):
             ctx.ensure_object(Session).as_json = True
         name = _with_dashes(args[0])
-        if name not in COMMANDS and not name.startswith("-") and name not in plugin_names("commands"):
-            near = get_close_matches(name, self.list_commands(ctx), 1)
-            hint = f"Did you mean {near[0]!r}?" if near else f"{WHERE_FROM[:1].upper()}{WHERE_FROM[1:]}."
-            ctx.fail(f"No such command {args[0]!r}. {hint}")
+        if name not in COMMANDS and not name.startswith("-"):
+            near = get_close_matches(name, COMMANDS, 1)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            ctx.fail(f"No such command {args[0]!r}.{hint}")
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -85,26 +99,6 @@ class _Commands(click.Group):
             return super().invoke(ctx)
         except KeyboardInterrupt as fault:
             raise _Interrupted("; ".join(getattr(fault, "__notes__", []))) from None
-
-
-def _summaries() -> list[tuple[str, str]]:
-    """Names and summaries of all commands, in the order of the help."""
-    listed, left = list(COMMANDS.items()), {name: _known(name) for name in plugin_names("commands")}
-    while left:
-        ready = [name for name, of in left.items() if of.after not in left]
-        for name in ready or [*left]:
-            plugin, before = left.pop(name), [known for known, _ in listed]
-            place = before.index(plugin.after) + 1 if plugin.after in before else len(listed)
-            listed.insert(place, (name, plugin.summary))
-    return listed
-
-
-def _known(name: str) -> Command:
-    try:
-        plugin: Command = load_plugin("commands", name, Command)
-    except PluginError as fault:  # the others work
-        return Command(f"Not available: {fault.what}.", "")
-    return plugin
 
 
 def _with_dashes(token: str) -> str:

@@ -16,10 +16,11 @@ from daskgraphpart.cli.command_options import (
     run_of,
     with_options,
 )
-from daskgraphpart.cli.inputs import INPUT_OPTIONS, has_input, input_of
+from daskgraphpart.cli.inputs import INPUT_OPTIONS, input_of
 from daskgraphpart.cli.summary import show_outcome
 from daskgraphpart.dispatching.dispatch_options import DispatchOptions
 from daskgraphpart.options import chosen
+from daskgraphpart.plugins.tables.command_inputs import is_given
 
 
 @click.command(cls=DispatchCommand)
@@ -43,4 +44,4 @@ def partition(**values: Any) -> None:
     given = graph, out_dir, values["num_parts"], chosen(AssignOptions, values), chosen(DispatchOptions, values)
     with run_of(values) as run:
         outcome = partition_job(*given, run_options(run), dispatch_to=values.get("dispatch_to"))
-    show_outcome(outcome, values, None if has_input(values) else values["in_dir"])
+    show_outcome(outcome, values, None if is_given(values) else values["in_dir"])

@@ -9,8 +9,6 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
-from daskgraphpart.registry import load_plugin
-
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
@@ -45,8 +43,7 @@ class StagedRows(Protocol):
 class Exporter(ABC):
     """What stages features, and writes files from front to back.
 
-    A plug-in registers in the group ``daskgraphpart.destinations``: a subclass, named ``here``, for the output
-    directory, and how to make the destinations of `open_store` and `open_machines`.
+    `plugins/delivery/` has one for the output directory, and the destinations of `open_store` and `open_machines`.
     """
 
     __slots__ = ()
@@ -121,11 +118,13 @@ class Destination(Exporter):
 
 def open_store(root: UPath) -> Destination:
     """Return a directory in a store."""
-    destination: Destination = load_plugin("destinations", "store")(root)
-    return destination
+    from daskgraphpart.plugins.delivery.store import Store  # imports zarr
+
+    return Store(root)
 
 
 def open_machines(file: str | os.PathLike[str], directory: Path) -> Destination:
     """Return a directory on each of the machines that a file lists."""
-    destination: Destination = load_plugin("destinations", "machines")(file, directory)
-    return destination
+    from daskgraphpart.plugins.delivery.machines import read_machines  # imports distributed
+
+    return read_machines(file, directory)

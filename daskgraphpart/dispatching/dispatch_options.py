@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 GRAPH_FORMATS = ("coo", "csr", "csc")
 OF_DGL = ("dgl", "graphbolt")
-ARRANGEMENTS = plugin_names("arrangements")
-"""Layouts of plug-ins that have DGL's files in other places; those in `layouts` each have a directory of their own."""
+ARRANGEMENTS = ("graphstorm",)
+"""Layouts that have DGL's files in other places; those in `layouts` each have a directory of their own."""
 LAYOUTS = (*OF_DGL, *ARRANGEMENTS, *plugin_names("layouts"))
 
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import OptionError, PlanError
 from daskgraphpart.options import check_options, option, stated_options
-from daskgraphpart.registry import known_clusters, load_clusters
 from daskgraphpart.storage.paths import is_url, resolve_path
 
 if TYPE_CHECKING:
@@ -21,7 +20,8 @@ if TYPE_CHECKING:
 
 AUTO = "auto"
 ON_THIS_MACHINE = ("threads", "processes", "sync", "local")
-CLUSTERS = known_clusters()
+ELSEWHERE = ("slurm", "pbs", "sge", "lsf", "htcondor", "oar", "moab")
+"""Queueing systems, through dask-jobqueue."""
 SMALLEST_TASK_MEMORY = 16 << 20
 """Bytes a task must have to be of use: a block of edges, an Arrow batch, write buffers."""
 SMALLEST_DATABASE_MEMORY = 64_000_000
@@ -44,9 +44,11 @@ class Resources:
     )
     cluster: str | Client | Cluster = option(
         AUTO,
-        f"Where: threads (default), processes, {CLUSTERS.examples}. sync runs one task after the other; "
-        f"{CLUSTERS.summary}",
-        choices=("threads", "processes", "sync", *CLUSTERS.names),
+        "Where: threads (default), processes, local, slurm, or an address. sync runs one task after the other; local "
+        "is a dask LocalCluster; slurm, pbs, sge, lsf, htcondor, oar and moab submit jobs through dask-jobqueue; an "
+        "address or a scheduler file is that of a running scheduler. In Python also a Client or a Cluster. Default: "
+        "daskgraphpart.cluster of dask's configuration, else an active Client, else threads.",
+        choices=("threads", "processes", "sync", "local", *ELSEWHERE),
         values="CLUSTER",
         common=True,
         is_open=True,
@@ -63,7 +65,6 @@ class Resources:
         "auto",
         "How features travel: in place, or through zarr arrays in the workspace.",
         choices=("auto", "in-place", "zarr"),
-        plugin=("destinations", "here"),
     )
     workspace: str | None = option(
         None,
@@ -147,7 +148,9 @@ def detect_resources(
     cluster = resolve_cluster(settings.cluster if cluster is None else cluster)
     threads = thread_memory = 0
     if (memory is None or workers is None) and not is_on_this_machine(cluster):
-        threads, thread_memory = load_clusters().cluster_size(cluster)
+        from daskgraphpart.plugins.clusters.on_cluster import cluster_size  # imports distributed
+
+        threads, thread_memory = cluster_size(cluster)
     if workers is None:
         workers = threads or (1 if cluster == "sync" else len(os.sched_getaffinity(0)))
     if memory is None:
@@ -167,10 +170,14 @@ def resolve_cluster(cluster: Any) -> Any:
     if is_on_this_machine(cluster):
         return cluster
     if cluster not in (None, AUTO):
-        return load_clusters().resolve_elsewhere(cluster, ", ".join((AUTO, *ON_THIS_MACHINE)))
-    if "distributed" not in sys.modules or not CLUSTERS.names:
+        from daskgraphpart.plugins.clusters.cluster_names import resolve_elsewhere  # for few jobs
+
+        return resolve_elsewhere(cluster, ", ".join((AUTO, *ON_THIS_MACHINE)))
+    if "distributed" not in sys.modules:
         return "threads"
-    active = load_clusters().active_client()
+    from daskgraphpart.plugins.clusters.cluster_names import active_client
+
+    active = active_client()
     return "threads" if active is None else active
 
 

@@ -21,7 +21,6 @@ from daskgraphpart.engine.journal import Journal, from_json
 from daskgraphpart.engine.local import Graph, Key, LocalScheduler
 from daskgraphpart.engine.progress import Progress, ProgressListener, open_progress
 from daskgraphpart.errors import GraphPartError
-from daskgraphpart.registry import load_clusters
 from daskgraphpart.source import Input, Source
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.mounts import mount
@@ -310,10 +309,16 @@ def open_runner(
     """Open a runner on the scheduler in `resources`, and close it when done."""
     cluster = resources.cluster
     is_local = isinstance(cluster, str) and cluster in ("threads", "processes", "sync")
-    kind: Callable[[Any, int], Scheduler] = LocalScheduler if is_local else load_clusters().ClusterScheduler
-    scheduler = kind(cluster, resources.workers)
+    kind = LocalScheduler if is_local else _cluster_scheduler
+    scheduler: Scheduler = kind(cluster, resources.workers)
     try:
         with open_progress(progress) as listener:
             yield Runner(plan or resources, scheduler, listener, journal, depot)
     finally:
         scheduler.close()
+
+
+def _cluster_scheduler(cluster: Any, workers: int) -> Scheduler:
+    from daskgraphpart.plugins.clusters.on_cluster import ClusterScheduler  # imports distributed
+
+    return ClusterScheduler(cluster, workers)

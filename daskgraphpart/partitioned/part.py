@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daskgraphpart.errors import LayoutError
+from daskgraphpart.keywords import check_keywords
 from daskgraphpart.layouts.dgl_graph import read_graph_file, read_tensor_file
 from daskgraphpart.layouts.written_files import GRAPHBOLT, ORIG_EIDS, ORIG_NIDS, SPLIT_NIDS
 from daskgraphpart.lazy_mapping import LazyMapping
 from daskgraphpart.partitioned.part_collections import lazy_rows, part_edge_frame
 from daskgraphpart.partitioned.stored_rows import StoredRows
-from daskgraphpart.registry import WithPlugins
+from daskgraphpart.plugins.pyg import pyg_methods
+from daskgraphpart.plugins.remap import remap_methods
+from daskgraphpart.public import Public
 from daskgraphpart.storage.files import file_sizes_in, is_file
 from daskgraphpart.units import format_count, format_number, format_size, html_table, text_table
 
@@ -24,8 +27,6 @@ if TYPE_CHECKING:
     from daskgraphpart.ids.book import PartitionBook
     from daskgraphpart.ids.ranges import IdRanges
     from daskgraphpart.layouts.dgl_graph import GraphFile
-    from daskgraphpart.plugins.pyg import pyg_methods
-    from daskgraphpart.plugins.remap import remap_methods
     from daskgraphpart.storage.paths import Location
     from daskgraphpart.storage.region import Region
 
@@ -113,12 +114,12 @@ class PartRows:
 
 
 @dataclass(frozen=True, repr=False)
-class Part(WithPlugins):
+class Part(Public):
     """One part of a partitioned graph."""
 
     __all__ = (
-        "book", "directory", "edges", "nbytes", "num_halo_nodes", "num_inner_edges", "num_inner_nodes", "original_ids",
-        "part_id", "split_nids",
+        "book", "directory", "edges", "link_neighbor_loader", "nbytes", "neighbor_loader", "num_halo_nodes",
+        "num_inner_edges", "num_inner_nodes", "original_ids", "part_id", "split_nids", "to_original", "to_pyg",
     )  # fmt: skip
 
     part_id: int  # number of the part
@@ -127,11 +128,11 @@ class Part(WithPlugins):
     node_feats_path: Location  # file of node features
     edge_feats_path: Location  # file of edge features
     whole: Any  # the `PartitionedGraph`, which has the features and original IDs of HALO nodes
-    if TYPE_CHECKING:  # methods of plug-ins
-        link_neighbor_loader = pyg_methods.link_neighbor_loader
-        neighbor_loader = pyg_methods.neighbor_loader
-        to_original = remap_methods.owned_to_original
-        to_pyg = pyg_methods.to_pyg
+
+    link_neighbor_loader = check_keywords(pyg_methods.link_neighbor_loader)
+    neighbor_loader = check_keywords(pyg_methods.neighbor_loader)
+    to_original = check_keywords(remap_methods.owned_to_original)
+    to_pyg = check_keywords(pyg_methods.to_pyg)
 
     def __repr__(self) -> str:
         return f"{self._title()}\n{text_table(*self._table(), align='<>')}"

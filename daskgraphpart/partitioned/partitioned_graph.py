@@ -7,7 +7,7 @@ from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.errors import GraphPartError, LayoutError, PluginError, printable
+from daskgraphpart.errors import GraphPartError, LayoutError, printable
 from daskgraphpart.ids.ranges import check_part, type_id
 from daskgraphpart.keywords import check_keywords
 from daskgraphpart.layouts.dgl_config_reader import find_config, read_config
@@ -16,8 +16,12 @@ from daskgraphpart.lazy_mapping import LazyMapping
 from daskgraphpart.partitioned.part import Part
 from daskgraphpart.partitioned.part_collections import lazy_rows
 from daskgraphpart.partitioned.views import EdgeView, NodeView, TypeView
+from daskgraphpart.plugins.pyg import pyg_methods
+from daskgraphpart.plugins.remap import remap_methods
+from daskgraphpart.plugins.report import report_method
+from daskgraphpart.plugins.verification import verify_method
+from daskgraphpart.public import Public
 from daskgraphpart.quality import Quality
-from daskgraphpart.registry import WHERE_FROM, WithPlugins, plugin_names
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType, canonical_tuple
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.files import FileState, cached_listings, file_state
@@ -29,18 +33,9 @@ if TYPE_CHECKING:
 
     from daskgraphpart.ids.book import PartitionBook
     from daskgraphpart.layouts.dgl_config import PartitionConfig
-    from daskgraphpart.plugins.pyg import pyg_methods
-    from daskgraphpart.plugins.remap import remap_methods
-    from daskgraphpart.plugins.report.report_method import report as report_of
-    from daskgraphpart.plugins.verification.verify_method import verify as verify_of
     from daskgraphpart.schema import EdgeTypeName
 
-NEXT_CALLS = {
-    "PartitionedGraph.report": "parts.report()",
-    "PartitionedGraph.verify": "parts.verify(graph)",
-    "Part.to_pyg": "parts.part(0).to_pyg()",
-}
-"""What to call on partitions next, by the plug-in that has it."""
+NEXT_CALLS = ("parts.report()", "parts.verify(graph)", "parts.part(0).to_pyg()")
 
 
 @check_keywords
@@ -85,7 +80,7 @@ def open_partitions(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PartitionedGraph(WithPlugins):
+class PartitionedGraph(Public):
     """A partitioned graph, as lazy dask collections over memory-mapped or remote files.
 
     Attributes
@@ -116,8 +111,9 @@ class PartitionedGraph(WithPlugins):
     """
 
     __all__ = (
-        "book", "canonical_etypes", "config", "edge_data", "edges", "etypes", "name", "node_data", "nodes", "ntypes",
-        "num_edges", "num_nodes", "num_parts", "original_ids", "part", "parts", "quality", "schema",
+        "book", "canonical_etypes", "config", "edge_data", "edges", "etypes", "from_original", "link_neighbor_loader",
+        "name", "neighbor_loader", "node_data", "nodes", "ntypes", "num_edges", "num_nodes", "num_parts",
+        "original_ids", "part", "parts", "quality", "report", "schema", "to_original", "to_pyg_stores", "verify",
     )  # fmt: skip
 
     config: Location
@@ -132,14 +128,14 @@ class PartitionedGraph(WithPlugins):
     ntypes: tuple[str, ...] = field(init=False)
     etypes: tuple[str, ...] = field(init=False)
     _opened: dict[int, Part] = field(init=False, default_factory=dict)
-    if TYPE_CHECKING:  # methods of plug-ins
-        link_neighbor_loader = pyg_methods.link_neighbor_loader
-        neighbor_loader = pyg_methods.neighbor_loader
-        from_original = remap_methods.from_original
-        report = report_of
-        to_original = remap_methods.to_original
-        to_pyg_stores = pyg_methods.to_pyg_stores
-        verify = verify_of
+
+    from_original = check_keywords(remap_methods.from_original)
+    link_neighbor_loader = check_keywords(pyg_methods.link_neighbor_loader)
+    neighbor_loader = check_keywords(pyg_methods.neighbor_loader)
+    report = check_keywords(report_method.report)
+    to_original = check_keywords(remap_methods.to_original)
+    to_pyg_stores = check_keywords(pyg_methods.to_pyg_stores)
+    verify = check_keywords(verify_method.verify)
 
     def __post_init__(self) -> None:
         name, book = self.content.graph_name, self.content.book
@@ -153,8 +149,6 @@ class PartitionedGraph(WithPlugins):
         """Edge cut, HALO nodes and balance; computed from the files if they are not recorded."""
         if (recorded := self._recorded_quality()) is not None:
             return recorded
-        if not hasattr(self, "report"):
-            raise PluginError("the quality is not recorded, and no plug-in counts it", hint=WHERE_FROM)
         report = self.report()
         return self._quality_of(report.num_cut_edges, map(int, report.stored_halo_nodes.sum(axis=1)))
 
@@ -294,8 +288,7 @@ class PartitionedGraph(WithPlugins):
             lines.append(
                 f"edge cut {quality.cut_share:.2%}; largest part / average: nodes {nodes:.3f}, edges {edges:.3f}"
             )
-        if calls := [call for name, call in NEXT_CALLS.items() if name in plugin_names("functions")]:
-            lines.append(f"next: {', '.join(calls)}")
+        lines.append(f"next: {', '.join(NEXT_CALLS)}")
         if not self._unreadable and self.part(0).has_graph and not is_remote(self.config):
             lines.append(f"in DGL: dgl.distributed.load_partition({str(self.config)!r}, 0)")
         return [printable(line) for line in lines]

@@ -12,7 +12,7 @@ from daskgraphpart.chunked.metadata import is_table
 from daskgraphpart.chunked.scan import Scan
 from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.errors import GraphPartError, InputFileNotFoundError, OptionError
-from daskgraphpart.registry import WHERE_FROM, Objects, first_answer, load_plugin, plugin_names
+from daskgraphpart.registry import first_answer
 from daskgraphpart.sources.tabular import what_to_give
 from daskgraphpart.storage.paths import is_remote
 
@@ -32,14 +32,13 @@ def open_scan(given: Any, storage_options: Mapping[str, Any] | None = None, reso
     if is_path and not str(given).endswith(".json") and not is_table(given):
         with suppress(InputFileNotFoundError):
             return GraphScan(read_chunked(given, storage_options=storage_options))
-    graph, broken = (None, None) if is_path else _open_object(given, resources or detect_resources(), {})
-    if graph is not None:
+    if not is_path and (graph := _open_object(given, resources or detect_resources())) is not None:
         return GraphScan(graph)
     scan, fault = first_answer("scans", lambda kind: kind.open(given), Scan, Scan)
     if scan is not None:
         return scan
     if not is_path:
-        raise broken or fault or _not_a_graph(given)
+        raise fault or _not_a_graph(given)
     try:
         return GraphScan(read_chunked(given, storage_options=storage_options))
     except GraphPartError:
@@ -49,21 +48,21 @@ def open_scan(given: Any, storage_options: Mapping[str, Any] | None = None, reso
 
 
 def complete_graph(given: Any, resources: Resources, **further: Any) -> Graph:
-    """Return the graph of an object, of a path or of another graph, with what `registry.Objects` takes further."""
-    graph, broken = _open_object(given, resources, further)
+    """Return the graph of an object, of a path or of another graph, with what `open_given` takes further."""
+    graph = _open_object(given, resources, **further)
     if graph is None:
-        raise broken or _not_a_graph(given)
+        raise _not_a_graph(given)
     return graph
 
 
-def _open_object(given: Any, resources: Resources, further: Mapping[str, Any]) -> tuple[Graph | None, Any]:
-    return first_answer("objects", lambda objects: objects.open(given, resources, **further), Objects, Graph)
+def _open_object(given: Any, resources: Resources, **further: Any) -> Graph | None:
+    from daskgraphpart.plugins.objects.open_given import open_given  # imports dask's collections
+
+    return open_given(given, resources, **further)
 
 
 def _not_a_graph(given: Any) -> OptionError:
-    expected = ", ".join(
-        ["a Graph", *(load_plugin("objects", name, Objects).kinds for name in plugin_names("objects"))]
-    )
+    from daskgraphpart.plugins.objects.open_given import KINDS
+
     kind = f"{type(given).__module__}.{type(given).__name__}"
-    hint = what_to_give(given) if plugin_names("objects") else WHERE_FROM
-    return OptionError("not a graph", expected=expected, found=kind, hint=hint)
+    return OptionError("not a graph", expected=f"a Graph, {KINDS}", found=kind, hint=what_to_give(given))

@@ -102,7 +102,6 @@ def test_the_page_of_the_api_runs_from_top_to_bottom(
     assert found["ages"].tolist() == found["graph"].node_data["user"]["age"].compute()[found["ids"]].tolist()
 
 
-@pytest.mark.needs
 def test_the_reference_has_every_public_name_and_no_other() -> None:
     named = [name for page in sorted(REFERENCE.glob("*.md")) for name in NAMED.findall(page.read_text())]
     assert len(named) == len(set(named))

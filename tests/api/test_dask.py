@@ -78,7 +78,6 @@ class Seen(SchedulerPlugin):  # type: ignore[misc]
             self.found.setdefault(name, set()).update(map(str, by_key.values()))
 
 
-@pytest.mark.needs("clusters")
 def test_annotations_reach_the_tasks_of_a_job(client: Client, tmp_path: Path) -> None:
     scheduler, seen = client.cluster.scheduler, Seen()
     scheduler.add_plugin(seen, name="seen")

@@ -1,6 +1,7 @@
 """What one has to read to follow a function: the modules it imports, and those that these import, from the source text.
 
-Imports inside functions count, those for type checkers do not, nor what the registry finds.
+Imports inside functions count, and names of modules in strings, as ``"daskgraphpart.cli.main:main"``; those for type
+checkers do not, nor packages of others.
 `python tests/architecture/closure.py` prints lines, files, and the imports of our own modules inside functions.
 """
 
@@ -33,6 +34,8 @@ def imports_of(path: Path, known: dict[str, Path]) -> Iterator[tuple[str, bool, 
             names = [alias.name for alias in child.names] if isinstance(child, ast.Import) else []
             if isinstance(child, ast.ImportFrom):
                 names = [child.module or "", *(f"{child.module}.{alias.name}" for alias in child.names)]
+            if isinstance(child, ast.Constant) and isinstance(child.value, str) and "." in child.value:
+                names, is_inside = [child.value.partition(":")[0], f"{PACKAGE.name}.{child.value}"], False
             yield from ((name, is_inside, child.lineno) for name in names if name in known)
             is_function = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
             yield from walk(child, is_inside or is_function)

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-
 if TYPE_CHECKING:
     from pathlib import Path
-
-pytestmark = pytest.mark.needs()
 
 
 def test_headers_docstrings_and_bodies_are_as_the_options_say() -> None:

@@ -1,4 +1,4 @@
-"""What type checkers see is what is there: names and methods that plug-ins add, and each wrong call of a file."""
+"""What type checkers see is what is there: public names, and each wrong call of a file."""
 
 from __future__ import annotations
 
@@ -7,10 +7,7 @@ import json
 import re
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
-
-import pytest
 
 import daskgraphpart
 
@@ -31,32 +28,11 @@ def imported(body: list[ast.stmt]) -> dict[str, str]:
     return {alias.asname or alias.name: f"{of.module}.{alias.name}" for of in found for alias in of.names}
 
 
-def registered() -> dict[str, str]:
-    """Full names of the functions of our plug-ins, by the name they are registered with."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    return {name: home.replace(":", ".") for name, home in project["entry-points"]["daskgraphpart.functions"].items()}
-
-
-@pytest.mark.needs
 def test_checkers_know_every_public_name_from_where_it_is() -> None:
     body = ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8")).body
     ours = {name: f"daskgraphpart.{module}.{name}" for name, module in daskgraphpart._HOMES.items()}
     ours |= {name: f"daskgraphpart.{module}" for name, module in daskgraphpart._MODULES.items()}
-    assert imported(body) == ours | {name: home for name, home in registered().items() if "." not in name}
-
-
-@pytest.mark.needs
-def test_checkers_know_every_method_that_plugins_add() -> None:
-    found = {}
-    for path in PACKAGE.rglob("*.py"):
-        body = ast.parse(path.read_text(encoding="utf-8")).body
-        homes = imported(body)
-        for noun in (of for of in body if isinstance(of, ast.ClassDef)):
-            for method in for_checkers(noun.body):
-                assert isinstance(method, ast.Assign), f"{path}: {ast.unparse(method)}"
-                first, dot, rest = ast.unparse(method.value).partition(".")
-                found[f"{noun.name}.{ast.unparse(method.targets[0])}"] = f"{homes[first]}{dot}{rest}"
-    assert found == {name: home for name, home in registered().items() if "." in name}
+    assert imported(body) == ours
 
 
 def wrong_lines() -> set[int]:
@@ -71,7 +47,6 @@ def test_about_half_of_the_calls_are_wrong() -> None:
     assert 20 <= len(wrong_lines()) <= len(public) - 20
 
 
-@pytest.mark.needs
 def test_mypy_finds_each_wrong_call_and_blames_no_other() -> None:
     command = [sys.executable, "-m", "mypy", "--no-error-summary", "--hide-error-context", str(CALLS)]  # strict, as all
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
@@ -81,7 +56,6 @@ def test_mypy_finds_each_wrong_call_and_blames_no_other() -> None:
     assert found == wrong_lines(), done.stdout
 
 
-@pytest.mark.needs
 def test_pyright_finds_each_wrong_call_and_blames_no_other(tmp_path: Path) -> None:
     project = tmp_path / "pyrightconfig.json"
     project.write_text(json.dumps({"include": [str(CALLS)], "extraPaths": [str(ROOT)], "typeCheckingMode": "strict"}))

@@ -171,7 +171,6 @@ def test_an_unfinished_run_whose_header_is_of_another_form_is_one_error(job: Any
     assert run("partition", graph, out, *RANDOM, "--restart")[0] == 0
 
 
-@pytest.mark.needs("verification")
 @pytest.mark.timeout(60)
 def test_a_config_of_billions_of_hops_is_verified_at_once(tmp_path: Path) -> None:
     graph, out = write_graph(tmp_path / "in"), tmp_path / "out"

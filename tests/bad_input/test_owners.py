@@ -176,7 +176,6 @@ def test_bad_owners_are_one_error(damage: Any, words: tuple[str, ...], tmp_path:
     refuse_owners(damage, words, tmp_path)
 
 
-@pytest.mark.needs("owner_forms")
 @cases(FORMS)
 def test_bad_parquet_and_zarr_are_one_error(damage: Any, words: tuple[str, ...], tmp_path: Path) -> None:
     refuse_owners(damage, words, tmp_path)
@@ -207,7 +206,6 @@ def refuse_owners(damage: Any, words: tuple[str, ...], tmp_path: Path) -> None:
             "zarr",
             lambda owners: shutil.rmtree(owners / "n.zarr" / "c"),
             ("n.zarr", "missing"),
-            marks=pytest.mark.needs("owner_forms"),
         ),
     ],
 )

@@ -67,10 +67,7 @@ def test_nothing_in_the_package_runs_or_unpickles_what_it_reads() -> None:
     assert num_programs, "this looks at what there is"
 
 
-ZARR = pytest.mark.needs("owner_forms")
-
-
-@pytest.mark.parametrize("where", [pytest.param("compressor", marks=ZARR), pytest.param("filters", marks=ZARR), "npy"])
+@pytest.mark.parametrize("where", ["compressor", "filters", "npy"])
 def test_pickles_in_owners_are_not_loaded(where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     graph, owners = write_graph(tmp_path / "in"), tmp_path / "owners"

@@ -86,7 +86,6 @@ def test_partition_is_assign_and_dispatch(graph: Path, tmp_path: Path) -> None:
     assert found[0] == found[1] == found[2]
 
 
-@pytest.mark.needs("owner_forms")
 @pytest.mark.parametrize("form", ["npy", "parquet", "zarr", "txt"])
 def test_every_form_of_owners_gives_the_same_partitions(form: str, graph: Path, tmp_path: Path) -> None:
     owners = tmp_path / "owners"

@@ -56,7 +56,6 @@ def run(*arguments: Any, **how: Any) -> subprocess.CompletedProcess[str]:
 # help
 
 
-@pytest.mark.needs("tables", "datasets", "delivery", "extend")
 @pytest.mark.parametrize("path", EVERY, ids=named)
 def test_every_help_has_an_example_that_parses(path: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
     assert call(*path, "--help") == 0
@@ -240,7 +239,6 @@ def test_exit_codes_say_whose_fault_it_was(
 # logs and progress
 
 
-@pytest.mark.needs("plan")
 def test_json_progress_is_json_lines_only_errors_included(
     graph: Path, directory: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -296,7 +294,6 @@ def test_in_a_terminal_there_are_bars(graph: Path) -> None:
     assert b"bucket-edges" in shown
 
 
-@pytest.mark.needs("plan")
 def test_a_run_tells_what_matters_once(graph: Path, directory: Path, capsys: Any, caplog: Any) -> None:
     np.save("w.npy", np.arange(2000))
     line = ("partition", graph, "out", "--num-parts", "2", "--balance", "nodes,edges,file:w.npy")
@@ -387,7 +384,6 @@ def test_closed_streams_and_a_directory_that_is_gone_give_no_traceback(graph: Pa
     )
 
 
-@pytest.mark.needs("tables")
 def test_a_process_that_used_a_database_ends_in_silence(directory: Path) -> None:
     (directory / "edges.csv").write_text("src,dst\na,b\n")
     done = run("chunk", "graph", "--edges", "edges.csv:header", "--map-ids", "--quiet")

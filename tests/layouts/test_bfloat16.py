@@ -47,7 +47,6 @@ def partitions(graph: Path) -> Path:
     return graph / "out"
 
 
-@pytest.mark.needs("layouts")
 @pytest.mark.dgl
 @pytest.mark.parametrize("version", DGL_VERSIONS)
 def test_real_dgl_loads_what_torch_casts(version: str, partitions: Path, tmp_path: Path) -> None:
@@ -60,7 +59,6 @@ def test_real_dgl_loads_what_torch_casts(version: str, partitions: Path, tmp_pat
     assert 0 in found["v/few"], "a part without such nodes"
 
 
-@pytest.mark.needs("layouts")
 def test_every_reader_has_the_same_bits(partitions: Path) -> None:
     parts = dgp.open_partitions(partitions)
     nodes, ids = parts.nodes["u"], torch.from_numpy(parts.nodes["u"].original_ids[:])
@@ -96,7 +94,6 @@ def test_parts_without_rows_before_parts_with_rows(layout: str, staging: str, tm
     assert 0 in first_rows
 
 
-@pytest.mark.needs("layouts")
 def test_chunks_staging_and_orders(graph: Path, partitions: Path, tmp_path: Path) -> None:
     expected = file_hashes(partitions)
     assert (
@@ -116,7 +113,6 @@ def test_chunks_staging_and_orders(graph: Path, partitions: Path, tmp_path: Path
     np.testing.assert_array_equal(wide, CAST.float().numpy())
 
 
-@pytest.mark.needs("layouts")
 def test_another_bit_is_found(graph: Path, partitions: Path, tmp_path: Path) -> None:
     assert call("partition", graph / "one", tmp_path / "out", *PARTS) == 0
     region = dgp.open_partitions(tmp_path / "out").part(0).node_rows.features["u"]["x"]

@@ -227,7 +227,6 @@ def named(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-@pytest.mark.needs("tables")
 def test_predictions_come_back_with_string_ids_by_one_command(named: Path, tmp_path: Path) -> None:
     assert json.loads((named / "out" / "graph.manifest.json").read_text())["id_map"] == "../graph/id_map"
     out = tmp_path / "out.parquet"
@@ -247,7 +246,6 @@ def test_predictions_come_back_with_string_ids_by_one_command(named: Path, tmp_p
     assert torch.equal(torch.load(tmp_path / "back.pt").float(), torch.load(named / "rows.pt"))
 
 
-@pytest.mark.needs("tables")
 def test_ids_of_another_graph_in_the_place_of_the_old_one_are_refused(named: Path, tmp_path: Path) -> None:
     for name in ("graph", "out"):
         shutil.copytree(named / name, tmp_path / name)
@@ -294,7 +292,6 @@ def bad_rows(root: Path) -> dict[str, tuple[tuple[Any, ...], str]]:
     }
 
 
-@pytest.mark.needs("tables")
 def test_rows_that_cannot_be_reordered_are_one_error(named: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = {path.name for path in named.iterdir()}
     cases = bad_rows(named)

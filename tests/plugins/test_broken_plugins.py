@@ -1,4 +1,4 @@
-"""Scans, objects and owners of other packages that break: an error that names the package, and the rest works."""
+"""Scans of other packages that break: an error that names the package, and the rest works."""
 
 from __future__ import annotations
 
@@ -17,16 +17,12 @@ if TYPE_CHECKING:
 
 HOW: dict[str, Any] = {"memory": "1GB", "workers": 1, "cluster": "threads", "progress": False}
 SCAN = "from daskgraphpart.chunked.scan import Scan\nclass Odd(Scan):\n    @classmethod\n    def open(cls, given): "
-OBJECTS = "from daskgraphpart.registry import Objects\ndef take(given, resources, **of): {}\nOdd = Objects('', take)"
 BROKEN = {
     "scan cannot be imported": ("scans", "import nothing_like_this", "Cannot import the scan 'aa' of"),
     "scan is none": ("scans", "Odd = dict", "expected a Scan, found <class 'dict'>"),
     "scan raises": ("scans", SCAN + "return 1 / 0", "found ZeroDivisionError: division by zero"),
     "scan lacks methods": ("scans", SCAN + "return cls()", "found TypeError: Can't instantiate abstract class Odd"),
     "scan is a word": ("scans", SCAN + "return 'read'", "expected a Scan or None, found 'read'"),
-    "objects cannot be imported": ("objects", "import nothing_like_this", "Cannot import the object 'aa' of"),
-    "objects raise": ("objects", OBJECTS.format("return of['edges']"), "found KeyError: 'edges'"),
-    "object is no graph": ("objects", OBJECTS.format("return [1]"), "expected a Graph or None, found [1]"),
 }
 
 
@@ -48,7 +44,6 @@ def register(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callab
     registry._found.cache_clear()
 
 
-@pytest.mark.needs("tables", "objects")
 @pytest.mark.parametrize("fault", BROKEN)
 def test_it_is_one_sentence_and_the_rest_works(
     fault: str, register: Callable[[str, str], None], tmp_path: Path

@@ -96,7 +96,6 @@ def run(job: str, root: Path) -> dict[str, str]:
     return JOBS[job](root)
 
 
-@pytest.mark.needs("tables", "layouts", "graphstorm", "verification", "report", "remap", "delivery")
 @pytest.mark.parametrize("job", JOBS)
 def test_no_byte_follows_where_work_is_cut(job: str, tmp_path: Path) -> None:
     expected = run(job, tmp_path / "as it is")

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
 pytestmark = [
     pytest.mark.timeout(120),
-    pytest.mark.needs("clusters", "store_workspace", "tables", "objects", "verification"),
 ]
 
 URL_IN, URL_OUT, URL_WORK = "s3://bucket/graph", "s3://bucket/partitions", "s3://bucket/work"

@@ -20,7 +20,9 @@ from daskgraphpart.storage.upload import SEND_NBYTES, upload_file
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = [pytest.mark.timeout(170), pytest.mark.needs("store_workspace")]
+pytestmark = [
+    pytest.mark.timeout(170),
+]
 
 URL_IN, URL_OUT, URL_WORK = "s3://bucket/graph", "s3://bucket/partitions", "s3://bucket/work"
 

@@ -17,7 +17,6 @@ from daskgraphpart.errors import OptionError
 from daskgraphpart.extras import is_dgl_graph
 from daskgraphpart.plugins.objects.count_nodes import count_frames, count_nodes
 from daskgraphpart.plugins.objects.read_given import read_given
-from daskgraphpart.registry import Objects
 from daskgraphpart.source import Source
 from daskgraphpart.sources.given_values import as_array, as_ids, file_rows, paths_in
 from daskgraphpart.sources.identify_collections import lasting_token
@@ -165,8 +164,8 @@ def _rows_of(values: Any, what: str) -> Any:
     return array_rows(values, what)
 
 
-OBJECTS = Objects(
+KINDS = (
     "a dictionary {edge type: frame or pair of arrays}, such a frame or pair, a scipy "
-    "sparse matrix, a networkx graph, a PyG Data or HeteroData, or a DGLGraph",
-    open_given,
+    "sparse matrix, a networkx graph, a PyG Data or HeteroData, or a DGLGraph"
 )
+"""What is taken, for the error about anything else."""

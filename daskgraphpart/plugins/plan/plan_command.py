@@ -16,9 +16,10 @@ from daskgraphpart.cli.command_options import (
     keywords_of,
     with_options,
 )
-from daskgraphpart.cli.inputs import INPUT_OPTIONS, has_input, input_of
+from daskgraphpart.cli.inputs import INPUT_OPTIONS, input_of
 from daskgraphpart.dispatching.dispatch_options import DispatchOptions
 from daskgraphpart.engine.resources import Resources
+from daskgraphpart.plugins.tables.command_inputs import is_given
 
 
 @click.command(cls=DispatchCommand)
@@ -39,7 +40,7 @@ def plan(**values: Any) -> None:
     from daskgraphpart.plugins.plan.plan_function import plan
 
     paths = (values["in_dir"], values["out_dir"])
-    is_one = has_input(values) + sum(path is not None for path in paths) == 1
+    is_one = is_given(values) + sum(path is not None for path in paths) == 1
     graph, (out_dir,) = input_of(values, (*paths, "." if is_one else None), ("GRAPH", "OUT"))
     estimated = plan(
         graph,

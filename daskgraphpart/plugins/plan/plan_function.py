@@ -15,7 +15,6 @@ from daskgraphpart.dispatching.dispatch_options import DispatchOptions
 from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.keywords import check_keywords
 from daskgraphpart.plugins.plan.estimate_job import Plan, estimate
-from daskgraphpart.registry import load_plugin
 from daskgraphpart.sources.open_scan import open_scan
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.paths import is_url
@@ -154,7 +153,9 @@ def _mounted(resources: Resources, wanted: Wanted) -> Iterator[Resources]:
     if not is_url(resources.workspace):
         yield resources
         return
-    with load_plugin("depots", "store")(resources, wanted.target) as depot:
+    from daskgraphpart.plugins.store_workspace.open_depot import open_depot  # imports fsspec
+
+    with open_depot(resources, wanted.target) as depot:
         yield replace(resources, workspace=depot.root)
 
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.extras import pyg_module
-from daskgraphpart.partitioned.part import Part
-from daskgraphpart.plugins.pyg.loader import load_links, load_nodes
-from daskgraphpart.plugins.pyg.sampled_source import LoaderOptions
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from daskgraphpart.partitioned.part import Part
     from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph
     from daskgraphpart.plugins.pyg.loader import Loader
 
@@ -101,6 +99,9 @@ def neighbor_loader(
     >>> next(iter(loader))["user"].batch_size
     100
     """
+    from daskgraphpart.plugins.pyg.loader import load_nodes  # imports the sampler
+    from daskgraphpart.plugins.pyg.sampled_source import LoaderOptions
+
     options = LoaderOptions(
         replace=replace, subgraph_type=subgraph_type, batch_size=batch_size, shuffle=shuffle, drop_last=drop_last,
         num_workers=num_workers, prefetch_factor=prefetch_factor, seed=seed, transform=transform, node_data=node_data,
@@ -172,6 +173,9 @@ def link_neighbor_loader(
     >>> next(iter(loader))["user", "buys", "item"].edge_label_index.shape
     torch.Size([2, 100])
     """
+    from daskgraphpart.plugins.pyg.loader import load_links  # imports the sampler
+    from daskgraphpart.plugins.pyg.sampled_source import LoaderOptions
+
     options = LoaderOptions(
         replace=replace, subgraph_type=subgraph_type, batch_size=batch_size, shuffle=shuffle, drop_last=drop_last,
         num_workers=num_workers, prefetch_factor=prefetch_factor, seed=seed, transform=transform, node_data=node_data,
@@ -183,6 +187,8 @@ def link_neighbor_loader(
 
 def _sampled(partitions: PartitionedGraph | Part) -> tuple[PartitionedGraph, int | None]:
     """Partitions, and the part to sample, or None for all."""
+    from daskgraphpart.partitioned.part import Part  # which has these methods
+
     return (partitions.whole, partitions.part_id) if isinstance(partitions, Part) else (partitions, None)
 
 

@@ -7,11 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.errors import OptionError
-from daskgraphpart.plugins.remap.decode import codes_of, find_categories, largest_column
-from daskgraphpart.plugins.remap.reorder import reorder
-from daskgraphpart.plugins.remap.row_files import Legend, find_id_map, open_rows, recorded_maps
 from daskgraphpart.storage.paths import AnyPath, Location, require_local, resolve_path
 
 if TYPE_CHECKING:
@@ -93,6 +89,9 @@ def to_original(
     >>> parts.to_original("user", scores, "scores.parquet")
     PosixPath('scores.parquet')
     """
+    from daskgraphpart.plugins.remap.decode import codes_of, find_categories, largest_column  # imports pyarrow
+    from daskgraphpart.plugins.remap.row_files import Legend, find_id_map, open_rows
+
     is_table, path = out is not None and Path(str(out)).suffix == ".parquet", None
     if id_map is not None and not is_table and decode is None:
         what = "only parquet output has a column for original IDs"
@@ -110,6 +109,8 @@ def to_original(
         categories = (
             None if decode is None else find_categories(view.name, view.data, decode, _graphs(partitions, id_map))
         )
+    from daskgraphpart.engine.resources import detect_resources  # imports dask
+
     how: Any = {"resources": detect_resources(memory, cluster, workers, workspace=workspace), "progress": progress}
     how |= {"legend": Legend(path, categories), "overwrite": overwrite}
     return _reorder(partitions, kind, rows, out, to_original=True, **how)
@@ -152,6 +153,8 @@ def from_original(
     >>> parts.nodes["user"].data["age"][:5]
     array([48, 21, 60, 41, 78])
     """
+    from daskgraphpart.engine.resources import detect_resources  # imports dask
+
     how: Any = {"resources": detect_resources(memory, cluster, workers, workspace=workspace), "progress": progress}
     return _reorder(partitions, kind, rows, out, to_original=False, overwrite=overwrite, **how)
 
@@ -163,6 +166,8 @@ def _reorder(
     out: AnyPath | None,
     **how: Any,
 ) -> Any:
+    from daskgraphpart.plugins.remap.reorder import reorder  # imports dask
+
     out = None if out is None else require_local(out, "the output")
     return reorder(rows, _view(partitions, kind).original_ids, out, **how)
 
@@ -173,6 +178,8 @@ def _view(partitions: PartitionedGraph, kind: str | tuple[str, str, str]) -> Typ
 
 def _graphs(partitions: PartitionedGraph, id_map: AnyPath | None) -> Iterator[Location]:
     """Directories that may have the text of codes: the partitions, and the graph that was partitioned."""
+    from daskgraphpart.plugins.remap.row_files import recorded_maps  # imports pyarrow
+
     parent = partitions.config.parent
     yield parent
     if id_map is not None:
@@ -212,6 +219,8 @@ def owned_to_original(part: Part, kind: str | tuple[str, str, str], rows: Any) -
     >>> ids[:3], ages[:3]
     (array([ 2,  6, 10]), array([48, 21, 60]))
     """
+    from daskgraphpart.plugins.remap.row_files import open_rows  # imports pyarrow
+
     name = part.resolve_type(kind)
     ids = part.original_ids[name].compute(scheduler="sync")
     values = np.asarray(open_rows(rows, len(ids), f"{name} in part {part.part_id}")[:])

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.engine.resources import detect_resources
-from daskgraphpart.plugins.report.fetching import Sampling
-from daskgraphpart.plugins.report.report_parts import report_parts
-
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable
@@ -66,6 +62,10 @@ def report(
     >>> report.cut_share, report.replication_factor
     (0.144, 1.5133333333333332)
     """
+    from daskgraphpart.engine.resources import detect_resources  # imports the schedulers
+    from daskgraphpart.plugins.report.fetching import Sampling
+    from daskgraphpart.plugins.report.report_parts import report_parts  # imports pandas
+
     graphs, regions = zip(*((part.graph, part.node_rows.features) for part in partitions.parts), strict=True)
     return report_parts(
         partitions.config,

@@ -17,10 +17,10 @@ from daskgraphpart.cli.command_options import keywords_of, options_of, refuse_op
 from daskgraphpart.cli.help import Option
 from daskgraphpart.errors import OptionError
 from daskgraphpart.options import by_name, stated_options
-from daskgraphpart.plugins.tables.datasets import describe_dataset
+from daskgraphpart.plugins.tables.datasets import DATASETS, describe_dataset
 from daskgraphpart.plugins.tables.describe.table_words import parse_by_type, parse_features, parse_typed
 from daskgraphpart.plugins.tables.read_options import ReadOptions, Tables
-from daskgraphpart.registry import Inputs, first_answer, load_plugin, plugin_names
+from daskgraphpart.registry import first_answer
 from daskgraphpart.schema import DEFAULT_ETYPE, DEFAULT_NTYPE
 from daskgraphpart.sources.type_names import ends_of_types
 from daskgraphpart.units import parse_count
@@ -28,19 +28,18 @@ from daskgraphpart.units import parse_count
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-KINDS = plugin_names("datasets")
 _table = partial(click.option, cls=Option, heading="Tables")
 _from = _table(
     "--from",
-    type=(click.Choice(KINDS), click.Path()),
+    type=(click.Choice([*DATASETS]), click.Path()),
     common=True,
     metavar="NAME DIR",
-    help=f"A public data set: {', '.join(KINDS)}. DIR is where you downloaded it. Splits become train_mask, "
+    help=f"A public data set: {', '.join(DATASETS)}. DIR is where you downloaded it. Splits become train_mask, "
     "val_mask and test_mask. Other options add to it.",
 )
 OPTIONS = (
     *options_of(Tables, "Tables", "edges"),
-    *((_from,) if KINDS else ()),
+    _from,
     *options_of(Tables, "Tables", "num_nodes", "nodes", "node_data", "edge_data", "masks", "split"),
     _table("--split-seed", type=int, default=0, help="Seed of the splits that a GraphStorm config asks for."),
     _table(
@@ -75,8 +74,11 @@ def scan_of(path: str | None, values: dict[str, Any]) -> Any:
 
 def is_config(path: str) -> bool:
     """Whether a path is a construction config of GraphStorm."""
-    is_known = path.endswith(".json") and "construction" in plugin_names("scans")
-    return is_known and load_plugin("scans", "construction").open(path) is not None
+    if not path.endswith(".json"):
+        return False
+    from daskgraphpart.plugins.construction.build import ConstructionScan  # imports DuckDB
+
+    return ConstructionScan.open(path) is not None
 
 
 def tables_of(values: dict[str, Any]) -> dict[str, Any]:
@@ -140,13 +142,12 @@ def scan_of_config(path: str, values: dict[str, Any]) -> Any:
     refused = [name for name in NAMES if name not in ("split_seed", "unknown_nodes")]
     refuse_options(refused, "a job", "a construction config names its own tables")
     unknown = click.get_current_context().get_parameter_source("unknown_nodes")
-    return load_plugin("functions", "read_construction")(
+    from daskgraphpart.plugins.construction.read_construction import read_construction  # imports DuckDB
+
+    return read_construction(
         path,
         name=values["name"] or "graph",
         unknown_nodes=values["unknown_nodes"] if unknown is ParameterSource.COMMANDLINE else "error",
         split_seed=values["split_seed"],
         **keywords_of(values, GraphChanges),
     )
-
-
-INPUTS = Inputs(OPTIONS, (*NAMES, "name"), is_given, scan_of)

@@ -1,15 +1,23 @@
-"""`describe_dataset`: a public data set, as downloaded, as tables; plug-ins know which files it has."""
+"""`describe_dataset`: a public data set, as downloaded, as tables."""
 
 from __future__ import annotations
 
+import pkgutil
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import InputFileNotFoundError, check_choice
-from daskgraphpart.registry import load_plugin, plugin_names
 from daskgraphpart.storage.paths import require_local
 
 if TYPE_CHECKING:
     import os
+
+DATASETS = {
+    "igb": "daskgraphpart.plugins.datasets.igb:read_igb",
+    "mag240m": "daskgraphpart.plugins.datasets.ogb_lsc:read_mag240m",
+    "ogb": "daskgraphpart.plugins.datasets.ogb:read_ogb",
+    "wikikg": "daskgraphpart.plugins.datasets.ogb_lsc:read_wikikg",
+}
+"""Functions that name the tables of a public data set; imported when used, for there are several, and big."""
 
 
 def describe_dataset(kind: str, directory: str | os.PathLike[str]) -> dict[str, Any]:
@@ -39,9 +47,9 @@ def describe_dataset(kind: str, directory: str | os.PathLike[str]) -> dict[str, 
     InputFileError
         If counts or splits are wrong.
     """
-    check_choice("kind of data set", "--from", kind, plugin_names("datasets"))
+    check_choice("kind of data set", "--from", kind, DATASETS)
     path = require_local(directory, "a data set", "copy it to a directory").absolute()
     if not path.is_dir():
         raise InputFileNotFoundError("no such directory", file=path, place="--from")
-    tables: dict[str, Any] = load_plugin("datasets", kind)(path)
+    tables: dict[str, Any] = pkgutil.resolve_name(DATASETS[kind])(path)
     return tables

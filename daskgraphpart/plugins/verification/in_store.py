@@ -12,7 +12,6 @@ from daskgraphpart.api.jobs import OutputDirectory, open_job
 from daskgraphpart.api.run_options import RunOptions
 from daskgraphpart.dispatching.dispatch_options import DispatchOptions
 from daskgraphpart.dispatching.job import smallest_task_memory
-from daskgraphpart.registry import load_plugin
 from daskgraphpart.storage.mounts import mount
 from daskgraphpart.storage.region import id_dtype
 
@@ -38,7 +37,9 @@ def open_graph_in_store(
     scan: Scan, config: Location, resources: Resources, listener: ProgressListener
 ) -> Iterator[tuple[Graph, Runner]]:
     """Yield the graph, and a runner with a depot; every run starts over."""
-    with load_plugin("depots", "store")(resources, config, input_paths(scan), is_output=False) as depot:
+    from daskgraphpart.plugins.store_workspace.open_depot import open_depot  # imports fsspec
+
+    with open_depot(resources, config, input_paths(scan), is_output=False) as depot:
         known = 0 if scan.known is None else scan.known.schema.num_nodes
         mount(replace(depot, needed=(known * id_dtype(known).itemsize, 0, 0)))  # original IDs are looked up
         smallest = scan.smallest_memory if scan.known is None else smallest_memory(scan.known.schema)

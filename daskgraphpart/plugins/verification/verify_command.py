@@ -12,9 +12,10 @@ import click
 from daskgraphpart.cli.command_options import CONFINED_OPTION, RESOURCE_OPTIONS, run_of, with_options
 from daskgraphpart.cli.dgl_options import dgl_option, unused_option
 from daskgraphpart.cli.help import Command
-from daskgraphpart.cli.inputs import INPUT_OPTIONS, has_input, input_of
+from daskgraphpart.cli.inputs import INPUT_OPTIONS, input_of
 from daskgraphpart.engine.resources import resources_of
 from daskgraphpart.partitioned.partitioned_graph import open_partitions
+from daskgraphpart.plugins.tables.command_inputs import is_given
 from daskgraphpart.plugins.verification import verify_partitions
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def verify(**values: Any) -> None:
         raise click.UsageError("Missing OUT.")
     if by_flag and values["directories"]:
         raise click.UsageError("Give GRAPH and OUT once.")
-    has_tables = has_input(values)
+    has_tables = is_given(values)
     if len(directories) > 2:
         raise click.UsageError("Give GRAPH and OUT, or OUT and --checksums.")
     if len(directories) == 1 and not values["checksums"] and not has_tables:
@@ -72,7 +73,7 @@ def verify(**values: Any) -> None:
 
 
 def _verify(directories: tuple[str, ...], values: dict[str, Any], run: dict[str, Any]) -> VerifyReport:
-    has_graph = len(directories) > 1 or has_input(values)
+    has_graph = len(directories) > 1 or is_given(values)
     graph = input_of(values, directories, ("GRAPH", "OUT"))[0] if has_graph else None
     out_dir = directories[-1]
     if values["confined"]:

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.engine.resources import detect_resources
-from daskgraphpart.plugins.verification import verify_partitions
-
 if TYPE_CHECKING:
     import os
 
@@ -55,6 +52,9 @@ def verify(
     >>> parts.verify(graph).ok
     True
     """
+    from daskgraphpart.engine.resources import detect_resources  # imports the schedulers
+    from daskgraphpart.plugins.verification import verify_partitions  # much, and most who open partitions never verify
+
     config: Any = partitions.config
     if graph is None:
         resources = detect_resources(memory, cluster, workers, workspace=workspace, takes_store=True)

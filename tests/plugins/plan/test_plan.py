@@ -53,7 +53,6 @@ def test_what_is_wrong_is_said_once(graph: Path, tmp_path: Path, capsys: pytest.
     assert "more than the graph's" in capsys.readouterr().err
 
 
-@pytest.mark.needs("tables", "layouts", "graphstorm", "extend")
 @pytest.mark.parametrize(
     ("options", "what"),
     [
