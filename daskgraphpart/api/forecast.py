@@ -9,30 +9,8 @@ from daskgraphpart.assignment.choose import smallest_task_memory as smallest_ass
 from daskgraphpart.dispatching.job import smallest_task_memory
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from daskgraphpart.assignment.assignment import Assignment
-    from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.dispatching.dispatch_options import DispatchOptions
-    from daskgraphpart.engine.progress import ProgressListener
-    from daskgraphpart.engine.resources import Resources
-    from daskgraphpart.plugins.plan.estimate_job import Plan
     from daskgraphpart.schema import GraphSchema
-
-
-def announce(
-    graph: Graph,
-    num_parts: int,
-    owners: AssignOptions | Assignment | Path,
-    options: DispatchOptions | None,
-    resources: Resources,
-    out: Path,
-    listener: ProgressListener,
-) -> Plan:
-    """Show what a job will take; without dispatch options, owners are all that is made."""
-    from daskgraphpart.plugins.plan import estimate_job  # which is of the command `plan`, and imports us
-
-    return estimate_job.announce(graph, num_parts, owners, options, resources, out, listener)
 
 
 def smallest_memory(schema: GraphSchema, owners: object, options: DispatchOptions | None) -> int:

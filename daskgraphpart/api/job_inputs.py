@@ -14,7 +14,6 @@ from daskgraphpart.assignment.start import find_start
 from daskgraphpart.chunked.graph import Graph, read_chunked
 from daskgraphpart.chunked.scan import ROWS_OF, check_read
 from daskgraphpart.chunked.share_arrays import write_rows
-from daskgraphpart.dispatching.destination import open_machines, open_store
 from daskgraphpart.engine.journal import RESTART_HINT
 from daskgraphpart.errors import ResumeError
 from daskgraphpart.options import stated_options
@@ -46,9 +45,15 @@ def output_of(
 ) -> Path | Destination:
     """Return the output directory, here, in a store or on the disks of machines."""
     if dispatch_to is not None:
-        return open_machines(dispatch_to, require_local(out_dir, "the output on machines", "leave out --dispatch-to"))
+        from daskgraphpart.plugins.delivery.machines import read_machines  # imports distributed
+
+        return read_machines(dispatch_to, require_local(out_dir, "the output on machines", "leave out --dispatch-to"))
     location = resolve_path(out_dir, storage_options)
-    return open_store(location) if is_remote(location) else location
+    if not is_remote(location):
+        return location
+    from daskgraphpart.plugins.delivery.store import Store  # imports zarr
+
+    return Store(location)
 
 
 def local_directory(target: Path | Destination, workspace: str | None) -> Path:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.api.forecast import announce, smallest_memory
+from daskgraphpart.api.forecast import smallest_memory
 from daskgraphpart.api.job_inputs import (
     fingerprint,
     identify_owners,
@@ -27,6 +27,7 @@ from daskgraphpart.engine.progress import open_progress
 from daskgraphpart.engine.resources import ON_THIS_MACHINE
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import OutputExistsError
+from daskgraphpart.plugins.plan.estimate_job import announce
 from daskgraphpart.sources.open_scan import open_scan
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.files import is_file, make_directory

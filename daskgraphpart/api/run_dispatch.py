@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.api.forecast import announce, smallest_memory
+from daskgraphpart.api.forecast import smallest_memory
 from daskgraphpart.api.job_inputs import (
     fingerprint,
     identify_owners,
@@ -33,6 +33,7 @@ from daskgraphpart.errors import InputFileNotFoundError, OptionError
 from daskgraphpart.layouts.dgl import DglArrangement, DglLayout
 from daskgraphpart.layouts.layout import GraphBoltAttributes, Layout, raw_file_layout
 from daskgraphpart.layouts.plugin_layouts import load_layout, plugin_layouts
+from daskgraphpart.plugins.plan.estimate_job import announce
 from daskgraphpart.schema import GraphSchema
 from daskgraphpart.sources.open_scan import open_scan
 from daskgraphpart.storage.faults import environment_faults

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypeAlias
 
-    from daskgraphpart.assignment.start import OldParts
     from daskgraphpart.chunked.graph import Graph
+    from daskgraphpart.plugins.extend.match_nodes import OldParts
     from daskgraphpart.schema import GraphSchema
 
     ReadOwners: TypeAlias = Callable[[Path, GraphSchema, Path, Runner, int | None], Assignment]

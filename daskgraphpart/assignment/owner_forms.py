@@ -4,34 +4,25 @@ from __future__ import annotations
 
 import os
 import shutil
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from daskgraphpart.assignment.assignment import ROWS_PER_BATCH
+from daskgraphpart.assignment.owner_form import OwnerForm, check_integers
 from daskgraphpart.errors import AssignmentError, InputFileError, InputFileNotFoundError, check_choice
+from daskgraphpart.plugins.owner_forms.parquet_owners import PARQUET
+from daskgraphpart.plugins.owner_forms.zarr_owners import ZARR
 from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.region import open_npy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
     from daskgraphpart.storage.region import Region
 
 TEXT = "txt"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class OwnerForm:
-    """How owners are read and written."""
-
-    read: Callable[[str, int | None], Iterator[np.ndarray]]
-    """Takes a path, and the number of nodes if known; yields integers in batches, of any dtype."""
-    write: Callable[[Region, str], None]
-    """Takes owners, and a path."""
-    is_directory: bool = False
 
 
 def binary_forms() -> tuple[str, ...]:
@@ -44,13 +35,7 @@ def binary_form(name: str) -> OwnerForm:
     if name == "npy":
         return OwnerForm(_read_npy, copy_npy)
     check_choice("form of owners", "--form", name, binary_forms())
-    if name == "parquet":
-        from daskgraphpart.plugins.owner_forms.parquet_owners import PARQUET  # imports pyarrow
-
-        return PARQUET
-    from daskgraphpart.plugins.owner_forms.zarr_owners import ZARR  # imports zarr
-
-    return ZARR
+    return PARQUET if name == "parquet" else ZARR
 
 
 def find_forms(directory: Path, ntype: str) -> list[str]:
@@ -71,13 +56,6 @@ def read_batches(path: str, form: str, num_nodes: int | None) -> Iterator[np.nda
         raise
     except InputFileError as fault:
         raise fault.restated(AssignmentError, file=path) from fault
-
-
-def check_integers(path: str, rows: Any) -> None:
-    """Refuse an array of anything but one integer per row."""
-    if rows.dtype.kind not in "iu" or len(rows.shape) != 1:
-        kind = f"{rows.dtype} of shape {rows.shape}"
-        raise AssignmentError("not a one-dimensional array of integers", file=path, found=kind)
 
 
 def _read_text(path: str, _: int | None) -> Iterator[np.ndarray]:

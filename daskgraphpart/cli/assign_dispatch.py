@@ -26,7 +26,6 @@ from daskgraphpart.cli.dgl_options import dgl_option, one_of, unused_option
 from daskgraphpart.cli.help import Command, Option
 from daskgraphpart.cli.inputs import INPUT_OPTIONS, input_of
 from daskgraphpart.cli.summary import balance_of, cut_of, show_facts, show_outcome, weight_of_cut
-from daskgraphpart.dispatching.destination import open_machines
 from daskgraphpart.dispatching.dispatch_options import DispatchOptions
 from daskgraphpart.engine.resources import Resources, is_on_this_machine, resources_of
 from daskgraphpart.options import chosen
@@ -178,7 +177,9 @@ def _machines_of(values: dict[str, Any], resources: Resources, assign_dir: str, 
         raise click.UsageError("Give only one of --dispatch-to and --ip-config.")
     if not by_dgl or not is_on_this_machine(resources.cluster):
         return machines or by_dgl
-    destination = open_machines(by_dgl, Path(out_dir))
+    from daskgraphpart.plugins.delivery.machines import read_machines  # imports distributed
+
+    destination = read_machines(by_dgl, Path(out_dir))
     num_parts = values["num_parts"] or read_num_parts(Path(assign_dir))
     if num_parts is not None:
         destination.check_parts(num_parts)

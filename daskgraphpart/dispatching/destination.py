@@ -10,13 +10,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Mapping, Sequence
     from pathlib import Path
     from typing import Self
 
     import numpy as np
-    from upath import UPath
 
     from daskgraphpart.dispatching.job import Job
     from daskgraphpart.dispatching.lay_out import OutputFile
@@ -43,7 +41,7 @@ class StagedRows(Protocol):
 class Exporter(ABC):
     """What stages features, and writes files from front to back.
 
-    `plugins/delivery/` has one for the output directory, and the destinations of `open_store` and `open_machines`.
+    `delivery/` has one for the output directory, one for stores, and one for the disks of machines.
     """
 
     __slots__ = ()
@@ -114,17 +112,3 @@ class Destination(Exporter):
     @abstractmethod
     def describe(self, job: Job, made: Path, sent: Mapping[OutputFile, FileChecksum]) -> None:
         """Check what was sent, then send what describes it, made in a directory here, the config last."""
-
-
-def open_store(root: UPath) -> Destination:
-    """Return a directory in a store."""
-    from daskgraphpart.plugins.delivery.store import Store  # imports zarr
-
-    return Store(root)
-
-
-def open_machines(file: str | os.PathLike[str], directory: Path) -> Destination:
-    """Return a directory on each of the machines that a file lists."""
-    from daskgraphpart.plugins.delivery.machines import read_machines  # imports distributed
-
-    return read_machines(file, directory)

@@ -11,9 +11,8 @@ from daskgraphpart.chunked.graph_scan import GraphScan
 from daskgraphpart.chunked.metadata import is_table
 from daskgraphpart.chunked.scan import Scan
 from daskgraphpart.engine.resources import detect_resources
-from daskgraphpart.errors import GraphPartError, InputFileNotFoundError, OptionError
+from daskgraphpart.errors import GraphPartError, InputFileNotFoundError
 from daskgraphpart.registry import first_answer
-from daskgraphpart.sources.tabular import what_to_give
 from daskgraphpart.storage.paths import is_remote
 
 if TYPE_CHECKING:
@@ -32,37 +31,19 @@ def open_scan(given: Any, storage_options: Mapping[str, Any] | None = None, reso
     if is_path and not str(given).endswith(".json") and not is_table(given):
         with suppress(InputFileNotFoundError):
             return GraphScan(read_chunked(given, storage_options=storage_options))
-    if not is_path and (graph := _open_object(given, resources or detect_resources())) is not None:
-        return GraphScan(graph)
+    if not is_path:
+        from daskgraphpart.plugins.objects.open_given import not_a_graph, open_given  # imports dask's collections
+
+        if (graph := open_given(given, resources or detect_resources())) is not None:
+            return GraphScan(graph)
     scan, fault = first_answer("scans", lambda kind: kind.open(given), Scan, Scan)
     if scan is not None:
         return scan
     if not is_path:
-        raise fault or _not_a_graph(given)
+        raise fault or not_a_graph(given)
     try:
         return GraphScan(read_chunked(given, storage_options=storage_options))
     except GraphPartError:
         if fault is None:
             raise
     raise fault
-
-
-def complete_graph(given: Any, resources: Resources, **further: Any) -> Graph:
-    """Return the graph of an object, of a path or of another graph, with what `open_given` takes further."""
-    graph = _open_object(given, resources, **further)
-    if graph is None:
-        raise _not_a_graph(given)
-    return graph
-
-
-def _open_object(given: Any, resources: Resources, **further: Any) -> Graph | None:
-    from daskgraphpart.plugins.objects.open_given import open_given  # imports dask's collections
-
-    return open_given(given, resources, **further)
-
-
-def _not_a_graph(given: Any) -> OptionError:
-    from daskgraphpart.plugins.objects.open_given import KINDS
-
-    kind = f"{type(given).__module__}.{type(given).__name__}"
-    return OptionError("not a graph", expected=f"a Graph, {KINDS}", found=kind, hint=what_to_give(given))

@@ -26,8 +26,9 @@ from daskgraphpart.keywords import check_keywords
 from daskgraphpart.options import words_of
 from daskgraphpart.partitioned.partitioned_graph import open_partitions
 from daskgraphpart.plugins.dgl_api.load import load_mappings
+from daskgraphpart.plugins.objects.open_given import complete_graph
 from daskgraphpart.schema import check_name
-from daskgraphpart.sources.open_scan import complete_graph, open_scan
+from daskgraphpart.sources.open_scan import open_scan
 from daskgraphpart.storage.lock import is_unfinished
 from daskgraphpart.storage.paths import require_local
 from daskgraphpart.storage.scratch import scratch_directory

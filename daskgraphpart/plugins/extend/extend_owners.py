@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from daskgraphpart.plugins.extend.match_nodes import place_old_nodes
+from daskgraphpart.plugins.extend.match_nodes import OldParts, place_old_nodes
 from daskgraphpart.plugins.extend.old_owners import check_old_owners, check_old_parts, find_map_pairs, list_old_maps
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from daskgraphpart.assignment.assign_options import AssignOptions
-    from daskgraphpart.assignment.start import OldParts
     from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.storage.paths import Location

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from daskgraphpart.assignment.start import OldParts
 from daskgraphpart.chunked.share_arrays import write_rows
 from daskgraphpart.engine.resources import SMALLEST_DATABASE_MEMORY, Resources
 from daskgraphpart.engine.runner import Pass, Runner, Unit
@@ -47,6 +46,14 @@ class MatchConfig:
     parts: Region
     memory: int
     workers: int
+
+
+@dataclass(frozen=True, slots=True)
+class OldParts:
+    """The old part of every node, int32, -1 for new ones; and a summary in words."""
+
+    parts: Region
+    matched: str
 
 
 def place_old_nodes(graph: Graph, num_parts: int, options: AssignOptions, directory: Path, runner: Runner) -> OldParts:

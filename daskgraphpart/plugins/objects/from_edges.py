@@ -8,8 +8,8 @@ from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.errors import OptionError
 from daskgraphpart.extras import is_made_by
 from daskgraphpart.keywords import check_keywords
+from daskgraphpart.plugins.objects.open_given import complete_graph
 from daskgraphpart.schema import check_name
-from daskgraphpart.sources.open_scan import complete_graph
 
 if TYPE_CHECKING:
     import os

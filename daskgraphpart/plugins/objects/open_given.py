@@ -20,7 +20,7 @@ from daskgraphpart.plugins.objects.read_given import read_given
 from daskgraphpart.source import Source
 from daskgraphpart.sources.given_values import as_array, as_ids, file_rows, paths_in
 from daskgraphpart.sources.identify_collections import lasting_token
-from daskgraphpart.sources.tabular import as_pandas, as_table, is_lazy, keyed
+from daskgraphpart.sources.tabular import as_pandas, as_table, is_lazy, keyed, what_to_give
 from daskgraphpart.sources.type_names import by_type, count_known
 
 if TYPE_CHECKING:
@@ -29,6 +29,27 @@ if TYPE_CHECKING:
     from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.plugins.objects.read_given import Given
+
+
+KINDS = (
+    "a dictionary {edge type: frame or pair of arrays}, such a frame or pair, a scipy "
+    "sparse matrix, a networkx graph, a PyG Data or HeteroData, or a DGLGraph"
+)
+"""What is taken, for the error about anything else."""
+
+
+def complete_graph(given: Any, resources: Resources, **further: Any) -> Graph:
+    """Return the graph of an object, of a path or of another graph, with what `open_given` takes further."""
+    graph = open_given(given, resources, **further)
+    if graph is None:
+        raise not_a_graph(given)
+    return graph
+
+
+def not_a_graph(given: Any) -> OptionError:
+    """Return the error about what is none of the `KINDS`."""
+    kind = f"{type(given).__module__}.{type(given).__name__}"
+    return OptionError("not a graph", expected=f"a Graph, {KINDS}", found=kind, hint=what_to_give(given))
 
 
 def open_given(
@@ -162,10 +183,3 @@ def _rows_of(values: Any, what: str) -> Any:
     if not values.shape:
         raise OptionError(f"{what}: not rows", expected="one row per node or edge", found="a single value")
     return array_rows(values, what)
-
-
-KINDS = (
-    "a dictionary {edge type: frame or pair of arrays}, such a frame or pair, a scipy "
-    "sparse matrix, a networkx graph, a PyG Data or HeteroData, or a DGLGraph"
-)
-"""What is taken, for the error about anything else."""

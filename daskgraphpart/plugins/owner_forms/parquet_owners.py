@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from daskgraphpart.assignment.assignment import ROWS_PER_BATCH
-from daskgraphpart.assignment.owner_forms import OwnerForm
+from daskgraphpart.assignment.owner_form import OwnerForm
 from daskgraphpart.chunked.read_parquet import open_parquet
 from daskgraphpart.errors import AssignmentError
 from daskgraphpart.storage.faults import attach_path_to_error

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.assignment.assignment import ROWS_PER_BATCH
-from daskgraphpart.assignment.owner_forms import OwnerForm, check_integers
+from daskgraphpart.assignment.owner_form import OwnerForm, check_integers
 from daskgraphpart.errors import AssignmentError
 from daskgraphpart.plugins.owner_forms.zarr_chunks import check_chunk_files
 from daskgraphpart.storage.zarr_arrays import open_rows_array

@@ -187,9 +187,8 @@ def link_neighbor_loader(
 
 def _sampled(partitions: PartitionedGraph | Part) -> tuple[PartitionedGraph, int | None]:
     """Partitions, and the part to sample, or None for all."""
-    from daskgraphpart.partitioned.part import Part  # which has these methods
-
-    return (partitions.whole, partitions.part_id) if isinstance(partitions, Part) else (partitions, None)
+    part: Any = partitions
+    return (part.whole, part.part_id) if hasattr(part, "part_id") else (part, None)
 
 
 def to_pyg(part: Part) -> Any:

@@ -18,12 +18,13 @@ from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.errors import OptionError
 from daskgraphpart.extras import is_dgl_graph
 from daskgraphpart.keywords import check_keywords
+from daskgraphpart.plugins.objects.open_given import complete_graph
 from daskgraphpart.plugins.tables.read_options import ReadOptions, Tables
 from daskgraphpart.plugins.tables.save_graph import Saving, save_graph
 from daskgraphpart.plugins.tables.stage_frames import is_split_by_text, named_tables
 from daskgraphpart.plugins.tables.table_scan import TableScan
 from daskgraphpart.schema import check_name
-from daskgraphpart.sources.open_scan import complete_graph, open_scan
+from daskgraphpart.sources.open_scan import open_scan
 from daskgraphpart.sources.tabular import is_table
 from daskgraphpart.sources.type_names import canonical_name, count_known, ends_of_types
 from daskgraphpart.storage.faults import environment_faults
