@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     import pytest
 
 ALLOWED = (
-    "needs ",  # a plug-in that `plugins/rest_without.py` has deleted
     "no ParMETIS: ",  # of the long tests: `make parmetis` needs a network
     "no python3.",  # likewise: other versions of Python
 )
