@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 
     from remote_stores import S3
 
-pytestmark = [pytest.mark.long, pytest.mark.timeout(7200), pytest.mark.needs()]
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.timeout(7200),
+]
 
 EDGES = int(float(os.environ.get("EDGES", "1.5e6")))
 LAYOUTS = ["dgl", "graphbolt", "graphstorm", "ranks", "parquet"]
