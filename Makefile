@@ -53,7 +53,7 @@ unit: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal
 
 slurm:
-	# servers for tests/plugins/clusters/slurm, which fails in CI if they are not there; to install them takes root
+	# servers for tests/engine/clusters/slurm, which fails in CI if they are not there; to install them takes root
 	command -v slurmctld munged >/dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || \
 	  { apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends slurm-wlm munge; }
 

@@ -95,7 +95,7 @@ def run_killed(options: argparse.Namespace) -> dict[str, float]:
     """One job on a cluster as ``local`` starts it, one of whose workers is killed; counts what is sent again."""
     from distributed.diagnostics.plugin import SchedulerPlugin
 
-    from daskgraphpart.plugins.clusters.connect import connect
+    from daskgraphpart.engine.clusters.connect import connect
 
     sent: dict[str, int] = {}
 

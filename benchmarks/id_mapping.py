@@ -19,7 +19,7 @@ from harness import keep_lines, show
 
 from daskgraphpart import GraphSchema, IdConverter, NodeType
 from daskgraphpart.ids.book import PartitionBook
-from daskgraphpart.plugins.dgl_api.books import RangePartitionBook
+from daskgraphpart.interop.dgl_api.books import RangePartitionBook
 from daskgraphpart.schema import EdgeType
 
 NUM_PARTS, NUM_TYPES = 16, 8

@@ -29,9 +29,9 @@ from unittest import mock
 from harness import keep_lines, show
 
 import daskgraphpart as dgp
-from daskgraphpart.assignment import assign_nodes
 from daskgraphpart.cli.main import group
 from daskgraphpart.engine.local import LocalScheduler
+from daskgraphpart.partitioner import assign_nodes
 
 if TYPE_CHECKING:
     from collections.abc import Callable

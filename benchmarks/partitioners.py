@@ -34,8 +34,8 @@ from harness import generate_once, measure, our_command, touch_memory
 from partitioner_tables import KEPT, LARGE_KEY, LOOSER, METHODS, MULTILEVEL_SHARE, NEXT_TO_NOTHING, WEIGHTED, write
 
 import daskgraphpart as dgp
-from daskgraphpart.assignment import partition_pass
-from daskgraphpart.assignment.multilevel import coarsen, refine
+from daskgraphpart.partitioner import partition_pass
+from daskgraphpart.partitioner.multilevel import coarsen, refine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -22,11 +22,11 @@ from typing import Any
 import numpy as np
 from harness import RESULTS, show
 
-from daskgraphpart.assignment.assign_options import AssignOptions
-from daskgraphpart.assignment.choose import expected_choice, needs, workspace_nbytes
 from daskgraphpart.dispatching.dispatch_options import DispatchOptions
 from daskgraphpart.engine.resources import Resources
-from daskgraphpart.plugins.plan.estimate_dispatch import expect, output_nbytes
+from daskgraphpart.jobs.estimate_dispatch import expect, output_nbytes
+from daskgraphpart.partitioner.assign_options import AssignOptions
+from daskgraphpart.partitioner.choose import expected_choice, needs, workspace_nbytes
 from daskgraphpart.schema import DataSpec, EdgeType, GraphSchema, NodeType
 from daskgraphpart.units import format_size
 

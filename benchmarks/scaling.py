@@ -33,9 +33,9 @@ import psutil
 from harness import generate_once, keep_lines, show
 
 import daskgraphpart as dgp
-from daskgraphpart.api import run_dispatch
 from daskgraphpart.dispatching.job import Sizes, choose_sizes
 from daskgraphpart.engine.progress import SilentProgress
+from daskgraphpart.jobs import run_dispatch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

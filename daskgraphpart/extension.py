@@ -5,9 +5,9 @@ Everything else in this package may change without notice.
 
 from __future__ import annotations
 
-from daskgraphpart.chunked.graph import Graph, graph_of
-from daskgraphpart.chunked.scan import Scan, ScanJob, described_files
 from daskgraphpart.errors import InputFileError, OptionError
+from daskgraphpart.graph.graph import Graph, graph_of
+from daskgraphpart.graph.scan import Scan, ScanJob, described_files
 from daskgraphpart.layouts.layout import (
     ArraySpec,
     DispatchedGraph,

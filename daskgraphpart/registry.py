@@ -3,7 +3,7 @@
 A package registers names in a group. Names are known without importing anything; a plug-in is imported when it is used.
 
 =========== ====================================================================================================
-``scans``   a `chunked.scan.Scan`, whose `open` says what it can read in place of a graph
+``scans``   a `graph.scan.Scan`, whose `open` says what it can read in place of a graph
 ``layouts`` a `layouts.layout.Layout`, which ``--layout NAME`` writes
 =========== ====================================================================================================
 """

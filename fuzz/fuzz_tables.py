@@ -33,7 +33,7 @@ sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]
 from tables_oracle import RefusedError, codes_of, column_of_text, fill_of, integer_of, rows_of_text  # noqa: E402
 
 from daskgraphpart import GraphPartError, read_chunked, read_id_map, read_tables  # noqa: E402
-from daskgraphpart.plugins.tables.describe.text_file import ROWS_LOOKED_AT  # noqa: E402
+from daskgraphpart.readers.tables.describe.text_file import ROWS_LOOKED_AT  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

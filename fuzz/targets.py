@@ -22,16 +22,16 @@ import numpy as np
 from pyarrow import parquet
 
 from daskgraphpart import read_chunked
-from daskgraphpart.chunked.formats import edge_file, feature_files
-from daskgraphpart.chunked.metadata import Files
-from daskgraphpart.chunked.read_csv import cut_lines
-from daskgraphpart.chunked.sources import FileEdges, FileRows, LineEdges
 from daskgraphpart.errors import GraphPartError
+from daskgraphpart.graph.formats import edge_file, feature_files
+from daskgraphpart.graph.metadata import Files
+from daskgraphpart.graph.read_csv import cut_lines
+from daskgraphpart.graph.sources import FileEdges, FileRows, LineEdges
 from daskgraphpart.layouts.dgl_config_reader import read_config
 from daskgraphpart.layouts.dgl_graph import read_graph_file, read_tensor_file
-from daskgraphpart.plugins.tables.describe.column_file import open_parquet_file
-from daskgraphpart.plugins.tables.describe.table_files import TableFile
-from daskgraphpart.plugins.tables.read_options import ReadOptions
+from daskgraphpart.readers.tables.describe.column_file import open_parquet_file
+from daskgraphpart.readers.tables.describe.table_files import TableFile
+from daskgraphpart.readers.tables.read_options import ReadOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

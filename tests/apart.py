@@ -19,7 +19,7 @@ from cluster_tasks import Machine, mounting, require_mounts, wait_for_machines
 from distributed import Client, LocalCluster
 from thresholds import CUTS
 
-from daskgraphpart.plugins.clusters.on_cluster import ClusterScheduler
+from daskgraphpart.engine.clusters.on_cluster import ClusterScheduler
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

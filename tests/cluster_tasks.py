@@ -42,7 +42,7 @@ def partition(graph: Path, out: Path, cluster: Any, **how: Any) -> None:
 
 # workers wait half a second, not five, for what they should see
 WORKER = """
-import daskgraphpart.plugins.clusters.on_cluster as on_cluster
+import daskgraphpart.engine.clusters.on_cluster as on_cluster
 on_cluster.SECONDS_TO_SEE = 0.5
 from dask.__main__ import main
 main()

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from daskgraphpart.assignment.assign_options import METHODS, AssignOptions
 from daskgraphpart.cli.main import COMMANDS, group, main
 from daskgraphpart.dispatching.dispatch_options import DispatchOptions
 from daskgraphpart.dispatching.job import Job, Sizes, choose_sizes, smallest_task_memory
 from daskgraphpart.engine.progress import PROGRESS_KINDS, ProgressListener, SilentProgress, open_progress
 from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, Resources, detect_resources, resources_of
 from daskgraphpart.engine.runner import Pass, Runner, TaskCall, Unit, open_runner
-from daskgraphpart.sources.generate import MIN_MAG_NODES, NUM_CLASSES, RMAT_THRESHOLDS, generate, mag_graph
+from daskgraphpart.partitioner.assign_options import METHODS, AssignOptions
 from daskgraphpart.storage.region import Region, create_npy, npy_region, open_npy
+from daskgraphpart.tools.generate import MIN_MAG_NODES, NUM_CLASSES, RMAT_THRESHOLDS, generate, mag_graph
 
 __all__ = [
     "COMMANDS",

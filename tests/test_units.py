@@ -6,14 +6,7 @@ import pytest
 
 from daskgraphpart.engine.settings import parse_size
 from daskgraphpart.errors import OptionError
-from daskgraphpart.units import (
-    format_count,
-    format_seconds,
-    format_size,
-    html_table,
-    parse_count,
-    text_table,
-)
+from daskgraphpart.units import format_count, format_seconds, format_size, html_table, parse_count, text_table
 
 
 @pytest.mark.parametrize(

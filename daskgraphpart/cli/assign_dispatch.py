@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from daskgraphpart.api.run_options import run_options
-from daskgraphpart.assignment.assign_options import AssignOptions
-from daskgraphpart.assignment.owner_forms import binary_forms
+from daskgraphpart.cli.command_inputs import is_given
 from daskgraphpart.cli.command_options import (
     CONFINED_OPTION,
     DISPATCH_OPTIONS,
@@ -28,8 +26,10 @@ from daskgraphpart.cli.inputs import INPUT_OPTIONS, input_of
 from daskgraphpart.cli.summary import balance_of, cut_of, show_facts, show_outcome, weight_of_cut
 from daskgraphpart.dispatching.dispatch_options import DispatchOptions
 from daskgraphpart.engine.resources import Resources, is_on_this_machine, resources_of
+from daskgraphpart.jobs.run_options import run_options
 from daskgraphpart.options import chosen
-from daskgraphpart.plugins.tables.command_inputs import is_given
+from daskgraphpart.partitioner.assign_options import AssignOptions
+from daskgraphpart.partitioner.owner_forms import binary_forms
 from daskgraphpart.storage.atomic import write_json
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.units import format_count, format_seconds
@@ -37,7 +37,7 @@ from daskgraphpart.units import format_count, format_seconds
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from daskgraphpart.assignment.assignment import Assignment
+    from daskgraphpart.partitioner.assignment import Assignment
 
 logger = logging.getLogger(__name__)
 
@@ -112,7 +112,7 @@ def assign(**values: Any) -> None:
     daskgraphpart assign graph owners --num-parts 8 --method metis --balance nodes
     daskgraphpart assign graph better --num-parts 8 --method owners --refine
     """
-    from daskgraphpart.api.run_assign import assign_job
+    from daskgraphpart.jobs.run_assign import assign_job
 
     given = (values["in_dir"], values["assign_dir"])
     if values["dgl_in_dir"] or values["dgl_out_dir"]:
@@ -144,7 +144,7 @@ def dispatch(**values: Any) -> None:
     daskgraphpart dispatch graph owners parts
     daskgraphpart dispatch graph owners parts --layout graphbolt --memory 4GB
     """
-    from daskgraphpart.api.run_dispatch import dispatch_job
+    from daskgraphpart.jobs.run_dispatch import dispatch_job
 
     names = ("GRAPH", "ASSIGNMENT", "OUT")
     given = (values["in_dir"], values["assign_dir"], values["out_dir"])
@@ -169,7 +169,7 @@ def dispatch(**values: Any) -> None:
 
 def _machines_of(values: dict[str, Any], resources: Resources, assign_dir: str, out_dir: str) -> str | None:
     """File of machines, by either option; None to write all parts here."""
-    from daskgraphpart.assignment.read_files import read_num_parts
+    from daskgraphpart.partitioner.read_files import read_num_parts
 
     machines: str | None
     machines, by_dgl = values.get("dispatch_to"), values.get("ip_config")
@@ -177,7 +177,7 @@ def _machines_of(values: dict[str, Any], resources: Resources, assign_dir: str, 
         raise click.UsageError("Give only one of --dispatch-to and --ip-config.")
     if not by_dgl or not is_on_this_machine(resources.cluster):
         return machines or by_dgl
-    from daskgraphpart.plugins.delivery.machines import read_machines  # imports distributed
+    from daskgraphpart.dispatching.delivery.machines import read_machines  # imports distributed
 
     destination = read_machines(by_dgl, Path(out_dir))
     num_parts = values["num_parts"] or read_num_parts(Path(assign_dir))

@@ -15,7 +15,6 @@ import click
 from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
-from daskgraphpart.assignment.assign_options import AssignOptions
 from daskgraphpart.cli.help import Command, Option, rare
 from daskgraphpart.cli.session import LOG_OPTIONS, Session
 from daskgraphpart.dispatching.dispatch_options import DispatchOptions
@@ -24,6 +23,7 @@ from daskgraphpart.engine.resources import Resources
 from daskgraphpart.errors import OptionError, PluginError
 from daskgraphpart.layouts.plugin_layouts import load_layout
 from daskgraphpart.options import option_name, stated_options
+from daskgraphpart.partitioner.assign_options import AssignOptions
 from daskgraphpart.registry import plugin_names
 
 if TYPE_CHECKING:
@@ -194,7 +194,7 @@ def graph_of(in_dir: str | Path, values: dict[str, Any]) -> Any:
     """Return the graph in a directory, open already if `CONFINED_OPTION` was given."""
     if not values["confined"]:
         return in_dir
-    from daskgraphpart.chunked.graph import read_chunked
+    from daskgraphpart.graph.graph import read_chunked
 
     return read_chunked(in_dir, confined=True)
 

@@ -8,21 +8,21 @@ from typing import Any
 
 import click
 
-from daskgraphpart.chunked.graph import read_chunked
 from daskgraphpart.cli.command_options import CONFINED_OPTION, RESOURCE_OPTIONS, progress_of, with_options
 from daskgraphpart.cli.help import Command, Option
 from daskgraphpart.cli.session import LOG_OPTIONS
 from daskgraphpart.engine.resources import resources_of
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import EnvironmentFaultError, LayoutError, MetadataError
+from daskgraphpart.graph.graph import read_chunked
 from daskgraphpart.layouts.written_files import description_of
 from daskgraphpart.partitioned.partitioned_graph import open_partitions
 from daskgraphpart.registry import plugin_names
 from daskgraphpart.schema import check_name
-from daskgraphpart.sources.generate import generate as write_synthetic
 from daskgraphpart.storage.files import is_directory, is_file, list_directory
 from daskgraphpart.storage.json_file import read_json_object
 from daskgraphpart.storage.paths import Location, resolve_path
+from daskgraphpart.tools.generate import generate as write_synthetic
 from daskgraphpart.units import parse_count
 
 _files = partial(click.option, cls=Option, heading="Files to write")

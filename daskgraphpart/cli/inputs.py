@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from daskgraphpart.chunked.changeable import change
-from daskgraphpart.chunked.changes import NO_CHANGES, GraphChanges
-from daskgraphpart.chunked.graph import read_chunked
+from daskgraphpart.cli import command_inputs
+from daskgraphpart.cli.command_inputs import is_given
 from daskgraphpart.cli.command_options import graph_of, options_of, refuse_options
+from daskgraphpart.graph.changeable import change
+from daskgraphpart.graph.changes import NO_CHANGES, GraphChanges
+from daskgraphpart.graph.graph import read_chunked
 from daskgraphpart.options import chosen
-from daskgraphpart.plugins.tables import command_inputs
-from daskgraphpart.plugins.tables.command_inputs import is_given
-from daskgraphpart.sources.open_scan import open_scan
+from daskgraphpart.readers.open_scan import open_scan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -47,14 +47,14 @@ MODULES = {
     "cli.completion": ("completion",),
     "cli.graph_commands": ("generate", "info"),
     "cli.partition": ("partition",),
-    "plugins.dgl_api.dgl_tools_command": ("dgl-tools",),
-    "plugins.parmetis.parmetis_commands": ("convert", "parmetis"),
-    "plugins.plan.plan_command": ("plan",),
-    "plugins.remap.remap_command": ("remap",),
-    "plugins.report.compare_command": ("compare",),
-    "plugins.report.report_command": ("report",),
-    "plugins.tables.chunk_command": ("chunk",),
-    "plugins.verification.verify_command": ("verify",),
+    "cli.dgl_tools_command": ("dgl-tools",),
+    "cli.parmetis_commands": ("convert", "parmetis"),
+    "cli.plan_command": ("plan",),
+    "cli.remap_command": ("remap",),
+    "cli.compare_command": ("compare",),
+    "cli.report_command": ("report",),
+    "cli.chunk_command": ("chunk",),
+    "cli.verify_command": ("verify",),
 }
 MISTAKE_EXIT_CODE, ENVIRONMENT_EXIT_CODE, BUG_EXIT_CODE, INTERRUPTED_EXIT_CODE = 2, 3, 70, 130
 

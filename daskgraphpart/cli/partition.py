@@ -6,8 +6,7 @@ from typing import Any
 
 import click
 
-from daskgraphpart.api.run_options import run_options
-from daskgraphpart.assignment.assign_options import AssignOptions
+from daskgraphpart.cli.command_inputs import is_given
 from daskgraphpart.cli.command_options import (
     DISPATCH_OPTIONS,
     METHOD_OPTIONS,
@@ -19,8 +18,9 @@ from daskgraphpart.cli.command_options import (
 from daskgraphpart.cli.inputs import INPUT_OPTIONS, input_of
 from daskgraphpart.cli.summary import show_outcome
 from daskgraphpart.dispatching.dispatch_options import DispatchOptions
+from daskgraphpart.jobs.run_options import run_options
 from daskgraphpart.options import chosen
-from daskgraphpart.plugins.tables.command_inputs import is_given
+from daskgraphpart.partitioner.assign_options import AssignOptions
 
 
 @click.command(cls=DispatchCommand)
@@ -38,7 +38,7 @@ def partition(**values: Any) -> None:
     daskgraphpart partition parts --num-parts 4 --edges follows.csv --map-ids
     daskgraphpart partition graph parts --num-parts 8 --method metis --memory 8GB
     """
-    from daskgraphpart.api.run_dispatch import partition_job
+    from daskgraphpart.jobs.run_dispatch import partition_job
 
     graph, (out_dir,) = input_of(values, (values["in_dir"], values["out_dir"]), ("GRAPH", "OUT"))
     given = graph, out_dir, values["num_parts"], chosen(AssignOptions, values), chosen(DispatchOptions, values)

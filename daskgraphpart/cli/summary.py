@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from daskgraphpart.chunked.changes import GraphChanges
 from daskgraphpart.cli.inputs import INPUT_NAMES
 from daskgraphpart.dispatching.dispatch_options import DispatchOptions
+from daskgraphpart.graph.changes import GraphChanges
 from daskgraphpart.options import chosen, stated_options
 from daskgraphpart.storage.paths import is_remote
 from daskgraphpart.units import format_count, format_number, format_seconds, format_size, text_table
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from daskgraphpart.assignment.assign_report import AssignReport
     from daskgraphpart.dispatching.finish import Outcome
+    from daskgraphpart.partitioner.assign_report import AssignReport
     from daskgraphpart.quality import Quality
 
 MAX_PARTS_SHOWN = 16

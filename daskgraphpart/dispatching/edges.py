@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.assignment.assignment import owner_dtype
-from daskgraphpart.chunked.partitions import list_edge_blocks
 from daskgraphpart.dispatching.bucket_edges import BucketConfig, EdgeUnit, bucket_edges, edge_pass
 from daskgraphpart.dispatching.edge_runs import RunTable
 from daskgraphpart.dispatching.edges_by_range import RangeConfig, bucket_by_range
 from daskgraphpart.dispatching.lay_out import wanted_arrays
 from daskgraphpart.engine.runner import share_tasks
+from daskgraphpart.graph.partitions import list_edge_blocks
+from daskgraphpart.partitioner.assignment import owner_dtype
 from daskgraphpart.storage.region import Region, create_files, npy_region
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.chunked.partitions import list_row_blocks
 from daskgraphpart.dispatching.lay_out import RowTarget, write_groups
 from daskgraphpart.engine.runner import Pass, Unit
 from daskgraphpart.errors import InputFileError
+from daskgraphpart.graph.partitions import list_row_blocks
 from daskgraphpart.kernels.owner_sort import group_by_owner
 from daskgraphpart.storage.files import cached_listings, signature_of
 from daskgraphpart.storage.paths import to_path
@@ -22,9 +22,9 @@ from daskgraphpart.storage.paths import to_path
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.dispatching.job import Job
     from daskgraphpart.dispatching.offsets import RowOffsets
+    from daskgraphpart.graph.graph import Graph
     from daskgraphpart.ids.book import PartitionBook
     from daskgraphpart.schema import DataSpec, RowType
     from daskgraphpart.source import Block, FilePath

@@ -29,12 +29,12 @@ from daskgraphpart.units import format_number
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from daskgraphpart.assignment.assign_report import AssignReport
     from daskgraphpart.dispatching.destination import StagedRows
     from daskgraphpart.dispatching.job import Job
     from daskgraphpart.dispatching.lay_out import OutputFile, Places
     from daskgraphpart.dispatching.workspace import Workspace
     from daskgraphpart.ids.book import PartitionBook
+    from daskgraphpart.partitioner.assign_report import AssignReport
     from daskgraphpart.quality import Quality
     from daskgraphpart.storage.paths import Location
 

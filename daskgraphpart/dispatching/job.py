@@ -14,13 +14,13 @@ from daskgraphpart.dispatching.destination import Destination
 from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, Resources
 
 if TYPE_CHECKING:
-    from daskgraphpart.assignment.assignment import Assignment
-    from daskgraphpart.chunked.graph import Graph
     from daskgraphpart.dispatching.destination import Exporter
     from daskgraphpart.dispatching.dispatch_options import DispatchOptions
     from daskgraphpart.dispatching.workspace import Workspace
     from daskgraphpart.engine.runner import Runner
+    from daskgraphpart.graph.graph import Graph
     from daskgraphpart.layouts.layout import Layout
+    from daskgraphpart.partitioner.assignment import Assignment
     from daskgraphpart.schema import GraphSchema
 
 

@@ -148,7 +148,7 @@ def detect_resources(
     cluster = resolve_cluster(settings.cluster if cluster is None else cluster)
     threads = thread_memory = 0
     if (memory is None or workers is None) and not is_on_this_machine(cluster):
-        from daskgraphpart.plugins.clusters.on_cluster import cluster_size  # imports distributed
+        from daskgraphpart.engine.clusters.on_cluster import cluster_size  # imports distributed
 
         threads, thread_memory = cluster_size(cluster)
     if workers is None:
@@ -170,12 +170,12 @@ def resolve_cluster(cluster: Any) -> Any:
     if is_on_this_machine(cluster):
         return cluster
     if cluster not in (None, AUTO):
-        from daskgraphpart.plugins.clusters.cluster_names import resolve_elsewhere  # for few jobs
+        from daskgraphpart.engine.clusters.cluster_names import resolve_elsewhere  # for few jobs
 
         return resolve_elsewhere(cluster, ", ".join((AUTO, *ON_THIS_MACHINE)))
     if "distributed" not in sys.modules:
         return "threads"
-    from daskgraphpart.plugins.clusters.cluster_names import active_client
+    from daskgraphpart.engine.clusters.cluster_names import active_client
 
     active = active_client()
     return "threads" if active is None else active

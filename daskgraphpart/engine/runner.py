@@ -319,6 +319,6 @@ def open_runner(
 
 
 def _cluster_scheduler(cluster: Any, workers: int) -> Scheduler:
-    from daskgraphpart.plugins.clusters.on_cluster import ClusterScheduler  # imports distributed
+    from daskgraphpart.engine.clusters.on_cluster import ClusterScheduler  # imports distributed
 
     return ClusterScheduler(cluster, workers)

@@ -15,10 +15,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from daskgraphpart.chunked.metadata import ID_MAP
-from daskgraphpart.chunked.output import parquet_writer
-from daskgraphpart.chunked.read_parquet import open_parquet, row_group_lengths
 from daskgraphpart.errors import InputFileError, InputFileNotFoundError
+from daskgraphpart.graph.metadata import ID_MAP
+from daskgraphpart.graph.output import parquet_writer
+from daskgraphpart.graph.read_parquet import open_parquet, row_group_lengths
 from daskgraphpart.storage.atomic import whole_file
 from daskgraphpart.storage.files import is_file
 from daskgraphpart.storage.paths import Location, join_path, to_key

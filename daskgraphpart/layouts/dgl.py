@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
     from typing import Self
 
-    from daskgraphpart.chunked.graph import Graph
+    from daskgraphpart.graph.graph import Graph
     from daskgraphpart.layouts.layout import DispatchedGraph, GraphSizes
     from daskgraphpart.schema import GraphSchema, RowType
 

@@ -13,10 +13,9 @@ from daskgraphpart.keywords import check_keywords
 from daskgraphpart.layouts.dgl_graph import read_graph_file, read_tensor_file
 from daskgraphpart.layouts.written_files import GRAPHBOLT, ORIG_EIDS, ORIG_NIDS, SPLIT_NIDS
 from daskgraphpart.lazy_mapping import LazyMapping
+from daskgraphpart.partitioned.methods import pyg_methods, remap_methods
 from daskgraphpart.partitioned.part_collections import lazy_rows, part_edge_frame
 from daskgraphpart.partitioned.stored_rows import StoredRows
-from daskgraphpart.plugins.pyg import pyg_methods
-from daskgraphpart.plugins.remap import remap_methods
 from daskgraphpart.public import Public
 from daskgraphpart.storage.files import file_sizes_in, is_file
 from daskgraphpart.units import format_count, format_number, format_size, html_table, text_table

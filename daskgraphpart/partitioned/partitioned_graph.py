@@ -13,13 +13,10 @@ from daskgraphpart.keywords import check_keywords
 from daskgraphpart.layouts.dgl_config_reader import find_config, read_config
 from daskgraphpart.layouts.manifest_reader import find_manifest, read_manifest
 from daskgraphpart.lazy_mapping import LazyMapping
+from daskgraphpart.partitioned.methods import pyg_methods, remap_methods, report_method, verify_method
 from daskgraphpart.partitioned.part import Part
 from daskgraphpart.partitioned.part_collections import lazy_rows
 from daskgraphpart.partitioned.views import EdgeView, NodeView, TypeView
-from daskgraphpart.plugins.pyg import pyg_methods
-from daskgraphpart.plugins.remap import remap_methods
-from daskgraphpart.plugins.report import report_method
-from daskgraphpart.plugins.verification import verify_method
 from daskgraphpart.public import Public
 from daskgraphpart.quality import Quality
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType, canonical_tuple

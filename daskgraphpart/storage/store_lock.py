@@ -20,13 +20,7 @@ import msgspec
 
 from daskgraphpart.errors import EnvironmentFaultError, OutputLockedError
 from daskgraphpart.storage.lock import LockNotes
-from daskgraphpart.storage.store_objects import (
-    create_object,
-    delete_below,
-    delete_objects,
-    put_objects,
-    read_objects,
-)
+from daskgraphpart.storage.store_objects import create_object, delete_below, delete_objects, put_objects, read_objects
 from daskgraphpart.storage.stores import list_in_store
 
 if TYPE_CHECKING:

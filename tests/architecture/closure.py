@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PACKAGE = Path(__file__).resolve().parents[2] / "daskgraphpart"
-ENTRY = "daskgraphpart.api.partition_function"
+ENTRY = "daskgraphpart.jobs.partition_function"
 
 
 def modules() -> dict[str, Path]:

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 from inside import AssignOptions, DispatchOptions, Resources
 
-from daskgraphpart.api.run_options import RunOptions
-from daskgraphpart.chunked.changes import GraphChanges
+from daskgraphpart.graph.changes import GraphChanges
+from daskgraphpart.interop.parmetis.parmetis import ConvertOptions
+from daskgraphpart.jobs.run_options import RunOptions
 from daskgraphpart.options import stated_options
-from daskgraphpart.plugins.parmetis.parmetis import ConvertOptions
-from daskgraphpart.plugins.pyg.sampled_source import LoaderOptions
-from daskgraphpart.plugins.tables.read_options import ReadOptions, Tables
+from daskgraphpart.partitioned.pyg.sampled_source import LoaderOptions
+from daskgraphpart.readers.tables.read_options import ReadOptions, Tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -46,31 +46,33 @@ JOB = {**options_of(RunOptions, "overwrite", "restart", "keep_workspace"), **RUN
 OF_PARTITION_GRAPH = options_of(AssignOptions, without=("method", "balance", "objtype", "num_trainers_per_machine"))
 OF_CHUNK_GRAPH = options_of(ReadOptions, "map_ids", "unknown_nodes", "missing_ids", "fill", "ids_from", "codes_from")
 FUNCTIONS: dict[str, dict[str, Stated]] = {
-    "api/partition_function.py": {"partition": {**ASSIGN, **DISPATCH, **STAGING, **JOB}},
-    "api/assign_function.py": {"assign": {**ASSIGN, **JOB}},
-    "api/dispatch_function.py": {"dispatch": {**DISPATCH, **STAGING, **JOB}},
-    "plugins/plan/plan_function.py": {"plan": {**ASSIGN, **DISPATCH, **STAGING, **WHERE}},
-    "plugins/objects/from_edges.py": dict.fromkeys(
+    "jobs/partition_function.py": {"partition": {**ASSIGN, **DISPATCH, **STAGING, **JOB}},
+    "jobs/assign_function.py": {"assign": {**ASSIGN, **JOB}},
+    "jobs/dispatch_function.py": {"dispatch": {**DISPATCH, **STAGING, **JOB}},
+    "jobs/plan_function.py": {"plan": {**ASSIGN, **DISPATCH, **STAGING, **WHERE}},
+    "readers/objects/from_edges.py": dict.fromkeys(
         ("from_edges", "from_networkx", "from_scipy", "from_pyg", "from_dgl"), WHERE
     ),
-    "api/owners.py": {"write": RUN, "read_assignment": RUN},
-    "chunked/scan.py": {"collect": RUN, "collect_schema": RUN},
-    "plugins/tables/read_tables.py": {"read_tables": {**options_of(Tables), **options_of(ReadOptions)}},
-    "plugins/tables/write_method.py": {"write_chunked": RUN},
-    "plugins/tables/chunk_graph.py": {"chunk_graph": {**OF_CHUNK_GRAPH, **CHANGES, **RUN}},
-    "plugins/construction/read_construction.py": {"read_construction": CHANGES},
-    "plugins/dgl_api/partition_graph.py": {"partition_graph": {**OF_PARTITION_GRAPH, **RUN}},
-    "plugins/parmetis/parmetis.py": {
+    "jobs/owners.py": {"write": RUN, "read_assignment": RUN},
+    "graph/scan.py": {"collect": RUN, "collect_schema": RUN},
+    "readers/tables/read_tables.py": {"read_tables": {**options_of(Tables), **options_of(ReadOptions)}},
+    "graph/write_method.py": {"write_chunked": RUN},
+    "jobs/chunk_graph.py": {"chunk_graph": {**OF_CHUNK_GRAPH, **CHANGES, **RUN}},
+    "readers/construction/read_construction.py": {"read_construction": CHANGES},
+    "interop/dgl_api/partition_graph.py": {"partition_graph": {**OF_PARTITION_GRAPH, **RUN}},
+    "interop/parmetis/parmetis.py": {
         "write": RUN,
         "read": RUN,
         "convert": {**options_of(ConvertOptions), **DISPATCH, **RUN},
     },
-    "plugins/pyg/pyg_methods.py": dict.fromkeys(("neighbor_loader", "link_neighbor_loader"), options_of(LoaderOptions)),
-    "plugins/remap/remap_methods.py": {"to_original": RUN, "from_original": RUN},
-    "plugins/report/compare.py": {"compare": {**options_of(AssignOptions, without=("method",)), **RUN}},
-    "plugins/report/report_method.py": {"report": RUN},
-    "plugins/verification/verify_partitions.py": {"verify": RUN},
-    "plugins/verification/verify_method.py": {"verify": RUN},
+    "partitioned/methods/pyg_methods.py": dict.fromkeys(
+        ("neighbor_loader", "link_neighbor_loader"), options_of(LoaderOptions)
+    ),
+    "partitioned/methods/remap_methods.py": {"to_original": RUN, "from_original": RUN},
+    "tools/report/compare.py": {"compare": {**options_of(AssignOptions, without=("method",)), **RUN}},
+    "partitioned/methods/report_method.py": {"report": RUN},
+    "tools/verification/verify_partitions.py": {"verify": RUN},
+    "partitioned/methods/verify_method.py": {"verify": RUN},
 }
 """Options by file and function; one that a function has among its own parameters is only described."""
 

@@ -20,8 +20,8 @@ from typing import Any
 from faults.kills import TINY, make_inputs
 from inside import Runner, Sizes, main
 
-import daskgraphpart.api.run_dispatch as opening
-from daskgraphpart.assignment import choose, partition_pass
+import daskgraphpart.jobs.run_dispatch as opening
+from daskgraphpart.partitioner import choose, partition_pass
 
 PLACES = ("the-input", "the-output", "the-workspace")
 KINDS = ("read", "write", "create", "allocate", "sync", "rename", "open", "remove")

@@ -12,11 +12,11 @@ from inside import DispatchOptions, Job, Resources, choose_sizes, open_runner
 from listeners import Listener
 
 from daskgraphpart import EdgeType, GraphSchema, NodeType, open_partitions, read_chunked
-from daskgraphpart.assignment.assignment import Assignment, create_owner_files
 from daskgraphpart.dispatching.dispatch_graph import dispatch_graph
 from daskgraphpart.dispatching.workspace import Workspace
 from daskgraphpart.layouts.dgl import DglLayout
 from daskgraphpart.layouts.layout import ArraySpec, Layout, npy_file_layout
+from daskgraphpart.partitioner.assignment import Assignment, create_owner_files
 
 if TYPE_CHECKING:
     from pathlib import Path

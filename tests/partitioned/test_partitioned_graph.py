@@ -44,7 +44,7 @@ from daskgraphpart.errors import (
 )
 from daskgraphpart.partitioned import part_collections
 from daskgraphpart.partitioned.stored_rows import StoredRows
-from daskgraphpart.plugins.remap.reorder import reorder
+from daskgraphpart.tools.remap.reorder import reorder
 
 if TYPE_CHECKING:
     from daskgraphpart import PartitionedGraph

@@ -15,10 +15,10 @@ from oracle import OraclePart, partition_in_memory
 from strategies import Layout, graphs, layouts, sizes
 
 from daskgraphpart import EdgeType, GraphSchema, NodeType, open_partitions, read_chunked, verify
-from daskgraphpart.assignment.assignment import Assignment, create_owner_files
 from daskgraphpart.dispatching.dispatch_graph import dispatch_graph
 from daskgraphpart.dispatching.workspace import Workspace
 from daskgraphpart.layouts.dgl import DglLayout
+from daskgraphpart.partitioner.assignment import Assignment, create_owner_files
 
 if TYPE_CHECKING:
     from daskgraphpart import PartitionedGraph

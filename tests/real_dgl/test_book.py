@@ -15,7 +15,7 @@ from real_dgl.book_answers import answers
 from daskgraphpart import EdgeType, GraphSchema, IdConverter, NodeType
 from daskgraphpart.errors import IdOutOfRangeError
 from daskgraphpart.ids.book import PartitionBook
-from daskgraphpart.plugins.dgl_api.books import EdgePartitionPolicy, NodePartitionPolicy, RangePartitionBook
+from daskgraphpart.interop.dgl_api.books import EdgePartitionPolicy, NodePartitionPolicy, RangePartitionBook
 
 if TYPE_CHECKING:
     from pathlib import Path

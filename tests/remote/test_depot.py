@@ -27,10 +27,10 @@ from hypothesis import strategies as st
 from remote_stores import S3, contents_of, copy_in, local_contents, make_graph
 
 from daskgraphpart import GraphPartError, assign, dispatch, from_edges, partition, plan, verify
+from daskgraphpart.engine.clusters import on_cluster
 from daskgraphpart.errors import EnvironmentFaultError, OutputExistsError
-from daskgraphpart.plugins.clusters import on_cluster
-from daskgraphpart.plugins.store_workspace.merge_ranges import cut_ranges, merge_ranges
-from daskgraphpart.plugins.store_workspace.store_depot import StoreDepot
+from daskgraphpart.storage.store_workspace.merge_ranges import cut_ranges, merge_ranges
+from daskgraphpart.storage.store_workspace.store_depot import StoreDepot
 from daskgraphpart.storage.stores import MAX_GAP_NBYTES
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from faults.kills import Kill, arm, in_fork
 
 import daskgraphpart as dgp
 from daskgraphpart.errors import ResumeError
-from daskgraphpart.sources.identify_collections import lasting_token
+from daskgraphpart.readers.identify_collections import lasting_token
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from inside import Region
 
-from daskgraphpart.chunked.read_parquet import open_parquet
 from daskgraphpart.errors import InputFileError
+from daskgraphpart.graph.read_parquet import open_parquet
 from daskgraphpart.storage.checksums import hash_file
 from daskgraphpart.storage.files import open_for_reading, read_file
 

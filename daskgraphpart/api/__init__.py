@@ -1,1 +1,0 @@
-"""The package's functions: read, assign, dispatch, partition, open."""

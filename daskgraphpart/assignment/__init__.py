@@ -1,1 +1,0 @@
-"""Give every node an owner."""

@@ -1,1 +1,0 @@
-"""Read and write DGL's Chunked Graph Data Format (CGDF)."""

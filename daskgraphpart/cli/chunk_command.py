@@ -1,0 +1,73 @@
+"""``daskgraphpart chunk``: turn tables into a chunked graph, or change one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from daskgraphpart.cli.command_inputs import NAMES, is_config, scan_of, scan_of_config
+from daskgraphpart.cli.command_options import RESOURCE_OPTIONS, refuse_options, run_of, with_options
+from daskgraphpart.cli.graph_commands import FORMAT_NAMES, FORMAT_OPTIONS, name_of_directory
+from daskgraphpart.cli.help import Command
+from daskgraphpart.cli.inputs import INPUT_OPTIONS, changed_graph
+from daskgraphpart.errors import OptionError
+from daskgraphpart.graph.metadata import ID_MAP, METADATA_FILE
+from daskgraphpart.storage.paths import to_path
+from daskgraphpart.units import format_seconds
+
+
+@click.command(cls=Command)
+@click.argument("directories", nargs=-1, type=click.Path(), metavar="[CONFIG] OUT")
+@click.option(
+    "--graph",
+    type=click.Path(),
+    metavar="DIRECTORY",
+    help="Change a chunked graph, or cut it into other files, instead of reading --edges.",
+)
+@with_options(*INPUT_OPTIONS)
+@with_options(*FORMAT_OPTIONS)
+@with_options(*RESOURCE_OPTIONS)
+def chunk(**values: Any) -> None:
+    """Turn tables of edges and nodes into a chunked graph in OUT.
+
+    CONFIG is a construction config of GraphStorm (gconstruct or GSProcessing), which names the tables itself.
+
+    \b
+    daskgraphpart chunk graph --edges edges.csv
+    daskgraphpart chunk graph --edges 'follows-*.tsv' --columns from,to --map-ids
+    daskgraphpart chunk mag240m --from mag240m mag240m_kddcup2021
+    daskgraphpart chunk both-ways --graph graph --add-reverse dgl
+    daskgraphpart chunk config.json graph
+    """
+    *configs, out_dir = values["directories"] or [None]
+    if out_dir is None or len(configs) > 1:
+        raise click.UsageError("Give OUT, or CONFIG and OUT.")
+    if configs:
+        graph = _construction(configs[0], values)
+    elif values["graph"] is None:
+        values["name"] = values["name"] or name_of_directory(Path(out_dir), "graph")
+        graph = scan_of(None, values)
+    else:
+        refuse_options(NAMES, "--graph")
+        graph = changed_graph(values["graph"], values)
+    form = {name: values[name] for name in ("name", *FORMAT_NAMES)}
+    with run_of(values) as run:
+        written = graph.write_chunked(out_dir, **form, **run)
+    if not values["quiet"]:
+        directory = to_path(written.directory)
+        is_mapped = values["map_ids"] or configs
+        kept = f"mapped; the original ones are in {directory / ID_MAP}" if is_mapped else "as they were"
+        click.echo(f"{written!r}\n")
+        click.echo(f"IDs       {kept}")
+        click.echo(f"time      {format_seconds(values['seconds'])}")
+        click.echo(f"metadata  {directory / METADATA_FILE}")
+
+
+def _construction(path: str, values: dict[str, Any]) -> Any:
+    """Return the tables of a construction config; refuse anything else in its place."""
+    if values["graph"] is not None or not is_config(path):
+        expected = "a JSON file with nodes and edges, and no --graph"
+        raise OptionError("not a construction config of GraphStorm", place="CONFIG", expected=expected, found=path)
+    return scan_of_config(path, values)

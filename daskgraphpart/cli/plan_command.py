@@ -1,0 +1,52 @@
+"""``daskgraphpart plan``: estimate a partition."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from daskgraphpart.cli.command_inputs import is_given
+from daskgraphpart.cli.command_options import (
+    DISPATCH_OPTIONS,
+    METHOD_OPTIONS,
+    NUM_PARTS_OPTION,
+    DispatchCommand,
+    keywords_of,
+    with_options,
+)
+from daskgraphpart.cli.inputs import INPUT_OPTIONS, input_of
+from daskgraphpart.dispatching.dispatch_options import DispatchOptions
+from daskgraphpart.engine.resources import Resources
+from daskgraphpart.partitioner.assign_options import AssignOptions
+
+
+@click.command(cls=DispatchCommand)
+@click.argument("in_dir", required=False, type=click.Path(), metavar="[GRAPH]")
+@click.argument("out_dir", required=False, type=click.Path(), metavar="[OUT]")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="Form of the plan.")
+@with_options(NUM_PARTS_OPTION, *METHOD_OPTIONS, *INPUT_OPTIONS, *DISPATCH_OPTIONS)
+def plan(**values: Any) -> None:
+    """Estimate disk, memory and method of a partition.
+
+    Takes the same options as `partition`. Reads no data of a chunked graph; tables have to be read.
+
+    \b
+    daskgraphpart plan graph --num-parts 64 --memory 32GB --workers 16
+    daskgraphpart plan graph /data/parts --num-parts 8 --method kaminpar
+    daskgraphpart plan graph --num-parts 8 --format json
+    """
+    from daskgraphpart.jobs.plan_function import plan
+
+    paths = (values["in_dir"], values["out_dir"])
+    is_one = is_given(values) + sum(path is not None for path in paths) == 1
+    graph, (out_dir,) = input_of(values, (*paths, "." if is_one else None), ("GRAPH", "OUT"))
+    estimated = plan(
+        graph,
+        values["num_parts"],
+        out=out_dir,
+        dispatch_to=values.get("dispatch_to"),
+        **keywords_of(values, AssignOptions, DispatchOptions, Resources),
+    )
+    click.echo(json.dumps(estimated.to_dict(), indent=1) if values["form"] == "json" else str(estimated))

@@ -1,0 +1,85 @@
+"""``daskgraphpart verify``: compare partitions with their graph."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from daskgraphpart.cli.command_inputs import is_given
+from daskgraphpart.cli.command_options import CONFINED_OPTION, RESOURCE_OPTIONS, run_of, with_options
+from daskgraphpart.cli.dgl_options import dgl_option, unused_option
+from daskgraphpart.cli.help import Command
+from daskgraphpart.cli.inputs import INPUT_OPTIONS, input_of
+from daskgraphpart.engine.resources import resources_of
+from daskgraphpart.partitioned.partitioned_graph import open_partitions
+from daskgraphpart.tools.verification import verify_partitions
+
+if TYPE_CHECKING:
+    from daskgraphpart.tools.verification.findings import VerifyReport
+
+
+@click.command(cls=Command)
+@click.argument("directories", nargs=-1, type=click.Path(), metavar="[GRAPH] OUT")
+@click.option("--quick", is_flag=True, help="Read headers and small files only; takes seconds.")
+@click.option("--sample", type=float, default=1.0, metavar="FRACTION", help="Share of feature rows to compare.")
+@click.option(
+    "--checksums/--no-checksums",
+    default=None,
+    help="Compare checksums with the manifest; without GRAPH, do only that.",
+)
+@dgl_option("--orig-dataset-dir", "dgl_in_dir", type=click.Path(), script="verify_partitions.py", meaning="GRAPH")
+@dgl_option("--part-graph-dir", "dgl_out_dir", type=click.Path(), script="verify_partitions.py", meaning="OUT")
+@unused_option(
+    "--partitions-dir",
+    script="verify_partitions.py",
+    why="owners are taken from OUT and not compared with those of an assignment",
+    level=logging.WARNING,
+)
+@with_options(*INPUT_OPTIONS, *RESOURCE_OPTIONS)
+@CONFINED_OPTION
+def verify(**values: Any) -> None:
+    """Compare the partitions in OUT with GRAPH, node by node.
+
+    Checks that every node, edge and feature row is there once, in the right part; HALO nodes; checksums. OUT may be
+    written by DGL's own tools. Ends with exit code 1 if anything is wrong.
+
+    \b
+    daskgraphpart verify graph parts
+    daskgraphpart verify parts --edges follows.csv --map-ids
+    daskgraphpart verify copy-of-parts --checksums
+    """
+    by_flag = tuple(values[name] for name in ("dgl_in_dir", "dgl_out_dir") if values[name] is not None)
+    directories = values["directories"] + by_flag
+    if not directories:
+        raise click.UsageError("Missing OUT.")
+    if by_flag and values["directories"]:
+        raise click.UsageError("Give GRAPH and OUT once.")
+    has_tables = is_given(values)
+    if len(directories) > 2:
+        raise click.UsageError("Give GRAPH and OUT, or OUT and --checksums.")
+    if len(directories) == 1 and not values["checksums"] and not has_tables:
+        raise click.UsageError("Missing GRAPH. Without it, give --checksums.")
+    with run_of(values) as run:
+        report = _verify(directories, values, run)
+    if not report.ok:
+        click.echo(str(report))
+        sys.exit(1)
+    if not values["quiet"]:
+        click.echo(str(replace(report, seconds=values["seconds"])))
+
+
+def _verify(directories: tuple[str, ...], values: dict[str, Any], run: dict[str, Any]) -> VerifyReport:
+    has_graph = len(directories) > 1 or is_given(values)
+    graph = input_of(values, directories, ("GRAPH", "OUT"))[0] if has_graph else None
+    out_dir = directories[-1]
+    if values["confined"]:
+        open_partitions(out_dir, confined=True)
+    how = {"quick": values["quick"], "sample": values["sample"]}
+    if graph is None:
+        return verify_partitions.verify_checksums(out_dir, resources_of(run, takes_store=True), run["progress"], **how)
+    how["checksums"] = values["checksums"] is not False
+    return verify_partitions.verify(graph, out_dir, **how, **run)

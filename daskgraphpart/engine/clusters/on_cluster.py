@@ -1,0 +1,245 @@
+"""Compute tasks on a dask.distributed cluster, whose workers may come and go."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import queue
+import shutil
+import socket
+import sys
+import time
+import uuid
+from typing import TYPE_CHECKING, Any
+
+from dask import get_annotations
+from dask.optimization import cull
+from distributed import CancelledError, KilledWorker, WorkerPlugin
+from distributed.comm import CommClosedError, get_address_host
+
+from daskgraphpart.engine.clusters.cluster_names import active_client, resolve_elsewhere
+from daskgraphpart.engine.clusters.connect import cluster_size, connect, wait_for_worker
+from daskgraphpart.engine.settings import read_settings
+from daskgraphpart.errors import EnvironmentFaultError
+from daskgraphpart.storage.mounts import depot_of, mount
+from daskgraphpart.units import format_number, format_size
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from distributed import Client, Future, Worker
+
+    from daskgraphpart.engine.local import Graph, Key
+    from daskgraphpart.storage.mounts import Depot
+
+__all__ = ["ClusterScheduler", "active_client", "cluster_size", "resolve_elsewhere"]
+
+SECONDS_BETWEEN_LOOKS = 0.5
+CANNOT_CONNECT = "Timed out trying to connect"  # distributed's OSError has no class of its own
+SECONDS_TO_SEE = 5.0
+"""How long a network file system may take to show to one machine what another has written."""
+WITNESS_NBYTES = 1 << 20
+
+
+class ClusterScheduler:
+    """A resolved cluster, and how many tasks it runs at a time."""
+
+    def __init__(self, cluster: Any, workers: int) -> None:
+        self._workers = workers
+        self._settings = read_settings()
+        self._plugin = f"daskgraphpart-{uuid.uuid4().hex}"
+        with contextlib.ExitStack() as stack:
+            self._client: Client = stack.enter_context(connect(cluster, workers))
+            wait_for_worker(self._client)
+            self._stack = stack.pop_all()
+
+    def check_shared(self, directories: Sequence[tuple[str, Path, str]], depot: Depot | None = None) -> None:
+        """Check that all workers, also later ones, see directories as this process does, or give them a depot."""
+        self._stack.callback(self._unregister)
+        try:
+            self._client.register_plugin(SharedDirectories(directories, depot), name=self._plugin)
+        except ImportError as fault:
+            raise EnvironmentFaultError(
+                "a worker lacks a package",
+                place="--cluster",
+                found=str(fault),
+                hint="start workers in the environment of the client",
+            ) from fault
+
+    def compute(
+        self, name: str, graph: Graph, keys: Sequence[Key], on_done: Callable[[int, Any], None], hosts: Sequence[str]
+    ) -> None:
+        """Compute these keys of a graph; calls `on_done` with the index and result of each."""
+        try:
+            self._compute(graph, keys, on_done, hosts)
+        except (CancelledError, OSError) as fault:
+            if not isinstance(fault, (CancelledError, CommClosedError)) and CANNOT_CONNECT not in str(fault):
+                raise
+            raise EnvironmentFaultError("the dask scheduler is gone", place=name, found=str(fault)) from fault
+        except KilledWorker as fault:
+            raise EnvironmentFaultError(
+                "every worker that ran this task died",
+                place=name,
+                found=f"{format_number(fault.allowed_failures + 1, 'worker')}, last {fault.last_worker.address}",
+                hint="if they ran out of memory, give fewer --workers, a smaller --memory, or workers more memory. "
+                "If they were preempted, raise distributed.scheduler.allowed-failures",
+            ) from fault
+
+    def _compute(
+        self, graph: Graph, keys: Sequence[Key], on_done: Callable[[int, Any], None], hosts: Sequence[str]
+    ) -> None:
+        under_way: dict[Future, int] = {}
+        waiting = iter(range(len(keys)))
+        done: queue.SimpleQueue[Future] = queue.SimpleQueue()
+
+        def submit(count: int) -> None:
+            by_host: dict[str, list[int]] = {}
+            for i in itertools.islice(waiting, count):
+                by_host.setdefault(hosts[i] if hosts else "", []).append(i)
+            for host, indexes in by_host.items():
+                futures = self._submit(graph, [keys[i] for i in indexes], host)
+                under_way.update(zip(futures, indexes, strict=True))
+                for future in futures:
+                    future.add_done_callback(done.put)
+
+        try:
+            # as if gone for so long that connect-timeout is left of worker-timeout
+            gone = time.monotonic() + self._settings.connect_timeout - self._settings.worker_timeout
+            last_seen = dict.fromkeys(hosts, gone)
+            while not self._have_workers(last_seen):
+                time.sleep(0.1)
+            submit(self._max_tasks(len(keys)))
+            while under_way:
+                futures = self._next_done(done, last_seen)
+                submit(len(futures))
+                for future, result in zip(futures, self._client.gather(futures), strict=True):
+                    on_done(under_way.pop(future), result)
+        finally:
+            if under_way and self._client.status == "running":
+                self._client.cancel(list(under_way), force=True)
+
+    def close(self) -> None:
+        """Leave the cluster as it was; end it if we started it."""
+        self._stack.close()
+
+    def _submit(self, graph: Graph, keys: list[Key], host: str) -> list[Future]:
+        # workers that come later may run a task, but only on its machine
+        where = {"workers": [host, *_resolve(host)], "allow_other_workers": False} if host else {}
+        retries = get_annotations().get("retries", self._settings.retries)  # the client itself has the rest
+        futures: list[Future] = self._client.get(cull(graph, keys)[0], keys, sync=False, retries=retries, **where)
+        return futures
+
+    def _next_done(self, done: queue.SimpleQueue[Future], last_seen: dict[str, float]) -> list[Future]:
+        while True:
+            with contextlib.suppress(queue.Empty):
+                return [done.get(timeout=SECONDS_BETWEEN_LOOKS), *(done.get() for _ in range(done.qsize()))]
+            if self._client.status != "running":
+                raise CommClosedError("the connection was lost")
+            self._have_workers(last_seen)
+
+    def _have_workers(self, last_seen: dict[str, float]) -> bool:
+        """Whether all of these machines have workers; waits for missing ones."""
+        there = {host: _resolve(host) for host in map(get_address_host, self._client.nthreads())} if last_seen else {}
+        missing = [host for host in last_seen if not any(_resolve(host) & addresses for addresses in there.values())]
+        now = time.monotonic()
+        last_seen.update((host, now) for host in last_seen.keys() - set(missing))
+        lost = [host for host in missing if now - last_seen[host] > self._settings.worker_timeout]
+        if lost:
+            raise EnvironmentFaultError(
+                f"the cluster has no worker on {', '.join(lost)}",
+                place="--cluster",
+                found=f"workers on {', '.join(sorted(there))}" if there else "no workers",
+                hint="start `dask worker --host ADDRESS` there, with the address from the file of machines",
+            )
+        return not missing
+
+    def _max_tasks(self, num_tasks: int) -> int:
+        """Tasks to send at a time: all, unless the cluster has more threads than tasks may run."""
+        return num_tasks if sum(self._client.nthreads().values()) <= self._workers else self._workers
+
+    def _unregister(self) -> None:
+        if self._client.status == "running":
+            with contextlib.suppress(OSError, ValueError, KeyError):  # the scheduler may be gone
+                self._client.unregister_worker_plugin(self._plugin)
+
+
+def _resolve(host: str) -> set[str]:
+    """All addresses of a machine; its name alone if unknown."""
+    try:
+        addresses = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except OSError:
+        return {host}
+    return {str(address[0]) for *_, address in addresses}
+
+
+class SharedDirectories(WorkerPlugin):  # type: ignore[misc]
+    """Check directories before a worker's first task; turn away workers that do not see them.
+
+    Each has a word for it, its path, and the name of a file with unique and constant first bytes; without a name, it is
+    only read.
+    """
+
+    def __init__(self, directories: Sequence[tuple[str, Path, str]], depot: Depot | None) -> None:
+        self.depot, self.version = depot, _version()
+        self.directories = [
+            (what, str(path), witness, _first_bytes(str(path), witness)) for what, path, witness in directories
+        ]
+
+    def setup(self, worker: Worker) -> None:
+        """Refuse this worker if it does not see all, or has another version; keep copies in its own directory."""
+        if self.version != _version():
+            raise EnvironmentFaultError(
+                f"a worker on host {socket.gethostname()} has another version of daskgraphpart than the client",
+                place="--cluster",
+                expected=self.version,
+                found=_version(),
+                hint="start workers in the environment of the client",
+            )
+        if self.depot is not None:
+            _check_disk(self.depot, worker)
+            mount(self.depot, worker.local_directory)
+        for what, path, witness, content in self.directories:
+            deadline = time.monotonic() + SECONDS_TO_SEE
+            while not (os.path.isdir(path) and _first_bytes(path, witness).startswith(content)):
+                if time.monotonic() > deadline:
+                    raise EnvironmentFaultError(
+                        f"a worker on host {socket.gethostname()} does not see the {what} of the client",
+                        file=path,
+                        hint="keep input, output and --workspace on a file system that all workers share",
+                    )
+                time.sleep(0.1)
+
+    def teardown(self, worker: Worker) -> None:
+        """Delete copies of a depot's files."""
+        del worker
+        if self.depot is not None and (depot := depot_of(f"{self.depot.root}/")) is not None:
+            depot.forget()
+
+
+def _version() -> str:
+    return str(sys.modules["daskgraphpart"].__version__)
+
+
+def _check_disk(depot: Depot, worker: Worker) -> None:
+    """Refuse a worker whose disk is too small for what it will keep of a depot."""
+    for_maps, per_thread, to_partition = depot.needed
+    needed = max(to_partition, for_maps + per_thread * worker.state.nthreads)
+    free = shutil.disk_usage(worker.local_directory).free
+    if free < needed:
+        raise EnvironmentFaultError(
+            f"the local disk of a worker on host {socket.gethostname()} is too small for this job",
+            file=worker.local_directory,
+            expected=f"at least {format_size(needed)} free",
+            found=format_size(free),
+            hint="start workers with --local-directory on a larger disk",
+        )
+
+
+def _first_bytes(directory: str, witness: str) -> bytes:
+    """First bytes of a file in a directory; none without the file."""
+    if witness:
+        with contextlib.suppress(OSError), open(os.path.join(directory, witness), "rb") as file:
+            return file.read(WITNESS_NBYTES)
+    return b""

@@ -1,0 +1,1 @@
+"""Graphs: lazy, in chunks, as scans; transforms."""

@@ -1,0 +1,73 @@
+"""Changes of a graph that need no reading: sources of changed features, and of reverse edges."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from daskgraphpart.graph.check_changes import doubled_types, dtype_of, reverse_types, split_feature
+from daskgraphpart.graph.metadata import CATEGORIES
+from daskgraphpart.graph.rows import CastRows, ConstantRows, JoinedRows, ReversedEdges
+from daskgraphpart.schema import canonical_tuple
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from daskgraphpart.graph.changes import GraphChanges
+    from daskgraphpart.source import FilePath, Source
+
+
+def cast_features(changes: GraphChanges, data: Mapping[str, Mapping[str, Source]]) -> dict[str, dict[str, Source]]:
+    """Return features in their new dtypes."""
+    by_type: dict[str, dict[str, Source]] = {of_type: dict(features) for of_type, features in data.items()}
+    for of_type, features in data.items():
+        for name, rows in features.items():
+            if (dtype := dtype_of(changes, of_type, name)) is not None:
+                by_type[of_type][name] = CastRows(rows, f"{of_type}/{name}", dtype.name)
+    return by_type
+
+
+def double_edges(
+    changes: GraphChanges, ntypes: Collection[str], edges: dict[str, Source], data: dict[str, dict[str, Source]]
+) -> None:
+    """Append reverse edges, with the same features or zeros, to types with both directions."""
+    for etype in doubled_types(changes, ntypes, edges):
+        edges[etype] = JoinedRows((edges[etype], ReversedEdges(edges[etype])))
+        for name, rows in data.get(etype, {}).items():
+            is_copied = changes.copy_edata or name == split_feature(changes, etype)
+            of_reverse = rows if is_copied else ConstantRows(rows.dtype, rows.shape, 0)
+            data[etype][name] = JoinedRows((rows, of_reverse))
+
+
+def add_reverse_types(
+    changes: GraphChanges,
+    ntypes: Collection[str],
+    edges: Mapping[str, Source],
+    data: dict[str, dict[str, Source]],
+    beside: dict[str, FilePath],
+) -> dict[str, Source]:
+    """Return the edges with a reverse type after every type without both directions; copied features go to `data`."""
+    reverses = reverse_types(changes, ntypes, edges)
+    doubled: dict[str, Source] = {}
+    for etype, rows in edges.items():
+        doubled[etype] = rows
+        if (reverse := reverses.get(etype)) is not None:
+            doubled[reverse] = ReversedEdges(rows)
+            if changes.copy_edata:
+                data[reverse] = data.get(etype, {})
+                copy_codes(beside, etype, reverse)
+    if changes.add_reverse == "graphstorm":  # which sorts types, as DGL does
+        doubled = {etype: doubled[etype] for etype in sorted(doubled, key=canonical_tuple)}
+    return doubled
+
+
+def copy_codes(beside: dict[str, FilePath], etype: str, other: str) -> None:
+    """Let what codes of an edge type's features stand for hold for another type, too."""
+    start = f"{CATEGORIES}/{etype}/"
+    for name in [name for name in beside if name.startswith(start)]:
+        beside[f"{CATEGORIES}/{other}/{name.removeprefix(start)}"] = beside[name]
+
+
+def remove_codes(beside: dict[str, FilePath], etype: str) -> None:
+    """Remove what codes of an edge type's features stand for."""
+    for name in [name for name in beside if name.startswith(f"{CATEGORIES}/{etype}/")]:
+        del beside[name]

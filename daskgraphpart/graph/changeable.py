@@ -1,0 +1,193 @@
+"""Methods that graphs and scans share: changes."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+
+from daskgraphpart.graph import write_method
+from daskgraphpart.graph.changes import NO_CHANGES, GraphChanges
+from daskgraphpart.keywords import check_keywords
+from daskgraphpart.public import Public
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from daskgraphpart.graph.scan import Scan
+
+ChangedT = TypeVar("ChangedT", bound="Changeable[Any]", covariant=True)
+
+
+class Changeable(Public, ABC, Generic[ChangedT]):
+    """A graph, or how to get one; `ChangedT` is what changes without reading edges return."""
+
+    __slots__ = ()
+    __all__: ClassVar[tuple[str, ...]] = (
+        "astype", "split_edges", "with_reverse_edges", "without_duplicates", "without_self_loops", "write_chunked",
+    )  # fmt: skip
+
+    write_chunked = check_keywords(write_method.write_chunked)
+
+    @check_keywords
+    def with_reverse_edges(self, names: str = "dgl", *, copy_edata: bool = False) -> ChangedT:
+        """Add the reverse of every edge.
+
+        Parameters
+        ----------
+        names : str
+            How to name reverse types: ``"dgl"`` for ``rev_REL``, ``"graphstorm"`` for ``REL-rev``, or your own pattern
+            such as ``"{}-by"``. Where DGL and GraphStorm add no type, reverse edges join the type itself: ``"dgl"`` if
+            source and destination type are the same, ``"graphstorm"`` if the graph has one node and one edge type.
+        copy_edata : bool
+            Copy edge features to reverse edges. Otherwise reverse types have none, and reverse edges within their own
+            type get zeros, as in DGL.
+
+        Returns
+        -------
+        Graph or Scan
+            Of a graph a graph, whose passes read every edge twice; of a scan a scan. Nothing is read or written yet.
+
+        Raises
+        ------
+        OptionError
+            If a reverse type would have the name of an existing type.
+
+        Examples
+        --------
+        >>> graph.with_reverse_edges().schema.etypes
+        ('user:buys:item', 'item:rev_buys:user')
+        """
+        return self._viewed(GraphChanges(add_reverse=names, copy_edata=copy_edata))
+
+    @check_keywords
+    def without_self_loops(self, etypes: str | Sequence[str] | None = None) -> Scan:
+        """Drop edges from a node to itself.
+
+        Parameters
+        ----------
+        etypes : str or sequence of str, optional
+            Canonical edge type, or several; default: all.
+
+        Returns
+        -------
+        Scan
+            Nothing is read yet. The job that takes it copies the edges that stay to its workspace; so does `collect`.
+
+        Raises
+        ------
+        OptionError
+            If there is no such edge type, or if it joins nodes of two types.
+
+        Examples
+        --------
+        >>> follows = dgp.from_edges(pd.DataFrame({"src": [0, 0, 1], "dst": [0, 1, 0]}))
+        >>> follows.without_self_loops().collect().edges["_N:_E:_N"].compute()
+           src  dst
+        0    0    1
+        1    1    0
+        """
+        return self._scanned(GraphChanges(remove_self_loops=_etypes(etypes)))
+
+    @check_keywords
+    def without_duplicates(self, etypes: str | Sequence[str] | None = None) -> Scan:
+        """Keep the first of several edges between the same two nodes, with its features.
+
+        Parameters
+        ----------
+        etypes : str or sequence of str, optional
+            Canonical edge type, or several; default: all.
+
+        Returns
+        -------
+        Scan
+            Nothing is read yet. The job that takes it copies the edges that stay to its workspace; so does `collect`.
+
+        Raises
+        ------
+        OptionError
+            If there is no such edge type.
+
+        Examples
+        --------
+        >>> follows = dgp.from_edges(pd.DataFrame({"src": [0, 0, 1], "dst": [1, 1, 0]}))
+        >>> follows.without_duplicates().collect().edges["_N:_E:_N"].compute()
+           src  dst
+        0    0    1
+        1    1    0
+        """
+        return self._scanned(GraphChanges(deduplicate=_etypes(etypes)))
+
+    def astype(self, dtypes: Mapping[str, str]) -> ChangedT:
+        """Change the dtypes of features.
+
+        Parameters
+        ----------
+        dtypes : mapping of str to str
+            New dtypes by ``"type/feature"``, or by ``"feature"`` for all features of that name. Floats are rounded.
+
+        Returns
+        -------
+        Graph or Scan
+            Of a graph a graph, of a scan a scan; rows are converted when read. A value that would become infinite, or a
+            different integer, raises an `OptionError` at that point.
+
+        Raises
+        ------
+        OptionError
+            If there is no such feature or dtype.
+
+        Examples
+        --------
+        >>> graph.astype({"item/feat": "float16"}).node_data["item"]["feat"].dtype
+        dtype('float16')
+        """
+        return self._viewed(GraphChanges(cast=dict(dtypes)))
+
+    @check_keywords
+    def split_edges(self, etype: str | None = None, *, by: str) -> Scan:
+        """Split edge types by a feature: one edge type per value.
+
+        Parameters
+        ----------
+        etype : str, optional
+            Canonical edge type; default: all. ``"user:*:item"`` becomes ``"user:bought:item"``, ``"user:saw:item"``.
+        by : str
+            Feature, or column of a table, of integers or strings.
+
+        Returns
+        -------
+        Scan
+            Nothing is read yet. The job that takes it copies the edges to its workspace; so does `collect`.
+
+        Raises
+        ------
+        OptionError
+            If there is no such edge type or feature.
+
+        Examples
+        --------
+        >>> events = pd.DataFrame({"src": [0, 0, 1], "dst": [0, 1, 1], "kind": ["saw", "bought", "saw"]})
+        >>> scan = dgp.read_tables({"user:*:item": events}, edge_columns=["kind"])
+        >>> scan.split_edges("user:*:item", by="kind").collect_schema().etypes
+        ('user:bought:item', 'user:saw:item')
+        """
+        return self._scanned(GraphChanges(split_by={etype or "": by}))
+
+    @abstractmethod
+    def _viewed(self, changes: GraphChanges) -> ChangedT:
+        """Make changes that read no edges."""
+
+    @abstractmethod
+    def _scanned(self, changes: GraphChanges) -> Scan:
+        """Describe changes that read edges."""
+
+
+def _etypes(given: str | Sequence[str] | None) -> Any:
+    return True if given is None else given
+
+
+def change(graph: Any, changes: GraphChanges) -> Any:
+    """Return a graph or scan with changes, if any."""
+    if changes == NO_CHANGES:
+        return graph
+    return graph._scanned(changes) if changes.read_edges else graph._viewed(changes)

@@ -1,0 +1,1 @@
+"""DGL's names, and ParMETIS' files."""

@@ -1,0 +1,1 @@
+"""Order, checks and fingerprint of a whole job; public functions."""

@@ -1,0 +1,119 @@
+"""`assign`: give every node an owner."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from daskgraphpart.engine.resources import detect_resources
+from daskgraphpart.jobs.endings import ending
+from daskgraphpart.jobs.run_assign import assign_job
+from daskgraphpart.jobs.run_options import RunOptions
+from daskgraphpart.keywords import check_keywords
+from daskgraphpart.partitioner.assign_options import AssignOptions
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping, Sequence
+    from typing import Literal
+
+    from distributed import Client
+    from distributed.deploy import Cluster
+
+    from daskgraphpart.engine.progress import Progress
+    from daskgraphpart.graph.graph_like import GraphLike
+    from daskgraphpart.jobs.owners import Assignment
+
+
+@check_keywords
+def assign(
+    graph: GraphLike,
+    num_parts: int,
+    *,
+    out: str | os.PathLike[str] | None = None,
+    form: str = "npy",
+    storage_options: Mapping[str, Any] | None = None,
+    method: str | os.PathLike[str] = "auto",
+    balance: str | Sequence[str] | None = None,
+    imbalance: float = 0.03,
+    seed: int = 0,
+    refine: bool = False,
+    threads: int | None = None,
+    passes: int | None = None,
+    objtype: Literal["cut", "vol"] = "cut",
+    recursive: bool = False,
+    fill_parts: bool = False,
+    num_trainers_per_machine: int = 1,
+    effort: Literal["fast", "default", "high"] = "default",
+    edge_weight: str | Sequence[str] = (),
+    extend: str | os.PathLike[str] | None = None,
+    old_id_map: str | os.PathLike[str] | None = None,
+    may_move: str | float = "0%",
+    overwrite: bool = False,
+    restart: bool = False,
+    keep_workspace: bool = False,
+    memory: str | int | None = None,
+    cluster: str | Client | Cluster | None = None,
+    workers: int | None = None,
+    workspace: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> Assignment:
+    """Give every node an owner.
+
+    Parameters
+    ----------
+    graph : Graph, Scan, path or URL
+        A graph or scan, the directory of a chunked graph, or a table of edges.
+    num_parts : int
+        Number of parts.
+    out : path or URL, optional
+        Directory for the owners, in the files of DGL's step 1 (`<ntype>.txt`, `partition_meta.json`). Resumes an
+        unfinished run. Without it, owners live in a temporary directory until Python exits; `Assignment.write` saves
+        them. A URL needs a workspace in the store, too.
+    form : str
+        Binary form, in addition to the text: ``"npy"``, ``"parquet"`` or ``"zarr"``.
+    storage_options : mapping of str to object, optional
+        Credentials and options of the graph's store, as for `fsspec.filesystem`.
+    method, balance, imbalance, seed, refine, threads, passes, objtype, recursive, fill_parts : optional
+        As in `partition`.
+    num_trainers_per_machine, effort, edge_weight, extend, old_id_map, may_move, overwrite, restart : optional
+        As in `partition`.
+    keep_workspace, memory, cluster, workers, workspace, progress : optional
+        As in `partition`.
+
+    Returns
+    -------
+    Assignment
+        The owners and their quality; give it to `dispatch`.
+
+    Raises
+    ------
+    OptionError
+        If an option has an invalid value, or there are more parts than nodes.
+    AssignmentError
+        If given owners do not fit the graph, or a weight is negative.
+    PlanError
+        If the memory budget is too small; the message names the smallest that works.
+    ResumeError
+        If `out` holds an unfinished run with other input or options.
+
+    Examples
+    --------
+    >>> assignment = dgp.assign("shop", 4, balance="nodes,edges")
+    >>> assignment
+    <Assignment by kaminpar: 4 parts, 14.4% of edges cut>
+    >>> assignment.owners["user"][:10].compute()
+    array([3, 2, 0, 1, 3, 2, 0, 1, 3, 2], dtype=uint8)
+    """
+    from daskgraphpart.jobs.owners import public  # slow to import, and not needed before
+
+    options = AssignOptions(
+        method=method, balance=balance, imbalance=imbalance, seed=seed, refine=refine, threads=threads, passes=passes,
+        objtype=objtype, recursive=recursive, fill_parts=fill_parts, num_trainers_per_machine=num_trainers_per_machine,
+        effort=effort, edge_weight=edge_weight, extend=extend, old_id_map=old_id_map, may_move=may_move,
+    )  # fmt: skip
+    resources = detect_resources(memory, cluster, workers, workspace=workspace, takes_store=True)
+    with ending(RunOptions(resources, overwrite, restart, keep_workspace, progress)) as (run, tell):
+        job = assign_job(graph, num_parts, options, run, out=out, form=form, storage_options=storage_options)
+        assignment = public(job)
+        tell(assignment.num_parts, assignment.quality.cut_share, "owners" if out is None else str(out))
+    return assignment

@@ -1,0 +1,120 @@
+"""`dispatch`: write the partitions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from daskgraphpart.dispatching.dispatch_options import DispatchOptions
+from daskgraphpart.engine.resources import detect_resources
+from daskgraphpart.jobs.endings import ending, parts_of
+from daskgraphpart.jobs.run_dispatch import dispatch_job
+from daskgraphpart.jobs.run_options import RunOptions
+from daskgraphpart.keywords import check_keywords
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping, Sequence
+    from typing import Literal
+
+    from distributed import Client
+    from distributed.deploy import Cluster
+
+    from daskgraphpart.engine.progress import Progress
+    from daskgraphpart.graph.graph_like import GraphLike
+    from daskgraphpart.jobs.owners import Assignment
+    from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph
+
+
+@check_keywords
+def dispatch(
+    graph: GraphLike,
+    assignment: Assignment | str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    *,
+    num_parts: int | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+    dispatch_to: str | os.PathLike[str] | None = None,
+    num_hops: int = 1,
+    graph_formats: str | Sequence[str] = "coo",
+    out_edges: bool = False,
+    config_name: str | None = None,
+    reshuffle: bool = True,
+    layout: str | Sequence[str] = "dgl",
+    store_eids: bool = True,
+    store_inner_node: bool = False,
+    store_inner_edge: bool = False,
+    map_feature: str | Sequence[str] = (),
+    layout_options: Mapping[str, object] | None = None,
+    staging: Literal["auto", "in-place", "zarr"] = "auto",
+    overwrite: bool = False,
+    restart: bool = False,
+    keep_workspace: bool = False,
+    memory: str | int | None = None,
+    cluster: str | Client | Cluster | None = None,
+    workers: int | None = None,
+    workspace: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> PartitionedGraph:
+    """Write the partitions: every node, edge and feature goes to its owner.
+
+    Parameters
+    ----------
+    graph : Graph, Scan, path or URL
+        A graph or scan, the directory of a chunked graph, or a table of edges.
+    assignment : Assignment or path
+        The owners of all nodes, or their directory.
+    out : path or URL
+        Output directory: empty or absent, unless `overwrite`. Resumes an unfinished run. For a store, partitions are
+        written to `workspace` and uploaded at the end.
+    num_parts : int, optional
+        Number of parts; needed only if the directory of owners lacks `partition_meta.json`.
+    storage_options : mapping of str to object, optional
+        Credentials and options of stores, as for `fsspec.filesystem`.
+    dispatch_to : path, optional
+        DGL's `ip_config.txt`, one machine per line. Part p goes to `out` on the disk of machine p modulo the number of
+        lines, written by a worker of the cluster on that machine.
+    num_hops, graph_formats, out_edges, config_name, reshuffle, layout, store_eids, store_inner_node : optional
+        As in `partition`.
+    store_inner_edge, map_feature, layout_options, staging, overwrite, restart, keep_workspace, memory : optional
+        As in `partition`.
+    cluster, workers, workspace, progress : optional
+        As in `partition`.
+
+    Returns
+    -------
+    PartitionedGraph
+        The partitions, open.
+
+    Raises
+    ------
+    OutputExistsError
+        If the output directory is not empty.
+    OutputLockedError
+        If another run is writing there.
+    ResumeError
+        If `out` holds an unfinished run with other input or options.
+    PlanError
+        If the memory budget is too small; the message names the smallest that works.
+    InputFileError
+        If data files do not match the metadata.
+    AssignmentError
+        If the owners do not fit the graph.
+
+    Examples
+    --------
+    >>> assignment = dgp.assign("shop", 4, method="random")
+    >>> parts = dgp.dispatch("shop", assignment, "parts", layout="dgl,ranks")
+    >>> parts.node_data["user"]["age"].mean().compute()
+    np.float64(48.925)
+    """
+    options = DispatchOptions(
+        num_hops=num_hops, graph_formats=graph_formats, out_edges=out_edges, config_name=config_name,
+        reshuffle=reshuffle, layout=layout, store_eids=store_eids, store_inner_node=store_inner_node,
+        store_inner_edge=store_inner_edge, map_feature=map_feature, layout_options=layout_options,
+    )  # fmt: skip
+    resources = detect_resources(memory, cluster, workers, staging, workspace, takes_store=True)
+    how: Any = {"num_parts": num_parts, "storage_options": storage_options, "dispatch_to": dispatch_to}
+    with ending(RunOptions(resources, overwrite, restart, keep_workspace, progress)) as (run, tell):
+        outcome = dispatch_job(graph, assignment, out, options, run, **how)
+        tell(len(outcome.part_nbytes), outcome.quality.cut_share, str(outcome.config_path), outcome.traffic)
+    return parts_of(outcome, storage_options)

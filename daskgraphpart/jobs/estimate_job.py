@@ -1,0 +1,228 @@
+"""Estimate what a job reads, writes and holds, and say so before it starts."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import tempfile
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from daskgraphpart.engine.resources import is_on_this_machine
+from daskgraphpart.errors import PlanError
+from daskgraphpart.jobs.estimate_dispatch import (
+    copies_nbytes,
+    expect,
+    output_nbytes,
+    task_upload_nbytes,
+    workspace_files,
+    workspace_nbytes,
+)
+from daskgraphpart.jobs.forecast import smallest_memory
+from daskgraphpart.kernels.compiled import is_first_run
+from daskgraphpart.partitioner.assign_options import METHODS, AssignOptions
+from daskgraphpart.partitioner.assignment import Assignment
+from daskgraphpart.partitioner.choose import expected_choice, solving_nbytes
+from daskgraphpart.partitioner.choose import workspace_nbytes as assign_workspace_nbytes
+from daskgraphpart.public import Public
+from daskgraphpart.storage.mounts import depot_of, mount
+from daskgraphpart.units import format_number, format_size, html_table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from daskgraphpart.dispatching.dispatch_options import DispatchOptions
+    from daskgraphpart.engine.progress import ProgressListener
+    from daskgraphpart.engine.resources import Resources
+    from daskgraphpart.graph.graph import Graph
+
+logger = logging.getLogger(__name__)
+
+VERSION = 2
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Plan(Public):
+    """What a job will read, write and hold in memory, and which method it picks. Sizes are in bytes."""
+
+    graph_name: str  # name of the graph
+    num_parts: int  # number of parts
+    num_nodes: int  # number of nodes
+    num_edges: int  # number of edges
+    input_nbytes: int  # data files
+    output_nbytes: int  # partitions, estimated
+    workspace_nbytes: int  # temporary files at their peak, estimated
+    method: str  # the method it picks
+    why: str  # what `auto` does, in words; empty for any other method
+    method_memory: int  # of the method on this graph; 0 if it reads no edges
+    workers: int  # tasks at a time
+    memory_budget: int  # for all tasks; about 200 MB per process come on top
+    task_memory: int  # for one task
+    smallest_budget: int  # smallest budget that works
+    smallest_disks: Mapping[str, int]  # least bytes needed by directory: the output without HALO nodes, or copies
+    local_nbytes: int  # with a workspace in a store, disk of each worker: copies of node maps; else 0
+    local_task_nbytes: int  # more of it for each thread: what a task is about to upload
+    local_method_nbytes: int  # disk of the worker that partitions: the adjacency, and the method's own graph
+    warnings: tuple[str, ...]  # what may not fit
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the plan as plain values for JSON, with the ``"version"`` of the format."""
+        return {"version": VERSION, **asdict(self)}
+
+    def check_disks(self) -> None:
+        """Raise a `PlanError` if a disk is too small for what it holds at least."""
+        for directory, nbytes in self.smallest_disks.items():
+            free = _free_near(Path(directory))
+            if nbytes > free:
+                raise PlanError(
+                    "the disk is too small for this job",
+                    file=directory,
+                    expected=f"at least {format_size(nbytes)} free",
+                    found=format_size(free),
+                    hint="choose an output directory or --workspace on a larger disk",
+                )
+
+    @property
+    def summary(self) -> str:
+        """Method, reason, memory and disk, in one line."""
+        sizes = ((self.output_nbytes, "of partitions"), (self.workspace_nbytes, "of temporary files"))
+        disk = " and ".join(f"{format_size(nbytes)} {what}" for nbytes, what in sizes if nbytes) or "nothing"
+        parts = format_number(self.num_parts, "part")
+        return f"{parts}; {self.why or self.method}; {self._tasks}; about {disk}"
+
+    def __repr__(self) -> str:
+        return f"<Plan of {self.graph_name!r}: {self.summary}>"
+
+    def __str__(self) -> str:
+        lines = [f"{name:<9}  {value}" for name, value in self._facts()]
+        return "\n".join([f"plan of {self._title}", *lines])
+
+    def _repr_html_(self) -> str:
+        return html_table(["", ""], [list(fact) for fact in self._facts()], caption=f"Plan of {self._title}")
+
+    @property
+    def _title(self) -> str:
+        counts = f"{format_number(self.num_nodes, 'node')}, {format_number(self.num_edges, 'edge')}"
+        return f"{self.graph_name!r} in {format_number(self.num_parts, 'part')}: {counts}"
+
+    @property
+    def _tasks(self) -> str:
+        return f"{format_number(self.workers, 'task')} at a time of at most {format_size(self.task_memory)}"
+
+    @property
+    def _local_disk(self) -> str:
+        """Disk of each worker: what it needs to partition, or else for its tasks."""
+        of_tasks = f"{format_size(self.local_nbytes)} and {format_size(self.local_task_nbytes)} per thread"
+        if not self.local_method_nbytes:
+            return f"about {of_tasks}, on each worker"
+        return f"about {format_size(self.local_method_nbytes)}, or {of_tasks} if that is more, on each worker"
+
+    def _facts(self) -> list[tuple[str, str]]:
+        needs = f" (needs about {format_size(self.method_memory)})" if self.method_memory else ""
+        budget = f"budget {format_size(self.memory_budget)}, at least {format_size(self.smallest_budget)}"
+        return [
+            ("method", f"{self.why or self.method}{needs}"),
+            ("input", format_size(self.input_nbytes)),
+            ("output", f"about {format_size(self.output_nbytes)}"),
+            ("workspace", f"about {format_size(self.workspace_nbytes)} at its peak"),
+            ("memory", f"{self._tasks}; {budget}"),
+            *([("disk", self._local_disk)] if self.local_nbytes else []),
+            *(("warning", line) for line in self.warnings),
+        ]
+
+
+def estimate(
+    graph: Graph,
+    num_parts: int,
+    owners: AssignOptions | Assignment | Path,
+    options: DispatchOptions | None,
+    resources: Resources,
+    out: Path,
+) -> Plan:
+    """Evaluate the formulas of assignment and, with dispatch options, of dispatch."""
+    owners = AssignOptions(str(owners)) if isinstance(owners, Path) else owners
+    schema, smallest = graph.schema, smallest_memory(graph.schema, owners, options)
+    limited, workspace = resources.limited(smallest), Path(resources.workspace or out)
+    method, why, need, assigning, solving, known = owners.method, "", 0, 0, 0, None
+    if isinstance(owners, Assignment):
+        known = None if owners.measured is None else (owners.measured.cut_share, owners.measured.volume)
+    elif owners.needs_adjacency or options is None:
+        choice = None
+        if owners.extend is not None:
+            method = "extend"
+        elif method in METHODS and method != "random" and num_parts > 1:
+            choice = expected_choice(schema, owners, limited)
+            method, why, need = choice.method, choice.why, choice.need
+        assigning = assign_workspace_nbytes(schema, owners, choice)
+        solving = solving_nbytes(schema, owners, choice) - 8 * schema.num_nodes  # in-degrees are not copied
+    output, temporary, disks, local = 0, 0, {}, (0, 0, 0)
+    if options is not None:
+        certain, likely = (
+            expect(schema, num_parts, options, method == "random", cut_and_halo) for cut_and_halo in ((0.0, 0), known)
+        )
+        files = workspace_files(schema, num_parts, options, likely, limited)
+        output, temporary = output_nbytes(schema, num_parts, options, likely), workspace_nbytes(files)
+        if depot_of(out):
+            local = copies_nbytes(files, limited), task_upload_nbytes(schema, limited), solving
+            if is_on_this_machine(limited.cluster):
+                disks = {tempfile.gettempdir(): max(solving, local[0] + limited.workers * local[1])}
+        else:
+            disks = {str(out): output_nbytes(schema, num_parts, options, certain)}
+    needs = {out: output}  # what owners are made from is deleted before parts are written
+    needs[workspace] = max(assigning, temporary + needs.get(workspace, 0))
+    warnings = [
+        f"the disk of {place} may be too small: about {format_size(nbytes)} to write, {format_size(free)} free"
+        for place, nbytes in needs.items()
+        if depot_of(place) is None and nbytes > (free := _free_near(place))
+    ]
+    if need > limited.memory:
+        warnings.append(f"{method} needs about {format_size(need)} of memory, more than the budget")
+    return Plan(
+        graph_name=schema.name,
+        num_parts=num_parts,
+        num_nodes=schema.num_nodes,
+        num_edges=schema.num_edges,
+        input_nbytes=graph.nbytes,
+        output_nbytes=output,
+        workspace_nbytes=max(assigning, temporary),
+        method=str(method),
+        why=why,
+        method_memory=need,
+        workers=limited.workers,
+        memory_budget=limited.memory,
+        task_memory=limited.task_memory,
+        smallest_budget=smallest,
+        smallest_disks=disks,
+        local_nbytes=local[0],
+        local_task_nbytes=local[1],
+        local_method_nbytes=local[2],
+        warnings=tuple(warnings),
+    )
+
+
+def announce(
+    graph: Graph,
+    num_parts: int,
+    owners: AssignOptions | Assignment | Path,
+    options: DispatchOptions | None,
+    resources: Resources,
+    out: Path,
+    listener: ProgressListener,
+) -> Plan:
+    """Show the plan of a job in one line, and its warnings."""
+    plan = estimate(graph, num_parts, owners, options, resources, out)
+    listener.note(f"plan: {plan.summary}")
+    if (depot := depot_of(out)) is not None:
+        mount(replace(depot, needed=(plan.local_nbytes, plan.local_task_nbytes, plan.local_method_nbytes)))
+    if is_first_run():
+        listener.note("first run: compiling kernels takes about 10 s; later runs load them")
+    for warning in plan.warnings:
+        logger.warning("%s", warning)
+    return plan
+
+
+def _free_near(directory: Path) -> int:
+    """Free bytes on the disk of a directory that may not exist yet."""
+    there = next(place for place in (directory.absolute(), *directory.absolute().parents) if place.exists())
+    return shutil.disk_usage(there).free

@@ -1,0 +1,181 @@
+"""Open input graphs, find the output directory, and fingerprint what a job depends on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from daskgraphpart.engine.journal import RESTART_HINT
+from daskgraphpart.errors import ResumeError
+from daskgraphpart.graph.graph import Graph, read_chunked
+from daskgraphpart.graph.scan import ROWS_OF, check_read
+from daskgraphpart.graph.share_arrays import write_rows
+from daskgraphpart.options import stated_options
+from daskgraphpart.partitioner.assign_options import METHODS, AssignOptions
+from daskgraphpart.partitioner.assignment import TRAINERS, Assignment, crc_of
+from daskgraphpart.partitioner.owner_forms import binary_forms
+from daskgraphpart.partitioner.read_files import has_owners, read_assignment
+from daskgraphpart.partitioner.start import find_start
+from daskgraphpart.storage.files import cached_listings, signatures_of
+from daskgraphpart.storage.here import directory_here
+from daskgraphpart.storage.paths import Location, is_remote, require_local, resolve_path
+from daskgraphpart.storage.region import Region
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Mapping
+
+    from daskgraphpart.dispatching.destination import Destination
+    from daskgraphpart.engine.runner import Runner
+    from daskgraphpart.graph.scan import Scan
+    from daskgraphpart.schema import GraphSchema
+
+
+def open_chunked(graph: Graph | str | os.PathLike[str]) -> Graph:
+    """Open a chunked graph unless it is open."""
+    check_read(graph)
+    return graph if isinstance(graph, Graph) else read_chunked(graph)
+
+
+def output_of(
+    out_dir: str | os.PathLike[str],
+    dispatch_to: str | os.PathLike[str] | None,
+    storage_options: Mapping[str, Any] | None = None,
+) -> Path | Destination:
+    """Return the output directory, here, in a store or on the disks of machines."""
+    if dispatch_to is not None:
+        from daskgraphpart.dispatching.delivery.machines import read_machines  # imports distributed
+
+        return read_machines(dispatch_to, require_local(out_dir, "the output on machines", "leave out --dispatch-to"))
+    location = resolve_path(out_dir, storage_options)
+    if not is_remote(location):
+        return location
+    from daskgraphpart.dispatching.delivery.store import Store  # imports zarr
+
+    return Store(location)
+
+
+def local_directory(target: Path | Destination, workspace: str | None) -> Path:
+    """Local directory to write to; for a store or machines, in the workspace."""
+    return target.absolute() if isinstance(target, Path) else target.local_directory(workspace)
+
+
+def input_paths(scan: Scan) -> list[Location]:
+    """List the directory of a chunked graph, and all files that are read."""
+    return [*([] if scan.directory is None else [scan.directory]), *scan.paths]
+
+
+WORK_VERSION = 11
+"""Of what passes exchange through the workspace; raise it when a file or the order of passes changes."""
+
+MOST_SHOWN = 3
+
+
+def fingerprint(command: str, scan: Scan, options: Mapping[str, Any], files: Iterable[Location] = ()) -> dict[str, Any]:
+    """Describe what the output depends on, as a flat dictionary of JSON values.
+
+    That is: options, metadata, and path, size, times and inode of every input file. The journal keeps it, and a run
+    that resumes must match it, since the workspace was made from it. Times are compared only for equality.
+    """
+    facts: dict[str, Any] = {"command": command, "version of the workspace": WORK_VERSION}
+    for name, value in options.items():
+        facts[f"--{name.replace('_', '-')}"] = list(value) if isinstance(value, tuple) else value
+    with cached_listings(input_paths(scan)[0] if input_paths(scan) else ""):
+        return {**facts, **signatures_of([*scan.paths, *files]), **scan.identity()}
+
+
+def identify_owners(
+    scan: Scan, owners: Assignment | Path | AssignOptions, num_parts: int | None
+) -> tuple[str, dict[str, Any], list[Location]]:
+    """Return the command, options and files that a job's owners depend on."""
+    if isinstance(owners, AssignOptions):
+        named = [name for name in (owners.method, owners.extend) if name is not None and name not in METHODS]
+        files: list[Location] = [file for name in named for file in _files_in(require_local(name, "an assignment"))]
+        if (start := find_start(owners)) is not None:
+            files += start.files(scan.known)
+        weights = [Path(item.file) for item in owners.constraints if item.file]
+        given = {name: getattr(owners, name) for name in stated_options(AssignOptions)}
+        return "partition", {"num_parts": num_parts, **given}, [*files, *weights]
+    if isinstance(owners, Assignment):
+        # a temporary directory's file names change from run to run
+        regions = {**owners.files, **{f"{TRAINERS}/{name}": region for name, region in owners.trainers.items()}}
+        crcs = {name: [region.num_rows, crc_of(Path(region.path))] for name, region in regions.items()}
+        return "dispatch", {"assignment": [owners.num_parts, owners.method, crcs]}, []
+    chosen = {"num_parts": num_parts, "assignment": str(owners.absolute())}
+    return "dispatch", chosen, [owners, *_files_in(owners)]
+
+
+def read_owners(
+    directory: Path, schema: GraphSchema, workspace: Path, runner: Runner, num_parts: int | None
+) -> Assignment:
+    """Read owners from a directory: ours and DGL's or, if it has none, those of ParMETIS."""
+    with runner.on_this_machine() as here, directory_here(workspace) as place:
+        owners = _read_owners(directory, schema, place, here, num_parts)
+        return owners if runner.depot is None else store_owners(owners, workspace, runner)
+
+
+def store_owners(owners: Assignment, workspace: Path, runner: Runner) -> Assignment:
+    """Return owners whose files, which only this machine has, are copied into a depot."""
+    named = {"owners": owners.files, "trainers": owners.trainers}
+
+    def work() -> dict[str, dict[str, Region]]:
+        return {
+            what: {ntype: write_rows(rows, workspace / what / f"{ntype}.npy") for ntype, rows in files.items()}
+            for what, files in named.items()
+        }
+
+    stored = runner.step("store-owners", work, (Region,))
+    return replace(owners, files=stored["owners"], trainers=stored["trainers"])
+
+
+def _read_owners(
+    directory: Path, schema: GraphSchema, workspace: Path, runner: Runner, num_parts: int | None
+) -> Assignment:
+    if not has_owners(directory, schema):
+        from daskgraphpart.partitioner.parmetis_files import read_found_parts  # imports DuckDB
+
+        if (owners := read_found_parts(directory, schema, workspace, runner, num_parts)) is not None:
+            return owners
+    return read_assignment(directory, schema, workspace, runner, num_parts)
+
+
+def _files_in(root: Path) -> list[Path]:
+    """List an assignment's files, with those of trainers and zarr arrays."""
+    if not root.is_dir():
+        return [root]
+    files = [child for child in root.iterdir() if child.is_file() and not child.name.startswith(".")]
+    for child in root.iterdir():
+        if child.is_dir() and (child.name == TRAINERS or child.suffix[1:] in binary_forms()):
+            files += [inner for inner in child.rglob("*") if inner.is_file()]
+    return sorted(files)
+
+
+def check_unchanged(before: Mapping[str, Any], now: Mapping[str, Any], workspace: str) -> None:
+    """Refuse to resume if the fingerprint has changed."""
+    changed = [key for key in {**now, **before} if before.get(key) != now.get(key) or (key in before) != (key in now)]
+    if not changed:
+        return
+    # name options and files before what follows from them
+    rows = [key for key in changed if key.startswith(ROWS_OF)]
+    if rows:
+        more = "" if len(rows) <= 1 else f", and of {len(rows) - 1} more"
+        raise ResumeError(
+            "the unfinished run read other rows",
+            file=workspace,
+            place=f"{rows[0]}{more}",
+            expected="the same tables, arrays or functions, over the same files",
+            found="others",
+            hint=f"restore them, or {RESTART_HINT}. Random numbers without a seed, and rows in a cluster's memory, are "
+            "new in each process: write such to parquet files, and give those",
+        )
+    shown = [key for key in changed if key not in ("schema", "metadata")][:MOST_SHOWN] or changed
+    more = "" if len(changed) <= len(shown) else f", and {len(changed) - len(shown)} more"
+    raise ResumeError(
+        "the input or options of the unfinished run have changed",
+        file=workspace,
+        place=f"{', '.join(shown)}{more}",
+        expected=before.get(shown[0], "nothing"),
+        found=now.get(shown[0], "nothing"),
+        hint=f"restore them, or {RESTART_HINT}",
+    )

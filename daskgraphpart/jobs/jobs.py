@@ -1,0 +1,255 @@
+"""Run one job on one output directory: lock it, start or resume, clean up.
+
+A running job keeps a lock in the output directory, and a workspace with its journal. After a failure that may pass
+(disk full, a lost worker, a kill), both stay and the same command resumes. After a mistake in input or options, both
+go, because the corrected job is another. The journal goes last: until then the job can resume.
+"""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import socket
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from daskgraphpart.dispatching.workspace import Workspace
+from daskgraphpart.engine.journal import JOURNAL_NAME, RESTART_HINT, Journal, boot_id, read_header
+from daskgraphpart.engine.runner import Runner, open_runner
+from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, InputFileError, ResumeError
+from daskgraphpart.jobs.job_inputs import check_unchanged, input_paths
+from daskgraphpart.storage.faults import environment_faults
+from daskgraphpart.storage.files import make_directory
+from daskgraphpart.storage.lock import LOCK_NAME, lock_directory
+from daskgraphpart.storage.mounts import depot_of, shown_name
+from daskgraphpart.units import format_number, format_size
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from daskgraphpart.engine.resources import Resources
+    from daskgraphpart.graph.scan import Scan
+    from daskgraphpart.jobs.run_options import RunOptions
+    from daskgraphpart.storage.lock import Lock
+
+logger = logging.getLogger(__name__)
+
+CONTINUE_HINT = "run the same command again to continue, or add --restart to start over"
+
+
+@dataclass(frozen=True, slots=True)
+class OutputDirectory:
+    """The directory a job writes to."""
+
+    path: Path
+    claim: Callable[[bool], None]
+    """Make it ready for a new job, or raise; the argument says whether what is there is from an unfinished one."""
+    discard: Callable[[], None]
+    """Delete what an unfinished job has written."""
+    name: str = "output directory"
+
+
+@contextmanager
+def open_job(
+    output: OutputDirectory, scan: Scan, fingerprint: dict[str, Any], run: RunOptions
+) -> Iterator[tuple[Workspace, Runner]]:
+    """Lock the output directory, and start a job or resume the unfinished one.
+
+    Raises `OutputLockedError` if another run is writing there, and `ResumeError` if the unfinished job cannot resume,
+    or was started with other input or options.
+    """
+    depot = depot_of(output.path)
+    make_directory(output.path)
+    lock = lock_directory(output.path)
+    try:
+        work, journal = _begin_or_continue(output, lock, fingerprint, run)
+    except BaseException:
+        lock.release(keep_notes=lock.notes.workspace is not None)
+        raise
+    try:
+        plan, usable = _shares(run.resources, journal.header["plan"])
+        with environment_faults(), open_runner(usable, run.progress, journal, plan, depot) as runner:
+            directories = [(output.name, output.path, LOCK_NAME), ("workspace", Path(work.root), JOURNAL_NAME)]
+            shared = [] if depot is not None else directories
+            runner.scheduler.check_shared([*shared, *input_directory(scan)], depot)
+            yield work, runner
+        _end(work, journal, lock)
+    except BaseException as fault:
+        journal.close()
+        _leave(output, work, journal, lock, fault, run.can_continue)
+        _refuse_damaged(journal, fault)
+        raise
+
+
+def input_directory(scan: Scan) -> list[tuple[str, Path, str]]:
+    """Describe the directory of a graph's files, if it has any, for `check_shared`."""
+    source = next(iter(input_paths(scan)), None)
+    if not isinstance(source, Path):
+        return []
+    directory = source if source.is_dir() else source.parent
+    return [("input directory", directory.absolute(), "")]
+
+
+def _begin_or_continue(
+    output: OutputDirectory, lock: Lock, fingerprint: dict[str, Any], run: RunOptions
+) -> tuple[Workspace, Journal]:
+    wanted = Workspace.of(output.path, run.resources.workspace, run.keep_workspace)
+    there = _find_workspace(output.path, lock, Path(wanted.root))
+    journal, is_unfinished = _find_journal(there, run.restart)
+    if journal is not None:
+        try:
+            check_unchanged(journal.header["fingerprint"], fingerprint, shown_name(there))
+            _check_plan(journal, there, Path(wanted.root), run.resources)
+        except BaseException as fault:
+            journal.close()
+            _refuse_damaged(journal, fault)
+            raise
+        wanted.remove_torn_files(output.path)
+        logger.info("resuming the unfinished run: %s done", format_number(journal.num_finished, "task"))
+        journal.begin_run()
+        return wanted, journal
+    output.claim(is_unfinished or lock.notes.workspace is not None)
+    shutil.rmtree(there, ignore_errors=True)
+    work = Workspace.create(output.path, run.resources.workspace, run.keep_workspace)
+    resources = run.resources
+    plan = {"memory": resources.memory, "workers": resources.workers, "staging": resources.staging}
+    directory = str(output.path.resolve())
+    journal = Journal.create(work.root, {"fingerprint": fingerprint, "plan": plan, "output": directory})
+    lock.write(workspace=work.root, output=directory)
+    return work, journal
+
+
+def _refuse_damaged(journal: Journal, fault: BaseException) -> None:
+    """Refuse to resume from a journal with unreadable values: its checksums agree, so another version wrote them."""
+    wrong_values = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError)
+    if journal.is_of_earlier_run and isinstance(fault, wrong_values) and not isinstance(fault, GraphPartError):
+        logger.debug("while an unfinished run was continued", exc_info=fault)
+        raise ResumeError(
+            "cannot resume: the journal may be damaged",
+            file=shown_name(journal.path),
+            found=f"{type(fault).__name__}: {fault}",
+            hint=RESTART_HINT,
+        ) from fault
+
+
+def _find_workspace(out: Path, lock: Lock, default: Path) -> Path:
+    """Return the workspace named in the lock, if its journal names this output."""
+    noted, output = lock.notes.workspace, str(out.resolve())
+    if noted is None or Path(noted) == default or lock.notes.output != output:
+        return default
+    header = read_header(noted)
+    return Path(noted) if header is not None and header.get("output") == output else default
+
+
+def _find_journal(workspace: Path, restart: bool) -> tuple[Journal | None, bool]:
+    """Open the journal of a job that can resume, and say whether one is unfinished."""
+    try:
+        journal = Journal.open(workspace)
+    except ResumeError:
+        if restart:
+            return None, True
+        raise
+    if journal is None:
+        return None, False
+    if journal.is_done or restart:
+        journal.close()
+        return None, not journal.is_done
+    machine = journal.machine
+    is_local = depot_of(workspace) is None
+    if is_local and machine.get("host") == socket.gethostname() and machine.get("boot") != boot_id():
+        logger.warning(
+            "starting over: this machine has restarted since the unfinished run, whose files may be incomplete"
+        )
+        journal.close()
+        return None, True
+    return journal, True
+
+
+def _check_plan(journal: Journal, there: Path, wanted: Path, resources: Resources) -> None:
+    """Refuse another workspace, or less memory than the work was cut for."""
+    if there.resolve() != wanted.resolve():
+        raise ResumeError(
+            "the unfinished run has another workspace",
+            place="--workspace",
+            expected=there.parent,
+            found=wanted.parent,
+            hint=f"give the same --workspace, or {RESTART_HINT}",
+        )
+    memory = journal.header["plan"]["memory"]
+    if resources.memory < memory:
+        raise ResumeError(
+            "the unfinished run started with more memory",
+            file=shown_name(there),
+            place="--memory",
+            expected=f"at least {format_size(memory)} ({memory} bytes)",
+            found=f"{format_size(resources.memory)} ({resources.memory} bytes)",
+            hint=f"give --memory {-(-memory // 1_000_000)}MB, or {RESTART_HINT}",
+        )
+
+
+def _shares(resources: Resources, begun_with: dict[str, Any]) -> tuple[Resources, Resources]:
+    """Keep the task size of the first run, with as many workers as fit now."""
+    plan = replace(resources, **begun_with)
+    if plan != resources:
+        logger.info(
+            "tasks keep their size: memory %s, workers %d, staging %s",
+            format_size(plan.memory),
+            plan.workers,
+            plan.staging,
+        )
+    return plan, replace(resources, workers=max(1, min(resources.workers, resources.memory // plan.task_memory)))
+
+
+def _end(work: Workspace, journal: Journal, lock: Lock) -> None:
+    """Clean up; the order leaves no doubt whether the job is done."""
+    if work.is_kept:
+        journal.finish()
+    journal.close()
+    if not work.is_kept:
+        work.remove_all_but(JOURNAL_NAME)
+    with suppress(OSError):  # a disk that fills up now does no harm
+        lock.write(workspace=None)
+    if not work.is_kept:
+        work.remove()
+    lock.release()
+
+
+def _leave(
+    output: OutputDirectory,
+    work: Workspace,
+    journal: Journal,
+    lock: Lock,
+    fault: BaseException,
+    can_continue: bool,
+) -> None:
+    """Keep everything if a run can resume; else remove it."""
+    told = _explain(fault, Path(work.root), output.path)
+    is_mistake = isinstance(told, GraphPartError) and told.exit_code == 2 and not isinstance(told, ResumeError)
+    if is_mistake or not can_continue or not journal.num_finished:
+        output.discard()
+        work.remove()
+        lock.release()
+    else:
+        lock.release(keep_notes=True)
+        if isinstance(told, KeyboardInterrupt):
+            told.add_note(f"Finished work is kept in {shown_name(work.root)}; run the same command again to continue.")
+        elif not isinstance(told, GraphPartError):
+            logger.warning("finished work is kept in %s; run it again to continue", shown_name(work.root))
+        elif not isinstance(told, ResumeError):
+            told.add_hint(CONTINUE_HINT)
+    if told is not fault:
+        raise told from fault
+
+
+def _explain(fault: BaseException, workspace: Path, out: Path) -> BaseException:
+    """Return an error that names the damaged or missing file, or else the fault itself."""
+    file = getattr(fault, "file", None) or getattr(fault, "filename", None)
+    within = Path(str(file or "")).parents
+    if workspace in within and (isinstance(fault, FileNotFoundError) or isinstance(fault.__cause__, FileNotFoundError)):
+        return ResumeError("a file of the unfinished run is gone", file=file, hint=RESTART_HINT)
+    if isinstance(fault, InputFileError) and (workspace in within or out in within):
+        what = f"a file of the unfinished run is damaged: {fault.what}"
+        return fault.restated(EnvironmentFaultError, what=what, hint=None)
+    return fault

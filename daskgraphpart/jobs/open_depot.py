@@ -1,0 +1,85 @@
+"""Open the depot of a job whose workspace is in a store, unless the job cannot have one."""
+
+from __future__ import annotations
+
+import hashlib
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from daskgraphpart.dispatching.destination import Destination
+from daskgraphpart.errors import EnvironmentFaultError, OptionError
+from daskgraphpart.storage.files import cached_listings, signatures_of
+from daskgraphpart.storage.paths import is_remote, resolve_path
+from daskgraphpart.storage.store_workspace.leftovers import name_leftovers
+from daskgraphpart.storage.store_workspace.store_depot import StoreDepot, mounted_depot
+from daskgraphpart.storage.upload import check_writable
+from daskgraphpart.units import format_number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from upath import UPath
+
+    from daskgraphpart.engine.resources import Resources
+    from daskgraphpart.storage.paths import Location
+
+DIRECTORY = ".daskgraphpart-work"
+
+
+@contextmanager
+def open_depot(
+    resources: Resources,
+    target: Location | Destination,
+    inputs: Sequence[Location] | None = None,
+    *,
+    is_output: bool = True,
+) -> Iterator[StoreDepot]:
+    """Yield the depot in a workspace for the job of an output; without its inputs, only for names.
+
+    Raises at the end if the inputs have changed. With `is_output` False, the job only reads the target.
+    """
+    assert resources.workspace is not None, "it is a URL"
+    out = target if not isinstance(target, Destination) else None if target.hosts else target.root
+    if out is None or not is_remote(out):
+        what = "output" if is_output else "partitions"
+        raise _refusal(f"the {what} must be in a store, too", target, f"give the {what} as a URL")
+    if resources.staging == "zarr":
+        raise _refusal("features cannot be staged in zarr", "--staging zarr", "leave out --staging")
+    options = out.storage_options if resources.workspace.startswith(f"{out.protocol}://") else {}
+    place = resolve_path(resources.workspace, options)
+    assert is_remote(place), "it is a URL"
+    of_output = hashlib.sha256(str(out).encode()).hexdigest()[:12]
+    own = place / f"{DIRECTORY}-{of_output}{'' if is_output else '-read'}"
+    with mounted_depot(own, out) as depot:
+        if inputs is None:
+            yield depot
+            return
+        check_writable(place)
+        name_leftovers(place, own, f"{DIRECTORY}-")
+        before = _signatures(inputs)
+        yield depot
+        if is_output:
+            _check_unchanged(before, _signatures(inputs), out)
+
+
+def _signatures(inputs: Sequence[Location]) -> dict[str, Any]:
+    remote = [path for path in inputs if is_remote(path)]
+    with cached_listings(remote[0] if remote else ""):
+        return signatures_of(remote)
+
+
+def _check_unchanged(before: dict[str, Any], after: dict[str, Any], out: UPath) -> None:
+    changed = [name.removeprefix("input ") for name, signature in before.items() if after.get(name) != signature]
+    if changed:
+        raise EnvironmentFaultError(
+            "an input file was replaced while the job ran, so the output may hold some of both",
+            file=changed[0],
+            found=f"{format_number(len(changed), 'file')} replaced; the output is in {out}",
+            hint="run again with --overwrite",
+        )
+
+
+def _refusal(what: str, given: object, hint: str) -> OptionError:
+    return OptionError(
+        f"with a workspace in a store, {what}", place="--workspace", found=given, hint=f"{hint}, or a local --workspace"
+    )

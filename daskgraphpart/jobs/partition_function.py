@@ -1,0 +1,246 @@
+"""`partition`: assign and dispatch in one job. Its docstring describes most options; other functions refer to it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from daskgraphpart.dispatching.dispatch_options import DispatchOptions
+from daskgraphpart.engine.resources import detect_resources
+from daskgraphpart.errors import OptionError
+from daskgraphpart.jobs.endings import ending, parts_of
+from daskgraphpart.jobs.run_dispatch import partition_job
+from daskgraphpart.jobs.run_options import RunOptions
+from daskgraphpart.keywords import check_keywords
+from daskgraphpart.partitioner.assign_options import AssignOptions
+from daskgraphpart.partitioner.assignment import Assignment
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping, Sequence
+    from typing import Literal
+
+    from distributed import Client
+    from distributed.deploy import Cluster
+
+    from daskgraphpart.engine.progress import Progress
+    from daskgraphpart.graph.graph_like import GraphLike
+    from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph
+
+
+@check_keywords
+def partition(
+    graph: GraphLike,
+    out: str | os.PathLike[str],
+    num_parts: int,
+    *,
+    storage_options: Mapping[str, Any] | None = None,
+    dispatch_to: str | os.PathLike[str] | None = None,
+    method: str | os.PathLike[str] = "auto",
+    balance: str | Sequence[str] | None = None,
+    imbalance: float = 0.03,
+    seed: int = 0,
+    refine: bool = False,
+    threads: int | None = None,
+    passes: int | None = None,
+    objtype: Literal["cut", "vol"] = "cut",
+    recursive: bool = False,
+    fill_parts: bool = False,
+    num_trainers_per_machine: int = 1,
+    effort: Literal["fast", "default", "high"] = "default",
+    edge_weight: str | Sequence[str] = (),
+    extend: str | os.PathLike[str] | None = None,
+    old_id_map: str | os.PathLike[str] | None = None,
+    may_move: str | float = "0%",
+    num_hops: int = 1,
+    graph_formats: str | Sequence[str] = "coo",
+    out_edges: bool = False,
+    config_name: str | None = None,
+    reshuffle: bool = True,
+    layout: str | Sequence[str] = "dgl",
+    store_eids: bool = True,
+    store_inner_node: bool = False,
+    store_inner_edge: bool = False,
+    map_feature: str | Sequence[str] = (),
+    layout_options: Mapping[str, object] | None = None,
+    staging: Literal["auto", "in-place", "zarr"] = "auto",
+    overwrite: bool = False,
+    restart: bool = False,
+    keep_workspace: bool = False,
+    memory: str | int | None = None,
+    cluster: str | Client | Cluster | None = None,
+    workers: int | None = None,
+    workspace: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> PartitionedGraph:
+    """Partition a graph: give every node an owner and write the parts.
+
+    Parameters
+    ----------
+    graph : Graph, Scan, path or URL, frame, arrays, or graph of another library
+        A graph or scan; the directory of a chunked graph, or a table of edges; or edges in memory, as for `from_edges`
+        and its kind.
+    out : path or URL
+        Output directory: empty or absent, unless `overwrite`. Resumes an unfinished run.
+    num_parts : int
+        Number of parts.
+    storage_options : mapping of str to object, optional
+        Credentials and options of stores, as for `fsspec.filesystem`.
+    dispatch_to : path, optional
+        DGL's `ip_config.txt`, to write each part to the disk of its machine, as in `dispatch`.
+    method : str | os.PathLike[str], default "auto"
+        auto, metis, kaminpar, multilevel, fennel, random, or a directory of owners. auto picks the method with the
+        smallest cut that fits in memory.
+    balance : str | Sequence[str], optional
+        What to balance, such as nodes,edges=0.05; default nodes,edges. Any of nodes, ntypes, edges, edges-by-ntype,
+        bytes, types:NTYPE/FEATURE, weight:NTYPE/FEATURE and file:PATH.npy, each with a tolerance of its own if you
+        like. Random owners and owners from a directory are measured, not balanced.
+    imbalance : float, default 0.03
+        Tolerated excess over the average.
+    seed : int, default 0
+        Seed of the partitioner.
+    refine : bool, default False
+        Improve the result, or the given owners, by V-cycles.
+    threads : int, optional
+        Threads for KaMinPar. With more than one, the result differs from run to run. Default: 1 up to ten million
+        edges, then one per worker.
+    passes : int, optional
+        Passes that fennel makes over the graph; default 3.
+    objtype : Literal["cut", "vol"], default "cut"
+        What METIS minimises: cut edges, or the communication volume.
+    recursive : bool, default False
+        Let METIS bisect recursively instead of k-way.
+    fill_parts : bool, default False
+        Give every part a node of each type that has enough of them.
+    num_trainers_per_machine : int, default 1
+        Split every part again, one piece per trainer. As in DGL, the number of the piece becomes the feature trainer_id
+        of nodes and edges.
+    effort : Literal["fast", "default", "high"], default "default"
+        How hard to look for a small cut. fast runs one library and refines less; default combines METIS and KaMinPar by
+        a V-cycle; high tries several seeds of both and repeats V-cycles while the cut shrinks.
+    edge_weight : str | Sequence[str], default ()
+        Use an edge feature as the weight of the cut. Repeat the option for further edge types; edges of other types
+        weigh 1. Values must be positive; 20 binary digits of them count.
+    extend : str | os.PathLike[str], optional
+        Keep the owners in OLD; place only new nodes. OLD is a directory of owners, or of partitions in DGL's layout,
+        with as many parts. Nodes are matched by original ID if both graphs have ID maps; without, the first nodes of
+        each type are the old ones.
+    old_id_map : str | os.PathLike[str], optional
+        The graph whose owners you extend, or its directory id_map. Default: where it was.
+    may_move : str | float, default "0%"
+        Share of the old nodes that may move when you extend.
+    num_hops : int, default 1
+        Hops of HALO nodes around each part. At 1, a part holds the foreign sources of its edges; at h, also the
+        in-edges of HALO nodes up to h - 1 hops away.
+    graph_formats : str | Sequence[str], default "coo"
+        Sparse formats in graph.dgl. Any of coo, csr (rows are sources) and csc (rows are destinations).
+    out_edges : bool, default False
+        Also store the edges that leave a part. dgl.distributed.partition_graph does; DGL's distributed pipeline does
+        not.
+    config_name : str, optional
+        File name of the partition config. Default: <graph name>.json.
+    reshuffle : bool, default True
+        Give nodes and edges new IDs, contiguous in every part, as DGL 1.0 and later needs. With False they keep theirs,
+        as in DGL 0.9; only for graphs with one node type and one edge type.
+    layout : str | Sequence[str], default "dgl"
+        What to write: dgl, graphbolt, graphstorm, ondisk, parquet, ranks. dgl is what DGL loads. graphbolt has
+        GraphBolt's graphs in place of DGL's, or in addition to them if you give both. Each other layout is for what its
+        name says.
+    store_eids : bool, default True
+        Store new edge IDs in GraphBolt's graphs, as edge_attributes['_ID'].
+    store_inner_node : bool, default False
+        Mark in GraphBolt's graphs which nodes a part owns.
+    store_inner_edge : bool, default False
+        Mark in GraphBolt's graphs which edges a part owns.
+    map_feature : str | Sequence[str], default ()
+        Translate a feature of node IDs, such as hard negatives, to new IDs. NTYPE is the type of these nodes; -1 stays.
+        Layouts may find such features themselves.
+    layout_options : Mapping[str, object], optional
+        Options of layouts that are plug-ins, by name; on the command line, each is an option of its own.
+    staging : Literal["auto", "in-place", "zarr"], default "auto"
+        How features travel: in place, or through zarr arrays in the workspace.
+    overwrite : bool, default False
+        Replace existing output in `out`.
+    restart : bool, default False
+        Start over instead of resuming an unfinished run.
+    keep_workspace : bool, default False
+        Keep the temporary files.
+    memory : str | int, optional
+        Memory for all tasks; default half the machine's. The interpreter and its libraries add about 200 MB per
+        process. In Python, an integer is bytes.
+    cluster : str | Client | Cluster, optional
+        Where: threads (default), processes, local, slurm, or an address. sync runs one task after the other; local is a
+        dask LocalCluster; slurm, pbs, sge, lsf, htcondor, oar and moab submit jobs through dask-jobqueue; an address or
+        a scheduler file is that of a running scheduler. In Python also a Client or a Cluster. Default:
+        daskgraphpart.cluster of dask's configuration, else an active Client, else threads.
+    workers : int, optional
+        Tasks that run at once; default one per processor. On a cluster: one per thread of its workers; in a queue:
+        those of one job.
+    workspace : str | os.PathLike[str], optional
+        For temporary files; by default next to the output. Required if the output is in a store; a URL then works, too,
+        and the workers need share no disk.
+    progress : Progress, optional
+        How progress is shown on standard error: "bar", "log", "json" (lines for programs) or False; or a function that
+        is called with each event, a dictionary. Default: a bar in terminals, text in notebooks.
+
+    Returns
+    -------
+    PartitionedGraph
+        The partitions, open.
+
+    Raises
+    ------
+    OptionError
+        If an option has an invalid value, or there are more parts than nodes.
+    InputFileError
+        If data files do not match the metadata.
+    AssignmentError
+        If given owners do not fit the graph, or a weight is negative.
+    PlanError
+        If the memory budget is too small; the message names the smallest that works.
+    OutputExistsError
+        If the output directory is not empty.
+    OutputLockedError
+        If another run is writing there.
+    ResumeError
+        If `out` holds an unfinished run with other input or options.
+
+    Examples
+    --------
+    >>> parts = dgp.partition("shop", "parts", 4, memory="1GB")
+    >>> parts
+    PartitionedGraph 'shop': 4 parts, 1,200 nodes, 5,000 edges
+    part  inner nodes  HALO nodes  owned edges  on disk
+    ----  -----------  ----------  -----------  -------
+       0          300         158        1,291  72.1 kB
+       1          300         149        1,242  70.0 kB
+       2          299         125        1,099  63.7 kB
+       3          301         184        1,368  75.6 kB
+    edge cut 14.40%; largest part / average: nodes 1.003, edges 1.094
+    next: parts.report(), parts.verify(graph), parts.part(0).to_pyg()
+    in DGL: dgl.distributed.load_partition('parts/shop.json', 0)
+    >>> parts.quality.cut_share
+    0.144
+    """
+    _refuse_assignment(method)
+    owners = AssignOptions(
+        method=method, balance=balance, imbalance=imbalance, seed=seed, refine=refine, threads=threads, passes=passes,
+        objtype=objtype, recursive=recursive, fill_parts=fill_parts, num_trainers_per_machine=num_trainers_per_machine,
+        effort=effort, edge_weight=edge_weight, extend=extend, old_id_map=old_id_map, may_move=may_move,
+    )  # fmt: skip
+    options = DispatchOptions(
+        num_hops=num_hops, graph_formats=graph_formats, out_edges=out_edges, config_name=config_name,
+        reshuffle=reshuffle, layout=layout, store_eids=store_eids, store_inner_node=store_inner_node,
+        store_inner_edge=store_inner_edge, map_feature=map_feature, layout_options=layout_options,
+    )  # fmt: skip
+    resources = detect_resources(memory, cluster, workers, staging, workspace, takes_store=True)
+    how: Any = {"storage_options": storage_options, "dispatch_to": dispatch_to}
+    with ending(RunOptions(resources, overwrite, restart, keep_workspace, progress)) as (run, tell):
+        outcome = partition_job(graph, out, num_parts, owners, options, run, **how)
+        tell(len(outcome.part_nbytes), outcome.quality.cut_share, str(outcome.config_path), outcome.traffic)
+    return parts_of(outcome, storage_options)
+
+
+def _refuse_assignment(method: object) -> None:
+    if isinstance(method, Assignment):
+        what, hint = "method is an Assignment", "call dispatch(graph, assignment, out) instead"
+        raise OptionError(what, place="method", hint=hint)

@@ -1,0 +1,100 @@
+"""Write a graph or scan as a chunked graph; with a workspace in a store, there."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from daskgraphpart.engine.runner import open_runner
+from daskgraphpart.graph.beside import copy_beside
+from daskgraphpart.graph.graph import read_chunked
+from daskgraphpart.graph.output import claimed_directory
+from daskgraphpart.graph.scan import ScanJob
+from daskgraphpart.graph.share_arrays import is_seen_everywhere
+from daskgraphpart.graph.write_graph import TASK_MEMORY, ChunkFormat, write_graph
+from daskgraphpart.readers.open_scan import open_scan
+from daskgraphpart.schema import check_name
+from daskgraphpart.storage.here import directory_here
+from daskgraphpart.storage.paths import check_apart, is_url, require_local, resolve_path
+from daskgraphpart.storage.scratch import scratch_directory
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator, Mapping
+
+    from daskgraphpart.engine.progress import ProgressListener
+    from daskgraphpart.engine.resources import Resources
+    from daskgraphpart.engine.runner import Runner
+    from daskgraphpart.graph.changeable import Changeable
+    from daskgraphpart.graph.graph import Graph
+    from daskgraphpart.graph.scan import Scan
+    from daskgraphpart.storage.mounts import Depot
+
+
+@dataclass(frozen=True, slots=True)
+class Saving:
+    """How a chunked graph is written, and by what; an empty name stays that of the graph."""
+
+    form: ChunkFormat
+    name: str
+    overwrite: bool
+    resources: Resources
+    progress: ProgressListener
+    depot: Depot | None = None
+
+    def write(self, scan: Scan, out: Path, scratch: Path) -> None:
+        """Read a graph and write it to a directory."""
+        seen = None if self.depot is None else Path(self.depot.root) / "tables"
+        with ExitStack() as stack:
+            with self._runner(self._is_read_by_workers(scan.known), scratch) as runner:
+                job = ScanJob(
+                    scratch / "tables",
+                    runner,
+                    lambda paths: stack.enter_context(claimed_directory(out, paths, self.overwrite)),
+                    seen=seen,
+                )
+                graph = scan.read_for(job)
+            copy_beside(graph.beside, out)
+            schema = replace(graph.schema, name=self.name or graph.schema.name)
+            with self._runner(self.depot is not None and is_seen_everywhere(graph), scratch) as runner:
+                write_graph(replace(graph, schema=schema), out, self.form, runner)
+
+    def _is_read_by_workers(self, known: Graph | None) -> bool:
+        """Whether workers read what is not read in place: else neither arrays nor local files are sent anywhere."""
+        if self.depot is not None:
+            return known is None or is_seen_everywhere(known)
+        return known is not None and not all(source.can_seek for source in known.sources)
+
+    @contextmanager
+    def _runner(self, has_workers: bool, scratch: Path) -> Iterator[Runner]:
+        resources = self.resources if has_workers else replace(self.resources, cluster="threads")
+        with open_runner(resources, self.progress, depot=self.depot) as runner:
+            runner.scheduler.check_shared([("workspace", scratch, "")] if self.depot is None else [], self.depot)
+            yield runner
+
+
+def save_graph(
+    graph: Changeable[Any], out: str | os.PathLike[str], storage_options: Mapping[str, Any] | None, saving: Saving
+) -> Graph:
+    """Write a graph or scan as a chunked graph; return it, open."""
+    check_name(saving.name or "graph", "graph name")
+    scan = open_scan(graph)
+    resources = saving.resources.limited(max(scan.smallest_memory, TASK_MEMORY))
+    saving = replace(saving, resources=resources)
+    if is_url(resources.workspace):
+        place = resolve_path(out, storage_options)
+        check_apart(place, scan.paths)
+        from daskgraphpart.jobs.open_depot import open_depot  # imports fsspec
+
+        with open_depot(resources, place, scan.paths) as depot:
+            with directory_here(depot.output) as scratch:
+                replace(saving, depot=depot).write(scan, depot.output, scratch)
+            saving.progress.note(f"store: {depot.describe_traffic()}")
+    else:
+        where = "give a --workspace in the store, too, or a directory"
+        directory = require_local(out, "a graph that is written", where).absolute()
+        with scratch_directory(resources.workspace or directory.parent) as scratch:
+            saving.write(scan, directory, scratch)
+    return read_chunked(out, storage_options=storage_options)

@@ -1,0 +1,118 @@
+"""GraphStorm's layout: what GSPartition leaves for training, in `dist_graph/` and `partition_assignment/`.
+
+``dist_graph/part<i>/`` holds DGL's files, once: `dist_graph/metadata.json` names them to GraphStorm, and the config
+above to DGL. `raw_id_mappings/<ntype>/*.parquet` (columns `orig` and `new`) brings results back to the user's IDs;
+`data_transform_new.json` is there if the input has it. Text files in `partition_assignment/` have the part of each
+node, one per line. As of GraphStorm 0.5: gpartition/dist_partition_graph.py writes it, and `load_dist_nid_map` of
+model/utils.py takes anything in `dist_graph/` that begins with "part" for a part.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from daskgraphpart.errors import OptionError
+from daskgraphpart.layouts.dgl import DglArrangement
+from daskgraphpart.layouts.files_beside import files_beside, hard_negatives
+from daskgraphpart.layouts.layout import ArraySpec, FileLayout, raw_file_layout
+from daskgraphpart.layouts.owned_arrays import check_file_names, refuse_bfloat16
+from daskgraphpart.layouts.written_files import ASSIGNMENT, ASSIGNMENT_META, DIST_GRAPH
+from daskgraphpart.storage.atomic import whole_file, write_json
+from daskgraphpart.storage.text import number_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Self
+
+    from daskgraphpart.graph.graph import Graph
+    from daskgraphpart.layouts.dgl import DglLayout
+    from daskgraphpart.layouts.layout import DispatchedGraph, GraphSizes
+    from daskgraphpart.schema import GraphSchema
+    from daskgraphpart.storage.region import Region
+
+NAME = "graphstorm"
+ROWS_PER_PIECE = 1 << 18
+
+
+class GraphStormLayout(DglArrangement):
+    """Formats and graphs as in `DglLayout`; beside them files of original IDs and transformations."""
+
+    __slots__ = ()
+
+    @classmethod
+    def mapped_features(cls, graph: Graph) -> Iterable[str]:
+        """Hard negatives of GSProcessing and construction configs."""
+        return hard_negatives(graph)
+
+    @classmethod
+    def around(cls, layout: DglLayout, graph: Graph | None) -> Self:
+        """Arrange a layout, with the files beside a graph."""
+        return cls(layout=layout, beside={} if graph is None else files_beside(graph))
+
+    @property
+    def dgl(self) -> DglLayout:
+        """The files of parts, and DGL's config."""
+        return replace(self.layout, parts=f"{DIST_GRAPH}/")
+
+    @property
+    def dist_graph(self) -> DglLayout:
+        """GraphStorm's config."""
+        return replace(self.layout, config_name="metadata.json", directory=f"{DIST_GRAPH}/")
+
+    def check_fits(self, schema: GraphSchema, num_parts: int | None) -> None:
+        """Refuse names and shapes that GraphStorm refuses."""
+        name, hint = schema.name, "or write the layout dgl"
+        if name.startswith("part") or not re.sub(r"^\d+", "", name).replace("-", "_").isidentifier():
+            what = "GraphStorm cannot train on a graph of this name"
+            expected = "letters, digits, - and _, at least one letter, not beginning with 'part'"
+            hint = f"change graph_name in the metadata, {hint}"
+            raise OptionError(what, place=f"layout {NAME}", expected=expected, found=name, hint=hint)
+        check_file_names(schema, NAME)
+        refuse_bfloat16(schema, NAME, "GraphStorm trains with DGL's servers, which hold")
+        for kind in schema.row_types:
+            for spec in kind.data:
+                if len(spec.row_shape) > 1:
+                    what, expected = "GraphStorm takes only scalars and vectors", "numbers or vectors"
+                    feature = f"{kind.name}/{spec.name} of shape {list(spec.row_shape)}"
+                    hint = f"flatten its rows, {hint}"
+                    raise OptionError(what, place=f"layout {NAME}", expected=expected, found=feature, hint=hint)
+
+    def part_files(self, sizes: GraphSizes, part: int) -> dict[str, FileLayout]:
+        """Lay out the files of one part; see `Layout`."""
+        return self.dgl.part_files(sizes, part)
+
+    def graph_files(self, schema: GraphSchema) -> dict[str, FileLayout]:
+        """Lay out the owners of all nodes, and the files beside the parts."""
+        owners = {
+            f"{ASSIGNMENT}/{kind.name}.txt": raw_file_layout(
+                [ArraySpec(f"node_owners/{kind.name}", np.dtype("<i4"), (kind.num_nodes,))], write_owners
+            )
+            for kind in schema.node_types
+        }
+        return {**owners, **self.beside}
+
+    def descriptions(self, schema: GraphSchema) -> tuple[str, ...]:
+        """Name DGL's manifest and config, then GraphStorm's."""
+        return *self.dgl.descriptions(schema), ASSIGNMENT_META, *self.dist_graph.descriptions(schema)
+
+    def finish(self, graph: DispatchedGraph) -> None:
+        """Write the configs, GraphStorm's last."""
+        self.dgl.finish(graph)
+        algorithm = "random" if graph.method == "random" else "metis"  # the names that GraphStorm and DGL know
+        meta = {"algo_name": algorithm, "num_parts": graph.book.num_parts, "version": "1.0.0"}
+        write_json(graph.out / ASSIGNMENT_META, meta)
+        maps = graph.id_maps
+        from_below = None if maps is None else replace(maps, directory=f"../{maps.directory}")
+        self.dist_graph.finish(replace(graph, id_maps=from_below))
+
+
+def write_owners(arrays: Mapping[str, Region], path: str) -> None:
+    """Write the owners of one type's nodes, one number per line."""
+    (owners,) = arrays.values()
+    with whole_file(path) as temporary, open(temporary, "wb") as file:
+        for _, parts in owners.pieces(ROWS_PER_PIECE):
+            file.write(number_lines(parts))

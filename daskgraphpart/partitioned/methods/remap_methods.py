@@ -1,0 +1,228 @@
+"""The methods `to_original` and `from_original` of partitions, and `to_original` of parts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from daskgraphpart.errors import OptionError
+from daskgraphpart.storage.paths import AnyPath, Location, require_local, resolve_path
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator
+
+    from distributed import Client
+    from distributed.deploy import Cluster
+
+    from daskgraphpart.engine.progress import Progress
+    from daskgraphpart.partitioned.part import Part
+    from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph
+    from daskgraphpart.partitioned.views import TypeView
+
+
+def to_original(
+    partitions: PartitionedGraph,
+    kind: str | tuple[str, str, str],
+    rows: Any,
+    out: str | os.PathLike[str] | None = None,
+    *,
+    id_map: str | os.PathLike[str] | None = None,
+    largest: bool = False,
+    decode: str | None = None,
+    overwrite: bool = False,
+    memory: str | int | None = None,
+    cluster: str | Client | Cluster | None = None,
+    workers: int | None = None,
+    workspace: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> Any:
+    """Bring rows, such as embeddings, from the order of new IDs back into input order.
+
+    Parameters
+    ----------
+    kind : str or tuple of str
+        Node type or edge type.
+    rows : array, tensor, frame, dask array, dask frame or path
+        One row per node or edge, by new type-wise ID. A path names an npy file, a zarr array, a tensor (``*.pt``),
+        or a parquet file with one column of numbers or lists.
+    out : path, optional
+        Output ``*.npy``, ``*.pt``, ``*.parquet`` or ``*.zarr``, written in bounded memory. Parquet gets columns
+        `id` and `value`.
+    id_map : path, optional
+        Your own IDs, for the column `id` of parquet: the graph written by ``chunk --map-ids``, its directory
+        ``id_map``, or one file of it. Default: where it was when the graph was partitioned. Without a map, `id` is
+        the row number.
+    largest : bool
+        Give the number of each row's largest column, such as the class of the highest score.
+    decode : str, optional
+        Give the text of this feature, or of a parquet file of categories: of codes, or of the largest columns of
+        scores. Missing values are null. Written to parquet only.
+    overwrite : bool
+        Replace `out`.
+    memory, cluster, workers, workspace, progress : optional
+        As in `partition`.
+
+    Returns
+    -------
+    dask.array.Array or Path
+        Rows by original type-wise ID, lazy; or `out`.
+
+    Raises
+    ------
+    LayoutError
+        If original IDs were not saved.
+    IdOutOfRangeError
+        If the type does not exist.
+    OptionError
+        If the number of rows is not that of the type.
+    InputFileNotFoundError
+        If the file of rows, or the ID map, does not exist.
+
+    Examples
+    --------
+    >>> scores = parts.node_data["user"]["age"] * 2
+    >>> parts.to_original("user", scores)[:5].compute()
+    array([120, 144,  96, 120, 126])
+    >>> parts.to_original("user", scores, "scores.parquet")
+    PosixPath('scores.parquet')
+    """
+    from daskgraphpart.tools.remap.decode import codes_of, find_categories, largest_column  # imports pyarrow
+    from daskgraphpart.tools.remap.row_files import Legend, find_id_map, open_rows
+
+    is_table, path = out is not None and Path(str(out)).suffix == ".parquet", None
+    if id_map is not None and not is_table and decode is None:
+        what = "only parquet output has a column for original IDs"
+        raise OptionError(what, place="--id-map", expected="an output that ends in .parquet", found=out)
+    if decode is not None and out is not None and not is_table:
+        what = "only parquet output has a column for text"
+        raise OptionError(what, place="--decode", expected="an output that ends in .parquet", found=out)
+    if is_table and (id_map is not None or kind in partitions.ntypes):
+        path = find_id_map(id_map, str(kind), partitions.config, partitions.name, confined=partitions.is_confined)
+    categories = None
+    if largest or decode is not None:
+        view = _view(partitions, kind)
+        rows = open_rows(rows, len(view), view.name)
+        rows = largest_column(rows, "--largest") if decode is None else codes_of(rows, "--decode")
+        categories = (
+            None if decode is None else find_categories(view.name, view.data, decode, _graphs(partitions, id_map))
+        )
+    from daskgraphpart.engine.resources import detect_resources  # imports dask
+
+    how: Any = {"resources": detect_resources(memory, cluster, workers, workspace=workspace), "progress": progress}
+    how |= {"legend": Legend(path, categories), "overwrite": overwrite}
+    return _reorder(partitions, kind, rows, out, to_original=True, **how)
+
+
+def from_original(
+    partitions: PartitionedGraph,
+    kind: str | tuple[str, str, str],
+    rows: Any,
+    out: str | os.PathLike[str] | None = None,
+    *,
+    overwrite: bool = False,
+    memory: str | int | None = None,
+    cluster: str | Client | Cluster | None = None,
+    workers: int | None = None,
+    workspace: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> Any:
+    """Bring rows from input order into the order of new IDs.
+
+    Parameters
+    ----------
+    rows : array, tensor, frame, dask array, dask frame or path
+        One row per node or edge, by original type-wise ID.
+    kind, out, overwrite : optional
+        As in `to_original`.
+    memory, cluster, workers, workspace, progress : optional
+        As in `partition`.
+
+    Returns
+    -------
+    dask.array.Array or Path
+        Rows by new type-wise ID, lazy; or `out`.
+
+    Examples
+    --------
+    >>> ages = graph.node_data["user"]["age"].compute()
+    >>> parts.from_original("user", ages)[:5].compute()
+    array([48, 21, 60, 41, 78])
+    >>> parts.nodes["user"].data["age"][:5]
+    array([48, 21, 60, 41, 78])
+    """
+    from daskgraphpart.engine.resources import detect_resources  # imports dask
+
+    how: Any = {"resources": detect_resources(memory, cluster, workers, workspace=workspace), "progress": progress}
+    return _reorder(partitions, kind, rows, out, to_original=False, overwrite=overwrite, **how)
+
+
+def _reorder(
+    partitions: PartitionedGraph,
+    kind: str | tuple[str, str, str],
+    rows: Any,
+    out: AnyPath | None,
+    **how: Any,
+) -> Any:
+    from daskgraphpart.tools.remap.reorder import reorder  # imports dask
+
+    out = None if out is None else require_local(out, "the output")
+    return reorder(rows, _view(partitions, kind).original_ids, out, **how)
+
+
+def _view(partitions: PartitionedGraph, kind: str | tuple[str, str, str]) -> TypeView:
+    return partitions.nodes[kind] if kind in partitions.ntypes else partitions.edges[kind]  # type: ignore[index]
+
+
+def _graphs(partitions: PartitionedGraph, id_map: AnyPath | None) -> Iterator[Location]:
+    """Directories that may have the text of codes: the partitions, and the graph that was partitioned."""
+    from daskgraphpart.tools.remap.row_files import recorded_maps  # imports pyarrow
+
+    parent = partitions.config.parent
+    yield parent
+    if id_map is not None:
+        given = resolve_path(id_map)
+        yield given
+        yield given.parent
+    elif recorded := recorded_maps(partitions.config, partitions.name, confined=partitions.is_confined):
+        yield recorded[0].parent
+
+
+def owned_to_original(part: Part, kind: str | tuple[str, str, str], rows: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Sort results for owned nodes or edges of a type into input order.
+
+    Parameters
+    ----------
+    kind : str or tuple of str
+        Node type or edge type.
+    rows : array, tensor, frame or path
+        One row per owned node or edge, in the order of the part's features.
+
+    Returns
+    -------
+    ids : numpy.ndarray, int64 (rows,)
+        Original type-wise IDs, ascending.
+    rows : numpy.ndarray
+        Their rows.
+
+    Raises
+    ------
+    OptionError
+        If the part does not own as many nodes or edges of the type.
+
+    Examples
+    --------
+    >>> users = parts.part(0).to_pyg()["user"]
+    >>> ids, ages = parts.part(0).to_original("user", users.age[users.inner_mask])
+    >>> ids[:3], ages[:3]
+    (array([ 2,  6, 10]), array([48, 21, 60]))
+    """
+    from daskgraphpart.tools.remap.row_files import open_rows  # imports pyarrow
+
+    name = part.resolve_type(kind)
+    ids = part.original_ids[name].compute(scheduler="sync")
+    values = np.asarray(open_rows(rows, len(ids), f"{name} in part {part.part_id}")[:])
+    order = np.argsort(ids, kind="stable")
+    return ids[order], values[order]

@@ -1,0 +1,171 @@
+"""Sample the neighbourhood of seeds, hop by hop: nodes in order of discovery, and the edges between them.
+
+All IDs are new and homogeneous, for any types: the picks at a node depend on the key, the hop, the node and the edge
+type.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from daskgraphpart.kernels.hashing import stream_key
+from daskgraphpart.kernels.sample import count_picks, enter_nodes, find_in_edges, find_ranges, number_nodes, pick_edges
+from daskgraphpart.partitioned.sampling.sampled_rows import group_by_part
+from daskgraphpart.schema import canonical_tuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from daskgraphpart.ids.book import PartitionBook
+    from daskgraphpart.ids.ranges import IdRanges
+    from daskgraphpart.partitioned.sampling.part_columns import PartColumns
+
+SMALLEST_TABLE = 1 << 10
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Located:
+    """Place of nodes or edges: `owners`, `types` and type-wise new IDs `ids`, int64 each."""
+
+    owners: np.ndarray
+    types: np.ndarray
+    ids: np.ndarray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sampled:
+    """A sampled neighbourhood."""
+
+    nodes: np.ndarray  # new homogeneous IDs; seeds first, as given, then hop by hop
+    rows: np.ndarray  # sources and destinations of edges, as positions among the nodes
+    cols: np.ndarray
+    eids: np.ndarray  # new homogeneous IDs of the edges
+    node_ends: tuple[int, ...]  # numbers of nodes and edges after the seeds, and after each hop
+    edge_ends: tuple[int, ...]
+
+
+class Locator:
+    """Look up owners and types of new homogeneous IDs of nodes or edges."""
+
+    def __init__(self, ids: IdRanges) -> None:
+        self.ends = np.ascontiguousarray(ids.ranges[:, :, 1].reshape(-1))
+        self.num_types = len(ids.names)
+        before = np.cumsum(ids.counts, axis=0) - ids.counts
+        self.shifts = (before - ids.ranges[:, :, 0]).reshape(-1)
+
+    def __call__(self, ids: np.ndarray) -> Located:
+        """Look up IDs that are in range."""
+        ranges = np.empty(ids.size, np.int64)
+        find_ranges(ids, self.ends, ranges)
+        owners, types = np.divmod(ranges, self.num_types)
+        return Located(owners, types, ids + self.shifts[ranges])
+
+
+@dataclass(frozen=True, eq=False)
+class Sampler:
+    """What to sample, and from where.
+
+    `columns` are those of all parts, in order; or of one part, whose HALO nodes then have only the in-edges in it.
+    `fanouts`, int64 (hops, edge types), are in-edges to pick at each node, all if negative. With `from_all`, each hop
+    starts from all nodes so far, as in DGL's samplers; otherwise from the newest, as in PyG's.
+    """
+
+    book: PartitionBook
+    columns: Sequence[PartColumns]
+    fanouts: np.ndarray
+    replace: bool = False
+    from_all: bool = False
+
+    @cached_property
+    def nodes(self) -> Locator:
+        """Types and owners of nodes."""
+        return Locator(self.book.nodes)
+
+    @cached_property
+    def slots(self) -> list[np.ndarray]:
+        """For each hop, by node type, the types of in-edges to pick, then -1."""
+        ntypes = self.book.ntypes
+        ends = np.array([ntypes.index(canonical_tuple(etype)[2]) for etype in self.book.etypes], np.int64)
+        by_type = []
+        for fanouts in self.fanouts:
+            of_types = [np.flatnonzero((ends == number) & (fanouts != 0)) for number in range(len(ntypes))]
+            slots = np.full((len(ntypes), max(map(len, of_types), default=0)), -1, np.int64)
+            for number, etypes in enumerate(of_types):
+                slots[number, : etypes.size] = etypes
+            by_type.append(slots)
+        return by_type
+
+    def sample(self, seeds: np.ndarray, key: np.uint64) -> Sampled:
+        """Sample around seeds, new homogeneous IDs, with a key's random numbers."""
+        nodes, table = seeds.copy(), _table_of(seeds, seeds.size)
+        edges: list[tuple[np.ndarray, ...]] = []
+        num_nodes, first, num_edges = seeds.size, 0, 0
+        node_ends, edge_ends = [num_nodes], [0]
+        for hop, (fanouts, slots) in enumerate(zip(self.fanouts, self.slots, strict=True)):
+            sources, destinations, eids = self._pick(nodes[first:num_nodes], fanouts, slots, stream_key_of(key, hop))
+            room = num_nodes + sources.size
+            nodes = np.concatenate([nodes[:num_nodes], np.empty(sources.size, np.int64)])
+            if 2 * room > table.size:
+                table = _table_of(nodes[:num_nodes], room)
+            rows = np.empty(sources.size, np.int64)
+            stop = number_nodes(sources, table, nodes, num_nodes, rows)
+            edges.append((rows, destinations + first, eids))
+            first, num_nodes, num_edges = 0 if self.from_all else num_nodes, stop, num_edges + rows.size
+            node_ends.append(num_nodes)
+            edge_ends.append(num_edges)
+        rows, cols, eids = (np.concatenate(column) for column in zip(*edges, strict=True))
+        return Sampled(nodes[:num_nodes].copy(), rows, cols, eids, tuple(node_ends), tuple(edge_ends))
+
+    def _pick(
+        self, nodes: np.ndarray, fanouts: np.ndarray, slots: np.ndarray, key: np.uint64
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Pick in-edges of nodes: sources, destinations as positions among nodes, new edge IDs."""
+        located, edge_ranges = self.nodes(nodes), self.book.edge_ranges
+        starts, degrees = np.zeros((2, nodes.size, slots.shape[1]), np.int64)
+        groups = [*self._by_part(nodes, located)]
+        for part, places, columns in groups:
+            csc = part.indptr, part.data, part.new_eids, part.first_eid, part.stop_eid - part.first_eid
+            common = columns, places, located.owners, located.types, slots
+            bad = find_in_edges(*common, csc, edge_ranges, starts, degrees)
+            if bad >= 0:
+                raise part.damaged(int(nodes[bad]))
+        offsets = np.empty(degrees.size + 1, np.int64)
+        count_picks(located.types, slots, fanouts, self.replace, degrees, offsets)
+        sources, destinations, eids = picked = np.empty((3, int(offsets[-1])), np.int64)
+        hop, rows = (nodes, located.owners, located.types, slots, fanouts), (starts, degrees, offsets)
+        for part, places, _ in groups:
+            num_owned = part.stop_eid - part.first_eid
+            from_csc = part.indices, part.data, part.new_eids, part.first_eid, num_owned, self.replace
+            ends = part.first_nid, part.num_inner
+            bad = pick_edges(hop, places, key, rows, from_csc, part.new_nids, ends, edge_ranges, tuple(picked))
+            if bad >= 0:
+                raise part.damaged(int(nodes[bad]))
+        return sources, destinations, eids
+
+    def _by_part(self, nodes: np.ndarray, located: Located) -> Iterator[tuple[PartColumns, np.ndarray, np.ndarray]]:
+        """Parts to ask for in-edges, positions of the nodes to ask them about, and local IDs of nodes."""
+        if len(self.columns) < self.book.num_parts:  # one part, with its HALO nodes
+            (part,) = self.columns
+            yield part, np.arange(nodes.size), part.local(nodes)
+        elif len(self.columns) == 1:
+            yield self.columns[0], np.arange(nodes.size), nodes
+        else:
+            local = nodes - self.book.node_ranges[:, 0, 0][located.owners]
+            for number, places in group_by_part(located.owners):
+                yield self.columns[number], places, local
+
+
+def stream_key_of(key: np.uint64, number: int) -> np.uint64:
+    """Key of a stream of random numbers below another: of an epoch, a batch, a hop."""
+    return stream_key(int(key), str(number))
+
+
+def _table_of(nodes: np.ndarray, room: int) -> np.ndarray:
+    """Hash table of nodes with room for this many."""
+    table = np.full(max(SMALLEST_TABLE, 1 << (2 * room).bit_length()), -1, np.int64)
+    enter_nodes(nodes, table)
+    return table

@@ -1,0 +1,1 @@
+"""Partition the graph: which part owns each node; adjacency, weights, balance, methods."""

@@ -1,0 +1,198 @@
+"""From a chunked graph to the owner of every node: adjacency, weights, partition, report."""
+
+from __future__ import annotations
+
+import logging
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from daskgraphpart.engine.runner import Pass, Runner, Unit
+from daskgraphpart.errors import OptionError, PlanError, choose_from
+from daskgraphpart.partitioner.adjacency.build_adjacency import build_adjacency
+from daskgraphpart.partitioner.adjacency.weigh_edges import check_weights, count_cut_edges
+from daskgraphpart.partitioner.assign_options import METHODS, AssignOptions
+from daskgraphpart.partitioner.assign_report import AssignReport, WeightedCut, measure
+from daskgraphpart.partitioner.assignment import Assignment, create_owner_files, owner_dtype
+from daskgraphpart.partitioner.balance import parse_balance
+from daskgraphpart.partitioner.choose import LIBRARY_NAMES, choose
+from daskgraphpart.partitioner.libraries.call import PACKAGES, need_library
+from daskgraphpart.partitioner.owner_parts import assign_random, fill_parts, read_parts, write_parts
+from daskgraphpart.partitioner.partition_pass import PartitionConfig, Problem, partition_graph
+from daskgraphpart.partitioner.start import find_start
+from daskgraphpart.partitioner.trainers import write_trainers
+from daskgraphpart.partitioner.weigh_nodes import check_constraints, check_weight_files, weigh_nodes
+from daskgraphpart.storage.files import delete_tree, make_directory
+from daskgraphpart.storage.region import Region, create_files, npy_region
+from daskgraphpart.units import format_size
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeAlias
+
+    from daskgraphpart.graph.graph import Graph
+    from daskgraphpart.partitioner.extend.match_nodes import OldParts
+    from daskgraphpart.schema import GraphSchema
+
+    ReadOwners: TypeAlias = Callable[[Path, GraphSchema, Path, Runner, int | None], Assignment]
+
+
+logger = logging.getLogger(__name__)
+
+
+def assign_nodes(
+    graph: Graph,
+    num_parts: int,
+    options: AssignOptions,
+    directory: Path,
+    runner: Runner,
+    *,
+    read_owners: ReadOwners,
+    report: bool = True,
+) -> Assignment:
+    """Give every node an owner; `read_owners` reads those of a directory."""
+    started = time.monotonic()
+    check_assignable(options, graph, num_parts)
+    make_directory(directory)
+    given = _given_owners(graph, num_parts, options, directory, runner, read_owners)
+    start = find_start(options)
+    old = None if start is None else start.place(graph, num_parts, directory / "given", runner)
+    num_trainers = options.num_trainers_per_machine
+    if given is not None and options.edge_weight and options.keeps_owners:
+        logger.warning("--edge-weight has no effect on %s owners; assign measures their cut by it", given.method)
+    if given is not None and not (report or options.needs_adjacency or num_trainers > 1):
+        return given
+    problem = _prepare(graph, num_parts * num_trainers, options, directory / "adjacency", runner)
+    parts, method, why, need = _partition(problem, given, old, options, runner)
+    if options.fill_parts:
+        parts = fill_parts(parts, graph.schema, problem.num_parts, runner)
+    owners = create_owner_files(directory, graph.schema, num_parts, runner)
+    write_parts("write-owners", parts, owners, num_trainers, runner)
+    wanted = problem.num_wanted if given is None or not options.keeps_owners else 0
+    cut, volume, balances = measure(problem, parts, wanted, runner)
+    weighted = None
+    if (unit := problem.adjacency.weight_unit) is not None:
+        weighted = WeightedCut(cut * unit, problem.adjacency.input_weight * unit)
+        cut = count_cut_edges(graph, parts, runner)
+    trainers = {}
+    if num_trainers > 1:
+        trainers = write_trainers(parts, graph.schema, directory, runner)
+    delete_tree(directory / "adjacency")
+    num_nodes, num_edges, seconds = graph.schema.num_nodes, graph.schema.num_edges, time.monotonic() - started
+    measured = AssignReport(
+        method, why, problem.num_parts, cut, num_edges, volume, num_nodes, balances, need, seconds, weighted
+    )
+    for warning in measured.warnings:
+        logger.warning("%s", warning)
+    name = str(options.method) if given is None else given.method
+    return Assignment(
+        num_parts, method.split(" ")[0].rstrip(",") if name == "auto" else name, owners, measured, trainers
+    )
+
+
+def check_wanted(options: AssignOptions, num_parts: int) -> None:
+    """Check what needs no graph: the number of parts, the method, and files."""
+    owner_dtype(num_parts)
+    check_method(options)
+    if options.method in PACKAGES:
+        need_library(options.method)
+    check_weight_files(options.constraints)
+    if (start := find_start(options)) is not None:
+        start.check_parts(num_parts)
+
+
+def check_assignable(options: AssignOptions, graph: Graph, num_parts: int) -> None:
+    """Check what needs no edges: the same, features, and what a graph can become."""
+    check_wanted(options, num_parts)
+    options.check_fits(graph.schema, num_parts)
+    check_constraints(graph, options.constraints)
+    if options.edge_weight:
+        check_weights(graph, options.edge_weight)
+    if (start := find_start(options)) is not None:
+        start.check_graph(graph, num_parts)
+
+
+def check_method(options: AssignOptions) -> None:
+    """Check that the method is one of ours, or a directory."""
+    if options.method not in METHODS and not Path(options.method).exists():
+        hint = f"{choose_from(METHODS, options.method)}, or give a directory that `assign` wrote"
+        if options.method == "ldg":
+            hint = "use fennel, which cuts fewer edges in the same time"
+        raise OptionError(f"unknown method {options.method!r}", hint=hint)
+
+
+def _given_owners(
+    graph: Graph,
+    num_parts: int,
+    options: AssignOptions,
+    directory: Path,
+    runner: Runner,
+    read_owners: ReadOwners,
+) -> Assignment | None:
+    """Owners that need no edges: random, or from a file."""
+    total, target = num_parts * options.num_trainers_per_machine, directory / "given"
+    if options.method == "random":
+        owners = create_owner_files(target, graph.schema, total, runner)
+        assign_random(owners, total, options.seed, options.fill_parts, runner)
+        return Assignment(total, "random", owners)
+    if options.method in METHODS:
+        return None
+    if options.num_trainers_per_machine > 1:
+        what = f"the owners in {options.method} have no trainers"
+        raise OptionError(what, place="--num-trainers-per-machine", hint="leave it out, or choose another --method")
+    make_directory(target)
+    return read_owners(Path(options.method), graph.schema, target, runner, num_parts)
+
+
+def _prepare(graph: Graph, num_parts: int, options: AssignOptions, directory: Path, runner: Runner) -> Problem:
+    """Build the adjacency and weigh nodes, for balance and report."""
+    adjacency = build_adjacency(graph, directory, runner, options.edge_weight)
+    wanted, names = options.constraints, {item.name for item in options.constraints}
+    reported = tuple(item for item in parse_balance("nodes,edges", 0.0) if item.name not in names)
+    weights = weigh_nodes(graph, (*wanted, *reported), adjacency.in_degrees, directory, runner)
+    num_wanted = len(weights.constraints) - len(reported)
+    if graph.schema.num_nodes and not any(constraint.total for constraint in weights.constraints[:num_wanted]):
+        place, hint = f"--balance {','.join(item.name for item in wanted)}", "add nodes to --balance"
+        raise OptionError("nothing to balance: no node has a weight", place=place, hint=hint)
+    return Problem(adjacency, weights, num_wanted, num_parts, directory)
+
+
+def _partition(
+    problem: Problem, given: Assignment | None, old: OldParts | None, options: AssignOptions, runner: Runner
+) -> tuple[Region, str, str, int]:
+    """Find the part of every node: its file, its source, why, and the expected memory."""
+    adjacency, resources = problem.adjacency, runner.resources
+    parts, start = (
+        npy_region(problem.directory / f"{n}.npy", np.int32, (adjacency.num_nodes,)) for n in ("parts", "given")
+    )
+    if given is not None:
+        runner.step("create-given", lambda: create_files([start]))
+        read_parts(given.files, start, runner)
+        if options.keeps_owners:
+            return start, given.method, "", 0
+    choice = None
+    if given is None and old is None and problem.num_parts > 1 and adjacency.num_arcs:
+        nodes = adjacency.num_nodes - adjacency.num_isolated
+        choice = choose(nodes, adjacency.num_arcs, len(problem.balanced), options, resources)
+        if choice.need > resources.memory and choice.method in ("metis", "kaminpar"):
+            raise PlanError(
+                f"--memory {format_size(resources.memory)} is too small for {choice.method}, "
+                f"which needs about {format_size(choice.need)}",
+                place="--memory",
+                hint="give more memory, or use --method multilevel",
+            )
+    begin = old.parts if old is not None else start if given is not None else None
+    config = PartitionConfig(problem, options, resources.memory, resources.workers, choice, begin, parts)
+    (taken,) = runner.run(Pass("partition-graph", partition_graph, [Unit(None, adjacency.nbytes)], config))
+    if given is not None:
+        return parts, given.method, "", 0
+    if old is not None:
+        return parts, f"extend ({old.matched}; {taken})", "", 0
+    if choice is None:
+        return parts, str(options.method), f"{options.method}: nothing to cut, so the parts are only balanced", 0
+    kept = taken.partition(" ")[0]
+    is_one_of_several = choice.method == "auto" and len(choice.calls) > 1 and kept in LIBRARY_NAMES
+    kept = f"; kept {LIBRARY_NAMES[kept]}'s result" if is_one_of_several else ""
+    return parts, taken, choice.why + kept, choice.need

@@ -1,0 +1,160 @@
+"""Options of the assignment: all that changes who owns what."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from daskgraphpart.errors import OptionError
+from daskgraphpart.options import check_options, option
+from daskgraphpart.partitioner.balance import DEFAULT_BALANCE, BalanceConstraint, parse_balance
+from daskgraphpart.units import format_number, parse_share
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from daskgraphpart.schema import GraphSchema
+
+METHODS = ("auto", "kaminpar", "metis", "multilevel", "fennel", "random")
+"""Partitioners by name; anything else is the directory of an assignment."""
+
+
+@dataclass(frozen=True, slots=True)
+class AssignOptions:
+    """How nodes are assigned to parts."""
+
+    method: str | os.PathLike[str] = option(
+        "auto",
+        "auto, metis, kaminpar, multilevel, fennel, random, or a directory of owners. auto picks the method with the "
+        "smallest cut that fits in memory.",
+        choices=METHODS,
+        values="METHOD",
+        common=True,
+    )
+    balance: str | Sequence[str] | None = option(
+        None,
+        "What to balance, such as nodes,edges=0.05; default nodes,edges. Any of nodes, ntypes, edges, edges-by-ntype, "
+        "bytes, types:NTYPE/FEATURE, weight:NTYPE/FEATURE and file:PATH.npy, each with a tolerance of its own if you "
+        "like. Random owners and owners from a directory are measured, not balanced.",
+        values="ITEM,...",
+        common=True,
+    )
+    imbalance: float = option(0.03, "Tolerated excess over the average.", common=True)
+    seed: int = option(0, "Seed of the partitioner.", minimum=0, common=True)
+    refine: bool = option(False, "Improve the result, or the given owners, by V-cycles.")
+    threads: int | None = option(
+        None,
+        "Threads for KaMinPar. With more than one, the result differs from run to run. Default: 1 up to ten million "
+        "edges, then one per worker.",
+        minimum=1,
+        kind=int,
+    )
+    passes: int | None = option(None, "Passes that fennel makes over the graph; default 3.", minimum=1, kind=int)
+    objtype: str = option(
+        "cut", "What METIS minimises: cut edges, or the communication volume.", choices=("cut", "vol")
+    )
+    recursive: bool = option(False, "Let METIS bisect recursively instead of k-way.")
+    fill_parts: bool = option(False, "Give every part a node of each type that has enough of them.")
+    num_trainers_per_machine: int = option(
+        1,
+        "Split every part again, one piece per trainer. As in DGL, the number of the piece becomes the feature "
+        "trainer_id of nodes and edges.",
+        minimum=1,
+    )
+    effort: str = option(
+        "default",
+        "How hard to look for a small cut. fast runs one library and refines less; default combines METIS and KaMinPar "
+        "by a V-cycle; high tries several seeds of both and repeats V-cycles while the cut shrinks.",
+        choices=("fast", "default", "high"),
+        common=True,
+    )
+
+    edge_weight: str | Sequence[str] = option(
+        (),
+        "Use an edge feature as the weight of the cut. Repeat the option for further edge types; edges of other types "
+        "weigh 1. Values must be positive; 20 binary digits of them count.",
+        values="ETYPE/FEATURE",
+    )
+
+    extend: str | os.PathLike[str] | None = option(
+        None,
+        "Keep the owners in OLD; place only new nodes. OLD is a directory of owners, or of partitions in "
+        "DGL's layout, with as many parts. Nodes are matched by original ID if both graphs have ID maps; without, the "
+        "first nodes of each type are the old ones.",
+        values="OLD",
+        common=True,
+    )
+    old_id_map: str | os.PathLike[str] | None = option(
+        None,
+        "The graph whose owners you extend, or its directory id_map. Default: where it was.",
+        values="GRAPH",
+    )
+    may_move: str | float = option("0%", "Share of the old nodes that may move when you extend.", values="SHARE")
+
+    constraints: tuple[BalanceConstraint, ...] = field(init=False, repr=False, compare=False)
+    """What to balance, or at least report."""
+
+    def __post_init__(self) -> None:
+        for name in ("method", "extend", "old_id_map"):
+            if isinstance(path := getattr(self, name), os.PathLike):
+                object.__setattr__(self, name, os.fspath(path))
+        names = (self.edge_weight,) if isinstance(self.edge_weight, str) else tuple(self.edge_weight)
+        object.__setattr__(self, "edge_weight", names)
+        if self.balance is not None and not isinstance(self.balance, str):
+            object.__setattr__(self, "balance", tuple(self.balance))
+        check_options(self)
+        wanted = DEFAULT_BALANCE if self.balance is None else self.balance
+        object.__setattr__(self, "constraints", parse_balance(wanted, self.imbalance))
+        if self.recursive and self.objtype == "vol":
+            raise OptionError(
+                "--recursive and --objtype vol exclude each other: recursive METIS does not minimise the volume",
+                place="--recursive",
+                hint="leave one of them out",
+            )
+        object.__setattr__(self, "may_move", parse_share(self.may_move, "--may-move"))
+        self._check_extension()
+        if self.edge_weight and self.objtype == "vol":
+            what = "--edge-weight and --objtype vol exclude each other: the communication volume has no edge weights"
+            raise OptionError(what, place="--edge-weight", hint="leave one of them out")
+        if self.seed >= 2**31:
+            raise OptionError(f"--seed {self.seed} is too large", place="--seed", hint="use at most 2147483647")
+
+    def _check_extension(self) -> None:
+        for place, is_given in (("--may-move", self.may_move), ("--old-id-map", self.old_id_map is not None)):
+            if self.extend is None and is_given:
+                raise OptionError(f"{place} needs old partitions", place=place, hint="add --extend OLD")
+        others = {
+            f"--method {self.method}": self.method != "auto",
+            "--refine": self.refine,
+            "--fill-parts": self.fill_parts,
+            "--num-trainers-per-machine": self.num_trainers_per_machine > 1,
+        }
+        for name in [name for name, is_given in others.items() if is_given and self.extend is not None]:
+            what = f"{name} moves old nodes, and --extend keeps them where they are"
+            raise OptionError(what, place="--extend", hint=f"leave out {name}")
+
+    def check_fits(self, schema: GraphSchema, num_parts: int) -> None:
+        """Raise an error for more parts than nodes, unless owners are random."""
+        total = num_parts * self.num_trainers_per_machine
+        if total > schema.num_nodes and self.method != "random":
+            raise OptionError(
+                f"--num-parts {total:,} is more than the graph's {format_number(schema.num_nodes, 'node')}",
+                place="--num-parts",
+                hint=f"use at most {schema.num_nodes:,}",
+            )
+
+    @property
+    def needs_adjacency(self) -> bool:
+        """Whether assigning reads the edges."""
+        return self.method in METHODS[:-1] or self.refine or self.balance is not None
+
+    @property
+    def keeps_owners(self) -> bool:
+        """Whether given owners stay as they are."""
+        return not self.refine and self.balance is None and self.extend is None
+
+    @property
+    def runs_cycles(self) -> bool:
+        """Whether V-cycles run while they gain."""
+        return self.refine or self.effort == "high"

@@ -1,0 +1,127 @@
+"""The noun `WeightedGraph`: a weighted graph as CSR blocks, in memory or on disk."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from daskgraphpart.kernels.clusters import add_up, widest_row
+from daskgraphpart.kernels.move_nodes import cut_of_rows
+from daskgraphpart.partitioner.adjacency.csr_blocks import Rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from daskgraphpart.partitioner.adjacency.csr_blocks import Block
+    from daskgraphpart.partitioner.multilevel.side_by_side import Map
+
+MOST_ARCS_OF_ONE_BLOCK = 1 << 23  # per block in memory; a larger graph is worked on by blocks side by side
+BLOCKS_PER_ROUND = 4
+MESH_DEGREE = 8  # times the average degree, which no node of a mesh exceeds
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WeightedGraph:
+    """A weighted undirected graph: blocks in node order, and a column of node weights per constraint.
+
+    All arc weights sum to at most `total_weight`. Nodes in `fixed`, bool (nodes,) or (0,) for none, keep their parts.
+    """
+
+    blocks: Sequence[Block]
+    columns: tuple[np.ndarray, ...]
+    total_weight: int
+    fixed: np.ndarray = field(default_factory=lambda: np.empty(0, np.bool_))
+
+    @property
+    def num_nodes(self) -> int:
+        """Number of nodes."""
+        return int(self.columns[0].size)
+
+    @property
+    def num_arcs(self) -> int:
+        """Number of arcs, twice the number of edges."""
+        return sum(block.num_arcs for block in self.blocks)
+
+    def node_weights(self, start: int, stop: int) -> np.ndarray:
+        """Weights of the nodes ``start, ..., stop - 1``, int64 (nodes, constraints)."""
+        return np.stack([column[start:stop] for column in self.columns], axis=1)
+
+    def rounds(self) -> Iterator[Sequence[Block]]:
+        """Group blocks into rounds; blocks of a round run side by side without seeing each other's moves.
+
+        The number of rounds depends on the graph alone, so the number of workers does not change results.
+        """
+        size = max(BLOCKS_PER_ROUND, len(self.blocks) // 8)
+        for first in range(0, len(self.blocks), size):
+            yield self.blocks[first : first + size]
+
+    def loads(self, parts: np.ndarray, num_parts: int, each: Map) -> np.ndarray:
+        """Weight of each part, int64 (parts, constraints), without nodes of no part (-1)."""
+
+        def loads_of(span: tuple[int, int]) -> np.ndarray:
+            loads = np.zeros((num_parts, len(self.columns)), np.int64)
+            add_up(parts, span[0], self.node_weights(*span), loads)
+            return loads
+
+        total: np.ndarray = sum(
+            each(loads_of, spans(self.num_nodes)), np.zeros((num_parts, len(self.columns)), np.int64)
+        )
+        return total
+
+    def cut(self, parts: np.ndarray, num_parts: int, each: Map) -> int:
+        """Weight of the cut edges."""
+        return (
+            sum(each(lambda block: int(cut_of_rows(*block.read(), block.start, parts, num_parts)[0]), self.blocks)) // 2
+        )
+
+
+def is_mesh(graph: WeightedGraph) -> bool:
+    """Whether no degree is far above average; stops at the first block with one."""
+    most = MESH_DEGREE * graph.num_arcs / max(1, graph.num_nodes)
+    return all(widest_row(block.read()[0]) <= most for block in graph.blocks)
+
+
+def spans(num_nodes: int, size: int = 1 << 20) -> Iterator[tuple[int, int]]:
+    """Cut a range of nodes into spans of bounded size."""
+    for start in range(0, num_nodes, size):
+        yield start, min(start + size, num_nodes)
+
+
+def hold(graph: WeightedGraph, each: Map) -> tuple[WeightedGraph, np.ndarray]:
+    """Read a graph into memory without isolated nodes.
+
+    Arrays: returns int64 (kept nodes,).
+    """
+    blocks = each(lambda block: Rows(block.start, *block.read()), graph.blocks)
+    degrees = np.concatenate([np.diff(block.indptr) for block in blocks]) if blocks else np.empty(0, np.int64)
+    kept = np.flatnonzero(degrees)
+    numbers = np.cumsum(degrees > 0, dtype=np.int32) - np.int32(1)
+    is_whole = kept.size == degrees.size
+
+    def renumber(block: Rows) -> Rows:
+        ends = block.indptr[1:][np.diff(block.indptr) > 0]
+        start = int(np.searchsorted(kept, block.start))
+        indices = block.indices if is_whole else numbers[block.indices]
+        return Rows(
+            start, np.concatenate([block.indptr[:1], ends]), indices.astype(np.int32, copy=False), block.weights
+        )
+
+    blocks = each(renumber, blocks)
+    columns = tuple(np.array(column if is_whole else column[kept]) for column in graph.columns)
+    if sum(block.num_arcs for block in blocks) <= MOST_ARCS_OF_ONE_BLOCK:
+        blocks = [_join(blocks)]
+    return WeightedGraph(blocks, columns, graph.total_weight), kept
+
+
+def _join(blocks: Sequence[Rows]) -> Rows:
+    if len(blocks) == 1:
+        return blocks[0]
+    firsts = np.cumsum([0, *(block.num_arcs for block in blocks)])
+    indptr = [block.indptr[:-1] + first for block, first in zip(blocks, firsts, strict=False)]
+    weights = np.empty(0, np.int32)
+    if any(block.weights.size for block in blocks):
+        weights = np.concatenate([b.weights if b.weights.size else np.ones(b.num_arcs, np.int32) for b in blocks])
+    indices = np.concatenate([block.indices for block in blocks] or [np.empty(0, np.int32)])
+    return Rows(0, np.concatenate([*indptr, firsts[-1:]]), indices, weights)

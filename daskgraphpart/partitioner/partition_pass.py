@@ -1,0 +1,349 @@
+"""Pass `partition-graph`: the part of every node, by one task with a thread per worker.
+
+A graph that fits into memory goes to libraries; a larger one is coarsened until it does. The task needs random access
+to arrays of all nodes, which machines cannot share; from disk it reads blocks of the adjacency. It leaves its inputs
+alone, so that it can run twice.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from daskgraphpart.engine.local import give_memory_back
+from daskgraphpart.partitioner.choose import BLOCK_NBYTES, COARSE_BYTES_PER_ARC, LARGE_ARCS, coarse_arcs, needs
+from daskgraphpart.partitioner.libraries.call import Call, export_graph, has_library, run_library
+from daskgraphpart.partitioner.multilevel.coarsen import CLUSTER_SWEEPS, cluster, contract
+from daskgraphpart.partitioner.multilevel.cycle import CLUSTER_NODES, LEAST_SHRINKAGE, largest_clusters, v_cycle
+from daskgraphpart.partitioner.multilevel.extend import extend
+from daskgraphpart.partitioner.multilevel.refine import REFINE_SWEEPS, Limits, assign_rest, rebalance, refine
+from daskgraphpart.partitioner.multilevel.side_by_side import by_threads, in_turn
+from daskgraphpart.partitioner.multilevel.stream import FENNEL_PASSES, stream
+from daskgraphpart.partitioner.multilevel.weighted_graph import WeightedGraph, hold, is_mesh
+from daskgraphpart.storage.here import directory_here, file_here
+from daskgraphpart.storage.region import save_npy
+
+if TYPE_CHECKING:
+    from daskgraphpart.partitioner.adjacency.csr_blocks import Adjacency
+    from daskgraphpart.partitioner.assign_options import AssignOptions
+    from daskgraphpart.partitioner.choose import Choice
+    from daskgraphpart.partitioner.libraries.call import Exported
+    from daskgraphpart.partitioner.multilevel.side_by_side import Map
+    from daskgraphpart.partitioner.weigh_nodes import NodeWeights
+    from daskgraphpart.storage.region import Region
+
+MAX_CYCLES = 4  # further V-cycles with `refine`
+LEAST_GAIN = 0.001  # of the cut, to go on with V-cycles
+LEAST_CLUSTER_NODES = 4
+CLUSTER_GROWTH = 4  # nodes of a cluster, times how often the arcs that fit go into those of the graph
+COARSE_NODES_PER_PART = 128  # a graph with fewer is coarsened no further, if it fits into memory
+HUB_PASSES, NEAR = 6, 1.5
+"""Passes of streaming that gather hubs in few parts, and times the cut from which on one pass promises nothing."""
+MOST_STREAMED = 256  # parts; streaming looks at all of them for each node
+HOPELESS = 7 / 8  # of the edges that random parts cut; a graph of which one pass cuts more has nothing to coarsen
+WELL_CUT = 0.3  # share of edges, up to which a large graph is not streamed
+TIGHTER = (0.995, 0.99, 0.98)  # times the limits, to aim at if they are not reached
+
+
+class Effort(NamedTuple):
+    """How hard a graph that is coarsened is worked on."""
+
+    cluster_sweeps: int = CLUSTER_SWEEPS  # over each level, at most
+    refine_sweeps: int = REFINE_SWEEPS
+    streams: bool = True  # over each level, and the whole graph where that has no structure
+
+
+FAST = Effort(2, 3, streams=False)  # cuts 0.98 to 1.12 of what more effort does; one sweep of clusters cuts up to 1.45
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A graph with node weights, the first `num_wanted` to be balanced, and a directory for files."""
+
+    adjacency: Adjacency
+    weights: NodeWeights
+    num_wanted: int
+    num_parts: int
+    directory: Path
+
+    @property
+    def balanced(self) -> list[int]:
+        """Numbers of the weights to balance: those that some node has, and always the first."""
+        return [i for i in range(self.num_wanted) if self.weights.constraints[i].total or i == 0]
+
+    @property
+    def is_impossible(self) -> bool:
+        """Whether one node weighs more than a part may."""
+        return any(self.weights.constraints[i].warn_of_node(self.num_parts) for i in self.balanced)
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionConfig:
+    """What to partition, and how.
+
+    Without a choice, there is nothing to cut, or `start` (int32) has parts to balance or refine; or parts of some
+    nodes, with -1 for those to assign.
+    """
+
+    problem: Problem
+    options: AssignOptions
+    memory: int
+    workers: int
+    choice: Choice | None
+    start: Region | None
+    parts: Region  # the output
+
+
+def partition_graph(_: None, config: PartitionConfig) -> str:
+    """Find and write the part of every node; return how."""
+    give_memory_back()  # for the libraries
+    threads = min(config.workers, len(os.sched_getaffinity(0)), max(1, config.memory // BLOCK_NBYTES))
+    problem, balanced = config.problem, config.problem.balanced
+    columns = tuple(problem.weights.columns[i].memmap() for i in balanced)
+    blocks = tuple(replace(block, path=file_here(block.path)) for block in problem.adjacency.blocks)
+    graph = WeightedGraph(blocks, columns, problem.adjacency.total_weight)
+    most = [problem.weights.constraints[i].limit(problem.num_parts) for i in balanced]
+    limits = Limits(problem.num_parts, np.array(most, np.int64))
+    with directory_here(problem.directory) as directory, ThreadPoolExecutor(threads) as pool:
+        scratch, each = Path(tempfile.mkdtemp(prefix="partition-", dir=directory)), by_threads(pool, threads)
+        parts, taken = Solver(config, limits, scratch, each if threads > 1 else in_turn).partition(graph)
+        shutil.rmtree(scratch, ignore_errors=True)
+    save_npy(config.parts.path, parts)
+    return taken
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Solver:
+    """What stays the same while partitioning a graph."""
+
+    config: PartitionConfig
+    limits: Limits
+    directory: Path  # temporary files
+    each: Map  # runs calls side by side
+
+    def partition(self, graph: WeightedGraph) -> tuple[np.ndarray, str]:
+        """Return the part of each node, int32 (nodes,), and its source; improves given parts."""
+        start, options, each = self.config.start, self.config.options, self.each
+        if start is not None and options.extend is not None:
+            may_move = float(options.may_move)
+            return extend(graph, start.read(), self.limits, may_move, options.seed, self.directory, each)
+        if start is not None:
+            return self._improve(graph, start.read()), "given"
+        if self._method in ("none", "fennel"):
+            passes = options.passes or FENNEL_PASSES
+            streamed = self._stream(graph, passes if self._method == "fennel" else 0)
+            return self._improve(graph, streamed), f"fennel ({passes} pass{'es' * (passes > 1)})"
+        return self._solve(graph)
+
+    def _improve(self, graph: WeightedGraph, given: np.ndarray) -> np.ndarray:
+        """Balance given parts and, if wanted, refine them by V-cycles."""
+        if not self.config.options.refine:
+            rebalance(graph, given, self.limits, self.each)
+            return given
+        parts, _ = self._multilevel(graph, given, self._most_arcs(graph))
+        return min(given, parts, key=lambda these: self._value(graph, these))
+
+    def _solve(self, graph: WeightedGraph) -> tuple[np.ndarray, str]:
+        """Find parts by libraries, of the graph or of a coarser one; by streaming where nothing clusters."""
+        promised = None  # cut of one pass of streaming
+        if self._method == "multilevel" and self.config.options.method == "auto":
+            if (mesh := self._partition_mesh(graph)) is not None:
+                return mesh
+            if self._may_stream:
+                promised = graph.cut(self._stream(graph, 1), self.limits.num_parts, self.each)
+            hopeless = HOPELESS * (1 - 1 / self.limits.num_parts) * graph.total_weight / 2
+            if promised and promised > hopeless and len(graph.columns) > 1:  # one constraint lets hubs gather
+                parts = self._stream(graph, FENNEL_PASSES)
+                rebalance(graph, parts, self.limits, self.each)
+                return parts, "fennel, because nothing clusters"
+        parts, solver = self._multilevel(graph, None, self._most_arcs(graph))
+        if self._method != "multilevel":
+            return parts, solver
+        return self._stream_if_better(graph, parts, f"multilevel, coarsest graph by {solver}", promised)
+
+    def _most_arcs(self, graph: WeightedGraph) -> int:
+        """Most arcs of a graph that is not coarsened further."""
+        need = needs(graph.num_nodes, graph.num_arcs, len(graph.columns), self.config.options)
+        fits = need["graph"] <= self.config.memory and self._method != "multilevel"
+        return graph.num_arcs if fits else coarse_arcs(self.config.memory)
+
+    def _stream(self, graph: WeightedGraph, passes: int) -> np.ndarray:
+        """Stream the graph so many times, and place what is left."""
+        parts = stream(graph, self.limits, passes, self.each, self.config.problem.adjacency.num_isolated)
+        assign_rest(graph, parts, self.limits, self.each)
+        return parts
+
+    def _partition_mesh(self, graph: WeightedGraph) -> tuple[np.ndarray, str] | None:
+        """Partition a large mesh by METIS, which takes little time for one, if that fits; None for other graphs."""
+        config = self.config
+        need = needs(graph.num_nodes, graph.num_arcs, len(graph.columns), config.options)["metis"]
+        if not has_library("metis") or need > config.memory or not is_mesh(graph):
+            return None
+        call = Call("metis", config.options.seed)
+        exported, kept = self._export(graph, for_metis=True)
+        parts = np.full(graph.num_nodes, -1, np.int32)
+        parts[kept] = run_library(call, exported, self.directory)
+        assign_rest(graph, parts, self.limits, self.each)
+        rebalance(graph, parts, self.limits, self.each)
+        return parts, f"{call} of a mesh"
+
+    def _multilevel(
+        self, graph: WeightedGraph, given: np.ndarray | None, most_arcs: int, depth: int = 0
+    ) -> tuple[np.ndarray, str]:
+        """Partition a small graph in memory; coarsen a larger one on disk."""
+        if graph.num_arcs <= most_arcs or self._is_coarse(graph):
+            starts = self._call_libraries(graph) if given is None else []
+            held, kept = hold(graph, self.each)
+            if given is not None:
+                starts = [(given[kept], "given")]
+            parts = np.full(graph.num_nodes, -1, np.int32)
+            parts[kept], taken = self._partition_held(held, starts)
+            assign_rest(graph, parts, self.limits, self.each)
+            rebalance(graph, parts, self.limits, self.each)
+            return parts, taken
+        seed = self.config.options.seed
+        # the further a graph is from fitting, the larger its clusters: a dense one would take many levels, each with
+        # passes over nearly all arcs; a sparse one gets ragged borders from large clusters
+        growth, degree = CLUSTER_GROWTH * graph.num_arcs / max(1, most_arcs), graph.num_arcs / graph.num_nodes
+        largest = min(max(CLUSTER_NODES, growth), max(LEAST_CLUSTER_NODES, degree**2 / 3))
+        most = largest_clusters(graph, self.limits, largest)
+        clusters, count = cluster(graph, most, given, seed + depth, self.each, self._effort.cluster_sweeps)
+        if count > LEAST_SHRINKAGE * graph.num_nodes:
+            parts = given.copy() if given is not None else stream(graph, self.limits, FENNEL_PASSES, self.each)
+            taken = "fennel"
+        else:
+            directory = self.directory / f"level-{depth + 1}"
+            directory.mkdir()
+            coarse_given = None
+            if given is not None:
+                coarse_given = np.empty(count, np.int32)
+                coarse_given[clusters] = given
+            coarse = contract(graph, clusters, count, self.each, directory)
+            coarse_parts, taken = self._multilevel(coarse, coarse_given, most_arcs, depth + 1)
+            parts = coarse_parts[clusters]
+            self.each(Path.unlink, directory.iterdir())
+            directory.rmdir()
+            if self._may_stream and graph.num_arcs <= LARGE_ARCS:
+                streamed = stream(graph, self.limits, 1, self.each, given=parts)
+                parts = min(parts, streamed, key=lambda each: self._value(graph, each))
+        refine(graph, parts, self.limits, self.each, self._effort.refine_sweeps)
+        return parts, taken
+
+    def _is_coarse(self, graph: WeightedGraph) -> bool:
+        """Whether a graph has few nodes per part and fits into memory."""
+        few = graph.num_nodes <= COARSE_NODES_PER_PART * self.limits.num_parts
+        return few and graph.num_arcs * COARSE_BYTES_PER_ARC <= self.config.memory
+
+    def _stream_if_better(
+        self, graph: WeightedGraph, parts: np.ndarray, taken: str, promised: int | None
+    ) -> tuple[np.ndarray, str]:
+        """Stream the graph as well if one pass promises a smaller cut; return the better parts.
+
+        Where hubs have most edges, and limits allow it, they belong together, but coarsening mixes them with others.
+        """
+        value, limits = self._value(graph, parts), self.limits
+        is_well_cut = graph.num_arcs > LARGE_ARCS and value[1] <= WELL_CUT * graph.total_weight / 2
+        if is_well_cut or not self._may_stream:
+            return parts, taken
+        # several constraints, such as nodes and edges, keep most hubs apart
+        most = value[1] * (NEAR if len(graph.columns) == 1 else 1)
+        if promised is None:
+            promised = graph.cut(self._stream(graph, 1), limits.num_parts, self.each)
+        if promised >= most:
+            return parts, taken
+        streamed = stream(graph, limits, HUB_PASSES, self.each)
+        if self._value(graph, streamed) >= value:
+            return parts, taken
+        refine(graph, streamed, limits, self.each)
+        return streamed, "fennel, refined"
+
+    def _partition_held(self, graph: WeightedGraph, starts: list[tuple[np.ndarray, str]]) -> tuple[np.ndarray, str]:
+        """Partition a graph in memory, beginning with given parts, or those of libraries."""
+        options = self.config.options
+        parts, taken = min(starts, key=lambda start: self._value(graph, start[0]))
+        if self._method in ("auto", "multilevel") or self._value(graph, parts)[0] > 0:
+            if options.effort == "high" or (graph.num_arcs <= LARGE_ARCS and options.effort != "fast"):
+                better = v_cycle(graph, [start for start, _ in starts], self.limits, options.seed, self.each)
+                better = min([better, *self._balance(graph, starts)], key=lambda each: self._value(graph, each))
+            else:
+                better = parts.copy()
+                refine(graph, better, self.limits, self.each)
+            parts = min(parts, better, key=lambda each: self._value(graph, each))
+            taken = max(starts, key=lambda start: np.count_nonzero(start[0] == parts))[1]
+        return self._finish(graph, parts), taken
+
+    def _balance(self, graph: WeightedGraph, starts: list[tuple[np.ndarray, str]]) -> list[np.ndarray]:
+        """Refine parts that exceed limits without V-cycles.
+
+        V-cycles move heavy clusters first, which can lose a cut that looser limits would keep.
+        """
+        copies = [start.copy() for start, _ in starts if self._value(graph, start)[0] > 0]
+        for parts in copies:
+            refine(graph, parts, self.limits, self.each)
+        return copies
+
+    def _export(self, graph: WeightedGraph, *, for_metis: bool) -> tuple[Exported, np.ndarray]:
+        """Write a graph without its isolated nodes for libraries, and return the others; memory is left to them."""
+        held, kept = hold(graph, self.each)
+        exported = export_graph(held, self.limits, self.directory, for_metis=for_metis)
+        del held
+        give_memory_back()
+        return exported, kept
+
+    def _call_libraries(self, graph: WeightedGraph) -> list[tuple[np.ndarray, str]]:
+        """Return the parts of nodes with neighbours that each call gives, and the call; of several some may fail."""
+        assert self.config.choice is not None, "without a choice there are parts"
+        calls, options = self.config.choice.calls, self.config.options
+        exported, _ = self._export(graph, for_metis=any(call.library == "metis" for call in calls))
+        need = needs(exported.num_nodes, graph.num_arcs, len(graph.columns), options)
+        two_fit = need["metis"] + need["kaminpar"] <= self.config.memory
+        with ThreadPoolExecutor(2 if two_fit else 1) as pool:
+            futures = [pool.submit(run_library, call, exported, self.directory) for call in calls]
+        failed = [future.exception() for future in futures]
+        if all(failed):
+            raise next(filter(None, failed))
+        return [(f.result(), str(call)) for f, call, e in zip(futures, calls, failed, strict=True) if e is None]
+
+    def _finish(self, graph: WeightedGraph, parts: np.ndarray) -> np.ndarray:
+        """Run further V-cycles: the requested ones while they gain, and with tighter limits if need be."""
+        value, seed = self._value(graph, parts), self.config.options.seed + 2
+        for cycle in range(MAX_CYCLES if self.config.options.runs_cycles else 0):
+            further = v_cycle(graph, [parts], self.limits, seed + cycle, self.each)
+            if (after := self._value(graph, further)) >= value:
+                break
+            gain, parts, value = value[1] - after[1], further, after
+            if gain < LEAST_GAIN * value[1]:
+                break
+        is_hopeless = graph.num_arcs > LARGE_ARCS or self.config.problem.is_impossible
+        for factor in () if is_hopeless else TIGHTER:
+            if value[0] == 0:
+                break
+            tighter = replace(self.limits, most=np.maximum((self.limits.most * factor).astype(np.int64), 1))
+            further = v_cycle(graph, [parts], tighter, seed, self.each)
+            rebalance(graph, further, self.limits, self.each)
+            if (after := self._value(graph, further)) >= value:
+                break
+            parts, value = further, after
+        return parts
+
+    def _value(self, graph: WeightedGraph, parts: np.ndarray) -> tuple[float, int]:
+        return self.limits.value(graph, parts, self.each)
+
+    @property
+    def _may_stream(self) -> bool:
+        return self._effort.streams and self.limits.num_parts <= MOST_STREAMED
+
+    @property
+    def _effort(self) -> Effort:
+        return FAST if self.config.options.effort == "fast" else Effort()
+
+    @property
+    def _method(self) -> str:
+        return "none" if self.config.choice is None else self.config.choice.method

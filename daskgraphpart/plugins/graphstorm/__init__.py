@@ -1,1 +1,0 @@
-"""GraphStorm's layout: DGL's files in its directories, with the files that it reads beside them."""

@@ -1,1 +1,0 @@
-"""Owners as parquet files and zarr arrays, beside npy and text."""

@@ -1,0 +1,1 @@
+"""Open what users bring: tables, objects, construction configs, public data sets."""

@@ -1,0 +1,97 @@
+"""`read_construction`: describe a graph by a GraphStorm construction config."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from daskgraphpart.errors import OptionError
+from daskgraphpart.graph.changeable import change
+from daskgraphpart.graph.changes import GraphChanges, etypes_of
+from daskgraphpart.keywords import check_keywords
+from daskgraphpart.readers.construction.build import ConstructionScan
+from daskgraphpart.readers.construction.read_config import read_config
+from daskgraphpart.storage.paths import require_local
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping, Sequence
+    from typing import Literal
+
+    from daskgraphpart.graph.scan import Scan
+
+
+@check_keywords
+def read_construction(
+    config: str | os.PathLike[str],
+    *,
+    name: str = "graph",
+    unknown_nodes: Literal["drop", "error"] = "error",
+    split_seed: int = 0,
+    split_by: Mapping[str, str] | Sequence[str] = (),
+    add_reverse: str | None = None,
+    copy_edata: bool = False,
+    remove_self_loops: bool | str | Sequence[str] = (),
+    deduplicate: bool | str | Sequence[str] = (),
+    cast: Mapping[str, str] | Sequence[str] = (),
+) -> Scan:
+    """Describe a graph by a GraphStorm construction config, for gconstruct or GSProcessing.
+
+    ``add_reverse="graphstorm"`` is GraphStorm's ``--add-reverse-edges``.
+
+    Parameters
+    ----------
+    config : path
+        The JSON file. Its paths are relative to the working directory, or else to the directory of the config.
+    name : str
+        Name of the graph.
+    unknown_nodes : str
+        What to do with edges whose nodes are missing from the table of their type: ``"error"`` or ``"drop"``.
+    split_seed : int
+        Random seed for the train, validation and test sets.
+    split_by, add_reverse, copy_edata, remove_self_loops, deduplicate, cast : optional
+        As in `chunk_graph`.
+
+    Returns
+    -------
+    Scan
+        As by `read_tables`.
+
+    Raises
+    ------
+    OptionError
+        If an option has an invalid value.
+    MetadataError
+        If the file is not JSON. The job reports all other faults of the config together, before it writes anything.
+
+    Examples
+    --------
+    >>> dgp.read_construction("config.json").collect()
+    Graph 'graph': 3 nodes, 1 edge, 24 B
+    type            count  files  size  features
+    --------------  -----  -----  ----  --------------
+    item                1      0   0 B
+    user                2      1   8 B  age float32[1]
+    user:buys:item      1      2  16 B
+    """
+    wanted = GraphChanges(
+        split_by=split_by, add_reverse=add_reverse, copy_edata=copy_edata,
+        remove_self_loops=etypes_of(remove_self_loops), deduplicate=etypes_of(deduplicate), cast=cast,
+    )  # fmt: skip
+    if unknown_nodes not in ("error", "drop"):
+        expected = "error or drop, because node features come from tables"
+        raise OptionError(
+            "a construction config cannot do this", place="--unknown-nodes", expected=expected, found=unknown_nodes
+        )
+    if wanted.split_by:
+        what, hint = (
+            "a construction config names its own edge types",
+            "run chunk, then chunk its output with --split-by",
+        )
+        raise OptionError(what, place="--split-by", hint=hint)
+    path, is_reversed = require_local(config, "a construction config"), wanted.add_reverse == "graphstorm"
+    if is_reversed and read_config(path)[0].is_homogeneous:
+        wanted = replace(wanted, add_reverse=None, copy_edata=False)
+    scan: Scan = ConstructionScan(path, name, unknown_nodes == "drop", is_reversed, split_seed)
+    changed: Scan = change(scan, wanted)
+    return changed

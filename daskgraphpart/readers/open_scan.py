@@ -1,0 +1,49 @@
+"""The one door: open what a user gives in place of a graph."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from daskgraphpart.engine.resources import detect_resources
+from daskgraphpart.errors import GraphPartError, InputFileNotFoundError
+from daskgraphpart.graph.graph import Graph, read_chunked
+from daskgraphpart.graph.graph_scan import GraphScan
+from daskgraphpart.graph.metadata import is_table
+from daskgraphpart.graph.scan import Scan
+from daskgraphpart.registry import first_answer
+from daskgraphpart.storage.paths import is_remote
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from daskgraphpart.engine.resources import Resources
+
+
+def open_scan(given: Any, storage_options: Mapping[str, Any] | None = None, resources: Resources | None = None) -> Scan:
+    """Return a scan of a graph, a scan, the path of a chunked graph, or what a plug-in can open."""
+    if isinstance(given, Scan):
+        return given
+    if isinstance(given, Graph):
+        return GraphScan(given)
+    is_path = isinstance(given, (str, os.PathLike)) or is_remote(given)
+    if is_path and not str(given).endswith(".json") and not is_table(given):
+        with suppress(InputFileNotFoundError):
+            return GraphScan(read_chunked(given, storage_options=storage_options))
+    if not is_path:
+        from daskgraphpart.readers.objects.open_given import not_a_graph, open_given  # imports dask's collections
+
+        if (graph := open_given(given, resources or detect_resources())) is not None:
+            return GraphScan(graph)
+    scan, fault = first_answer("scans", lambda kind: kind.open(given), Scan, Scan)
+    if scan is not None:
+        return scan
+    if not is_path:
+        raise fault or not_a_graph(given)
+    try:
+        return GraphScan(read_chunked(given, storage_options=storage_options))
+    except GraphPartError:
+        if fault is None:
+            raise
+    raise fault

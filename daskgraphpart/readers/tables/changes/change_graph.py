@@ -1,0 +1,184 @@
+"""Change a graph on its way: split and reverse edge types, drop edges, cast features.
+
+Every source is rows by now. Most changes only change how rows are read; sorted or filtered edges, and their features,
+go through files of a temporary directory. Edges keep their order within a type, and neither memory nor the cut of rows
+changes the result.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from daskgraphpart.engine.resources import SMALLEST_DATABASE_MEMORY
+from daskgraphpart.errors import OptionError
+from daskgraphpart.graph.beside import codes_name
+from daskgraphpart.graph.change_views import add_reverse_types, cast_features, copy_codes, double_edges, remove_codes
+from daskgraphpart.graph.check_changes import split_column, split_feature
+from daskgraphpart.graph.formats import check_ends
+from daskgraphpart.graph.graph import graph_of
+from daskgraphpart.graph.output import EDGES_PER_PIECE
+from daskgraphpart.graph.rows import KeptRows, SlicedRows
+from daskgraphpart.ids.id_map import id_map_frame
+from daskgraphpart.readers.database import insert_batches, open_database, run, stage_rows, translated_errors
+from daskgraphpart.readers.tables.place.scatter_rows import scatter_rows
+from daskgraphpart.schema import check_name, parse_edge_type
+from daskgraphpart.storage.paths import to_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    import duckdb
+
+    from daskgraphpart.engine.progress import ProgressListener
+    from daskgraphpart.graph.changes import GraphChanges
+    from daskgraphpart.graph.graph import Graph
+    from daskgraphpart.graph.scan import ScanJob
+    from daskgraphpart.source import FilePath, Source
+
+_KEY = ("v", "src", "dst")
+_SCHEMA = pa.schema([(name, pa.int64()) for name in (*_KEY, "r")])
+MAX_SPLIT = 10_000
+"""Edge types that one may be split into: each is a directory of every later job, and a key in its configs."""
+
+
+def change_graph(graph: Graph, changes: GraphChanges, job: ScanJob) -> Graph:
+    """Return the changed graph; files go to the directory of the job."""
+    ntypes, edges, beside = graph.schema.ntypes, dict(graph.edge_sources), dict(graph.beside)
+    data = cast_features(changes, graph.data_sources)
+    double_edges(changes, ntypes, edges, data)
+    if changes.read_edges:
+        directory, resources = job.directory / "changes", job.runner.resources.limited(SMALLEST_DATABASE_MEMORY)
+        directory.mkdir()
+        graph = replace(graph, edge_sources=edges, data_sources=data)
+        with open_database(directory, resources) as connection:
+            progress = job.runner.progress
+            selection = _Selection(connection, changes, beside, directory, resources.memory, progress)
+            edges, data = selection.of_graph(graph)
+    edges = add_reverse_types(changes, ntypes, edges, data, beside)
+    counts = {of.name: of.num_nodes for of in graph.schema.node_types}
+    return replace(graph_of(graph.name, counts, edges, data), raw_ids=graph.raw_ids, beside=beside)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Selection:
+    """Sorts edges by value of a column, and selects some; `memory` is bytes, `beside` the files beside the graph."""
+
+    connection: duckdb.DuckDBPyConnection
+    changes: GraphChanges
+    beside: dict[str, FilePath]
+    directory: Path
+    memory: int
+    progress: ProgressListener
+
+    def of_graph(self, graph: Graph) -> tuple[dict[str, Source], dict[str, dict[str, Source]]]:
+        """Split edge types, and drop self-loops and repeated edges; return edges and features."""
+        edges: dict[str, Source] = {}
+        data = {ntype: dict(graph.data_sources.get(ntype, {})) for ntype in graph.schema.ntypes}
+        sizes = {etype: 16 * rows.shape[0] for etype, rows in graph.edge_sources.items()}
+        self.progress.begin("change-edges", len(sizes), sum(sizes.values()))
+        for etype, rows in graph.edge_sources.items():
+            features = dict(graph.data_sources.get(etype, {}))
+            column = split_feature(self.changes, etype)
+            values = None if column is None else features.pop(column)
+            src, relation, dst = etype.split(":")
+            has_loops = src == dst and self.changes.removes_loops(etype)
+            if values is None and not has_loops and not self.changes.removes_repeats(etype):
+                edges[etype], data[etype] = rows, features
+            else:
+                self._sort(graph, etype, values)
+                names = [relation] if column is None else self._relations(etype, column)
+                path = str(self.directory / f"edges-{len(data)}")
+                staged = self._stage(path, features, column is not None)
+                for name, (chosen, with_them) in zip(names, staged, strict=True):
+                    split_name = f"{src}:{name}:{dst}"
+                    if split_name in edges or (split_name != etype and split_name in sizes):
+                        raise OptionError("the edge type exists already", place="--split-by", found=split_name)
+                    edges[split_name], data[split_name] = chosen, with_them
+                    copy_codes(self.beside, etype, split_name)
+                if column is not None and relation not in names:
+                    remove_codes(self.beside, etype)
+            if column is not None:
+                self.progress.note(f"{etype}: split by {split_column(self.changes, etype)!r} into {len(names):,}")
+            self.progress.advance(sizes[etype])
+        self.progress.end()
+        return edges, data
+
+    def _sort(self, graph: Graph, etype: str, values: Source | None) -> None:
+        """Fill the table `kept` with values v, ends and numbers r of the edges to keep."""
+        if values is not None and (values.dtype.kind not in "biu" or len(values.shape) > 1):
+            what, expected = f"edges of type {etype!r} cannot be split", "a column of integers or strings"
+            kind = f"{values.dtype.name} of shape {values.shape}"
+            raise OptionError(what, place="--split-by", expected=expected, found=kind)
+        before = graph.edge_sources[etype].shape[0]
+        query = "SELECT *, 1 AS times FROM batches"
+        has_repeats = self.changes.removes_repeats(etype)
+        if has_repeats:
+            key = ", ".join(_KEY)
+            query = f"SELECT {key}, min(r) AS r, count(*) AS times FROM batches GROUP BY {key}"
+        with translated_errors(str(self.directory)):
+            statement = f"CREATE OR REPLACE TABLE kept AS {query}"
+            insert_batches(self.connection, statement, _SCHEMA, self._batches(graph, etype, values))
+            ((kept, count),) = run(self.connection, "SELECT count(*), coalesce(sum(times), 0)::BIGINT FROM kept")
+        removed = [f"self-loops: {before - count:,}"] if self.changes.removes_loops(etype) else []
+        removed += [f"repeated edges: {count - kept:,}"] if has_repeats else []
+        if removed:
+            self.progress.note(f"{etype}, {before:,} edges; removed {', '.join(removed)}")
+
+    def _batches(self, graph: Graph, etype: str, values: Source | None) -> Iterator[Any]:
+        edges = graph.edge_sources[etype]  # collections are staged by now
+        edge_type = parse_edge_type(etype, edges.shape[0])
+        num_src, num_dst = (graph.schema.node_type(ntype).num_nodes for ntype in (edge_type.src, edge_type.dst))
+        without_loops = self.changes.removes_loops(etype) and edge_type.src == edge_type.dst
+        for start in range(0, edges.shape[0], EDGES_PER_PIECE):
+            piece = edges.read(start, min(start + EDGES_PER_PIECE, edges.shape[0]))
+            src, dst, rows = *piece.T, np.arange(start, start + len(piece))
+            check_ends(src, dst, edge_type, num_src, num_dst, file=None, first_row=start, error=OptionError)
+            of_value = np.zeros(len(piece), np.int64) if values is None else values.read(start, start + len(piece))
+            columns = [of_value.astype(np.int64, copy=False), src, dst, rows]
+            chosen = src != dst if without_loops else slice(None)
+            arrays = [pa.array(np.ascontiguousarray(column[chosen])) for column in columns]
+            yield pa.RecordBatch.from_arrays(arrays, schema=_SCHEMA)
+
+    def _relations(self, etype: str, column: str) -> list[str]:
+        """Names of the relations: the values, or what they stand for if they are codes."""
+        values = [value for (value,) in run(self.connection, "SELECT DISTINCT v FROM kept ORDER BY v LIMIT 10001")]
+        if len(values) > MAX_SPLIT:
+            what, number = f"edges of type {etype!r}: too many values for relations", f"more than {MAX_SPLIT:,}"
+            raise OptionError(what, place="--split-by", expected=f"at most {MAX_SPLIT:,}", found=number)
+        categories = self.beside.pop(codes_name(etype, column), None)
+        names = list(map(str, values))
+        if categories is not None:
+            texts = id_map_frame(to_path(categories))["id"].compute(scheduler="sync").tolist()
+            names = [texts[value] for value in values]
+        for name in names:
+            check_name(name, f"relation of {etype},", OptionError, place="--split-by")
+        return names
+
+    def _stage(
+        self, path: str, features: Mapping[str, Source], is_split: bool
+    ) -> Iterator[tuple[Source, dict[str, Source]]]:
+        """Write the kept edges to a file; yield those of each value with their features."""
+        int64 = np.dtype(np.int64)
+        edges = stage_rows(self.connection, "SELECT src, dst FROM kept ORDER BY v, r", path, int64, (2,))
+        counts = run(self.connection, "SELECT count(*) FROM kept GROUP BY v ORDER BY v")
+        counts = counts if is_split else [(edges.num_rows,)]
+        placed: dict[str, Source] = {}
+        if features:
+            numbers = stage_rows(self.connection, "SELECT r FROM kept ORDER BY r", f"{path}-numbers", int64)
+            placed = {name: KeptRows(rows, numbers) for name, rows in features.items()}
+        if features and len(counts) > 1:
+            place = "SELECT row_number() OVER (ORDER BY v, r) - 1 AS place, r FROM kept"
+            query = f"SELECT place FROM ({place}) ORDER BY r"
+            places = stage_rows(self.connection, query, f"{path}-places", int64)
+            for i, (name, rows) in enumerate(placed.items()):
+                placed[name] = scatter_rows(rows, places, edges.num_rows, 0, f"{path}-{i}", self.memory // 16)
+        ends = list(itertools.accumulate(count for (count,) in counts))
+        for start, stop in zip([0, *ends], ends, strict=False):
+            of_value: dict[str, Source] = {n: SlicedRows(rows, start, stop) for n, rows in placed.items()}
+            yield SlicedRows(edges, start, stop), of_value

@@ -1,0 +1,362 @@
+"""Read columns of parquet files, and arrays of npz and npy files, as one stream of Arrow batches that DuckDB knows.
+
+Times become microseconds since 1970, rounded down; decimals integers, or floats if they have decimal places. The first
+row that 64 bits cannot hold is refused, and so is a string longer than a line of text may be.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from daskgraphpart.errors import GraphPartError, InputFileError
+from daskgraphpart.graph.metadata import MAX_ROWS
+from daskgraphpart.graph.output import to_arrow
+from daskgraphpart.graph.read_parquet import read_parquet_header
+from daskgraphpart.kernels.cut_rows import MAX_ROW_BYTES
+from daskgraphpart.readers.database import ROWS_PER_BATCH
+from daskgraphpart.readers.tables.describe.collect_faults import collect_fault, raise_together
+from daskgraphpart.readers.tables.describe.columns import (
+    BYTES,
+    FLOATS,
+    INTEGERS,
+    PAIRS,
+    STRINGS,
+    TIMES,
+    UNKNOWN,
+    VECTORS,
+    Column,
+    constant_column,
+    find_columns,
+)
+from daskgraphpart.readers.tables.describe.map_arrays import map_arrays
+from daskgraphpart.readers.tables.describe.parquet_batches import read_batches
+from daskgraphpart.readers.tables.describe.uuids import is_uuid, text_of_uuids
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from daskgraphpart.readers.tables.describe.table_files import TableFile
+
+
+BYTES_PER_BATCH = 4 << 20
+MAX_NUMBER_BYTES = 8  # Arrow has no longer floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ColumnFile:
+    """A file with chosen columns; for npz and npy files, mapped `arrays`.
+
+    `schema` has columns r0, r1, ... of `batches`; `num_nodes` are the sources and destinations of a sparse matrix.
+    """
+
+    path: str
+    content: str
+    columns: tuple[Column, ...]
+    schema: Any
+    num_rows: int
+    arrays: tuple[Any, ...] = ()
+    num_nodes: tuple[int, ...] = ()
+    guesses: Mapping[str, str] = field(default_factory=dict)
+    num_entries: None = None
+    first_id: int = 0
+    features: tuple[str, ...] = ()
+
+    def locate(self, row: int, column: int) -> tuple[str, str | None]:
+        """Return a value's place and text, None if missing."""
+        chosen, first = self.columns[column], 0
+        value: Any = chosen.constant
+        place = self.schema.get_field_index(f"r{column}")
+        for columns in self.batches() if chosen.position is not None else ():
+            if row < first + len(columns[0]):
+                value = columns[place][row - first].as_py()
+                break
+            first += len(columns[0])
+        return f"row {row:,}, column {chosen.name!r}", None if value is None else str(value)
+
+    def batches(self) -> Iterator[list[Any]]:
+        """Yield the columns of all rows, in batches."""
+        names, first = [column.name for column in self.columns if column.position is not None], 0
+        for columns in self._arrays() if self.arrays else self._columns(names):
+            plain = [
+                checked_column(column, self.path, name, first).cast(kind)
+                for column, name, kind in zip(columns, names or [""], self.schema.types, strict=True)
+            ]
+            yield plain
+            first += len(plain[0])
+
+    def _arrays(self) -> Iterator[list[Any]]:
+        row_nbytes = max(array[:1].nbytes for array in self.arrays)
+        step = max(1, min(ROWS_PER_BATCH, BYTES_PER_BATCH // max(1, row_nbytes)))
+        for start in range(0, self.num_rows, step):
+            yield [_to_arrow(array[start : start + step]) for array in self.arrays]
+
+    def _columns(self, names: Sequence[str]) -> Iterator[list[Any]]:
+        for batch in read_batches(self.content, list(dict.fromkeys(names))):
+            columns = [batch.column(name) for name in names] or [pa.nulls(batch.num_rows)]
+            borders = [0, *_borders(columns).tolist(), batch.num_rows]
+            for start, stop in pairwise(borders):
+                yield [column.slice(start, stop - start) for column in columns]
+
+
+def _borders(columns: Sequence[Any]) -> np.ndarray:
+    """Return where to cut rows, so that strings of dictionaries fit into batches when each row has its own."""
+    nbytes = np.zeros(len(columns[0]), np.int64)
+    for column in columns:
+        if pa.types.is_dictionary(column.type) and (lengths := _byte_lengths(column)) is not None:
+            nbytes += pc.fill_null(lengths, 0).to_numpy(zero_copy_only=False)
+    return np.flatnonzero(np.diff(np.cumsum(nbytes) // BYTES_PER_BATCH)) + 1
+
+
+def _byte_lengths(column: Any) -> Any:
+    """Return the bytes of each string; None for a column of others."""
+    is_coded = pa.types.is_dictionary(column.type)
+    values = column.dictionary if is_coded else column
+    if _kind_of(values.type) not in (STRINGS, BYTES):
+        return None
+    lengths = pc.binary_length(values.cast(pa.large_binary()) if "view" in str(values.type) else values)
+    return lengths.take(column.indices) if is_coded else lengths
+
+
+def _to_arrow(rows: np.ndarray) -> Any:
+    if rows.dtype.kind in "US":
+        return pa.array(rows.tolist(), pa.from_numpy_dtype(rows.dtype))
+    return to_arrow(rows)
+
+
+def _describe(path: str, name: str, position: int, kind: Any, *, is_id: bool, row_shape: tuple[int, ...]) -> Column:
+    """Describe an Arrow column; refuse what is neither IDs nor a feature."""
+    plain = plain_column(pa.nulls(0, kind)).type
+    if pa.types.is_null(kind):
+        return Column(name, position, is_text=True)
+    value_type = plain.value_type if is_list(plain) else plain
+    held = _kind_of(value_type)
+    is_vector = plain is not value_type
+    if is_id and (held == UNKNOWN or is_vector or pa.types.is_temporal(kind) or pa.types.is_boolean(value_type)):
+        expected, hint = "integers or strings, one for each row", "choose columns by FILE:SRC,DST or FILE:COLUMN"
+        shape = f" of shape (rows, {', '.join(map(str, row_shape))})" if row_shape else ""
+        what, kind_of_ids = f"column {name!r} cannot be IDs", f"{value_type if row_shape else kind}{shape}"
+        raise InputFileError(what, file=path, expected=expected, found=kind_of_ids, hint=hint)
+    if held == UNKNOWN or (is_vector and held in (STRINGS, BYTES)):
+        what, expected = f"column {name!r} does not hold numbers", "numbers, strings, times or lists of numbers"
+        raise InputFileError(what, file=path, expected=expected, found=str(kind))
+    half = pa.float16() in (kind, getattr(kind, "value_type", None))
+    dtype = None if held in (STRINGS, BYTES) else np.dtype(np.float16 if half else value_type.to_pandas_dtype())
+    held = VECTORS if is_vector else TIMES if pa.types.is_temporal(kind) else held
+    return Column(name, position, held, f"column {name!r}", dtype=dtype, row_shape=row_shape)
+
+
+def _kind_of(arrow_type: Any) -> str:
+    if pa.types.is_integer(arrow_type) or pa.types.is_boolean(arrow_type):
+        return INTEGERS
+    if pa.types.is_floating(arrow_type):
+        return FLOATS
+    if str(arrow_type) in ("string", "large_string", "string_view"):
+        return STRINGS
+    return BYTES if "binary" in str(arrow_type) and not arrow_type.num_fields else UNKNOWN
+
+
+def _choose(
+    file: TableFile, headers: Sequence[tuple[str, Any, tuple[int, ...]]], wanted: Sequence[str], num_ids: int
+) -> tuple[tuple[Column, ...], Any]:
+    """Describe the chosen columns among those found (name, Arrow type, row shape), and their schema."""
+    names, columns, faults = [name for name, _, _ in headers], list[Column](), list[GraphPartError]()
+    for number, (name, position) in enumerate(find_columns(file, wanted, names, num_ids)):
+        if position is None:
+            columns.append(constant_column(name, file.constants[name]))
+            continue
+        if names.count(name) > 1:
+            raise InputFileError(f"several columns are named {name!r}", file=file.path, hint="rename them")
+        _, kind, row_shape = headers[position]
+        with collect_fault(faults):
+            columns.append(_describe(file.path, name, position, kind, is_id=number < num_ids, row_shape=row_shape))
+    raise_together(faults)
+    kinds = {f"r{i}": headers[column.position][1] for i, column in enumerate(columns) if column.position is not None}
+    types = {name: plain_column(pa.nulls(0, kind)).type for name, kind in (kinds or {"none": pa.null()}).items()}
+    return tuple(columns), pa.schema(list(types.items()))
+
+
+def open_parquet_file(file: TableFile, wanted: Sequence[str], num_ids: int) -> ColumnFile:
+    """Open a parquet file of edges or nodes."""
+    header = read_parquet_header(file.content)
+    columns, schema = _choose(file, [(field.name, field.type, ()) for field in header.schema], wanted, num_ids)
+    return ColumnFile(file.path, file.content, columns, schema, header.num_rows)
+
+
+# ------------------------------------------------------------------------------------------------------------- arrays
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Expanded:
+    """Row (or column) numbers of a compressed sparse matrix's elements, computed when sliced."""
+
+    starts: np.ndarray
+    shape: tuple[int]
+    dtype = np.dtype(np.int64)
+    ndim = 1
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, chosen: slice) -> np.ndarray:
+        return np.searchsorted(self.starts, np.arange(*chosen.indices(len(self))), side="right") - 1
+
+
+def open_array_file(file: TableFile, wanted: Sequence[str], num_ids: int, directory: Path) -> ColumnFile:
+    """Open a raw, npy or npz file; unpacks packed arrays into a directory.
+
+    Without names, sources and destinations are `src` and `dst` (or `row` and `col`, ...), or the first two arrays, or
+    the columns of `edge_index` or of the first array, (edges, 2 or more), or its rows, (2, edges); for a sparse matrix
+    saved by scipy, its rows and columns.
+    """
+    path = file.path
+    arrays, num_nodes = map_arrays(file, directory), tuple[int, ...]()
+    if {"format", "shape", "data"} <= arrays.keys() and arrays["format"].shape == () and arrays["shape"].shape == (2,):
+        num_nodes = _matrix_shape(path, arrays["shape"])
+        arrays = _sparse_matrix(path, arrays)
+    _check_arrays(path, arrays)
+    if num_ids == 2 and "edge_index" in arrays:
+        arrays = {"edge_index": arrays.pop("edge_index"), **arrays}
+    has_pair = num_ids == 2 and any(set(pair) <= arrays.keys() for pair in PAIRS)
+    if num_ids and not has_pair and not all(name and name in arrays for name in wanted[:num_ids]):
+        arrays = _split_first(path, arrays, wanted, num_ids)
+    kinds = {name: pa.from_numpy_dtype(array.dtype.newbyteorder("=")) for name, array in arrays.items()}
+    headers = [(n, kinds[n] if a.ndim == 1 else pa.list_(kinds[n]), a.shape[1:]) for n, a in arrays.items()]
+    columns, schema = _choose(file, headers, wanted, num_ids)
+    chosen = {column.name: arrays[column.name] for column in columns if column.position is not None}
+    num_rows = len(next(iter(chosen.values()), ()))
+    for name, array in chosen.items():
+        if len(array) != num_rows:
+            what, expected = f"array {name!r} has a different length", f"{num_rows:,}"
+            raise InputFileError(what, file=path, expected=expected, found=f"{len(array):,}")
+    used = tuple(arrays[column.name] for column in columns if column.position is not None)
+    return ColumnFile(path, file.content, columns, schema, num_rows, used, num_nodes)
+
+
+def _matrix_shape(path: str, shape: np.ndarray) -> tuple[int, ...]:
+    if shape.dtype.kind not in "iu" or not 0 <= int(shape.min()) <= int(shape.max()) < MAX_ROWS:
+        expected = f"two whole numbers below 2^{MAX_ROWS.bit_length() - 1}"
+        raise InputFileError("invalid shape of a matrix", file=path, expected=expected, found=shape.tolist())
+    return tuple(map(int, shape))
+
+
+def _sparse_matrix(path: str, arrays: Mapping[str, Any]) -> dict[str, Any]:
+    """Return rows, columns and elements of a matrix from `scipy.sparse.save_npz`."""
+    form = arrays["format"].item()
+    form = form.decode(errors="replace") if isinstance(form, bytes) else str(form)
+    if form == "coo" and {"row", "col"} <= arrays.keys():
+        return {name: arrays[name] for name in ("row", "col", "data")}
+    starts, indices = arrays.get("indptr", np.empty(0)), arrays.get("indices", np.empty(0))
+    if form not in ("csr", "csc"):
+        what, hint = "cannot read this sparse matrix", "save scipy.sparse.csr_matrix(matrix) instead"
+        raise InputFileError(what, file=path, expected="csr, csc or coo", found=form, hint=hint)
+    is_whole = starts.ndim == 1 and starts.dtype.kind in "iu" and len(starts) and starts[0] == 0
+    if not is_whole or starts[-1] != len(indices) or (starts[1:] < starts[:-1]).any():
+        raise InputFileError("indptr does not fit the sparse matrix", file=path, expected=f"0 to {len(indices):,}")
+    expanded = _Expanded(starts, (len(indices),))
+    row, col = (expanded, indices) if form == "csr" else (indices, expanded)
+    return {"row": row, "col": col, "data": arrays["data"]}
+
+
+def _split_first(
+    path: str, arrays: Mapping[str, np.ndarray], wanted: Sequence[str], num_ids: int
+) -> dict[str, np.ndarray]:
+    """If the first array is a table, replace it by the columns that may be used."""
+    name, array = next(iter(arrays.items()))
+    if array.ndim == 1:
+        return dict(arrays)
+    if num_ids == 2 and not any(wanted[:2]) and array.ndim == 2 and len(array) == 2 and len(wanted) == 2:
+        if array.shape == (2, 2):
+            hint = "add --columns 0,1 if its rows are edges, or transpose it"
+            raise InputFileError("ambiguous array of edges", file=path, found="shape (2, 2)", hint=hint)
+        array = array.T  # PyG's edge_index
+    if array.ndim != 2 or array.shape[1] < num_ids:
+        what = "not an array of edges" if num_ids == 2 else "not a list of nodes"
+        expected = f"shape (rows, {num_ids} or more)" + (" or (2, edges)" if num_ids == 2 else "")
+        raise InputFileError(what, file=path, expected=expected, found=f"shape {array.shape}")
+    used = max(num_ids, *(int(text) + 1 for text in wanted if text.isdecimal()), 0)
+    columns = {f"{name}[{i}]" if name else str(i): array[:, i] for i in range(min(used, array.shape[1]))}
+    return {**columns, **{other: arrays[other] for other in list(arrays)[1:]}}
+
+
+def _check_arrays(path: str, arrays: Mapping[str, Any]) -> None:
+    for name, array in arrays.items():
+        dtype = array.dtype
+        is_known = dtype.kind in "US" or (dtype.kind in "biuf" and dtype.itemsize <= MAX_NUMBER_BYTES)
+        if not is_known or not array.shape or dtype.itemsize == 0:
+            what, kind = f"array {name!r} does not hold numbers or strings", f"dtype {dtype}, shape {array.shape}"
+            raise InputFileError(what, file=path, found=kind)
+
+
+def plain_column(column: Any) -> Any:
+    """Return a column as one of a type that DuckDB knows; an `ArrowInvalid` if a value is out of range."""
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        return plain_column(column.cast(kind.value_type))
+    if is_uuid(kind):
+        return text_of_uuids(column)
+    if pa.types.is_null(kind):
+        return column.cast(pa.string())
+    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
+        return _microseconds(column)
+    if pa.types.is_decimal(kind):
+        return column.cast(pa.float64() if kind.scale > 0 else pa.int64())
+    if is_list(kind) and kind.value_type == pa.float16():
+        return column.cast(pa.list_(pa.float32()))
+    return column.cast(pa.float32()) if kind == pa.float16() else column
+
+
+def is_list(kind: Any) -> bool:
+    """Whether a type is one of lists."""
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
+
+
+def checked_column(column: Any, path: str, name: str, first_row: int) -> Any:
+    """Return the same as `plain_column`, or refuse the row of a value that is out of range or too long."""
+    lengths = _byte_lengths(column)
+    longest = (pc.max(lengths).as_py() or 0) if lengths is not None else 0
+    if longest > MAX_ROW_BYTES:
+        place = f"row {first_row + pc.index(lengths, longest).as_py():,}, column {name!r}"
+        length, hint = f"{longest:,} bytes", "leave the column out"
+        raise InputFileError("text too long", file=path, place=place, expected="1 MiB at most", found=length, hint=hint)
+    try:
+        return plain_column(column)
+    except pa.ArrowInvalid as fault:
+        row = next((i for i in range(len(column)) if not _is_in_range(column.slice(i, 1))), 0)
+        is_time = not pa.types.is_decimal(column.type)
+        what = f"{'time' if is_time else 'number'} out of range"
+        expected = "microseconds since 1970 in 64 bits" if is_time else "an integer of 64 bits"
+        text = f"{_text(column[row])} ({column.type})"
+        hint = "leave the column out, or mend the value" if is_time else "leave the column out, or cast it to double"
+        place = f"row {first_row + row:,}, column {name!r}"
+        raise InputFileError(what, file=path, place=place, expected=expected, found=text, hint=hint) from fault
+
+
+def _microseconds(times: Any) -> Any:
+    """Return times as int64; what is finer than microseconds is rounded down."""
+    if pa.types.is_timestamp(times.type):
+        without_zone = times.cast(pa.int64()).cast(pa.timestamp(times.type.unit))
+        times = pc.floor_temporal(without_zone, unit="microsecond")
+    return times.cast(pa.timestamp("us")).cast(pa.int64())
+
+
+def _is_in_range(column: Any) -> bool:
+    try:
+        plain_column(column)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def _text(value: Any) -> str:
+    """Return a value as it is stored, if Python has no such time."""
+    try:
+        return str(value.as_py())
+    except (ValueError, OverflowError):
+        return str(value.cast(pa.int64() if value.type.bit_width == 64 else pa.int32()).as_py())

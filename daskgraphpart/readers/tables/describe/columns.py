@@ -1,0 +1,161 @@
+"""Describe the chosen columns of a file, and find them by name or number."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from daskgraphpart.errors import GraphPartError, InputFileError
+from daskgraphpart.ids import id_map
+from daskgraphpart.readers.tables.describe.collect_faults import collect_fault, raise_together
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+
+    from daskgraphpart.readers.tables.describe.table_files import TableFile
+
+INTEGERS, STRINGS = id_map.INTEGERS, id_map.STRINGS
+FLOATS, BYTES, TIMES, VECTORS, UNKNOWN = "floats", "bytes", "timestamps", "vectors", ""
+PAIRS = (
+    ("src", "dst"), ("source", "target"), ("source", "destination"), ("from", "to"), ("row", "col"), ("rows", "cols"),
+    ("u", "v"), ("head", "tail"), ("src_id", "dst_id"), ("source_id", "target_id"), ("from_id", "to_id"),
+)  # fmt: skip
+OTHERS, OTHERS_AND_CONSTANTS = "*", "**"
+"""All columns of a file that are not IDs; and those that names of directories hold, too."""
+MISSING = ("NA", "N/A", "null", "NULL", "None", "\\N")
+"""Texts that stand for a missing value of a feature; IDs may have such names."""
+TIME_HINT = "write times as 2024-05-01, 2024-05-01 12:00:00 or 2024-05-01T12:00:00.5+02:00"
+_TIME = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d.*)?")
+DECIMAL_COMMA = re.compile(r"[-+]?(\d+(,\d*)?|,\d+)([eE][-+]?\d+)?", re.ASCII)
+_THOUSANDS = re.compile(r"[-+]?\d{1,3}([., ']\d{3})+([.,]\d+)?", re.ASCII)
+FLOAT_TEXT = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?|[-+]?(inf|infinity|nan)", re.IGNORECASE | re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A chosen column: name or number, position, and what its type or first value says it holds.
+
+    `example` says where, for messages; `dtype` is a feature's, None in text. A constant has no position; it is its
+    value in all rows, None if missing.
+    """
+
+    name: str
+    position: int | None
+    kind: str = UNKNOWN
+    example: str = ""
+    dtype: np.dtype | None = None
+    is_text: bool = False
+    constant: str | None = None
+    row_shape: tuple[int, ...] = ()
+    has_decimal_comma: bool = False
+
+    @property
+    def is_string(self) -> bool:
+        """Whether it holds strings, as IDs."""
+        return self.kind in (STRINGS, BYTES) or (self.is_text and self.kind in (FLOATS, TIMES))
+
+
+def constant_column(name: str, text: str | None) -> Column:
+    """Describe a column whose value is in a directory's name."""
+    if text is None:
+        return Column(name, None, is_text=True)
+    return Column(name, None, kind_of_text(text), f"{name}={text}", is_text=True, constant=text)
+
+
+def kind_of_text(text: str) -> str:
+    """Classify a text; integers have one spelling."""
+    text = text.strip(" \t")
+    if re.fullmatch(r"0|-?[1-9]\d*", text) and -(2**63) <= int(text) < 2**63:
+        return INTEGERS
+    if FLOAT_TEXT.fullmatch(text):
+        return FLOATS
+    return TIMES if _TIME.fullmatch(text) else STRINGS
+
+
+def with_decimals(column: Column, sample: Sequence[Sequence[str]], file: TableFile) -> Column:
+    """Return a column of text as one of numbers if its first values have a decimal comma.
+
+    If those may be thousands as well, somebody has to say so.
+    """
+    position, decimal = column.position, file.options.decimal
+    if position is None or decimal == "point":
+        return column
+    values = [row[position].strip(" \t") for row in sample if position < len(row)]
+    values = [value for value in values if value not in ("", *MISSING)]
+    with_commas = [value for value in values if "," in value]
+    are_numbers = all(DECIMAL_COMMA.fullmatch(value) or _THOUSANDS.fullmatch(value) for value in values)
+    if not are_numbers or not (with_commas or decimal):
+        return column
+    are_decimals = all(map(DECIMAL_COMMA.fullmatch, values))
+    if not are_decimals or (decimal is None and all(map(_THOUSANDS.fullmatch, with_commas))):
+        what, hint = f"numbers of column {column.name!r} have commas", "say FILE:decimal-comma, or FILE:decimal-point"
+        hint = hint if are_decimals else "write them without separators of thousands, or say FILE:decimal-point"
+        odd = next((value for value in with_commas if _THOUSANDS.fullmatch(value)), values[0])
+        raise InputFileError(what, file=file.path, found=f"{shown(odd)}, fractions or thousands", hint=hint)
+    kind = kind_of_text(values[0].replace(",", ".")) if values else column.kind
+    return replace(column, kind=kind, has_decimal_comma=True)
+
+
+def find_columns(
+    file: TableFile, wanted: Sequence[str], names: Sequence[str], num_ids: int
+) -> list[tuple[str, int | None]]:
+    """Find columns by name or number: name and position of each, None for a constant.
+
+    Columns without names are named by their numbers. Empty names mean sources and destinations by their usual names, an
+    `id`, or the next of the first columns.
+    """
+    constants = file.constants
+    if len(names) < sum(name in names or name not in constants for name in wanted[:num_ids]):
+        what, hint = f"{len(names)} column where there should be {num_ids}", "check --delimiter"
+        raise InputFileError(what, file=file.path, found=", ".join(names) if _are_named(names) else None, hint=hint)
+    if num_ids and not any(wanted[:num_ids]):
+        lowered = [name.lower() for name in names]
+        pairs = PAIRS if num_ids == 2 else (("id",),)
+        pair = next((pair for pair in pairs if all(lowered.count(name) == 1 for name in pair)), ())
+        wanted = [*(names[lowered.index(name)] for name in pair), *wanted[len(pair) :]]
+    places, faults = list[tuple[str, int | None]](), list[GraphPartError]()
+    for number, name in enumerate(wanted):
+        if name in (OTHERS, OTHERS_AND_CONSTANTS):
+            taken = {position for _, position in places}
+            places += [(other, i) for i, other in enumerate(names) if i not in taken]
+            known = {other for other, _ in places}
+            if name == OTHERS_AND_CONSTANTS:
+                places += [(constant, None) for constant in constants if constant not in known]
+        else:
+            with collect_fault(faults):
+                position = _position(file, name, names, num_ids) if name else number
+                places.append((name if position is None else names[position], position))
+    raise_together(faults)
+    return places
+
+
+def _position(file: TableFile, name: str, names: Sequence[str], num_ids: int) -> int | None:
+    if names.count(name) == 1:
+        return names.index(name)
+    if name in names:
+        what, hint = f"several columns are named {name!r}", "give the number of the column"
+        raise InputFileError(what, file=file.path, hint=hint)
+    if name.isdecimal() and int(name) < len(names):
+        return int(name)
+    if name in file.constants:
+        return None
+    raise InputFileError(
+        f"no column {name!r}",
+        file=file.path,
+        expected=f"one of {', '.join(names)}"
+        if _are_named(names)
+        else f"a number below {len(names)}: there are no names",
+        hint=f"check {'--columns' if num_ids == 2 else 'FILE:COLUMN'}, --header and --delimiter",
+    )
+
+
+def _are_named(names: Sequence[str]) -> bool:
+    return [*names] != [str(i) for i in range(len(names))]
+
+
+def shown(value: object) -> str:
+    """Show a value in a message; text is quoted, and cut if long."""
+    return repr(value if len(value) <= 60 else value[:60] + "...") if isinstance(value, str) else str(value)

@@ -1,0 +1,158 @@
+"""Step 1: find and open all files of a graph's tables; check what options, headers and first rows tell.
+
+All faults are reported at once, in two rounds: those of options and files, then those of what the tables hold together.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from daskgraphpart.errors import GraphPartError, InputFileError, MetadataError, OptionError, check_choice
+from daskgraphpart.graph.check_changes import check_changes
+from daskgraphpart.graph.metadata import check_num_nodes
+from daskgraphpart.readers.tables.describe.collect_faults import collect_fault, raise_together
+from daskgraphpart.readers.tables.describe.columns import FLOATS, INTEGERS, UNKNOWN
+from daskgraphpart.readers.tables.describe.description import Description, Table, check_row_count
+from daskgraphpart.readers.tables.describe.earlier_graph import continue_codes, find_old_codes, find_old_ids
+from daskgraphpart.readers.tables.describe.open_tables import open_table
+from daskgraphpart.readers.tables.describe.split_sets import SPLIT
+from daskgraphpart.readers.tables.describe.table_files import is_pipe
+from daskgraphpart.readers.tables.describe.table_requests import TableRequests
+from daskgraphpart.readers.type_names import check_type_name
+from daskgraphpart.schema import DataSpec
+from daskgraphpart.source import Source
+from daskgraphpart.storage.paths import Location
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from daskgraphpart.readers.tables.table_scan import TableScan
+
+
+def describe_tables(directory: Path, scan: TableScan) -> Description:
+    """Find and open all files; what has to be unpacked is unpacked into the directory.
+
+    A column by which edges are split counts as a feature until then.
+    """
+    options, notes = scan.reading, list[str]()
+    _check_types(scan)
+    etypes = tuple(sorted(scan.tables.edges))
+    ends = {end for etype in etypes for end in etype.split(":")[::2]}
+    ntypes = sorted(ends | {*scan.tables.nodes, *scan.tables.num_nodes})
+    requests = _request_tables(directory, scan, ntypes)
+    faults = requests.faults
+    tables, old_ids, codes = list[Table](), dict[str, Location](), None
+    for number, request in enumerate(requests.requests):
+        if faults and any(map(is_pipe, request.files)):
+            continue  # a fault need not wait for its end
+        with collect_fault(faults):
+            tables.append(open_table(directory, number, request, notes))
+    with collect_fault(faults):
+        old_ids = find_old_ids(options.ids_from, ntypes)
+    with collect_fault(faults):
+        codes = find_old_codes(options.codes_from)
+    raise_together(faults)
+    continued, old_codes = continue_codes(codes, tuple(tables), scan.changes)
+    described = Description(
+        options, etypes, continued, _known_counts(scan, ntypes, continued), requests.rows, tuple(notes), scan.changes,
+        scan.tables.num_edges, old_ids, old_codes,
+    )  # fmt: skip
+    _check_together(described)
+    return described
+
+
+def _request_tables(directory: Path, scan: TableScan, ntypes: Sequence[str]) -> TableRequests:
+    """Find the files of all tables, edges first."""
+    given, faults = scan.tables, list[GraphPartError]()
+    requests = TableRequests(directory, scan.reading, faults)
+    for etype in sorted(given.edges):
+        with collect_fault(faults):
+            requests.add_edges(etype, given.edges[etype], scan.changes, given.edge_data.get(etype, ()))
+    for ntype in sorted(given.nodes):
+        with collect_fault(faults):
+            requests.add_nodes(ntype, given.nodes[ntype])
+    for place, of_type, name, values in sorted(scan.features, key=lambda of: not isinstance(of[-1], Source)):
+        known = sorted(given.edges) if place == "--edge-data" else ntypes
+        with collect_fault(faults):
+            requests.add_feature(place, known, of_type, name, values)
+    return requests
+
+
+def _known_counts(scan: TableScan, ntypes: Sequence[str], tables: Sequence[Table]) -> dict[str, int | None]:
+    """Return numbers of nodes as they are given, or as sparse matrices tell them."""
+    counts: dict[str, int | None] = {**dict.fromkeys(ntypes), **scan.tables.num_nodes}
+    for table in tables if not scan.reading.map_ids else ():
+        for end, count in (pair for file in table.files for pair in zip(table.ends, file.num_nodes, strict=False)):
+            if end not in scan.tables.num_nodes:
+                counts[end] = max(counts[end] or 0, count)
+    return counts
+
+
+def _check_types(scan: TableScan) -> None:
+    """Refuse names that are no types."""
+    faults = list[GraphPartError]()
+    if not scan.tables.edges:
+        raise OptionError("no edges", place="--edges", expected="files of edges")
+    for etype in scan.tables.edges:
+        if etype.count(":") != 2:
+            faults.append(OptionError("not an edge type", place="--edges", expected="SRC:REL:DST", found=etype))
+    for etype in scan.reading.edge_columns.keys() - {""}:
+        with collect_fault(faults):
+            check_choice("edge type", "--edge-columns", etype, sorted(scan.tables.edges))
+    for name in [*":".join(scan.tables.edges).split(":"), *scan.tables.nodes, *scan.tables.num_nodes]:
+        with collect_fault(faults):
+            check_type_name(name, OptionError)
+    for ntype, count in scan.tables.num_nodes.items():
+        with collect_fault(faults):
+            check_num_nodes(count, f"--num-nodes {ntype}")
+    raise_together(faults)
+
+
+def _check_together(described: Description) -> None:
+    """Refuse columns that cannot be features, repeated features, wrong counts, and options without a subject."""
+    faults = list[GraphPartError]()
+    if described.options.map_ids and any(count is not None for count in described.num_nodes.values()):
+        what, hint = "mapped IDs tell the number of nodes", "leave it out; list further nodes by --nodes"
+        faults.append(OptionError(what, place="--num-nodes", hint=hint))
+    for table in described.tables:
+        with collect_fault(faults):
+            _check_features(table)
+    names = {of_type: described.features(of_type) for of_type in (*described.num_nodes, *described.etypes)}
+    seen = [f"{of_type}:{name}" for of_type, of in names.items() for name in of]
+    for full_name in dict.fromkeys(seen):
+        if seen.count(full_name) > 1:
+            faults.append(OptionError("feature is given twice", found=full_name, hint="remove one"))
+    expected = f"one of {', '.join(seen)}" if seen else "none: there are no features"
+    known = {"", *seen, *(name.rpartition(":")[2] for name in seen)}
+    for name in sorted(described.options.fills.keys() - known):
+        faults.append(OptionError("unknown feature", place="--fill", expected=expected, found=name))
+    with collect_fault(faults):
+        check_changes(described.changes, [*described.num_nodes], described.etypes, names)
+    for of_type, features in described.rows.items():
+        ordered = described.ordered(of_type)
+        num_rows = described.num_nodes[of_type] if ordered is None else ordered.num_rows
+        for name, rows in features.items():
+            with collect_fault(faults):
+                check_row_count(described, of_type, name, [*map(str, rows.paths)], rows.shape[0], num_rows)
+    raise_together(faults)
+
+
+def _check_features(table: Table) -> None:
+    """Refuse names that are none, and vectors of other than numbers."""
+    path, faults = table.files[0].path, list[GraphPartError]()
+    features = {name: numbers for name, numbers in table.features.items() if name != SPLIT}
+    for name, numbers in ({table.mask: ()} if table.mask else features).items():
+        columns = [table.column(i) for i in numbers]
+        dtypes = [column.dtype for column in columns if column.dtype is not None]
+        try:
+            DataSpec(name, next(iter(dtypes), np.dtype(np.float64)))
+        except MetadataError as error:
+            faults.append(error.restated(InputFileError, file=path, place=None))
+        for column in columns if columns[1:] else ():
+            if column.kind not in (INTEGERS, FLOATS, UNKNOWN):
+                what, expected = f"column {column.name!r} does not hold numbers", "only such columns in a vector"
+                faults.append(InputFileError(what, file=path, expected=expected, found=column.kind))
+    raise_together(faults)

@@ -1,0 +1,244 @@
+"""Read rows of text as Arrow strings, in batches; quoted fields may hold delimiters and newlines.
+
+One reader for all tables of text. DuckDB's (2.0, `read_csv`) does not take runs of spaces as a delimiter, refuses lines
+of blanks and mixed newlines, does not tell the line of a row that it accepted, whose value may still be bad, reads `""`
+as missing, and needs 32 MB a thread. In row order it cuts three million lines in 0.38 s of CPU; this one needs 0.67 s
+of a job's 3.3.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from daskgraphpart.errors import InputFileError
+from daskgraphpart.kernels.cut_rows import (
+    FIELDS,
+    LINE,
+    MAX_ROW_BYTES,
+    NUM_FIELDS,
+    PLACE,
+    SOUND,
+    STATE,
+    TOO_LITTLE,
+    TOO_LONG,
+    copy_fields,
+    cut_rows,
+)
+from daskgraphpart.readers.database import ROWS_PER_BATCH
+from daskgraphpart.readers.tables.describe.columns import shown
+from daskgraphpart.storage.faults import attach_path_to_error
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+BYTES_PER_READ = 2 << 20
+BOUNDS_PER_BATCH = 1 << 19
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_LINE = re.compile(rb"([^\r\n]*)(\r\n|\r|\n|\Z)")
+
+
+@dataclass(frozen=True, slots=True)
+class HeadRow:
+    """One of the first rows: its line, its fields, "" if blank, and the rows that follow."""
+
+    line: int
+    fields: list[str]
+    following: TextRows
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Cut:
+    """Rows cut from text, as the kernel tells."""
+
+    state: int
+    place: int
+    num_fields: int
+    line: int
+    bounds: np.ndarray
+    lines: np.ndarray
+
+
+@dataclass(frozen=True, slots=True)
+class TextRows:
+    """The rows of a file from a byte of the unpacked text, and its line, on; messages call it `path`."""
+
+    path: str
+    content: str
+    packing: str
+    delimiter: str = ""
+    first_byte: int = 0
+    first_line: int = 1
+
+    def without_mark(self) -> TextRows:
+        """Leave out a byte-order mark."""
+        with self._open() as file:
+            return replace(self, first_byte=3) if file.read(3) == BYTE_ORDER_MARK else self
+
+    def without_comments(self, mark: str) -> tuple[TextRows, int]:
+        """Leave out the lines at the top that are blank or begin with the mark; return how many have the mark."""
+        rows, count = self, 0
+        for text, following in self._lines():
+            stripped = text.strip(b" \t")
+            if stripped and not (mark and stripped.startswith(mark.encode())):
+                break
+            rows, count = following, count + bool(stripped)
+        return rows, count
+
+    def line(self) -> str:
+        """Return the first line, without its newline; nothing if there is none."""
+        for text, _ in self._lines():
+            self._check_utf8(text, 0, len(text), self.first_line)
+            return text.decode()
+        return ""
+
+    def head(self, count: int) -> list[HeadRow]:
+        """Read the first rows, of any number of fields; stop where quotes do not match, unless in the first one."""
+        with self._open() as file:
+            text = file.read(BYTES_PER_READ)
+            is_last = not file.read(1)
+        content, head_rows, rows = np.frombuffer(text, np.uint8), list[HeadRow](), self
+        while len(head_rows) < count:
+            place = rows.first_byte - self.first_byte
+            cut = self._cut(content, place, is_last, 0, np.empty(0, np.int64), 1)
+            if not cut.lines.size:
+                if not head_rows:
+                    self._check(cut, text, rows.first_line)
+                break
+            self._check_utf8(text, place, cut.place, rows.first_line)
+            columns = np.arange(cut.num_fields)
+            bounds = self._cut(content, place, is_last, 0, columns, 1).bounds[:, 0]
+            fields = [field or "" for field in _strings(content, np.ascontiguousarray(bounds)).to_pylist()]
+            line = rows.first_line + int(cut.lines[0])
+            byte = self.first_byte + cut.place
+            rows = replace(self, first_byte=byte, first_line=rows.first_line + cut.line)
+            head_rows.append(HeadRow(line, fields, rows))
+        return head_rows
+
+    def batches(self, num_fields: int, positions: Sequence[int]) -> Iterator[tuple[np.ndarray, list[Any]]]:
+        """Yield lines of rows, int64 (rows,), and the columns at some positions, of strings, null where blank.
+
+        Refuses a row of another number of fields, or of quotes that do not match.
+        """
+        chosen = sorted(set(positions))
+        columns = np.full(num_fields, -1)
+        columns[chosen] = np.arange(len(chosen))
+        max_rows = max(1, min(ROWS_PER_BATCH, BOUNDS_PER_BATCH // max(1, len(chosen))))
+        text, line, is_last = b"", self.first_line, False
+        with self._open() as file:
+            while not is_last:
+                piece = file.read(BYTES_PER_READ)
+                text, is_last, place = text + piece, not piece, 0
+                content, is_cut = np.frombuffer(text, np.uint8), False
+                while not is_cut:
+                    cut = self._cut(content, place, is_last, num_fields, columns, max_rows)
+                    self._check_utf8(text, place, cut.place, line)
+                    if cut.lines.size:
+                        arrays = [_strings(content, bounds) for bounds in cut.bounds]
+                        yield line + cut.lines, [arrays[chosen.index(position)] for position in positions]
+                    place, line = cut.place, line + cut.line
+                    is_cut = self._check(cut, text, line, num_fields) or place == len(text)
+                text = text[place:]
+
+    def _cut(
+        self, content: np.ndarray, start: int, is_last: bool, num_fields: int, columns: np.ndarray, max_rows: int
+    ) -> _Cut:
+        by_blanks = self.delimiter == " "
+        stops = np.zeros(256, bool)
+        stops[[ord(mark) for mark in (self.delimiter, "\r", "\n", *("\t" if by_blanks else ""))]] = True
+        bounds = np.empty((int(columns.max(initial=-1)) + 1, max_rows, 2), np.int32)
+        lines, outcome = np.empty(max_rows, np.int64), np.zeros(4, np.int64)
+        rows = cut_rows(content, start, is_last, by_blanks, stops, num_fields, columns, bounds, lines, outcome)
+        state, place, last, line = (int(outcome[i]) for i in (STATE, PLACE, NUM_FIELDS, LINE))
+        return _Cut(state, place, last, line, bounds[:, :rows], lines[:rows])
+
+    def _check(self, cut: _Cut, text: bytes, line: int, num_fields: int = 0) -> bool:
+        """Refuse the row that ended a cut; return whether more text may complete it."""
+        if cut.state in (SOUND, TOO_LITTLE):
+            return cut.state == TOO_LITTLE
+        begin = _LINE.match(text, cut.place)
+        assert begin is not None
+        row, is_open = begin[1][:MAX_ROW_BYTES].decode(errors="replace"), b'"' in begin[1] and bool(begin[2])
+        place, expected, hint = f"line {line:,}", "quotes around a whole field, those inside doubled", None
+        if cut.state == FIELDS:
+            what, expected = "wrong number of fields in a line", f"{num_fields} fields, as in the first line"
+            is_comment = row.lstrip(" \t").startswith(("#", "%", "//"))
+            hint = "check --delimiter and --comment, and that no line is truncated"
+            hint = "remove it: only lines at the top are comments" if is_comment else hint
+            row = f"{cut.num_fields}: {shown(row)}"
+        elif cut.state == TOO_LONG and not is_open:
+            what, expected, row = "line too long", "lines of at most 1 MiB", ""
+        else:
+            what, row = "quotes do not match", shown(row)
+        raise InputFileError(what, file=self.path, place=place, expected=expected, found=row or None, hint=hint)
+
+    def _check_utf8(self, text: bytes, start: int, stop: int, line: int) -> None:
+        bounds = pa.py_buffer(np.array([start, stop], np.int64))
+        try:
+            pa.Array.from_buffers(pa.large_string(), 1, [None, bounds, pa.py_buffer(text)]).validate(full=True)
+        except pa.ArrowInvalid as fault:
+            lines = enumerate(_LINE.finditer(text, start, stop), line)
+            number, bad = next((number, match[1]) for number, match in lines if not _is_utf8(match[1]))
+            what, hint, place = "text is not UTF-8", "convert the file first", f"line {number:,}"
+            bad_text = shown(bad.decode(errors="replace"))
+            raise InputFileError(what, file=self.path, place=place, found=bad_text, hint=hint) from fault
+
+    def _lines(self) -> Iterator[tuple[bytes, TextRows]]:
+        """Yield lines, and the rows after each."""
+        rows, text, is_last = self, b"", False
+        with self._open() as file:
+            while not is_last:
+                piece = file.read(BYTES_PER_READ)
+                text, is_last, start = text + piece, not piece, 0
+                while start < len(text):
+                    match = _LINE.match(text, start)
+                    assert match is not None
+                    if not is_last and match.end() + 1 >= len(text):  # CRLF, perhaps
+                        break
+                    byte = rows.first_byte + match.end() - start
+                    rows = replace(self, first_byte=byte, first_line=rows.first_line + 1)
+                    yield match[1], rows
+                    start = match.end()
+                text = text[start:]
+                if len(text) > MAX_ROW_BYTES:
+                    what, place = "line too long", f"line {rows.first_line:,}"
+                    raise InputFileError(what, file=self.path, place=place, expected="lines of at most 1 MiB")
+
+    @contextmanager
+    def _open(self) -> Iterator[Any]:
+        """Open the text at the first byte."""
+        with attach_path_to_error(self.path), open(self.content, "rb") as file:
+            if self.packing == "none":
+                file.seek(self.first_byte)
+                yield file
+                return
+            with pa.CompressedInputStream(pa.PythonFile(file), self.packing) as stream:
+                unpacked, left = io.BufferedReader(stream, BYTES_PER_READ), self.first_byte
+                while left:
+                    left -= len(unpacked.read(min(left, BYTES_PER_READ)))
+                yield unpacked
+
+
+def _is_utf8(text: bytes) -> bool:
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _strings(content: np.ndarray, bounds: np.ndarray) -> Any:
+    """Return the fields within bounds, int32 (rows, 2), unquoted."""
+    num_rows = len(bounds)
+    offsets, is_there = np.empty(num_rows + 1, np.int32), np.empty(num_rows, bool)
+    data = np.empty(int((bounds[:, 1] - bounds[:, 0]).sum()), np.uint8)
+    copy_fields(content, bounds, offsets, is_there, data)
+    bitmap = np.packbits(is_there, bitorder="little")
+    buffers = [pa.py_buffer(bitmap), pa.py_buffer(offsets), pa.py_buffer(data)]
+    return pa.Array.from_buffers(pa.string(), num_rows, buffers)

@@ -1,0 +1,54 @@
+"""Refuse edge weights that partitioners cannot take where they are read: by file, line and column."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from daskgraphpart.errors import InputFileError
+from daskgraphpart.readers.database import run
+from daskgraphpart.readers.tables.describe.columns import BYTES, STRINGS, VECTORS, shown
+from daskgraphpart.schema import EDGE_WEIGHT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from daskgraphpart.readers.tables.describe.description import Table
+    from daskgraphpart.readers.tables.load.loaded_tables import Load
+
+
+def find_bad_weights(load: Load, weights: Sequence[str]) -> Iterator[InputFileError]:
+    """Yield an error for each weight, ``ETYPE/FEATURE``, with bad values.
+
+    Weights of types that are yet to be split or to lose edges are left to the pass that weighs edges.
+    """
+    if load.described.changes.read_edges:
+        return
+    etypes = load.described.etypes
+    for where in weights:
+        etype, _, feature = where.rpartition("/")
+        etype = etypes[0] if not etype and len(etypes) == 1 else etype
+        for table in load.described.tables:
+            if table.of_type == etype and feature in table.features and not _lost_rows(load, table):
+                yield from _faults(load, table, feature)
+
+
+def _lost_rows(load: Load, table: Table) -> bool:
+    """Whether a table follows edges of which some were dropped."""
+    edges = load.described.ordered(table.of_type)
+    return edges is not None and edges is not table and load.num_rows(edges) != load.num_read(edges)
+
+
+def _faults(load: Load, table: Table, feature: str) -> Iterator[InputFileError]:
+    number, *others = table.features[feature]
+    if others or table.kind(number) in (STRINGS, BYTES, VECTORS):
+        return  # no weight at all
+    is_bad = f"NOT (c{number} > 0 AND isfinite(c{number}))"
+    ((row, count),) = run(load.connection, f"SELECT min(row), count(*) FROM {table.name} WHERE {is_bad}")
+    if count:
+        file, place, text = load.locate(table, row, number)
+        shown_weight = f"nothing, filled with {load.described.fill(table, feature)}" if text is None else shown(text)
+        shown_weight = (
+            shown_weight if count == 1 else f"{shown_weight}, and {count - 1:,} more of {load.num_read(table):,} rows"
+        )
+        what = f"invalid edge weight: {table.of_type}/{feature}"
+        yield InputFileError(what, file=file.path, place=place, expected=EDGE_WEIGHT, found=shown_weight)

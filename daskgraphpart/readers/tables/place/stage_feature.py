@@ -1,0 +1,148 @@
+"""Write a column, or the columns of a vector, to a file: numbers in one dtype, strings as codes, words as sets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from daskgraphpart.errors import InputFileError, OptionError
+from daskgraphpart.graph.check_changes import split_column
+from daskgraphpart.graph.metadata import CATEGORIES
+from daskgraphpart.readers.database import count_rows, quote, run
+from daskgraphpart.readers.rank_ids import rank_ids
+from daskgraphpart.readers.tables.describe.columns import STRINGS, TIMES, VECTORS
+from daskgraphpart.readers.tables.describe.fills import filled_dtype, is_integer
+from daskgraphpart.readers.tables.describe.split_sets import IN_NONE, SETS, SPLIT, set_of
+from daskgraphpart.units import format_number
+
+if TYPE_CHECKING:
+    from daskgraphpart.readers.tables.describe.description import Table
+    from daskgraphpart.readers.tables.load.loaded_tables import Load
+    from daskgraphpart.readers.tables.place.placement import Placement
+    from daskgraphpart.storage.region import Region
+
+MISSING_CODE = -1
+"""Of strings that are missing: no category."""
+
+
+def stage_feature(placement: Placement, table: Table, name: str, order: str) -> Region:
+    """Write a feature to a file; `order` is SQL that follows the table `t`."""
+    number = table.features[name][0]
+    kind = table.kind(number)
+    if name == SPLIT:
+        return _stage_sets(placement, table, number, order)
+    if kind == STRINGS:
+        return _stage_codes(placement, table, name, order)
+    if kind == TIMES:
+        placement.load.progress.note(f"{_place(table, number)}: times, kept as microseconds since 1970")
+    return (
+        _stage_vectors(placement, table, number, order)
+        if kind == VECTORS
+        else _stage_numbers(placement, table, name, order)
+    )
+
+
+def _place(table: Table, number: int) -> str:
+    return f"{table.files[0].path}, column {table.column(number).name!r}"
+
+
+def _path(placement: Placement, table: Table, number: int) -> str:
+    return placement.path(f"{table.name}-{number}")
+
+
+def _stage_vectors(placement: Placement, table: Table, number: int, order: str) -> Region:
+    column = table.column(number)
+    shape = column.row_shape or (placement.load.width(table, number),)
+    assert column.dtype is not None
+    query = f"SELECT c{number} FROM {table.name} t {order}"
+    return placement.stage(query, _path(placement, table, number), column.dtype, shape)
+
+
+def _stage_numbers(placement: Placement, table: Table, feature: str, order: str) -> Region:
+    """Write numbers in a dtype for all files; those in text are int64 if all are integers, else float64."""
+    load, columns = placement.load, table.features[feature]
+    fill = load.described.fill(table, feature)
+    are_whole = " AND ".join(f"count(*) = count(n{i})" for i in columns)
+    ((is_whole,),) = run(load.connection, f"SELECT count(*) > 0 AND {are_whole} FROM {table.name}")
+    text = np.dtype(np.int64 if is_whole else np.float64)
+    files = [file for file in table.files if file.num_rows != 0] or table.files
+    dtype = np.result_type(*(file.columns[i].dtype or text for file in files for i in columns))
+    if fill is not None and (is_integer(fill) or not is_whole):
+        dtype = filled_dtype(dtype, fill)
+    letter = "c" if dtype.kind == "f" else "n"
+    query = f"SELECT {', '.join(f'{letter}{i}' for i in columns)} FROM {table.name} t {order}"
+    return placement.stage(query, _path(placement, table, columns[0]), dtype, (len(columns),) if columns[1:] else ())
+
+
+def _stage_sets(placement: Placement, table: Table, number: int, order: str) -> Region:
+    """Write the number of each node's set, and report how many nodes are in each."""
+    load, found_set = placement.load, set_of(f"c{number}")
+    counts = ", ".join(f"count(*) FILTER ({found_set} = {i})" for i in range(len(SETS)))
+    (set_counts,) = run(load.connection, f"SELECT {counts} FROM {table.name}")
+    shown_counts = [f"{mask} {count:,}" for mask, count in zip(SETS, set_counts, strict=True)]
+    others = placement.num_nodes[table.of_type] - sum(set_counts)
+    where = _place(table, number)
+    load.progress.note(f"{where}: {', '.join(shown_counts)}; in none: {others:,} {table.of_type!r} nodes")
+    query = f"SELECT coalesce({set_of(f't.c{number}')}, {IN_NONE}) FROM {table.name} t {order}"
+    return placement.stage(query, _path(placement, table, number), np.dtype(np.int8))
+
+
+def _stage_codes(placement: Placement, table: Table, name: str, order: str) -> Region:
+    """Write the codes of strings, which are ranks, and keep the strings."""
+    load, number, of_type = placement.load, table.features[name][0], table.of_type
+    every = f"SELECT c{number} AS id FROM {table.name} WHERE c{number} IS NOT NULL"
+    kept = placement.job.beside / CATEGORIES / of_type / f"{name}.parquet"
+    old = load.described.old_codes.get((of_type, name))
+    categories = _categories(table, number)
+    num_old = rank_ids(load.connection, categories, every, kept, is_text=True, old=old)
+    code = code_of_missing(load, table, name)
+    _tell_codes(placement, table, name, num_old, code)
+    codes = f"SELECT coalesce(k.new_id, {code}) FROM {table.name} t LEFT JOIN {categories} k ON t.c{number} = k.id"
+    return placement.stage(f"{codes} {order}", _path(placement, table, number), np.dtype(np.int64))
+
+
+def _categories(table: Table, number: int) -> str:
+    """Name the table of a feature's categories."""
+    return f"{table.name}_{number}"
+
+
+def code_of_missing(load: Load, table: Table, name: str) -> int:
+    """Return the code of missing strings: -1, or that of a category given as the fill value."""
+    if name == SPLIT:
+        return IN_NONE
+    number, fill = table.features[name][0], load.described.fill(table, name)
+    if load.described.is_split(table, name):  # a gap has no name for a relation
+        ((count,),) = run(load.connection, f"SELECT count(*) FROM {table.name} WHERE c{number} IS NULL")
+        if count:
+            what, hint = "edges without a value to split them by", f"give them one by --fill {name}=VALUE"
+            raise InputFileError(what, file=table.files[0].path, place=f"column {name!r}", found=count, hint=hint)
+        return MISSING_CODE
+    if fill is None:
+        return MISSING_CODE
+    codes = run(load.connection, f"SELECT new_id FROM {_categories(table, number)} WHERE id = {quote(fill)}")
+    if not codes and fill == str(MISSING_CODE):
+        return MISSING_CODE
+    if not codes:
+        what, hint = f"the fill value is no category of {name!r}", f"leave it out: missing values become {MISSING_CODE}"
+        raise OptionError(what, place="--fill", found=fill, hint=hint)
+    return int(codes[0][0])
+
+
+def _tell_codes(placement: Placement, table: Table, name: str, num_old: int, code: int) -> None:
+    """Report that a feature has codes, and where their values are; split edge types share them."""
+    load, of_type, number = placement.load, table.of_type, table.features[name][0]
+    described = load.described
+    if of_type in described.etypes and split_column(described.changes, of_type) is not None:
+        if described.is_split(table, name):
+            return  # they become relations
+        src, _, dst = of_type.split(":")
+        of_type = f"{src}:*:{dst}"
+    count = count_rows(load.connection, _categories(table, number))
+    how = "as codes" if described.options.codes_from is None else f"as codes: {num_old:,} old, {count - num_old:,} new"
+    path = f"{CATEGORIES}/{of_type}/{name}.parquet"
+    ((missing,),) = run(load.connection, f"SELECT count(*) FROM {table.name} WHERE c{number} IS NULL")
+    if len(table.ends) == 1:  # nodes without a row
+        missing += max(0, placement.num_nodes[table.of_type] - load.num_rows(table))
+    gaps = f"; {format_number(missing, 'missing value')}, as {code}" if missing else ""
+    load.progress.note(f"{_place(table, number)}: {count:,} categories, {how}; {path} has them{gaps}")

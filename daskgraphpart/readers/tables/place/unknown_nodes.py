@@ -1,0 +1,95 @@
+"""Nodes that edges and features name, and lists of nodes do not: added, dropped with their rows, or refused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from daskgraphpart.errors import InputFileError
+from daskgraphpart.readers.database import count_rows, drop_rows, run
+from daskgraphpart.readers.tables.describe.columns import shown
+from daskgraphpart.readers.tables.place.node_ids import select_ids
+
+if TYPE_CHECKING:
+    from daskgraphpart.readers.tables.describe.description import Table
+    from daskgraphpart.readers.tables.load.loaded_tables import Load
+    from daskgraphpart.readers.tables.place.placement import Placement
+
+ROWS_AT_ONCE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """IDs that no list of nodes has, those of edges among them, and the rows dropped for them: edges, and features."""
+
+    num_ids: int
+    num_of_edges: int = 0
+    num_edges: int = 0
+    num_rows: int = 0
+
+    def __str__(self) -> str:
+        dropped = [f"{self.num_edges:,} edges"] if self.num_edges else []
+        dropped += [f"{self.num_rows:,} rows of features"] if self.num_rows else []
+        return f"{' and '.join(dropped)} were dropped" if dropped else "these nodes were added"
+
+
+def settle_unknown(load: Load, ntype: str) -> Unknown:
+    """Count IDs of edges and features that no list of nodes has; refuse them, or drop their rows if requested."""
+    is_unknown = f"NOT EXISTS (SELECT 1 FROM ({_listed(load, ntype)}) n WHERE n.id = {{0}}.{{1}})"
+    edges, features = load.described.ends_in_edges(ntype), _beside(load, ntype)
+    if not edges and not features:
+        return Unknown(0)
+    # one join for all tables: each would hold the list in memory
+    tables = [
+        f"SELECT c{i} AS id, {len(table.ends) == 2} AS is_edge FROM {table.name}" for table, i in (*edges, *features)
+    ]
+    unknown_ends = f"({' UNION ALL '.join(tables)}) e WHERE {is_unknown.format('e', 'id')}"
+    counts = "count(DISTINCT id), count(DISTINCT id) FILTER (is_edge), min(id)"
+    ((count, of_edges, least),) = run(load.connection, f"SELECT {counts} FROM {unknown_ends}")
+    if count and load.described.options.unknown_nodes == "error":
+        where = " or ".join([*(["edges"] if edges else []), *(["features"] if features else [])])
+        raise InputFileError(
+            f"{where} have IDs of {ntype!r} nodes that the list of nodes lacks",
+            file=load.described.lists(ntype)[0].files[0].path,
+            found=f"{count:,}, such as {shown(least)}",
+            hint="add these nodes by --unknown-nodes add, or drop their rows by --unknown-nodes drop",
+        )
+    if not count or load.described.options.unknown_nodes == "add":
+        return Unknown(int(count), int(of_edges))
+    dropped = [0, 0]
+    for table, i in (*edges, *features):
+        before = count_rows(load.connection, table.name)
+        drop_rows(load.connection, table.name, is_unknown.format(table.name, f"c{i}"))
+        dropped[len(table.ends) == 1] += before - count_rows(load.connection, table.name)
+    return Unknown(int(count), int(of_edges), *dropped)
+
+
+def tell_unknown(placement: Placement, ntype: str, unknown: Unknown) -> None:
+    """Report IDs missing from the list of nodes, and listed nodes without edges."""
+    load, num_nodes = placement.load, placement.num_nodes[ntype]
+    has_edge = np.zeros(num_nodes, bool)
+    for table, i in load.described.ends_in_edges(ntype):
+        ids = placement.new_ids(table, i)
+        for start in range(0, ids.num_rows, ROWS_AT_ONCE):
+            has_edge[ids.read(start, min(start + ROWS_AT_ONCE, ids.num_rows))] = True
+    is_added = load.described.options.unknown_nodes == "add"
+    added = unknown.num_ids if is_added else 0
+    has_edge_added = unknown.num_of_edges if is_added else 0
+    listed = num_nodes - added
+    if not load.described.options.map_ids or ntype in load.described.old_ids:
+        ((listed,),) = run(load.connection, f"SELECT count(DISTINCT id) FROM ({_listed(load, ntype)})")
+    alone = listed - (int(np.count_nonzero(has_edge)) - has_edge_added)
+    text = f"IDs that are not in the list: {unknown.num_ids:,}" + (f" ({unknown})" if unknown.num_ids else "")
+    load.progress.note(f"{ntype!r} nodes: {text}; listed nodes without an edge: {alone:,} of {listed:,}")
+
+
+def _beside(load: Load, ntype: str) -> list[tuple[Table, int]]:
+    """Columns of features with IDs of a node type that has a list, by table and number."""
+    lists = load.described.lists(ntype)
+    return [(table, 0) for table in load.described.of_nodes(ntype) if table not in lists]
+
+
+def _listed(load: Load, ntype: str) -> str:
+    return select_ids((table, 0) for table in load.described.lists(ntype))

@@ -1,0 +1,203 @@
+"""Options of tables: where they are, and how to read them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from daskgraphpart.errors import OptionError, check_choice
+from daskgraphpart.graph.changes import name_of
+from daskgraphpart.options import by_name, option, words_of
+
+if TYPE_CHECKING:
+    import os
+
+DELIMITERS = {"comma": ",", "tab": "\t", "space": " ", "semicolon": ";", "\\t": "\t"}
+DECIMALS = ("point", "comma")
+ID_TYPES = ("auto", "integer", "string")
+UNKNOWN_NODES = ("add", "drop", "error")
+MISSING_IDS = ("error", "drop")
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """Tables of edges and nodes, and known counts of their rows."""
+
+    edges: Mapping[str, Any] = option(
+        (),
+        "A table of edges; repeat it for more. Text, Parquet, Matrix Market, npz or npy; a file, a directory (Delta "
+        "and Iceberg, too), a quoted pattern, a pipe, or - for standard input. A WORD says how to read it: header, "
+        "no-header, comma, tab, space, semicolon, decimal-comma, the columns SRC,DST, or for raw binary rows their "
+        "dtype and width: uint32, int64:3. TYPE is SRC:REL:DST, _N:_E:_N if you leave it out.",
+        values="[TYPE=]FILE[:WORD]",
+        common=True,
+        given="Mapping[Any, Table] | Table",
+    )
+    num_nodes: Mapping[str, int] = option(
+        (),
+        "Number of nodes of a type whose IDs are not mapped, or a file that holds it. Default: the rows of a feature, "
+        "else the largest ID plus one.",
+        values="[TYPE=]N|FILE",
+    )
+    num_edges: Mapping[str, int] = option((), "Number of rows that the files of each edge type must have.")
+    nodes: Mapping[str, Any] = option(
+        (),
+        "A list of nodes, which may have no edges. COLUMN holds the IDs; default id, else the first.",
+        values="[TYPE=]FILE[:COLUMN]",
+        given="Mapping[str, Table | tuple[Paths, str]]",
+    )
+    node_data: Mapping[str, Mapping[str, Any]] = option(
+        (),
+        "A node feature; a COLUMN is joined by node ID. [TYPE=]FILE:* takes each column as a feature. The IDs are in "
+        "the column ID: default that of --nodes, id, or the first. A whole file (npy, Parquet, CSV, or raw binary as "
+        "FILE:float32:WIDTH) or an array of an npz file has its rows in the order of IDs, or of the list given to "
+        "--nodes.",
+        values="[TYPE:]NAME=FILE[:[ID:]COLUMN],...",
+        common=True,
+        given="Mapping[str, Mapping[str, Rows] | Rows]",
+    )
+    edge_data: Mapping[str, Mapping[str, Any]] = option(
+        (),
+        "An edge feature from npy, Parquet or CSV, its rows in the order of the edges. [TYPE=]FILE:* takes each column "
+        "as a feature.",
+        values="[TYPE:]NAME=FILE[:COLUMN],...",
+        given="Mapping[str, Mapping[str, Rows] | Rows]",
+    )
+    split: Mapping[str, Any] = option(
+        (),
+        "A column of nodes that names their sets: train, val (valid, validation) or test. It becomes train_mask, "
+        "val_mask and test_mask; nodes without a word or without a row are in none. COLUMN is joined by node ID, as in "
+        "--node-data; default split.",
+        values="[TYPE=]FILE[:[ID:]COLUMN]",
+        given="Mapping[str, Rows]",
+    )
+    masks: Mapping[str, Mapping[str, Any]] = option(
+        (),
+        "A list of node IDs that becomes a mask, such as train_mask.",
+        values="[TYPE:]NAME=FILE[:COLUMN],...",
+        given="Mapping[str, Mapping[str, Rows] | Rows]",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """How to read tables of edges and nodes."""
+
+    columns: tuple[str, ...] = option(
+        None,
+        "Names or 0-based numbers of the ID columns. Default: src and dst, or names like them, else the first two.",
+        values="SRC,DST",
+        kind=tuple,
+    )
+    edge_columns: Mapping[str, tuple[str, ...]] = option(
+        (),
+        "Columns to keep as edge features, of the tables of one edge type, or of all. Numbers in text become int64, or "
+        "float64 if one is not an integer.",
+        values="[SRC:REL:DST=]NAME,...",
+        given="str | Sequence[str] | Mapping[str, str | Sequence[str]]",
+    )
+    delimiter: str | None = option(
+        None,
+        "What separates fields of text; guessed by default. space is any run of spaces and tabs.",
+        choices=tuple(DELIMITERS)[:4],
+        values="comma|tab|space|semicolon|CHAR",
+    )
+    decimal: str | None = option(
+        None,
+        "What separates fractions in text; guessed by default. Commas that may separate thousands are refused until "
+        "you say so.",
+        choices=DECIMALS,
+    )
+    header: bool | None = option(
+        None, "Whether the first line of text names the columns; guessed by default.", kind=bool
+    )
+    comment: str = option("#", "Skip lines at the top of text that begin with this character; '' for none.")
+    map_ids: bool = option(
+        False,
+        "Map string or sparse IDs to 0, 1, 2 and so on. They are sorted by number, or by UTF-8 bytes; "
+        "id_map/TYPE.parquet in the output keeps the map.",
+        common=True,
+    )
+    ids_from: str | os.PathLike[str] | None = option(
+        None,
+        "Continue the mapped IDs of an earlier graph, or of its partitions. Other nodes follow. Nodes that are gone "
+        "stay, without edges.",
+        values="OLD",
+    )
+    codes_from: str | os.PathLike[str] | None = option(
+        None,
+        "Keep the codes that strings have in an earlier graph. Or in its partitions, if they have ID maps. Other "
+        "strings follow.",
+        values="OLD",
+    )
+    id_type: str = option(
+        "auto",
+        "What mapped IDs are. auto takes integers if all look like integers, and refuses a mixture.",
+        choices=ID_TYPES,
+    )
+    unknown_nodes: str = option(
+        "add",
+        "What to do with nodes that edges name and node lists do not. They are added, dropped with their edges, or "
+        "refused.",
+        choices=UNKNOWN_NODES,
+    )
+    missing_ids: str = option(
+        "error", "What to do with rows that have no ID. They are refused, or dropped and counted.", choices=MISSING_IDS
+    )
+    fill: Mapping[str, object] | object = option(
+        (),
+        "Value for missing entries of a feature, or of all features. Without it missing numbers are an error, and "
+        "missing strings get the code -1; for these, name a category. The dtype grows to hold the value.",
+        values="[[TYPE:]NAME=]VALUE",
+    )
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", words_of(self.columns))
+        object.__setattr__(self, "edge_columns", columns_by_type(self.edge_columns))
+        if self.columns and len(self.columns) != 2:
+            expected, shown = "those of sources and destinations, such as src,dst or 0,1", ",".join(self.columns)
+            raise OptionError("not two columns", place="--columns", expected=expected, found=shown)
+        for names in self.edge_columns.values():
+            if len(set(names)) != len(names):
+                raise OptionError("a column is named twice", place="--edge-columns", found=",".join(names))
+        if self.ids_from is not None and not self.map_ids:
+            what, hint = "only mapped IDs can continue others", "add --map-ids"
+            raise OptionError(what, place="--ids-from", hint=hint)
+        check_choice("type of IDs", "--id-type", self.id_type, ID_TYPES)
+        if self.id_type == "string" and not self.map_ids:
+            raise OptionError("only mapped IDs can be strings", place="--id-type", hint="add --map-ids")
+        if self.decimal is not None:
+            check_choice("choice", "--decimal", self.decimal, DECIMALS)
+        check_choice("choice", "--missing-ids", self.missing_ids, MISSING_IDS)
+        check_choice("choice", "--unknown-nodes", self.unknown_nodes, UNKNOWN_NODES)
+        if len(self.comment.encode()) > 1:
+            expected = "one ASCII character, or ''"
+            raise OptionError("not one character", place="--comment", expected=expected, found=repr(self.comment))
+        delimiter = self.delimiter_character
+        is_one = delimiter is None or (len(delimiter) == 1 and delimiter.isascii())
+        if not is_one or delimiter == self.comment or delimiter in ('"', "\n", "\r", "\0"):
+            expected = "one ASCII character, comma, tab, space or semicolon"
+            raise OptionError("bad delimiter", place="--delimiter", expected=expected, found=repr(self.delimiter))
+
+    def columns_of(self, etype: str) -> tuple[str, ...]:
+        """Columns of an edge type's tables that become features."""
+        return self.edge_columns.get(etype, self.edge_columns.get("", ()))
+
+    @property
+    def fills(self) -> dict[str, str]:
+        """Fill values as text, by feature; "" for all."""
+        if isinstance(self.fill, (tuple, Mapping)):
+            return by_name(self.fill, "--fill")
+        return {} if self.fill is None else {"": str(self.fill)}
+
+    @property
+    def delimiter_character(self) -> str | None:
+        """The delimiter, with words replaced by characters."""
+        return None if self.delimiter is None else DELIMITERS.get(self.delimiter, self.delimiter)
+
+
+def columns_by_type(given: Any) -> dict[str, tuple[str, ...]]:
+    """Names of columns by edge type, or those of all under ""."""
+    named = given.items() if isinstance(given, Mapping) else [("", given)] if given else ()
+    return {name_of(etype): words_of(names) for etype, names in named}

@@ -1,0 +1,165 @@
+"""`TableScan`: the tables of a graph, that is files, frames and arrays, how to read them, and changes."""
+
+from __future__ import annotations
+
+import os
+import zlib
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from daskgraphpart.engine.resources import SMALLEST_DATABASE_MEMORY
+from daskgraphpart.errors import GraphPartError, OptionError
+from daskgraphpart.graph.changes import NO_CHANGES, GraphChanges, describe_changes, join_changes, outline_changes
+from daskgraphpart.graph.metadata import is_table
+from daskgraphpart.graph.scan import ROWS_OF, Scan, described_files
+from daskgraphpart.options import option_name, stated_options
+from daskgraphpart.readers.identify_collections import lasting_token
+from daskgraphpart.readers.tables.describe.collect_faults import collect_fault, raise_together
+from daskgraphpart.readers.tables.describe.split_sets import SPLIT
+from daskgraphpart.readers.tables.describe.table_files import TableFile, are_files, find_files
+from daskgraphpart.readers.tables.read_options import ReadOptions, Tables
+from daskgraphpart.schema import DEFAULT_ETYPE, check_name
+from daskgraphpart.source import Source
+from daskgraphpart.storage.paths import is_remote
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from daskgraphpart.graph.graph import Graph
+    from daskgraphpart.graph.scan import ScanJob
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class TableScan(Scan):
+    """Tables as for `read_tables`."""
+
+    tables: Tables
+    name: str = "graph"
+    reading: ReadOptions = field(default_factory=ReadOptions)
+    changes: GraphChanges = NO_CHANGES
+
+    def __post_init__(self) -> None:
+        check_name(self.name, "graph name", OptionError, place="--name")
+        given = {name: dict(getattr(self.tables, name) or {}) for name in stated_options(Tables)}
+        object.__setattr__(self, "tables", replace(self.tables, **given))
+
+    @classmethod
+    def open(cls, given: Any) -> Scan | None:
+        """Return a scan of a file, pattern or directory of edges."""
+        is_path = isinstance(given, (str, os.PathLike)) or is_remote(given)
+        return cls(Tables({DEFAULT_ETYPE: given})) if is_path and is_table(given) else None
+
+    @property
+    def smallest_memory(self) -> int:
+        """Bytes without which nothing can be read."""
+        return SMALLEST_DATABASE_MEMORY
+
+    @property
+    def source_types(self) -> tuple[type, ...]:
+        """Classes of sources that only tables have."""
+        from daskgraphpart.readers.tables.load_tables import SOURCE_TYPES  # imports duckdb
+
+        return SOURCE_TYPES
+
+    def read(self, job: ScanJob) -> Graph:
+        """Read the tables, and change the graph."""
+        from daskgraphpart.readers.tables.load_tables import load_tables  # imports duckdb
+
+        return load_tables(self, job)
+
+    def outline(self) -> list[tuple[str, str]]:
+        """Say what is known: what was given for each type, features, files if there are all, and changes."""
+        lines = [("edges", f"{etype}: {_words(given)}") for etype, given in self.tables.edges.items()]
+        lines += [("nodes", f"{ntype}: {_words(given)}") for ntype, given in self.tables.nodes.items()]
+        lines += [("data", f"{of_type}/{name}: {_words(given)}") for _, of_type, name, given in self.features]
+        with suppress(GraphPartError):
+            lines.append(("files", described_files(self.files)))
+        return [*lines, *outline_changes(self.changes)]
+
+    def _scanned(self, changes: GraphChanges) -> Scan:
+        joined = join_changes(self.changes, changes)
+        return Scan._scanned(self, changes) if joined is None else replace(self, changes=joined)
+
+    @property
+    def files(self) -> list[str]:
+        """All files, found but not opened."""
+        listed, faults = dict[str, None](), list[GraphPartError]()
+        for place, given in self._given:
+            with collect_fault(faults):
+                files = find_files(given, place, self.reading) if are_files(given) else ()
+                paths = given.paths if isinstance(given, Source) else ()
+                listed |= dict.fromkeys([*(file.path for file in files), *map(str, paths)])
+        raise_together(faults)
+        for earlier in (self.reading.ids_from, self.reading.codes_from):
+            if earlier is not None:
+                listed |= dict.fromkeys(map(str, sorted(Path(earlier).rglob("*.parquet"))))
+        return [*listed]
+
+    @property
+    def frames(self) -> list[Any]:
+        """Frames and pairs of arrays, which are in no files."""
+        return [given for _, given in self._given if not are_files(given) and not isinstance(given, Source)]
+
+    @property
+    def _given(self) -> Iterator[tuple[str, Any]]:
+        """Yield everything given as files or rows, with its option."""
+        for place, (*_, given) in self._named:
+            yield place, given[0] if place == "--nodes" and isinstance(given, tuple) else given
+
+    def identity(self) -> dict[str, Any]:
+        """Describe the result, as a flat dictionary of JSON values: options, and a checksum of the rest."""
+        options = {option_name(name): repr(value) for name, value in asdict(self.reading).items()}
+        counts = [sorted(dict(of).items()) for of in (self.tables.num_nodes, self.tables.num_edges)]
+        shown = [self.name, counts, *((place, _shown(given)) for place, given in self._named)]
+        return {**options, **self._rows, **describe_changes(self.changes), "tables": zlib.crc32(repr(shown).encode())}
+
+    @property
+    def _rows(self) -> dict[str, list[str]]:
+        """Names of all rows that are in no files."""
+        named = {f"{place} {'/'.join(of)}": given for place, (*of, given) in self._named if not are_files(given)}
+        return {
+            f"{ROWS_OF} {what}": [*given.tokens] if isinstance(given, Source) else [lasting_token(given, what)]
+            for what, given in named.items()
+        }
+
+    @property
+    def _named(self) -> Iterator[tuple[str, Any]]:
+        """Yield the same with type and feature name."""
+        yield from (("--edges", item) for item in self.tables.edges.items())
+        yield from (("--nodes", item) for item in self.tables.nodes.items())
+        yield from ((place, values) for place, *values in self.features)
+
+    @property
+    def features(self) -> Iterator[tuple[str, str, str, Any]]:
+        """Yield every feature that is not in tables of edges or nodes: its option, type, name, and files or rows."""
+        of = self.tables
+        for place, data in (("--node-data", of.node_data), ("--edge-data", of.edge_data), ("--mask", of.masks)):
+            for of_type, features in data.items():
+                yield from ((place, of_type, name, given) for name, given in features.items())
+        for ntype, given in self.tables.split.items():
+            yield "--split", ntype, SPLIT, given
+
+
+def _shown(given: Any) -> Any:
+    """Text that is equal for equal input."""
+    if isinstance(given, (tuple, list)):
+        return [_shown(item) for item in given]
+    if isinstance(given, TableFile):
+        return given.path, given.columns
+    if isinstance(given, (str, os.PathLike)):
+        return str(given)
+    return "rows"
+
+
+def _words(given: Any) -> str:
+    """Name what was given, without looking into it."""
+    if isinstance(given, (str, os.PathLike)) or is_remote(given):
+        return str(given)
+    if isinstance(given, TableFile):
+        return str(given.path)
+    if isinstance(given, (tuple, list)) and given:
+        more = f" and {len(given) - 1:,} more" if given[1:] else ""
+        return f"{_words(given[0])}{more}"
+    return f"{type(given).__module__.partition('.')[0]}.{type(given).__name__}"

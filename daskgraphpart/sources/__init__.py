@@ -1,1 +1,0 @@
-"""Make a graph from anything else: tables, arrays, frames, other libraries' objects, synthetic graphs."""

@@ -1,0 +1,1 @@
+"""What is done with finished partitions: verify, report, remap; synthetic graphs."""

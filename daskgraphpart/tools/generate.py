@@ -1,0 +1,184 @@
+"""Write a synthetic chunked graph, one file per task, in bounded memory: each row is a function of seed and number."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from daskgraphpart.errors import OptionError, check_choice
+from daskgraphpart.graph.graph import graph_of
+from daskgraphpart.graph.output import claimed_directory
+from daskgraphpart.graph.rows import MadeRows
+from daskgraphpart.graph.write_graph import ChunkFormat, write_graph
+from daskgraphpart.kernels.hashing import stream_key, uniform_ints
+from daskgraphpart.kernels.synthetic import (
+    community_edges,
+    number_of_communities,
+    rmat_edges,
+    scatter_step,
+    skewed_ids,
+    uniform_floats,
+)
+from daskgraphpart.storage.faults import environment_faults
+from daskgraphpart.storage.paths import require_local
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from daskgraphpart.engine.runner import Runner
+    from daskgraphpart.graph.graph import Graph
+
+RMAT_THRESHOLDS = tuple(round(65536 * share) for share in (0.57, 0.57 + 0.19, 0.57 + 0.19 + 0.19))
+SHARE_INSIDE_COMMUNITIES = 0.75
+WRITES, CITES = "author:writes:paper", "paper:cites:paper"
+MIN_MAG_NODES = 5
+NUM_CLASSES = 153  # fields of study that label papers of MAG240M
+# of 10 nodes, 6 are for training, 2 for validation, 2 for testing
+MASKS = {"train_mask": range(6), "val_mask": range(6, 8), "test_mask": range(8, 10)}
+# integers: their number, and the least
+INTEGERS = {"label": (NUM_CLASSES, 0), "year": (50, 1975), "order": (12, 0)}
+
+
+def generate(
+    out_dir: str | os.PathLike[str],
+    *,
+    kind: str = "rmat",
+    num_nodes: int,
+    num_edges: int,
+    feature_width: int | None = None,
+    seed: int = 0,
+    edge_format: str = "parquet",
+    data_format: str = "numpy",
+    num_chunks: int | None = None,
+    labels: bool = False,
+    name: str | None = None,
+    overwrite: bool = False,
+    runner: Runner,
+) -> Path:
+    """Write a synthetic graph in DGL's Chunked Graph Data Format.
+
+    Content depends on kind, sizes and seed; formats and the number of chunks only divide it into files.
+    """
+    check_choice("kind of graph", "--kind", kind, ("rmat", "mag", "communities"))
+    form = ChunkFormat(edge_format, data_format, num_chunks=num_chunks, names="named")
+    if num_nodes < 1 or num_edges < 0:
+        sizes = f"{num_nodes} nodes, {num_edges} edges"
+        raise OptionError("invalid size", expected="at least one node", found=sizes)
+    if feature_width is not None and feature_width < 0:
+        raise OptionError("invalid width of features", place="--features", expected="0 or more", found=feature_width)
+    if kind == "mag":
+        graph = mag_graph(num_nodes, num_edges, feature_width, seed)
+    else:
+        graph = homogeneous_graph(kind, num_nodes, num_edges, feature_width, labels, seed)
+    graph = replace(graph, schema=replace(graph.schema, name=name or kind))
+    out = require_local(out_dir, "a graph that is written")
+    with environment_faults(), claimed_directory(out, (), overwrite):
+        return write_graph(graph, out, form, runner)
+
+
+def homogeneous_graph(kind: str, num_nodes: int, num_edges: int, width: int | None, labels: bool, seed: int) -> Graph:
+    """Power-law graph with 50 float32 features, as in DGL's scaling study, or one with communities.
+
+    Communities have a thousand nodes on average, and three quarters of the edges.
+    """
+    make = make_rmat_edges if kind == "rmat" else make_community_edges
+    key = stream_key(seed, "_N:_E:_N")
+    edges = MadeRows(np.dtype(np.int64), (num_edges, 2), partial(make, key, num_nodes))
+    data = _features("_N", num_nodes, np.float32, 50 if width is None else width, labels, seed)
+    return graph_of(kind, {"_N": num_nodes}, {"_N:_E:_N": edges}, {"_N": data})
+
+
+def mag_graph(num_nodes: int, num_edges: int, width: int | None, seed: int) -> Graph:
+    """Heterogeneous graph with ogbn-mag's proportions, float16 features, labels, masks and edge features."""
+    if num_nodes < MIN_MAG_NODES:  # smaller graphs would come out too large
+        what, expected = "too few nodes for kind mag", f"{MIN_MAG_NODES} or more"
+        raise OptionError(what, place="--nodes", expected=expected, found=num_nodes)
+    papers, institutions, fields = (max(1, round(num_nodes * share)) for share in (0.38, 0.0045, 0.031))
+    authors = max(1, num_nodes - papers - institutions - fields)
+    counts = {"paper": papers, "author": authors, "institution": institutions, "field": fields}
+    cites, affiliated, topics = (round(num_edges * share) for share in (0.257, 0.05, 0.355))
+    edges = {}
+    for etype, count, skews in (
+        (WRITES, num_edges - cites - affiliated - topics, (2.0, 1.0)),
+        (CITES, cites, (1.0, 2.5)),
+        ("author:affiliated_with:institution", affiliated, (1.0, 3.0)),
+        ("paper:has_topic:field", topics, (1.0, 3.0)),
+    ):
+        keys = stream_key(seed, f"{etype} src"), stream_key(seed, f"{etype} dst")
+        ends = [(key, counts[ntype], skew) for key, ntype, skew in zip(keys, etype.split(":")[::2], skews, strict=True)]
+        edges[etype] = MadeRows(np.dtype(np.int64), (count, 2), partial(make_skewed_edges, ends))
+    papers_data = _features("paper", papers, np.float16, 128 if width is None else width, True, seed)
+    data = {
+        "paper": papers_data | {"year": _feature("paper", "year", np.int32, (papers,), seed)},
+        WRITES: {"order": _feature(WRITES, "order", np.uint8, edges[WRITES].shape[:1], seed)},
+        CITES: {"weight": _feature(CITES, "weight", np.float32, edges[CITES].shape[:1], seed)},
+    }
+    return graph_of("mag", counts, edges, data)
+
+
+def _features(ntype: str, num_nodes: int, dtype: type, width: int, labels: bool, seed: int) -> dict[str, MadeRows]:
+    """Node features: a vector unless its width is 0, and, if wanted, a label and masks."""
+    features = {"feat": _feature(ntype, "feat", dtype, (num_nodes, width), seed)} if width else {}
+    if labels:
+        features["label"] = _feature(ntype, "label", np.int64, (num_nodes,), seed)
+        features |= {name: _feature(ntype, name, np.bool_, (num_nodes,), seed) for name in MASKS}
+    return features
+
+
+def _feature(of_type: str, name: str, dtype: type, shape: tuple[int, ...], seed: int) -> MadeRows:
+    key = stream_key(seed, f"{of_type} {'split' if name in MASKS else name}")
+    if name in MASKS:
+        return MadeRows(np.dtype(dtype), shape, partial(make_mask, key, MASKS[name]))
+    if name in INTEGERS:
+        return MadeRows(np.dtype(dtype), shape, partial(make_integers, key, *INTEGERS[name], dtype))
+    return MadeRows(np.dtype(dtype), shape, partial(make_floats, key, shape[1:], dtype))
+
+
+def make_rmat_edges(key: np.uint64, num_nodes: int, start: int, stop: int) -> np.ndarray:
+    """Edges ``[start, stop)`` of a power-law graph, int64 (edges, 2)."""
+    edges = np.empty((2, stop - start), np.int64)
+    rmat_edges(key, start, num_nodes, RMAT_THRESHOLDS, *edges)
+    return edges.T
+
+
+def make_community_edges(key: np.uint64, num_nodes: int, start: int, stop: int) -> np.ndarray:
+    """Edges ``[start, stop)`` of a graph with communities."""
+    edges = np.empty((2, stop - start), np.int64)
+    sizes = num_nodes, number_of_communities(num_nodes), SHARE_INSIDE_COMMUNITIES, scatter_step(num_nodes)
+    community_edges(key, start, *sizes, *edges)
+    return edges.T
+
+
+def make_skewed_edges(ends: Sequence[tuple[np.uint64, int, float]], start: int, stop: int) -> np.ndarray:
+    """Edges ``[start, stop)`` with independent ends: key, number of nodes and skew of each."""
+    edges = np.empty((2, stop - start), np.int64)
+    for ids, (key, num_nodes, skew) in zip(edges, ends, strict=True):
+        skewed_ids(key, start, num_nodes, skew, ids)
+    return edges.T
+
+
+def make_mask(key: np.uint64, chosen: range, start: int, stop: int) -> np.ndarray:
+    """Rows ``[start, stop)`` of a mask: true if a draw of ten is among `chosen`."""
+    numbers = make_integers(key, 10, 0, np.int64, start, stop)
+    return (numbers >= chosen.start) & (numbers < chosen.stop)
+
+
+def make_integers(key: np.uint64, bound: int, least: int, dtype: type, start: int, stop: int) -> np.ndarray:
+    """Rows ``[start, stop)`` of a feature of integers."""
+    numbers = np.empty(stop - start, np.int64)
+    uniform_ints(key, start, bound, numbers)
+    return (numbers + least).astype(dtype)
+
+
+def make_floats(key: np.uint64, row_shape: tuple[int, ...], dtype: type, start: int, stop: int) -> np.ndarray:
+    """Rows ``[start, stop)`` of a feature of floats in [0, 1)."""
+    width = int(np.prod(row_shape, dtype=np.int64))
+    first = start * width  # numbers come in pairs, so rows begin at an even one
+    values = np.empty((stop - start) * width + first % 2, np.float32)
+    uniform_floats(key, first - first % 2, values)
+    return values[first % 2 :].reshape(stop - start, *row_shape).astype(dtype, copy=False)

@@ -1,0 +1,356 @@
+"""Compare methods on one graph, each in a fresh process."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from collections.abc import Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from daskgraphpart.engine.measure import Measurement, measure
+from daskgraphpart.engine.progress import open_progress
+from daskgraphpart.engine.resources import resources_of
+from daskgraphpart.errors import OptionError, choose_from
+from daskgraphpart.keywords import check_keywords
+from daskgraphpart.options import stated_options
+from daskgraphpart.partitioner.assign_nodes import check_method
+from daskgraphpart.partitioner.assign_options import METHODS, AssignOptions
+from daskgraphpart.public import Public
+from daskgraphpart.readers.open_scan import open_scan
+from daskgraphpart.storage.paths import to_key
+from daskgraphpart.tools.report.fetching import Sampling
+from daskgraphpart.units import format_seconds, format_size, html_table, text_table
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterator, Mapping
+    from typing import Literal
+
+    from distributed import Client
+    from distributed.deploy import Cluster
+
+    from daskgraphpart.engine.progress import Progress, ProgressListener
+    from daskgraphpart.graph.graph_like import GraphLike
+
+
+NAMES = ("method", "used", "cut_share", "remote_share", "replication_factor", "seconds", "peak_bytes")
+PANELS = {
+    "cut_share": "edge cut",
+    "remote_share": "rows that training fetches from other parts",
+    "balance of edges": "edges of the largest part / average",
+    "seconds": "seconds",
+    "peak_bytes": "peak memory, MB",
+}
+"""What plots show, by column."""
+
+HEADERS = ("parts", "method", "edge cut", "nodes", "edges", "replication", "time", "peak memory", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """Result of one method with one number of parts."""
+
+    method: str  # as given
+    num_parts: int
+    used: str = ""  # as run
+    cut_share: float = 0.0  # cut edges / edges
+    replication_factor: float = 0.0
+    balances: dict[str, float] | None = None  # by constraint: heaviest part / average
+    seconds: float = 0.0  # wall time of the process
+    peak_bytes: int = 0  # peak memory of its process tree
+    fault: str = ""  # the error, if it failed
+    # share of training input rows fetched from other parts; needs `sampling`
+    remote_share: float | None = None
+
+
+@check_keywords
+def compare(
+    graph: GraphLike,
+    num_parts: Sequence[int] = (4, 8, 64),
+    methods: Sequence[str] = METHODS,
+    *,
+    sampling: Sequence[int] | str | None = None,
+    batch_size: int = 1000,
+    on_done: Callable[[Compared], None] | None = None,
+    balance: str | Sequence[str] | None = None,
+    imbalance: float = 0.03,
+    seed: int = 0,
+    refine: bool = False,
+    threads: int | None = None,
+    passes: int | None = None,
+    objtype: Literal["cut", "vol"] = "cut",
+    recursive: bool = False,
+    fill_parts: bool = False,
+    num_trainers_per_machine: int = 1,
+    effort: Literal["fast", "default", "high"] = "default",
+    edge_weight: str | Sequence[str] = (),
+    extend: str | os.PathLike[str] | None = None,
+    old_id_map: str | os.PathLike[str] | None = None,
+    may_move: str | float = "0%",
+    memory: str | int | None = None,
+    cluster: str | Client | Cluster | None = None,
+    workers: int | None = None,
+    workspace: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Compare methods by cut, balance, replication factor, seconds, peak memory and what training fetches.
+
+    Parameters
+    ----------
+    graph : Graph, Scan or path
+        The graph. If it is not a chunked graph, `compare` first writes it as one to a temporary directory.
+    num_parts : sequence of int
+        Numbers of parts.
+    methods : sequence of str
+        Names of methods, or directories with owners.
+    sampling : list of int or str, optional
+        Neighbours that training samples at each hop, such as ``[10, 10]``. If given, also write partitions to a
+        temporary directory and estimate the share of input rows that trainers fetch from other parts.
+    batch_size : int
+        Training nodes per batch for `sampling`.
+    on_done : callable, optional
+        Called with each result as it arrives; progress has a step for each.
+    balance, imbalance, seed, refine, threads, passes, objtype, recursive, fill_parts : optional
+        As in `partition`.
+    num_trainers_per_machine, effort, edge_weight, extend, old_id_map, may_move, memory, cluster : optional
+        As in `partition`.
+    workers, workspace, progress : optional
+        As in `partition`.
+
+    Returns
+    -------
+    Comparison
+        Sorted by number of parts, then method; with `sampling`, the method that fetches least comes first. A method
+        that fails is listed with its error. `to_frame` returns a DataFrame.
+
+    Raises
+    ------
+    OptionError
+        If there is nothing to compare.
+    InputFileNotFoundError
+        If the graph does not exist.
+    MetadataError
+        If its metadata is invalid.
+
+    Examples
+    --------
+    >>> comparison = dgp.compare("shop", [4], ["random", "fennel"])
+    >>> comparison.to_frame()[["method", "cut_share", "replication_factor"]].round(3)
+       method  cut_share  replication_factor
+    0  random      0.754               3.218
+    1  fennel      0.352               2.298
+    """
+    if not num_parts or not methods or min(num_parts) < 1:
+        asked = f"{list(num_parts)} parts by {list(methods)}"
+        raise OptionError("nothing to compare", found=asked, hint="give --num-parts of at least 1, and --methods")
+    for method in methods:  # report a bad method or path once, not per run
+        check_method(AssignOptions(method))
+    if sampling is not None:
+        Sampling(sampling, batch_size)  # checks its numbers
+        sampling = ",".join(map(str, sampling)) if not isinstance(sampling, str) else sampling
+    options = AssignOptions(
+        balance=balance, imbalance=imbalance, seed=seed, refine=refine, threads=threads, passes=passes, objtype=objtype,
+        recursive=recursive, fill_parts=fill_parts, num_trainers_per_machine=num_trainers_per_machine, effort=effort,
+        edge_weight=edge_weight, extend=extend, old_id_map=old_id_map, may_move=may_move,
+    )  # fmt: skip
+    where = {"memory": memory, "cluster": cluster, "workers": workers, "workspace": workspace}
+    fetching = None if sampling is None else _Fetching(sampling, batch_size, _flags(where))
+    flags, results = _flags({**_named(options), **where}), []
+    with open_progress(progress) as listener, _as_directory(graph, where, listener) as directory:
+        listener.begin("compare", len(num_parts) * len(methods), 0)
+        for count in num_parts:
+            of_parts = []
+            for method in methods:
+                of_parts.append(_run(directory, count, method, flags, fetching))
+                listener.advance(0)
+                if on_done is not None:
+                    on_done(of_parts[-1])
+            results += sorted(of_parts, key=lambda of_method: (bool(of_method.fault), of_method.remote_share or 0.0))
+        listener.end()
+    return Comparison(tuple(results))
+
+
+@contextmanager
+def _as_directory(graph: Any, where: Mapping[str, Any], listener: ProgressListener) -> Iterator[str]:
+    """Yield the directory of a chunked graph; write any other graph to a temporary one."""
+    scan = open_scan(graph, resources=resources_of(where))
+    if scan.directory is not None:
+        yield to_key(scan.directory)
+        return
+    with tempfile.TemporaryDirectory(prefix="daskgraphpart-compare-") as scratch:
+        yield scan.write_chunked(f"{scratch}/graph", **where, progress=listener).directory
+
+
+def _named(options: AssignOptions) -> dict[str, Any]:
+    return {name: getattr(options, name) for name in stated_options(options) if name != "method"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Fetching:
+    """How to estimate the share of remote rows, and the flags for resources."""
+
+    sampling: str
+    batch_size: int
+    flags: list[str]
+
+    def commands(self, graph: str, scratch: str) -> list[list[str]]:
+        """Commands that write partitions and estimate fetches into ``<scratch>/fetched.json``."""
+        sampled = ["--sampling", self.sampling, "--batch-size", str(self.batch_size), "--output"]
+        return [
+            ["dispatch", graph, f"{scratch}/owners", f"{scratch}/parts", "--graph-formats", "csc", *self.flags],
+            ["report", f"{scratch}/parts", *sampled, f"{scratch}/fetched.json", *self.flags],
+        ]
+
+
+def _flags(given: Mapping[str, Any]) -> list[str]:
+    flags: list[str] = []
+    for name, value in given.items():
+        if name == "cluster" and not isinstance(value, str):
+            continue  # a client cannot be passed to another process
+        flag = f"--{name.replace('_', '-')}"
+        if value is True:
+            flags.append(flag)
+        elif name == "edge_weight":
+            flags += [word for feature in value for word in (flag, feature)]
+        elif value is not None and value is not False:
+            flags += [flag, ",".join(value) if isinstance(value, tuple) else str(value)]
+    return flags
+
+
+def _run(
+    graph: str | os.PathLike[str], num_parts: int, method: str, flags: Sequence[str], fetching: _Fetching | None
+) -> Compared:
+    remote = None
+    with tempfile.TemporaryDirectory(prefix="daskgraphpart-compare-") as scratch:
+        report = Path(scratch) / "report.json"
+        how = ["--num-parts", str(num_parts), "--method", method, "--report", str(report), *flags]
+        taken, fault = _measured(["assign", str(graph), f"{scratch}/owners", *how])
+        for command in [] if fault or fetching is None else fetching.commands(str(graph), scratch):
+            _, fault = _measured(command) if not fault else (None, fault)
+        if fault:
+            return Compared(method, num_parts, seconds=taken.seconds, peak_bytes=taken.peak_bytes, fault=fault)
+        content = json.loads(report.read_text(encoding="utf-8"))
+        if fetching is not None:
+            fetched = json.loads(Path(scratch, "fetched.json").read_text(encoding="utf-8"))
+            remote = fetched["sampling"]["remote_share"]
+    balances = {balance["name"]: balance["ratio"] for balance in content["balances"]}
+    shares = content["method"], content["cut_share"], content["replication_factor"]
+    return Compared(method, num_parts, *shares, balances, taken.seconds, taken.peak_bytes, remote_share=remote)
+
+
+def _measured(arguments: Sequence[str]) -> tuple[Measurement, str]:
+    """Run a command of this package; return what it took and its error, if any."""
+    taken, code, output = measure([sys.executable, "-m", "daskgraphpart", *arguments, "--quiet"])
+    if code == 0:
+        return taken, ""
+    lines = [line for line in output.splitlines() if line.startswith("error: ")] or output.splitlines()[-1:]
+    return taken, (lines[0] if lines else f"exit code {code}").removeprefix("error: ")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Comparison(Public, Sequence[Compared]):
+    """Results of `compare`: a sequence of `Compared`, shown as a table."""
+
+    results: tuple[Compared, ...]  # one per method and number of parts; the columns of `to_frame` are attributes
+
+    def __getitem__(self, number: Any) -> Any:
+        return self.results[number]
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a DataFrame with a row per method and number of parts."""
+        return _frame(self.results)
+
+    def __repr__(self) -> str:
+        return comparison_table(self.results)
+
+    def _repr_html_(self) -> str:
+        return html_table(*_cells(self.results), caption="Methods side by side")
+
+
+def comparison_table(results: Sequence[Compared]) -> str:
+    """Lay out results as text."""
+    heads, rows = _cells(results)
+    return text_table(heads, rows, align=f"><{'>' * (len(heads) - 3)}<")
+
+
+def _cells(results: Sequence[Compared]) -> tuple[list[str], list[list[str]]]:
+    rows: list[list[str]] = []
+    heads = list(HEADERS)
+    if any(result.remote_share is not None for result in results):
+        heads.insert(2, "remote rows")
+    for result in results:
+        cells = [str(result.num_parts), result.method]
+        if result.fault:
+            cells += [""] * (len(heads) - 3) + [result.fault]
+        else:
+            balances = result.balances or {}
+            cells += [] if result.remote_share is None else [f"{result.remote_share:.1%}"]
+            cells += [f"{result.cut_share:.2%}", f"{balances['nodes']:.3f}", f"{balances['edges']:.3f}"]
+            cells += [f"{result.replication_factor:.2f}", format_seconds(result.seconds)]
+            cells += [format_size(result.peak_bytes), result.used if result.used != result.method else ""]
+        rows.append(cells)
+    return heads, rows
+
+
+def write_comparison(results: Sequence[Compared], path: str | os.PathLike[str]) -> None:
+    """Write results as CSV, a line per method and number of parts."""
+    _frame(results).to_csv(path, index=False, lineterminator="\r\n")
+
+
+def check_plot(path: str | os.PathLike[str]) -> None:
+    """Refuse a plot that cannot be drawn, before the slow part."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as fault:
+        raise OptionError("matplotlib is not installed", place="--plot", hint="run pip install matplotlib") from fault
+    known = Figure().canvas.get_supported_filetypes()
+    if Path(path).suffix.lstrip(".").lower() not in known:
+        raise OptionError(f"--plot {path} has no known format", place="--plot", hint=choose_from([*known]))
+
+
+def plot_comparison(results: Sequence[Compared], path: str | os.PathLike[str]) -> None:
+    """Draw cut, balance of edges, time and memory by number of parts, to a PNG, SVG or PDF file."""
+    check_plot(path)
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import PercentFormatter
+
+    frame = _frame([result for result in results if not result.fault])
+    frame["peak_bytes"] /= 1e6
+    panels = {name: title for name, title in PANELS.items() if name not in frame or frame[name].notna().any()}
+    figure = Figure(figsize=(4.2 * len(panels), 3.6), layout="constrained")
+    for axis, (column, title) in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels.items(), strict=True):
+        lines = frame.pivot_table(column, "parts", "method", sort=False) if len(frame) else frame
+        if not lines.empty:
+            lines.plot(
+                ax=axis, title=title, marker="o", grid=True, xlabel="number of parts", legend=column == "cut_share"
+            )
+            axis.set_xscale("log", base=2)
+            axis.set_xticks(lines.index, [str(parts) for parts in lines.index])
+            axis.margins(y=0.1)
+            axis.ticklabel_format(axis="y", style="plain", useOffset=False)
+            axis.set_ylim(bottom=1 if column == "balance of edges" else 0)
+            if column in ("cut_share", "remote_share"):
+                axis.yaxis.set_major_formatter(PercentFormatter(1))
+    figure.savefig(path)
+
+
+def _frame(results: Sequence[Compared]) -> pd.DataFrame:
+    """Return a row per result, with a column per balance."""
+    balances = sorted({name for result in results for name in result.balances or {}})
+    return pd.DataFrame(
+        {
+            "parts": [result.num_parts for result in results],
+            **{name: [getattr(result, name) for result in results] for name in NAMES},
+            **{f"balance of {name}": [(result.balances or {}).get(name) for result in results] for name in balances},
+            "fault": [result.fault for result in results],
+        }
+    )

@@ -1,0 +1,210 @@
+"""Passes `report-sort-edges` and `report-sampling`: estimate by sampled batches what trainers fetch from other parts.
+
+Batches are those of DGL's distributed training: a trainer has its part's training nodes, each hop starts from all nodes
+so far, and the features of all are fetched. In-edges come from the parts' CSC. For parts without it, edges are sorted
+first, into temporary files of 16 bytes per edge and 8 per node, in the workspace if given.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from daskgraphpart.engine.runner import Pass, Unit
+from daskgraphpart.errors import OptionError
+from daskgraphpart.kernels.hashing import stream_key
+from daskgraphpart.kernels.sample import shuffled
+from daskgraphpart.partitioned.sampling.fanouts import read_fanouts
+from daskgraphpart.partitioned.sampling.part_columns import map_columns, sort_edges, stored_columns
+from daskgraphpart.partitioned.sampling.sampler import Sampler, stream_key_of
+from daskgraphpart.schema import MASK_NAME
+from daskgraphpart.storage.paths import is_remote, require_local
+from daskgraphpart.tools.report.figures import LABEL_NAMES, Fetching
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from daskgraphpart.engine.runner import Runner
+    from daskgraphpart.ids.book import PartitionBook
+    from daskgraphpart.layouts.dgl_graph import GraphFile
+    from daskgraphpart.storage.region import Region
+    from daskgraphpart.tools.report.figures import NodeRegions
+
+TASKS_PER_WORKER = 4
+MAX_BATCHES = 20
+"""Batches that are sampled of each part; with as many or fewer in an epoch, all of them."""
+ROWS_PER_READ = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """What training samples: neighbours at each hop, and seeds per batch."""
+
+    fanouts: Any  # a number per hop, or such a list per edge type; or ``"10,10"``
+    batch_size: int
+
+    def __post_init__(self) -> None:
+        if self.batch_size < 1:
+            what = f"--batch-size {self.batch_size} is too small"
+            raise OptionError(what, place="--batch-size", hint="use 1 or more")
+        if isinstance(self.fanouts, str):
+            try:
+                object.__setattr__(self, "fanouts", [int(number) for number in self.fanouts.split(",")])
+            except ValueError as fault:
+                what = f"--sampling {self.fanouts} is not a list of numbers"
+                raise OptionError(what, place="--sampling", hint="use one such as 10,10") from fault
+
+    def read(self, book: PartitionBook) -> np.ndarray:
+        """Read the fan-outs, int64 (hops, edge types)."""
+        return read_fanouts(self.fanouts, book, "--sampling")
+
+
+def estimate_fetching(
+    sampling: Sampling,
+    book: PartitionBook,
+    graphs: Sequence[GraphFile],
+    nodes: NodeRegions,
+    runner: Runner,
+    *,
+    is_ours: bool,
+) -> Fetching:
+    """Sample batches of every part; `is_ours` says whether we wrote the files."""
+    fanouts, resources = sampling.read(book), runner.resources
+    if any(is_remote(graph.node_arrays["_ID"].path) for graph in graphs):
+        path, why = graphs[0].node_arrays["_ID"].path, "copy the partitions to a file system first"
+        require_local(path, "what is sampled", why)
+    if resources.workspace is not None:
+        Path(resources.workspace).mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="daskgraphpart-sampling-", dir=resources.workspace) as directory:
+        matrices = _columns(graphs, book, directory, runner, is_ours=is_ours)
+        masks = [_training_masks(of_part, book) for of_part in nodes]
+        config = EstimateConfig(
+            book, graphs, matrices, masks, _row_nbytes(nodes, book), fanouts, sampling.batch_size, any(masks)
+        )
+        each = -(-book.num_parts // (resources.workers * TASKS_PER_WORKER))
+        ranges = [range(first, min(first + each, book.num_parts)) for first in range(0, book.num_parts, each)]
+        counted = runner.run(Pass("report-sampling", sample_parts, [Unit(of, 1) for of in ranges], config))
+    columns = np.array([of_part for of_range in counted for of_part in of_range], np.int64).T
+    shown = tuple(fanouts.max(axis=1).tolist())  # where edge types differ, the largest
+    seeds, batches, inputs, remote, nbytes = columns
+    return Fetching(shown, sampling.batch_size, seeds, batches, inputs, remote, nbytes, config.has_masks)
+
+
+def _columns(
+    graphs: Sequence[GraphFile], book: PartitionBook, directory: str, runner: Runner, *, is_ours: bool
+) -> list[Mapping[str, Region]]:
+    """CSC of each part, sorted now if there is none."""
+    matrices = [stored_columns(graph, book, is_sorted=is_ours) for graph in graphs]
+    units = [
+        Unit((graph, Path(directory, str(part))), 16 * graph.num_edges)
+        for part, graph in enumerate(graphs)
+        if matrices[part] is None
+    ]
+    # half of a task's memory: the rest is for edges as read
+    sorted_files = iter(runner.run(Pass("report-sort-edges", sort_part, units, runner.resources.task_memory // 2)))
+    return [next(sorted_files) if matrix is None else matrix for matrix in matrices]
+
+
+def sort_part(unit: tuple[GraphFile, Path], max_nbytes: int) -> dict[str, Region]:
+    """Task of the pass `report-sort-edges`: sort a part's edges by destination into a directory."""
+    graph, directory = unit
+    directory.mkdir(exist_ok=True)
+    return sort_edges(graph, str(directory), max_nbytes)
+
+
+def _training_masks(regions: Mapping[str, Mapping[str, Region]], book: PartitionBook) -> dict[str, Region]:
+    """A part's columns that mark training nodes, by node type."""
+    return {
+        ntype: region
+        for ntype in book.ntypes
+        for name, region in regions.get(ntype, {}).items()
+        if MASK_NAME.match(name) and name.startswith("train") and region.num_rows and len(region.shape) == 1
+    }
+
+
+def _row_nbytes(nodes: NodeRegions, book: PartitionBook) -> np.ndarray:
+    """Bytes of a node's features by type, without masks and labels, int64 (node types,)."""
+    by_type = np.zeros(len(book.ntypes), np.int64)
+    for number, ntype in enumerate(book.ntypes):
+        names: dict[str, int] = {}
+        for of_part in nodes:
+            names |= {name: region.row_nbytes for name, region in of_part.get(ntype, {}).items() if region.num_rows}
+        by_type[number] = sum(
+            nbytes for name, nbytes in names.items() if name not in LABEL_NAMES and not MASK_NAME.match(name)
+        )
+    return by_type
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EstimateConfig:
+    """Shared by tasks: the graphs of all parts, their CSC, and how to sample."""
+
+    book: PartitionBook
+    graphs: Sequence[GraphFile]
+    matrices: Sequence[Mapping[str, Region]]
+    masks: Sequence[Mapping[str, Region]]  # by part and node type: the column that marks training nodes
+    row_nbytes: np.ndarray  # int64 (node types,): feature bytes per node
+    fanouts: np.ndarray  # int64 (hops, edge types)
+    batch_size: int
+    has_masks: bool
+
+
+def sample_parts(parts: range, config: EstimateConfig) -> list[tuple[int, int, int, int, int]]:
+    """Sample batches of consecutive parts; return each part's seeds, batches, input nodes, remote ones and their bytes.
+
+    Memory: a batch with its edges, some 100 bytes each, and `MAX_BATCHES` batches of seeds; files are mapped.
+    """
+    columns = [
+        map_columns(graph, config.book, part, matrix)
+        for part, (graph, matrix) in enumerate(zip(config.graphs, config.matrices, strict=True))
+    ]
+    sampler = Sampler(config.book, columns, config.fanouts, from_all=True)
+    return [_sample_part(part, sampler, config) for part in parts]
+
+
+def _sample_part(part: int, sampler: Sampler, config: EstimateConfig) -> tuple[int, int, int, int, int]:
+    key = stream_key(part, "estimate")
+    num_seeds, seeds = _choose_seeds(part, config, key)
+    inputs = remote = nbytes = 0
+    batches = [seeds[first : first + config.batch_size] for first in range(0, seeds.size, config.batch_size)]
+    for number, batch in enumerate(batches):
+        located = sampler.nodes(sampler.sample(batch, stream_key_of(key, number)).nodes)
+        foreign = located.owners != part
+        inputs, remote = inputs + foreign.size, remote + int(foreign.sum())
+        nbytes += int(config.row_nbytes[located.types[foreign]].sum())
+    return num_seeds, len(batches), inputs, remote, nbytes
+
+
+def _choose_seeds(part: int, config: EstimateConfig, key: np.uint64) -> tuple[int, np.ndarray]:
+    """Number of a part's training nodes, and new homogeneous IDs of some in random order."""
+    book, first = config.book, config.book.node_ranges[part, 0, 0]
+    if not config.has_masks:
+        total = int(book.node_counts[part].sum())
+        return total, first + _some(total, config, key)
+    total = sum(marked.size for marked, _ in _marked(part, config))
+    wanted, done = _some(total, config, key), 0
+    order, chosen = np.argsort(wanted), np.empty(wanted.size, np.int64)
+    for marked, start in _marked(part, config):
+        low, high = np.searchsorted(wanted[order], (done, done + marked.size))
+        chosen[order[low:high]] = start + marked[wanted[order[low:high]] - done]
+        done += marked.size
+    return total, chosen
+
+
+def _some(total: int, config: EstimateConfig, key: np.uint64) -> np.ndarray:
+    """First positions of a random order: whole batches, or everything."""
+    places = np.empty(min(total, MAX_BATCHES * config.batch_size), np.int64)
+    shuffled(key, 0, total, places)
+    return places
+
+
+def _marked(part: int, config: EstimateConfig) -> Iterator[tuple[np.ndarray, int]]:
+    """Marked rows of a part's columns, by block, and the new homogeneous ID of each block's row 0."""
+    for ntype, region in config.masks[part].items():
+        start = int(config.book.node_ranges[part, config.book.ntypes.index(ntype), 0])
+        for low, rows in region.pieces(ROWS_PER_READ):
+            yield np.flatnonzero(rows), start + low

@@ -1,0 +1,321 @@
+"""Compute a report: headers of all parts, a pass over edges and HALO nodes, and one over labels and masks.
+
+The pass `report-edges` streams a part's local edges once per range of local nodes whose counters fit into a task's
+memory: once, except for huge parts. One counter per node suffices: for inner nodes the in-degree, for HALO nodes the
+owned edges that start there (0 means it belongs to another hop or an out edge). Owners of cut edges follow from the
+counters and the HALO nodes' new IDs.
+
+The pass `report-columns` counts labels, found by name or given by the user, and masks, by DGL's names. The client's
+memory grows with the number of parts only.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, Resources
+from daskgraphpart.engine.runner import Pass, Runner, Unit, open_runner
+from daskgraphpart.errors import LayoutError, OptionError
+from daskgraphpart.kernels.count_ends import count_ends
+from daskgraphpart.layouts.manifest_reader import find_manifest, read_manifest
+from daskgraphpart.schema import MASK_NAME
+from daskgraphpart.storage.files import file_sizes_in
+from daskgraphpart.tools.report.fetching import Sampling, estimate_fetching
+from daskgraphpart.tools.report.figures import LABEL_NAMES, MAX_MATRIX, Labels
+from daskgraphpart.tools.report.report import Report
+from daskgraphpart.units import format_number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from daskgraphpart.engine.progress import Progress
+    from daskgraphpart.ids.book import PartitionBook
+    from daskgraphpart.layouts.dgl_config import PartitionConfig
+    from daskgraphpart.layouts.dgl_graph import GraphFile
+    from daskgraphpart.storage.paths import Location
+    from daskgraphpart.storage.region import Region
+    from daskgraphpart.tools.report.figures import NodeRegions
+
+
+BYTES_OF_BLOCKS = 12 << 20
+"""What a task holds beside its counters: a piece of edges with their types, or a block of HALO nodes."""
+
+
+def report_parts(
+    path: Location,
+    config: PartitionConfig,
+    graphs: Sequence[GraphFile],
+    node_regions: NodeRegions,
+    *,
+    labels: Iterable[str] | None = None,
+    sampling: Sampling | None = None,
+    resources: Resources,
+    progress: Progress | None = None,
+) -> Report:
+    """Compute the report of partitions from the headers of all parts; see `PartitionedGraph.report`.
+
+    Leaves out labels with more classes than `MAX_CLASSES`, with a note.
+    """
+    book, resources = config.book, resources.limited(SMALLEST_TASK_MEMORY)
+    ranges = _ranges_of_nodes(graphs, max(1, (resources.task_memory - BYTES_OF_BLOCKS) // 8))
+    columns = find_columns(node_regions, book, labels)
+    sizes = _file_sizes(path.parent, config)
+    with open_runner(resources, progress) as runner:
+        of_edges = _count_edges(ranges, book, runner)
+        units = [Unit(region, region.nbytes) for column in columns for region in column.regions.values()]
+        counted = runner.run(Pass("report-columns", report_columns, units, None))
+        fetching = None
+        if sampling is not None:
+            is_ours = find_manifest(path.parent, config.graph_name) is not None
+            fetching = estimate_fetching(sampling, book, graphs, node_regions, runner, is_ours=is_ours)
+    of_labels, masks, notes = gather_columns(columns, iter(counted), config.num_parts)
+    return Report(
+        config.graph_name, config.halo_hops, book.ntypes, book.etypes, inner_nodes=book.node_counts,
+        owned_edges=book.edge_counts, labels=of_labels, masks=masks, file_sizes=sizes, notes=notes, sampling=fetching,
+        about=_describe(path, config), **of_edges,
+    )  # fmt: skip
+
+
+def _describe(path: Location, config: PartitionConfig) -> dict[str, str]:
+    """Describe where the partitions are and how they were made, as far as the files say."""
+    about = {"path": str(path), "method": config.part_method}
+    manifest_path = find_manifest(path.parent, config.graph_name)
+    if manifest_path is not None:
+        content = read_manifest(manifest_path).content
+        formats, hops = content.get("graph_formats"), format_number(config.halo_hops, "hop")
+        named = ", ".join(map(str, formats)) if isinstance(formats, list) else formats
+        out_edges = "out edges" if content.get("out_edges") else "no out edges"
+        about["method"] = str(content.get("method", config.part_method))
+        about["options"] = f"formats {named}; {hops} of HALO nodes; {out_edges}"
+        if isinstance(content.get("constraints"), list):
+            about["constraints"] = ", ".join(map(str, content["constraints"]))
+    return {**about, "report": f"{datetime.now(tz=UTC).date()}, daskgraphpart {version('daskgraphpart')}"}
+
+
+def _ranges_of_nodes(graphs: Sequence[GraphFile], range_nodes: int) -> list[CountUnit]:
+    """Cut each part's local nodes into ranges whose counters fit into memory."""
+    return [
+        CountUnit(number, graph, first, min(first + range_nodes, graph.num_nodes))
+        for number, graph in enumerate(graphs)
+        for first in range(0, max(1, graph.num_nodes), range_nodes)  # check parts without nodes, too
+    ]
+
+
+def _count_edges(ranges: Sequence[CountUnit], book: PartitionBook, runner: Runner) -> dict[str, np.ndarray]:
+    """Run the pass and add up the counts of each part's units."""
+    units = [Unit(nodes, 17 * int(book.edge_counts[nodes.part].sum())) for nodes in ranges]
+    counted = runner.run(Pass("report-edges", report_edges, units, book))
+    sums = {name: np.zeros((book.num_parts, row.size), np.int64) for name, row in counted[0].items()}
+    for nodes, counts in zip(ranges, counted, strict=True):
+        for name, row in counts.items():
+            combine = np.maximum if name == "max_in_degrees" else np.add
+            sums[name][nodes.part] = combine(sums[name][nodes.part], row)
+    matrix = sums["edge_matrix"].T.copy() if sums["edge_matrix"].size else np.zeros((0, 0), np.int64)
+    own = np.arange(len(matrix))
+    matrix[own, own] = (book.edge_counts - sums["cut_edges"]).sum(axis=1)[own]
+    used = int(np.flatnonzero(sums["in_degrees"].any(axis=0)).max(initial=0)) + 1
+    degrees, largest = sums["in_degrees"][:, :used], sums["max_in_degrees"][:, 0]
+    return sums | {"edge_matrix": matrix, "in_degrees": degrees, "max_in_degrees": largest}
+
+
+def _file_sizes(root: Location, config: PartitionConfig) -> Mapping[str, np.ndarray]:
+    """Bytes on disk by file name, int64 (parts,) each, of all files beside a part's graph."""
+    sizes: dict[str, np.ndarray] = {}
+    for number, part in enumerate(config.parts):
+        for name, size in file_sizes_in((root / part.part_graph).parent).items():
+            sizes.setdefault(name, np.zeros(config.num_parts, np.int64))[number] = size
+    return dict(sorted(sizes.items()))
+
+
+MAX_CLASSES = 4096
+ROWS_PER_READ = 1 << 16
+EDGES_PER_PIECE = 1 << 16
+DEGREE_BINS = 65
+"""Bin 0 is for degree 0, bin b for the degrees from 2 ** (b - 1) to 2 ** b - 1."""
+
+VERIFY = "run `daskgraphpart verify`"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CountUnit:
+    """A range of one part's local nodes whose counters fit into memory."""
+
+    part: int
+    graph: GraphFile
+    first_node: int
+    stop_node: int
+
+    @property
+    def file(self) -> str:
+        """Graph file, for errors."""
+        return str(self.graph.node_arrays["_ID"].path)
+
+
+def report_edges(unit: CountUnit, book: PartitionBook) -> dict[str, np.ndarray]:
+    """Count the edges of one unit: a row of each array in `Report`, but edges by owner of the source.
+
+    Memory: 4 bytes per node of the range (8 in parts of 2 ** 32 edges), and 12 MiB for a piece of edges.
+    """
+    num_inner, num_owned = int(book.node_counts[unit.part].sum()), int(book.edge_counts[unit.part].sum())
+    counts = np.zeros(unit.stop_node - unit.first_node, np.uint32 if num_owned < 1 << 32 else np.int64)
+    cut = np.zeros(len(book.etypes), np.int64)
+    sizes, seen = (num_inner, unit.graph.num_nodes), 0
+    type_ends = np.cumsum(book.edge_counts[unit.part])
+    for src, dst, eids in unit.graph.edge_pieces(0, num_owned, rows=EDGES_PER_PIECE):
+        types = np.searchsorted(type_ends, eids, side="right")
+        bad = count_ends(src, dst, types, sizes, unit.first_node, counts, cut)
+        if bad >= 0:
+            raise LayoutError(
+                "the part lacks an end of an edge it owns",
+                file=unit.file,
+                place=f"local edge {int(eids[bad]):,}",
+                expected=f"a source below {sizes[1]:,} and a destination below {sizes[0]:,}",
+                found=f"{int(src[bad]):,} and {int(dst[bad]):,}",
+                hint=VERIFY,
+            )
+        seen += src.size
+    if seen != num_owned:
+        raise LayoutError("owned edges are missing", file=unit.file, expected=f"{num_owned:,}", found=f"{seen:,}")
+    inner = max(0, min(num_inner, unit.stop_node) - unit.first_node)
+    return {"cut_edges": cut, **_degrees(counts[:inner]), **_halo(unit, book, inner, counts[inner:])}
+
+
+def _degrees(degrees: np.ndarray) -> dict[str, np.ndarray]:
+    bins, largest = np.zeros(DEGREE_BINS, np.int64), 0
+    for first in range(0, degrees.size, ROWS_PER_READ):
+        block = degrees[first : first + ROWS_PER_READ]
+        # the exponent of a whole number is its number of bits
+        bins += np.bincount(np.frexp(block.astype(np.float64))[1], minlength=DEGREE_BINS)
+        largest = max(largest, int(block.max()))
+    return {"in_degrees": bins, "max_in_degrees": np.array([largest])}
+
+
+def _halo(unit: CountUnit, book: PartitionBook, inner: int, uses: np.ndarray) -> dict[str, np.ndarray]:
+    """Cut edges by owner, used HALO nodes and all HALO nodes by type; `uses` is for the range's HALO nodes."""
+    owners = np.zeros(book.num_parts if book.num_parts <= MAX_MATRIX else 0, np.int64)
+    halo, stored = np.zeros((2, len(book.ntypes)), np.int64)
+    part_ends = book.node_ranges[:, -1, 1]
+    new_nids, local = unit.graph.node_arrays["_ID"], unit.first_node + inner
+    for first in range(0, uses.size, ROWS_PER_READ):
+        used = uses[first : first + ROWS_PER_READ]
+        ids = new_nids.read(local + first, local + first + used.size)
+        parts = np.searchsorted(part_ends, ids, side="right")
+        bad = np.flatnonzero((ids < 0) | (parts >= book.num_parts) | (parts == unit.part))
+        if bad.size:
+            raise LayoutError(
+                "a HALO node belongs to no other part",
+                file=unit.file,
+                place=f"_ID of local node {local + first + int(bad[0]):,}",
+                found=f"{int(ids[bad[0]]):,}",
+                hint=VERIFY,
+            )
+        types, _ = book.map_to_per_ntype(ids)
+        stored += np.bincount(types, minlength=stored.size)
+        halo += np.bincount(types[used > 0], minlength=halo.size)
+        if owners.size:  # sums of whole numbers below 2 ** 53 are exact
+            owners += np.bincount(parts, weights=used, minlength=owners.size).astype(np.int64)
+    return {"edge_matrix": owners, "halo_nodes": halo, "stored_halo_nodes": stored}
+
+
+@dataclass(frozen=True, slots=True)
+class NodeColumn:
+    """Node data of one name, in the parts that have nodes of the type."""
+
+    ntype: str
+    name: str
+    regions: dict[int, Region]  # by part
+
+    @property
+    def key(self) -> str:
+        """``<ntype>/<name>``."""
+        return f"{self.ntype}/{self.name}"
+
+    @property
+    def is_mask(self) -> bool:
+        """Whether its name is that of a mask."""
+        return MASK_NAME.match(self.name) is not None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is one whole number per node."""
+        return all(of.dtype.kind in "iub" and of.row_nbytes == of.dtype.itemsize for of in self.regions.values())
+
+
+def report_columns(region: Region, _: None) -> dict[int, int] | None:
+    """Count the rows of one column in one part by value; None for too many values.
+
+    Holds `ROWS_PER_READ` rows and a counter per class.
+    """
+    counts: Counter[int] = Counter()
+    for _first, rows in region.pieces(ROWS_PER_READ):
+        values, times = np.unique(rows, return_counts=True)
+        counts.update(dict(zip(values.tolist(), times.tolist(), strict=True)))
+        if len(counts) > MAX_CLASSES:
+            return None
+    return dict(counts)
+
+
+def find_columns(regions: NodeRegions, book: PartitionBook, labels: Iterable[str] | None) -> list[NodeColumn]:
+    """List the parts' labels, then masks; `labels` are given as ``ntype:name`` or ``ntype/name``."""
+    stored: dict[str, NodeColumn] = {}
+    for part, of_part in enumerate(regions):
+        for ntype, features in of_part.items():
+            for name, region in features.items():
+                if ntype in book.ntypes and region.num_rows:  # parts without nodes of the type may hold anything
+                    stored.setdefault(f"{ntype}/{name}", NodeColumn(ntype, name, {})).regions[part] = region
+    whole = {key: column for key, column in stored.items() if column.is_whole}
+    if labels is None:
+        chosen = [column for column in whole.values() if column.name in LABEL_NAMES]
+    else:
+        chosen = [_given(stored, whole, given) for given in dict.fromkeys(labels)]
+    chosen += [column for column in whole.values() if column.is_mask]
+    for column in chosen:
+        counts = book.node_counts[:, book.ntypes.index(column.ntype)]
+        for part in np.flatnonzero(counts).tolist():
+            if part not in column.regions:
+                raise LayoutError(
+                    f"part {part} lacks node data that others have",
+                    expected=f"{column.key}, {counts[part]:,} rows",
+                    hint="partition the graph again",
+                )
+    return chosen
+
+
+def _given(stored: Mapping[str, NodeColumn], whole: Mapping[str, NodeColumn], given: str) -> NodeColumn:
+    key = given.replace(":", "/")
+    if key in whole:
+        return whole[key]
+    known, column = ", ".join(name.replace("/", ":") for name in whole), given
+    if key in stored:
+        region = next(iter(stored[key].regions.values()))
+        column = f"{given}, {region.dtype.name} of shape {region.shape[1:]}"
+    expected = f"one whole number per node: one of {known or 'none'}"
+    raise OptionError("no such labels", place="--labels", expected=expected, found=column)
+
+
+def gather_columns(
+    columns: Sequence[NodeColumn], counted: Iterator[dict[int, int] | None], num_parts: int
+) -> tuple[tuple[Labels, ...], dict[str, np.ndarray], tuple[str, ...]]:
+    """Return labels, masks and notes from the counts of each column and part."""
+    labels, masks, notes = [], {}, []
+    for column in columns:
+        by_part = {part: next(counted) for part in column.regions}
+        with_column = {part: counts for part, counts in by_part.items() if counts is not None}
+        table = pd.DataFrame.from_dict(with_column, orient="index").sort_index(axis=1)
+        if len(with_column) < len(by_part) or table.shape[1] > MAX_CLASSES:
+            notes.append(f"{column.key} has more than {MAX_CLASSES:,} classes and is left out")
+            continue
+        numbers, counts = table.columns.to_numpy(np.int64), table.reindex(range(num_parts)).fillna(0).to_numpy(np.int64)
+        if column.is_mask:
+            masks[column.key] = counts[:, numbers != 0].sum(axis=1)
+        else:
+            classes, unlabelled = tuple(numbers[numbers >= 0].tolist()), counts[:, numbers < 0].sum(axis=1)
+            labels.append(Labels(column.key, classes, counts[:, numbers >= 0], unlabelled))
+    return tuple(labels), masks, tuple(notes)

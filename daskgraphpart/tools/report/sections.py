@@ -1,0 +1,279 @@
+"""What a report says, as text or page: a verdict and advice in words, key figures, and tables as frames."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from daskgraphpart.errors import printable
+from daskgraphpart.tools.report.figures import balance, share
+from daskgraphpart.units import format_count, format_number, format_size
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from daskgraphpart.tools.report.figures import Fetching, Figures, Labels
+
+EVEN, UNEVEN, SMALL = 1.105, 1.25, 0.6
+"""A part may be so much larger than the average and be called balanced; so much, and be called nearly so. Parts
+below the third are named."""
+
+LIKE_RANDOM = 0.9
+"""A cut above this share of that of random owners is not worth a partitioner."""
+
+TERMS = {
+    "edge cut": "edges whose two ends have different owners. Sampling across them fetches features from another part.",
+    "HALO node": "a node that a part holds because one of its edges starts there, although another part owns it.",
+    "replication factor": "nodes that all parts hold, inner and HALO, over the nodes of the graph.",
+    "balance": "the largest part over the average. 1.00 is perfectly even.",
+    "remote rows": "of the rows of features that a batch needs, those that another part owns, and sends.",
+    "total variation": "how far the mix of classes in a part is from that of the graph: 0 is the same, 1 is disjoint.",
+}
+
+MAX_CLASSES = 12
+CUT, OF_ALL, ON_DISK, RATIO, VARIATION = "cut", "of all", "on disk", "largest / average", "total variation"
+REMOTE, FETCHED = "remote rows", "fetched in an epoch"
+FORMATS: dict[Any, Any] = {
+    **dict.fromkeys((CUT, OF_ALL, REMOTE), "{:.1%}".format),
+    **dict.fromkeys((RATIO, VARIATION, "replication"), "{:.3f}".format),
+    **dict.fromkeys((ON_DISK, FETCHED), format_size),
+}
+"""How the values of a column are written: by default as counts, below a number (of a part, a class) as shares."""
+
+
+def verdict(report: Figures) -> str:
+    """Return the most important facts in a few sentences."""
+    return " ".join(_sentences(report))
+
+
+def _sentences(report: Figures) -> Iterator[str]:
+    if report.num_parts == 1:
+        yield "One part holds the whole graph: nothing is cut, and nothing has to be balanced."
+        return
+    yield _evenness(report)
+    if not report.num_edges:
+        yield "There are no edges to cut."
+        return
+    halo = share(report.communication_volume, report.num_nodes)
+    copies = f"parts hold {halo:.2f} HALO nodes for each node that they own"
+    yield f"{report.cut_share:.1%} of edges are cut, and {copies}."
+    if report.sampling is not None:
+        yield f"A trainer fetches {report.sampling.share:.0%} of its input rows from other parts."
+    shares = report.cut_edges.sum(axis=0) / np.maximum(report.owned_edges.sum(axis=0), 1)
+    worst = int(shares.argmax())
+    if len(report.etypes) > 1 and shares[worst] > report.cut_share:
+        yield f"The edge type that is cut most is {report.etypes[worst]} ({shares[worst]:.1%})."
+
+
+def advice(report: Figures) -> str:
+    """Return what to do next, as one line."""
+    if report.num_parts == 1 or not report.num_edges:
+        return "Use more parts to train on several machines."
+    balances = {name: balance(values) for name, values in _balanced(report).items()}
+    worst = max(balances, key=balances.__getitem__)
+    random = 1 - 1 / report.num_parts
+    if balances[worst] > EVEN:
+        item = worst if worst in ("nodes", "edges") else f"types:{worst.removeprefix('nodes in ')}"
+        return f"To even out the {worst}, partition with {item} in --balance, or lower its tolerance ({item}=0.03)."
+    if report.cut_share > LIKE_RANDOM * random:
+        return (
+            f"Random owners would cut {random:.1%} of edges, hardly more: --method random is faster and as good here."
+        )
+    if report.sampling is None:
+        return f"Random owners would cut {random:.1%} of edges. Add --sampling 10,10 to see what trainers fetch."
+    return f"With random owners, trainers would fetch about {random:.0%} of their input rows from other parts."
+
+
+def _balanced(report: Figures) -> dict[str, np.ndarray]:
+    """Return the measures to balance, of each part: nodes, edges, and nodes to train on."""
+    of_parts = {name: report.measures[name] for name in ("nodes", "edges")}
+    return of_parts | {f"nodes in {key}": marked for key, marked in report.masks.items() if "train" in key}
+
+
+def _evenness(report: Figures) -> str:
+    of_parts = _balanced(report)
+    balances = {name: balance(values) for name, values in of_parts.items()}
+    worst = max(balances, key=balances.__getitem__)
+    excess = {name: f"{value - 1:.0%} more {name}" for name, value in balances.items()}
+    least = {name: share(int(values.min()) * len(values), int(values.sum())) for name, values in of_parts.items()}
+    emptiest = min(least, key=least.__getitem__)
+    small = f"part {of_parts[emptiest].argmin()} has {1 - least[emptiest]:.0%} fewer {emptiest}"
+    if balances[worst] <= EVEN:
+        rest = f", but {small}" if least[emptiest] < SMALL else ""
+        return f"Balanced: the largest part has {excess['nodes']} and {excess['edges']} than the average{rest}."
+    how = "Unbalanced" if balances[worst] > UNEVEN else "Not quite balanced"
+    rest = f", and {small}" if least[emptiest] < SMALL else ""
+    return f"{how}: part {of_parts[worst].argmax()} has {excess[worst]} than the average{rest}."
+
+
+def title_of(report: Figures) -> str:
+    """Return parts, nodes, edges and hops in one line."""
+    counts = ((report.num_parts, "part"), (report.num_nodes, "node"), (report.num_edges, "edge"))
+    hops = format_number(report.halo_hops, "hop")
+    return f"{', '.join(format_number(*count) for count in counts)}, {hops} of HALO nodes"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Section:
+    """One table; columns after the first are right-aligned."""
+
+    title: str
+    table: pd.DataFrame
+    about: str = ""
+
+    def cells(self, max_rows: int, max_columns: int | None = None) -> tuple[list[str], list[list[str]]]:
+        """Return heads and rows as text; of too many parts, the first ones and the last."""
+        table = self.table.iloc[:, :max_columns]
+        heads = [str(column) for column in table]
+        rows = [[self.text(*cell) for cell in zip(table, row, strict=True)] for row in table.itertuples(index=False)]
+        if heads[0] == "part" and len(rows) > max_rows:
+            rows = [*rows[: max_rows - 1], ["...", *([""] * (len(heads) - 1))], rows[-1]]
+        return heads, rows
+
+    def text(self, column: Any, value: Any) -> str:
+        """Return a column's value as text; a dash for none."""
+        if isinstance(value, str):
+            return printable(value)
+        if pd.isna(value):
+            return "-"
+        default = FORMATS[OF_ALL] if isinstance(column, int) else format_count
+        return str(FORMATS.get(column, default)(value))
+
+
+def all_sections(report: Figures, max_matrix: int) -> Iterator[Section]:
+    """Yield all tables in order; edges between parts up to a number of parts."""
+    yield _parts(report)
+    yield _balance(report)
+    if len(report.ntypes) > 1:
+        inner, halo = report.inner_nodes.sum(axis=0), report.halo_nodes.sum(axis=0)
+        columns = {"nodes": inner, "HALO nodes": halo, "replication": 1 + _shares(halo, inner)}
+        yield Section("Node types", pd.DataFrame({"node type": report.ntypes, **columns}))
+    if len(report.etypes) > 1:
+        edges, cut = report.owned_edges.sum(axis=0), report.cut_edges.sum(axis=0)
+        columns = {"edges": edges, "cut edges": cut, CUT: _shares(cut, edges)}
+        yield Section("Edge types", pd.DataFrame({"edge type": report.etypes, **columns}))
+    if 1 < report.num_parts <= max_matrix and report.num_edges:
+        parts = range(report.num_parts)
+        table = pd.DataFrame(report.edge_matrix / report.num_edges, columns=list(parts))
+        table.insert(0, "", _names(report.num_parts))
+        about = "Row: owner of the source, column: owner of the destination."
+        yield Section("Edges between parts", table, about=about)
+    if report.sampling is not None:
+        yield _sampling(report.sampling)
+    yield _degrees(report)
+    yield from map(_labels, report.labels)
+    yield _files(report)
+
+
+@dataclass(frozen=True, slots=True)
+class KeyFigure:
+    """One of the most important figures."""
+
+    name: str
+    value: str
+    more: str
+    meaning: str
+
+
+def key_figures(report: Figures) -> Iterator[KeyFigure]:
+    """Yield the most important figures."""
+    yield KeyFigure(
+        "edge cut", f"{report.cut_share:.1%}", f"{format_count(report.num_cut_edges)} edges", TERMS["edge cut"]
+    )
+    stored = f", {report.stored_replication_factor:.2f} stored" if report.has_more_halo else ""
+    halo = f"{format_count(report.communication_volume)} HALO nodes{stored}"
+    yield KeyFigure("replication factor", f"{report.replication_factor:.2f}", halo, TERMS["replication factor"])
+    for name in ("nodes", "edges"):
+        value = f"{balance(report.measures[name]):.3f}"
+        yield KeyFigure(f"balance of {name}", value, "largest part over average", TERMS["balance"])
+    if report.sampling is not None:
+        of, worst = report.sampling, report.sampling.worst_part
+        more = f"{format_size(int(of.epoch_nbytes.sum()))} an epoch; most in part {worst}, {of.shares[worst]:.1%}"
+        yield KeyFigure(REMOTE, f"{of.share:.1%}", more, TERMS[REMOTE])
+    total, largest = format_sizes([int(report.nbytes.sum()), int(report.nbytes.max(initial=0))])
+    yield KeyFigure("on disk", total, f"largest part {largest}", "files of all parts")
+
+
+def _parts(report: Figures) -> Section:
+    counts = {"inner nodes": report.inner_nodes, "HALO nodes": report.halo_nodes}
+    if report.has_more_halo:
+        counts["HALO stored"] = report.stored_halo_nodes
+    counts["owned edges"] = report.owned_edges
+    columns: dict[str, Any] = {"part": _names(report.num_parts)}
+    columns |= {name: by_type.sum(axis=1) for name, by_type in counts.items()}
+    columns |= {CUT: _shares(report.cut_edges.sum(axis=1), columns["owned edges"]), ON_DISK: report.nbytes}
+    return Section("Parts", pd.DataFrame(columns))
+
+
+def _balance(report: Figures) -> Section:
+    rows = []
+    for name, values in report.measures.items():
+        spread = [int(values.min()), round(int(values.sum()) / len(values)), int(values.max())]
+        shown = format_sizes(spread) if name == "bytes" else map(format_count, spread)
+        rows.append((name, *shown, balance(values)))
+    table = pd.DataFrame(rows, columns=["what", "smallest", "average", "largest", RATIO])
+    return Section("Balance", table)
+
+
+def _sampling(fetching: Fetching) -> Section:
+    columns = {"part": _names(len(fetching.seeds)), "training nodes": fetching.seeds}
+    columns |= {"batches": fetching.batches_per_epoch, "input nodes of one": np.rint(fetching.inputs_per_batch)}
+    columns |= {REMOTE: fetching.shares, FETCHED: fetching.epoch_nbytes}
+    drawn = "training nodes" if fetching.has_masks else "all nodes, as no mask tells which are trained on"
+    about = f"Estimated from sampled batches of {fetching.batch_size:,} {drawn}, {_fanouts(fetching)} neighbours."
+    return Section("What training fetches", pd.DataFrame(columns), about=about)
+
+
+def _fanouts(fetching: Fetching) -> str:
+    return " x ".join("all" if number < 0 else str(number) for number in fetching.fanouts)
+
+
+def _degrees(report: Figures) -> Section:
+    counts = report.in_degrees.sum(axis=0)
+    lows = [0, *(1 << (b - 1) for b in range(1, counts.size))]
+    names = [format_count(low) if low < 2 else f"{low:,} to {2 * low - 1:,}" for low in lows]
+    table = pd.DataFrame({"in-degree": names, "nodes": counts, OF_ALL: counts / max(1, report.num_nodes)})
+    return Section("In-degrees", table)
+
+
+def _labels(labels: Labels) -> Section:
+    of_part, shares = labels.counts.sum(axis=1), _shares(labels.counts, labels.counts.sum(axis=1)[:, None])
+    columns: dict[Any, Any] = {"part": _names(len(of_part)), "labelled": of_part, "unlabelled": labels.unlabelled}
+    columns["most frequent"] = [
+        f"{labels.classes[int(row.argmax())]} ({row.max():.1%})" if row.any() else "-" for row in shares
+    ]
+    columns[VARIATION] = np.array(labels.total_variation, float)
+    shown = np.argsort(-labels.counts.sum(axis=0), kind="stable")[:MAX_CLASSES].tolist()
+    columns |= {labels.classes[i]: shares[:, i] for i in shown}
+    about = "How far the classes of each part are from those of the graph (total variation), and the shares of classes."
+    return Section(f"Classes of {labels.key}", pd.DataFrame(columns), about=about)
+
+
+def _files(report: Figures) -> Section:
+    sizes = np.array([*report.file_sizes.values()]).reshape(-1, report.num_parts)
+    total = sizes.sum(axis=1)
+    rows = [format_sizes(of) for of in zip(total, sizes.mean(axis=1), sizes.max(axis=1), strict=True)]
+    table = pd.DataFrame(rows, columns=["all parts", "average", "largest"])
+    table.insert(0, "file", [*report.file_sizes])
+    return Section("On disk", table.assign(**{OF_ALL: total / max(1, int(total.sum()))}))
+
+
+def format_sizes(sizes: Sequence[float]) -> list[str]:
+    """Bytes with one unit for all, which suits the smallest that is not 0."""
+    smallest = min((size for size in sizes if size), default=0)
+    power = next((power for power in range(5) if smallest < 1000 ** (power + 1)), 4)
+    digits = 1 if power and smallest < 100 * 1000**power else 0
+    return [f"{size / 1000**power:,.{digits}f} {('B', 'kB', 'MB', 'GB', 'TB')[power]}" for size in sizes]
+
+
+def _names(num_parts: int) -> list[str]:
+    return [str(part) for part in range(num_parts)]
+
+
+def _shares(counts: np.ndarray, totals: np.ndarray) -> np.ndarray:
+    """Counts over totals; 0 where both are 0."""
+    shares: np.ndarray = counts / np.maximum(totals, 1)
+    return shares

@@ -1,0 +1,53 @@
+"""Open what `verify` compares where machines share a store, and no disk."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from daskgraphpart.dispatching.dispatch_options import DispatchOptions
+from daskgraphpart.dispatching.job import smallest_task_memory
+from daskgraphpart.jobs.job_inputs import input_paths
+from daskgraphpart.jobs.jobs import OutputDirectory, open_job
+from daskgraphpart.jobs.run_options import RunOptions
+from daskgraphpart.storage.mounts import mount
+from daskgraphpart.storage.region import id_dtype
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from daskgraphpart.engine.progress import ProgressListener
+    from daskgraphpart.engine.resources import Resources
+    from daskgraphpart.engine.runner import Runner
+    from daskgraphpart.graph.graph import Graph
+    from daskgraphpart.graph.scan import Scan
+    from daskgraphpart.schema import GraphSchema
+    from daskgraphpart.storage.paths import Location
+
+
+def smallest_memory(schema: GraphSchema) -> int:
+    """Least memory of a task: two bitmaps over the nodes, as for hops."""
+    return smallest_task_memory(schema, DispatchOptions(num_hops=2))
+
+
+@contextmanager
+def open_graph_in_store(
+    scan: Scan, config: Location, resources: Resources, listener: ProgressListener
+) -> Iterator[tuple[Graph, Runner]]:
+    """Yield the graph, and a runner with a depot; every run starts over."""
+    from daskgraphpart.jobs.open_depot import open_depot  # imports fsspec
+
+    with open_depot(resources, config, input_paths(scan), is_output=False) as depot:
+        known = 0 if scan.known is None else scan.known.schema.num_nodes
+        mount(replace(depot, needed=(known * id_dtype(known).itemsize, 0, 0)))  # original IDs are looked up
+        smallest = scan.smallest_memory if scan.known is None else smallest_memory(scan.known.schema)
+        own = replace(resources.limited(smallest), workspace=depot.root)
+        run = RunOptions(own, restart=True, progress=listener, can_continue=False)
+        place = OutputDirectory(depot.output, lambda _: None, lambda: None)
+        with open_job(place, scan, {"command": "verify"}, run) as (work, runner):
+            graph = scan.stage(Path(work.root) / "tables", runner)
+            with runner.for_tasks_of(smallest_memory(graph.schema)) as limited:
+                yield graph, limited
+        listener.note(f"store: {depot.describe_traffic()}")

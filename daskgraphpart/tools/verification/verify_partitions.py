@@ -1,0 +1,304 @@
+"""Compare partitions with their input graph, out of core and in parallel.
+
+Each is read once, by part and by block, and they meet in sums of hashes by original ID. The order of nodes and edges
+inside a (part, type) does not matter: ours ascends by original ID, DGL's does not.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import tempfile
+import uuid
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from daskgraphpart.engine.progress import open_progress
+from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, detect_resources
+from daskgraphpart.engine.runner import Pass, Runner, Unit, open_runner
+from daskgraphpart.errors import LayoutError, OptionError
+from daskgraphpart.keywords import check_keywords
+from daskgraphpart.layouts.dgl_config_reader import find_config
+from daskgraphpart.readers.open_scan import open_scan
+from daskgraphpart.storage.files import is_file
+from daskgraphpart.storage.paths import Location, is_url, resolve_path, to_key
+from daskgraphpart.storage.scratch import scratch_directory
+from daskgraphpart.tools.verification.compare_maps import map_findings
+from daskgraphpart.tools.verification.contents import Contents
+from daskgraphpart.tools.verification.findings import Finding, VerifyReport
+from daskgraphpart.tools.verification.headers import (
+    ORIGINALS,
+    QUICK_NBYTES,
+    align_types,
+    change_findings,
+    checksum_findings,
+    config_findings,
+    entry_findings,
+    manifest_of,
+    missing_manifest,
+    size_findings,
+    type_findings,
+    unlisted_findings,
+    verify_headers,
+)
+from daskgraphpart.tools.verification.in_store import open_graph_in_store, smallest_memory
+from daskgraphpart.tools.verification.verify_run import Run, group_parts, open_once
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from contextlib import AbstractContextManager
+
+    from distributed import Client
+    from distributed.deploy import Cluster
+
+    from daskgraphpart.engine.progress import Progress, ProgressListener
+    from daskgraphpart.engine.resources import Resources
+    from daskgraphpart.graph.graph import Graph
+    from daskgraphpart.graph.graph_like import GraphLike
+    from daskgraphpart.graph.scan import Scan
+    from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph
+
+PIECE_NBYTES = 192
+"""Memory that an edge of a part takes while it is checked: ends, new and original IDs, masks, windows."""
+
+MAX_PIECE_ROWS = 1 << 18
+
+QUICK = "compared headers only, no data"
+NO_CHECKSUMS = "compared no checksums: there is no manifest with them"
+NO_ORIGINALS = (
+    "original IDs were not saved, so nodes and edges cannot be matched with the input: compared counts, parts with "
+    "each other, and feature rows in any order"
+)
+
+
+@check_keywords
+def verify(
+    graph: GraphLike,
+    partitions: str | os.PathLike[str],
+    *,
+    storage_options: Mapping[str, Any] | None = None,
+    quick: bool = False,
+    sample: float = 1.0,
+    checksums: bool = True,
+    memory: str | int | None = None,
+    cluster: str | Client | Cluster | None = None,
+    workers: int | None = None,
+    workspace: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> VerifyReport:
+    """Check that partitions hold every node, edge and feature row of a graph exactly once, in the right place.
+
+    Parameters
+    ----------
+    graph : Graph, Scan, path or URL
+        The input, as for `partition`. A scan is read again into a temporary directory.
+    partitions : path or URL
+        The partitions, or their config: ours, or those of DGL's tools.
+    storage_options : mapping of str to object, optional
+        Credentials and options of stores, as for `fsspec.filesystem`.
+    quick : bool
+        Read only headers and small files: takes seconds for any size.
+    sample : float
+        Share of feature rows to compare, in ``(0, 1]``. Nodes and edges are always compared in full.
+    checksums : bool
+        Also compare files with the checksums in the manifest, if there is one.
+    memory, cluster, workers, workspace, progress : optional
+        As in `partition`.
+
+    Returns
+    -------
+    VerifyReport
+        All faults found (`findings`, `ok`), and notes on what could not be checked; `print` shows them.
+
+    Raises
+    ------
+    LayoutError
+        If there are no partitions at that path.
+    OptionError
+        If `sample` is not a fraction.
+    MetadataError
+        If the metadata of the input is invalid.
+    InputFileError
+        If the input cannot be read.
+    PlanError
+        If the memory budget is too small.
+
+    Examples
+    --------
+    >>> print(dgp.verify("shop", "shop-parts"))
+    OK: 1,200 nodes, 5,000 edges and 7,200 feature rows match the input (25 checksums)
+    """
+    if not 0 < sample <= 1:
+        raise OptionError("not a fraction", place="--sample", expected="more than 0, at most 1", found=sample)
+    config = _existing(partitions, storage_options)
+    resources = detect_resources(memory, cluster, workers, workspace=workspace, takes_store=True)
+    scan = open_scan(graph, storage_options, resources)
+    opened = open_graph_in_store if is_url(resources.workspace) else _open_graph
+    with open_progress(progress) as listener, opened(scan, config, resources, listener) as (opened_graph, runner):
+        try:
+            return _compare(opened_graph, config, runner, sample, checksums, quick)
+        finally:
+            open_once.cache_clear()
+
+
+@contextmanager
+def _open_graph(
+    scan: Scan, _: Location, resources: Resources, listener: ProgressListener
+) -> Iterator[tuple[Graph, Runner]]:
+    """Yield the graph, read into a temporary directory if need be, and a runner."""
+    with (
+        scan.open_graph(resources, listener) as graph_of_job,
+        open_runner(resources.limited(smallest_memory(graph_of_job.schema)), listener) as runner,
+    ):
+        yield graph_of_job, runner
+
+
+def _compare(
+    graph: Graph, config: Location, runner: Runner, sample: float, checksums: bool, quick: bool
+) -> VerifyReport:
+    findings: list[Finding] = []
+    notes: tuple[str, ...] = (NO_CHECKSUMS,)
+    num_files, token = 0, uuid.uuid4().hex
+    try:
+        manifest = manifest_of(config)
+        findings += () if manifest is None else change_findings(manifest)
+        if manifest is not None and manifest.files is not None:
+            notes, (wrong, sound) = (), size_findings(manifest)
+            findings += wrong
+            if checksums:
+                wrong, num_files = checksum_findings(manifest, sound, runner, quick=quick)
+                findings += wrong
+        parts = open_once(to_key(config), token)
+    except LayoutError as error:
+        return VerifyReport((*findings, _layout_finding(error, config)), notes=notes, num_files=num_files)
+    parts.part(0).check_has_graph()
+    findings += unlisted_findings(parts.config, parts.num_parts, manifest)
+    if manifest is None:
+        findings += missing_manifest(parts.config, parts.name)
+    run, wrong, facts = _check_headers(graph, parts, manifest is not None, runner, token)
+    counts, notes = (0, 0, 0), notes if run is not None and not quick else (*notes, QUICK)
+    if run is not None and not quick:
+        wanted = manifest is not None and manifest.content.get("out_edges") is True
+        mapped = {} if manifest is None else manifest.content.get("mapped_features", {})
+        run = replace(run, has_extra=run.has_extra or wanted, mapped=mapped)
+        with _scratch(parts, runner) as scratch:
+            contents = Contents(graph, parts, manifest, replace(run, scratch=str(scratch)), runner, facts)
+            wrong, num_rows = contents.compare(sample)
+        notes += () if run.has_originals else (NO_ORIGINALS,)
+        counts = graph.schema.num_nodes, graph.schema.num_edges, num_rows
+    if manifest is not None:
+        findings += entry_findings(manifest, parts.content, graph.schema, facts)
+        findings += map_findings(graph, manifest, runner, QUICK_NBYTES if quick else math.inf)
+    return VerifyReport((*findings, *wrong), *counts, notes, num_files)
+
+
+def verify_checksums(
+    out_dir: str | os.PathLike[str],
+    resources: Resources,
+    progress: Progress | None = None,
+    *,
+    storage_options: Mapping[str, Any] | None = None,
+    quick: bool = False,
+    sample: float = 1.0,
+) -> VerifyReport:
+    """Compare partitions with the checksums in their manifest, after a copy for example; needs no graph.
+
+    Parameters
+    ----------
+    out_dir : path or URL
+        The partitions, or their config.
+    storage_options
+        As in `verify`.
+    quick : bool
+        Compare checksums of small files only; of others, the size.
+    sample : float
+        Must be 1: checksums cover whole files.
+
+    Returns
+    -------
+    VerifyReport
+        Files that are missing, or of another size or checksum.
+
+    Raises
+    ------
+    LayoutError
+        If there are no partitions at that path, or they have no checksums (DGL's own tools write none).
+    OptionError
+        If `sample` is not 1.
+    """
+    if sample != 1:
+        what, hint = "checksums cover whole files, so they cannot be sampled", "leave it out, or give the graph"
+        raise OptionError(what, place="--sample", found=sample, hint=hint)
+    try:
+        manifest = manifest_of(_existing(out_dir, storage_options))
+    except LayoutError:
+        manifest = manifest_of(resolve_path(out_dir, storage_options))
+        if manifest is None:
+            raise
+    if manifest is None or manifest.files is None:
+        raise LayoutError(
+            "these partitions have no checksums",
+            file=str(out_dir),
+            expected="daskgraphpart's <graph>.manifest.json of version 2",
+            hint="compare them with their graph: daskgraphpart verify GRAPH OUT",
+        )
+    findings, sound = size_findings(manifest)
+    findings += change_findings(manifest)
+    with open_runner(resources.limited(SMALLEST_TASK_MEMORY), progress) as runner:
+        wrong, num_files = checksum_findings(manifest, sound, runner, quick=quick)
+    return VerifyReport((*findings, *wrong), num_files=num_files)
+
+
+def _existing(out_dir: str | os.PathLike[str], options: Mapping[str, Any] | None) -> Location:
+    """Find the config; a damaged one counts, too."""
+    try:
+        return find_config(out_dir, options)
+    except LayoutError:
+        directory = resolve_path(out_dir, options)
+        if not is_file(directory / "part0/graph.dgl"):
+            raise
+        return directory
+
+
+def _layout_finding(error: LayoutError, config: Location) -> Finding:
+    file, place = Path(error.file or str(config)).name, f"{error.place}: " if error.place else ""
+    expected, actual = (None if value is None else str(value) for value in (error.expected, error.found))
+    return Finding("layout", file, place + error.what, expected=expected, found=actual)
+
+
+def _check_headers(
+    graph: Graph, parts: PartitionedGraph, has_manifest: bool, runner: Runner, token: str
+) -> tuple[Run | None, list[Finding], dict[str, Any]]:
+    """Compare everything but data; return the run that compares data, if all is well, and facts of the parts."""
+    schema = align_types(graph.schema, parts)
+    if schema is None:
+        return None, [*type_findings(graph.schema, parts)], {}
+    rows = min(MAX_PIECE_ROWS, max(1024, runner.resources.task_memory // PIECE_NBYTES))
+    run = Run(to_key(parts.config), token, schema, rows, parts.content.halo_hops)
+    units = [Unit(group, len(group)) for group in group_parts(parts.num_parts)]
+    by_part = runner.run(Pass("verify-headers", verify_headers, units, run))
+    headers = [*chain(*by_part)]
+    has_originals = has_manifest or any(of_part.has_originals for of_part in headers)
+    findings = [*config_findings(schema, parts), *chain(*(of_part.findings for of_part in headers))]
+    findings = [finding for finding in findings if has_originals or finding.check != ORIGINALS]
+    if findings:
+        return None, findings, {}
+    num_halo = np.array([of_part.num_nodes for of_part in headers]) - parts.book.node_counts.sum(axis=1)
+    formats = sorted({tuple(of_part.formats) for of_part in headers})
+    facts = {"num_halo_nodes": num_halo.tolist(), "graph_formats": [*(formats[0] if len(formats) == 1 else formats)]}
+    extra = sum(of_part.num_edges for of_part in headers) > parts.content.num_edges
+    return replace(run, has_originals=has_originals, has_extra=extra or run.num_hops > 1), [], facts
+
+
+def _scratch(parts: PartitionedGraph, runner: Runner) -> AbstractContextManager[Path]:
+    """Make a directory for temporary files: the system's if the partitions are read-only or in a store."""
+    if runner.depot is not None:
+        return nullcontext(Path(runner.depot.root) / "verify")
+    out = parts.config.parent
+    beside = out if isinstance(out, Path) and os.access(out, os.W_OK) else tempfile.gettempdir()
+    return scratch_directory(runner.resources.workspace or beside)

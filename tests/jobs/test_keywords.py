@@ -1,0 +1,149 @@
+"""Options are keywords: spelled out in signatures and help, and a wrong one names the right one."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any
+
+import dask
+import networkx as nx
+import numpy as np
+import pytest
+import scipy.sparse
+import torch
+
+import daskgraphpart as dgp
+from daskgraphpart.errors import KeywordError, OptionError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import daskgraphpart.graph.graph as graphs
+
+PAIR = (np.arange(20), np.roll(np.arange(20), 1))
+FUNCTIONS = (dgp.partition, dgp.assign, dgp.dispatch, dgp.plan, dgp.compare, dgp.verify, dgp.partition_graph)
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)
+def test_signatures_have_no_hole_and_help_has_every_keyword(function: Any) -> None:
+    parameters = inspect.signature(function).parameters
+    assert all(of.kind is not inspect.Parameter.VAR_KEYWORD for of in parameters.values())
+    assert {"memory", "cluster", "workers", "workspace"} <= parameters.keys()
+    assert [name for name in parameters if name not in (function.__doc__ or "")] == []
+
+
+@pytest.mark.parametrize(
+    ("keyword", "hint"),
+    [
+        ("metho", r"Did you mean method\?"),
+        ("resources", "memory="),
+        ("options", "num_hops=2"),
+        ("out_dir", "Use out"),
+        ("zebra", r"help\(partition\)"),
+    ],
+)
+def test_a_mistyped_or_removed_keyword_names_the_right_one(keyword: str, hint: str, tmp_path: Path) -> None:
+    with pytest.raises(KeywordError, match=f"'{keyword}'.*{hint}") as caught:
+        dgp.partition(PAIR, tmp_path / "out", 2, **{keyword: 1})
+    assert isinstance(caught.value, TypeError)
+    assert not (tmp_path / "out").exists()
+
+
+DROP_INS: list[tuple[str, str, str]] = [
+    ("partition_graph", "out", "Use out_path"),
+    ("partition_graph", "output_path", "Use out_path"),
+    ("partition_graph", "part_methods", r"Did you mean part_method\?"),
+    ("partition_graph", "resources", "memory="),
+    ("chunk_graph", "out", "Use output_path"),
+    ("chunk_graph", "out_dir", "Use output_path"),
+    ("chunk_graph", "ndata_path", r"Did you mean ndata_paths\?"),
+    ("load_partition", "load_feat", r"Did you mean load_feats\?"),
+    ("load_partition_feats", "part", r"Did you mean part_id\?"),
+    ("load_partition_book", "part_confg", r"Did you mean part_config\?"),
+    ("partition", "part_method", "Use method"),
+    ("partition", "return_mapping", "original_ids"),
+    ("dispatch", "ip_config", "Use dispatch_to"),
+    ("from_edges", "ndata_paths", "Use node_data"),
+    ("read_tables", "map_id", r"Did you mean map_ids\?"),
+    ("read_tables", "add_reverse", r"Call with_reverse_edges\(\)"),
+    ("read_tables", "cast", r"Call astype\(\)"),
+    ("read_dataset", "leave_outs", r"Did you mean leave_out\?"),
+    ("read_dataset", "deduplicate", r"Call without_duplicates\(\)"),
+    ("open_partitions", "confine", r"Did you mean confined\?"),
+    ("read_chunked", "storage_option", r"Did you mean storage_options\?"),
+]
+
+
+@pytest.mark.parametrize(("function", "keyword", "hint"), DROP_INS)
+def test_words_of_the_other_door_are_told_what_the_word_is_here(function: str, keyword: str, hint: str) -> None:
+    with pytest.raises(KeywordError, match=rf"{function}\(\) has no keyword '{keyword}'.*{hint}"):
+        getattr(dgp, function)(**{keyword: 1})
+
+
+def test_methods_name_the_nearest_keyword() -> None:
+    graph = dgp.from_edges(PAIR)
+    for method, keyword, hint in (
+        ("with_reverse_edges", "copy_data", "copy_edata"),
+        ("write_chunked", "num_chunk", "num_chunks"),
+    ):
+        with pytest.raises(KeywordError, match=hint):
+            getattr(graph, method)(**{keyword: 1})
+
+
+def test_no_public_function_or_method_takes_keywords_that_it_does_not_spell_out() -> None:
+    public = [getattr(dgp, name) for name in dgp.__all__] + [
+        getattr(dgp.parmetis, n) for n in ("write", "read", "convert")
+    ]
+    nouns = [of for of in public if inspect.isclass(of) and not issubclass(of, Exception)]
+    methods = [getattr(noun, name) for noun in nouns for name in dir(noun) if not name.startswith("_")]
+    for function in filter(inspect.isfunction, (*public, *methods)):
+        kinds = {of.kind for of in inspect.signature(function).parameters.values()}
+        assert inspect.Parameter.VAR_KEYWORD not in kinds, function
+
+
+def made() -> dict[str, graphs.Graph]:
+    """One graph of objects of all kinds."""
+    from torch_geometric.data import Data
+
+    ring = nx.DiGraph(zip(*map(np.ndarray.tolist, PAIR), strict=True))
+    index = torch.from_numpy(np.stack(PAIR))
+    return {
+        "edges": dgp.from_edges(PAIR),
+        "networkx": dgp.from_networkx(ring),
+        "scipy": dgp.from_scipy(scipy.sparse.coo_array((np.ones(20), PAIR))),
+        "pyg": dgp.from_pyg(Data(edge_index=index, num_nodes=20)),
+    }
+
+
+@pytest.mark.filterwarnings("ignore")  # of PyG, as it is imported
+def test_objects_of_libraries_are_graphs_that_read_nothing_twice() -> None:
+    for kind, graph in made().items():
+        assert isinstance(graph, dgp.Graph), kind
+        assert (graph.schema.num_nodes, graph.schema.num_edges) == (20, 20), kind
+        assert not dask.is_dask_collection(graph)
+        assert dask.is_dask_collection(graph.edges["_N:_E:_N"])
+    for wrong in (dgp.from_networkx, dgp.from_scipy, dgp.from_pyg, dgp.from_dgl):
+        with pytest.raises(OptionError, match="Not a graph of this kind"):
+            wrong(PAIR)
+
+
+def test_the_steps_give_nouns_that_go_on(tmp_path: Path) -> None:
+    graph = dgp.from_edges(PAIR)
+    assignment = dgp.assign(graph, 2, method="random")
+    owners = assignment.to_frame("_N").compute()
+    assert owners.owner.tolist() == assignment.owners["_N"].compute().tolist()
+    owned = assignment.with_owners(graph)["_N:_E:_N"].compute()
+    assert owned.owner.tolist() == owners.owner[owned.dst].tolist()
+    again = dgp.read_assignment(assignment.write(tmp_path / "owners"), graph)
+    assert again.owners["_N"].compute().tolist() == owners.owner.tolist()
+    parts = dgp.dispatch(graph, again, tmp_path / "parts")
+    assert parts.quality.cut_share == assignment.quality.cut_share
+    assert parts.verify(graph).ok
+    assert parts.verify().ok
+    with pytest.raises(KeywordError, match=r"verify\(\) has no keyword 'sampl'.*Did you mean sample\?"):  # of a plug-in
+        parts.verify(sampl=0.5)
+    written = graph.write_chunked(tmp_path / "chunked")
+    assert dgp.verify(written, parts.config).ok
+    for noun in (graph, assignment, parts):
+        assert "<table" in noun._repr_html_()
+        assert len(repr(noun).splitlines()) < 20
