@@ -103,7 +103,8 @@ def from_networkx(
 ) -> Graph:
     """Make a graph from a networkx graph, as `dgl.from_networkx` does: sorted nodes, undirected edges both ways.
 
-    Attributes become features if every node (or edge) has them, as numbers or arrays of one shape.
+    Attributes become features if every node (or edge) has them, as numbers or arrays of one shape; others are named in
+    a warning, and left out.
 
     Parameters
     ----------
@@ -151,7 +152,8 @@ def from_scipy(
     Parameters
     ----------
     matrix : scipy sparse matrix or array
-        Matrix in any format; its values are ignored, as in `dgl.from_scipy`.
+        Matrix in any format; its values are ignored, as in `dgl.from_scipy`. To keep them:
+        ``from_edges(matrix, edge_data={"weight": matrix.tocoo().data})``.
     name : str
         Of the graph.
     memory, cluster, workers, workspace : optional
@@ -189,7 +191,9 @@ def from_pyg(
     workers: int | None = None,
     workspace: str | os.PathLike[str] | None = None,
 ) -> Graph:
-    """Make a graph from PyG's `Data` or `HeteroData`, with every tensor that has one row per node or edge.
+    """Make a graph from PyG's `Data` or `HeteroData`, with every array that has one row per node or edge.
+
+    What has not is named in a warning, and left out.
 
     Parameters
     ----------

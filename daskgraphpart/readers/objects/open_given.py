@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,8 @@ from daskgraphpart.readers.objects.read_given import read_given
 from daskgraphpart.readers.tabular import as_pandas, as_table, is_lazy, keyed, what_to_give
 from daskgraphpart.readers.type_names import by_type, count_known
 from daskgraphpart.source import Source
+
+logger = logging.getLogger(__name__)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -71,6 +74,9 @@ def open_given(
         return None
     counts = count_known(arrays.num_nodes, num_nodes)
     beside = {**by_type(node_data, list(counts), "node"), **by_type(edge_data, list(arrays.edges), "edge")}
+    for name_of, text in arrays.left_out.items():
+        if not any(name_of in further for further in beside.values()):
+            logger.warning("leaving out %s", text)
     data = _with_data(
         arrays, beside, is_replaced=is_dgl_graph(given)
     )  # as in DGL's chunk_graph, which takes only files

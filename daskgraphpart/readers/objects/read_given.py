@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -23,20 +22,19 @@ from daskgraphpart.schema import DEFAULT_NTYPE as HOMOGENEOUS_NODES
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-logger = logging.getLogger(__name__)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Given:
     """What is in a given graph; node and edge types are in the order of type IDs.
 
     None stands for an unknown number of nodes. Edges are sources, dask frames, or pairs of ID collections; `data` are
-    features by type and name, in any form.
+    features by type and name, in any form; `left_out` says what is in none, and how to keep it, by name.
     """
 
     num_nodes: Mapping[str, int | None]
     edges: Mapping[str, Any]
     data: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_given(graph: Any) -> Given | None:
@@ -111,7 +109,11 @@ def _from_scipy(matrix: Any) -> Given:
     if len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1]:
         raise OptionError("not the adjacency of a graph", expected="a square matrix", found=f"shape {matrix.shape}")
     coo = matrix.tocoo(copy=False)
-    return Given({HOMOGENEOUS_NODES: matrix.shape[0]}, {HOMOGENEOUS_EDGES: (coo.row, coo.col)})
+    edges, left_out = {HOMOGENEOUS_EDGES: (coo.row, coo.col)}, {}
+    if coo.nnz and (coo.data != coo.data[0]).any():
+        keep = "from_edges(matrix, edge_data={'weight': matrix.tocoo().data}) keeps them"
+        left_out["weight"] = f"the values of the matrix; {keep}"
+    return Given({HOMOGENEOUS_NODES: matrix.shape[0]}, edges, left_out=left_out)
 
 
 def _from_networkx(graph: Any) -> Given:
@@ -127,24 +129,29 @@ def _from_networkx(graph: Any) -> Given:
     number = {node: i for i, node in enumerate(nodes)}
     edges = list((graph if graph.is_directed() else graph.to_directed()).edges(data=True))
     src, dst = (np.fromiter((number[edge[end]] for edge in edges), np.int64, len(edges)) for end in (0, 1))
+    left_out: dict[str, str] = {}
     data = {
-        HOMOGENEOUS_NODES: _attributes([graph.nodes[node] for node in nodes], "node"),
-        HOMOGENEOUS_EDGES: _attributes([edge[2] for edge in edges], "edge"),
+        HOMOGENEOUS_NODES: _attributes([graph.nodes[node] for node in nodes], "node", left_out),
+        HOMOGENEOUS_EDGES: _attributes([edge[2] for edge in edges], "edge", left_out),
     }
-    return Given({HOMOGENEOUS_NODES: len(nodes)}, {HOMOGENEOUS_EDGES: (src, dst)}, data)
+    return Given({HOMOGENEOUS_NODES: len(nodes)}, {HOMOGENEOUS_EDGES: (src, dst)}, data, left_out)
 
 
-def _attributes(dictionaries: list[dict[Any, Any]], what: str) -> dict[str, np.ndarray]:
+def _attributes(dictionaries: list[dict[Any, Any]], what: str, left_out: dict[str, str]) -> dict[str, np.ndarray]:
     columns = {}
     for name in dict.fromkeys(key for attributes in dictionaries for key in attributes):
+        lacking = sum(name not in attributes for attributes in dictionaries)
         try:
-            rows = np.asarray([attributes[name] for attributes in dictionaries])
-        except (KeyError, ValueError):
+            rows = np.asarray([] if lacking else [attributes[name] for attributes in dictionaries])
+        except ValueError:  # of different lengths
             rows = np.empty(0, object)
-        if rows.dtype.kind in "biuf":
+        if not lacking and rows.dtype.kind in "biuf":
             columns[str(name)] = rows
-        else:
-            logger.info("leaving out %s attribute %r: not every %s has it as numbers of one shape", what, name, what)
+            continue
+        count = f"{lacking:,} of {len(dictionaries):,} {what}s lack it"
+        why = count if lacking else "its values are not numbers of one shape"
+        keep = f"networkx.set_{what}_attributes(graph, NUMBERS, {name!r}), with one for each {what}, keeps it"
+        left_out[str(name)] = f"{what} attribute {name!r}: {why}; {keep}"
     return columns
 
 
@@ -155,14 +162,23 @@ def _from_pyg(data: Any) -> Given:
         edges = {canonical_name(tuple(etype)): data[etype] for etype in data.edge_types}
     else:
         nodes, edges = {HOMOGENEOUS_NODES: data}, {HOMOGENEOUS_EDGES: data}
+    features = {
+        **{ntype: _tensors(store, store.is_node_attr) for ntype, store in nodes.items()},
+        **{etype: _tensors(store, store.is_edge_attr) for etype, store in edges.items()},
+    }
+    of_all = getattr(data, "_global_store", {})
+    named = {key for store in (*nodes.values(), *edges.values(), of_all) for key in _keys(store)}
     return Given(
         {ntype: store.num_nodes for ntype, store in nodes.items()},
         {etype: _edge_index(store, etype) for etype, store in edges.items()},
-        {
-            **{ntype: _tensors(store, store.is_node_attr) for ntype, store in nodes.items()},
-            **{etype: _tensors(store, store.is_edge_attr) for etype, store in edges.items()},
-        },
+        features,
+        {name: _no_rows(name) for name in sorted(named.difference(*features.values()))},
     )
+
+
+def _no_rows(name: str) -> str:
+    what = "IDs or owners within another graph" if name in OF_PARTS else "not an array with a row per node or edge"
+    return f"{name!r}: {what}; node_data or edge_data of from_edges takes it"
 
 
 def _edge_index(store: Any, etype: str) -> tuple[Any, Any]:
@@ -176,10 +192,19 @@ def _edge_index(store: Any, etype: str) -> tuple[Any, Any]:
     return pair[0], pair[1]
 
 
-def _tensors(store: Any, is_wanted: Any) -> dict[str, Any]:
+OF_PARTS = ("n_id", "e_id", "input_id", "inner_mask", "inner_edge_mask", "inner_node", "inner_edge", "part_id")
+"""What batches and parts of PyG and DGL have besides features: IDs within the whole graph, and what they own."""
+
+
+def _keys(store: Any) -> list[str]:
     keys = store.keys() if callable(store.keys) else store.keys
-    tensors = [key for key in keys if key not in ("edge_index", "num_nodes") and hasattr(store[key], "detach")]
-    return {key: store[key] for key in tensors if is_wanted(key)}
+    return [key for key in keys if key not in ("edge_index", "num_nodes")]
+
+
+def _tensors(store: Any, is_wanted: Any) -> dict[str, Any]:
+    tensors = [key for key in _keys(store) if key not in OF_PARTS]
+    is_rows = {key: hasattr(store[key], "detach") or isinstance(store[key], np.ndarray) for key in tensors}
+    return {key: store[key] for key in tensors if is_rows[key] and is_wanted(key)}
 
 
 def _from_dgl(graph: Any) -> Given:
@@ -192,7 +217,8 @@ def _from_dgl(graph: Any) -> Given:
         {ntype: graph.num_nodes(ntype) for ntype in graph.ntypes},
         {canonical_name(e): graph.all_edges(form="uv", order="eid", etype=e) for e in graph.canonical_etypes},
         {
-            of_type: {name: rows for name, rows in frame.items() if name not in ("_ID", "_TYPE")}
+            of_type: {name: rows for name, rows in frame.items() if name not in ("_ID", "_TYPE", *OF_PARTS)}
             for of_type, frame in frames.items()
         },
+        {name: _no_rows(name) for frame in frames.values() for name in frame if name in OF_PARTS},
     )

@@ -37,7 +37,13 @@ def _conditions(load: Load, table: Table) -> dict[int, str]:
         if i in table.features.get(SPLIT, ()):
             bad[i] += f" OR (trim(c{i}) <> '' AND {set_of(f'c{i}')} IS NULL)"
         if table.kind(i) == VECTORS:
-            bad[i] += f" OR len(c{i}) <> {load.width(table, i)} OR list_count(c{i}) <> len(c{i})"
+            feature = next(name for name, numbers in table.features.items() if i in numbers)
+            gaps = (
+                f"c{i} IS NULL OR list_count(c{i}) <> len(c{i}) OR "
+                if load.described.fill(table, feature) is None
+                else ""
+            )
+            bad[i] = f"{gaps}len(c{i}) <> {load.width(table, i)}"
     limits = [] if load.described.options.map_ids else [load.described.num_nodes[end] for end in table.ends]
     for i, limit in enumerate(limits):
         bad[i] += f" OR c{i} NOT BETWEEN 0 AND {MAX_ID if limit is None else limit - 1}"

@@ -58,6 +58,7 @@ class Load:
             return file, *file.locate(row - starts[index], number)
 
     def width(self, table: Table, number: int) -> int:
-        """Length of a column's vectors, from the first."""
-        lengths = run(self.connection, f"SELECT len(c{number}) FROM {table.name} ORDER BY row LIMIT 1")
+        """Length of a column's vectors, from the first that is not missing."""
+        query = f"SELECT len(c{number}) FROM {table.name} WHERE c{number} IS NOT NULL ORDER BY row LIMIT 1"
+        lengths = run(self.connection, query)
         return int(lengths[0][0] or 0) if lengths else 0

@@ -37,7 +37,7 @@ def stage_feature(placement: Placement, table: Table, name: str, order: str) -> 
     if kind == TIMES:
         placement.load.progress.note(f"{_place(table, number)}: times, kept as microseconds since 1970")
     return (
-        _stage_vectors(placement, table, number, order)
+        _stage_vectors(placement, table, name, order)
         if kind == VECTORS
         else _stage_numbers(placement, table, name, order)
     )
@@ -51,12 +51,19 @@ def _path(placement: Placement, table: Table, number: int) -> str:
     return placement.path(f"{table.name}-{number}")
 
 
-def _stage_vectors(placement: Placement, table: Table, number: int, order: str) -> Region:
-    column = table.column(number)
-    shape = column.row_shape or (placement.load.width(table, number),)
-    assert column.dtype is not None
-    query = f"SELECT c{number} FROM {table.name} t {order}"
-    return placement.stage(query, _path(placement, table, number), column.dtype, shape)
+def _stage_vectors(placement: Placement, table: Table, feature: str, order: str) -> Region:
+    """Write vectors; a fill value stands for each that is missing, and for each missing element."""
+    load, number = placement.load, table.features[feature][0]
+    column, fill, width = table.column(number), load.described.fill(table, feature), load.width(table, number)
+    dtype, values = column.dtype, f"c{number}"
+    assert dtype is not None
+    if fill is not None:
+        dtype = filled_dtype(dtype, fill)
+        element = "BIGINT" if dtype.kind != "f" else "DOUBLE" if dtype.itemsize == 8 else "FLOAT"
+        filled = f"list_resize([], {width}, NULL)"
+        values = f"[coalesce(x::{element}, {quote(fill)}::{element}) FOR x IN coalesce({values}, {filled})]"
+    query = f"SELECT {values} FROM {table.name} t {order}"
+    return placement.stage(query, _path(placement, table, number), dtype, column.row_shape or (width,))
 
 
 def _stage_numbers(placement: Placement, table: Table, feature: str, order: str) -> Region:
