@@ -60,13 +60,35 @@ class S3:
         return [upload["Key"] for upload in found.get("Uploads", ())]
 
 
+SERVER = """
+import sys
+from moto.s3 import exceptions, responses
+from moto.server import main
+
+answer = responses.S3Response._key_response_post
+
+def compare(self, request, body, bucket_name, query, key_name):
+    expected = self.headers.get("If-Match", "").strip('"')
+    if "uploadId" in query and expected:  # moto compares in PUT only
+        key = self.backend.get_object(bucket_name, key_name)
+        if key is None:
+            raise exceptions.MissingKey
+        if key.etag.strip('"') != expected:
+            raise exceptions.PreconditionFailed("If-Match")
+    return answer(self, request, body, bucket_name, query, key_name)
+
+responses.S3Response._key_response_post = compare
+main(sys.argv[1:])
+"""
+
+
 @contextmanager
 def serve_s3() -> Iterator[S3]:
     """Run an S3 server on this machine, in a process of its own."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, "-W", "ignore", "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
+    command = [sys.executable, "-W", "ignore", "-c", SERVER, "-H", "127.0.0.1", "-p", str(port)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         server = S3(f"http://127.0.0.1:{port}")
         try:

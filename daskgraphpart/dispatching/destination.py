@@ -6,11 +6,12 @@ Features are staged until then. Files are written from front to back, and appear
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
     from typing import Self
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from daskgraphpart.dispatching.lay_out import OutputFile
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.storage.checksums import FileChecksum
+    from daskgraphpart.storage.claims import Claim, Claimed
     from daskgraphpart.storage.paths import Location
 
 
@@ -71,6 +73,16 @@ class Destination(Exporter):
     def of_job(self, staging: Path, own_names: tuple[str, ...], overwrite: bool) -> Self:
         """Return the destination of a job."""
         return replace(self, staging=str(staging), own_names=own_names, overwrite=overwrite)
+
+    @property
+    def claim(self) -> Claim | None:
+        """What tells tasks whether the place is still that of their run; None for machines."""
+        return None
+
+    @contextmanager
+    def claimed(self) -> Iterator[tuple[Destination, Claimed | None]]:
+        """Take the place for one run, if it is a store."""
+        yield self, None
 
     @property
     def hosts(self) -> tuple[str, ...]:

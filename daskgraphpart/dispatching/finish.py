@@ -64,7 +64,7 @@ def finish(job: Job, sizes: GraphSizes, book: PartitionBook, quality: Quality, p
     hosts = None if elsewhere is None else elsewhere.hosts_of(job.num_parts)
     # all in one, because a lost machine may return with another disk
     part_nbytes = complete() if hosts is None else job.runner.step("deliver", complete)
-    config = job.layouts[0].descriptions(job.graph.schema)[-1]
+    config = job.layouts[0].config(job.graph.schema)
     path, name = (Path(job.out) if elsewhere is None else elsewhere.root) / config, job.graph.schema.name
     hint = _why_unreadable(job, hosts)
     return Outcome(path, name, book, quality, hosts, tuple(part_nbytes), job.assignment.measured, hint)
@@ -95,7 +95,7 @@ def _complete(job: Job, sizes: GraphSizes, book: PartitionBook, quality: Quality
     elif elsewhere is None and job.graph.id_maps:
         id_maps = describe_id_maps(job.graph.id_maps, Path(job.out), job.runner)
     with directory_here(job.out) as out:
-        for layout, of_layout in places.files.items():
+        for layout, of_layout in reversed([*places.files.items()]):  # by the first layout's config partitions are whole
             dispatched = DispatchedGraph(
                 out=out,
                 sizes=sizes,

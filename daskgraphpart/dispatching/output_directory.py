@@ -60,13 +60,16 @@ def check_claimable(out: Location, own_names: Iterable[str], overwrite: bool) ->
         )
 
 
+def old_files(out: Location) -> list[str]:
+    """List the files of finished partitions and nothing else, configs first, as they are deleted."""
+    names = [*_own_files(out)]
+    configs = [name for name in names if name.endswith(".json") and is_config(out / name)]
+    return [*configs, *(name for name in names if _is_own_file(name) and name not in configs)]
+
+
 def discard_output(out: Location) -> None:
     """Delete finished partitions and nothing else, configs first, so that nothing looks complete."""
-    names = [*_own_files(out)]
-    for name in names:
-        if name.endswith(".json") and is_config(out / name):
-            delete_file(out / name)
-    _discard(out, filter(_is_own_file, names))
+    _discard(out, old_files(out))
 
 
 def discard_unfinished(out: Path) -> None:

@@ -69,11 +69,11 @@ class Journal:
                     raise ValueError(f"line {line}")
 
     @classmethod
-    def create(cls, directory: str | Path, header: Mapping[str, Any]) -> Journal:
-        """Start a journal in a workspace; it exists once its header (JSON values) is complete."""
+    def create(cls, directory: str | Path, header: Mapping[str, Any], claim: str = "") -> Journal:
+        """Start a journal in a workspace; it exists once its header (JSON values) is complete; see `begin_run`."""
         path = Path(directory) / JOURNAL_NAME
         journal = cls(path, header, create_log(path, _line({**_FORMAT, "job": header})))
-        journal.begin_run()
+        journal.begin_run(claim)
         return journal
 
     @classmethod
@@ -102,9 +102,9 @@ class Journal:
         journal._log.truncate(whole)
         return journal
 
-    def begin_run(self) -> None:
-        """Note that a run starts on this machine."""
-        self._append(["run", {"host": socket.gethostname(), "boot": boot_id(), "pid": os.getpid()}])
+    def begin_run(self, claim: str = "") -> None:
+        """Note that a run starts on this machine, and what it is called in the lock of an output in a store."""
+        self._append(["run", {"host": socket.gethostname(), "boot": boot_id(), "pid": os.getpid(), "claim": claim}])
 
     def begin(self, name: str, sizes: Sequence[int]) -> tuple[int, Mapping[int, Any]]:
         """Start or resume the next pass, given the bytes of its units; return its number and results by unit."""

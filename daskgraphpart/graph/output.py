@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.errors import OutputExistsError
+from daskgraphpart.errors import OutputExistsError, OutputLockedError
 from daskgraphpart.graph.metadata import CATEGORIES, ID_MAP, LABEL_COUNTS, METADATA_FILE, TRANSFORMED
 from daskgraphpart.storage.atomic import whole_file, write_json
 from daskgraphpart.storage.faults import attach_path_to_error
@@ -47,9 +47,13 @@ def claimed_directory(out: Path, inputs: Iterable[str], overwrite: bool) -> Iter
     try:
         _check_claim(out, inputs, overwrite)
         is_claimed = True
+        lock.commit()
         _discard(out)
         yield
         is_whole = True
+    except OutputLockedError:
+        is_claimed = False  # what is there is another run's
+        raise
     finally:
         if is_claimed and not is_whole:
             _discard(out)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from daskgraphpart.dispatching.workspace import Workspace
 from daskgraphpart.engine.journal import JOURNAL_NAME, RESTART_HINT, Journal, boot_id, read_header
 from daskgraphpart.engine.runner import Runner, open_runner
-from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, InputFileError, ResumeError
+from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, InputFileError, OutputLockedError, ResumeError
 from daskgraphpart.jobs.job_inputs import check_unchanged, input_paths
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.files import make_directory
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.graph.scan import Scan
     from daskgraphpart.jobs.run_options import RunOptions
+    from daskgraphpart.storage.claims import Claimed
     from daskgraphpart.storage.lock import Lock
 
 logger = logging.getLogger(__name__)
@@ -49,6 +50,8 @@ class OutputDirectory:
     discard: Callable[[], None]
     """Delete what an unfinished job has written."""
     name: str = "output directory"
+    claimed: Claimed | None = None
+    """The output itself, if it is in a store, as this run holds it."""
 
 
 @contextmanager
@@ -76,6 +79,9 @@ def open_job(
             runner.scheduler.check_shared([*shared, *input_directory(scan)], depot)
             yield work, runner
         _end(work, journal, lock)
+    except OutputLockedError:  # what is there is another run's
+        lock.release(keep_notes=True)
+        raise
     except BaseException as fault:
         journal.close()
         _leave(output, work, journal, lock, fault, run.can_continue)
@@ -97,9 +103,16 @@ def _begin_or_continue(
 ) -> tuple[Workspace, Journal]:
     wanted = Workspace.of(output.path, run.resources.workspace, run.keep_workspace)
     there = _find_workspace(output.path, lock, Path(wanted.root))
-    journal, is_unfinished = _find_journal(there, run.restart)
+    claimed = output.claimed
+    journal, is_unfinished = _find_journal(there, run.restart, claimed)
     if journal is not None:
         try:
+            if claimed is not None and not _is_of_run(journal, claimed):
+                raise ResumeError(
+                    "another run has written to the output since this one stopped",
+                    file=claimed.lock.directory,
+                    hint="choose another output directory, or add --restart and --overwrite to replace what it wrote",
+                )
             check_unchanged(journal.header["fingerprint"], fingerprint, shown_name(there))
             _check_plan(journal, there, Path(wanted.root), run.resources)
         except BaseException as fault:
@@ -108,17 +121,33 @@ def _begin_or_continue(
             raise
         wanted.remove_torn_files(output.path)
         logger.info("resuming the unfinished run: %s done", format_number(journal.num_finished, "task"))
-        journal.begin_run()
+        journal.begin_run(_commit(lock, claimed))
         return wanted, journal
-    output.claim(is_unfinished or lock.notes.workspace is not None)
+    output.claim(is_unfinished or (claimed is None and lock.notes.workspace is not None))
     shutil.rmtree(there, ignore_errors=True)
     work = Workspace.create(output.path, run.resources.workspace, run.keep_workspace)
     resources = run.resources
     plan = {"memory": resources.memory, "workers": resources.workers, "staging": resources.staging}
     directory = str(output.path.resolve())
-    journal = Journal.create(work.root, {"fingerprint": fingerprint, "plan": plan, "output": directory})
+    journal = Journal.create(
+        work.root, {"fingerprint": fingerprint, "plan": plan, "output": directory}, _commit(lock, claimed)
+    )
     lock.write(workspace=work.root, output=directory)
     return work, journal
+
+
+def _commit(lock: Lock, claimed: Claimed | None) -> str:
+    """Let nobody continue what earlier runs have left; name this one as it is known in the output."""
+    lock.commit()
+    if claimed is None:
+        return ""
+    claimed.lock.commit()
+    return claimed.lock.run
+
+
+def _is_of_run(journal: Journal, claimed: Claimed | None) -> bool:
+    """Whether no other run has taken the output since the journal's latest."""
+    return claimed is None or claimed.lock.previous == journal.machine.get("claim")
 
 
 def _refuse_damaged(journal: Journal, fault: BaseException) -> None:
@@ -143,19 +172,19 @@ def _find_workspace(out: Path, lock: Lock, default: Path) -> Path:
     return Path(noted) if header is not None and header.get("output") == output else default
 
 
-def _find_journal(workspace: Path, restart: bool) -> tuple[Journal | None, bool]:
-    """Open the journal of a job that can resume, and say whether one is unfinished."""
+def _find_journal(workspace: Path, restart: bool, claimed: Claimed | None) -> tuple[Journal | None, bool]:
+    """Open the journal of a job that can resume, and say whether one is unfinished, and what is there its output."""
     try:
         journal = Journal.open(workspace)
     except ResumeError:
         if restart:
-            return None, True
+            return None, claimed is None
         raise
     if journal is None:
         return None, False
     if journal.is_done or restart:
         journal.close()
-        return None, not journal.is_done
+        return None, not journal.is_done and _is_of_run(journal, claimed)
     machine = journal.machine
     is_local = depot_of(workspace) is None
     if is_local and machine.get("host") == socket.gethostname() and machine.get("boot") != boot_id():
@@ -163,7 +192,7 @@ def _find_journal(workspace: Path, restart: bool) -> tuple[Journal | None, bool]
             "starting over: this machine has restarted since the unfinished run, whose files may be incomplete"
         )
         journal.close()
-        return None, True
+        return None, _is_of_run(journal, claimed)
     return journal, True
 
 
@@ -233,6 +262,8 @@ def _leave(
         lock.release()
     else:
         lock.release(keep_notes=True)
+        if output.claimed is not None:
+            output.claimed.is_kept = True
         if isinstance(told, KeyboardInterrupt):
             told.add_note(f"Finished work is kept in {shown_name(work.root)}; run the same command again to continue.")
         elif not isinstance(told, GraphPartError):

@@ -24,10 +24,11 @@ from daskgraphpart.partitioner.assign_nodes import assign_nodes, check_assignabl
 from daskgraphpart.partitioner.assign_options import METHODS, AssignOptions
 from daskgraphpart.partitioner.assignment import META_FILE, TRAINERS, Assignment
 from daskgraphpart.readers.open_scan import open_scan
+from daskgraphpart.storage.claims import claimed_output
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.files import is_file, make_directory
 from daskgraphpart.storage.mounts import shown_name
-from daskgraphpart.storage.paths import check_apart, is_url, require_local, resolve_path
+from daskgraphpart.storage.paths import check_apart, is_remote, is_url, require_local, resolve_path
 from daskgraphpart.storage.scratch import lasting_directory
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from daskgraphpart.graph.graph import Graph
     from daskgraphpart.graph.scan import Scan
     from daskgraphpart.jobs.run_options import RunOptions
+    from daskgraphpart.storage.claims import Claimed
     from daskgraphpart.storage.paths import Location
     from daskgraphpart.storage.region import Region
 
@@ -76,7 +78,10 @@ def _assign_to_store(
         open_progress(run.progress) as listener,
     ):
         run = replace(run, resources=replace(run.resources, workspace=depot.root), progress=listener)
-        assignment = _assign_to(scan, num_parts, options, depot.output, form, run)
+        assert is_remote(out), "the depot's output is in a store"
+        with claimed_output(out) as claimed:
+            depot.with_claim(claimed.claim)
+            assignment = _assign_to(scan, num_parts, options, depot.output, form, run, claimed)
         listener.note(f"store: {depot.describe_traffic()}")
     maps = {of: depot.place_of(path) for of, path in assignment.id_maps.items()}
     return replace(assignment, id_maps=maps)
@@ -107,14 +112,24 @@ def _limited(scan: Scan, num_parts: int, options: AssignOptions, resources: Reso
     return resources.limited(smallest_memory(scan.known.schema, options, None))
 
 
-def _assign_to(scan: Scan, num_parts: int, options: AssignOptions, out: Path, form: str, run: RunOptions) -> Assignment:
+def _assign_to(
+    scan: Scan,
+    num_parts: int,
+    options: AssignOptions,
+    out: Path,
+    form: str,
+    run: RunOptions,
+    claimed: Claimed | None = None,
+) -> Assignment:
     from daskgraphpart.ids.hash_id_maps import describe_id_maps
     from daskgraphpart.partitioner.read_files import read_assignment
     from daskgraphpart.partitioner.write_files import write_assignment
 
     resources = _limited(scan, num_parts, options, run.resources)
     check_assignment_directory(scan, out, overwrite=True)
-    output = OutputDirectory(out, lambda _: check_assignment_directory(scan, out, run.overwrite), lambda: None)
+    output = OutputDirectory(
+        out, lambda _: check_assignment_directory(scan, out, run.overwrite), lambda: None, claimed=claimed
+    )
     with environment_faults(), open_progress(run.progress) as listener:
         if scan.known is not None:
             announce(scan.known, num_parts, options, None, resources, out, listener)

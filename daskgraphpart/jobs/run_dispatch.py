@@ -138,7 +138,7 @@ def _run_dispatch(scan: Scan, wanted: Wanted, run: RunOptions) -> Outcome:
     with environment_faults(), open_progress(run.progress) as listener:
         command, chosen, files = identify_owners(scan, owners, wanted.num_parts)
         check_output(target.absolute() if isinstance(target, Path) else target.root, [*input_paths(scan), *files])
-        names = tuple(name for layout in layouts for name in layout.descriptions(schema))
+        names = tuple(name for layout in reversed(layouts) for name in layout.descriptions(schema))
         out, destination = local_directory(target, run.resources.workspace), None
         if isinstance(target, Destination):
             destination = target.of_job(out, names, run.overwrite)
@@ -150,15 +150,18 @@ def _run_dispatch(scan: Scan, wanted: Wanted, run: RunOptions) -> Outcome:
                 chosen["dispatch_to"] = list(destination.hosts)
         identity = fingerprint(command, scan, {**chosen, **asdict(wanted.options)}, files)
         plan = None if known is None else _announced(known, wanted, run.resources, out, listener)
-        try:
-            output = _output_directory(out, destination, names, run, plan)
+        if destination is None:
+            output = _output_directory(out, None, names, run, plan)
             with open_job(output, scan, identity, run) as (work, runner):
-                if destination is not None:
-                    destination.check(runner)
-                return _dispatch_scan(scan, wanted, destination, out, work, runner)
+                return _dispatch_scan(scan, wanted, None, out, work, runner)
+        try:
+            with destination.claimed() as (elsewhere, claimed):
+                output = replace(_output_directory(out, elsewhere, names, run, plan), claimed=claimed)
+                with open_job(output, scan, identity, run) as (work, runner):
+                    elsewhere.check(runner)
+                    return _dispatch_scan(scan, wanted, elsewhere, out, work, runner)
         finally:
-            if destination is not None:
-                destination.clean(out)
+            destination.clean(out)
 
 
 def _dispatch_scan(

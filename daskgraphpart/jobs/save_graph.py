@@ -16,8 +16,9 @@ from daskgraphpart.graph.share_arrays import is_seen_everywhere
 from daskgraphpart.graph.write_graph import TASK_MEMORY, ChunkFormat, write_graph
 from daskgraphpart.readers.open_scan import open_scan
 from daskgraphpart.schema import check_name
+from daskgraphpart.storage.claims import claimed_output
 from daskgraphpart.storage.here import directory_here
-from daskgraphpart.storage.paths import check_apart, is_url, require_local, resolve_path
+from daskgraphpart.storage.paths import check_apart, is_remote, is_url, require_local, resolve_path
 from daskgraphpart.storage.scratch import scratch_directory
 
 if TYPE_CHECKING:
@@ -89,8 +90,9 @@ def save_graph(
         from daskgraphpart.jobs.open_depot import open_depot  # imports fsspec
 
         with open_depot(resources, place, scan.paths) as depot:
-            with directory_here(depot.output) as scratch:
-                replace(saving, depot=depot).write(scan, depot.output, scratch)
+            assert is_remote(place), "the depot's output is in a store"
+            with claimed_output(place) as claimed, directory_here(depot.output) as scratch:
+                replace(saving, depot=depot.with_claim(claimed.claim)).write(scan, depot.output, scratch)
             saving.progress.note(f"store: {depot.describe_traffic()}")
     else:
         where = "give a --workspace in the store, too, or a directory"

@@ -96,18 +96,22 @@ class GraphStormLayout(DglArrangement):
         return {**owners, **self.beside}
 
     def descriptions(self, schema: GraphSchema) -> tuple[str, ...]:
-        """Name DGL's manifest and config, then GraphStorm's."""
-        return *self.dgl.descriptions(schema), ASSIGNMENT_META, *self.dist_graph.descriptions(schema)
+        """Name what GraphStorm reads, then DGL's manifest and config, by which partitions are found."""
+        return ASSIGNMENT_META, *self.dist_graph.descriptions(schema), *self.dgl.descriptions(schema)
+
+    def config(self, schema: GraphSchema) -> str:
+        """Name the config that GraphStorm's trainer is started with."""
+        return self.dist_graph.config(schema)
 
     def finish(self, graph: DispatchedGraph) -> None:
-        """Write the configs, GraphStorm's last."""
-        self.dgl.finish(graph)
+        """Write the configs, DGL's last."""
         algorithm = "random" if graph.method == "random" else "metis"  # the names that GraphStorm and DGL know
         meta = {"algo_name": algorithm, "num_parts": graph.book.num_parts, "version": "1.0.0"}
         write_json(graph.out / ASSIGNMENT_META, meta)
         maps = graph.id_maps
         from_below = None if maps is None else replace(maps, directory=f"../{maps.directory}")
         self.dist_graph.finish(replace(graph, id_maps=from_below))
+        self.dgl.finish(graph)
 
 
 def write_owners(arrays: Mapping[str, Region], path: str) -> None:

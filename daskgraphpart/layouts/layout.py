@@ -174,11 +174,15 @@ class Layout(ABC):
 
     @abstractmethod
     def descriptions(self, schema: GraphSchema) -> tuple[str, ...]:
-        """Paths below the output of what `finish` writes; the last is the config, which users see."""
+        """Paths below the output of what `finish` writes, in this order; with the last, the layout is whole."""
+
+    def config(self, schema: GraphSchema) -> str:
+        """Path below the output of the file that users see."""
+        return self.descriptions(schema)[-1]
 
     @abstractmethod
     def finish(self, graph: DispatchedGraph) -> None:
-        """Write what describes the files, the config last."""
+        """Write what describes the files, in the order of `descriptions`."""
 
 
 LEAST_RESERVED_NBYTES = 64 << 10

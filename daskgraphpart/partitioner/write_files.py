@@ -17,7 +17,7 @@ from daskgraphpart.partitioner.assignment import META_FILE, OURS_FILE, ROWS_PER_
 from daskgraphpart.partitioner.owner_forms import binary_form, copy_npy
 from daskgraphpart.storage.atomic import publish, temporary_path, whole_file, write_json
 from daskgraphpart.storage.faults import environment_faults
-from daskgraphpart.storage.files import delete_tree, is_file, make_directory
+from daskgraphpart.storage.files import delete_files, delete_tree, is_file, make_directory
 from daskgraphpart.storage.here import directory_here, file_here
 from daskgraphpart.storage.text import number_lines
 
@@ -77,6 +77,8 @@ def write_assignment(
     write = binary_form(form).write
     directory = Path(directory)
     make_directory(directory)
+    # until all is written, nothing looks complete
+    runner.step("discard-old", lambda: delete_files([str(directory / name) for name in (META_FILE, OURS_FILE)]))
     ntypes = list(assignment.files)
     config = WriteConfig(assignment.files, str(directory), form, write)
     units = [Unit(ntype, region.nbytes) for ntype, region in assignment.files.items()]

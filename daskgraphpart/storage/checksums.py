@@ -22,10 +22,11 @@ PIECE_NBYTES = 4 << 20
 
 @dataclass(frozen=True, slots=True)
 class FileChecksum:
-    """A file's size in bytes and checksum, 32 hexadecimal digits."""
+    """A file's size in bytes and checksum, 32 hexadecimal digits; if it was sent to a store, its version there."""
 
     nbytes: int
     digest: str
+    version: str = ""
 
 
 def hash_file(path: FilePath, _: None = None) -> FileChecksum:

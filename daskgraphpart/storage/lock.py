@@ -51,6 +51,9 @@ class Lock(Protocol):
     def write(self, *, workspace: str | None, output: str | None = None) -> None:
         """Leave notes for whoever follows."""
 
+    def commit(self) -> None:
+        """Let nobody continue what earlier holders have left."""
+
     def release(self, keep_notes: bool = False) -> None:
         """Release the lock; without notes to keep, remove it."""
 
@@ -77,6 +80,9 @@ class DirectoryLock:
         write_exactly(self._fd, memoryview(content), 0, str(self.path))
         with attach_path_to_error(self.path):
             os.ftruncate(self._fd, len(content))
+
+    def commit(self) -> None:
+        """Do nothing: a later holder has waited for the earlier one's death."""
 
     def release(self, keep_notes: bool = False) -> None:
         """Release the lock; without notes to keep, remove the file."""

@@ -1,12 +1,13 @@
 """Let one job at a time write to a directory of a store: numbered objects, each created only if there is none.
 
 The run with the highest number holds the lock, and changes its object every few seconds. Whoever sees no change for
-long enough takes the next number. No clock is compared, and nothing but creation need be conditional. A holder that
-was believed dead finds out from its journal, whose objects are created in the same way.
+long enough takes the next number, and says so in the object before. No clock is compared. A holder that was believed
+dead finds out from its object, before it writes anything.
 """
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import secrets
@@ -18,9 +19,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from daskgraphpart.errors import EnvironmentFaultError, OutputLockedError
+from daskgraphpart.errors import EnvironmentFaultError, InputFileNotFoundError, OutputLockedError
+from daskgraphpart.storage.conditional import delete_if, version_in_store, write_if
 from daskgraphpart.storage.lock import LockNotes
-from daskgraphpart.storage.store_objects import create_object, delete_below, delete_objects, put_objects, read_objects
+from daskgraphpart.storage.store_objects import create_object, delete_objects, put_objects, read_objects
 from daskgraphpart.storage.stores import list_in_store
 
 if TYPE_CHECKING:
@@ -31,40 +33,58 @@ logger = logging.getLogger(__name__)
 LOCK_DIRECTORY = "lock"
 SECONDS_BETWEEN_BEATS = 5.0
 SECONDS_OF_PATIENCE = 20.0
-RELEASED = "released"
+RELEASED, SUPERSEDED = "released", "superseded"
 
 
 class StoreLock:
-    """The lock of a directory in a store, held until `release`; `notes` are an earlier holder's, if any."""
+    """The lock of a directory in a store, held until `release`; `notes` and `previous` are an earlier holder's, if any.
 
-    def __init__(self, directory: UPath) -> None:
-        self._directory = directory / LOCK_DIRECTORY
-        self.notes = LockNotes()
-        self._beats = 0
-        self._token = secrets.token_hex(8)
-        self._place = self._take()
+    `previous` is the run that held the lock before and has not given it up as done.
+    """
+
+    def __init__(self, directory: UPath, name: str = LOCK_DIRECTORY) -> None:
+        self.directory, self._directory = directory, directory / name
+        self.notes, self.previous = LockNotes(), ""
+        self.is_conditional = True
+        self.run = secrets.token_hex(8)
+        self._beats, self._is_lost, self._is_committed = 0, False, False
+        self.place = self._take()
+        self._version = version_in_store(self.place)
         self._is_over = threading.Event()
         self._changes = threading.Lock()
-        self.write(workspace=self.notes.workspace, output=self.notes.output)
+        self._note(self.notes.workspace, self.notes.output)
         self._thread = threading.Thread(target=self._beat, daemon=True, name="daskgraphpart-lock")
         self._thread.start()
 
     def write(self, *, workspace: str | None, output: str | None = None) -> None:
         """Leave notes for whoever follows."""
-        self.notes = LockNotes(workspace, output, socket.gethostname(), os.getpid())
-        self._put()
+        self.commit()
+        self._note(workspace, output)
+
+    def commit(self) -> None:
+        """Let nobody continue what earlier holders have left."""
+        self._is_committed = True
 
     def release(self, keep_notes: bool = False) -> None:
-        """Release the lock; without notes to keep, remove it."""
+        """Release the lock; without notes to keep, remove it. A run that has changed nothing leaves all as it was."""
         if self._is_over.is_set():
             return
         self._is_over.set()
         self._thread.join()
         with suppress(EnvironmentFaultError):  # whoever follows will wait a while
-            if keep_notes:
+            if keep_notes and self._is_committed:
                 self._put(RELEASED)
+            if self._is_lost:
+                return
+            if self._is_committed:
+                names = [name for name in list_in_store(self._directory) if name < self.place.name]
+                delete_objects([self._directory / name for name in names])
+            if keep_notes and self._is_committed:
+                return
+            if self.is_conditional and self._version is not None:
+                delete_if(self.place, self._version)
             else:
-                delete_below(self._directory)
+                delete_objects([self.place])
 
     def _take(self) -> UPath:
         """Create the next number, once the last one is released or has not changed for long enough."""
@@ -73,15 +93,28 @@ class StoreLock:
             if content and not is_released(content):
                 self._wait(number, content)
             place = self._directory / f"{number + 1:08d}"
-            if create_object(place, self._content()):
-                if create_object(place, self._content("a second time")):
+            if self._create(place, self._content()):
+                if self._create(place, self._content("a second time")):
+                    self.is_conditional = False
                     logger.warning(
-                        "%s: this store has no conditional writes, so do not start two runs at a time", place
+                        "%s: this store has no conditional writes, so do not start two runs at a time: if one of them"
+                        " sleeps, it may replace files of the other",
+                        self.directory,
                     )
                 if content:
-                    self.notes = notes_of(content)
-                    delete_objects([self._directory / f"{number:08d}"])
+                    self.notes, self.previous = notes_of(content), read_content(content).run
+                    superseded = msgspec.structs.replace(read_content(content), state=SUPERSEDED)
+                    put_objects({self._directory / f"{number:08d}": msgspec.json.encode(superseded)})
                 return place
+
+    def _create(self, place: UPath, content: bytes) -> bool:
+        try:
+            return create_object(place, content)
+        except EnvironmentFaultError as fault:
+            if not isinstance(fault.__cause__, OSError) or fault.__cause__.errno != errno.ENOSYS:
+                raise
+        put_objects({place: content})  # the store does not know the condition
+        return True
 
     def _last(self) -> tuple[int, bytes]:
         names = [name for name in list_in_store(self._directory) if name.isdecimal()]
@@ -99,7 +132,7 @@ class StoreLock:
             if self._last() != (number, content):
                 raise OutputLockedError(
                     f"another run (pid {holder.pid} on host {holder.host}) is writing here",
-                    file=str(self._directory.parent),
+                    file=str(self.directory),
                     hint="wait until it ends, or choose another output directory",
                 )
 
@@ -110,13 +143,27 @@ class StoreLock:
             except EnvironmentFaultError as fault:
                 logger.debug("the lock was not renewed: %s", fault)
 
+    def _note(self, workspace: str | None, output: str | None) -> None:
+        self.notes = LockNotes(workspace, output, socket.gethostname(), os.getpid())
+        self._put()
+
     def _put(self, state: str = "") -> None:
+        """Change the object, unless the lock is lost."""
         with self._changes:
+            if self._is_lost:
+                return
             self._beats += 1
-            put_objects({self._place: self._content(state)})
+            content = self._content(state)
+            if not self.is_conditional:
+                put_objects({self.place: content})
+                return
+            version = write_if(self.place, content, self._version)
+            if version is None and content_of(self.place) == content:  # the first answer to the same request was lost
+                version = version_in_store(self.place)
+            self._version, self._is_lost = version, version is None
 
     def _content(self, state: str = "") -> bytes:
-        content = {**msgspec.to_builtins(self.notes), "run": self._token, "beats": self._beats, "state": state}
+        content = {**msgspec.to_builtins(self.notes), "run": self.run, "beats": self._beats, "state": state}
         return msgspec.json.encode(content)
 
 
@@ -129,8 +176,8 @@ class LockContent(LockNotes, frozen=True):
 
 
 def is_released(content: bytes) -> bool:
-    """Whether a run has left this as it ended early."""
-    return read_content(content).state == RELEASED
+    """Whether a run has left this as it ended early, or another that followed it is gone."""
+    return read_content(content).state in (RELEASED, SUPERSEDED)
 
 
 def read_content(content: bytes) -> LockContent:
@@ -139,6 +186,14 @@ def read_content(content: bytes) -> LockContent:
         return msgspec.json.decode(content, type=LockContent)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return LockContent()
+
+
+def content_of(place: UPath) -> bytes:
+    """Read a lock's object; empty if it is gone."""
+    try:
+        return read_objects([place])[0]
+    except InputFileNotFoundError:
+        return b""
 
 
 def notes_of(content: bytes) -> LockNotes:

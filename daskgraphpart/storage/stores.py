@@ -166,8 +166,13 @@ def signature_in_store(path: UPath) -> tuple[int | str, ...] | None:
     info = _info(path)
     if info is None:
         return None
+    return int(info.get("size") or 0), version_of(info)
+
+
+def version_of(info: Mapping[str, Any]) -> str:
+    """Return what a store tells of a file that changes with its content."""
     version = next((f"{key} {info[key]}" for key in VERSION_KEYS if info.get(key)), "version unknown")
-    return int(info.get("size") or 0), version.replace('"', "")
+    return version.replace('"', "")
 
 
 def list_in_store(directory: UPath) -> dict[str, int | None]:

@@ -17,6 +17,7 @@ from upath import UPath
 
 from daskgraphpart import GraphPartError, load_partition, open_partitions, partition, read_chunked, verify
 from daskgraphpart.errors import EnvironmentFaultError, InputFileError, OutputExistsError, ResumeError
+from daskgraphpart.storage.lock import LOCK_NAME
 from daskgraphpart.storage.upload import SEND_NBYTES, upload_file
 
 if TYPE_CHECKING:
@@ -209,7 +210,7 @@ def test_an_upload_that_fails_is_continued(s3: S3, local: Path, tmp_path: Path, 
     requests.fails = None
     run(local / "csv", URL_OUT, tmp_path / "work", storage_options=s3.options)
     assert contents_of(s3.files, URL_OUT) == local_contents(local / "out")
-    sent = [what["Key"] for what in requests.named("put_object")]
+    sent = [what["Key"] for what in requests.named("put_object") if LOCK_NAME not in what["Key"]]
     assert len(sent) - len(set(sent)) <= 1, "what was on its way beside the one that failed may be sent again"
     assert sent[-1].endswith("shop.json") and sent[-2].endswith("manifest.json")
     assert list((tmp_path / "work").iterdir()) == []

@@ -23,5 +23,6 @@ def test_a_lock_object_that_is_no_json_object_is_that_of_a_dead_run(
     memory.pipe_file("/work/lock/00000001", content)
     lock = StoreLock(UPath("memory://work"))
     assert lock.notes.workspace is None and isinstance(lock.notes, LockNotes)
+    lock.commit()
     lock.release()
     assert memory.find("/work") == []

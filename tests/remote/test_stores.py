@@ -282,8 +282,12 @@ def test_secrets_are_in_no_file_and_no_message(
     caplog.set_level(logging.DEBUG, "daskgraphpart")
     copy_in(local / "graph", memory, "/graph")
 
-    def failing(self: Any, path: str, value: bytes, *_: Any, **__: Any) -> None:
-        raise OSError("the store is full")
+    pipe = type(memory).pipe_file
+
+    def failing(self: Any, path: str, value: bytes, *more: Any, **how: Any) -> None:
+        if "lock" not in path:
+            raise OSError("the store is full")
+        pipe(self, path, value, *more, **how)
 
     resources = detect_resources("200MB", workers=1, workspace=tmp_path)
     with monkeypatch.context() as patched:

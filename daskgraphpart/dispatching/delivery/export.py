@@ -1,6 +1,6 @@
 """Write files from front to back: to a store, to other machines' disks, or from staged arrays.
 
-Pass `export-files`. Files appear complete or not at all; a rerun sends only what is missing.
+Pass `export-files`. Files appear complete or not at all; a rerun sends only what the journal does not know as sent.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from daskgraphpart.dispatching.workspace import WORKSPACE_NAME
 from daskgraphpart.engine.runner import Pass, Unit
 from daskgraphpart.errors import GraphPartError, OptionError
 from daskgraphpart.storage.atomic import temporary_path, whole_file
-from daskgraphpart.storage.checksums import FileChecksum, hash_file, read_pieces
-from daskgraphpart.storage.files import delete_file, file_size, is_file
+from daskgraphpart.storage.checksums import FileChecksum, read_pieces
+from daskgraphpart.storage.files import file_size
 from daskgraphpart.storage.lock import LOCK_NAME
-from daskgraphpart.storage.paths import Location, is_remote, to_key
+from daskgraphpart.storage.paths import Location, is_remote
 from daskgraphpart.storage.upload import open_for_upload
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from daskgraphpart.dispatching.destination import StagedRows
     from daskgraphpart.dispatching.job import Job
     from daskgraphpart.dispatching.lay_out import OutputFile
+    from daskgraphpart.storage.claims import Claim
 
 STAGING_NAME = ".daskgraphpart-staging"
 
@@ -59,13 +60,13 @@ class ZarrExporter(Exporter):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExportConfig:
-    """Local directory of the files, where they go, on which machines in turn, and the arrays of features by name."""
+    """Local directory of the files, where they go, on which machines in turn, arrays of features, claim on a store."""
 
     source: str
     root: Location
     hosts: tuple[str, ...]
     staged: Mapping[str, StagedArray]
-    keeps_source: bool
+    claim: Claim | None
 
 
 def host_of(hosts: Sequence[str], part: int | None) -> str:
@@ -75,9 +76,11 @@ def host_of(hosts: Sequence[str], part: int | None) -> str:
 
 def export(job: Job, files: Sequence[OutputFile], staged: Mapping[str, Any]) -> dict[str, FileChecksum]:
     """Write files to the destination, or in place under temporary names; return checksums."""
-    root, hosts = (Path(job.out), ()) if job.destination is None else (job.destination.root, job.destination.hosts)
-    # send again what machines have lost
-    config = ExportConfig(job.out, root, hosts, staged, keeps_source=bool(hosts) or job.work.is_kept)
+    elsewhere = job.destination
+    root, hosts, claim = (
+        (Path(job.out), (), None) if elsewhere is None else (elsewhere.root, elsewhere.hosts, elsewhere.claim)
+    )
+    config = ExportConfig(job.out, root, hosts, staged, claim)
     units = [Unit(file, file.layout.nbytes, host=host_of(hosts, file.part)) for file in files]
     exported = job.runner.run(Pass("export-files", export_file, units, config, (FileChecksum,)))
     return {file.path: checksum for file, checksum in zip(files, exported, strict=True)}
@@ -91,24 +94,20 @@ def export_file(file: OutputFile, config: ExportConfig) -> FileChecksum:
     source = Path(temporary_path(f"{config.source}/{file.path}"))
     target = source if str(directory) == config.source else directory / file.path
     with attach_host_to_error(host):
-        if not file.is_streamed and not is_file(source) and is_file(target):
-            return hash_file(to_key(target))  # a killed run has sent it and deleted it here
         state = xxhash.xxh3_128()
         nbytes = file.layout.nbytes if file.is_streamed else file_size(source)
-        with _open_whole(target, nbytes) as opened:
+        with _open_whole(target, nbytes, config.claim) as opened:
             for content in _stream(file, config.staged) if file.is_streamed else read_pieces(str(source)):
                 opened.write(content)
                 state.update(content)
-    if not file.is_streamed and not config.keeps_source:
-        delete_file(source)
-    return FileChecksum(nbytes, state.hexdigest())
+    return FileChecksum(nbytes, state.hexdigest(), getattr(opened, "version", ""))
 
 
 @contextmanager
-def _open_whole(path: Location, nbytes: int) -> Iterator[Any]:
+def _open_whole(path: Location, nbytes: int, claim: Claim | None) -> Iterator[Any]:
     """Open a file for writing that appears once complete."""
     if is_remote(path):
-        with open_for_upload(path, nbytes) as file:
+        with open_for_upload(path, nbytes, claim) as file:
             yield file
         return
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from daskgraphpart.dispatching.delivery.export import ZarrExporter, remove_staging, staging_directory
 from daskgraphpart.dispatching.destination import Destination
-from daskgraphpart.dispatching.output_directory import check_claimable, discard_output
+from daskgraphpart.dispatching.output_directory import check_claimable, old_files
 from daskgraphpart.errors import ResumeError
-from daskgraphpart.storage.files import file_sizes_in
+from daskgraphpart.storage.claims import Claim, claimed_output
+from daskgraphpart.storage.conditional import versions_below
 from daskgraphpart.storage.paths import is_remote
 from daskgraphpart.storage.upload import abort_uploads, check_writable, upload_file
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from upath import UPath
@@ -25,11 +27,25 @@ if TYPE_CHECKING:
     from daskgraphpart.dispatching.lay_out import OutputFile
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.storage.checksums import FileChecksum
+    from daskgraphpart.storage.claims import Claimed
 
 
 @dataclass(frozen=True, slots=True)
 class Store(ZarrExporter, Destination):
     """See `Destination`."""
+
+    held: Claim | None = None  # while a run writes there
+
+    @property
+    def claim(self) -> Claim | None:
+        """What tells tasks whether the output is still that of their run."""
+        return self.held
+
+    @contextmanager
+    def claimed(self) -> Iterator[tuple[Destination, Claimed | None]]:
+        """Take the output for one run."""
+        with claimed_output(self.directory) as claimed:
+            yield replace(self, held=claimed.claim), claimed
 
     @property
     def directory(self) -> UPath:
@@ -58,28 +74,36 @@ class Store(ZarrExporter, Destination):
 
     def send(self, job: Job, files: Sequence[OutputFile], staged: Mapping[str, StagedRows]) -> dict[str, FileChecksum]:
         """Replace what the store has by the files of all parts."""
-        job.runner.step("discard-old", partial(discard_output, self.root))
+        job.runner.step("discard-old", partial(self._discard_old, {file.path for file in files}))
         return self.export(job, files, staged)
 
+    def _discard_old(self, replaced: set[str]) -> None:
+        """Delete configs, then the files of partitions that no new one replaces."""
+        assert self.held is not None, "the output was claimed"
+        for name in old_files(self.root):
+            if name not in replaced:
+                self.held.delete(self.directory / name)
+
     def describe(self, job: Job, made: Path, sent: Mapping[OutputFile, FileChecksum]) -> None:
-        """Check the listing, send what describes the parts, the config last, and abort what killed runs began."""
+        """Check what is there, send what describes the parts, the config last, and abort what killed runs began."""
+        assert self.held is not None, "the output was claimed"
         _check_sent(self.directory, {file.path: checksum for file, checksum in sent.items()})
         for name in self.own_names:
-            upload_file(str(made / name), self.directory / name)
+            upload_file(str(made / name), self.directory / name, self.held)
+        self.held.check()
         abort_uploads(self.directory, {*self.own_names, *(file.path for file in sent)})
 
 
 def _check_sent(target: UPath, checksums: Mapping[str, FileChecksum]) -> None:
-    """Compare a store's listing with what this run or an earlier one sent."""
-    for directory in sorted({name.rpartition("/")[0] for name in checksums}):
-        sizes = file_sizes_in(target / directory if directory else target)
-        for name, expected in checksums.items():
-            parent, _, file = name.rpartition("/")
-            if parent == directory and sizes.get(file) != expected.nbytes:
-                raise ResumeError(
-                    "an uploaded file is missing from the store",
-                    file=target / name,
-                    expected=f"{expected.nbytes:,} bytes",
-                    found=f"{sizes[file]:,}" if file in sizes else "no such file",
-                    hint="add --restart to start over",
-                )
+    """Compare what the store has with what this run or an earlier one sent."""
+    versions = versions_below(target)
+    for name, expected in checksums.items():
+        if versions.get(name) != expected.version:
+            is_there = name in versions
+            raise ResumeError(
+                f"an uploaded file {'was replaced in' if is_there else 'is missing from'} the store",
+                file=target / name,
+                expected=expected.version,
+                found=versions.get(name, "no such file"),
+                hint="add --restart to start over",
+            )

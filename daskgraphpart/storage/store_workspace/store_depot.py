@@ -14,7 +14,7 @@ import shutil
 import threading
 import uuid
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
@@ -23,7 +23,7 @@ from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.mounts import Depot, Writes, depot_of, mount, unmount
 from daskgraphpart.storage.paths import is_remote
 from daskgraphpart.storage.store_lock import StoreLock
-from daskgraphpart.storage.store_objects import delete_below, delete_objects
+from daskgraphpart.storage.store_objects import delete_below, delete_objects, list_below
 from daskgraphpart.storage.store_workspace.indexes import Indexes
 from daskgraphpart.storage.store_workspace.merge_ranges import cut_ranges, merge_ranges
 from daskgraphpart.storage.store_workspace.spool import running_spool, spooling
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
     from upath import UPath
 
+    from daskgraphpart.storage.claims import Claim
     from daskgraphpart.storage.store_workspace.pieced_file import PiecedFile, Request
 
 FILES, INDEXES, WRITES, LOGS = "files", "indexes", "writes", "logs"
@@ -68,6 +69,13 @@ class StoreDepot(Depot):
 
     store: UPath = field(kw_only=True)
     out: UPath = field(kw_only=True)
+    claim: Claim | None = field(default=None, kw_only=True)
+
+    def with_claim(self, claim: Claim) -> StoreDepot:
+        """Let this run write to the output by its claim."""
+        depot = replace(self, claim=claim)
+        mount(depot)
+        return depot
 
     @property
     def output(self) -> Path:
@@ -97,7 +105,7 @@ class StoreDepot(Depot):
         temporary = self._temporary()
         try:
             yield temporary
-            upload_file(temporary, self._place(FILES, path))
+            upload_file(temporary, self._place(FILES, path), self._claim_on(path))
         finally:
             with suppress(OSError):
                 os.unlink(temporary)
@@ -207,13 +215,22 @@ class StoreDepot(Depot):
 
     def delete_files(self, paths: Sequence[str]) -> None:
         """Delete files, here and in the store."""
-        delete_objects([self._place(kind, path) for path in paths for kind in (FILES, INDEXES)])
+        for path in paths:
+            if (claim := self._claim_on(path)) is not None:
+                claim.delete(self._place(FILES, path))
+        of_job = [path for path in paths if self._claim_on(path) is None]
+        delete_objects([self._place(kind, path) for path in of_job for kind in (FILES, INDEXES)])
         self._indexes().forget([self._relative(path) for path in paths])
         for path in paths:
             shutil.rmtree(f"{self.disk}/copies/{_short_hash(path)}", ignore_errors=True)
 
     def delete_tree(self, path: str) -> None:
         """Delete all files below a directory of the store."""
+        place = self._place(FILES, path)
+        if (claim := self._claim_on(path)) is not None:
+            for name in list_below(place):
+                claim.delete(place / name)
+            return
         for kind in (FILES, INDEXES):
             delete_below(self._place(kind, path))
 
@@ -247,6 +264,13 @@ class StoreDepot(Depot):
         relative = self._relative(path)
         first, _, rest = relative.partition("/")
         return self.out / rest if kind == FILES and first == OUTPUT else self.store / kind / relative
+
+    def _claim_on(self, path: str) -> Claim | None:
+        """Return the claim by which a file of the output is written, None for all other files."""
+        if self._relative(path).partition("/")[0] != OUTPUT:
+            return None
+        assert self.claim is not None, "the output was claimed"
+        return self.claim
 
     def _indexes(self) -> Indexes:
         if (indexes := _of_runs.get(self.run)) is None:

@@ -1,0 +1,220 @@
+"""Two runs of one output: in a store as on a disk it belongs to one of them, whatever sleeps or is killed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from clients_of_one_output import Client, Killed, gates
+from remote_stores import S3, contents_of, copy_in, make_graph
+
+from daskgraphpart import assign, partition, read_chunked
+from daskgraphpart.errors import EnvironmentFaultError, OutputExistsError, OutputLockedError, ResumeError
+from daskgraphpart.storage.lock import LOCK_NAME
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+pytestmark = [pytest.mark.timeout(120)]
+
+URL_OUT, URL_WORK = "s3://bucket/out", "s3://bucket/work"
+HOW: dict[str, Any] = {"memory": "200MB", "cluster": "sync", "workers": 1}
+
+
+@pytest.fixture(scope="module")
+def graphs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Two graphs of the same shape, with other features."""
+    root = tmp_path_factory.mktemp("graphs")
+    for number in range(2):
+        graph = make_graph(40, 60)
+        graph.node_data["user"]["feat"] += np.float32(number)
+        graph.write(root / str(number))
+    return [root / "0", root / "1"]
+
+
+@pytest.fixture(autouse=True)
+def passing_gates(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    with gates(monkeypatch):
+        yield
+
+
+class Jobs:
+    """Runs of a function on either graph, to one output, with workspaces of this machine or in the store."""
+
+    def __init__(self, s3: S3, graphs: list[Path], root: Path, kind: str = "partition") -> None:
+        self.s3, self.graphs, self.root, self.kind = s3, graphs, root, kind
+        if kind != "partition":
+            for number, path in enumerate(graphs):
+                copy_in(path, s3.files, f"s3://bucket/{number}")
+
+    def client(self, number: int, workspace: str, sleep_at: int | str = -1, out: Any = URL_OUT, **how: Any) -> Client:
+        how = {**HOW, "storage_options": self.s3.options, **how}
+        if self.kind == "partition":
+            how = {"num_parts": 2, "method": "random", "workspace": self.root / workspace, **how}
+            return Client(lambda listener: partition(self.graphs[number], out, progress=listener, **how), sleep_at)
+        graph, how["workspace"] = f"s3://bucket/{number}", f"{URL_WORK}/{workspace}"
+        if self.kind == "in-store":
+            how = {"num_parts": 2, "method": "random", **how}
+            return Client(lambda listener: partition(graph, out, progress=listener, **how), sleep_at)
+        if self.kind == "assign":
+            how = {"num_parts": 2 + number, "method": "random", **how}
+            return Client(lambda listener: assign(graph, out=out, progress=listener, **how), sleep_at)
+        opened = read_chunked(graph, storage_options=self.s3.options)
+        return Client(lambda listener: opened.write_chunked(out, progress=listener, **how), sleep_at)
+
+    def expected(self, number: int) -> dict[str, bytes]:
+        """What a run writes that nobody disturbs."""
+        client = self.client(number, "alone", out=f"s3://bucket/alone-{number}").start()
+        assert not isinstance(client.outcome, BaseException), client.outcome
+        return contents_of(self.s3.files, f"s3://bucket/alone-{number}")
+
+    def contents(self) -> dict[str, bytes]:
+        """What is in the output, without its lock."""
+        found = contents_of(self.s3.files, URL_OUT)
+        return {name: content for name, content in found.items() if not name.startswith(LOCK_NAME)}
+
+
+LATE = {"partition": "export-files", "in-store": "export-files", "assign": "write-assignment", "chunk": "write-chunks"}
+KINDS = [*LATE]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_output_in_a_store_belongs_to_one_run_whatever_its_workspace(
+    kind: str, s3: S3, graphs: list[Path], tmp_path: Path
+) -> None:
+    jobs = Jobs(s3, graphs, tmp_path, kind)
+    first = jobs.client(0, "a", LATE[kind]).start()
+    assert first.sleeps
+    first.shows_life = True  # it is slow
+    with pytest.raises(OutputLockedError, match=r"s3://bucket/out: another run \(pid \d+ on host .*Wait until it ends"):
+        raise jobs.client(1, "b", overwrite=True).start().outcome
+    first.shows_life = False
+    second = jobs.client(1, "b", overwrite=True).start()  # it sleeps too long
+    assert not isinstance(second.outcome, BaseException), second.outcome
+    finished = jobs.contents()
+    assert finished == jobs.expected(1)
+    with pytest.raises(OutputLockedError, match="another run has taken over"):
+        raise first.wake().outcome
+    assert jobs.contents() == finished
+    with pytest.raises(OutputExistsError if kind == "chunk" else ResumeError, match="overwrite"):
+        raise jobs.client(0, "a").start().outcome
+    assert jobs.contents() == finished and LOCK_NAME not in str(contents_of(s3.files, URL_OUT))
+
+
+@pytest.mark.parametrize("kind", ["partition", "assign", "chunk"])
+def test_an_output_on_a_disk_belongs_to_one_run_however_long_it_sleeps(
+    kind: str, graphs: list[Path], tmp_path: Path
+) -> None:
+    def job(listener: Any, number: int = 0, **how: Any) -> Any:
+        how = {**HOW, "progress": listener, **how}
+        if kind == "chunk":
+            return read_chunked(graphs[number]).write_chunked(tmp_path / "out", **how)
+        restart = {"restart": True} if how.get("overwrite") else {}
+        return (assign if kind == "assign" else partition)(
+            graphs[number], num_parts=2, out=tmp_path / "out", method="random", **how, **restart
+        )
+
+    sleeping = Client(job, {**LATE, "partition": "hash-files"}[kind]).start()
+    assert sleeping.sleeps
+    with pytest.raises(OutputLockedError, match="another run"):
+        raise Client(lambda listener: job(listener, 1, overwrite=True)).start().outcome
+    assert not isinstance(sleeping.wake().outcome, BaseException)
+
+
+def stop_while_sending(client: Client) -> None:
+    """Kill a run after it has sent some files."""
+    client.sleep_at = "write"
+    client.start().wake(client.gates + 6).kill()
+    assert isinstance(client.outcome, Killed)
+
+
+def test_a_run_that_was_stopped_does_not_continue_into_the_output_of_another(
+    s3: S3, graphs: list[Path], tmp_path: Path
+) -> None:
+    jobs = Jobs(s3, graphs, tmp_path)
+    stop_while_sending(jobs.client(0, "a"))
+    assert not isinstance(jobs.client(1, "b", overwrite=True).start().outcome, BaseException)
+    finished = jobs.contents()
+    with pytest.raises(ResumeError, match=r"another run has written to the output.*restart=True and overwrite=True"):
+        raise jobs.client(0, "a").start().outcome
+    with pytest.raises(OutputExistsError, match="overwrite"):
+        raise jobs.client(0, "a", restart=True).start().outcome
+    assert jobs.contents() == finished == jobs.expected(1)
+    assert not isinstance(jobs.client(0, "a", restart=True, overwrite=True).start().outcome, BaseException)
+    assert jobs.contents() == jobs.expected(0)
+
+
+def test_a_run_that_was_refused_leaves_the_stopped_one_to_be_continued(
+    s3: S3, graphs: list[Path], tmp_path: Path
+) -> None:
+    jobs = Jobs(s3, graphs, tmp_path)
+    stop_while_sending(jobs.client(0, "a"))
+    assert isinstance(jobs.client(1, "b").start().outcome, OutputExistsError)
+    assert not isinstance(jobs.client(0, "a").start().outcome, BaseException)
+    assert jobs.contents() == jobs.expected(0)
+
+
+def play(jobs: Jobs, seed: int, expected: list[dict[str, bytes]]) -> list[str]:
+    """Start, sleep, wake, kill, continue and overwrite in random order; return what was done."""
+    rng, clients, told = np.random.default_rng(seed), dict[str, tuple[int, Client]](), list[str]()
+    finished: int | None = None
+    may_be_unfinished = False
+    refusals = (OutputLockedError, OutputExistsError, ResumeError, EnvironmentFaultError, Killed)
+    for _ in range(rng.integers(4, 9)):
+        name = str(rng.choice(["a", "b", "c"]))
+        number, client = clients.get(name, (int(rng.integers(2)), None))
+        sleep_at = int(rng.choice([-1, rng.integers(1, 70)]))
+        if client is not None and client.sleeps:
+            if rng.random() < 0.3:
+                told.append(f"kill {name}")
+                client.kill()
+                continue
+            told.append(f"wake {name} until {sleep_at}")
+            client.wake(client.gates + sleep_at if sleep_at > 0 else -1)
+        else:
+            how = {"overwrite": bool(rng.random() < 0.6), "restart": bool(rng.random() < 0.3)}
+            if jobs.kind == "chunk":
+                del how["restart"]
+            told.append(f"start {name} with {number} until {sleep_at} {how}")
+            clients[name] = number, (client := jobs.client(number, name, sleep_at, **how).start())
+            may_be_unfinished |= how["overwrite"] or how.get("restart", False) or finished is None
+        told.append(f"  {client.outcome or 'sleeps'!r:.150}")
+        if client.sleeps or isinstance(client.outcome, BaseException):
+            assert client.sleeps or isinstance(client.outcome, refusals), told
+        else:
+            finished, may_be_unfinished = number, False
+            assert jobs.contents() == expected[number], told
+        now = jobs.contents()
+        configs = {"shop.json", "metadata.json", "partition_meta.json"} & now.keys()
+        if configs:
+            assert now in expected, told
+        if finished is not None and not may_be_unfinished:
+            assert now == expected[finished], told
+    for _, client in clients.values():
+        if client.sleeps:
+            client.kill()
+    return told
+
+
+def play_all(kind: str, seeds: range, s3: S3, graphs: list[Path], root: Path) -> None:
+    jobs = Jobs(s3, graphs, root, kind)
+    expected = [jobs.expected(number) for number in range(2)]
+    for seed in seeds:
+        for place in filter(s3.files.find, (URL_OUT, URL_WORK)):
+            s3.files.rm(place, recursive=True)
+        play(Jobs(s3, graphs, root / str(seed), kind), seed, expected)
+
+
+def test_no_order_of_two_clients_mixes_outputs_or_changes_a_finished_one(
+    s3: S3, graphs: list[Path], tmp_path: Path
+) -> None:
+    play_all("partition", range(3), s3, graphs, tmp_path)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_order_of_clients_does_so_at_length(kind: str, s3: S3, graphs: list[Path], tmp_path: Path) -> None:
+    play_all(kind, range(50), s3, graphs, tmp_path)
