@@ -47,7 +47,7 @@ class Journal:
         self.num_finished, self.is_done = 0, False
         self.is_of_earlier_run = False
         self._passes: list[tuple[Any, dict[int, Any]]] = []  # line of each pass, and results as JSON by unit
-        self._writes: dict[int, list[Writes]] = {}
+        self.writes: dict[int, list[Writes]] = {}  # by pass
         self._indexed: set[int] = set()
         self._next = 0
         for line in lines:
@@ -58,7 +58,7 @@ class Journal:
                     self._passes[number][1][unit] = result
                     self.num_finished += 1
                 case ["writes", number, writes]:
-                    self._writes.setdefault(number, []).append(writes)
+                    self.writes.setdefault(number, []).append(writes)
                 case ["indexed", number]:
                     self._indexed.add(number)
                 case ["run", machine]:
@@ -131,7 +131,7 @@ class Journal:
             *(["writes", number, of_task] for of_task in writes),
             *(["unit", number, unit, to_json(result)] for unit, result in results.items()),
         )
-        self._writes.setdefault(number, []).extend(writes)
+        self.writes.setdefault(number, []).extend(writes)
         self.num_finished += len(results)
 
     def flush(self) -> None:
@@ -140,7 +140,7 @@ class Journal:
 
     def take_writes(self, number: int) -> list[Writes]:
         """Return what a finished pass wrote in a depot, unless its files are known to be indexed."""
-        writes = self._writes.pop(number, [])
+        writes = self.writes.pop(number, [])
         return [] if number in self._indexed else writes
 
     def note_indexed(self, number: int) -> None:

@@ -19,6 +19,7 @@ from daskgraphpart.dispatching.workspace import Workspace
 from daskgraphpart.engine.journal import JOURNAL_NAME, RESTART_HINT, Journal, boot_id, read_header
 from daskgraphpart.engine.runner import Runner, open_runner
 from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, InputFileError, OutputLockedError, ResumeError
+from daskgraphpart.jobs.check_leftovers import check_leftovers
 from daskgraphpart.jobs.job_inputs import check_unchanged, input_paths
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.files import make_directory
@@ -77,6 +78,8 @@ def open_job(
             directories = [(output.name, output.path, LOCK_NAME), ("workspace", Path(work.root), JOURNAL_NAME)]
             shared = [] if depot is not None else directories
             runner.scheduler.check_shared([*shared, *input_directory(scan)], depot)
+            if depot is not None:
+                check_leftovers(depot, journal, runner)
             yield work, runner
         _end(work, journal, lock)
     except OutputLockedError:  # what is there is another run's

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, TypeAlias
 from daskgraphpart.storage.paths import AnyPath, is_remote
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from daskgraphpart.storage.lock import Lock
@@ -93,6 +93,14 @@ class Depot(ABC):
     @abstractmethod
     def settle(self, told: Sequence[Writes]) -> Sequence[Writes]:
         """Count what a task asked of the store, in the process that started the run; return what it wrote."""
+
+    @abstractmethod
+    def suspects(self, writes: Mapping[int, Sequence[Writes]]) -> list[tuple[int, Any]]:
+        """Return what may have changed since killed runs wrote it, by pass: bytes, and what `check` takes."""
+
+    @abstractmethod
+    def check(self, suspect: Any) -> None:
+        """Raise `ResumeError` if this has changed."""
 
     @abstractmethod
     def add_writes(self, number: int, writes: Sequence[Writes]) -> None:

@@ -77,9 +77,8 @@ def open_known(protocol: str, url: str, options: Mapping[str, Any]) -> UPath:
     except ImportError as fault:
         raise _missing_package(protocol, url, fault) from fault
     except Exception as fault:  # whatever the constructor of the protocol raises
-        raise OptionError(
-            "cannot open this store", file=url, found=str(fault), hint="check the protocol and the storage options"
-        ) from fault
+        hint = "check the protocol and the storage options"
+        raise OptionError("cannot open this store", file=url, found=str(fault), hint=hint) from fault
 
 
 @contextmanager

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import signal
+from hashlib import md5
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -25,12 +26,14 @@ from distributed import LocalCluster
 from hypothesis import given
 from hypothesis import strategies as st
 from remote_stores import S3, contents_of, copy_in, local_contents, make_graph
+from upath import UPath
 
 from daskgraphpart import GraphPartError, assign, dispatch, from_edges, partition, plan, verify
 from daskgraphpart.engine.clusters import on_cluster
-from daskgraphpart.errors import EnvironmentFaultError, OutputExistsError
+from daskgraphpart.errors import EnvironmentFaultError, OutputExistsError, ResumeError
 from daskgraphpart.storage.store_workspace.merge_ranges import cut_ranges, merge_ranges
-from daskgraphpart.storage.store_workspace.store_depot import StoreDepot
+from daskgraphpart.storage.store_workspace.pieced_file import dump_index, load_index, new_index, pieces_of, with_writes
+from daskgraphpart.storage.store_workspace.store_depot import StoreDepot, mounted_depot
 from daskgraphpart.storage.stores import MAX_GAP_NBYTES
 
 if TYPE_CHECKING:
@@ -518,3 +521,59 @@ def test_killed_workers_are_replaced_by_others(s3: S3, graph: Path, tmp_path: Pa
         assert contents_of(s3.files, URL_OUT) == local_contents(tmp_path / "out")
         assert s3.files.find(URL_WORK) == []
         assert s3.unfinished_uploads("bucket") == []
+
+
+@pytest.mark.parametrize(
+    ("method", "stage"),
+    [
+        ("random", "bucket-edges"),
+        *(pytest.param("fennel", s, marks=pytest.mark.long) for s in ("measure-cut", "place-rows")),
+    ],
+)
+def test_a_bit_that_has_changed_in_what_a_killed_run_left_is_named(
+    method: str, stage: str, s3: S3, graph: Path, tmp_path: Path
+) -> None:
+    def stop(event: dict[str, Any]) -> None:
+        if event["event"] == "end" and event["stage"] == stage:
+            raise KeyboardInterrupt
+
+    copy_in(graph, s3.files, URL_IN)
+    how: dict[str, Any] = {**HOW, "num_parts": 3, "method": method}
+    partition(graph, tmp_path / "out", **how)
+    there = {"workspace": URL_WORK, "storage_options": s3.options}
+    with pytest.raises(KeyboardInterrupt):
+        partition(URL_IN, URL_OUT, **{**how, **there, "progress": stop})
+    for kind in ("files", "writes"):
+        of_kind = [name for name in s3.files.find(URL_WORK) if name.split("/")[3] == kind]
+        for name in of_kind[len(of_kind) // 2 :][:1]:
+            content = s3.files.cat_file(name)
+            place = len(content) // 2
+            s3.files.pipe_file(name, content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
+            with pytest.raises(ResumeError, match=rf"{name}.*has changed since.*restart"):
+                partition(URL_IN, URL_OUT, **how, **there)
+            s3.files.pipe_file(name, content)
+    partition(URL_IN, URL_OUT, **how, **there)
+    assert contents_of(s3.files, URL_OUT) == local_contents(tmp_path / "out")
+
+
+def test_a_bit_that_has_changed_in_an_index_is_named() -> None:
+    path, index = UPath("memory://indexes/x"), new_index(100, ((0, b"head"),), 3)
+    content = dump_index(with_writes(index, 4, [("a/0", [[0, 10, 20]])]))
+    assert pieces_of(load_index(content, path)).nbytes == 100
+    for place in range(len(content)):
+        damaged = content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :]
+        with pytest.raises(ResumeError, match=r"memory://indexes/x: an index .* damaged.*restart"):
+            load_index(damaged, path)
+
+
+def test_an_object_is_read_where_its_store_lists_no_digest(memory: Any) -> None:
+    out = UPath("memory://out")
+    memory.pipe_file("/out/a", b"as it was")
+    with mounted_depot(UPath("memory://work"), out) as depot:
+        written = {0: [[f"output/{name}", {}, 9, md5(b"as it was").hexdigest()] for name in ("a", "gone")]}
+        ((nbytes, suspect),) = depot.suspects(written)
+        depot.check(suspect)
+        memory.pipe_file("/out/a", b"as it is!")
+        with pytest.raises(ResumeError, match=r"memory://out/a: .*expected 9 bytes, MD5 .*found 9 bytes, MD5"):
+            depot.check(suspect)
+    assert nbytes == 9

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.storage.store_objects import list_below, put_objects, read_objects
-from daskgraphpart.storage.store_workspace.pieced_file import PiecedFile, new_index, parse_index, with_writes
+from daskgraphpart.storage.store_workspace.pieced_file import (
+    PiecedFile,
+    dump_index,
+    load_index,
+    new_index,
+    pieces_of,
+    with_writes,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,7 +44,7 @@ class Indexes:
         """Return a pieced file, None if there is none."""
         with self._lock:
             if name in self._created:
-                return parse_index(json.dumps(self._created[name]).encode())
+                return pieces_of(self._created[name])
             if self._listed is None:
                 self._listed = list_below(self._directory)
             version = self._listed.get(name)
@@ -46,7 +52,8 @@ class Indexes:
                 return None
             known, pieced = self._parsed.get(name, ("", None))
         if pieced is None or known != version:
-            pieced = parse_index(read_objects([self._directory / name])[0])
+            path = self._directory / name
+            pieced = pieces_of(load_index(read_objects([path])[0], path))
             self._parsed[name] = version, pieced
         return pieced
 
@@ -65,13 +72,16 @@ class Indexes:
     def add_writes(self, number: int, writes: Sequence[Writes]) -> None:
         """Add what a pass wrote to the indexes of its files."""
         by_file: dict[str, list[tuple[str, list[list[int]]]]] = {}
-        for name, places in writes:
+        for name, places, *_ in writes:
             for path, of_file in places.items():
                 by_file.setdefault(path, []).append((name, of_file))
-        indexes = read_objects([self._directory / path for path in by_file])
+        if not by_file:
+            return
+        paths = [self._directory / path for path in by_file]
+        indexes = map(load_index, read_objects(paths), paths)
         self._put(
             {
-                path: with_writes(json.loads(index), number, of_file)
+                path: with_writes(index, number, of_file)
                 for (path, of_file), index in zip(by_file.items(), indexes, strict=True)
             }
         )
@@ -84,11 +94,6 @@ class Indexes:
                     self._listed.pop(name, None)
 
     def _put(self, indexes: dict[str, dict[str, Any]]) -> None:
-        put_objects(
-            {
-                self._directory / path: json.dumps(index, separators=(",", ":")).encode()
-                for path, index in indexes.items()
-            }
-        )
+        put_objects({self._directory / path: dump_index(index) for path, index in indexes.items()})
         with self._lock:
             self._listed = None

@@ -8,15 +8,20 @@ from __future__ import annotations
 
 import base64
 import json
+import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from daskgraphpart.errors import ResumeError
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-FORMAT = {"format": "daskgraphpart pieces", "version": 1}
+    from upath import UPath
+
+FORMAT = {"format": "daskgraphpart pieces", "version": 2}
 OBJECT, POSITION, OFFSET, NBYTES = range(4)
 
 
@@ -71,10 +76,24 @@ def with_writes(index: Mapping[str, Any], number: int, writes: Sequence[tuple[st
     return {**index, "passes": {**index["passes"], str(number): [[name, places] for name, places in writes]}}
 
 
-def parse_index(content: bytes) -> PiecedFile:
-    """Read an index."""
-    index = json.loads(content)
+def dump_index(index: Mapping[str, Any]) -> bytes:
+    """Write an index as bytes, after their CRC-32."""
+    content = json.dumps(index, separators=(",", ":")).encode()
+    return b"%08x %s" % (zlib.crc32(content), content)
+
+
+def load_index(content: bytes, path: UPath) -> dict[str, Any]:
+    """Read an index; `ResumeError` if it is not as it was written."""
+    if content[:9] != b"%08x " % zlib.crc32(content[9:]):
+        what, hint = "an index of the unfinished run is damaged", "add --restart to start over"
+        raise ResumeError(what, file=path, hint=hint)
+    index: dict[str, Any] = json.loads(content[9:])
     assert index.items() >= FORMAT.items(), "an index of another version, which the journal would have refused"
+    return index
+
+
+def pieces_of(index: Mapping[str, Any]) -> PiecedFile:
+    """Return the file that an index describes."""
     objects: list[str] = []
     stretches: list[list[int]] = []
     for of_pass in index["passes"].values():

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from daskgraphpart.storage.mounts import Writes
+    from daskgraphpart.storage.store_workspace.digests import Written
 
 HELD_NBYTES = 8 << 20
 """Bytes of writes in memory; more go to the worker's own disk."""
@@ -28,6 +29,7 @@ class Spool:
         self._directory = directory
         self._places: dict[str, list[list[int]]] = {}
         self.nbytes = 0
+        self.others: list[Writes] = []  # whole files, and what passes within a step wrote
 
     def write(self, name: str, offset: int, content: memoryview) -> None:
         """Write to a file at an offset."""
@@ -44,7 +46,7 @@ class Spool:
                 self._file.seek(position)
                 yield self._file.read(nbytes)
 
-    def writes(self, name: str) -> Writes:
+    def writes(self, name: str, written: Written) -> Writes:
         """Describe `contents` in an object of that name; neighbours are one stretch."""
         by_file: dict[str, list[list[int]]] = {}
         position = 0
@@ -56,11 +58,16 @@ class Spool:
                 else:
                     stretches.append([position, offset, nbytes])
                 position += nbytes
-        return [name, by_file]
+        return describe(name, by_file, written)
 
     def close(self) -> None:
         """Drop everything."""
         self._file.close()
+
+
+def describe(name: str, by_file: dict[str, list[list[int]]], written: Written) -> Writes:
+    """Describe an object: stretches of files by name, or none if it is a whole file; and what its bytes are."""
+    return [name, by_file, written.nbytes, written.digest]
 
 
 def _by_offset(place: list[int]) -> tuple[int, int]:
@@ -70,17 +77,16 @@ def _by_offset(place: list[int]) -> tuple[int, int]:
 @contextmanager
 def spooling(directory: str) -> Iterator[Spool]:
     """Gather the writes of a task in this thread."""
-    spool = Spool(directory)
+    spool, of_step = Spool(directory), running_spool()
     _running.spool = spool
     try:
         yield spool
     finally:
-        _running.spool = None
+        _running.spool = of_step
         spool.close()
 
 
-def running_spool() -> Spool:
-    """Return the spool of the task that this thread runs."""
+def running_spool() -> Spool | None:
+    """Return the spool of the task or step that this thread runs, if any."""
     spool: Spool | None = getattr(_running, "spool", None)
-    assert spool is not None, "only tasks and steps write at offsets of files in a depot"
     return spool

@@ -15,8 +15,9 @@ import threading
 import uuid
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from daskgraphpart.errors import InputFileNotFoundError, OutputLockedError, ResumeError
 from daskgraphpart.storage.faults import attach_path_to_error
@@ -24,9 +25,10 @@ from daskgraphpart.storage.mounts import Depot, Writes, depot_of, mount, unmount
 from daskgraphpart.storage.paths import is_remote
 from daskgraphpart.storage.store_lock import StoreLock
 from daskgraphpart.storage.store_objects import delete_below, delete_objects, list_below
+from daskgraphpart.storage.store_workspace.digests import Digest, Written, digest_file, in_parts, not_as_listed
 from daskgraphpart.storage.store_workspace.indexes import Indexes
 from daskgraphpart.storage.store_workspace.merge_ranges import cut_ranges, merge_ranges
-from daskgraphpart.storage.store_workspace.spool import running_spool, spooling
+from daskgraphpart.storage.store_workspace.spool import describe, running_spool, spooling
 from daskgraphpart.storage.store_workspace.store_log import LogInStore, read_log_in_store
 from daskgraphpart.storage.store_workspace.traffic import add_to_run, counting_run, counting_task, describe_run
 from daskgraphpart.storage.stores import (
@@ -35,6 +37,7 @@ from daskgraphpart.storage.stores import (
     MAX_REQUESTS,
     StoreFile,
     list_in_store,
+    open_in_store,
     open_store,
     read_ranges,
     signature_in_store,
@@ -44,7 +47,7 @@ from daskgraphpart.storage.stores import (
 from daskgraphpart.storage.upload import abort_uploads, open_for_upload, upload_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from upath import UPath
 
@@ -106,6 +109,9 @@ class StoreDepot(Depot):
         try:
             yield temporary
             upload_file(temporary, self._place(FILES, path), self._claim_on(path))
+            if (spool := running_spool()) is not None:
+                with attach_path_to_error(temporary), open(temporary, "rb") as file:
+                    spool.others.append(describe(self._relative(path), {}, digest_file(file)))
         finally:
             with suppress(OSError):
                 os.unlink(temporary)
@@ -127,7 +133,9 @@ class StoreDepot(Depot):
 
     def write(self, path: str, offset: int, content: memoryview) -> None:
         """Write to a file at an offset, as part of the running task."""
-        running_spool().write(self._relative(path), offset, content)
+        spool = running_spool()
+        assert spool is not None, "only tasks and steps write at offsets of files in a depot"
+        spool.write(self._relative(path), offset, content)
 
     @contextmanager
     def gathered_writes(self, name: str) -> Iterator[list[Writes]]:
@@ -137,18 +145,40 @@ class StoreDepot(Depot):
             self._indexes().begin(self.number, name.rpartition("/")[0] or name)
             yield told
             self._indexes().put_created()
+            told += spool.others
             if spool.nbytes:
+                digest = Digest()
                 with open_for_upload(self.store / WRITES / name, spool.nbytes) as sent:
-                    for content in spool.contents():
-                        sent.write(content)
-                told.append(spool.writes(name))
+                    for part in in_parts(spool.contents()):
+                        sent.write(digest.add(part))
+                told.append(spool.writes(name, digest.written()))
         told.append([dict(asked)])
 
     def settle(self, told: Sequence[Writes]) -> Sequence[Writes]:
-        """Add what a task asked to this run; return what it wrote."""
+        """Add what a task asked to this run, and what it wrote to the step of which it is; return what it wrote."""
         *writes, (asked,) = told
         add_to_run(self.run, asked)
+        if (spool := running_spool()) is not None:
+            spool.others += writes
         return writes
+
+    def suspects(self, writes: Mapping[int, Sequence[Writes]]) -> list[tuple[int, Any]]:
+        """Return what the store does not list as killed runs wrote it, by pass: bytes, and what `check` takes."""
+        written = {
+            self.store / WRITES / name if places else self._place(FILES, f"{self.root}/{name}"): Written(*what)
+            for name, places, *what in chain.from_iterable(writes.values())
+        }
+        changed = not_as_listed([self.store, self.out], written) if written else []
+        return [(expected.nbytes, (path, expected)) for path, expected in changed]
+
+    def check(self, suspect: tuple[UPath, Written]) -> None:
+        """Read an object; `ResumeError` if it is not what a killed run wrote."""
+        path, expected = suspect
+        with open_in_store(path) as file:
+            there = digest_file(file)
+        if there != expected:
+            what, hint = "an unfinished run wrote this file, and it has changed since", "add --restart to start over"
+            raise ResumeError(what, file=path, expected=str(expected), found=str(there), hint=hint)
 
     def describe_traffic(self) -> str:
         """Name requests and bytes of this run; empty if they were not counted."""
