@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import OptionError, PlanError
 from daskgraphpart.options import check_options, option, stated_options
-from daskgraphpart.storage.paths import is_url, resolve_path
+from daskgraphpart.storage.paths import is_url, writable_path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -158,7 +158,7 @@ def detect_resources(
     else:
         budget = parse_size(memory) if isinstance(memory, str) else int(memory)
     resources = Resources(
-        budget, cluster, workers, staging, None if workspace is None else str(resolve_path(workspace))
+        budget, cluster, workers, staging, None if workspace is None else str(writable_path(workspace))
     )
     if not takes_store:
         resources.check_workspace()

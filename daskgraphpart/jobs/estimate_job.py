@@ -20,7 +20,7 @@ from daskgraphpart.jobs.estimate_dispatch import (
     workspace_nbytes,
 )
 from daskgraphpart.jobs.forecast import smallest_memory
-from daskgraphpart.kernels.compiled import is_first_run
+from daskgraphpart.kernels.compiled import note_on_compiling
 from daskgraphpart.partitioner.assign_options import METHODS, AssignOptions
 from daskgraphpart.partitioner.assignment import Assignment
 from daskgraphpart.partitioner.choose import expected_choice, solving_nbytes
@@ -215,8 +215,8 @@ def announce(
     listener.note(f"plan: {plan.summary}")
     if (depot := depot_of(out)) is not None:
         mount(replace(depot, needed=(plan.local_nbytes, plan.local_task_nbytes, plan.local_method_nbytes)))
-    if is_first_run():
-        listener.note("first run: compiling kernels takes about 10 s; later runs load them")
+    if note := note_on_compiling():
+        listener.note(note)
     for warning in plan.warnings:
         logger.warning("%s", warning)
     return plan

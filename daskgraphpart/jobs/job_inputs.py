@@ -19,7 +19,7 @@ from daskgraphpart.partitioner.read_files import has_owners, read_assignment
 from daskgraphpart.partitioner.start import find_start
 from daskgraphpart.storage.files import cached_listings, signatures_of
 from daskgraphpart.storage.here import directory_here
-from daskgraphpart.storage.paths import Location, is_remote, require_local, resolve_path
+from daskgraphpart.storage.paths import Location, is_remote, require_local, writable_path
 from daskgraphpart.storage.region import Region
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def output_of(
         from daskgraphpart.dispatching.delivery.machines import read_machines  # imports distributed
 
         return read_machines(dispatch_to, require_local(out_dir, "the output on machines", "leave out --dispatch-to"))
-    location = resolve_path(out_dir, storage_options)
+    location = writable_path(out_dir, storage_options)
     if not is_remote(location):
         return location
     from daskgraphpart.dispatching.delivery.store import Store  # imports zarr

@@ -26,6 +26,7 @@ def kernel(function: Callable[..., Any]) -> Any:
     try:
         compiled = numba.njit(cache=True, **options)(function)
     except RuntimeError:  # numba: no locator available
+        _caches[""] = False
         return numba.njit(**options)(function)
     if compiled.stats.cache_path not in _caches:
         _caches[compiled.stats.cache_path] = _remove_empty_files(compiled.stats.cache_path)
@@ -42,9 +43,13 @@ def inlined(function: Callable[..., Any]) -> Any:
     return numba.njit(nogil=True, inline="always")(function)
 
 
-def is_first_run() -> bool:
-    """Whether there were no compiled kernels when this process began."""
-    return bool(_caches) and not any(_caches.values())
+def note_on_compiling() -> str:
+    """Say that kernels have to be compiled first, if so; numba has no cache if it can write no directory."""
+    if "" in _caches:
+        what = "compiling kernels takes about 10 s in each run and worker: numba has no directory for them"
+        return f"{what}; set NUMBA_CACHE_DIR to one"
+    is_first = bool(_caches) and not any(_caches.values())
+    return "first run: compiling kernels takes about 10 s; later runs load them" if is_first else ""
 
 
 def _remove_empty_files(directory: str) -> bool:

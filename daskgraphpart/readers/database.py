@@ -11,7 +11,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from daskgraphpart.errors import EnvironmentFaultError, InputFileError, PlanError
+from daskgraphpart.errors import EnvironmentFaultError, InputFileError, OptionError, PlanError
 from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.region import Region
 
@@ -33,6 +33,11 @@ _CSV_LINE = re.compile(r"CSV Error on Line: (\d+)\n(?:Original Line: (.*)\n)?(.*
 @contextmanager
 def open_database(directory: Path, resources: Resources) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open an empty database in memory, which spills to a directory."""
+    try:
+        str(directory).encode()
+    except UnicodeEncodeError as fault:
+        what, hint = "tables need a workspace whose name is UTF-8", "give another one by --workspace"
+        raise OptionError(what, place="workspace", found=ascii(str(directory)), hint=hint) from fault
     threads = max(1, min(resources.workers, resources.memory // MEMORY_PER_THREAD))
     settings: dict[str, Any] = {
         "memory_limit": f"{resources.memory * 7 // 10} bytes",

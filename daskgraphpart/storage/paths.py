@@ -58,6 +58,16 @@ def resolve_path(path: AnyPath, options: Mapping[str, Any] | None = None) -> Loc
     return open_url(text, protocol, rest, options or {})
 
 
+def writable_path(path: AnyPath, options: Mapping[str, Any] | None = None) -> Location:
+    """Do the same for what is written, whose name must be UTF-8: Arrow and DuckDB take no other."""
+    try:
+        os.fspath(path).encode() if not is_remote(path) else None
+    except UnicodeEncodeError as fault:
+        shown = repr(os.fsencode(os.fspath(path)))[2:-1]  # type: ignore[arg-type]
+        raise OptionError("the name is not UTF-8", file=shown, hint="give another one, or rename it") from fault
+    return resolve_path(path, options)
+
+
 def join_path(directory: Location, name: str) -> Location:
     """Join a name found in a file: relative, absolute, or a URL."""
     if is_url(name):
@@ -82,7 +92,7 @@ def to_key(path: AnyPath) -> FilePath:
 
 def require_local(path: AnyPath, what: str, why: str = "copy it from or to the store yourself") -> Path:
     """Return a path that must be in a file system."""
-    location = resolve_path(path)
+    location = writable_path(path)
     if is_remote(location):
         raise OptionError(f"{what} must be in a file system", file=str(location), expected="a path", hint=why)
     return location

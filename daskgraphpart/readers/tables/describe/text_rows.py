@@ -94,7 +94,7 @@ class TextRows:
     def line(self) -> str:
         """Return the first line, without its newline; nothing if there is none."""
         for text, _ in self._lines():
-            self._check_utf8(text, 0, len(text), self.first_line)
+            self._check_text(text, 0, len(text), self.first_line)
             return text.decode()
         return ""
 
@@ -111,7 +111,7 @@ class TextRows:
                 if not head_rows:
                     self._check(cut, text, rows.first_line)
                 break
-            self._check_utf8(text, place, cut.place, rows.first_line)
+            self._check_text(text, place, cut.place, rows.first_line)
             columns = np.arange(cut.num_fields)
             bounds = self._cut(content, place, is_last, 0, columns, 1).bounds[:, 0]
             fields = [field or "" for field in _strings(content, np.ascontiguousarray(bounds)).to_pylist()]
@@ -138,7 +138,7 @@ class TextRows:
                 content, is_cut = np.frombuffer(text, np.uint8), False
                 while not is_cut:
                     cut = self._cut(content, place, is_last, num_fields, columns, max_rows)
-                    self._check_utf8(text, place, cut.place, line)
+                    self._check_text(text, place, cut.place, line)
                     if cut.lines.size:
                         arrays = [_strings(content, bounds) for bounds in cut.bounds]
                         yield line + cut.lines, [arrays[chosen.index(position)] for position in positions]
@@ -178,7 +178,15 @@ class TextRows:
             what, row = "quotes do not match", shown(row)
         raise InputFileError(what, file=self.path, place=place, expected=expected, found=row or None, hint=hint)
 
-    def _check_utf8(self, text: bytes, start: int, stop: int, line: int) -> None:
+    def _check_text(self, text: bytes, start: int, stop: int, line: int) -> None:
+        """Refuse bytes that are not text."""
+        if (zero := text.find(b"\0", start, stop)) >= 0:
+            matches = enumerate(_LINE.finditer(text, start, stop), line)
+            number, bad = next((number, match[1]) for number, match in matches if match.end() > zero)
+            where, hint = f"line {number:,}", "text has none: remove it, or convert the file to UTF-8"
+            raise InputFileError(
+                "a zero byte", file=self.path, place=where, found=shown(bad.decode(errors="replace")), hint=hint
+            )
         bounds = pa.py_buffer(np.array([start, stop], np.int64))
         try:
             pa.Array.from_buffers(pa.large_string(), 1, [None, bounds, pa.py_buffer(text)]).validate(full=True)
