@@ -6,6 +6,8 @@ an exporter writes them from front to back. Files appear complete or not at all.
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,8 +20,9 @@ from daskgraphpart.engine.runner import Pass, Unit
 from daskgraphpart.ids.hash_id_maps import describe_id_maps
 from daskgraphpart.ids.recorded_id_maps import IdMaps
 from daskgraphpart.layouts.layout import DispatchedGraph, GraphSizes
+from daskgraphpart.layouts.manifest import describe_files
 from daskgraphpart.layouts.written_files import ID_MAP
-from daskgraphpart.storage.atomic import changed_file, publish_once, temporary_path
+from daskgraphpart.storage.atomic import changed_file, publish_once, temporary_path, write_bytes
 from daskgraphpart.storage.checksums import FileChecksum, hash_file
 from daskgraphpart.storage.files import delete_file, is_file, make_directory
 from daskgraphpart.storage.here import directory_here
@@ -110,9 +113,13 @@ def _complete(job: Job, sizes: GraphSizes, book: PartitionBook, quality: Quality
                 mapped_features=job.options.mapped_features,
                 constraints=() if job.assignment.measured is None else job.assignment.measured.constraints,
             )
-            for path in layout.descriptions(job.graph.schema):
+            for path, target in layout.links().items():
                 (out / path).parent.mkdir(parents=True, exist_ok=True)
-            layout.finish(dispatched)
+                with suppress(FileExistsError):  # left by a killed run
+                    os.symlink(target, out / path)
+            for path, content in describe_files(layout, dispatched).items():
+                (out / path).parent.mkdir(parents=True, exist_ok=True)
+                write_bytes(out / path, content)
         if elsewhere is not None:
             elsewhere.describe(job, out, {file: checksums[file.path] for file in flat})
     part_nbytes = np.zeros(job.num_parts, np.int64)

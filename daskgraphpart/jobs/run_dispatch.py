@@ -30,7 +30,7 @@ from daskgraphpart.jobs.job_inputs import (
 from daskgraphpart.jobs.jobs import OutputDirectory, open_job
 from daskgraphpart.layouts.dgl import DglArrangement, DglLayout
 from daskgraphpart.layouts.layout import GraphBoltAttributes, Layout, raw_file_layout
-from daskgraphpart.layouts.plugin_layouts import load_layout, plugin_layouts
+from daskgraphpart.layouts.plugin_layouts import plugin_layouts
 from daskgraphpart.partitioner.assign_nodes import assign_nodes, check_assignable, check_wanted
 from daskgraphpart.partitioner.assign_options import AssignOptions
 from daskgraphpart.partitioner.assignment import Assignment
@@ -265,11 +265,11 @@ def _check_fits(
         layout.check_fits(schema, num_parts)
     if isinstance(target, Destination) and num_parts is not None:
         target.check_parts(num_parts)
-    linked = [name for name in options.plugins if load_layout(name).needs_links]
+    linked = [link for layout in layouts for link in layout.links()]
     if not isinstance(target, Path) and (not options.reshuffle or linked):
         raise OptionError(
             "this output names its files by local path or link, so it needs a local directory",
-            place=f"layout {linked[0]}" if linked else "reshuffle",
+            place=f"layout {linked[0].partition('/')[0]}" if linked else "reshuffle",
             hint="choose a local directory, without dispatch_to",
         )
 

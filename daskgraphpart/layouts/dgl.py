@@ -24,7 +24,7 @@ from daskgraphpart.layouts.layout import (
     npy_file_layout,
     split_names,
 )
-from daskgraphpart.layouts.manifest import SUFFIX, stated_data, write_manifest
+from daskgraphpart.layouts.manifest import SUFFIX, stated_data
 from daskgraphpart.layouts.written_files import (
     EDGE_FEAT,
     EDGE_MAP,
@@ -36,11 +36,9 @@ from daskgraphpart.layouts.written_files import (
     ORIG_NIDS,
     SPLIT_NIDS,
 )
-from daskgraphpart.storage.atomic import write_bytes
-from daskgraphpart.storage.checksums import hash_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from typing import Self
 
     from daskgraphpart.graph.graph import Graph
@@ -114,10 +112,10 @@ class DglLayout(Layout):
             self.directory + name for name in (schema.name + SUFFIX, self.config_name or f"{schema.name}.json")
         )
 
-    def finish(self, graph: DispatchedGraph) -> None:
-        """Write the manifest with all checksums, then the config."""
+    def describe(self, graph: DispatchedGraph) -> dict[str, bytes | Mapping[str, Any]]:
+        """Content of the manifest and of the config."""
         schema, directory = graph.schema, graph.out
-        manifest, path = (directory / name for name in self.descriptions(schema))
+        manifest, path = self.descriptions(schema)
         config = PartitionConfig(
             graph_name=schema.name,
             # DGL's tools know two names; the manifest has ours
@@ -135,12 +133,7 @@ class DglLayout(Layout):
             ),
             id_maps=None if graph.reshuffle else (f"{directory}/{NODE_MAP}", f"{directory}/{EDGE_MAP}"),
         )
-        content = config_bytes(config)
-        below, files = self.directory, graph.checksums.items()
-        checksums = {name.removeprefix(below): checksum for name, checksum in files if name.startswith(below)}
-        checksums[path.name] = hash_bytes(content)
-        write_manifest(manifest, self._manifest(graph), checksums)
-        write_bytes(path, content)
+        return {manifest: self._manifest(graph), path: config_bytes(config)}
 
     def _graphbolt(self, sizes: GraphSizes, part: int) -> dict[str, FileLayout]:
         if "graphbolt" not in self.graphs:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from daskgraphpart.layouts.files_beside import files_beside, hard_negatives
 from daskgraphpart.layouts.layout import ArraySpec, FileLayout, raw_file_layout
 from daskgraphpart.layouts.owned_arrays import check_file_names, refuse_bfloat16
 from daskgraphpart.layouts.written_files import ASSIGNMENT, ASSIGNMENT_META, DIST_GRAPH
-from daskgraphpart.storage.atomic import whole_file, write_json
+from daskgraphpart.storage.atomic import json_bytes, whole_file
 from daskgraphpart.storage.text import number_lines
 
 if TYPE_CHECKING:
@@ -103,15 +103,14 @@ class GraphStormLayout(DglArrangement):
         """Name the config that GraphStorm's trainer is started with."""
         return self.dist_graph.config(schema)
 
-    def finish(self, graph: DispatchedGraph) -> None:
-        """Write the configs, DGL's last."""
+    def describe(self, graph: DispatchedGraph) -> dict[str, bytes | Mapping[str, Any]]:
+        """Content of the configs."""
         algorithm = "random" if graph.method == "random" else "metis"  # the names that GraphStorm and DGL know
         meta = {"algo_name": algorithm, "num_parts": graph.book.num_parts, "version": "1.0.0"}
-        write_json(graph.out / ASSIGNMENT_META, meta)
         maps = graph.id_maps
         from_below = None if maps is None else replace(maps, directory=f"../{maps.directory}")
-        self.dist_graph.finish(replace(graph, id_maps=from_below))
-        self.dgl.finish(graph)
+        below = self.dist_graph.describe(replace(graph, id_maps=from_below))
+        return {**self.dgl.describe(graph), ASSIGNMENT_META: json_bytes(meta), **below}
 
 
 def write_owners(arrays: Mapping[str, Region], path: str) -> None:

@@ -145,8 +145,6 @@ class Layout(ABC):
 
     own_files: ClassVar[str] = ""
     """Regular expression of the paths of its files below that directory: no others are ever deleted."""
-    needs_links: ClassVar[bool] = False
-    """Whether its files name each other by links or local paths, so that they cannot go to a store or to machines."""
 
     beside: Mapping[str, FileLayout] = field(default_factory=dict)
 
@@ -174,15 +172,19 @@ class Layout(ABC):
 
     @abstractmethod
     def descriptions(self, schema: GraphSchema) -> tuple[str, ...]:
-        """Paths below the output of what `finish` writes, in this order; with the last, the layout is whole."""
+        """Paths below the output of what `describe` returns, in writing order; with the last, the layout is whole."""
 
     def config(self, schema: GraphSchema) -> str:
         """Path below the output of the file that users see."""
         return self.descriptions(schema)[-1]
 
     @abstractmethod
-    def finish(self, graph: DispatchedGraph) -> None:
-        """Write what describes the files, in the order of `descriptions`."""
+    def describe(self, graph: DispatchedGraph) -> Mapping[str, bytes | Mapping[str, Any]]:
+        """Content of all descriptions; a mapping becomes a manifest, with checksums of all files."""
+
+    def links(self) -> Mapping[str, str]:
+        """What links lead to, by path below the output; with links, it cannot go to a store or to machines."""
+        return {}
 
 
 LEAST_RESERVED_NBYTES = 64 << 10

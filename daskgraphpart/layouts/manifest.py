@@ -1,4 +1,4 @@
-"""The manifest beside a partition config: what DGL's config has no place for, and a checksum of every file."""
+"""Manifests: what DGL's config has no place for, and a checksum of every file that a layout has, of configs as well."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.layouts.written_files import MANIFEST_FORMAT, description_of
-from daskgraphpart.storage.atomic import write_json
+from daskgraphpart.storage.atomic import json_bytes
 from daskgraphpart.storage.checksums import ALGORITHM, FileChecksum, hash_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
-    from daskgraphpart.layouts.layout import DispatchedGraph
+    from daskgraphpart.layouts.layout import DispatchedGraph, Layout
     from daskgraphpart.schema import RowType
 
 VERSION = 2
@@ -22,11 +21,39 @@ DIGEST = "digest"
 SUFFIX = ".manifest.json"
 
 
-def write_manifest(path: Path, content: Mapping[str, Any], files: Mapping[str, FileChecksum]) -> None:
-    """Write ``<graph name>.manifest.json`` atomically: content, and checksums by relative path in this order."""
+CONFIGS, LINKS = "configs", "links"
+"""Keys of the paths of small files that describe the others, and of what links lead to, by path."""
+
+
+def describe_files(layout: Layout, graph: DispatchedGraph) -> dict[str, bytes]:
+    """Content of descriptions in writing order; the outermost manifest lists all other files, an inner one some."""
+    described = layout.describe(graph)
+    contents = {path: content for path, content in described.items() if isinstance(content, bytes)}
+    manifests = {path: content for path, content in described.items() if not isinstance(content, bytes)}
+    checksums = {**graph.checksums, **{path: hash_bytes(content) for path, content in contents.items()}}
+    *inner, outermost = sorted(manifests, key=lambda path: -path.count("/"))
+    for path in (*inner, outermost):
+        below, up = path[: path.rfind("/") + 1], "../" * path.count("/")
+        names = {
+            name: name.removeprefix(below) if name.startswith(below) else up + name
+            for name in checksums
+            if path == outermost or name.startswith(below)
+        }
+        beside = {
+            CONFIGS: [names[name] for name in contents if name in names],
+            LINKS: {name.removeprefix(below): to for name, to in layout.links().items() if name.startswith(below)},
+        }
+        content = {**manifests[path], **{key: values for key, values in beside.items() if values}}
+        contents[path] = _manifest(content, {names[name]: checksums[name] for name in names})
+        checksums[path] = hash_bytes(contents[path])
+    return {path: contents[path] for path in layout.descriptions(graph.schema)}
+
+
+def _manifest(content: Mapping[str, Any], files: Mapping[str, FileChecksum]) -> bytes:
+    """Encode a manifest: content, and checksums by relative path in this order."""
     listed = {name: {"size": checksum.nbytes, ALGORITHM: checksum.digest} for name, checksum in files.items()}
     known = {"format": MANIFEST_FORMAT, "version": VERSION, **content, "checksum": ALGORITHM, "files": listed}
-    write_json(path, {**known, DIGEST: digest_of(known)})
+    return json_bytes({**known, DIGEST: digest_of(known)})
 
 
 def digest_of(content: Mapping[str, Any]) -> str:
@@ -35,8 +62,10 @@ def digest_of(content: Mapping[str, Any]) -> str:
     return hash_bytes(json.dumps(others, sort_keys=True).encode()).digest
 
 
-def describe_layout(graph: DispatchedGraph, layout: str, version: int, content: Mapping[str, Any]) -> None:
-    """Write the JSON file of a layout with its own directory: counts, content, and checksums of files."""
+def describe_layout(
+    graph: DispatchedGraph, layout: str, version: int, content: Mapping[str, Any]
+) -> dict[str, dict[str, Any]]:
+    """Content, by its path, of the JSON file of a layout with its own directory."""
     schema, sizes = graph.schema, graph.sizes
     described = {
         "layout": layout,
@@ -49,8 +78,7 @@ def describe_layout(graph: DispatchedGraph, layout: str, version: int, content: 
         **({"mapped_features": dict(graph.mapped_features)} if graph.mapped_features else {}),
         **content,
     }
-    files = {name.removeprefix(f"{layout}/"): checksum for name, checksum in graph.checksums.items()}
-    write_manifest(graph.out / description_of(layout), described, files)
+    return {description_of(layout): described}
 
 
 def stated_data(types: Sequence[RowType]) -> dict[str, Any]:

@@ -5,16 +5,18 @@ Version 1 had no checksums; early manifests of version 2 had none of themselves.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from daskgraphpart.errors import GraphPartError, LayoutError
 from daskgraphpart.layouts.manifest import DIGEST, SUFFIX, VERSION, digest_of
 from daskgraphpart.layouts.written_files import MANIFEST_FORMAT
 from daskgraphpart.storage.checksums import ALGORITHM, FileChecksum
 from daskgraphpart.storage.files import is_file, list_directory
-from daskgraphpart.storage.json_file import read_json_object, shown
+from daskgraphpart.storage.json_file import convert_json, read_json_object, shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,13 +28,15 @@ if TYPE_CHECKING:
 class Manifest:
     """What verification needs from a manifest.
 
-    `files` are checksums by relative path (None in version 1); `changed` are the paths of manifests that are not as
-    they were written.
+    `files` are checksums by relative path (None in version 1), of which `configs` describe the others; `links` are what
+    links lead to, by path; `changed` are the paths of manifests that are not as they were written.
     """
 
     path: Location
     content: Mapping[str, Any]
     files: Mapping[str, FileChecksum] | None
+    configs: tuple[str, ...] = ()
+    links: Mapping[str, str] = field(default_factory=dict)
     changed: tuple[str, ...] = ()
 
 
@@ -45,8 +49,8 @@ def find_manifest(directory: Location, graph_name: str | None = None) -> Locatio
     return manifests[0] if len(manifests) == 1 else None
 
 
-def read_manifest(path: Location) -> Manifest:
-    """Read a manifest."""
+def read_manifest(path: Location, directory: str = "") -> Manifest:
+    """Read a manifest; of a layout with its own directory, return paths relative to the one above."""
     try:
         content = read_json_object(path, LayoutError)
     except GraphPartError:
@@ -65,11 +69,32 @@ def read_manifest(path: Location) -> Manifest:
             hint="install a newer version of daskgraphpart",
         )
     is_changed = DIGEST in content and content[DIGEST] != digest_of(content)
-    return Manifest(path, content, None if version == 1 else _files(path, content), (path.name,) * is_changed)
+    changed = (_place(path, path.name, directory),) * is_changed
+    if version == 1:
+        return Manifest(path, content, None, changed=changed)
+    what = "not the configs and links of a manifest"
+    stated = convert_json(dict(content), _Stated, LayoutError, what, file=str(path))
+    configs = tuple(_place(path, name, directory) for name in stated.configs)
+    links = {_place(path, name, directory): to for name, to in stated.links.items()}
+    return Manifest(path, content, _files(path, content, directory), configs, links, changed)
 
 
-def _files(path: Location, content: Mapping[str, Any]) -> dict[str, FileChecksum]:
-    """Read the checksums; refuse names that lead out of the directory."""
+def _place(path: Location, name: str, directory: str) -> str:
+    """Path that a manifest in a directory names, relative to the one above; refuse one that leads out of that."""
+    beside = bool(directory) and name.startswith("../")
+    place = name.removeprefix("../") if beside else str(PurePosixPath(directory, name))
+    if PurePosixPath(place).is_absolute() or ".." in PurePosixPath(place).parts or "\0" in place:
+        raise LayoutError("bad entry of a manifest", file=str(path), place=f"files.{shown(name)}")
+    return place
+
+
+class _Stated(msgspec.Struct):
+    configs: list[str] = []
+    links: dict[str, str] = {}
+
+
+def _files(path: Location, content: Mapping[str, Any], directory: str) -> dict[str, FileChecksum]:
+    """Read the checksums."""
     files, algorithm = content.get("files"), content.get("checksum")
     if algorithm != ALGORITHM or not isinstance(files, dict):
         raise LayoutError(
@@ -78,9 +103,8 @@ def _files(path: Location, content: Mapping[str, Any]) -> dict[str, FileChecksum
     checksums = {}
     for name, entry in files.items():
         size, digest = (entry.get("size"), entry.get(ALGORITHM)) if isinstance(entry, dict) else (None, None)
-        inside = not PurePosixPath(name).is_absolute() and ".." not in PurePosixPath(name).parts and "\0" not in name
-        if not isinstance(size, int) or not isinstance(digest, str) or not inside:
+        if not isinstance(size, int) or not isinstance(digest, str):
             place = f"files.{shown(name)}"
             raise LayoutError("bad entry of a manifest", file=str(path), place=place, found=shown(entry))
-        checksums[name] = FileChecksum(size, digest)
+        checksums[_place(path, name, directory)] = FileChecksum(size, digest)
     return checksums

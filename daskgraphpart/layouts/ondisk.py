@@ -12,9 +12,7 @@ and stays.
 from __future__ import annotations
 
 import json
-import os
 import re
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import TYPE_CHECKING, Any
@@ -34,7 +32,7 @@ from daskgraphpart.layouts.layout import ArraySpec, Layout, npy_file_layout, raw
 from daskgraphpart.layouts.manifest import describe_layout
 from daskgraphpart.layouts.owned_arrays import check_file_names, edge_arrays, file_name, node_arrays, refuse_bfloat16
 from daskgraphpart.layouts.written_files import GRAPHBOLT, description_of
-from daskgraphpart.storage.atomic import whole_file, write_bytes
+from daskgraphpart.storage.atomic import whole_file
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -46,6 +44,7 @@ if TYPE_CHECKING:
 ONDISK = "ondisk"
 VERSION = 1
 FILES, LINKED = f"{ONDISK}/files", "preprocessed"
+METADATA, HASH = f"{FILES}/metadata.yaml", f"{FILES}/dataset_hash_value.txt"
 LABELS = ("label", "labels", "y")
 """Features of nodes that are labels, the first that there is."""
 LABELS_SUFFIX = "-labels"
@@ -59,7 +58,6 @@ class OnDiskLayout(Layout):
     """A dataset of one part."""
 
     own_files = rf"dataset/preprocessed|files/({re.escape(GRAPHBOLT)}|metadata\.yaml|dataset_hash_value\.txt|.+\.npy)"
-    needs_links = True
 
     def check_fits(self, schema: GraphSchema, num_parts: int | None) -> None:
         """Refuse several parts, names that no file can have, and masks that share a set or a file."""
@@ -96,21 +94,20 @@ class OnDiskLayout(Layout):
         return files
 
     def descriptions(self, schema: GraphSchema) -> tuple[str, ...]:
-        """Name the JSON file."""
-        return (description_of(ONDISK),)
+        """Name the metadata, the hash and the JSON file."""
+        return METADATA, HASH, description_of(ONDISK)
 
-    def finish(self, graph: DispatchedGraph) -> None:
-        """Write the metadata, a hash that fits the link, and the link; then the JSON file."""
-        files, dataset = graph.out / FILES, graph.out / ONDISK / "dataset"
+    def links(self) -> dict[str, str]:
+        """Lead from the dataset to its files."""
+        return {f"{ONDISK}/dataset/{LINKED}": "../files"}
+
+    def describe(self, graph: DispatchedGraph) -> dict[str, bytes | Mapping[str, Any]]:
+        """Content of the metadata, of a hash that fits the link, and of the JSON file."""
         content = json.dumps(_metadata(graph), indent=1, ensure_ascii=False)
         # JSON is YAML, except for unprintable characters
         content = re.sub("[\x7f-\x9f\ufffe\uffff]", lambda character: f"\\u{ord(character[0]):04x}", content)
-        write_bytes(files / "metadata.yaml", content.encode())
-        write_bytes(files / "dataset_hash_value.txt", b"{}")
-        dataset.mkdir(exist_ok=True)
-        with suppress(FileExistsError):  # left by a killed run
-            os.symlink("../files", dataset / LINKED)
-        describe_layout(graph, ONDISK, VERSION, {"dataset": "dataset"})
+        described = describe_layout(graph, ONDISK, VERSION, {"dataset": "dataset"})
+        return {METADATA: content.encode(), HASH: b"{}", **described}
 
 
 @dataclass(frozen=True, slots=True)

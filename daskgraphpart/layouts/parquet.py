@@ -79,9 +79,9 @@ class ParquetLayout(Layout):
         """Name the JSON file."""
         return (description_of(PARQUET),)
 
-    def finish(self, graph: DispatchedGraph) -> None:
-        """Write the JSON file."""
-        describe_layout(graph, PARQUET, VERSION, {})
+    def describe(self, graph: DispatchedGraph) -> dict[str, dict[str, Any]]:
+        """Content of the JSON file."""
+        return describe_layout(graph, PARQUET, VERSION, {})
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,12 +80,22 @@ class PluginLayout(Layout):
             raise broken_contract("layouts", self.name, expected, ", ".join(map(str, names)) or "none")
         return names
 
-    def finish(self, graph: DispatchedGraph) -> None:
-        """Let the layout write its descriptions."""
-        with self._blaming("finish"):
-            self.layout.finish(graph)
-        if missing := [path for path in self.descriptions(graph.schema) if not (graph.out / path).exists()]:
-            raise broken_contract("layouts", self.name, "finish writes all descriptions", f"no {', '.join(missing)}")
+    def describe(self, graph: DispatchedGraph) -> dict[str, bytes | Mapping[str, Any]]:
+        """Ask the layout; only the last description is a manifest."""
+        with self._blaming("describe"):
+            described = dict(self.layout.describe(graph))
+            *names, last = self.descriptions(graph.schema)
+            kinds = {path: isinstance(content, bytes) for path, content in described.items()}
+        if kinds != {**dict.fromkeys(names, True), last: False}:
+            expected = "describe returns bytes for each of the descriptions, and a mapping for the last"
+            given = ", ".join(f"{path}: {type(content).__name__}" for path, content in described.items())
+            raise broken_contract("layouts", self.name, expected, given or "nothing")
+        return described
+
+    def links(self) -> Mapping[str, str]:
+        """Ask the layout."""
+        with self._blaming("links"):
+            return dict(self.layout.links())
 
     def _check(self, path: str, file: FileLayout) -> None:
         directory, _, below = path.partition("/")

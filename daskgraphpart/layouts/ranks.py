@@ -9,7 +9,7 @@ cpp/src/wholememory/file_io.cpp). `ranks.json` is written last.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -63,8 +63,8 @@ class RanksLayout(Layout):
         """Name the JSON file."""
         return (description_of(RANKS),)
 
-    def finish(self, graph: DispatchedGraph) -> None:
-        """Write the JSON file: files, dtype, row shape, and first row of each rank for each array."""
+    def describe(self, graph: DispatchedGraph) -> dict[str, dict[str, Any]]:
+        """Content of the JSON file: files, dtype, row shape, and first row of each rank for each array."""
         ranks = [_arrays(graph.sizes, part) for part in range(graph.sizes.num_parts)]
         arrays = {}
         for of_array in zip(*ranks, strict=True):
@@ -75,7 +75,7 @@ class RanksLayout(Layout):
                 "row_shape": list(spec.shape[1:]),
                 "offsets": np.cumsum([0, *rows]).tolist(),
             }
-        describe_layout(graph, RANKS, VERSION, {"arrays": arrays})
+        return describe_layout(graph, RANKS, VERSION, {"arrays": arrays})
 
 
 def _arrays(sizes: GraphSizes, part: int) -> list[ArraySpec]:

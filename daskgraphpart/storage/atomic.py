@@ -79,5 +79,10 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 
 def write_json(path: Path, content: Any) -> None:
-    """Write JSON atomically, with a final newline; the caller orders the keys."""
-    write_bytes(path, (json.dumps(content, indent=1) + "\n").encode())
+    """Write JSON atomically; the caller orders the keys."""
+    write_bytes(path, json_bytes(content))
+
+
+def json_bytes(content: Any) -> bytes:
+    """Encode JSON with a final newline."""
+    return (json.dumps(content, indent=1) + "\n").encode()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -16,6 +17,8 @@ from daskgraphpart.dispatching.dispatch_graph import dispatch_graph
 from daskgraphpart.dispatching.workspace import Workspace
 from daskgraphpart.layouts.dgl import DglLayout
 from daskgraphpart.layouts.layout import ArraySpec, Layout, npy_file_layout
+from daskgraphpart.layouts.manifest import describe_layout
+from daskgraphpart.layouts.written_files import description_of
 from daskgraphpart.partitioner.assignment import Assignment, create_owner_files
 
 if TYPE_CHECKING:
@@ -51,10 +54,10 @@ class NpyLayout(Layout):
         }
 
     def descriptions(self, schema: GraphSchema) -> tuple[str, ...]:
-        return ("npy/files.txt",)
+        return (description_of("npy"),)
 
-    def finish(self, graph: DispatchedGraph) -> None:
-        (graph.out / "npy" / "files.txt").write_text("\n".join(graph.checksums))
+    def describe(self, graph: DispatchedGraph) -> dict[str, dict[str, Any]]:
+        return describe_layout(graph, "npy", 1, {})
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +96,8 @@ def test_two_layouts_hold_the_same_arrays_and_do_not_disturb_each_other(chunked:
     assert {name: found for name, found in file_hashes(out).items() if not name.startswith("npy/")} == file_hashes(
         alone
     )
-    assert (out / "npy" / "files.txt").read_text().split()[:2] == ["npy/0/csc.indptr.npy", "npy/0/csc.indices.npy"]
+    listed = json.loads((out / "npy" / "npy.json").read_text())["files"]
+    assert [*listed][:2] == ["0/csc.indptr.npy", "0/csc.indices.npy"]
     for part in open_partitions(out).parts:
         in_dgl = {
             **{f"csc/{name}": region for name, region in part.graph.formats["csc"].items()},
@@ -110,7 +114,7 @@ def test_two_layouts_hold_the_same_arrays_and_do_not_disturb_each_other(chunked:
 
 def test_only_wanted_arrays_are_computed(chunked: Path, tmp_path: Path) -> None:
     out, passes = dispatch(chunked, tmp_path / "rows", (NpyLayout(("node_data/u/x",)),))
-    assert {path.name for path in (out / "npy").rglob("*") if path.is_file()} == {"node_data.u.x.npy", "files.txt"}
+    assert {path.name for path in (out / "npy").rglob("*") if path.is_file()} == {"node_data.u.x.npy", "npy.json"}
     assert not passes & {"write-nodes", "build-graph", "compress-graph", "count-marked", "split-nids", "list-nodes"}
     _, passes = dispatch(chunked, tmp_path / "matrix", (NpyLayout(("csc/indptr", "csc/indices")),))
     assert "compress-graph" in passes

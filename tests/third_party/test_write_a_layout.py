@@ -123,7 +123,7 @@ def test_its_option_is_in_the_help_and_its_errors_are_sentences(installed: Path,
 BROKEN = {
     "fails to import": ("import nothing_like_this", "cannot import the layout 'odd' of odd-layout 2.0"),
     "is no layout": ("Odd = dict", "the layout 'odd' of odd-layout 2.0 does not keep its contract"),
-    "lacks methods": ("class Odd(Layout): pass", "found no descriptions, finish, part_files"),
+    "lacks methods": ("class Odd(Layout): pass", "found no describe, descriptions, part_files"),
     "raises": ("class Odd(Whole):\n    def wants(self, schema): return 1 / 0", "found ZeroDivisionError"),
     "writes elsewhere": (
         "class Odd(Whole):\n    def part_files(self, sizes, part): return {'dgl/x': raw_file_layout([])}",
@@ -136,7 +136,7 @@ class Whole(Layout):
     own_files = "x"
     def part_files(self, sizes, part): return {}
     def descriptions(self, schema): return (description_of("odd"),)
-    def finish(self, graph): pass
+    def describe(self, graph): return {description_of("odd"): {}}
 """
 
 

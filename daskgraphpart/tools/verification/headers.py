@@ -5,8 +5,11 @@ Opening a part checks that its arrays have as many rows as it owns.
 
 from __future__ import annotations
 
+import json
+import os
 import re
 from bisect import bisect_right
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
@@ -57,19 +60,40 @@ def _with_layouts(directory: Location, manifest: Manifest | None) -> Manifest | 
     """Add the files of other layouts, with or without DGL's."""
     for layout in plugin_names("layouts") if manifest is None or manifest.files is not None else ():
         if is_file(description := directory / description_of(layout)):
-            own = read_manifest(description)
-            files = {f"{layout}/{name}": checksum for name, checksum in (own.files or {}).items()}
+            own = read_manifest(description, layout)
             manifest = manifest or Manifest(directory / description.name, own.content, {})
-            changed = *manifest.changed, *(f"{layout}/{name}" for name in own.changed)
-            manifest = replace(manifest, files={**(manifest.files or {}), **files}, changed=changed)
+            manifest = replace(
+                manifest,
+                files={**(manifest.files or {}), **(own.files or {})},
+                configs=(*manifest.configs, *own.configs),
+                links={**manifest.links, **own.links},
+                changed=(*manifest.changed, *own.changed),
+            )
     return manifest
 
 
-def missing_manifest(config: Location, graph_name: str) -> Iterator[Finding]:
-    """Find that our partitions have lost their manifest: our config is one line, DGL's tools indent theirs."""
-    if b"\n" not in read_file(config).strip():
-        says = "the manifest that daskgraphpart writes next to its config"
-        yield Finding("manifest", graph_name + SUFFIX, "file is missing", expected=says, found="none")
+def lost_findings(config: Location) -> Iterator[Finding]:
+    """Find manifests that are gone: of layouts with a directory, and of DGL's config, which its tools would indent."""
+    is_whole = is_file(config)
+    directory = config.parent if is_whole else config
+    with cached_listings(directory):
+        layouts = [description_of(layout) for layout in plugin_names("layouts") if is_directory(directory / layout)]
+        lost = [name for name in layouts if not is_file(directory / name)]
+    if is_whole and find_manifest(directory) is None and b"\n" not in (content := read_file(config)).strip():
+        with suppress(ValueError, AttributeError, UnicodeDecodeError):  # a damaged config is told elsewhere
+            lost.append(f"{json.loads(content).get('graph_name')}{SUFFIX}")
+    for name in lost:
+        says = "the manifest that daskgraphpart writes"
+        yield Finding("manifest", name, "file is missing", expected=says, found="none")
+
+
+def link_findings(manifest: Manifest) -> Iterator[Finding]:
+    """Find links that are missing or lead elsewhere; stores have none."""
+    root = manifest.path.parent
+    for name, expected in manifest.links.items() if isinstance(root, Path) else ():
+        target = os.readlink(str(root / name)) if os.path.islink(str(root / name)) else "no link"
+        if target != expected:
+            yield Finding("files", name, "link", expected=expected, found=target)
 
 
 def change_findings(manifest: Manifest) -> Iterator[Finding]:
@@ -97,11 +121,11 @@ def size_findings(manifest: Manifest) -> tuple[list[Finding], list[str]]:
 
 
 def checksum_findings(
-    manifest: Manifest, sound: list[str], runner: Runner, *, quick: bool = False
+    manifest: Manifest, sound: list[str], runner: Runner, *, quick: bool = False, configs_only: bool = False
 ) -> tuple[list[Finding], int]:
     """Compare checksums of files of the right size, small ones only if `quick`; return their number, too."""
     files = manifest.files or {}
-    names = sorted(sound, key=lambda name: files[name].nbytes)
+    names = sorted({*sound} & {*manifest.configs} if configs_only else sound, key=lambda name: files[name].nbytes)
     if quick:
         read = list(accumulate(files[name].nbytes for name in names))
         names = names[: bisect_right(read, QUICK_NBYTES)]
@@ -122,7 +146,7 @@ def unlisted_findings(config: Location, num_parts: int, manifest: Manifest | Non
     if not isinstance(root, Path):
         return  # a store may have other objects below the prefix
     listed = None if manifest is None or manifest.files is None else {*manifest.files, manifest.path.name}
-    known = {*DIST_GRAPH, ASSIGNMENT, *(name.partition("/")[0] for name in listed or ())}
+    known = {DIST_GRAPH, ASSIGNMENT, *(name.partition("/")[0] for name in listed or ())}
     for entry in list_directory(root):
         number = part_of(entry) if is_directory(root / entry) else None
         if number is not None and (number >= num_parts or entry != f"part{number}"):

@@ -24,8 +24,9 @@ from daskgraphpart.engine.runner import Pass, Runner, Unit, open_runner
 from daskgraphpart.errors import LayoutError, OptionError
 from daskgraphpart.keywords import check_keywords
 from daskgraphpart.layouts.dgl_config_reader import find_config
+from daskgraphpart.layouts.manifest_reader import find_manifest
 from daskgraphpart.readers.open_scan import open_scan
-from daskgraphpart.storage.files import is_file
+from daskgraphpart.storage.files import is_directory, is_file
 from daskgraphpart.storage.paths import Location, is_url, resolve_path, to_key
 from daskgraphpart.storage.scratch import scratch_directory
 from daskgraphpart.tools.verification.compare_maps import map_findings
@@ -39,8 +40,9 @@ from daskgraphpart.tools.verification.headers import (
     checksum_findings,
     config_findings,
     entry_findings,
+    link_findings,
+    lost_findings,
     manifest_of,
-    missing_manifest,
     size_findings,
     type_findings,
     unlisted_findings,
@@ -165,21 +167,19 @@ def _compare(
     notes: tuple[str, ...] = (NO_CHECKSUMS,)
     num_files, token = 0, uuid.uuid4().hex
     try:
+        findings += lost_findings(config)
         manifest = manifest_of(config)
         findings += () if manifest is None else change_findings(manifest)
         if manifest is not None and manifest.files is not None:
             notes, (wrong, sound) = (), size_findings(manifest)
+            findings += [*wrong, *link_findings(manifest)]
+            wrong, num_files = checksum_findings(manifest, sound, runner, quick=quick, configs_only=not checksums)
             findings += wrong
-            if checksums:
-                wrong, num_files = checksum_findings(manifest, sound, runner, quick=quick)
-                findings += wrong
         parts = open_once(to_key(config), token)
     except LayoutError as error:
         return VerifyReport((*findings, _layout_finding(error, config)), notes=notes, num_files=num_files)
     parts.part(0).check_has_graph()
     findings += unlisted_findings(parts.config, parts.num_parts, manifest)
-    if manifest is None:
-        findings += missing_manifest(parts.config, parts.name)
     run, wrong, facts = _check_headers(graph, parts, manifest is not None, runner, token)
     counts, notes = (0, 0, 0), notes if run is not None and not quick else (*notes, QUICK)
     if run is not None and not quick:
@@ -234,12 +234,19 @@ def verify_checksums(
     if sample != 1:
         what, hint = "checksums cover whole files, so they cannot be sampled", "leave it out, or give the graph"
         raise OptionError(what, place="--sample", found=sample, hint=hint)
+    findings: list[Finding] = []
     try:
-        manifest = manifest_of(_existing(out_dir, storage_options))
+        config = _existing(out_dir, storage_options)
+        findings += lost_findings(config)
+        manifest = manifest_of(config)
     except LayoutError:
-        manifest = manifest_of(resolve_path(out_dir, storage_options))
-        if manifest is None:
+        directory = resolve_path(out_dir, storage_options)
+        findings += lost_findings(directory)
+        manifest = manifest_of(directory)
+        if manifest is None and not findings:
             raise
+    if manifest is None and findings:
+        return VerifyReport(tuple(findings))
     if manifest is None or manifest.files is None:
         raise LayoutError(
             "these partitions have no checksums",
@@ -247,8 +254,8 @@ def verify_checksums(
             expected="daskgraphpart's <graph>.manifest.json of version 2",
             hint="compare them with their graph: daskgraphpart verify GRAPH OUT",
         )
-    findings, sound = size_findings(manifest)
-    findings += change_findings(manifest)
+    wrong, sound = size_findings(manifest)
+    findings += [*wrong, *change_findings(manifest), *link_findings(manifest)]
     with open_runner(resources.limited(SMALLEST_TASK_MEMORY), progress) as runner:
         wrong, num_files = checksum_findings(manifest, sound, runner, quick=quick)
     return VerifyReport((*findings, *wrong), num_files=num_files)
@@ -260,7 +267,9 @@ def _existing(out_dir: str | os.PathLike[str], options: Mapping[str, Any] | None
         return find_config(out_dir, options)
     except LayoutError:
         directory = resolve_path(out_dir, options)
-        if not is_file(directory / "part0/graph.dgl"):
+        if not is_directory(directory) or (
+            not is_file(directory / "part0/graph.dgl") and find_manifest(directory) is None
+        ):
             raise
         return directory
 

@@ -97,10 +97,10 @@ class GraphLearnLayout(Layout):
         }
 
     def descriptions(self, schema: GraphSchema) -> tuple[str, ...]:
-        """Name what `finish` writes; the JSON file is last, and has checksums of all files."""
+        """Name what `describe` returns; the JSON file is last, and has checksums of all files."""
         return f"{NAME}/META", description_of(NAME)
 
-    def finish(self, graph: DispatchedGraph) -> None:
+    def describe(self, graph: DispatchedGraph) -> dict[str, bytes | Mapping[str, Any]]:
         """Describe the files, once they are complete."""
         is_typed = graph.schema.is_heterogeneous
         meta = {
@@ -109,9 +109,8 @@ class GraphLearnLayout(Layout):
             "node_types": list(graph.schema.ntypes) if is_typed else None,
             "edge_types": [tuple(name.split(":")) for name in graph.schema.etypes] if is_typed else None,
         }
-        with whole_file(graph.out / NAME / "META") as temporary, open(temporary, "wb") as file:
-            pickle.dump(meta, file)
-        describe_layout(graph, NAME, 1, {"feature": self.graphlearn_feature})
+        described = describe_layout(graph, NAME, 1, {"feature": self.graphlearn_feature})
+        return {f"{NAME}/META": pickle.dumps(meta), **described}
 
 
 def _below(schema: GraphSchema, kind: NodeType | EdgeType) -> str:
