@@ -43,6 +43,8 @@ JOB = """
 import json, logging, sys
 import dask
 import daskgraphpart
+from daskgraphpart.storage import store_lock
+store_lock.SECONDS_BETWEEN_BEATS, store_lock.SECONDS_OF_PATIENCE = 0.5, 3
 dask.config.set({"distributed.comm.timeouts.connect": "5s", "daskgraphpart.connect-timeout": "5s"})
 logging.basicConfig(level=logging.INFO)
 daskgraphpart.partition(**json.loads(sys.argv[1]))
@@ -93,7 +95,7 @@ def test_machines_killed_at_random_make_the_bytes_of_one(
             while doomed in ("nobody", "worker"):  # a worker's place is taken by another
                 doomed = rng.choice(["client", "worker", "scheduler", "all"]) if len(killed) < kills else "nobody"
                 try:
-                    client.wait(rng.uniform(2, 5 + 2 * alone) if doomed != "nobody" else None)
+                    client.wait(rng.uniform(8, 10 + 3 * alone) if doomed != "nobody" else None)
                     doomed = "ended"
                     break
                 except subprocess.TimeoutExpired:
