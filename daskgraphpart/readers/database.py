@@ -16,7 +16,7 @@ from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.region import Region
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from daskgraphpart.engine.resources import Resources
@@ -52,7 +52,7 @@ def open_database(directory: Path, resources: Resources) -> Iterator[duckdb.Duck
             # Jupyter without ipywidgets has none, and DuckDB then refuses to turn it off
             if run(connection, "SELECT current_setting('enable_progress_bar')") == [(True,)]:
                 run(connection, "SET enable_progress_bar = false")
-            run(connection, "SET TimeZone = 'UTC'")  # for times without an offset
+            run(connection, "SET GLOBAL TimeZone = 'UTC'")  # for times without an offset
             yield connection
         finally:
             with suppress(duckdb.Error):  # avoids writing what nobody needs any more
@@ -142,6 +142,14 @@ def read(connection: duckdb.DuckDBPyConnection, query: str) -> Iterator[Any]:
     reader = _wait_for(connection, lambda: connection.sql(query).to_arrow_reader(ROWS_PER_BATCH))
     while (batch := _wait_for(connection, lambda: next(reader, None))) is not None:
         yield batch
+
+
+def select_from(connection: duckdb.DuckDBPyConnection, batch: Any, expressions: Sequence[str]) -> list[Any]:
+    """Return expressions of the columns of an Arrow table, in the order of its `row`; a statement may be running."""
+    with connection.cursor() as own:
+        own.register("batch", batch)
+        reader = own.sql(f"SELECT {', '.join(expressions)} FROM batch ORDER BY row").to_arrow_reader(ROWS_PER_BATCH)
+        return [column.combine_chunks() for column in reader.read_all().columns]
 
 
 def _wait_for(connection: duckdb.DuckDBPyConnection, work: Callable[[], ResultT]) -> ResultT:

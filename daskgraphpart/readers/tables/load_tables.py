@@ -14,6 +14,7 @@ from daskgraphpart.readers.tables.describe.describe_tables import describe_table
 from daskgraphpart.readers.tables.describe.description import kinds_of_ids
 from daskgraphpart.readers.tables.describe.earlier_graph import check_old_ids
 from daskgraphpart.readers.tables.describe.split_sets import SetRows
+from daskgraphpart.readers.tables.load.feature_file import StagedRows
 from daskgraphpart.readers.tables.load.load_rows import load_rows
 from daskgraphpart.readers.tables.load.loaded_tables import Load
 from daskgraphpart.readers.tables.load.plain_edges import TableLines, TextEdges, scan_plain_edges
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from daskgraphpart.graph.scan import ScanJob
     from daskgraphpart.readers.tables.table_scan import TableScan
 
-SOURCE_TYPES = (SetRows, TextEdges, TableLines)
+SOURCE_TYPES = (SetRows, StagedRows, TextEdges, TableLines)
 """Classes of sources that only tables have."""
 
 
@@ -40,9 +41,17 @@ def load_tables(scan: TableScan, job: ScanJob) -> Graph:
         job.on_open(described.paths)
         kinds = kinds_of_ids(described)
         check_old_ids(described.old_ids, kinds)
-        load = Load(described, kinds, scan_plain_edges(described, runner), connection, progress)
-        load_rows(load)
         counts_only = job.counts_only and not scan.changes.read_edges
+        load = Load(
+            described,
+            kinds,
+            scan_plain_edges(described, runner),
+            connection,
+            progress,
+            job.directory,
+            counts_only=counts_only and not job.edge_weights,
+        )
+        load_rows(load)
         graph = place_graph(load, scan.name, job, resources.memory, counts_only=counts_only)
     graph = replace(graph, beside=list_beside(job.beside))
     return graph if scan.changes == NO_CHANGES else change_graph(graph, scan.changes, job)

@@ -68,34 +68,40 @@ class ColumnFile:
     first_id: int = 0
     features: tuple[str, ...] = ()
 
+    def type_of(self, number: int) -> Any:
+        """Arrow type of a column in `batches`; None if it is not in the file."""
+        return self.schema.field(f"r{number}").type if self.columns[number].position is not None else None
+
     def locate(self, row: int, column: int) -> tuple[str, str | None]:
         """Return a value's place and text, None if missing."""
         chosen, first = self.columns[column], 0
         value: Any = chosen.constant
-        place = self.schema.get_field_index(f"r{column}")
-        for columns in self.batches() if chosen.position is not None else ():
+        for columns in self.batches([column]) if chosen.position is not None else ():
             if row < first + len(columns[0]):
-                value = columns[place][row - first].as_py()
+                value = columns[0][row - first].as_py()
                 break
             first += len(columns[0])
         return f"row {row:,}, column {chosen.name!r}", None if value is None else str(value)
 
-    def batches(self) -> Iterator[list[Any]]:
-        """Yield the columns of all rows, in batches."""
-        names, first = [column.name for column in self.columns if column.position is not None], 0
-        for columns in self._arrays() if self.arrays else self._columns(names):
+    def batches(self, numbers: Sequence[int]) -> Iterator[list[Any]]:
+        """Yield the columns of these numbers that are in the file, or else of nothing, in batches of all rows."""
+        numbers = [i for i in numbers if self.columns[i].position is not None]
+        names, first = [self.columns[i].name for i in numbers], 0
+        kinds = [self.type_of(i) for i in numbers] or [pa.string()]
+        for columns in self._arrays(numbers) if self.arrays else self._columns(names):
             plain = [
                 checked_column(column, self.path, name, first).cast(kind)
-                for column, name, kind in zip(columns, names or [""], self.schema.types, strict=True)
+                for column, name, kind in zip(columns, names or [""], kinds, strict=True)
             ]
             yield plain
             first += len(plain[0])
 
-    def _arrays(self) -> Iterator[list[Any]]:
-        row_nbytes = max(array[:1].nbytes for array in self.arrays)
+    def _arrays(self, numbers: Sequence[int]) -> Iterator[list[Any]]:
+        arrays = [self.arrays[self.schema.get_field_index(f"r{i}")] for i in numbers] or self.arrays[:1]
+        row_nbytes = max(array[:1].nbytes for array in arrays)
         step = max(1, min(ROWS_PER_BATCH, BYTES_PER_BATCH // max(1, row_nbytes)))
         for start in range(0, self.num_rows, step):
-            yield [_to_arrow(array[start : start + step]) for array in self.arrays]
+            yield [_to_arrow(array[start : start + step]) for array in arrays]
 
     def _columns(self, names: Sequence[str]) -> Iterator[list[Any]]:
         for batch in read_batches(self.content, list(dict.fromkeys(names))):

@@ -55,3 +55,8 @@ def _float_dtype(dtype: np.dtype, fill: float) -> np.dtype:
     with np.errstate(over="ignore"):
         kinds = (np.dtype(kind) for kind in (dtype, *larger))
         return next(kind for kind in kinds if math.isinf(fill) or not math.isinf(float(np.float64(fill).astype(kind))))
+
+
+def number_of(fill: str) -> int | float:
+    """Return the fill value of numbers."""
+    return int(fill) if is_integer(fill) else float(fill)

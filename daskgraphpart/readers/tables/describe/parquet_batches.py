@@ -18,8 +18,8 @@ from daskgraphpart.readers.database import ROWS_PER_BATCH
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-BYTES_PER_READ = 16 << 20
-LONG = 4 * BYTES_PER_READ // ROWS_PER_BATCH
+BYTES_PER_READ = 4 << 20
+LONG = 1024
 """Bytes of strings that are long: a batch of them takes several times what a batch should."""
 TEXTS = (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
 

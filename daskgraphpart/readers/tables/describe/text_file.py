@@ -76,37 +76,31 @@ class TextFile:
         """Where it lies."""
         return self.rows.content
 
-    @property
-    def _numbers(self) -> list[int]:
-        """Numbers of the columns that are in the file."""
-        return [i for i, column in enumerate(self.columns) if column.position is not None]
+    def type_of(self, number: int) -> Any:
+        """Arrow type of a column in `batches`; None if it is not in the file."""
+        return pa.string() if self.columns[number].position is not None else None
 
-    @property
-    def schema(self) -> Any:
-        """Columns r0, r1, ... of `batches`, those that are in the file."""
-        return pa.schema([(name, pa.string()) for name in [f"r{i}" for i in self._numbers] or ["none"]])
-
-    def batches(self) -> Iterator[list[Any]]:
-        """Yield the columns of all rows, in batches; NULL where blank."""
-        for lines, columns in self._cut():
+    def batches(self, numbers: Sequence[int]) -> Iterator[list[Any]]:
+        """Yield the columns of these numbers that are in the file, or else of nothing, in batches; NULL where blank."""
+        for lines, columns in self._cut(numbers):
             yield columns or [pa.nulls(len(lines), pa.string())]
 
     def locate(self, row: int, column: int) -> tuple[str, str | None]:
         """Return a value's place and text, None if blank."""
         chosen, text, line = self.columns[column], self.columns[column].constant, 0
-        for lines, columns in self._cut():
+        for lines, columns in self._cut([column]):
             if row < len(lines):
                 line = int(lines[row])
                 if chosen.position is not None:
-                    text = columns[self._numbers.index(column)][row].as_py()
+                    text = columns[0][row].as_py()
                 break
             row -= len(lines)
         return f"line {line:,}, column {chosen.name!r}", text
 
-    def _cut(self) -> Iterator[tuple[np.ndarray, list[Any]]]:
-        """Yield lines and columns of all rows."""
-        positions = [position for column in self.columns if (position := column.position) is not None]
-        return self.rows.batches(self.num_fields, positions)
+    def _cut(self, numbers: Sequence[int]) -> Iterator[tuple[np.ndarray, list[Any]]]:
+        """Yield lines, and the columns of these numbers, of all rows."""
+        positions = [self.columns[i].position for i in numbers]
+        return self.rows.batches(self.num_fields, [position for position in positions if position is not None])
 
 
 def open_text_file(file: TableFile, wanted: Sequence[str], num_ids: int) -> TextFile:

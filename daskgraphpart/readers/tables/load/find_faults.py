@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.readers.database import run
-from daskgraphpart.readers.tables.describe.columns import MISSING, STRINGS, TIME_HINT, TIMES, VECTORS, shown
+from daskgraphpart.readers.tables.describe.columns import MISSING, TIME_HINT, TIMES, VECTORS, shown
 from daskgraphpart.readers.tables.describe.split_sets import EXPECTED, SPLIT, set_of
 from daskgraphpart.readers.tables.describe.text_file import TextFile
 
@@ -21,8 +21,11 @@ def find_faults(load: Load, table: Table) -> list[InputFileError]:
     """Return an error for each ID column and feature with missing or invalid values."""
     bad = _conditions(load, table)
     counted = ", ".join(f"min(row) FILTER ({of}), count(*) FILTER ({of})" for of in bad.values())
-    (counts,) = run(load.connection, f"SELECT {counted} FROM {table.name}")
-    columns = [(row, number, count) for number, row, count in zip(bad, counts[::2], counts[1::2], strict=True) if count]
+    (counts,) = run(load.connection, f"SELECT {counted} FROM {table.name}") if bad else ((),)
+    columns = [
+        (row, number, count) for number, row, count in zip(bad, counts[::2], counts[1::2], strict=False) if count
+    ]
+    columns += [(row, number, count) for of in load.files_of(table) for number, (row, count) in of.bad.items()]
     of_ids = sorted(column for column in columns if column[1] < len(table.ends))[:1]
     of_features = sorted(column for column in columns if column[1] >= len(table.ends))
     # a bad line lacks all values, as the first fault tells
@@ -30,20 +33,11 @@ def find_faults(load: Load, table: Table) -> list[InputFileError]:
 
 
 def _conditions(load: Load, table: Table) -> dict[int, str]:
-    bad = {i: f"c{i} IS NULL" for i in [*range(len(table.ends)), *table.numbers]}
-    for i in table.numbers:
-        if table.kind(i) == STRINGS:
-            bad[i] = f"n{i}"
+    bad = {i: f"c{i} IS NULL" for i in range(len(table.ends))}
+    for i in load.strings(table):
+        bad[i] = f"n{i}"
         if i in table.features.get(SPLIT, ()):
             bad[i] += f" OR (trim(c{i}) <> '' AND {set_of(f'c{i}')} IS NULL)"
-        if table.kind(i) == VECTORS:
-            feature = next(name for name, numbers in table.features.items() if i in numbers)
-            gaps = (
-                f"c{i} IS NULL OR list_count(c{i}) <> len(c{i}) OR "
-                if load.described.fill(table, feature) is None
-                else ""
-            )
-            bad[i] = f"{gaps}len(c{i}) <> {load.width(table, i)}"
     limits = [] if load.described.options.map_ids else [load.described.num_nodes[end] for end in table.ends]
     for i, limit in enumerate(limits):
         bad[i] += f" OR c{i} NOT BETWEEN 0 AND {MAX_ID if limit is None else limit - 1}"
@@ -77,7 +71,7 @@ def _explain_feature(load: Load, table: Table, number: int, text: str | None) ->
     feature = next(name for name, numbers in table.features.items() if number in numbers)
     expected = f"{kind}, as in {table.column(number).example}" if kind else "a value"
     if kind == VECTORS:
-        expected = f"{load.width(table, number)} numbers"
+        expected = f"{load.staged[table.name, feature][0].width} numbers"
     if feature == SPLIT:
         return "not the name of a set", EXPECTED, None
     if text is None or text in MISSING:

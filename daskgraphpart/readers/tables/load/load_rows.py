@@ -3,25 +3,34 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 
 from daskgraphpart.errors import GraphPartError, InputFileError
+from daskgraphpart.graph.rows import ArrayRows, JoinedRows, KeptRows
 from daskgraphpart.readers.database import (
+    ROWS_PER_BATCH,
     count_rows,
     drop_rows,
     insert_batches,
     numbered_batches,
     run,
+    stage_rows,
     translated_errors,
 )
 from daskgraphpart.readers.tables.describe.collect_faults import collect_fault, raise_together
-from daskgraphpart.readers.tables.describe.columns import STRINGS, VECTORS
+from daskgraphpart.readers.tables.describe.column_file import ColumnFile
+from daskgraphpart.readers.tables.describe.columns import STRINGS
+from daskgraphpart.readers.tables.load.feature_file import COLUMNS_PER_FILE, FeatureFile, feature_files
 from daskgraphpart.readers.tables.load.find_faults import find_faults
-from daskgraphpart.readers.tables.load.values import feature_values, id_value, missing_id
+from daskgraphpart.readers.tables.load.values import feature_values, id_value, is_missing_id
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from daskgraphpart.readers.tables.describe.description import OpenFile, Table
     from daskgraphpart.readers.tables.describe.text_file import TextFile
     from daskgraphpart.readers.tables.load.loaded_tables import Load
@@ -49,40 +58,81 @@ def load_rows(load: Load) -> None:
 def _create(load: Load, table: Table) -> None:
     types = ["row BIGINT"]
     types += [f"c{i} {'VARCHAR' if load.kinds[end][0] == STRINGS else 'BIGINT'}" for i, end in enumerate(table.ends)]
-    types += [_type(table, i) for i in table.numbers]
+    types += [f"c{i} VARCHAR, n{i} BOOLEAN" for i in load.strings(table)]
     types += ["no_id BOOLEAN"] if load.described.drops_missing(table) else []
     run(load.connection, f"CREATE TABLE {table.name} ({', '.join(types)})")
     load.starts[table.name] = [0]
-
-
-def _type(table: Table, number: int) -> str:
-    """Return a feature's columns."""
-    column = table.column(number)
-    if table.kind(number) == VECTORS:
-        assert column.dtype is not None
-        element = "BIGINT" if column.dtype.kind != "f" else "DOUBLE" if column.dtype.itemsize == 8 else "FLOAT"
-        return f"c{number} {element}[]"
-    if table.kind(number) == STRINGS:
-        return f"c{number} VARCHAR, n{number} BOOLEAN"
-    return f"c{number} DOUBLE, n{number} BIGINT"
+    for feature in table.features:
+        path = "" if load.counts_only else f"{load.directory}/{table.name}"
+        fill = load.described.fill(table, feature)
+        load.staged[table.name, feature] = feature_files(table, feature, fill, path)
 
 
 def _insert(load: Load, table: Table, file: OpenFile) -> None:
-    """Insert the rows of a file after those of the files before."""
-    start = load.starts[table.name][-1]
-    with translated_errors(file.path):
+    """Insert IDs and strings of a file after those of the files before; write its other features."""
+    start, numbers = load.starts[table.name][-1], [*range(len(table.ends)), *load.strings(table)]
+    first, *others = _groups(load.files_of(table), file) or [[]]
+    with translated_errors(file.path), _forgotten_if_refused(load.files_of(table)):
         values = ", ".join([f"row + {start}", *_values(load, table, file)])
-        schema = file.schema.insert(0, pa.field("row", pa.int64()))
-        batches = numbered_batches(file.batches(), schema)
+        types = [(f"r{i}", kind) for i in numbers if (kind := file.type_of(i)) is not None] or [("none", pa.string())]
+        drops = [("no_id", pa.bool_())] if load.described.drops_missing(table) else []
+        schema = pa.schema([("row", pa.int64()), *types, *drops])
+        batches = numbered_batches(_stage(load, table, file, first, numbers), schema)
         insert_batches(load.connection, f"INSERT INTO {table.name} SELECT {values} FROM batches", schema, batches)
+        for some in others:
+            for _ in _stage(load, table, file, some, []):
+                pass
     if file.num_entries is not None:
         _complete_matrix(load, table, file, start)
     load.starts[table.name][-1] = count_rows(load.connection, table.name)
     load.progress.advance(os.path.getsize(file.content or file.path))
 
 
+@contextmanager
+def _forgotten_if_refused(staged: Sequence[FeatureFile]) -> Iterator[None]:
+    """Forget the bad values of a file that is refused: what refuses it is told instead."""
+    before = [dict(of.bad) for of in staged]
+    try:
+        yield
+    except BaseException:
+        for of, bad in zip(staged, before, strict=True):
+            of.bad = bad
+        raise
+
+
+def _groups(staged: Sequence[FeatureFile], file: OpenFile) -> list[list[FeatureFile]]:
+    """Return what is read together: all of a line of text, but only some columns of parquet."""
+    groups, width = list[list[FeatureFile]](), COLUMNS_PER_FILE
+    for of in staged:
+        if width + len(of.numbers) > COLUMNS_PER_FILE and (not groups or isinstance(file, ColumnFile)):
+            groups.append([])
+            width = 0
+        groups[-1].append(of)
+        width += len(of.numbers)
+    return groups
+
+
+def _stage(
+    load: Load, table: Table, file: OpenFile, staged: Sequence[FeatureFile], numbers: Sequence[int]
+) -> Iterator[list[Any]]:
+    """Write features of all rows to their files; yield the other columns, in batches."""
+    ids = range(len(table.ends)) if load.described.drops_missing(table) else range(0)
+    wanted = list(dict.fromkeys([*numbers, *ids, *(i for of in staged for i in of.numbers)]))
+    there = [i for i in wanted if file.type_of(i) is not None]
+    for batch in file.batches(wanted):
+        columns, num_rows = dict(zip(there, batch, strict=False)), len(batch[0])
+        dropped = np.zeros(num_rows, bool)
+        for i in ids:
+            values = columns.get(i, pa.repeat(pa.scalar(file.columns[i].constant, pa.string()), num_rows))
+            dropped |= is_missing_id(file.columns[i], load.kinds[table.ends[i]][0], values)
+        for of in staged:
+            of.add(load.connection, file, columns, dropped)
+        others = [columns[i] for i in numbers if i in columns] or [pa.nulls(num_rows, pa.string())]
+        yield [*others, pa.array(dropped)] if ids else others
+
+
 def _values(load: Load, table: Table, file: OpenFile) -> list[str]:
-    """Return expressions for all columns of a file; invalid values are NULL."""
+    """Return expressions for IDs and strings of a file; invalid values are NULL."""
     described = load.described
     options, ends = described.options, [*enumerate(table.ends)]
     id_type = options.id_type if options.map_ids else "integer"
@@ -90,14 +140,11 @@ def _values(load: Load, table: Table, file: OpenFile) -> list[str]:
     if not options.map_ids and file.first_id:
         values = [f"({value}) - {file.first_id}" for value in values]
     for feature, numbers in table.features.items():
-        for i in numbers:
-            kind, fill = table.kind(i), described.fill(table, feature)
-            fill = fill if kind != STRINGS or described.is_split(table, feature) else None
-            values += feature_values(i, file.columns[i], kind, fill)
-    if described.drops_missing(table):
-        is_missing = [missing_id(i, file.columns[i], load.kinds[end][0]) for i, end in ends]
-        values.append(f"({' OR '.join(is_missing)})")
-    return values
+        if table.kind_of(feature) == STRINGS:
+            fill = described.fill(table, feature) if described.is_split(table, feature) else None
+            for i in numbers:
+                values += feature_values(i, file.columns[i], STRINGS, fill)
+    return [*values, "no_id"] if described.drops_missing(table) else values
 
 
 def _complete_matrix(load: Load, table: Table, file: TextFile, start: int) -> None:
@@ -107,6 +154,12 @@ def _complete_matrix(load: Load, table: Table, file: TextFile, start: int) -> No
         what, place = "wrong number of entries", f"line {file.rows.first_line - 1}"
         raise InputFileError(what, file=file.path, place=place, expected=f"{file.num_entries:,}", found=f"{count:,}")
     if file.is_symmetric:
+        mirrored = f"SELECT row FROM {table.name} WHERE row >= {start} AND c0 <> c1 ORDER BY row"
+        numbers = stage_rows(load.connection, mirrored, f"{load.directory}/{table.name}-mirrored", np.dtype(np.int64))
+        for of in load.files_of(table):
+            entries = JoinedRows(tuple(of.parts))
+            for _, rows in numbers.pieces(ROWS_PER_BATCH) if of.path else ():
+                of.append(KeptRows(entries, ArrayRows(rows)).read(0, len(rows)))
         number = f"{start + count - 1} + row_number() OVER (ORDER BY row) AS row"
         reverse = f"{number}, c1 AS c0, c0 AS c1) FROM {table.name} WHERE row >= {start} AND c0 <> c1"
         run(load.connection, f"INSERT INTO {table.name} SELECT * REPLACE ({reverse}")

@@ -6,24 +6,27 @@ from bisect import bisect_right
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from daskgraphpart.readers.database import count_rows, run, translated_errors
+from daskgraphpart.readers.database import count_rows, translated_errors
+from daskgraphpart.readers.tables.describe.columns import STRINGS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     import duckdb
 
     from daskgraphpart.engine.progress import ProgressListener
     from daskgraphpart.readers.tables.describe.description import Description, OpenFile, Table
+    from daskgraphpart.readers.tables.load.feature_file import FeatureFile
     from daskgraphpart.readers.tables.load.plain_edges import PlainEdges
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Load:
-    """Tables in a database, each under its name: IDs c0 and c1; features as floats c2 and integers n2, and so on.
+    """Tables in a database, each under its name: IDs c0 and c1; features of strings c2, n2 where they cannot be read.
 
-    Vectors are c2 alone; strings have n2 where they cannot be read; `no_id` marks rows to drop. `row` is the number of
-    the row: nothing else tells the order, as DuckDB promises none beyond a scan. Invalid values are NULL.
+    `no_id` marks rows to drop. `row` is the number of the row: nothing else tells the order, as DuckDB promises none
+    beyond a scan. Invalid values are NULL. Other features are in files, `staged`, by table and feature.
 
     `kinds` are of IDs, by node type. `plain` edges, by table, are not in the database. `starts` has the first rows of
     each table's files, and the number of all rows, as read.
@@ -34,6 +37,9 @@ class Load:
     plain: Mapping[str, PlainEdges]
     connection: duckdb.DuckDBPyConnection
     progress: ProgressListener
+    directory: Path
+    counts_only: bool
+    staged: dict[tuple[str, str], list[FeatureFile]] = field(default_factory=dict)
     starts: dict[str, list[int]] = field(default_factory=dict)
 
     @property
@@ -57,8 +63,10 @@ class Load:
         with translated_errors(file.path):
             return file, *file.locate(row - starts[index], number)
 
-    def width(self, table: Table, number: int) -> int:
-        """Length of a column's vectors, from the first that is not missing."""
-        query = f"SELECT len(c{number}) FROM {table.name} WHERE c{number} IS NOT NULL ORDER BY row LIMIT 1"
-        lengths = run(self.connection, query)
-        return int(lengths[0][0] or 0) if lengths else 0
+    def strings(self, table: Table) -> list[int]:
+        """Numbers of the columns that are strings, not IDs."""
+        return [i for i in table.numbers if table.kind(i) == STRINGS]
+
+    def files_of(self, table: Table) -> list[FeatureFile]:
+        """Files of all features of a table."""
+        return [file for feature in table.features for file in self.staged.get((table.name, feature), ())]

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from daskgraphpart.readers.database import quote
 from daskgraphpart.readers.tables.describe.columns import BYTES, FLOATS, INTEGERS, MISSING, STRINGS, TIMES, VECTORS
 from daskgraphpart.readers.tables.describe.fills import is_integer
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from daskgraphpart.readers.tables.describe.columns import Column
 
 BLANKS = "' ' || chr(9)"  # to trim; slow, so texts without blank or sign in front come first
@@ -32,17 +37,18 @@ def id_value(number: int, column: Column, wanted: str, id_type: str) -> str:
     return _integer_of_text(raw) if column.is_string else f"TRY_CAST({raw} AS BIGINT)"
 
 
-def missing_id(number: int, column: Column, wanted: str) -> str:
-    """Return a condition for missing IDs; words such as NA count as missing among integers."""
-    raw = _raw(number, column)
-    if column.kind == FLOATS and not column.is_text:
-        return f"({raw} IS NULL OR isnan({raw}))"
-    words = f" OR {raw} IN ({', '.join(map(quote, MISSING))})" if column.is_text and wanted == INTEGERS else ""
-    return f"({raw} IS NULL{words})"
+def is_missing_id(column: Column, wanted: str, values: Any) -> np.ndarray:
+    """Tell which IDs of a batch are missing, bool (rows,); words such as NA count as missing among integers."""
+    if column.is_text and wanted == INTEGERS:
+        is_missing = pc.or_(values.is_null(), pc.is_in(values, pa.array(MISSING, pa.string())))
+    else:
+        is_missing = values.is_null(nan_is_null=column.kind == FLOATS and not column.is_text)
+    missing: np.ndarray = is_missing.to_numpy(zero_copy_only=False)
+    return missing
 
 
 def feature_values(number: int, column: Column, kind: str, fill: str | None) -> list[str]:
-    """Return expressions for a feature: vectors as they are, numbers as floats and as integers.
+    """Return expressions for a feature, but vectors: numbers as floats and as integers.
 
     Strings are NULL if missing, and followed by whether they cannot be read.
     """
@@ -53,9 +59,7 @@ def feature_values(number: int, column: Column, kind: str, fill: str | None) -> 
         is_bad = f"({raw} IS NOT NULL AND {value} IS NULL)" if column.kind == BYTES else "false"
         filled = "NULL" if fill is None else quote(fill)
         return [f"CASE WHEN {is_missing} THEN {filled} ELSE {value} END", is_bad]
-    if kind == VECTORS:
-        values = [raw if column.kind == VECTORS else "NULL"]
-    elif kind == TIMES and column.is_text:
+    if kind == TIMES and column.is_text:
         values = [f"{_time_of_text(raw)}::DOUBLE", _time_of_text(raw)]
     elif column.is_text:
         raw = f"translate({raw}, ',.', '.,')" if column.has_decimal_comma else raw  # a point makes it no number
@@ -64,7 +68,7 @@ def feature_values(number: int, column: Column, kind: str, fill: str | None) -> 
         values = ["NULL", "NULL"]
     else:
         values = [f"TRY_CAST({raw} AS DOUBLE)", f"TRY_CAST({raw} AS BIGINT)"]
-    if fill is None or kind == VECTORS:
+    if fill is None:
         return values
     fills = [f"{quote(fill)}::DOUBLE", fill if is_integer(fill) else "NULL"]
     return [f"CASE WHEN {is_missing} THEN {f} ELSE {value} END" for f, value in zip(fills, values, strict=True)]

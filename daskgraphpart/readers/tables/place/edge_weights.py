@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from daskgraphpart.errors import InputFileError
-from daskgraphpart.readers.database import run
+from daskgraphpart.graph.rows import ArrayRows, KeptRows
+from daskgraphpart.readers.database import read
 from daskgraphpart.readers.tables.describe.columns import BYTES, STRINGS, VECTORS, shown
+from daskgraphpart.readers.tables.load.feature_file import staged_rows
 from daskgraphpart.schema import EDGE_WEIGHT
 
 if TYPE_CHECKING:
@@ -42,8 +46,13 @@ def _faults(load: Load, table: Table, feature: str) -> Iterator[InputFileError]:
     number, *others = table.features[feature]
     if others or table.kind(number) in (STRINGS, BYTES, VECTORS):
         return  # no weight at all
-    is_bad = f"NOT (c{number} > 0 AND isfinite(c{number}))"
-    ((row, count),) = run(load.connection, f"SELECT min(row), count(*) FROM {table.name} WHERE {is_bad}")
+    weights, row, count = staged_rows(table, feature, load.staged[table.name, feature]), 0, 0
+    for batch in read(load.connection, f"SELECT row FROM {table.name} ORDER BY row"):
+        rows = batch.column(0).to_numpy()
+        values = KeptRows(weights, ArrayRows(rows)).read(0, len(rows))
+        is_bad = ~((values > 0) & np.isfinite(values))
+        row = row if count else int(rows[is_bad.argmax()])
+        count += int(np.count_nonzero(is_bad))
     if count:
         file, place, text = load.locate(table, row, number)
         shown_weight = f"nothing, filled with {load.described.fill(table, feature)}" if text is None else shown(text)

@@ -31,14 +31,10 @@ def place_table(placement: Placement, table: Table) -> dict[str, Source]:
         _check_mask(placement, table)
         ones = ConstantRows(np.dtype(bool), (placement.new_ids(table, 0).num_rows,), 1)
         return {table.mask: _scatter(placement, table, table.mask, ones, 0)}
-    order = _node_order(placement, table)
-    if order:
-        _check_list(placement, table)
-    by_row = order or "ORDER BY t.row"
-    features: dict[str, Source] = {name: stage_feature(placement, table, name, by_row) for name in table.features}
+    features = {name: stage_feature(placement, table, name) for name in table.features}
     if not table.ends:
         return place_rows(placement, table.of_type, features, table.files[0].path)
-    return features if order or len(table.ends) == 2 else _scatter_all(placement, table, features)
+    return features if len(table.ends) == 2 else _scatter_all(placement, table, features)
 
 
 def place_rows(placement: Placement, of_type: str, features: Mapping[str, Source], path: str = "") -> dict[str, Source]:
@@ -51,20 +47,8 @@ def place_rows(placement: Placement, of_type: str, features: Mapping[str, Source
     if table is None:
         return dict(features)
     if load.num_rows(table) != expected:
-        query, where = f"SELECT row FROM {table.name} ORDER BY row", placement.path(f"{of_type}-kept")
-        numbers = placement.stage(query, where, np.dtype(np.int64))
-        features = {name: KeptRows(rows, numbers) for name, rows in features.items()}
+        features = {name: KeptRows(rows, placement.kept(table)) for name, rows in features.items()}
     return _scatter_all(placement, table, features) if len(table.ends) == 1 else dict(features)
-
-
-def _node_order(placement: Placement, table: Table) -> str:
-    """Return SQL that brings a table's rows `t` into the order of nodes, if it has all of them; "" otherwise."""
-    load, num_nodes = placement.load, placement.num_nodes.get(table.of_type)
-    if len(table.ends) != 1 or not table.features or load.num_rows(table) != num_nodes:
-        return ""
-    if not load.described.options.map_ids:
-        return "ORDER BY t.c0"
-    return f"JOIN {ids_table(load, table.of_type)} i ON t.c0 = i.id ORDER BY i.new_id"
 
 
 def _check_mask(placement: Placement, table: Table) -> None:

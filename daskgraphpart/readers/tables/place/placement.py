@@ -52,3 +52,10 @@ class Placement:
                 query = f"SELECT i.new_id FROM {name} t JOIN {ids} i ON t.c{column} = i.id ORDER BY t.row"
             self.staged[name, column] = self.stage(query, self.path(f"{name}-c{column}"), np.dtype(np.int64))
         return self.staged[name, column]
+
+    def kept(self, table: Table) -> Region:
+        """Write the numbers of a table's rows that were not dropped to a file, once."""
+        if (table.name, -1) not in self.staged:
+            query = f"SELECT row FROM {table.name} ORDER BY row"
+            self.staged[table.name, -1] = self.stage(query, self.path(f"{table.name}-kept"), np.dtype(np.int64))
+        return self.staged[table.name, -1]

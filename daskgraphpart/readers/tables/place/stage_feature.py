@@ -9,38 +9,37 @@ import numpy as np
 from daskgraphpart.errors import InputFileError, OptionError
 from daskgraphpart.graph.check_changes import split_column
 from daskgraphpart.graph.metadata import CATEGORIES
+from daskgraphpart.graph.rows import KeptRows
 from daskgraphpart.readers.database import count_rows, quote, run
 from daskgraphpart.readers.rank_ids import rank_ids
-from daskgraphpart.readers.tables.describe.columns import STRINGS, TIMES, VECTORS
-from daskgraphpart.readers.tables.describe.fills import filled_dtype, is_integer
+from daskgraphpart.readers.tables.describe.columns import STRINGS, TIMES
 from daskgraphpart.readers.tables.describe.split_sets import IN_NONE, SETS, SPLIT, set_of
+from daskgraphpart.readers.tables.load.feature_file import staged_rows
 from daskgraphpart.units import format_number
 
 if TYPE_CHECKING:
     from daskgraphpart.readers.tables.describe.description import Table
     from daskgraphpart.readers.tables.load.loaded_tables import Load
     from daskgraphpart.readers.tables.place.placement import Placement
+    from daskgraphpart.source import Source
     from daskgraphpart.storage.region import Region
 
 MISSING_CODE = -1
 """Of strings that are missing: no category."""
 
 
-def stage_feature(placement: Placement, table: Table, name: str, order: str) -> Region:
-    """Write a feature to a file; `order` is SQL that follows the table `t`."""
+def stage_feature(placement: Placement, table: Table, name: str) -> Source:
+    """Return a feature in the order of the table, without rows that were dropped."""
     number = table.features[name][0]
-    kind = table.kind(number)
+    kind, load = table.kind(number), placement.load
     if name == SPLIT:
-        return _stage_sets(placement, table, number, order)
+        return _stage_sets(placement, table, number)
     if kind == STRINGS:
-        return _stage_codes(placement, table, name, order)
+        return _stage_codes(placement, table, name)
     if kind == TIMES:
-        placement.load.progress.note(f"{_place(table, number)}: times, kept as microseconds since 1970")
-    return (
-        _stage_vectors(placement, table, name, order)
-        if kind == VECTORS
-        else _stage_numbers(placement, table, name, order)
-    )
+        load.progress.note(f"{_place(table, number)}: times, kept as microseconds since 1970")
+    rows = staged_rows(table, name, load.staged[table.name, name])
+    return rows if load.num_rows(table) == rows.shape[0] else KeptRows(rows, placement.kept(table))
 
 
 def _place(table: Table, number: int) -> str:
@@ -51,38 +50,7 @@ def _path(placement: Placement, table: Table, number: int) -> str:
     return placement.path(f"{table.name}-{number}")
 
 
-def _stage_vectors(placement: Placement, table: Table, feature: str, order: str) -> Region:
-    """Write vectors; a fill value stands for each that is missing, and for each missing element."""
-    load, number = placement.load, table.features[feature][0]
-    column, fill, width = table.column(number), load.described.fill(table, feature), load.width(table, number)
-    dtype, values = column.dtype, f"c{number}"
-    assert dtype is not None
-    if fill is not None:
-        dtype = filled_dtype(dtype, fill)
-        element = "BIGINT" if dtype.kind != "f" else "DOUBLE" if dtype.itemsize == 8 else "FLOAT"
-        filled = f"list_resize([], {width}, NULL)"
-        values = f"[coalesce(x::{element}, {quote(fill)}::{element}) FOR x IN coalesce({values}, {filled})]"
-    query = f"SELECT {values} FROM {table.name} t {order}"
-    return placement.stage(query, _path(placement, table, number), dtype, column.row_shape or (width,))
-
-
-def _stage_numbers(placement: Placement, table: Table, feature: str, order: str) -> Region:
-    """Write numbers in a dtype for all files; those in text are int64 if all are integers, else float64."""
-    load, columns = placement.load, table.features[feature]
-    fill = load.described.fill(table, feature)
-    are_whole = " AND ".join(f"count(*) = count(n{i})" for i in columns)
-    ((is_whole,),) = run(load.connection, f"SELECT count(*) > 0 AND {are_whole} FROM {table.name}")
-    text = np.dtype(np.int64 if is_whole else np.float64)
-    files = [file for file in table.files if file.num_rows != 0] or table.files
-    dtype = np.result_type(*(file.columns[i].dtype or text for file in files for i in columns))
-    if fill is not None and (is_integer(fill) or not is_whole):
-        dtype = filled_dtype(dtype, fill)
-    letter = "c" if dtype.kind == "f" else "n"
-    query = f"SELECT {', '.join(f'{letter}{i}' for i in columns)} FROM {table.name} t {order}"
-    return placement.stage(query, _path(placement, table, columns[0]), dtype, (len(columns),) if columns[1:] else ())
-
-
-def _stage_sets(placement: Placement, table: Table, number: int, order: str) -> Region:
+def _stage_sets(placement: Placement, table: Table, number: int) -> Region:
     """Write the number of each node's set, and report how many nodes are in each."""
     load, found_set = placement.load, set_of(f"c{number}")
     counts = ", ".join(f"count(*) FILTER ({found_set} = {i})" for i in range(len(SETS)))
@@ -91,11 +59,11 @@ def _stage_sets(placement: Placement, table: Table, number: int, order: str) -> 
     others = placement.num_nodes[table.of_type] - sum(set_counts)
     where = _place(table, number)
     load.progress.note(f"{where}: {', '.join(shown_counts)}; in none: {others:,} {table.of_type!r} nodes")
-    query = f"SELECT coalesce({set_of(f't.c{number}')}, {IN_NONE}) FROM {table.name} t {order}"
+    query = f"SELECT coalesce({set_of(f't.c{number}')}, {IN_NONE}) FROM {table.name} t ORDER BY t.row"
     return placement.stage(query, _path(placement, table, number), np.dtype(np.int8))
 
 
-def _stage_codes(placement: Placement, table: Table, name: str, order: str) -> Region:
+def _stage_codes(placement: Placement, table: Table, name: str) -> Region:
     """Write the codes of strings, which are ranks, and keep the strings."""
     load, number, of_type = placement.load, table.features[name][0], table.of_type
     every = f"SELECT c{number} AS id FROM {table.name} WHERE c{number} IS NOT NULL"
@@ -106,7 +74,7 @@ def _stage_codes(placement: Placement, table: Table, name: str, order: str) -> R
     code = code_of_missing(load, table, name)
     _tell_codes(placement, table, name, num_old, code)
     codes = f"SELECT coalesce(k.new_id, {code}) FROM {table.name} t LEFT JOIN {categories} k ON t.c{number} = k.id"
-    return placement.stage(f"{codes} {order}", _path(placement, table, number), np.dtype(np.int64))
+    return placement.stage(f"{codes} ORDER BY t.row", _path(placement, table, number), np.dtype(np.int64))
 
 
 def _categories(table: Table, number: int) -> str:
