@@ -292,7 +292,7 @@ def test_strings_of_a_dictionary_are_decoded_in_batches_of_some_megabytes(tmp_pa
     parquet.write_table(pa.table({"v": strings}), tmp_path / "e.parquet")
     (file,) = find_files(str(tmp_path / "e.parquet"), "--edges", ReadOptions())
     lengths, most = [], 0
-    for (batch,) in open_parquet_file(with_form(file, tmp_path), ("v",), 0).batches():
+    for (batch,) in open_parquet_file(with_form(file, tmp_path), ("v",), 0).batches([0]):
         lengths += pc.binary_length(batch).to_pylist()
         most = max(most, batch.nbytes)
     assert lengths == np.where(codes, size, len("short")).tolist()
@@ -316,5 +316,5 @@ def test_rows_of_long_vectors_are_read_in_batches_of_some_megabytes(tmp_path: Pa
     vectors = pa.FixedSizeListArray.from_arrays(pa.array(np.arange(12_000_000, dtype=np.float32)), 2_000)
     parquet.write_table(pa.table({"v": vectors}), tmp_path / "v.parquet", use_dictionary=False)
     (file,) = find_files(str(tmp_path / "v.parquet"), "--node-data", ReadOptions())
-    sizes = [of.nbytes for (of,) in open_parquet_file(with_form(file, tmp_path), ("v",), 0).batches()]
+    sizes = [of.nbytes for (of,) in open_parquet_file(with_form(file, tmp_path), ("v",), 0).batches([0])]
     assert sum(sizes) >= vectors.nbytes and max(sizes) <= 2 * BYTES_PER_READ

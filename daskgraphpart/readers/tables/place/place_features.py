@@ -31,7 +31,8 @@ def place_table(placement: Placement, table: Table) -> dict[str, Source]:
         _check_mask(placement, table)
         ones = ConstantRows(np.dtype(bool), (placement.new_ids(table, 0).num_rows,), 1)
         return {table.mask: _scatter(placement, table, table.mask, ones, 0)}
-    features = {name: stage_feature(placement, table, name) for name in table.features}
+    kept = placement.kept(table) if table.features else None
+    features = {name: stage_feature(placement, table, name, kept) for name in table.features}
     if not table.ends:
         return place_rows(placement, table.of_type, features, table.files[0].path)
     return features if len(table.ends) == 2 else _scatter_all(placement, table, features)
@@ -46,8 +47,8 @@ def place_rows(placement: Placement, of_type: str, features: Mapping[str, Source
         check_row_count(described, of_type, name, [path] if path else rows.paths, rows.shape[0], expected)
     if table is None:
         return dict(features)
-    if load.num_rows(table) != expected:
-        features = {name: KeptRows(rows, placement.kept(table)) for name, rows in features.items()}
+    if (kept := placement.kept(table)) is not None:
+        features = {name: KeptRows(rows, kept) for name, rows in features.items()}
     return _scatter_all(placement, table, features) if len(table.ends) == 1 else dict(features)
 
 

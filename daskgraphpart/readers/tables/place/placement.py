@@ -53,8 +53,10 @@ class Placement:
             self.staged[name, column] = self.stage(query, self.path(f"{name}-c{column}"), np.dtype(np.int64))
         return self.staged[name, column]
 
-    def kept(self, table: Table) -> Region:
-        """Write the numbers of a table's rows that were not dropped to a file, once."""
+    def kept(self, table: Table) -> Region | None:
+        """Write the numbers of a table's rows that are left to a file, once; None if none was dropped."""
+        if self.load.num_rows(table) == self.load.num_read(table):
+            return None
         if (table.name, -1) not in self.staged:
             query = f"SELECT row FROM {table.name} ORDER BY row"
             self.staged[table.name, -1] = self.stage(query, self.path(f"{table.name}-kept"), np.dtype(np.int64))

@@ -16,13 +16,20 @@ if TYPE_CHECKING:
 def scatter_rows(rows: Source, new_ids: Region, num_rows: int, fill: Any, path: str, max_bytes: int) -> Region:
     """Bring rows to their new IDs, in a file: sort blocks, then read a range of IDs from each; others get `fill`.
 
+    A single block needs no sorting.
+
     Holds about four times `max_bytes`.
     """
     dtype = filled_dtype(rows.dtype, str(fill))
     placed = create_npy(f"{path}.npy", dtype, (num_rows, *rows.shape[1:]))
+    step = max(1, max_bytes // (8 + placed.row_nbytes))
+    if max(rows.shape[0], num_rows) <= step:
+        whole = np.full(placed.shape, fill, dtype)
+        whole[new_ids.read()] = rows.read(0, rows.shape[0])
+        placed.write(whole, 0)
+        return placed
     sorted_rows = create_npy(f"{path}-rows.npy", dtype, rows.shape)
     sorted_ids = create_npy(f"{path}-ids.npy", np.int64, rows.shape[:1])
-    step = max(1, max_bytes // (8 + placed.row_nbytes))
     for start in range(0, rows.shape[0], step):
         stop = min(start + step, rows.shape[0])
         ids = new_ids.read(start, stop)

@@ -28,8 +28,8 @@ MISSING_CODE = -1
 """Of strings that are missing: no category."""
 
 
-def stage_feature(placement: Placement, table: Table, name: str) -> Source:
-    """Return a feature in the order of the table, without rows that were dropped."""
+def stage_feature(placement: Placement, table: Table, name: str, kept: Region | None) -> Source:
+    """Return a feature in the order of the table; `kept` are the rows that are left if some were dropped."""
     number = table.features[name][0]
     kind, load = table.kind(number), placement.load
     if name == SPLIT:
@@ -39,7 +39,7 @@ def stage_feature(placement: Placement, table: Table, name: str) -> Source:
     if kind == TIMES:
         load.progress.note(f"{_place(table, number)}: times, kept as microseconds since 1970")
     rows = staged_rows(table, name, load.staged[table.name, name])
-    return rows if load.num_rows(table) == rows.shape[0] else KeptRows(rows, placement.kept(table))
+    return rows if kept is None else KeptRows(rows, kept)
 
 
 def _place(table: Table, number: int) -> str:

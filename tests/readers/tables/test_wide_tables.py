@@ -1,0 +1,101 @@
+"""Values follow their IDs, whatever is read at once: columns, lists and arrays of any width, by IDs of any kind."""
+
+from __future__ import annotations
+
+import uuid
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pytest
+from pyarrow import csv, parquet
+
+import daskgraphpart as dgp
+from daskgraphpart.errors import InputFileError
+from daskgraphpart.readers.tables.describe import parquet_batches, text_rows
+from daskgraphpart.readers.tables.load import feature_file
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HOW: dict[str, Any] = {"memory": "500MB", "workers": 1}
+NUM_NODES, WIDTH = 97, 7
+RNG = np.random.default_rng(5)
+VALUES = RNG.random((NUM_NODES, WIDTH)).astype(np.float32)
+ORDER = RNG.permutation(NUM_NODES)
+KINDS: dict[str, list[Any]] = {
+    "string": [f"paper/{i:03d}" for i in range(NUM_NODES)],
+    "integer": [10**12 + 7 * i for i in range(NUM_NODES)],
+    "uuid": [str(uuid.UUID(int=(i + 1) << 100)) for i in range(NUM_NODES)],
+}
+
+
+def columns_of(ids: list[Any], order: np.ndarray = ORDER) -> dict[str, Any]:
+    return {"id": [ids[i] for i in order]} | {f"x{i}": VALUES[order, i] for i in range(WIDTH)}
+
+
+def write(path: Path, form: str, ids: list[Any]) -> Any:
+    """Write a table of IDs and values in shuffled order; return it as given for the feature `v`."""
+    table = pa.table(columns_of(ids))
+    lists = pa.table({"id": table["id"], "v": pl.Series(VALUES[ORDER]).to_arrow()})
+    if form == "csv":
+        csv.write_csv(table, path)
+        return f"{path}:id:*"
+    if form == "frame":
+        return pl.from_arrow(lists)
+    if form == "lists":
+        lists = lists.set_column(1, "v", lists["v"].cast(pa.list_(pa.float32())))
+    parquet.write_table(table if form == "columns" else lists, path, row_group_size=60)
+    return f"{path}:id:{'*' if form == 'columns' else 'v'}"
+
+
+@pytest.mark.parametrize("at_once", [(1 << 22, 1 << 19, 32), (300, 21, 2)], ids=["large", "small"])
+@pytest.mark.parametrize("form", ["csv", "columns", "lists", "arrays", "frame"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_vectors_follow_ids(
+    kind: str, form: str, at_once: tuple[int, int, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = KINDS[kind]
+    monkeypatch.setattr(parquet_batches, "BYTES_PER_READ", at_once[0])
+    monkeypatch.setattr(text_rows, "BOUNDS_PER_BATCH", at_once[1])
+    monkeypatch.setattr(feature_file, "COLUMNS_PER_FILE", at_once[2])
+    edges = pl.DataFrame({"src": ids, "dst": ids[1:] + ids[:1]})
+    given = write(tmp_path / "feat", form, ids)
+    graph = dgp.read_tables(edges, map_ids=True, node_data={"_N": {"v": given}}).collect(**HOW)
+    assert np.array_equal(VALUES, graph.node_data["_N"]["v"].compute().astype(np.float32))
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_more_columns_than_are_read_at_once_become_features(form: str, tmp_path: Path) -> None:
+    ids = KINDS["string"]
+    values = {f"y{i}": np.arange(NUM_NODES)[ORDER] * 100 + i for i in range(feature_file.COLUMNS_PER_FILE + 3)}
+    table = pa.table({"id": [ids[i] for i in ORDER], **values})
+    (csv if form == "csv" else parquet).__dict__["write_csv" if form == "csv" else "write_table"](table, tmp_path / "t")
+    edges = pl.DataFrame({"src": ids, "dst": ids})
+    graph = dgp.read_tables(edges, map_ids=True, node_data={"_N": {"*": f"{tmp_path}/t:id:*"}}).collect(**HOW)
+    for i, name in enumerate(values):
+        assert np.array_equal(np.arange(NUM_NODES) * 100 + i, graph.node_data["_N"][name].compute())
+
+
+@pytest.mark.parametrize("last", ["9", "0.5", "+7", " 3", "-0", "1e3"])
+def test_numbers_in_text_are_of_one_dtype_wherever_the_odd_one_is(
+    last: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = [str(2**53 + 1), *map(str, range(50)), last, "4"]
+    (tmp_path / "e.csv").write_text("src,dst,w\n" + "".join(f"{i},{i},{text}\n" for i, text in enumerate(texts)))
+    expected = np.array([int(t) for t in texts]) if last.strip() not in ("0.5", "1e3") else np.array(texts, np.float64)
+    for bounds in (1 << 19, 15):
+        monkeypatch.setattr(text_rows, "BOUNDS_PER_BATCH", bounds)
+        graph = dgp.read_tables(f"{tmp_path}/e.csv", edge_columns="w").collect(**HOW)
+        weights = graph.edge_data["_N:_E:_N"]["w"].compute()
+        assert weights.dtype == expected.dtype
+        assert weights.tobytes() == expected.tobytes()
+
+
+def test_rows_that_are_dropped_may_hold_anything(tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_text("src,dst,w\n1,2,5\n,2,many\n2,1,7\n")
+    graph = dgp.read_tables(f"{tmp_path}/e.csv", map_ids=True, edge_columns="w", missing_ids="drop").collect(**HOW)
+    assert graph.edge_data["_N:_E:_N"]["w"].compute().tolist() == [5, 7]
+    with pytest.raises(InputFileError, match="ID is missing"):
+        dgp.read_tables(f"{tmp_path}/e.csv", map_ids=True, edge_columns="w").collect(**HOW)
