@@ -23,7 +23,7 @@ from daskgraphpart.jobs.forecast import smallest_memory
 from daskgraphpart.kernels.compiled import note_on_compiling
 from daskgraphpart.partitioner.assign_options import METHODS, AssignOptions
 from daskgraphpart.partitioner.assignment import Assignment
-from daskgraphpart.partitioner.choose import expected_choice, solving_nbytes
+from daskgraphpart.partitioner.choose import Choice, expected_choice, solving_nbytes
 from daskgraphpart.partitioner.choose import workspace_nbytes as assign_workspace_nbytes
 from daskgraphpart.public import Public
 from daskgraphpart.storage.mounts import depot_of, mount
@@ -145,10 +145,10 @@ def estimate(
     schema, smallest = graph.schema, smallest_memory(graph.schema, owners, options)
     limited, workspace = resources.limited(smallest), Path(resources.workspace or out)
     method, why, need, assigning, solving, known = owners.method, "", 0, 0, 0, None
+    choice: Choice | None = None
     if isinstance(owners, Assignment):
         known = None if owners.measured is None else (owners.measured.cut_share, owners.measured.volume)
     elif owners.needs_adjacency or options is None:
-        choice = None
         if owners.extend is not None:
             method = "extend"
         elif method in METHODS and method != "random" and num_parts > 1:
@@ -178,6 +178,8 @@ def estimate(
     ]
     if need > limited.memory:
         warnings.append(f"{method} needs about {format_size(need)} of memory, more than the budget")
+    if isinstance(owners, AssignOptions) and owners.objtype == "vol" and num_parts > 1 and not _asks_metis(choice):
+        warnings.append(f"--objtype vol has no effect: {method} minimises cut edges; --method metis, the volume")
     return Plan(
         graph_name=schema.name,
         num_parts=num_parts,
@@ -199,6 +201,12 @@ def estimate(
         local_method_nbytes=local[2],
         warnings=tuple(warnings),
     )
+
+
+def _asks_metis(choice: Choice | None) -> bool:
+    """Whether parts are those of METIS, not of its call on a much smaller graph."""
+    is_whole = choice is not None and choice.method in ("metis", "auto")
+    return choice is not None and is_whole and any(call.library == "metis" for call in choice.calls)
 
 
 def announce(

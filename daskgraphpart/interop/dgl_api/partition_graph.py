@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -35,7 +36,6 @@ from daskgraphpart.storage.scratch import scratch_directory
 from daskgraphpart.units import format_size
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Mapping, Sequence
     from typing import Literal
 
@@ -137,7 +137,8 @@ def partition_graph(
     layout : str or sequence of str
         Layouts to write, as in `dispatch`.
     store_eids, store_inner_node, store_inner_edge : bool
-        Add edge IDs, and which nodes and edges the part owns, to GraphBolt's graphs, as in DGL.
+        Add edge IDs, and which nodes and edges the part owns, to GraphBolt's graphs, as in DGL; all of them with
+        `DGL_DIST_DEBUG` in the environment. DGL 2.1 leaves out edge IDs unless asked.
     num_nodes, node_data, edge_data : optional
         Numbers of nodes, and features beside those of `g`, as in `chunk_graph`.
     overwrite : bool
@@ -188,16 +189,16 @@ def partition_graph(
         fill_parts=fill_parts, effort=effort, edge_weight=edge_weight, extend=extend, old_id_map=old_id_map,
         may_move=may_move,
     )  # fmt: skip
-    layouts = words_of(layout)
+    layouts, is_debugged = words_of(layout), "DGL_DIST_DEBUG" in os.environ
     written = DispatchOptions(
         num_hops,
         words_of(graph_formats or "coo"),
         out_edges=True,
         reshuffle=reshuffle,
         layout=(*layouts, "graphbolt") if use_graphbolt and "graphbolt" not in layouts else layouts,
-        store_eids=store_eids,
-        store_inner_node=store_inner_node,
-        store_inner_edge=store_inner_edge,
+        store_eids=store_eids or is_debugged,
+        store_inner_node=store_inner_node or is_debugged,
+        store_inner_edge=store_inner_edge or is_debugged,
     )
     is_open = reshuffle and bool(written.graphs)
     if return_mapping:
