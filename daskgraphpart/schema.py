@@ -248,6 +248,24 @@ def parse_edge_type(name: str, num_edges: int, data: tuple[DataSpec, ...] = ()) 
     return EdgeType(parts[0], parts[1], parts[2], num_edges, data)
 
 
+def plain_name(name: str) -> str:
+    """Return a name as DGL's files can hold it: ``since:int`` is ``since.int``, ``~label`` is ``label``."""
+    if not set(name) & set(FORBIDDEN_IN_NAMES):
+        return name
+    return name.translate(dict.fromkeys(map(ord, FORBIDDEN_IN_NAMES), ".")).strip(".")
+
+
+def by_plain_name(names: Iterable[str], what: str) -> dict[str, str]:
+    """Return names by their plain ones; refuse two that become one."""
+    named: dict[str, str] = {}
+    for name in names:
+        if (other := named.setdefault(plain_name(name), name)) != name:
+            shown = f"{other!r} and {name!r}"
+            hint = "rename one of them in the input"
+            raise OptionError(f"two {what} get the name {plain_name(name)!r}", found=shown, hint=hint)
+    return named
+
+
 def check_name(
     name: str,
     what: str,
@@ -258,13 +276,14 @@ def check_name(
 ) -> None:
     """Check that DGL's files can hold a name."""
     encoded = str(name).encode(errors="replace")  # keys of a user's dictionary can be anything
+    plain = plain_name(str(name))
     if not 0 < len(encoded) <= LONGEST_NAME or encoded.decode() != name or set(name) & set(FORBIDDEN_IN_NAMES):
         raise error(
             f"{what} {str(name)[:40]!r} cannot be used in DGL's files",
             file=file,
             place=place,
             expected=f"UTF-8 text of 1 to {LONGEST_NAME} bytes without '/', ':', '~' or NUL",
-            hint="rename it",
+            hint="rename it" if plain in ("", name) else f"call it {plain!r}",
         )
 
 

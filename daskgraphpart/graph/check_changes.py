@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.errors import OptionError, check_choice, choose_from
-from daskgraphpart.schema import FORBIDDEN_IN_NAMES
+from daskgraphpart.schema import by_plain_name, plain_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from daskgraphpart.graph.changes import GraphChanges
-
-_ALLOWED = dict.fromkeys(map(ord, FORBIDDEN_IN_NAMES), "\x1f")
 
 
 def split_column(changes: GraphChanges, etype: str) -> str | None:
@@ -25,7 +23,7 @@ def split_column(changes: GraphChanges, etype: str) -> str | None:
 def split_feature(changes: GraphChanges, etype: str) -> str | None:
     """Return the name of that column as a feature, until edges are split."""
     column = split_column(changes, etype)
-    return None if column is None else column.translate(_ALLOWED)
+    return None if column is None else plain_name(column)
 
 
 def features_of_table(
@@ -34,7 +32,7 @@ def features_of_table(
     """Return the columns of an edge table that become features, by name; `others` are in other files."""
     column, feature = split_column(changes, etype), split_feature(changes, etype)
     split = {} if column is None or feature is None or feature in others else {feature: column}
-    return {**dict(zip(names, names, strict=True)), **split}
+    return {**by_plain_name(names, "columns"), **split}
 
 
 def dtype_of(changes: GraphChanges, of_type: str, feature: str) -> np.dtype | None:

@@ -90,7 +90,7 @@ def chunk_graph(
     g : object
         - a dictionary keyed by canonical edge type, as a tuple or ``"src:rel:dst"`` (a plain ``"rel"`` joins nodes of
           the one type ``"_N"``). Values are pandas or dask frames, pairs of arrays (numpy, torch, dask), or arrays of
-          shape (2, edges) or (edges, 2). In a frame, columns `src` and `dst` (or else the first two) are type-wise
+          shape (2, edges) or (edges, 2). In a frame, columns `src` and `dst` (or named alike) are type-wise
           IDs; the others are edge features;
         - one such frame, pair or array, for a graph with one edge type;
         - a scipy sparse matrix (rows are sources; values are ignored);

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import OptionError
+from daskgraphpart.readers.names_of_ends import known_ends, known_id
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +29,7 @@ def counts_rows(index: Any) -> bool:
 def index_as_ids(table: Any, what: str) -> Any:
     """Return a table of nodes with its IDs in column `id`, or else in the first, to which a named index becomes."""
     names = list(map(str, table.columns)) if is_pandas(table) else [ID]
-    if ID in names or (counts_rows(table.index) and names):
+    if known_id(names) is not None or (counts_rows(table.index) and names):
         return table
     index = table.index
     if getattr(index, "nlevels", 1) > 1:
@@ -50,7 +51,7 @@ def index_as_ends(table: Any, what: str, ends: Sequence[str] = ENDS) -> Any:
         return table
     names, index = {*map(str, table.columns)}, table.index
     levels = [name for name in getattr(index, "names", [index.name]) if name is not None]
-    if {*ends} <= names or (not levels and getattr(index, "nlevels", 1) == 1):
+    if {*ends} <= names or known_ends(names) or (not levels and getattr(index, "nlevels", 1) == 1):
         return table
     if {*ends} <= {*names, *levels}:
         return table.reset_index()

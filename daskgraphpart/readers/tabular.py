@@ -14,6 +14,7 @@ import numpy as np
 
 from daskgraphpart.errors import OptionError
 from daskgraphpart.graph.collections import join_frames
+from daskgraphpart.readers.names_of_ends import choose_ends
 from daskgraphpart.readers.table_index import ENDS, ID, counts_rows, index_as_ids, is_pandas
 
 if TYPE_CHECKING:
@@ -210,9 +211,15 @@ def what_to_give(value: Any) -> str | None:
     return "give pandas.DataFrame(given)" if is_columns else None
 
 
-def ends_of(names: Sequence[Any]) -> tuple[Any, ...]:
-    """Return the columns of sources and destinations: by name, or the first two."""
-    return ENDS if {*ENDS} <= {*names} else tuple(names[:2])
+def ends_of(names: Sequence[Any], what: str, features: Sequence[str] = ()) -> tuple[Any, ...]:
+    """Return the columns of sources and destinations: by their usual names, or the two that are no features."""
+    if (ends := choose_ends(list(map(str, names)), features)) is None:
+        listed, renamed = ", ".join(map(str, names)), dict(zip(names, ENDS, strict=False))
+        expected, hint = "columns src and dst", f"name them, for example table.rename(columns={renamed})"
+        raise OptionError(
+            f"{what}: nothing says which columns are the ends", expected=expected, found=listed, hint=hint
+        )
+    return tuple(names[end] for end in ends)
 
 
 def pair_of(value: Any, what: str) -> tuple[Any, Any]:

@@ -18,6 +18,7 @@ from daskgraphpart.readers.tabular import as_pandas, as_table, ends_of, is_frame
 from daskgraphpart.readers.type_names import canonical_name, ends_of_types
 from daskgraphpart.schema import DEFAULT_ETYPE as HOMOGENEOUS_EDGES
 from daskgraphpart.schema import DEFAULT_NTYPE as HOMOGENEOUS_NODES
+from daskgraphpart.schema import by_plain_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -97,11 +98,12 @@ def _from_frame(etype: str, frame: Any) -> tuple[Any, dict[str, Any]]:
             expected="columns src and dst, each name once",
             found=", ".join(map(str, names)) or "no columns",
         )
-    ends = ends_of(names)
+    ends = ends_of(names, f"edges of type {etype!r}")
     edges: Any = frame[ends[0]], frame[ends[1]]
     if is_lazy(frame):
         edges = frame[list(ends)].rename(columns=dict(zip(ends, ENDS, strict=True))) if ends != ENDS else frame[[*ENDS]]
-    return edges, {str(name): frame[name] for name in names if name not in ends}
+    others = {str(name): name for name in names if name not in ends}
+    return edges, {feature: frame[others[name]] for feature, name in by_plain_name(others, "columns").items()}
 
 
 def _from_scipy(matrix: Any) -> Given:

@@ -86,7 +86,8 @@ class ReadOptions:
 
     columns: tuple[str, ...] = option(
         None,
-        "Names or 0-based numbers of the ID columns. Default: src and dst, or names like them, else the first two.",
+        "Names or 0-based numbers of the ID columns. Default: those named src and dst, or alike; without a header the "
+        "first two.",
         values="SRC,DST",
         kind=tuple,
     )

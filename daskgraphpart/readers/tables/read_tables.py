@@ -97,7 +97,8 @@ def read_tables(
     masks : Mapping[str, Mapping[str, Rows] | Rows], optional
         A list of node IDs that becomes a mask, such as train_mask.
     columns : str | Sequence[str], optional
-        Names or 0-based numbers of the ID columns. Default: src and dst, or names like them, else the first two.
+        Names or 0-based numbers of the ID columns. Default: those named src and dst, or alike; without a header the
+        first two.
     edge_columns : str | Sequence[str] | Mapping[str, str | Sequence[str]], default ()
         Columns to keep as edge features, of the tables of one edge type, or of all. Numbers in text become int64, or
         float64 if one is not an integer.

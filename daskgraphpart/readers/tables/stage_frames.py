@@ -16,6 +16,7 @@ from daskgraphpart.graph.check_changes import split_column
 from daskgraphpart.graph.dask_sources import return_unchanged, run_collections
 from daskgraphpart.graph.rows import array_rows
 from daskgraphpart.readers.given_values import as_array
+from daskgraphpart.readers.names_of_ends import known_id
 from daskgraphpart.readers.table_index import ENDS, ID, index_as_ends, index_as_ids
 from daskgraphpart.readers.tables.describe.split_sets import EXPECTED, SPLIT
 from daskgraphpart.readers.tables.describe.table_files import TableFile, are_files
@@ -37,7 +38,7 @@ from daskgraphpart.readers.tabular import (
     without_ids,
 )
 from daskgraphpart.readers.type_names import canonical_name, ends_of_types, name_types
-from daskgraphpart.schema import DEFAULT_ETYPE
+from daskgraphpart.schema import DEFAULT_ETYPE, by_plain_name
 from daskgraphpart.source import Input, Source
 from daskgraphpart.storage.atomic import whole_file
 from daskgraphpart.storage.here import file_here
@@ -198,7 +199,7 @@ class _Stage:
         names = column_names(frame)
         if len(names) < 2:
             raise OptionError(f"{what}: not a frame of edges", expected="columns src and dst", found=names)
-        ends = self.options.columns or ends_of(names)
+        ends = self.options.columns or ends_of(names, what, self.options.columns_of(etype))
         others = self.options.columns_of(etype) or tuple(name for name in names if name not in ends)
         options = replace(self.options, columns=ends, edge_columns={etype: others})
         return [replace(file, options=options) for file in self.write(frame, what)]
@@ -206,9 +207,10 @@ class _Stage:
     def nodes(self, ntype: str, frame: Any) -> tuple[list[TableFile], dict[str, list[TableFile]]]:
         """Write a table of nodes: IDs in column `id` or the first, features in the others."""
         names = column_names(frame)
-        own = ID if ID in names else names[0]
+        own = names[known_id(names) or 0]
         files = self.write(frame, f"table of {ntype!r} nodes")
-        columns = {name: [replace(file, columns=(own, name)) for file in files] for name in names if name != own}
+        named = by_plain_name((name for name in names if name != own), "columns")
+        columns = {feature: [replace(file, columns=(own, name)) for file in files] for feature, name in named.items()}
         return [replace(file, columns=(own,)) for file in files], columns
 
     def keyed(self, given: Any, what: str) -> Any:

@@ -56,7 +56,7 @@ def test_frames_arrays_tensors_and_collections_give_the_same_bytes(tmp_path: Pat
         (FRAME[["weight", "src", "dst"]], memmap, {}),
         (FRAME.astype({"src": "Int64", "dst": "int32"}), torch.from_numpy(FEATURES), {}),
         (dd.from_pandas(FRAME, npartitions=7), da.from_array(FEATURES, chunks=(7, 2)), {}),
-        (FRAME.rename(columns={"src": "a", "dst": "b"}), str(tmp_path / "x.npy"), {}),
+        (FRAME.rename(columns={"src": "from", "dst": "To"}), str(tmp_path / "x.npy"), {}),
         ((SRC, DST), halves, pair_data),
         ((da.from_array(SRC, chunks=300), DST.astype("u1")), FEATURES, pair_data),
         (edge_index, FEATURES, pair_data),

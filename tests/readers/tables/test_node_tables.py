@@ -256,7 +256,7 @@ def test_frames_with_string_ids_are_tables_like_any_other(
 ) -> None:
     monkeypatch.chdir(shop)
     customers = parquet.read_table("customers").to_pandas().rename(columns={"customer_id": "id"})
-    sales = pd.DataFrame({"customer": ["c1", "c3", "c7"], "item": ["i1"] * 3, "price": 1.5, "year": [2023, 2023, 2024]})
+    sales = pd.DataFrame({"src": ["c1", "c3", "c7"], "dst": ["i1"] * 3, "price": 1.5, "year": [2023, 2023, 2024]})
     fill = {"age": -1, "since": 0, "x": 0}
     expected = chunk_shop(shop / "expected", fill=fill, num_chunks=1, edge_format="csv")
     frames: list[Any] = [sales, customers]

@@ -26,7 +26,7 @@ from daskgraphpart.graph.rows import KeptRows, SlicedRows
 from daskgraphpart.ids.id_map import id_map_frame
 from daskgraphpart.readers.database import insert_batches, open_database, run, stage_rows, translated_errors
 from daskgraphpart.readers.tables.place.scatter_rows import scatter_rows
-from daskgraphpart.schema import check_name, parse_edge_type
+from daskgraphpart.schema import by_plain_name, check_name, parse_edge_type
 from daskgraphpart.storage.paths import to_path
 
 if TYPE_CHECKING:
@@ -156,9 +156,10 @@ class _Selection:
         if categories is not None:
             texts = id_map_frame(to_path(categories))["id"].compute(scheduler="sync").tolist()
             names = [texts[value] for value in values]
-        for name in names:
+        plain = by_plain_name(names, f"relations of {etype}")
+        for name in plain:
             check_name(name, f"relation of {etype},", OptionError, place="--split-by")
-        return names
+        return [*plain]
 
     def _stage(
         self, path: str, features: Mapping[str, Source], is_split: bool

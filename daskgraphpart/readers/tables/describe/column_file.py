@@ -20,12 +20,12 @@ from daskgraphpart.graph.output import to_arrow
 from daskgraphpart.graph.read_parquet import read_parquet_header
 from daskgraphpart.kernels.cut_rows import MAX_ROW_BYTES
 from daskgraphpart.readers.database import ROWS_PER_BATCH
+from daskgraphpart.readers.names_of_ends import known_ends
 from daskgraphpart.readers.tables.describe.collect_faults import collect_fault, raise_together
 from daskgraphpart.readers.tables.describe.columns import (
     BYTES,
     FLOATS,
     INTEGERS,
-    PAIRS,
     STRINGS,
     TIMES,
     UNKNOWN,
@@ -229,9 +229,11 @@ def open_array_file(file: TableFile, wanted: Sequence[str], num_ids: int, direct
     _check_arrays(path, arrays)
     if num_ids == 2 and "edge_index" in arrays:
         arrays = {"edge_index": arrays.pop("edge_index"), **arrays}
-    has_pair = num_ids == 2 and any(set(pair) <= arrays.keys() for pair in PAIRS)
+    has_pair = num_ids == 2 and known_ends(arrays)
     if num_ids and not has_pair and not all(name and name in arrays for name in wanted[:num_ids]):
-        arrays = _split_first(path, arrays, wanted, num_ids)
+        before, arrays = arrays, _split_first(path, arrays, wanted, num_ids)
+        if arrays.keys() != before.keys() and not any(wanted[:num_ids]):
+            wanted = [*list(arrays)[:num_ids], *wanted[num_ids:]]
     kinds = {name: pa.from_numpy_dtype(array.dtype.newbyteorder("=")) for name, array in arrays.items()}
     headers = [(n, kinds[n] if a.ndim == 1 else pa.list_(kinds[n]), a.shape[1:]) for n, a in arrays.items()]
     columns, schema = _choose(file, headers, wanted, num_ids)

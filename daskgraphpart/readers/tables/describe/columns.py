@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from daskgraphpart.errors import GraphPartError, InputFileError
 from daskgraphpart.ids import id_map
+from daskgraphpart.readers.names_of_ends import choose_ends, free_columns, known_id
 from daskgraphpart.readers.tables.describe.collect_faults import collect_fault, raise_together
+from daskgraphpart.schema import plain_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,16 +22,13 @@ if TYPE_CHECKING:
 
 INTEGERS, STRINGS = id_map.INTEGERS, id_map.STRINGS
 FLOATS, BYTES, TIMES, VECTORS, UNKNOWN = "floats", "bytes", "timestamps", "vectors", ""
-PAIRS = (
-    ("src", "dst"), ("source", "target"), ("source", "destination"), ("from", "to"), ("row", "col"), ("rows", "cols"),
-    ("u", "v"), ("head", "tail"), ("src_id", "dst_id"), ("source_id", "target_id"), ("from_id", "to_id"),
-)  # fmt: skip
 OTHERS, OTHERS_AND_CONSTANTS = "*", "**"
 """All columns of a file that are not IDs; and those that names of directories hold, too."""
 MISSING = ("NA", "N/A", "null", "NULL", "None", "\\N")
 """Texts that stand for a missing value of a feature; IDs may have such names."""
 TIME_HINT = "write times as 2024-05-01, 2024-05-01 12:00:00 or 2024-05-01T12:00:00.5+02:00"
 _TIME = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d.*)?")
+OPEN_ENDS = "nothing says which columns are the ends of edges"
 DECIMAL_COMMA = re.compile(r"[-+]?(\d+(,\d*)?|,\d+)([eE][-+]?\d+)?", re.ASCII)
 _THOUSANDS = re.compile(r"[-+]?\d{1,3}([., ']\d{3})+([.,]\d+)?", re.ASCII)
 FLOAT_TEXT = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?|[-+]?(inf|infinity|nan)", re.IGNORECASE | re.ASCII)
@@ -105,17 +105,13 @@ def find_columns(
     """Find columns by name or number: name and position of each, None for a constant.
 
     Columns without names are named by their numbers. Empty names mean sources and destinations by their usual names, an
-    `id`, or the next of the first columns.
+    `id`, or the first columns where that leaves no doubt.
     """
     constants = file.constants
     if len(names) < sum(name in names or name not in constants for name in wanted[:num_ids]):
         what, hint = f"{len(names)} column where there should be {num_ids}", "check --delimiter"
         raise InputFileError(what, file=file.path, found=", ".join(names) if _are_named(names) else None, hint=hint)
-    if num_ids and not any(wanted[:num_ids]):
-        lowered = [name.lower() for name in names]
-        pairs = PAIRS if num_ids == 2 else (("id",),)
-        pair = next((pair for pair in pairs if all(lowered.count(name) == 1 for name in pair)), ())
-        wanted = [*(names[lowered.index(name)] for name in pair), *wanted[len(pair) :]]
+    guessed = _guess_ids(file, names, wanted[num_ids:], num_ids) if num_ids and not any(wanted[:num_ids]) else ()
     places, faults = list[tuple[str, int | None]](), list[GraphPartError]()
     for number, name in enumerate(wanted):
         if name in (OTHERS, OTHERS_AND_CONSTANTS):
@@ -126,15 +122,35 @@ def find_columns(
                 places += [(constant, None) for constant in constants if constant not in known]
         else:
             with collect_fault(faults):
-                position = _position(file, name, names, num_ids) if name else number
+                position = guessed[number] if number < len(guessed) else _position(file, name, names, num_ids)
                 places.append((name if position is None else names[position], position))
     raise_together(faults)
     return places
 
 
+def _guess_ids(file: TableFile, names: Sequence[str], features: Sequence[str], num_ids: int) -> tuple[int, ...]:
+    """Return the positions of IDs by their usual names; refuse a header that leaves the ends open."""
+    if num_ids == 1:
+        return (known_id(names) or 0,)
+    if not _are_named(names):
+        free = free_columns(names, features)
+        return tuple(free[:2]) if free[1:] else (0, 1)
+    ends = choose_ends(names, features)
+    if ends is None:
+        src, dst = map(plain_name, names[:2])
+        hint = f"name the two columns, for example {Path(file.path).name}:{src},{dst} or --columns {src},{dst}"
+        listed = ", ".join(names)
+        raise InputFileError(
+            OPEN_ENDS, file=file.path, expected="usual names, such as src and dst", found=listed, hint=hint
+        )
+    return ends
+
+
 def _position(file: TableFile, name: str, names: Sequence[str], num_ids: int) -> int | None:
-    if names.count(name) == 1:
-        return names.index(name)
+    plain = list(map(plain_name, names))
+    for known in (names, plain):
+        if known.count(name) == 1:
+            return known.index(name)
     if name in names:
         what, hint = f"several columns are named {name!r}", "give the number of the column"
         raise InputFileError(what, file=file.path, hint=hint)
@@ -145,7 +161,7 @@ def _position(file: TableFile, name: str, names: Sequence[str], num_ids: int) ->
     raise InputFileError(
         f"no column {name!r}",
         file=file.path,
-        expected=f"one of {', '.join(names)}"
+        expected=f"one of {', '.join(plain)}"
         if _are_named(names)
         else f"a number below {len(names)}: there are no names",
         hint=f"check {'--columns' if num_ids == 2 else 'FILE:COLUMN'}, --header and --delimiter",

@@ -12,6 +12,7 @@ from daskgraphpart.readers.tables.describe.description import OpenFile, Table, o
 from daskgraphpart.readers.tables.describe.split_sets import EXPECTED, SPLIT
 from daskgraphpart.readers.tables.describe.table_words import EACH
 from daskgraphpart.readers.tables.describe.text_file import TextFile
+from daskgraphpart.schema import plain_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,7 +69,7 @@ def _number_features(request: TableRequest, file: OpenFile) -> dict[str, tuple[i
     features: dict[str, tuple[int, ...]] = {}
     for name, column in request.features.items():
         numbers = tuple(range(number, number + (wide if column in (OTHERS, OTHERS_AND_CONSTANTS) else 1)))
-        features |= {file.columns[i].name: (i,) for i in numbers} if name == EACH else {name: numbers}
+        features |= {plain_name(file.columns[i].name): (i,) for i in numbers} if name == EACH else {name: numbers}
         number += len(numbers)
     return features
 
@@ -91,7 +92,7 @@ def _with_words(file: OpenFile, number: int) -> OpenFile:
 
 def _check_columns(file: OpenFile, first: OpenFile, num_ids: int) -> None:
     """Check that a file has the first file's columns, in order, when each is a feature."""
-    names, expected = ([column.name for column in of.columns[num_ids:]] for of in (file, first))
+    names, expected = ([plain_name(column.name) for column in of.columns[num_ids:]] for of in (file, first))
     if not names:
         hint = "--nodes takes a list of IDs"
         raise InputFileError("no columns besides the IDs", file=file.path, expected="features", hint=hint)

@@ -17,7 +17,8 @@
               | [id ":"] column                       of features of nodes; "*" is all but the ID
               | column                                of features of edges
 
-Give a column by number if it is named like a word or has a colon.
+In the name of a column, : and / and ~ are written as points, none at the ends: ``since:int`` is ``since.int``.
+Give a column by number if it is named like a word.
 The name of an existing file, pattern or pipe is a path as a whole, with any marks in it.
 """
 
@@ -32,9 +33,10 @@ from typing import TYPE_CHECKING, Any
 from daskgraphpart.errors import OptionError
 from daskgraphpart.readers.list_files import is_there
 from daskgraphpart.readers.tables.read_options import DELIMITERS
+from daskgraphpart.schema import plain_name
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
 HEADERS = {"header": True, "no-header": False}
 RAW_DTYPES = (
@@ -81,7 +83,9 @@ def parse_file(text: str, place: str) -> FileWords:
     for word in words:
         if not word:
             what = "a word is missing after a colon"
-            raise OptionError(what, place=place, expected=USAGE[place], found=text, hint="remove it")
+            raise OptionError(
+                what, place=place, expected=USAGE[place], found=text, hint="remove it: column :LABEL is written LABEL"
+            )
         if "dtype" in said and not columns and word.isdecimal() and int(word):
             row_shape.append(int(word))
             continue
@@ -99,17 +103,20 @@ def parse_file(text: str, place: str) -> FileWords:
     if place == "--edges":
         ends = columns[0].split(",") if columns else []
         if is_unknown or (ends and (len(ends) != 2 or "" in ends)):
-            raise _meaningless(columns[-1], place, text)
+            raise _meaningless(columns, place, text)
         columns, row_shape = ends, row_shape or ([2] if "dtype" in said else [])
     elif is_unknown:
-        raise _meaningless(columns[-1], place, text)
+        raise _meaningless(columns, place, text)
     return FileWords(path, row_shape=tuple(row_shape), columns=tuple(columns), **said)
 
 
-def _meaningless(word: str, place: str, text: str) -> OptionError:
+def _meaningless(columns: Sequence[str], place: str, text: str) -> OptionError:
+    word = columns[-1]
     near = get_close_matches(word, [known for words in WORDS.values() for known in words], 1)
     words = "header, no-header, comma, tab, space, semicolon, decimal-comma, decimal-point, a dtype"
-    hint = f"did you mean {near[0]}?" if near else f"use {USAGE[place]}, or one of {words}"
+    hint = f"did you mean {near[0]}?" if near else f"use {USAGE[place]}, or one of {words}."
+    if columns[1:]:
+        hint += f" If it belongs to the name of a column, write {plain_name(':'.join(columns))}"
     return OptionError(f"unrecognised suffix ':{word}' in {text}", place=place, hint=hint)
 
 
@@ -131,7 +138,8 @@ def takes_each(given: Any) -> bool:
 def parse_typed(text: str, default: str, place: str) -> tuple[str, str]:
     """Split ``[TYPE=]VALUE``; a file's name may contain ``=``."""
     before, sign, value = text.partition("=")
-    is_typed = sign and "/" not in before and not is_there(split_words(text)[0])
+    is_name = "/" not in before or is_there(split_words(value)[0])
+    is_typed = sign and is_name and not is_there(split_words(text)[0])
     if is_typed and not (before and value):
         what, hint = "nothing before or after =", "write both, or neither"
         raise OptionError(what, place=place, expected="[TYPE=]VALUE", found=text, hint=hint)

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.graph.metadata import MAX_ROWS
+from daskgraphpart.readers.names_of_ends import are_usual, free_columns
 from daskgraphpart.readers.tables.describe.columns import (
     DECIMAL_COMMA,
     MISSING,
+    OPEN_ENDS,
     OTHERS,
     OTHERS_AND_CONSTANTS,
+    STRINGS,
     Column,
     constant_column,
     find_columns,
@@ -36,11 +40,6 @@ if TYPE_CHECKING:
 MATRIX_MARKET, MATRIX_KINDS = "%%MatrixMarket", {"real", "integer", "pattern", "general", "symmetric"}
 ROWS_LOOKED_AT = 200
 NAMES_OF_DELIMITERS = {",": "comma", "\t": "tab", ";": "semicolon", " ": "spaces"}
-_NAMES_OF_ENDS = (
-    "src dst source target destination from to head tail u v i j node node1 node2 id id1 id2 sender receiver src_id "
-    "dst_id source_id target_id from_id to_id node_id nodeid fromnodeid tonodeid"
-)
-NAMES_OF_ENDS = frozenset(_NAMES_OF_ENDS.split())
 _NUMBER = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z_ -]*")
 
@@ -130,9 +129,11 @@ def open_text_file(file: TableFile, wanted: Sequence[str], num_ids: int) -> Text
         for name in wanted
         if name not in ("", OTHERS, OTHERS_AND_CONSTANTS, *file.constants) and not name.isdecimal()
     ]
-    has_header = bool(names_wanted) or _looks_like_header(texts) if options.header is None else options.header
+    has_header = bool(names_wanted) or _looks_like_header(texts, num_ids) if options.header is None else options.header
     has_header = has_header or (bool(names_wanted) and num_ids == 1)  # --no-header is about edges
     names = [name.strip() for name in texts[0]] if has_header else list(map(str, range(len(texts[0]))))
+    if num_ids == 2 and not has_header and not any(wanted[:2]):
+        _refuse_triples(path, texts, free_columns(names, wanted[2:]))
     places = find_columns(file, wanted, names, num_ids)
     if options.header is None and not has_header and options.map_ids and options.id_type != "integer":
         _check_no_header(path, texts, [position for _, position in places[:num_ids] if position is not None])
@@ -236,12 +237,25 @@ def _refuse_metis(path: str, rows: Sequence[Sequence[str]], is_whole: bool) -> N
         raise InputFileError(what, file=path, expected="a row per edge", found=header, hint=hint)
 
 
-def _looks_like_header(rows: Sequence[Sequence[str]]) -> bool:
+def _refuse_triples(path: str, rows: Sequence[Sequence[str]], free: Sequence[int]) -> None:
+    """Refuse rows without a header whose second column may be a relation: words between two of a kind."""
+    width = min(map(len, rows))
+    src, *others = [(i, {kind_of_text(row[i]) for row in rows}) for i in free if i < width] or [(0, set[str]())]
+    dst = next((i for i, kind in others[1:] if kind == src[1] and others[0][1] == {STRINGS}), None)
+    if dst is not None:
+        what, shown_row = OPEN_ENDS, ", ".join(map(repr, rows[0]))
+        name = Path(path).name
+        hint = f"give their numbers: {name}:{src[0]},{dst} (and --split-by {others[0][0]}, if it is a relation)"
+        hint += f" or {name}:{src[0]},{others[0][0]}"
+        raise InputFileError(what, file=path, expected="two columns, or a header", found=shown_row, hint=hint)
+
+
+def _looks_like_header(rows: Sequence[Sequence[str]], num_ids: int) -> bool:
     """Whether a word stands above a column of numbers, or is a usual column name."""
     first, others = rows[0], [row for row in rows[1:] if len(row) == len(rows[0])]
     if any(_NUMBER.fullmatch(field) for field in first):
         return False
-    if all(field.strip().lower() in NAMES_OF_ENDS for field in first[:2]):
+    if are_usual(first, num_ids):
         return True
     return bool(others) and any(
         field.strip() and all(_NUMBER.fullmatch(row[i]) for row in others) for i, field in enumerate(first)
