@@ -179,7 +179,10 @@ class ReadOptions:
         is_one = delimiter is None or (len(delimiter) == 1 and delimiter.isascii())
         if not is_one or delimiter == self.comment or delimiter in ('"', "\n", "\r", "\0"):
             expected = "one ASCII character, comma, tab, space or semicolon"
-            raise OptionError("bad delimiter", place="--delimiter", expected=expected, found=repr(self.delimiter))
+            advice = "replace it in the file, for example by sed 's/::/;/g'" if self.delimiter == "::" else None
+            raise OptionError(
+                "bad delimiter", place="--delimiter", expected=expected, found=repr(self.delimiter), hint=advice
+            )
 
     def columns_of(self, etype: str) -> tuple[str, ...]:
         """Columns of an edge type's tables that become features."""

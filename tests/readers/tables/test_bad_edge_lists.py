@@ -48,7 +48,7 @@ def refusal(tmp_path: Path, edges: Any, **options: Any) -> str:
         ('1,2\n3,"4\n', {}, "e.csv, line 2: quotes do not match"),
         ('1,2\n3,"4"x\n', MAPPED, "e.csv, line 2: quotes do not match"),
         ('a,"b\n', MAPPED, "e.csv, line 1: quotes do not match"),
-        ("1\n2\n", {}, "e.csv: 1 column where there should be 2"),
+        ("1\n2\n", {}, "e.csv, line 1: 1 column where there should be 2: '1'"),
         ("", {}, "e.csv: empty file"),
         ("# only\n\n", {}, "e.csv: empty file"),
         ("a\0b,c\n", MAPPED, "e.csv: not text"),
@@ -167,7 +167,7 @@ def test_parquet_at_fault_is_explained(
         ({"src": np.zeros(1, complex), "dst": np.zeros(1, int)}, {}, "array 'src' does not hold numbers or strings"),
         ({"src": np.zeros(1, int), "dst": np.zeros(1, int)}, {"columns": ("src", "x")}, "no column 'x': expected "
          "one of src, dst"),
-        ({}, {}, "the npz file has no arrays"),
+        ({}, {}, "the zip archive has no arrays"),
     ],
 )  # fmt: skip
 def test_npz_at_fault_is_explained(
@@ -202,7 +202,7 @@ def test_a_compressed_member_that_is_broken_is_refused(tmp_path: Path) -> None:
 )
 def test_a_damaged_file_of_matrix_market_is_refused(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "a.mtx.gz").write_bytes(content)
-    assert "a.mtx.gz: " in refusal(tmp_path, tmp_path / "a.mtx.gz")
+    assert refusal(tmp_path, tmp_path / "a.mtx.gz").startswith(("a.mtx.gz: ", "a.mtx.gz, line 1: "))
 
 
 def test_files_that_are_missing_or_packed_are_refused(tmp_path: Path) -> None:

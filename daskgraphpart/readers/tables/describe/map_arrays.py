@@ -7,6 +7,7 @@ import os
 import struct
 import zipfile
 from io import BytesIO
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,8 +16,6 @@ from daskgraphpart.errors import InputFileError
 from daskgraphpart.storage.region import MAX_NPY_HEADER, Region, checked_nbytes, parse_npy_header
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from daskgraphpart.readers.tables.describe.table_files import TableFile
 
 MAX_READ_NBYTES = 4 << 20  # shorter npz arrays are read, with their checksums
@@ -38,6 +37,7 @@ def map_arrays(file: TableFile, directory: Path) -> dict[str, Any]:
     try:
         if file.form == "npz":
             with zipfile.ZipFile(file.content) as archive:
+                held = [info.filename for info in archive.infolist() if not info.is_dir()]
                 members = [info for info in archive.infolist() if info.filename.endswith(".npy")]
                 unpacked = directory / f"npz-{len(list(directory.glob('npz-*')))}"
                 arrays = {info.filename.removesuffix(".npy"): _map_member(archive, info, unpacked) for info in members}
@@ -49,8 +49,15 @@ def map_arrays(file: TableFile, directory: Path) -> dict[str, Any]:
         message = str(fault) or type(fault).__name__
         raise InputFileError(f"not a readable {file.form} file", file=file.path, found=message) from fault
     if not arrays:
-        raise InputFileError("the npz file has no arrays", file=file.path)
-    return arrays
+        shown = ", ".join(held[:3]) + (", ..." if held[3:] else "")
+        hint = f"unpack it, for example by unzip {Path(file.path).name}, and give what it holds" if held else None
+        raise InputFileError("the zip archive has no arrays", file=file.path, found=shown or None, hint=hint)
+    return {field: rows for name, array in arrays.items() for field, rows in _fields(name, array).items()}
+
+
+def _fields(name: str, array: Any) -> dict[str, Any]:
+    """Return the columns of a structured array, by name; any other as it is."""
+    return {field: array[field] for field in array.dtype.names} if array.dtype.names else {name: array}
 
 
 def _map_raw(file: TableFile) -> Any:

@@ -34,13 +34,22 @@ _PACKED = {
     b"\x1f\x8b": "gzip",
     b"\x28\xb5\x2f\xfd": "zstd",
     b"\x50\x2a\x4d\x18": "zstd",
+    b"\x04\x22\x4d\x18": "lz4",
 }  # pzstd begins with the latter
 _UNPACKED: Mapping[bytes, Any] = {b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
 # refused by first bytes or suffix: format, and what to do
 _THROUGH_PYTHON = "read it with {}, and hand the result to daskgraphpart.chunk_graph"
+RDF = _THROUGH_PYTHON.format("pandas.DataFrame(rdflib.Graph().parse(FILE), columns=['subject', 'predicate', 'object'])")
 METIS = "METIS", "write it as one line per edge, with IDs from 0: metis files list the neighbours of a node, from 1"
 _FOREIGN = (
     (None, (".metis", ".graph"), *METIS),
+    (
+        None,
+        (".tar", ".tgz", ".tbz2", ".txz"),
+        "a tar archive",
+        "unpack it, for example by tar xf FILE, and give what it holds",
+    ),
+    (b"<http", (".nt", ".nq", ".ttl", ".n3"), "RDF", RDF),
     (b"<", (".graphml", ".gexf", ".xml"), "GraphML or XML", _THROUGH_PYTHON.format("networkx.read_graphml")),
     (b"{", (".json", ".jsonl", ".ndjson"), "JSON", _THROUGH_PYTHON.format("pandas.read_json(..., lines=True)")),
     (b"ARROW1", (".feather", ".arrow"), "Arrow IPC", _THROUGH_PYTHON.format("pandas.read_feather")),

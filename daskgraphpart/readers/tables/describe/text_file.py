@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 MATRIX_MARKET, MATRIX_KINDS = "%%MatrixMarket", {"real", "integer", "pattern", "general", "symmetric"}
 ROWS_LOOKED_AT = 200
-NAMES_OF_DELIMITERS = {",": "comma", "\t": "tab", ";": "semicolon", " ": "spaces"}
+NAMES_OF_DELIMITERS = {",": "comma", "\t": "tab", ";": "semicolon", " ": "spaces", "|": "|"}
 _NUMBER = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z_ -]*")
 
@@ -109,15 +109,7 @@ def open_text_file(file: TableFile, wanted: Sequence[str], num_ids: int) -> Text
     rows, num_comments = whole.without_comments(options.comment)
     if whole.without_comments("")[0].line().startswith(MATRIX_MARKET):
         return _open_matrix(whole, file, wanted, num_ids)
-    line = rows.line()
-    if not line:
-        what = "no line but blanks and comments"
-        raise InputFileError("empty file", file=path, expected="a row per line", found=what)
-    refuse_foreign(path, line[:16].encode())
-    if "\0" in line:
-        raise InputFileError(
-            "not text", file=path, found="a zero byte", hint="text must be UTF-8; raw numbers: FILE:DTYPE"
-        )
+    line = _first_line(rows, options.comment)
     delimiter = options.delimiter_character or _guess_delimiter(rows, line, num_ids)
     rows = replace(rows, delimiter=delimiter)
     head = rows.head(ROWS_LOOKED_AT)
@@ -131,6 +123,9 @@ def open_text_file(file: TableFile, wanted: Sequence[str], num_ids: int) -> Text
     ]
     has_header = bool(names_wanted) or _looks_like_header(texts, num_ids) if options.header is None else options.header
     has_header = has_header or (bool(names_wanted) and num_ids == 1)  # --no-header is about edges
+    if num_ids == 2 and len(texts[0]) == 1 and not file.constants:
+        what, place, hint = "1 column where there should be 2", f"line {head[0].line:,}", "check --delimiter"
+        raise InputFileError(what, file=path, place=place, found=shown(line), hint=hint)
     names = [name.strip() for name in texts[0]] if has_header else list(map(str, range(len(texts[0]))))
     if num_ids == 2 and not has_header and not any(wanted[:2]):
         _refuse_triples(path, texts, free_columns(names, wanted[2:]))
@@ -148,6 +143,23 @@ def open_text_file(file: TableFile, wanted: Sequence[str], num_ids: int) -> Text
         guesses |= {"a header": "FILE:no-header"} if has_header else {"no header": "FILE:header"}
     rows = head[0].following if has_header else rows
     return TextFile(rows, columns, len(names), has_header, num_comments, guesses)
+
+
+def _first_line(rows: TextRows, comment: str) -> str:
+    """Return the first line; refuse what is no row of text, or may be a comment."""
+    line = rows.line()
+    if not line:
+        what = "no line but blanks and comments"
+        raise InputFileError("empty file", file=rows.path, expected="a row per line", found=what)
+    refuse_foreign(rows.path, line[:16].encode())
+    if "\0" in line:
+        hint = "text must be UTF-8; raw numbers: FILE:DTYPE; archives must be unpacked"
+        raise InputFileError("not text", file=rows.path, found="a zero byte", hint=hint)
+    if comment == "#" and line.startswith(("%", "//")):
+        what, place = "this line may be a comment or a row", f"line {rows.first_line}"
+        hint = f"add --comment {line[0]} to skip such lines at the top, or --comment '' if it is a row"
+        raise InputFileError(what, file=rows.path, place=place, found=shown(line), hint=hint)
+    return line
 
 
 def _open_matrix(whole: TextRows, file: TableFile, wanted: Sequence[str], num_ids: int) -> TextFile:
@@ -217,7 +229,18 @@ def _guess_delimiter(rows: TextRows, line: str, num_ids: int) -> str:
         is_equal = len({len(fields) for fields in head}) == 1
         if is_equal and all(i >= num_ids and DECIMAL_COMMA.fullmatch(field) for i, field in with_commas):
             return ";"
-    return marks[0] if marks else " " if num_ids > 1 else ","  # a line of one column of names may hold spaces
+    if marks or num_ids < 2:
+        return marks[0] if marks else ","  # a line of one column of names may hold spaces
+    if len(line.split()) > 1:
+        return " "
+    if "::" in line:
+        what, name = "fields between two colons", Path(rows.path).name
+        hint = f"replace them, for example by sed 's/::/;/g' {name} > semicolons.csv"
+        expected = "a delimiter of one character"
+        raise InputFileError(
+            what, file=rows.path, place=f"line {rows.first_line}", expected=expected, found=shown(line), hint=hint
+        )
+    return "|" if "|" in line else " "
 
 
 def _refuse_metis(path: str, rows: Sequence[Sequence[str]], is_whole: bool) -> None:
