@@ -44,7 +44,7 @@ def test_dense_ids_by_default(directory: Path, capsys: pytest.CaptureFixture[str
 
 def test_everything_at_once(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = (
-        "--edges", f"{WRITES}=writes-*.csv", "--edges", f"{CITES}=cites.tsv", "--map-ids", "--name", "mag",
+        "--edges", f"{WRITES}=writes-*.csv:who,what", "--edges", f"{CITES}=cites.tsv", "--map-ids", "--name", "mag",
         "--nodes", "paper=papers.csv:doi", "--node-data", "paper:feat=papers.npy",
         "--edge-data", f"{CITES}:w=w.parquet",
         "--edge-format", "numpy", "--data-format", "parquet", "--num-chunks", "2", "--memory", "64MB", "--workers", "2",
@@ -122,7 +122,7 @@ def test_mistakes_are_one_line_and_exit_code_2(
 
 def test_what_is_guessed_is_said(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level("INFO", logger="daskgraphpart"):
-        assert call("chunk", "graph", "--edges", "writes-0.csv", "--map-ids") == 0
+        assert call("chunk", "graph", "--edges", "writes-0.csv:who,what", "--map-ids") == 0
     assert "writes-0.csv: comma between fields, a header" in caplog.text
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from daskgraphpart.errors import GraphPartError, InputFileError
@@ -138,7 +137,7 @@ def _guess_ids(file: TableFile, names: Sequence[str], features: Sequence[str], n
     ends = choose_ends(names, features)
     if ends is None:
         src, dst = map(plain_name, names[:2])
-        hint = f"name the two columns, for example {Path(file.path).name}:{src},{dst} or --columns {src},{dst}"
+        hint = f"name the two columns, for example FILE:{src},{dst} or --columns {src},{dst}"
         listed = ", ".join(names)
         raise InputFileError(
             OPEN_ENDS, file=file.path, expected="usual names, such as src and dst", found=listed, hint=hint
