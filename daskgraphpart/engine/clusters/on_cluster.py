@@ -59,7 +59,14 @@ class ClusterScheduler:
         """Check that all workers, also later ones, see directories as this process does, or give them a depot."""
         self._stack.callback(self._unregister)
         try:
-            self._client.register_plugin(SharedDirectories(directories, depot), name=self._plugin)
+            try:
+                self._client.register_plugin(SharedDirectories(directories, depot), name=self._plugin)
+            except CommClosedError:  # a worker was lost while it was asked
+                wait_for_worker(self._client)
+                self._client.register_plugin(SharedDirectories(directories, depot), name=self._plugin)
+        except CommClosedError as fault:
+            what, hint = "workers were lost while the job began", "look at their logs, and run again"
+            raise EnvironmentFaultError(what, place="--cluster", found=str(fault), hint=hint) from fault
         except ImportError as fault:
             raise EnvironmentFaultError(
                 "a worker lacks a package",

@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 from cluster_tasks import Machine, partition, require_mounts, wait_for_machines
 from distributed import Client, LocalCluster
+from distributed.comm import CommClosedError
 from graphs import file_hashes
 from inside import DispatchOptions, detect_resources
 from keywords import spelled
@@ -124,6 +125,26 @@ def other_machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[st
         finally:
             process.terminate()
             process.wait(30)
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_worker_that_is_lost_while_the_job_begins_is_asked_no_more(
+    times: int, graph: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    register, lost = Client.register_plugin, ["a worker"] * times
+
+    def losing(self: Client, plugin: object, **how: object) -> object:
+        if isinstance(plugin, SharedDirectories) and lost:
+            raise CommClosedError(f"{lost.pop()} is lost")
+        return register(self, plugin, **how)
+
+    monkeypatch.setattr(Client, "register_plugin", losing)
+    with LocalCluster(n_workers=1, processes=False, dashboard_address=":0") as cluster:
+        if times == 1:
+            partition(graph, tmp_path / "out", cluster)
+            return
+        with pytest.raises(EnvironmentFaultError, match=r"workers were lost while the job began.*run again"):
+            partition(graph, tmp_path / "out", cluster)
 
 
 def test_a_worker_of_another_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
