@@ -130,7 +130,7 @@ def _num_nodes(given: Iterable[str]) -> dict[str, int]:
         ntype, count = parse_typed(text, DEFAULT_NTYPE, "--num-nodes")
         if ntype in counts:
             raise OptionError(f"two numbers of {ntype!r} nodes", place="--num-nodes", hint="remove one")
-        if Path(count).is_file():
+        if not count.isdecimal() and Path(count).is_file():
             with gzip.open(count, "rt") if count.endswith(".gz") else Path(count).open() as file:
                 count = file.read(64).strip()
         counts[ntype] = parse_count(count)

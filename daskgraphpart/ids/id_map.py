@@ -89,7 +89,8 @@ def read_id_map(directory: str | os.PathLike[str], ntype: str) -> Any:
     Returns
     -------
     dask.dataframe.DataFrame
-        Column `id`, int64 or string; the index is the new ID, with known divisions, so ``.loc[5:9]`` reads little.
+        Column `id`, int64 or string; the index is the original ID (row number in the graph; not the new ID in
+        partitions), with known divisions, so ``.loc[5:9]`` reads little.
 
     Raises
     ------
@@ -116,7 +117,7 @@ def read_id_map(directory: str | os.PathLike[str], ntype: str) -> Any:
 
 
 def id_map_frame(path: Location) -> Any:
-    """Return a dask DataFrame with column `id`, indexed by new ID, with a dask partition per row group."""
+    """Return a dask DataFrame with column `id`, indexed by original ID, with a dask partition per row group."""
     import dask.dataframe as dd
 
     with _open(path) as file:

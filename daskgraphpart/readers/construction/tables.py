@@ -285,6 +285,10 @@ def find_ends(ids: Ids, table: Table, *, drop_unknown: bool) -> tuple[Source, Re
         is_unknown = f"NOT EXISTS (SELECT 1 FROM {ids.table(end)} i WHERE i.id = {name}.{column})"
         if drop_unknown:
             drop_rows(connection, name, is_unknown)
+            if num_rows and not count_rows(connection, name):
+                what = f"--unknown-nodes drop leaves none of the {num_rows:,} edges of {table.entry.of_type}"
+                hint = f"check {id_place(table.entry, i)} and the IDs of {end!r} nodes"
+                raise InputFileError(what, file=table.files[0], place=id_place(table.entry, i), hint=hint)
             continue
         for row, value in run(connection, f"SELECT row, {column} FROM {name} WHERE {is_unknown} ORDER BY 1 LIMIT 1"):
             what, hint = f"an edge of an unknown {end!r} node", "--unknown-nodes drop leaves such edges out"

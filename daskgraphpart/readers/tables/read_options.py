@@ -51,8 +51,8 @@ class Tables:
         (),
         "A node feature; a COLUMN is joined by node ID. [TYPE=]FILE:* takes each column as a feature. The IDs are in "
         "the column ID: default that of --nodes, id, or the first. A whole file (npy, Parquet, CSV, or raw binary as "
-        "FILE:float32:WIDTH) or an array of an npz file has its rows in the order of IDs, or of the list given to "
-        "--nodes.",
+        "FILE:float32:WIDTH) or an array of an npz file has its rows in the order of the list given to --nodes, or "
+        "of IDs if they are not mapped.",
         values="[TYPE:]NAME=FILE[:[ID:]COLUMN],...",
         common=True,
         given="Mapping[str, Mapping[str, Rows] | Rows]",

@@ -292,8 +292,8 @@ def test_kinds_of_ids_may_not_differ_between_files(tmp_path: Path) -> None:
         ({"node_data": {"_N": {"f": "f.npy"}}, "num_nodes": {"_N": 9}}, "expected 9 rows, found 3. Give --num-nodes"),
         ({"edge_data": {DEFAULT: {"f": "f.npy"}}}, "has the wrong number of rows: expected 2 rows, found 3. Give one "
          "row per edge"),
-        ({"node_data": {"_N": {"f": "f.npy"}}, **MAPPED}, "expected 4 rows, found 3. Rows follow "
-         "the sorted IDs"),
+        ({"node_data": {"_N": {"f": "f.npy"}}, **MAPPED}, "rows of _N:f have no IDs, and no list "
+         "of nodes has them. List the '_N' nodes in the order of the rows by --nodes _N=FILE:COLUMN"),
         ({"node_data": {"_N": {"f": "f.npy"}}, "nodes": {"_N": "two.csv"}, **MAPPED}, "expected 2 rows, found "
          "3. Give one row per edge, or per node of the --nodes list"),
         ({"node_data": {"_N": {"f": "f.npy"}}, "nodes": {"_N": "three.csv"}, **MAPPED}, "three.csv: a '_N' node "

@@ -25,7 +25,7 @@ from pyarrow import parquet
 
 import daskgraphpart as dgp
 from daskgraphpart import GraphPartError, read_chunked
-from daskgraphpart.errors import InputFileError
+from daskgraphpart.errors import InputFileError, OptionError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -125,17 +125,52 @@ def test_ids_that_are_not_mapped_join_rows_too(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.parametrize("nodes", [None, "n.csv:id"])
 def test_rows_without_ids_follow_the_list_of_nodes_and_no_other_table(
-    nodes: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "e.csv").write_text("src,dst\nb,a\n")
     (tmp_path / "n.csv").write_text("id,x\nb,1\na,0\n")
     np.save("f.npy", np.arange(2))
     data = {"_N": {"x": "n.csv:x", "f": "f.npy"}}
-    out = chunk(tmp_path / "out", "e.csv", map_ids=True, nodes={"_N": nodes} if nodes else None, node_data=data)
-    assert node_data(out) == {"x": [0, 1], "f": [1, 0] if nodes else [0, 1]}
+    out = chunk(tmp_path / "out", "e.csv", map_ids=True, nodes={"_N": "n.csv:id"}, node_data=data)
+    assert node_data(out) == {"x": [0, 1], "f": [1, 0]}
+    with pytest.raises(OptionError, match="rows of _N:f have no IDs, and no list of nodes has them"):
+        chunk(tmp_path / "none", "e.csv", map_ids=True, node_data=data)
+
+
+@pytest.mark.parametrize("unknown_nodes", ["add", "drop", "error"])
+@pytest.mark.parametrize(
+    ("edges", "hint"),
+    [
+        ("i{},u{}", "ends seem to be swapped: columns dst,src"),
+        ("u{},i{} ", "differ by blanks"),
+        ("u{},I{}", "differ by upper and lower case"),
+        ("u{},x{}", "[Nn]ame the columns of IDs"),
+    ],
+)
+def test_ends_that_no_list_of_nodes_has_are_refused_with_a_guess(
+    edges: str, hint: str, unknown_nodes: str, tmp_path: Path
+) -> None:
+    (tmp_path / "e.csv").write_text("src,dst\n" + "".join(edges.format(i, i) + "\n" for i in range(5)))
+    (tmp_path / "items.csv").write_text("id\n" + "".join(f"i{i}\n" for i in range(5)))
+    tables = dgp.read_tables(
+        {"user:buys:item": tmp_path / "e.csv"}, nodes={"item": tmp_path / "items.csv"}, map_ids=True,
+        unknown_nodes=unknown_nodes,  # type: ignore[arg-type]
+    )  # fmt: skip
+    with pytest.raises(InputFileError, match=rf"0 of 5 IDs of 'item' nodes .*'i0', 'i1', 'i2'.*{hint}") as caught:
+        tables.collect(progress=False)
+    assert "--unknown-nodes" not in str(caught.value.hint)
+
+
+def test_dropping_all_edges_of_a_type_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_text("src,dst\nu0,i0\nu1,i1\n")
+    (tmp_path / "users.csv").write_text("id\nu0\n")
+    (tmp_path / "items.csv").write_text("id\ni1\n")
+    nodes = {"user": tmp_path / "users.csv", "item": tmp_path / "items.csv"}
+    tables = dgp.read_tables({"user:buys:item": tmp_path / "e.csv"}, nodes=nodes, map_ids=True, unknown_nodes="drop")
+    with pytest.raises(InputFileError, match="drop leaves none of the 2 edges of user:buys:item"):
+        tables.collect(progress=False)
 
 
 @pytest.mark.parametrize(
@@ -290,7 +325,7 @@ def test_frames_of_nodes_join_dense_ids_and_arrays_are_in_their_order(tmp_path: 
         (
             {BUYS: (["a"], ["b"])},
             {"customer": pd.DataFrame({"id": ["x"], "age": [1]})},
-            "'customer' nodes without a row: 1 of 2",
+            "0 of 1 IDs of 'customer' nodes",
         ),
         (
             {BUYS: (["a"], ["b"])},

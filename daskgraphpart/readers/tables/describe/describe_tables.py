@@ -131,12 +131,34 @@ def _check_together(described: Description) -> None:
         faults.append(OptionError("unknown feature", place="--fill", expected=expected, found=name))
     with collect_fault(faults):
         check_changes(described.changes, [*described.num_nodes], described.etypes, names)
+    with collect_fault(faults):
+        _refuse_rows_without_order(described)
     for of_type, features in described.rows.items():
         ordered = described.ordered(of_type)
         num_rows = described.num_nodes[of_type] if ordered is None else ordered.num_rows
         for name, rows in features.items():
             with collect_fault(faults):
                 check_row_count(described, of_type, name, [*map(str, rows.paths)], rows.shape[0], num_rows)
+    raise_together(faults)
+
+
+def _refuse_rows_without_order(described: Description) -> None:
+    """Refuse rows of nodes without IDs if IDs are mapped and no list of nodes says whose they are."""
+    rows = {ntype: [*described.rows.get(ntype, {})] for ntype in described.num_nodes}
+    for table in described.tables:
+        if not table.ends and table.of_type in rows:
+            rows[table.of_type] += [name for name in table.features if name != SPLIT] or ["split"]
+    faults = list[GraphPartError]()
+    for ntype, names in rows.items():
+        if names and described.options.map_ids and described.ordered(ntype) is None:
+            what = (
+                f"rows of {', '.join(f'{ntype}:{name}' for name in names)} have no IDs, and no list of nodes has them"
+            )
+            hint = (
+                f"list the {ntype!r} nodes in the order of the rows by --nodes {ntype}=FILE:COLUMN, "
+                "or join rows by a column of IDs"
+            )
+            faults.append(OptionError(what, place="--node-data", hint=hint))
     raise_together(faults)
 
 

@@ -194,8 +194,6 @@ def check_row_count(
     hint = f"give --num-nodes {of_type}={num_rows} if some nodes have no edges"
     if described.ordered(of_type) is not None:
         hint = "give one row per edge, or per node of the --nodes list, in order"
-    elif described.options.map_ids:
-        hint = "rows follow the sorted IDs; list nodes by --nodes for another order, or more nodes"
     what = f"feature {name!r} of {of_type!r} has the wrong number of rows"
     file, place = paths[0] if paths else None, f"and {len(paths) - 1} more files" if len(paths) > 1 else None
     raise InputFileError(what, file=file, place=place, expected=f"{expected:,} rows", found=f"{num_rows:,}", hint=hint)

@@ -16,7 +16,13 @@ from daskgraphpart.readers.tables.place.edge_weights import find_bad_weights
 from daskgraphpart.readers.tables.place.node_ids import count_ids, map_ids
 from daskgraphpart.readers.tables.place.place_features import place_rows, place_table
 from daskgraphpart.readers.tables.place.placement import Placement
-from daskgraphpart.readers.tables.place.unknown_nodes import Unknown, settle_unknown, tell_unknown
+from daskgraphpart.readers.tables.place.unknown_nodes import (
+    Unknown,
+    refuse_lost_edges,
+    refuse_strangers,
+    settle_unknown,
+    tell_unknown,
+)
 
 if TYPE_CHECKING:
     from daskgraphpart.graph.graph import Graph
@@ -31,9 +37,16 @@ def place_graph(load: Load, name: str, job: ScanJob, memory: int, *, counts_only
     is_mapped, steps = described.options.map_ids, len(load.kinds) + len(described.etypes)
     progress.begin("map-ids" if is_mapped else "stage-edges", steps, steps)
     unknown, faults = dict[str, Unknown](), list[GraphPartError]()
-    for ntype in (ntype for ntype in load.kinds if described.lists(ntype)):
+    with_list = [ntype for ntype in load.kinds if described.lists(ntype)]
+    for ntype in with_list if described.options.unknown_nodes == "drop" else ():
+        with collect_fault(faults):
+            refuse_strangers(load, ntype)
+    raise_together(faults)
+    for ntype in with_list:
         with collect_fault(faults):
             unknown[ntype] = settle_unknown(load, ntype)
+    with collect_fault(faults):
+        refuse_lost_edges(load)
     raise_together([*faults, *find_bad_weights(load, job.edge_weights)])
     num_nodes = map_ids(load, job.beside) if is_mapped else count_ids(load)
     placement = Placement(load, num_nodes, job, memory, counts_only)

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from daskgraphpart.readers.tables.place.placement import Placement
 
 ROWS_AT_ONCE = 1 << 20
+IDS_OF_STRANGERS = 100
+"""If at most one ID of an end in so many is listed, the end and the list do not belong together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,8 @@ def settle_unknown(load: Load, ntype: str) -> Unknown:
     unknown_ends = f"({' UNION ALL '.join(tables)}) e WHERE {is_unknown.format('e', 'id')}"
     counts = "count(DISTINCT id), count(DISTINCT id) FILTER (is_edge), min(id)"
     ((count, of_edges, least),) = run(load.connection, f"SELECT {counts} FROM {unknown_ends}")
+    if count and load.described.options.unknown_nodes != "drop":
+        refuse_strangers(load, ntype)
     if count and load.described.options.unknown_nodes == "error":
         where = " or ".join([*(["edges"] if edges else []), *(["features"] if features else [])])
         raise InputFileError(
@@ -64,6 +68,73 @@ def settle_unknown(load: Load, ntype: str) -> Unknown:
         drop_rows(load.connection, table.name, is_unknown.format(table.name, f"c{i}"))
         dropped[len(table.ends) == 1] += before - count_rows(load.connection, table.name)
     return Unknown(int(count), int(of_edges), *dropped)
+
+
+def refuse_lost_edges(load: Load) -> None:
+    """Refuse tables that lost all of their edges with unknown nodes."""
+    for table in load.described.of_edges if load.described.options.unknown_nodes == "drop" else ():
+        if table.name in load.plain or load.num_rows(table) or not load.num_read(table):
+            continue
+        raise InputFileError(
+            f"--unknown-nodes drop leaves none of the {load.num_read(table):,} edges of {table.of_type}",
+            file=table.files[0].path,
+            hint="check the columns of the ends and of the lists of nodes, or leave this edge type out",
+        )
+
+
+def refuse_strangers(load: Load, ntype: str) -> None:
+    """Refuse an end of edges hardly any ID of which is in the list of nodes; before rows are dropped."""
+    listed = _listed(load, ntype)
+    is_listed = f"EXISTS (SELECT 1 FROM ({listed}) n WHERE n.id = e.id)"
+    nodes = load.described.lists(ntype)[0]
+    for table in load.described.of_edges:
+        numbers = [i for i, end in enumerate(table.ends) if end == ntype]
+        every = " UNION ".join(f"SELECT DISTINCT c{i} AS id FROM {table.name} WHERE c{i} IS NOT NULL" for i in numbers)
+        if not numbers:
+            continue
+        query = f"SELECT count(*), count(*) FILTER ({is_listed}) FROM ({every}) e"
+        ((count, matching),) = run(load.connection, query)
+        if not count or matching * IDS_OF_STRANGERS > count:
+            continue
+        names = " and ".join(repr(table.column(i).name) for i in numbers)
+        listed_ids, ids = (_some_ids(load, of) for of in (listed, f"SELECT id FROM ({every}) e WHERE NOT {is_listed}"))
+        raise InputFileError(
+            f"{matching:,} of {count:,} IDs of {ntype!r} nodes in {table.of_type} are in the list of these nodes",
+            file=table.files[0].path,
+            place=f"column {names}",
+            expected=f"IDs such as {listed_ids}, as in {nodes.files[0].path}, column {nodes.column(0).name!r}",
+            found=ids,
+            hint=_guess(load, table, numbers[0], listed),
+        )
+
+
+def _some_ids(load: Load, query: str) -> str:
+    values = run(load.connection, f"SELECT DISTINCT id FROM ({query}) WHERE id IS NOT NULL ORDER BY id LIMIT 3")
+    return ", ".join(shown(value) for (value,) in values) or "none"
+
+
+def _guess(load: Load, table: Table, i: int, listed: str) -> str:
+    """Try what would make the IDs of an end match the list: the other end, blanks, and the case of letters."""
+    src, dst = (column.name for column in table.files[0].columns[:2])
+
+    def share(column: str, wrap: str) -> float:
+        of_list = f"SELECT {wrap.format('id')} AS id FROM ({listed})"
+        query = f"SELECT count(*), count(*) FILTER (id IN ({of_list})) FROM (SELECT DISTINCT {column} AS id"
+        ((count, matching),) = run(load.connection, f"{query} FROM {table.name})")
+        return float(matching / count) if count else 0.0
+
+    text = f"c{i}::VARCHAR"
+    tries = (
+        (f"c{1 - i}::VARCHAR", "id::VARCHAR", f"the ends seem to be swapped: --columns {dst},{src}"),
+        (f"trim({text}, ' ' || chr(9))", "trim(id::VARCHAR, ' ' || chr(9))", "IDs differ by blanks: remove these"),
+        (f"lower({text})", "lower(id::VARCHAR)", "IDs differ by upper and lower case: spell them alike"),
+        (f"TRY_CAST({text} AS BIGINT)", "TRY_CAST(id::VARCHAR AS BIGINT)",
+         "IDs differ by the spelling of numbers: --id-type integer takes them as numbers"),
+    )  # fmt: skip
+    for column, wrap, hint in tries if table.ends[0] != table.ends[1] else tries[1:]:
+        if share(column, wrap.replace("id::VARCHAR", "{0}::VARCHAR", 1)) * 2 > 1:
+            return hint
+    return "name the columns of IDs: --edges FILE:SRC,DST and --nodes FILE:COLUMN"
 
 
 def tell_unknown(placement: Placement, ntype: str, unknown: Unknown) -> None:
