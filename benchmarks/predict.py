@@ -23,7 +23,6 @@ import numpy as np
 from harness import RESULTS, show
 
 from daskgraphpart.dispatching.dispatch_options import DispatchOptions
-from daskgraphpart.engine.resources import Resources
 from daskgraphpart.jobs.estimate_dispatch import expect, output_nbytes
 from daskgraphpart.partitioner.assign_options import AssignOptions
 from daskgraphpart.partitioner.choose import expected_choice, needs, workspace_nbytes
@@ -146,7 +145,7 @@ def schema_of(num_edges: int) -> GraphSchema:
 
 def sizes() -> list[list[str]]:
     """Memory of the partitioner's machine, and disk, by method."""
-    dispatch, resources = DispatchOptions(), Resources(1 << 40, "threads", 1)
+    dispatch = DispatchOptions()
     rows = []
     for num_edges in PREDICTED_EDGES:
         schema = schema_of(num_edges)
@@ -154,7 +153,7 @@ def sizes() -> list[list[str]]:
         for method in ("multilevel", "fennel"):
             options = AssignOptions(method)
             need = needs(schema.num_nodes, 2 * num_edges, len(options.constraints), options)[method]
-            temporary = workspace_nbytes(schema, options, expected_choice(schema, options, resources))
+            temporary = workspace_nbytes(schema, options, expected_choice(schema, options))
             each = f"{need / schema.num_nodes:.0f}"
             rows.append(
                 [f"{num_edges:,}", method, format_size(need), each, format_size(temporary), format_size(output)]

@@ -91,13 +91,16 @@ class Resources:
             what = f"--workspace {self.workspace} is in a store, and {why}"
             raise OptionError(what, place="--workspace", hint="use a directory")
 
-    def limited(self, smallest_task: int) -> Resources:
-        """Return these resources with as many workers as fit in memory, given the least bytes per task."""
-        if self.memory < smallest_task:
+    def limited(self, smallest_task: int, largest_task: int = 0) -> Resources:
+        """Return these resources with as many workers as fit in memory, given the least bytes per task.
+
+        One task, which runs alone, may need more.
+        """
+        if self.memory < (least := max(smallest_task, largest_task)):
             raise PlanError(
                 f"--memory {self.memory / 1e6:.6g}MB is too small for this job",
                 place="--memory",
-                hint=f"use {-(-smallest_task // 1_000_000)}MB or more",
+                hint=f"use {-(-least // 1_000_000)}MB or more",
             )
         return replace(self, workers=min(self.workers, self.memory // smallest_task))
 

@@ -221,9 +221,9 @@ class Runner:
         return result
 
     @contextmanager
-    def for_tasks_of(self, nbytes: int) -> Iterator[Runner]:
-        """Give a runner whose tasks may hold at least this many bytes, with fewer at a time if need be."""
-        resources = self.resources.limited(nbytes)
+    def for_tasks_of(self, nbytes: int, largest: int = 0) -> Iterator[Runner]:
+        """Give a runner whose tasks may hold so many bytes, and one `largest`, with fewer at a time if need be."""
+        resources = self.resources.limited(nbytes, largest)
         if resources == self.resources:
             yield self
             return

@@ -142,9 +142,10 @@ def estimate(
 ) -> Plan:
     """Evaluate the formulas of assignment and, with dispatch options, of dispatch."""
     owners = AssignOptions(str(owners)) if isinstance(owners, Path) else owners
-    schema, smallest = graph.schema, smallest_memory(graph.schema, owners, options)
-    limited, workspace = resources.limited(smallest), Path(resources.workspace or out)
-    method, why, need, assigning, solving, known = owners.method, "", 0, 0, 0, None
+    schema = graph.schema
+    smallest_task, need = smallest_memory(schema, num_parts, owners, options)
+    limited, workspace = resources.limited(smallest_task, need), Path(resources.workspace or out)
+    method, why, assigning, solving, known = owners.method, "", 0, 0, None
     choice: Choice | None = None
     if isinstance(owners, Assignment):
         known = None if owners.measured is None else (owners.measured.cut_share, owners.measured.volume)
@@ -152,8 +153,8 @@ def estimate(
         if owners.extend is not None:
             method = "extend"
         elif method in METHODS and method != "random" and num_parts > 1:
-            choice = expected_choice(schema, owners, limited)
-            method, why, need = choice.method, choice.why, choice.need
+            choice = expected_choice(schema, owners)
+            method, why = choice.method, choice.why
         assigning = assign_workspace_nbytes(schema, owners, choice)
         solving = solving_nbytes(schema, owners, choice) - 8 * schema.num_nodes  # in-degrees are not copied
     output, temporary, disks, local = 0, 0, {}, (0, 0, 0)
@@ -176,8 +177,6 @@ def estimate(
         for place, nbytes in needs.items()
         if depot_of(place) is None and nbytes > (free := _free_near(place))
     ]
-    if need > limited.memory:
-        warnings.append(f"{method} needs about {format_size(need)} of memory, more than the budget")
     if isinstance(owners, AssignOptions) and owners.objtype == "vol" and num_parts > 1 and not _asks_metis(choice):
         warnings.append(f"--objtype vol has no effect: {method} minimises cut edges; --method metis, the volume")
     return Plan(
@@ -194,7 +193,7 @@ def estimate(
         workers=limited.workers,
         memory_budget=limited.memory,
         task_memory=limited.task_memory,
-        smallest_budget=smallest,
+        smallest_budget=max(smallest_task, need),
         smallest_disks=disks,
         local_nbytes=local[0],
         local_task_nbytes=local[1],
@@ -206,7 +205,7 @@ def estimate(
 def _asks_metis(choice: Choice | None) -> bool:
     """Whether parts are those of METIS, not of its call on a much smaller graph."""
     is_whole = choice is not None and choice.method in ("metis", "auto")
-    return choice is not None and is_whole and any(call.library == "metis" for call in choice.calls)
+    return choice is not None and is_whole and any(call.library == "metis" for call in choice.whole)
 
 
 def announce(

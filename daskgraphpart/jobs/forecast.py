@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from daskgraphpart.dispatching.job import smallest_task_memory
 from daskgraphpart.partitioner.assign_options import AssignOptions
+from daskgraphpart.partitioner.choose import method_memory
 from daskgraphpart.partitioner.choose import smallest_task_memory as smallest_assign_memory
 
 if TYPE_CHECKING:
@@ -13,8 +14,11 @@ if TYPE_CHECKING:
     from daskgraphpart.schema import GraphSchema
 
 
-def smallest_memory(schema: GraphSchema, owners: object, options: DispatchOptions | None) -> int:
-    """Least bytes of one task; an assignment on its own is measured, which reads the edges."""
+def smallest_memory(
+    schema: GraphSchema, num_parts: int | None, owners: object, options: DispatchOptions | None
+) -> tuple[int, int]:
+    """Least bytes of any task, and of the one that finds owners; assigning alone measures, which reads the edges."""
     dispatching = 0 if options is None else smallest_task_memory(schema, options)
     is_measured = options is None or (isinstance(owners, AssignOptions) and owners.needs_adjacency)
-    return max(dispatching, smallest_assign_memory(schema) if is_measured else 0)
+    finding = method_memory(schema, num_parts, owners) if isinstance(owners, AssignOptions) else 0
+    return max(dispatching, smallest_assign_memory(schema) if is_measured else 0), finding

@@ -88,8 +88,7 @@ def partition(
     dispatch_to : path, optional
         DGL's `ip_config.txt`, to write each part to the disk of its machine, as in `dispatch`.
     method : str | os.PathLike[str], default "auto"
-        auto, metis, kaminpar, multilevel, fennel, random, or a directory of owners. auto picks the method with the
-        smallest cut that fits in memory.
+        auto, metis, kaminpar, multilevel, fennel, random, or a directory of owners. auto picks by the number of edges.
     balance : str | Sequence[str], optional
         What to balance, such as nodes,edges=0.05; default nodes,edges. Any of nodes, ntypes, edges, edges-by-ntype,
         bytes, types:NTYPE/FEATURE, weight:NTYPE/FEATURE and file:PATH.npy, each with a tolerance of its own if you
@@ -101,8 +100,7 @@ def partition(
     refine : bool, default False
         Improve the result, or the given owners, by V-cycles.
     threads : int, optional
-        Threads for KaMinPar. With more than one, the result differs from run to run. Default: 1 up to ten million
-        edges, then one per worker.
+        Threads for KaMinPar, default 1. With more than one, the result differs from run to run.
     passes : int, optional
         Passes that fennel makes over the graph; default 3.
     objtype : Literal["cut", "vol"], default "cut"

@@ -109,7 +109,7 @@ def _limited(scan: Scan, num_parts: int, options: AssignOptions, resources: Reso
     if scan.known is None:
         return resources.limited(scan.smallest_memory)
     check_assignable(options, scan.known, num_parts)
-    return resources.limited(smallest_memory(scan.known.schema, options, None))
+    return resources.limited(*smallest_memory(scan.known.schema, num_parts, options, None))
 
 
 def _assign_to(
@@ -191,5 +191,5 @@ def _assignable(
     """Yield the graph, read into the directory if need be, and a runner for its tasks."""
     graph = scan.stage(directory, runner, tuple(options.edge_weight))
     check_assignable(options, graph, num_parts)
-    with runner.for_tasks_of(smallest_memory(graph.schema, options, None)) as limited:
+    with runner.for_tasks_of(*smallest_memory(graph.schema, num_parts, options, None)) as limited:
         yield count_lines(graph, choose_sizes(limited.resources).csv_block_bytes, limited), limited

@@ -130,11 +130,15 @@ def run_dispatch(scan: Scan, wanted: Wanted, run: RunOptions) -> Outcome:
 def _run_dispatch(scan: Scan, wanted: Wanted, run: RunOptions) -> Outcome:
     target, owners, known = wanted.target, wanted.owners, scan.known
     if known is None:
-        schema, layouts, smallest = GraphSchema(scan.name, (), ()), check_known(scan.name, wanted), scan.smallest_memory
+        schema, layouts, smallest = (
+            GraphSchema(scan.name, (), ()),
+            check_known(scan.name, wanted),
+            (scan.smallest_memory, 0),
+        )
     else:
         wanted, layouts = fitting(known, wanted)
-        schema, smallest = known.schema, smallest_memory(known.schema, owners, wanted.options)
-    run = replace(run, resources=run.resources.limited(smallest))
+        schema, smallest = known.schema, smallest_memory(known.schema, wanted.num_parts, owners, wanted.options)
+    run = replace(run, resources=run.resources.limited(*smallest))
     with environment_faults(), open_progress(run.progress) as listener:
         command, chosen, files = identify_owners(scan, owners, wanted.num_parts)
         check_output(target.absolute() if isinstance(target, Path) else target.root, [*input_paths(scan), *files])
@@ -175,7 +179,8 @@ def _dispatch_scan(
         paths = maps_and_codes(graph.beside)
         maps = {name: raw_file_layout((), partial(copy_file, path)) for name, path in paths.items()}
         first = replace(first, beside={**first.beside, **maps})
-    with runner.for_tasks_of(smallest_memory(graph.schema, wanted.owners, wanted.options)) as limited:
+    smallest = smallest_memory(graph.schema, wanted.num_parts, wanted.owners, wanted.options)
+    with runner.for_tasks_of(*smallest) as limited:
         if scan.known is None:
             plan = _announced(graph, wanted, limited.resources, out, limited.progress)
             if plan is not None:

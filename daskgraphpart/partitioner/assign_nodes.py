@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.engine.runner import Pass, Runner, Unit
-from daskgraphpart.errors import OptionError, PlanError, choose_from
+from daskgraphpart.errors import OptionError, choose_from
 from daskgraphpart.partitioner.adjacency.build_adjacency import build_adjacency
 from daskgraphpart.partitioner.adjacency.weigh_edges import check_weights, count_cut_edges
 from daskgraphpart.partitioner.assign_options import METHODS, AssignOptions
@@ -26,7 +26,6 @@ from daskgraphpart.partitioner.trainers import write_trainers
 from daskgraphpart.partitioner.weigh_nodes import check_constraints, check_weight_files, weigh_nodes
 from daskgraphpart.storage.files import delete_tree, make_directory
 from daskgraphpart.storage.region import Region, create_files, npy_region
-from daskgraphpart.units import format_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -175,14 +174,7 @@ def _partition(
     choice = None
     if given is None and old is None and problem.num_parts > 1 and adjacency.num_arcs:
         nodes = adjacency.num_nodes - adjacency.num_isolated
-        choice = choose(nodes, adjacency.num_arcs, len(problem.balanced), options, resources)
-        if choice.need > resources.memory and choice.method in ("metis", "kaminpar"):
-            raise PlanError(
-                f"--memory {format_size(resources.memory)} is too small for {choice.method}, "
-                f"which needs about {format_size(choice.need)}",
-                place="--memory",
-                hint="give more memory, or use --method multilevel",
-            )
+        choice = choose(nodes, adjacency.num_arcs, len(problem.balanced), options)
     begin = old.parts if old is not None else start if given is not None else None
     config = PartitionConfig(problem, options, resources.memory, resources.workers, choice, begin, parts)
     (taken,) = runner.run(Pass("partition-graph", partition_graph, [Unit(None, adjacency.nbytes)], config))
@@ -193,6 +185,6 @@ def _partition(
     if choice is None:
         return parts, str(options.method), f"{options.method}: nothing to cut, so the parts are only balanced", 0
     kept = taken.partition(" ")[0]
-    is_one_of_several = choice.method == "auto" and len(choice.calls) > 1 and kept in LIBRARY_NAMES
+    is_one_of_several = choice.method == "auto" and len(choice.whole + choice.coarse) > 1 and kept in LIBRARY_NAMES
     kept = f"; kept {LIBRARY_NAMES[kept]}'s result" if is_one_of_several else ""
     return parts, taken, choice.why + kept, choice.need

@@ -26,8 +26,8 @@ class AssignOptions:
 
     method: str | os.PathLike[str] = option(
         "auto",
-        "auto, metis, kaminpar, multilevel, fennel, random, or a directory of owners. auto picks the method with the "
-        "smallest cut that fits in memory.",
+        "auto, metis, kaminpar, multilevel, fennel, random, or a directory of owners. auto picks by the "
+        "number of edges.",
         choices=METHODS,
         values="METHOD",
         common=True,
@@ -45,8 +45,7 @@ class AssignOptions:
     refine: bool = option(False, "Improve the result, or the given owners, by V-cycles.")
     threads: int | None = option(
         None,
-        "Threads for KaMinPar. With more than one, the result differs from run to run. Default: 1 up to ten million "
-        "edges, then one per worker.",
+        "Threads for KaMinPar, default 1. With more than one, the result differs from run to run.",
         minimum=1,
         kind=int,
     )

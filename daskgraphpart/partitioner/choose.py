@@ -1,6 +1,7 @@
-"""What each method needs, and what `auto` picks: closed formulas in nodes and arcs.
+"""What each method needs, and what `auto` picks: closed formulas in nodes, arcs and options.
 
-Constants are measured peaks of whole processes; METIS' are for R-MAT of 50 million edges, which it hardly coarsens.
+Neither depends on the memory or the workers of a job, so that these change no byte. Constants of memory are measured
+peaks of whole processes; METIS' are for R-MAT of 50 million edges, which it hardly coarsens.
 """
 
 from __future__ import annotations
@@ -10,29 +11,32 @@ from typing import TYPE_CHECKING
 
 from daskgraphpart.partitioner.adjacency.build_adjacency import adjacency_nbytes, max_arcs_of_block
 from daskgraphpart.partitioner.adjacency.build_adjacency import workspace_nbytes as building_nbytes
+from daskgraphpart.partitioner.assign_options import METHODS
 from daskgraphpart.partitioner.libraries.call import Call, has_library, need_library
 from daskgraphpart.storage.region import id_dtype
-from daskgraphpart.units import format_size
 
 if TYPE_CHECKING:
-    from daskgraphpart.engine.resources import Resources
     from daskgraphpart.partitioner.assign_options import AssignOptions
     from daskgraphpart.schema import GraphSchema
 
 LIBRARY_NAMES = {"metis": "METIS", "kaminpar": "KaMinPar"}
 HIGH_SEEDS = 4
-MULTILEVEL_ARCS, LARGE_ARCS = 1 << 21, 1 << 25  # edges have two arcs: the first is a million edges
-"""Beyond the first, unless effort is high, `auto` is `multilevel`; beyond the second there is no V-cycle."""
-COARSE_ARCS, COARSE_BYTES_PER_ARC = 1 << 20, 100
-"""Most arcs of the graph to which `multilevel` coarsens, and the bytes that METIS usually needs for each."""
+COARSE_ARCS, WHOLE_ARCS = 1 << 20, 1 << 21  # edges have two arcs: the second is a million edges
+"""Most arcs of a graph that `auto` gives METIS, and KaMinPar, whole; larger ones are coarsened to the first.
+
+Between the two, METIS' parts of the coarse graph, combined with KaMinPar's of the whole, cut 0.99 to 1.02 of what they
+do with METIS' of the whole, in a third of its memory.
+"""
+LARGE_ARCS = 1 << 25  # beyond, there is no V-cycle
+COARSE_PER_ARC = 100  # METIS, of a graph of at most `COARSE_ARCS`
 METIS_PER_ARC, METIS_PER_NODE = 135, 200
-KAMINPAR_PER_ARC, COMPRESSED_PER_ARC, KAMINPAR_PER_NODE = 18, 11, 80
+KAMINPAR_PER_ARC, KAMINPAR_PER_NODE = 18, 80
 GRAPH_PER_ARC, CYCLE_PER_ARC, GRAPH_PER_NODE = 8, 36, 60  # in memory; during contraction; per node
 MULTILEVEL_PER_NODE, STREAMING_PER_NODE = 24, 12
 TYPICAL_COARSE = 0.77  # share of arcs between clusters: 0.67 with communities, 0.94 for R-MAT
 TYPICAL_MERGED = 0.33  # size of the next level: 0.28 to 0.45 of this one with communities
 SOLVING_PER_NODE = 20  # temporary files: parts, proposals, scores
-BLOCK_NBYTES = 64 << 20  # a decoded block of two million arcs with weights
+BLOCK_PER_ARC = 32  # a decoded block with weights
 TASK_NBYTES = 4 << 20  # of a task, besides its block
 BYTES_PER_BLOCK_ARC = 40  # arcs before and after merging, weights, row starts
 
@@ -45,10 +49,11 @@ def smallest_task_memory(schema: GraphSchema) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A method, its library calls, its memory, and what `auto` does and why, in words."""
+    """A method, its calls of libraries for the whole graph and a coarse one, its memory, and what `auto` does."""
 
     method: str
-    calls: tuple[Call, ...]
+    whole: tuple[Call, ...]
+    coarse: tuple[Call, ...]
     need: int
     why: str
 
@@ -58,62 +63,54 @@ def needs(num_nodes: int, num_arcs: int, num_constraints: int, options: AssignOp
     cycles = options.runs_cycles or num_arcs <= LARGE_ARCS
     weights, wide = 8 * num_constraints * num_nodes, 8 * bool(options.edge_weight)  # sums of weights have 64 bits
     held = num_arcs * GRAPH_PER_ARC + num_nodes * GRAPH_PER_NODE + 2 * weights
+    per_arc, block = COARSE_PER_ARC if num_arcs <= COARSE_ARCS else METIS_PER_ARC, block_nbytes(num_arcs)
+    metis = held + num_arcs * per_arc + num_nodes * METIS_PER_NODE + weights
+    coarse = metis if num_arcs <= COARSE_ARCS else COARSE_ARCS * (COARSE_PER_ARC + wide)
     return {
         "graph": held + num_arcs * (CYCLE_PER_ARC + 4 * wide) * cycles,
-        "metis": held + num_arcs * METIS_PER_ARC + num_nodes * METIS_PER_NODE + weights,
+        "metis": metis,
         "kaminpar": held + num_arcs * (KAMINPAR_PER_ARC + wide) + num_nodes * KAMINPAR_PER_NODE,
-        "kaminpar, compressed": held + num_arcs * (COMPRESSED_PER_ARC + wide) + num_nodes * KAMINPAR_PER_NODE,
-        "multilevel": num_nodes * MULTILEVEL_PER_NODE + weights + BLOCK_NBYTES,
-        "fennel": num_nodes * STREAMING_PER_NODE + BLOCK_NBYTES,
+        "multilevel": num_nodes * MULTILEVEL_PER_NODE + weights + max(block, coarse),
+        "fennel": num_nodes * STREAMING_PER_NODE + block,
     }
 
 
-def coarse_arcs(memory: int) -> int:
-    """Most arcs of a graph that needs no further coarsening."""
-    return min(COARSE_ARCS, memory // COARSE_BYTES_PER_ARC)
+def block_nbytes(num_arcs: int) -> int:
+    """Bytes of a decoded block of a graph."""
+    return BLOCK_PER_ARC * min(num_arcs, max_arcs_of_block(num_arcs))
 
 
-def choose(num_nodes: int, num_arcs: int, num_constraints: int, options: AssignOptions, resources: Resources) -> Choice:
+def choose(num_nodes: int, num_arcs: int, num_constraints: int, options: AssignOptions) -> Choice:
     """Choose how to partition a graph.
 
     Raises an `OptionError` if the method's library is not installed.
     """
-    need = needs(num_nodes, num_arcs, num_constraints, options)
-    method, why = options.method, ""
-    threads = options.threads or (1 if num_arcs <= LARGE_ARCS else resources.workers)
-    compress = need["kaminpar"] > resources.memory
-    kaminpar = Call("kaminpar", options.seed, threads=threads, compress=compress)
+    need, method = needs(num_nodes, num_arcs, num_constraints, options), str(options.method)
     metis = Call("metis", options.seed, recursive=options.recursive, objtype=options.objtype)
-    needed = {kaminpar: need["kaminpar, compressed" if compress else "kaminpar"], metis: need["metis"]}
-    if method in ("metis", "kaminpar"):
+    kaminpar = Call("kaminpar", options.seed, threads=options.threads or 1)
+    if method in LIBRARY_NAMES:
         need_library(method)
         call = metis if method == "metis" else kaminpar
-        return Choice(method, (call,), max(needed[call], need["graph"]), why)
-    if method == "auto":
-        calls = tuple(
-            call
-            for call in (metis, kaminpar)
-            if (num_arcs <= MULTILEVEL_ARCS or options.effort == "high")
-            and has_library(call.library)
-            and max(needed[call], need["graph"]) <= resources.memory
-        )
-        if calls:
-            most = max(need["graph"], *(needed[call] for call in calls))
-            calls = _by_effort(calls, num_constraints, options.effort)
-            names = " and ".join(dict.fromkeys(LIBRARY_NAMES[call.library] for call in calls))
-            several = "several seeds of " * (options.effort == "high")
-            together = " combined" if len(calls) > 1 else ""
-            return Choice("auto", calls, most, f"auto picked {several}{names}{together}{_varies(calls[-1])}")
-        lacking = f"{format_size(need['kaminpar, compressed'])} of memory, over {format_size(resources.memory)}"
-        why = f"auto picked multilevel: KaMinPar needs {lacking}"
-        if num_arcs > MULTILEVEL_ARCS and options.effort != "high":
-            why = "auto picked multilevel: the graph has over 1 M edges"
-    elif method == "fennel":
-        return Choice(method, (), need["fennel"], why)
-    calls = tuple(call for call in (metis, Call("kaminpar", options.seed)) if has_library(call.library))
-    if not calls:
+        return Choice(method, (call,), (), max(need[method], need["graph"]), "")
+    if method == "fennel":
+        return Choice(method, (), (), need["fennel"], "")
+    installed = tuple(call for call in (metis, kaminpar) if has_library(call.library))
+    if not installed:
         need_library("kaminpar")
-    return Choice("multilevel", _by_effort(calls, num_constraints, options.effort), need["multilevel"], why)
+    calls = _by_effort(installed, num_constraints, options.effort)
+    largest = {"metis": COARSE_ARCS, "kaminpar": WHOLE_ARCS}
+    takes_any = options.effort == "high"
+    whole = tuple(call for call in calls if method == "auto" and (takes_any or num_arcs <= largest[call.library]))
+    coarse = tuple(replace(call, threads=1) for call in calls if call not in whole)
+    most = max([need["multilevel"]] * bool(coarse) + [max(need[call.library], need["graph"]) for call in whole])
+    if not whole:
+        why = f"auto picked multilevel: the graph has over {'1' if num_arcs > WHOLE_ARCS else '0.5'} M edges"
+        return Choice("multilevel", (), coarse, most, why if method == "auto" else "")
+    names = " and ".join(dict.fromkeys(LIBRARY_NAMES[call.library] for call in calls))
+    several, together = "several seeds of " * takes_any, " combined" * (len(calls) > 1)
+    threads = max(call.threads for call in whole)
+    varies = f"; {threads} threads, so the result varies from run to run" * (threads > 1)
+    return Choice("auto", whole, coarse, most, f"auto picked {several}{names}{together}{varies}")
 
 
 def _by_effort(calls: tuple[Call, ...], num_constraints: int, effort: str) -> tuple[Call, ...]:
@@ -124,16 +121,25 @@ def _by_effort(calls: tuple[Call, ...], num_constraints: int, effort: str) -> tu
     return tuple(replace(call, seed=(call.seed + i) % 2**31) for i in range(seeds) for call in calls)
 
 
-def _varies(call: Call) -> str:
-    if call.threads == 1:
-        return ""
-    return f"; {call.threads} threads, so the result varies from run to run"
-
-
-def expected_choice(schema: GraphSchema, options: AssignOptions, resources: Resources) -> Choice:
+def expected_choice(schema: GraphSchema, options: AssignOptions) -> Choice:
     """Choose as a run would, for a graph without parallel edges, self-loops or isolated nodes."""
-    num_constraints = len(options.constraints)
-    return choose(schema.num_nodes, 2 * schema.num_edges, num_constraints, options, resources)
+    return choose(schema.num_nodes, 2 * schema.num_edges, len(options.constraints), options)
+
+
+def method_memory(schema: GraphSchema, num_parts: int | None, options: AssignOptions) -> int:
+    """Bytes that finding the owners takes at most; none if no edges are read, or there is one part."""
+    is_one = num_parts == options.num_trainers_per_machine == 1
+    if is_one or not schema.num_edges or options.method == "random":
+        return 0
+    if options.extend is None and options.method in METHODS:
+        return expected_choice(schema, options).need
+    num_arcs = 2 * schema.num_edges
+    need = needs(schema.num_nodes, num_arcs, len(options.constraints), options)
+    if options.keeps_owners:
+        return 0
+    if options.refine and num_arcs <= COARSE_ARCS:
+        return need["graph"]
+    return need["multilevel" if options.refine or options.extend is not None else "fennel"]
 
 
 def workspace_nbytes(schema: GraphSchema, options: AssignOptions, choice: Choice | None) -> int:
@@ -146,10 +152,10 @@ def solving_nbytes(schema: GraphSchema, options: AssignOptions, choice: Choice |
     nodes, arcs, item = schema.num_nodes, 2 * schema.num_edges, id_dtype(schema.num_nodes).itemsize
     weights = 8 * len(options.constraints)
     adjacency, made = adjacency_nbytes(schema, options.edge_weight), 0
-    if choice is not None and choice.method == "multilevel":
+    if choice is not None and choice.coarse:
         # arcs between clusters, and the next level, which is merged from them
         made = round(TYPICAL_COARSE * (24 if options.edge_weight else 2 * item + 4) * arcs + TYPICAL_MERGED * adjacency)
-    elif choice is not None and choice.calls:
-        nbytes = 16 if any(call.library == "metis" for call in choice.calls) else item + 8  # per exported arc
+    elif choice is not None and choice.whole:
+        nbytes = 16 if any(call.library == "metis" for call in choice.whole) else item + 8  # per exported arc
         made = 8 * nodes + nbytes * arcs
     return adjacency + made + (weights + SOLVING_PER_NODE) * nodes

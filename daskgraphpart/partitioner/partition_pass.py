@@ -1,12 +1,13 @@
 """Pass `partition-graph`: the part of every node, by one task with a thread per worker.
 
-A graph that fits into memory goes to libraries; a larger one is coarsened until it does. The task needs random access
-to arrays of all nodes, which machines cannot share; from disk it reads blocks of the adjacency. It leaves its inputs
-alone, so that it can run twice.
+A small graph goes to libraries; a larger one is coarsened first. The task needs random access to arrays of all nodes,
+which machines cannot share; from disk it reads blocks of the adjacency. It leaves its inputs alone, so that it can run
+twice. Memory and workers say how many threads run, and nothing else.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import tempfile
@@ -18,32 +19,37 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from daskgraphpart.engine.local import give_memory_back
-from daskgraphpart.partitioner.choose import BLOCK_NBYTES, COARSE_BYTES_PER_ARC, LARGE_ARCS, coarse_arcs, needs
-from daskgraphpart.partitioner.libraries.call import Call, export_graph, has_library, run_library
+from daskgraphpart.partitioner import choose
+from daskgraphpart.partitioner.choose import LARGE_ARCS, block_nbytes, needs
+from daskgraphpart.partitioner.libraries.call import LibraryKilledError, export_graph, run_library
 from daskgraphpart.partitioner.multilevel.coarsen import CLUSTER_SWEEPS, cluster, contract
 from daskgraphpart.partitioner.multilevel.cycle import CLUSTER_NODES, LEAST_SHRINKAGE, largest_clusters, v_cycle
 from daskgraphpart.partitioner.multilevel.extend import extend
 from daskgraphpart.partitioner.multilevel.refine import REFINE_SWEEPS, Limits, assign_rest, rebalance, refine
 from daskgraphpart.partitioner.multilevel.side_by_side import by_threads, in_turn
 from daskgraphpart.partitioner.multilevel.stream import FENNEL_PASSES, stream
-from daskgraphpart.partitioner.multilevel.weighted_graph import WeightedGraph, hold, is_mesh
+from daskgraphpart.partitioner.multilevel.weighted_graph import WeightedGraph, hold
 from daskgraphpart.storage.here import directory_here, file_here
 from daskgraphpart.storage.region import save_npy
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from daskgraphpart.partitioner.adjacency.csr_blocks import Adjacency
     from daskgraphpart.partitioner.assign_options import AssignOptions
     from daskgraphpart.partitioner.choose import Choice
-    from daskgraphpart.partitioner.libraries.call import Exported
+    from daskgraphpart.partitioner.libraries.call import Call, Exported
     from daskgraphpart.partitioner.multilevel.side_by_side import Map
     from daskgraphpart.partitioner.weigh_nodes import NodeWeights
     from daskgraphpart.storage.region import Region
+
+logger = logging.getLogger(__name__)
 
 MAX_CYCLES = 4  # further V-cycles with `refine`
 LEAST_GAIN = 0.001  # of the cut, to go on with V-cycles
 LEAST_CLUSTER_NODES = 4
 CLUSTER_GROWTH = 4  # nodes of a cluster, times how often the arcs that fit go into those of the graph
-COARSE_NODES_PER_PART = 128  # a graph with fewer is coarsened no further, if it fits into memory
+COARSE_NODES_PER_PART, DENSE = 128, 2  # a graph with fewer may have so many times the arcs of a coarse one
 HUB_PASSES, NEAR = 6, 1.5
 """Passes of streaming that gather hubs in few parts, and times the cut from which on one pass promises nothing."""
 MOST_STREAMED = 256  # parts; streaming looks at all of them for each node
@@ -104,7 +110,8 @@ class PartitionConfig:
 def partition_graph(_: None, config: PartitionConfig) -> str:
     """Find and write the part of every node; return how."""
     give_memory_back()  # for the libraries
-    threads = min(config.workers, len(os.sched_getaffinity(0)), max(1, config.memory // BLOCK_NBYTES))
+    block = block_nbytes(config.problem.adjacency.num_arcs)
+    threads = min(config.workers, len(os.sched_getaffinity(0)), max(1, config.memory // max(1, block)))
     problem, balanced = config.problem, config.problem.balanced
     columns = tuple(problem.weights.columns[i].memmap() for i in balanced)
     blocks = tuple(replace(block, path=file_here(block.path)) for block in problem.adjacency.blocks)
@@ -143,19 +150,27 @@ class Solver:
         return self._solve(graph)
 
     def _improve(self, graph: WeightedGraph, given: np.ndarray) -> np.ndarray:
-        """Balance given parts and, if wanted, refine them by V-cycles."""
+        """Balance given parts and, if wanted, refine them by V-cycles while they gain."""
         if not self.config.options.refine:
             rebalance(graph, given, self.limits, self.each)
             return given
-        parts, _ = self._multilevel(graph, given, self._most_arcs(graph))
-        return min(given, parts, key=lambda these: self._value(graph, these))
+        parts, value = given, self._value(graph, given)
+        # of a small graph, one call runs all cycles
+        for cycle in range(MAX_CYCLES if graph.num_arcs > choose.COARSE_ARCS else 1):
+            further, _ = self._multilevel(graph, parts, (), choose.COARSE_ARCS, self.config.options.seed + cycle)
+            if (after := self._value(graph, further)) >= value:
+                break
+            gain, parts, value = value[1] - after[1], further, after
+            if gain < LEAST_GAIN * value[1]:
+                break
+        return parts
 
     def _solve(self, graph: WeightedGraph) -> tuple[np.ndarray, str]:
         """Find parts by libraries, of the graph or of a coarser one; by streaming where nothing clusters."""
         promised = None  # cut of one pass of streaming
-        if self._method == "multilevel" and self.config.options.method == "auto":
-            if (mesh := self._partition_mesh(graph)) is not None:
-                return mesh
+        assert self.config.choice is not None, "without a choice there are parts"
+        whole, coarse = self.config.choice.whole, self.config.choice.coarse
+        if not whole and self.config.options.method == "auto":
             if self._may_stream:
                 promised = graph.cut(self._stream(graph, 1), self.limits.num_parts, self.each)
             hopeless = HOPELESS * (1 - 1 / self.limits.num_parts) * graph.total_weight / 2
@@ -163,16 +178,13 @@ class Solver:
                 parts = self._stream(graph, FENNEL_PASSES)
                 rebalance(graph, parts, self.limits, self.each)
                 return parts, "fennel, because nothing clusters"
-        parts, solver = self._multilevel(graph, None, self._most_arcs(graph))
-        if self._method != "multilevel":
-            return parts, solver
+        starts, seed = [], self.config.options.seed
+        if coarse:
+            starts.append(self._multilevel(graph, None, coarse, choose.COARSE_ARCS, seed))
+        if whole:
+            return self._multilevel(graph, None, whole, graph.num_arcs, seed, more=starts)
+        parts, solver = starts[0]
         return self._stream_if_better(graph, parts, f"multilevel, coarsest graph by {solver}", promised)
-
-    def _most_arcs(self, graph: WeightedGraph) -> int:
-        """Most arcs of a graph that is not coarsened further."""
-        need = needs(graph.num_nodes, graph.num_arcs, len(graph.columns), self.config.options)
-        fits = need["graph"] <= self.config.memory and self._method != "multilevel"
-        return graph.num_arcs if fits else coarse_arcs(self.config.memory)
 
     def _stream(self, graph: WeightedGraph, passes: int) -> np.ndarray:
         """Stream the graph so many times, and place what is left."""
@@ -180,35 +192,28 @@ class Solver:
         assign_rest(graph, parts, self.limits, self.each)
         return parts
 
-    def _partition_mesh(self, graph: WeightedGraph) -> tuple[np.ndarray, str] | None:
-        """Partition a large mesh by METIS, which takes little time for one, if that fits; None for other graphs."""
-        config = self.config
-        need = needs(graph.num_nodes, graph.num_arcs, len(graph.columns), config.options)["metis"]
-        if not has_library("metis") or need > config.memory or not is_mesh(graph):
-            return None
-        call = Call("metis", config.options.seed)
-        exported, kept = self._export(graph, for_metis=True)
-        parts = np.full(graph.num_nodes, -1, np.int32)
-        parts[kept] = run_library(call, exported, self.directory)
-        assign_rest(graph, parts, self.limits, self.each)
-        rebalance(graph, parts, self.limits, self.each)
-        return parts, f"{call} of a mesh"
-
     def _multilevel(
-        self, graph: WeightedGraph, given: np.ndarray | None, most_arcs: int, depth: int = 0
+        self,
+        graph: WeightedGraph,
+        given: np.ndarray | None,
+        calls: tuple[Call, ...],
+        most_arcs: int,
+        seed: int,
+        depth: int = 0,
+        more: Sequence[tuple[np.ndarray, str]] = (),
     ) -> tuple[np.ndarray, str]:
-        """Partition a small graph in memory; coarsen a larger one on disk."""
+        """Partition a small graph in memory, from given parts or those of `calls` and `more`; coarsen a larger one."""
         if graph.num_arcs <= most_arcs or self._is_coarse(graph):
-            starts = self._call_libraries(graph) if given is None else []
+            starts = self._call_libraries(graph, calls) if given is None else []
             held, kept = hold(graph, self.each)
             if given is not None:
                 starts = [(given[kept], "given")]
+            starts += [(parts[kept], taken) for parts, taken in more]
             parts = np.full(graph.num_nodes, -1, np.int32)
             parts[kept], taken = self._partition_held(held, starts)
             assign_rest(graph, parts, self.limits, self.each)
             rebalance(graph, parts, self.limits, self.each)
             return parts, taken
-        seed = self.config.options.seed
         # the further a graph is from fitting, the larger its clusters: a dense one would take many levels, each with
         # passes over nearly all arcs; a sparse one gets ragged borders from large clusters
         growth, degree = CLUSTER_GROWTH * graph.num_arcs / max(1, most_arcs), graph.num_arcs / graph.num_nodes
@@ -226,7 +231,7 @@ class Solver:
                 coarse_given = np.empty(count, np.int32)
                 coarse_given[clusters] = given
             coarse = contract(graph, clusters, count, self.each, directory)
-            coarse_parts, taken = self._multilevel(coarse, coarse_given, most_arcs, depth + 1)
+            coarse_parts, taken = self._multilevel(coarse, coarse_given, calls, most_arcs, seed, depth + 1)
             parts = coarse_parts[clusters]
             self.each(Path.unlink, directory.iterdir())
             directory.rmdir()
@@ -237,9 +242,9 @@ class Solver:
         return parts, taken
 
     def _is_coarse(self, graph: WeightedGraph) -> bool:
-        """Whether a graph has few nodes per part and fits into memory."""
+        """Whether a graph has few nodes per part, and not too many arcs."""
         few = graph.num_nodes <= COARSE_NODES_PER_PART * self.limits.num_parts
-        return few and graph.num_arcs * COARSE_BYTES_PER_ARC <= self.config.memory
+        return few and graph.num_arcs <= DENSE * choose.COARSE_ARCS
 
     def _stream_if_better(
         self, graph: WeightedGraph, parts: np.ndarray, taken: str, promised: int | None
@@ -297,18 +302,20 @@ class Solver:
         give_memory_back()
         return exported, kept
 
-    def _call_libraries(self, graph: WeightedGraph) -> list[tuple[np.ndarray, str]]:
+    def _call_libraries(self, graph: WeightedGraph, calls: tuple[Call, ...]) -> list[tuple[np.ndarray, str]]:
         """Return the parts of nodes with neighbours that each call gives, and the call; of several some may fail."""
-        assert self.config.choice is not None, "without a choice there are parts"
-        calls, options = self.config.choice.calls, self.config.options
+        options = self.config.options
         exported, _ = self._export(graph, for_metis=any(call.library == "metis" for call in calls))
         need = needs(exported.num_nodes, graph.num_arcs, len(graph.columns), options)
         two_fit = need["metis"] + need["kaminpar"] <= self.config.memory
         with ThreadPoolExecutor(2 if two_fit else 1) as pool:
             futures = [pool.submit(run_library, call, exported, self.directory) for call in calls]
         failed = [future.exception() for future in futures]
-        if all(failed):
-            raise next(filter(None, failed))
+        # memory must not change the result, so only a crash of the library's own leaves it out
+        if killed := [fault for fault in failed if fault and (all(failed) or isinstance(fault, LibraryKilledError))]:
+            raise killed[0]
+        for fault in filter(None, failed):
+            logger.warning("%s; its parts are left out", fault)
         return [(f.result(), str(call)) for f, call, e in zip(futures, calls, failed, strict=True) if e is None]
 
     def _finish(self, graph: WeightedGraph, parts: np.ndarray) -> np.ndarray:

@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from distributed.deploy import Cluster
 
     from daskgraphpart.engine.progress import Progress
-    from daskgraphpart.engine.resources import Resources
     from daskgraphpart.graph.graph import Graph
     from daskgraphpart.graph.graph_like import GraphLike
     from daskgraphpart.schema import GraphSchema
@@ -224,7 +223,7 @@ def partition_graph(
             balance = _balance(graph, str(part_method), balance_ntypes, balance_edges, scratch)
             given: dict[str, Any] = {"method": str(part_method), "balance": balance, "objtype": objtype}
             method = replace(options, **given, num_trainers_per_machine=num_trainers_per_machine)
-            if method.method == "metis" and (advice := _advise_auto(graph.schema, method, resources)):
+            if method.method == "metis" and (advice := _advise_auto(graph.schema, method)):
                 logger.warning("part_method: %s", advice)
             check_method(method)
             owners: AssignOptions | Assignment = method
@@ -279,9 +278,9 @@ def _check_ready(assignment: Assignment, num_parts: int, trainers: int) -> None:
         )
 
 
-def _advise_auto(schema: GraphSchema, options: AssignOptions, resources: Resources) -> str:
+def _advise_auto(schema: GraphSchema, options: AssignOptions) -> str:
     """Say what `auto` would do instead of METIS; nothing for small graphs, where it saves no memory."""
-    metis, auto = (expected_choice(schema, replace(options, method=method), resources) for method in ("metis", "auto"))
+    metis, auto = (expected_choice(schema, replace(options, method=method)) for method in ("metis", "auto"))
     if auto.method != "multilevel":
         return ""
     return (

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import signal
 import subprocess
 import sys
 from dataclasses import asdict, dataclass
@@ -99,22 +100,19 @@ PACKAGES = {"metis": "pymetis", "kaminpar": "kaminpar"}
 class Call:
     """One way to call a library.
 
-    KaMinPar takes `threads` (with several, results vary from run to run) and `compress`; METIS takes `recursive` and
-    `objtype`.
+    KaMinPar takes `threads` (with several, results vary from run to run); METIS takes `recursive` and `objtype`.
     """
 
     library: str
     seed: int = 0
     threads: int = 1
-    compress: bool = False
     recursive: bool = False
     objtype: str = "cut"
 
     def __str__(self) -> str:
         if self.library == "metis":
             return f"metis ({'recursive' if self.recursive else 'k-way'}, {self.objtype}, seed {self.seed})"
-        how = f"default{', compressed' * self.compress}"
-        return f"kaminpar ({how}, {self.threads} thread{'s' * (self.threads > 1)}, seed {self.seed})"
+        return f"kaminpar (default, {self.threads} thread{'s' * (self.threads > 1)}, seed {self.seed})"
 
 
 def has_library(library: str) -> bool:
@@ -130,6 +128,10 @@ def need_library(library: str) -> None:
             place="--method",
             hint=f"run pip install {PACKAGES[library]}, or use --method multilevel, fennel or random",
         )
+
+
+class LibraryKilledError(EnvironmentFaultError):
+    """A library was killed, most likely because the machine ran out of memory."""
 
 
 def run_library(call: Call, exported: Exported, directory: Path) -> np.ndarray:
@@ -152,7 +154,8 @@ def run_library(call: Call, exported: Exported, directory: Path) -> np.ndarray:
     if code != 0 or not result.is_file():
         lines = stderr.decode("utf-8", "replace").strip().splitlines()
         how = f"signal {-code}" if code < 0 else f"exit code {code}"
-        raise EnvironmentFaultError(
+        kind = LibraryKilledError if code == -signal.SIGKILL else EnvironmentFaultError
+        raise kind(
             f"{call.library} failed",
             place=str(call),
             found=f"{how}{': ' + lines[-1] if lines else ''}",

@@ -46,7 +46,7 @@ def run_kaminpar(call: dict[str, Any]) -> memoryview:
     if not kaminpar.__64bit__:
         sys.exit("this build of KaMinPar has 32-bit IDs; install its wheel")
     kaminpar.reseed(call["seed"])
-    graph = kaminpar.load_graph(call["graph"], kaminpar.GraphFileFormat.PARHIP, compress=call["compress"])
+    graph = kaminpar.load_graph(call["graph"], kaminpar.GraphFileFormat.PARHIP)
     solver = kaminpar.KaMinPar(call["threads"], kaminpar.default_context())
     return memoryview(array("i", solver.compute_partition(graph, [call["limit"]] * call["num_parts"])))
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from daskgraphpart.partitioner.multilevel.weighted_graph import WeightedGraph
 
 
-MAX_ARCS_IN_MEMORY = 1 << 22
+MAX_ARCS_IN_MEMORY = 1 << 21  # which take less than METIS on the coarsest graph of others
 UNLIMITED = 1000  # times the limits, which no part reaches
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.kernels.clusters import add_up, widest_row
+from daskgraphpart.kernels.clusters import add_up
 from daskgraphpart.kernels.move_nodes import cut_of_rows
 from daskgraphpart.partitioner.adjacency.csr_blocks import Rows
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 MOST_ARCS_OF_ONE_BLOCK = 1 << 23  # per block in memory; a larger graph is worked on by blocks side by side
 BLOCKS_PER_ROUND = 4
-MESH_DEGREE = 8  # times the average degree, which no node of a mesh exceeds
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,12 +74,6 @@ class WeightedGraph:
         return (
             sum(each(lambda block: int(cut_of_rows(*block.read(), block.start, parts, num_parts)[0]), self.blocks)) // 2
         )
-
-
-def is_mesh(graph: WeightedGraph) -> bool:
-    """Whether no degree is far above average; stops at the first block with one."""
-    most = MESH_DEGREE * graph.num_arcs / max(1, graph.num_nodes)
-    return all(widest_row(block.read()[0]) <= most for block in graph.blocks)
 
 
 def spans(num_nodes: int, size: int = 1 << 20) -> Iterator[tuple[int, int]]:
