@@ -64,9 +64,9 @@ def open_job(
     Raises `OutputLockedError` if another run is writing there, and `ResumeError` if the unfinished job cannot resume,
     or was started with other input or options.
     """
-    depot = depot_of(output.path)
     make_directory(output.path)
     lock = lock_directory(output.path)
+    depot = depot_of(output.path)  # which knows by now that it is locked
     try:
         work, journal = _begin_or_continue(output, lock, fingerprint, run)
     except BaseException:
@@ -82,10 +82,16 @@ def open_job(
                 check_leftovers(depot, journal, runner)
             yield work, runner
         _end(work, journal, lock)
-    except OutputLockedError:  # what is there is another run's
-        lock.release(keep_notes=True)
-        raise
     except BaseException as fault:
+        try:
+            lock.check()
+            if isinstance(fault, OutputLockedError):
+                raise fault
+        except OutputLockedError as lost:  # what is there is another run's
+            lock.release(keep_notes=True)
+            raise lost from (None if lost is fault else fault)
+        except EnvironmentFaultError:
+            pass  # the store cannot be reached
         journal.close()
         _leave(output, work, journal, lock, fault, run.can_continue)
         _refuse_damaged(journal, fault)

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from daskgraphpart.errors import EnvironmentFaultError, OutputLockedError
+from daskgraphpart.errors import EnvironmentFaultError
 from daskgraphpart.storage.checksums import FileChecksum, hash_bytes, hash_file
 from daskgraphpart.storage.conditional import delete_if, version_in_store, write_if
 from daskgraphpart.storage.lock import LOCK_NAME
-from daskgraphpart.storage.store_lock import StoreLock, content_of, notes_of, read_content
+from daskgraphpart.storage.store_lock import StoreLock, check_held, lost_lock
 from daskgraphpart.storage.store_objects import put_objects
 from daskgraphpart.storage.stores import list_in_store
 
@@ -38,9 +38,7 @@ class Claim:
 
     def check(self) -> None:
         """Raise `OutputLockedError` if another run has taken over the output."""
-        content = read_content(content_of(self.place))
-        if content.run != self.run or content.state:
-            raise self._lost()
+        check_held(self.place, self.run)
 
     def version_before(self, path: UPath) -> str | None:
         """Return the version of the object that a write will replace, None if there is none."""
@@ -61,7 +59,7 @@ class Claim:
             replaced = version_in_store(path)
             if replaced is not None and hash_file(path) == checksum:
                 return replaced
-        raise self._lost()
+        raise lost_lock(self.place)
 
     def delete(self, path: UPath) -> None:
         """Delete an object, if there is one."""
@@ -72,7 +70,7 @@ class Claim:
             self.check()
             if delete_if(path, version):
                 return
-        raise self._lost()
+        raise lost_lock(self.place)
 
     def write(self, path: UPath, content: bytes, replaced: str | None) -> str:
         """Write a small object; return its version."""
@@ -81,17 +79,6 @@ class Claim:
             put_objects({path: content})
             return version_in_store(path) or ""
         return self.put(path, replaced, partial(write_if, path, content), hash_bytes(content))
-
-    def _lost(self) -> OutputLockedError:
-        directory = self.place.parent
-        names = [name for name in list_in_store(directory) if name > self.place.name]
-        other = notes_of(content_of(directory / names[-1])) if names else None
-        by = "" if other is None else f" (pid {other.pid} on host {other.host})"
-        return OutputLockedError(
-            f"another run{by} has taken over this output while this one slept, or could not reach the store",
-            file=str(directory.parent),
-            hint="choose another output directory, or run again with --overwrite once that run has ended",
-        )
 
 
 class Claimed:

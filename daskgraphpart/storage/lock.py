@@ -54,6 +54,9 @@ class Lock(Protocol):
     def commit(self) -> None:
         """Let nobody continue what earlier holders have left."""
 
+    def check(self) -> None:
+        """Raise `OutputLockedError` if another run has taken the lock."""
+
     def release(self, keep_notes: bool = False) -> None:
         """Release the lock; without notes to keep, remove it."""
 
@@ -83,6 +86,9 @@ class DirectoryLock:
 
     def commit(self) -> None:
         """Do nothing: a later holder has waited for the earlier one's death."""
+
+    def check(self) -> None:
+        """Do nothing: the system keeps it while this process lives."""
 
     def release(self, keep_notes: bool = False) -> None:
         """Release the lock; without notes to keep, remove the file."""

@@ -65,6 +65,10 @@ class StoreLock:
         """Let nobody continue what earlier holders have left."""
         self._is_committed = True
 
+    def check(self) -> None:
+        """Raise `OutputLockedError` if another run has taken the lock."""
+        check_held(self.place, self.run)
+
     def release(self, keep_notes: bool = False) -> None:
         """Release the lock; without notes to keep, remove it. A run that has changed nothing leaves all as it was."""
         if self._is_over.is_set():
@@ -194,6 +198,26 @@ def content_of(place: UPath) -> bytes:
         return read_objects([place])[0]
     except InputFileNotFoundError:
         return b""
+
+
+def check_held(place: UPath, run: str) -> None:
+    """Raise `OutputLockedError` if a lock's object does not say that a run holds it."""
+    content = read_content(content_of(place))
+    if content.run != run or content.state:
+        raise lost_lock(place)
+
+
+def lost_lock(place: UPath) -> OutputLockedError:
+    """Return the error of a run whose lock another one has taken, which it names."""
+    directory = place.parent
+    names = [name for name in list_in_store(directory) if name > place.name]
+    other = notes_of(content_of(directory / names[-1])) if names else None
+    by = "" if other is None else f" (pid {other.pid} on host {other.host})"
+    return OutputLockedError(
+        f"another run{by} has taken over while this one slept, or could not reach the store",
+        file=str(directory.parent),
+        hint="choose another output directory, or run again with --overwrite once that run has ended",
+    )
 
 
 def notes_of(content: bytes) -> LockNotes:

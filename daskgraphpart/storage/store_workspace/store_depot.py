@@ -23,7 +23,7 @@ from daskgraphpart.errors import InputFileNotFoundError, OutputLockedError, Resu
 from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.mounts import Depot, Writes, depot_of, mount, unmount
 from daskgraphpart.storage.paths import is_remote
-from daskgraphpart.storage.store_lock import StoreLock
+from daskgraphpart.storage.store_lock import StoreLock, check_held
 from daskgraphpart.storage.store_objects import delete_below, delete_objects, list_below
 from daskgraphpart.storage.store_workspace.digests import Digest, Written, digest_file, in_parts, not_as_listed
 from daskgraphpart.storage.store_workspace.indexes import Indexes
@@ -73,6 +73,8 @@ class StoreDepot(Depot):
     store: UPath = field(kw_only=True)
     out: UPath = field(kw_only=True)
     claim: Claim | None = field(default=None, kw_only=True)
+    held: tuple[UPath, str] | None = field(default=None, kw_only=True)
+    """The object of the lock of the workspace, and the run that holds it."""
 
     def with_claim(self, claim: Claim) -> StoreDepot:
         """Let this run write to the output by its claim."""
@@ -108,6 +110,7 @@ class StoreDepot(Depot):
         temporary = self._temporary()
         try:
             yield temporary
+            self._check_held()
             upload_file(temporary, self._place(FILES, path), self._claim_on(path))
             if (spool := running_spool()) is not None:
                 with attach_path_to_error(temporary), open(temporary, "rb") as file:
@@ -146,7 +149,7 @@ class StoreDepot(Depot):
             yield told
             self._indexes().put_created()
             told += spool.others
-            if spool.nbytes:
+            if spool.nbytes:  # an object of its own, whatever other runs write
                 digest = Digest()
                 with open_for_upload(self.store / WRITES / name, spool.nbytes) as sent:
                     for part in in_parts(spool.contents()):
@@ -266,6 +269,7 @@ class StoreDepot(Depot):
 
     def delete_all(self) -> None:
         """Delete everything in the store, the logs last."""
+        self._check_held()
         abort_uploads(self.store)
         for kind in (FILES, INDEXES, WRITES, LOGS):
             delete_below(self.store / kind)
@@ -274,7 +278,7 @@ class StoreDepot(Depot):
 
     def open_log(self, path: str) -> LogInStore:
         """Open a log for appending."""
-        return LogInStore(self._place(LOGS, path))
+        return LogInStore(self._place(LOGS, path), self._check_held)
 
     def read_log(self, path: str) -> bytes | None:
         """Read a log, None if there is none."""
@@ -282,7 +286,9 @@ class StoreDepot(Depot):
 
     def lock(self) -> StoreLock:
         """Take the lock of the job; `OutputLockedError` if another run holds it."""
-        return StoreLock(self.store)
+        lock = StoreLock(self.store)
+        mount(replace(self, held=(lock.place, lock.run)))
+        return lock
 
     def _temporary(self) -> str:
         return f"{self.disk}/{uuid.uuid4().hex}"
@@ -294,6 +300,11 @@ class StoreDepot(Depot):
         relative = self._relative(path)
         first, _, rest = relative.partition("/")
         return self.out / rest if kind == FILES and first == OUTPUT else self.store / kind / relative
+
+    def _check_held(self) -> None:
+        """Raise `OutputLockedError` if another run has taken the workspace: its files have the same names."""
+        if self.held is not None:
+            check_held(*self.held)
 
     def _claim_on(self, path: str) -> Claim | None:
         """Return the claim by which a file of the output is written, None for all other files."""

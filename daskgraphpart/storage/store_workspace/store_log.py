@@ -15,6 +15,8 @@ from daskgraphpart.storage.store_objects import create_object, read_objects
 from daskgraphpart.storage.stores import list_in_store
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from upath import UPath
 
 SECONDS_BETWEEN_PUTS = 5.0
@@ -29,8 +31,8 @@ def read_log_in_store(path: UPath) -> bytes | None:
 class LogInStore:
     """A log as numbered objects below a directory of a store."""
 
-    def __init__(self, path: UPath) -> None:
-        self.path = path
+    def __init__(self, path: UPath, check: Callable[[], None]) -> None:
+        self.path, self._check = path, check
         self._next = max((int(name) for name in list_in_store(path)), default=-1) + 1
         self._held: list[bytes] = []
         self._put_at = time.monotonic()
@@ -45,6 +47,7 @@ class LogInStore:
     def flush(self) -> None:
         """Put what is held as one object."""
         if self._held:
+            self._check()
             if not create_object(self.path / f"{self._next:08d}", b"".join(self._held)):
                 self._held = []
                 hint = "wait until it ends, then run the same command again"
