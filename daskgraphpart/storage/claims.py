@@ -16,7 +16,7 @@ from daskgraphpart.storage.checksums import FileChecksum, hash_bytes, hash_file
 from daskgraphpart.storage.conditional import delete_if, version_in_store, write_if
 from daskgraphpart.storage.lock import LOCK_NAME
 from daskgraphpart.storage.store_lock import StoreLock, check_held, lost_lock
-from daskgraphpart.storage.store_objects import put_objects
+from daskgraphpart.storage.store_objects import list_below, put_objects
 from daskgraphpart.storage.stores import list_in_store
 
 if TYPE_CHECKING:
@@ -79,6 +79,11 @@ class Claim:
             put_objects({path: content})
             return version_in_store(path) or ""
         return self.put(path, replaced, partial(write_if, path, content), hash_bytes(content))
+
+    def delete_all(self, path: UPath) -> None:
+        """Delete an object, and all below a directory of its name."""
+        for name in list_below(path):
+            self.delete(path / name if name else path)
 
 
 class Claimed:

@@ -24,7 +24,7 @@ from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.mounts import Depot, Writes, depot_of, mount, unmount
 from daskgraphpart.storage.paths import is_remote
 from daskgraphpart.storage.store_lock import StoreLock, check_held
-from daskgraphpart.storage.store_objects import delete_below, delete_objects, list_below
+from daskgraphpart.storage.store_objects import delete_below, delete_objects
 from daskgraphpart.storage.store_workspace.digests import Digest, Written, digest_file, in_parts, not_as_listed
 from daskgraphpart.storage.store_workspace.indexes import Indexes
 from daskgraphpart.storage.store_workspace.merge_ranges import cut_ranges, merge_ranges
@@ -73,8 +73,7 @@ class StoreDepot(Depot):
     store: UPath = field(kw_only=True)
     out: UPath = field(kw_only=True)
     claim: Claim | None = field(default=None, kw_only=True)
-    held: tuple[UPath, str] | None = field(default=None, kw_only=True)
-    """The object of the lock of the workspace, and the run that holds it."""
+    held: tuple[UPath, str] | None = field(default=None, kw_only=True)  # object of the workspace's lock, and its run
 
     def with_claim(self, claim: Claim) -> StoreDepot:
         """Let this run write to the output by its claim."""
@@ -248,9 +247,8 @@ class StoreDepot(Depot):
 
     def delete_files(self, paths: Sequence[str]) -> None:
         """Delete files, here and in the store."""
-        for path in paths:
-            if (claim := self._claim_on(path)) is not None:
-                claim.delete(self._place(FILES, path))
+        for path in filter(self._claim_on, paths):
+            self.delete_tree(path)
         of_job = [path for path in paths if self._claim_on(path) is None]
         delete_objects([self._place(kind, path) for path in of_job for kind in (FILES, INDEXES)])
         self._indexes().forget([self._relative(path) for path in paths])
@@ -261,10 +259,8 @@ class StoreDepot(Depot):
         """Delete all files below a directory of the store."""
         place = self._place(FILES, path)
         if (claim := self._claim_on(path)) is not None:
-            for name in list_below(place):
-                claim.delete(place / name)
-            return
-        for kind in (FILES, INDEXES):
+            claim.delete_all(place)
+        for kind in (FILES, INDEXES) if claim is None else ():
             delete_below(self._place(kind, path))
 
     def delete_all(self) -> None:
