@@ -1,37 +1,105 @@
-"""Find plug-ins by their entry points: ours, and those of other packages.
-
-A package registers names in a group. Names are known without importing anything; a plug-in is imported when it is used.
+"""Layouts and scans by name: ours, and those that other packages register as entry points.
 
 =========== ====================================================================================================
 ``scans``   a `graph.scan.Scan`, whose `open` says what it can read in place of a graph
 ``layouts`` a `layouts.layout.Layout`, which ``--layout NAME`` writes
 =========== ====================================================================================================
+
+Names are known without importing anything. Of two packages with one name the first counts: we, then by the name of the
+package. A package that fails in any way is named once, in a warning, and passed over; one that was asked for by name is
+an error.
 """
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+import logging
+import signal
+import sys
+import threading
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass
 from functools import cache
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from daskgraphpart.errors import GraphPartError, PluginError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from importlib.metadata import EntryPoint
+
+logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
+PACKAGE = "daskgraphpart"
+BUILT_IN = {
+    "layouts": {
+        "ondisk": "daskgraphpart.layouts.ondisk:OnDiskLayout",
+        "parquet": "daskgraphpart.layouts.parquet:ParquetLayout",
+        "ranks": "daskgraphpart.layouts.ranks:RanksLayout",
+    },
+    "scans": {
+        "construction": "daskgraphpart.readers.construction.build:ConstructionScan",
+        "tables": "daskgraphpart.readers.tables.table_scan:TableScan",
+    },
+}
 WHERE_FROM = "if another package has it, install that package"
+SECONDS_TO_ANSWER = 30
+"""Time in which a package of somebody else must be imported, or say whether it opens something."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plugin:
+    """A registered name, where its class is, and the package and version; those of ours are empty."""
+
+    group: str
+    name: str
+    home: str
+    package: str = ""
+
+    @property
+    def title(self) -> str:
+        """What is registered, such as ``layout 'ranks' of some-package 1.0``."""
+        return f"{self.group.removesuffix('s')} {self.name!r} of {self.package or PACKAGE}"
+
+    @property
+    def hint(self) -> str:
+        """What to do about a fault."""
+        return f"update or uninstall {self.package.partition(' ')[0] or PACKAGE}"
 
 
 @cache
-def _found(group: str) -> dict[str, list[EntryPoint]]:
+def _found(group: str) -> dict[str, Plugin]:
     from importlib.metadata import entry_points  # takes 25 ms, and much of it is not for plain imports
 
-    entries: dict[str, list[EntryPoint]] = {}
-    for one in sorted(entry_points(group=f"daskgraphpart.{group}"), key=lambda entry: entry.name):
-        entries.setdefault(one.name, []).append(one)
-    return entries
+    known = {name: Plugin(group, name, home) for name, home in BUILT_IN[group].items()}
+    entries = [(e.dist.name, e.dist.version, e) for e in entry_points(group=f"{PACKAGE}.{group}") if e.dist is not None]
+    for package, version, entry in sorted(entries, key=lambda each: (each[2].name, each[0])):
+        plugin = Plugin(group, entry.name, entry.value, f"{package} {version}")
+        first = known.setdefault(entry.name, plugin)
+        if first is not plugin and package != PACKAGE:
+            _warn(plugin, f"the {plugin.title} is not used: {first.package or PACKAGE} has one of that name")
+        elif first is plugin and package == PACKAGE:  # metadata of an earlier version
+            del known[entry.name]
+    return dict(sorted(known.items()))
+
+
+@cache
+def warn_of_unknown_groups() -> None:
+    """Name packages that register what we do not look for."""
+    from importlib.metadata import entry_points
+
+    for group in sorted(name for name in entry_points().groups if name.startswith(f"{PACKAGE}.")):
+        kind = group.removeprefix(f"{PACKAGE}.")
+        for entry in entry_points(group=group) if kind not in BUILT_IN else ():
+            if entry.dist is not None and entry.dist.name != PACKAGE:
+                plugin = Plugin(kind, entry.name, entry.value, f"{entry.dist.name} {entry.dist.version}")
+                _warn(plugin, f"the {plugin.title} is not used: packages can add {' and '.join(BUILT_IN)} only")
+
+
+@cache
+def _warn(plugin: Plugin, text: str) -> None:
+    """Warn once."""
+    logger.warning("%s; %s", text, plugin.hint)
 
 
 def plugin_names(group: str) -> tuple[str, ...]:
@@ -39,110 +107,114 @@ def plugin_names(group: str) -> tuple[str, ...]:
     return tuple(_found(group))
 
 
-def plugin_name(group: str, kind: type) -> str:
-    """Return the name by which a class is registered; empty if it is not."""
-    home = f"{kind.__module__}:{kind.__qualname__}"
-    return next((name for name, (entry, *_) in _found(group).items() if entry.value == home), "")
-
-
-def load_plugin(group: str, name: str, kind: type | None = None) -> Any:
-    """Import a plug-in; it must be a subclass or an instance of `kind`, if given.
-
-    Raises
-    ------
-    PluginError
-        If several packages register the name, or the plug-in cannot be imported or is of another kind.
-    """
-    return _imported(group, name, _only_entry(group, name).load, kind)
-
-
 def load_class(group: str, name: str, kind: type[T]) -> type[T]:
-    """Import a plug-in that is a subclass of `kind` with all its methods; raises as `load_plugin` does."""
-    plugin: Any = load_plugin(group, name, kind)
-    missing = ", ".join(sorted(getattr(plugin, "__abstractmethods__", ())))
-    if not isinstance(plugin, type) or missing:
-        expected = f"a subclass of {kind.__name__} with all its methods"
-        raise broken_contract(group, name, expected, f"no {missing}" if missing else repr(plugin))
-    return plugin
+    """Import a subclass of `kind` with all its methods; raise a `PluginError` if it is not there, or fails."""
+    if name not in _found(group):
+        raise PluginError(f"no package has the {group.removesuffix('s')} {name!r}", hint=WHERE_FROM)
+    plugin = _found(group)[name]
+    with _blaming(plugin, "", "cannot import the {}"):
+        loaded = resolve_name(plugin.home)
+    if not (isinstance(loaded, type) and issubclass(loaded, kind)):
+        raise _broken(plugin, f"a {kind.__name__}", repr(loaded))
+    if missing := ", ".join(sorted(getattr(loaded, "__abstractmethods__", ()))):
+        raise _broken(plugin, f"a subclass of {kind.__name__} with all its methods", f"no {missing}")
+    return loaded
 
 
-def first_answer(
-    group: str, ask: Callable[[Any], Any], kind: type | None, answer: type[T]
-) -> tuple[T | None, PluginError | None]:
-    """Ask the plug-ins of a group in turn: return the first answer that is not None, or the fault of one, if any.
+def first_answer(group: str, ask: Callable[[Any], Any], kind: type[T]) -> tuple[T | None, PluginError | None]:
+    """Ask the classes of a group in turn: return the first answer that is not None, or the fault of one, if any.
 
-    Those of other packages come first, for ours take what they can. What is broken is passed over, for the others work.
+    Those of other packages come first, for ours take what they can.
     """
+    warn_of_unknown_groups()
     fault = None
-    for name in sorted(plugin_names(group), key=lambda name: _is_ours(_found(group)[name][0])):
+    for plugin in sorted(_found(group).values(), key=lambda plugin: not plugin.package):
         try:
-            plugin = load_plugin(group, name, kind)
-            with blaming(group, name, "an answer"):
-                reply = ask(plugin)
-            if isinstance(reply, answer):
+            loaded = load_class(group, plugin.name, kind)
+            with _blaming(plugin, f"a {kind.__name__} or None"):
+                reply = ask(loaded)
+            if isinstance(reply, kind):
                 return reply, None
             if reply is not None:
-                raise broken_contract(group, name, f"a {answer.__name__} or None", repr(reply))
+                raise _broken(plugin, f"a {kind.__name__} or None", repr(reply))
         except PluginError as broken:
+            _warn(plugin, f"the {plugin.title} is passed over: {broken.found}")
             fault = fault or broken
     return None, fault
 
 
 def broken_contract(group: str, name: str, expected: str, found: str) -> PluginError:
     """Return the error about a plug-in that does not do what it must."""
-    entry = _only_entry(group, name)
-    what = f"the {_title(entry)} of {_package(entry)} does not keep its contract"
-    return PluginError(what, expected=expected, found=found, hint=_hint_about(entry))
+    return _broken(_found(group)[name], expected, found)
 
 
 @contextmanager
-def blaming(group: str, name: str, expected: str) -> Iterator[None]:
-    """Name the plug-in in what it raises, except errors for users; what is wrong in one of ours is a bug."""
-    try:
+def blaming(group: str, home: type | str, expected: str) -> Iterator[None]:
+    """Name the plug-in, given by name or class, in what it raises, except errors for users."""
+    plugins = _found(group).values()
+    where = home if isinstance(home, str) else f"{home.__module__}:{home.__qualname__}"
+    plugin = next((each for each in plugins if where in (each.name, each.home)), None)
+    if plugin is None:
         yield
-    except (GraphPartError, OSError, MemoryError):
-        raise
-    except Exception as fault:  # a package of somebody else may raise anything
-        if not name or _is_ours(_only_entry(group, name)):
-            raise
-        raise broken_contract(group, name, expected, f"{type(fault).__name__}: {fault}") from fault
+    else:
+        with _blaming(plugin, expected, seconds=0):
+            yield
 
 
-def _only_entry(group: str, name: str) -> EntryPoint:
-    if name not in _found(group):
-        raise PluginError(f"no plug-in has the {group.removesuffix('s')} {name!r}", hint=WHERE_FROM)
-    entry, *others = _found(group)[name]
-    if others:
-        packages = " and ".join(sorted(map(_package, (entry, *others))))
-        raise PluginError(f"{packages} both register the {_title(entry)}", hint="uninstall one of them")
-    return entry
+def _broken(plugin: Plugin, expected: str, found: str) -> PluginError:
+    what = f"the {plugin.title} does not keep its contract"
+    return PluginError(what, expected=expected, found=found, hint=plugin.hint)
 
 
-def _imported(group: str, name: str, load: Callable[[], Any], kind: type | None) -> Any:
+@contextmanager
+def _blaming(
+    plugin: Plugin, expected: str, what: str = "the {} does not keep its contract", seconds: int = SECONDS_TO_ANSWER
+) -> Iterator[None]:
+    """Turn whatever a package of somebody else raises, prints or waits for into an error that names it.
+
+    Errors for users and those of the machine stay what they are while it works, which takes as long as it takes.
+    """
+    if not plugin.package:
+        yield  # what is wrong in ours is a bug
+        return
+    with redirect_stdout(sys.stderr), _interrupts_and_time(seconds) as is_users:
+        try:
+            yield
+        except BaseException as fault:  # a package of somebody else may raise anything
+            own = (GraphPartError,) if seconds else (GraphPartError, OSError)
+            if isinstance(fault, own) or is_users():
+                raise
+            found = f"{type(fault).__name__}: {fault}"
+            raise PluginError(
+                what.format(plugin.title), expected=expected or None, found=found, hint=plugin.hint
+            ) from fault
+
+
+@contextmanager
+def _interrupts_and_time(seconds: int) -> Iterator[Callable[[], bool]]:
+    """Yield whether the user pressed Ctrl-C; raise a TimeoutError after some seconds, unless 0."""
+    pressed: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: False
+        return
+    before = signal.getsignal(signal.SIGINT)
+
+    def press(number: int, frame: Any) -> None:
+        pressed.append(number)
+        (before if callable(before) else signal.default_int_handler)(number, frame)
+
+    def end(*_: Any) -> None:
+        raise TimeoutError(f"no answer for {seconds} s")
+
+    alarm = signal.signal(signal.SIGALRM, end) if seconds else None
+    if callable(before):
+        signal.signal(signal.SIGINT, press)
+    signal.alarm(seconds)
     try:
-        plugin = load()
-    except Exception as fault:  # a package of somebody else may raise anything
-        entry, error = _only_entry(group, name), f"{type(fault).__name__}: {fault}"
-        what = f"cannot import the {_title(entry)} of {_package(entry)}"
-        raise PluginError(what, found=error, hint=_hint_about(entry)) from fault
-    if kind is not None and not (issubclass(plugin, kind) if isinstance(plugin, type) else isinstance(plugin, kind)):
-        raise broken_contract(group, name, f"a {kind.__name__}", repr(plugin))
-    return plugin
-
-
-def _hint_about(entry: EntryPoint) -> str:
-    return f"update or uninstall {_package(entry).partition(' ')[0]}"
-
-
-def _title(entry: EntryPoint) -> str:
-    """What an entry registers, such as ``layout 'ranks'``."""
-    return f"{entry.group.rpartition('.')[2].removesuffix('s')} {entry.name!r}"
-
-
-def _is_ours(entry: EntryPoint) -> bool:
-    return _package(entry).startswith("daskgraphpart ")
-
-
-def _package(entry: EntryPoint) -> str:
-    """Name and version of the package that registers a plug-in."""
-    return f"{entry.dist.name} {entry.dist.version}" if entry.dist is not None else entry.value
+        yield lambda: bool(pressed)
+    finally:
+        signal.alarm(0)
+        if alarm is not None:
+            signal.signal(signal.SIGALRM, alarm)
+        if callable(before):
+            signal.signal(signal.SIGINT, before)

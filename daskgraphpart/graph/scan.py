@@ -21,7 +21,7 @@ from daskgraphpart.graph.rows import CastRows, ConstantRows, EdgeEnds, JoinedRow
 from daskgraphpart.graph.share_arrays import store_arrays
 from daskgraphpart.graph.sources import FileEdges, FileRows
 from daskgraphpart.keywords import check_keywords
-from daskgraphpart.registry import blaming, plugin_name
+from daskgraphpart.registry import blaming
 from daskgraphpart.schema import DataSpec, EdgeType, GraphSchema, NodeType
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.files import delete_tree
@@ -282,7 +282,7 @@ class Scan(Changeable["Scan"]):
 
     def read_for(self, job: ScanJob) -> Graph:
         """Do so in new directories, and name the plug-in if it returns anything else."""
-        with blaming("scans", plugin_name("scans", type(self)), "a Graph"):
+        with blaming("scans", type(self), "a Graph"):
             return self.read(job.started())
 
     def _viewed(self, changes: GraphChanges) -> Scan:

@@ -10,18 +10,31 @@ from installed_copy import write_metadata
 import daskgraphpart as dgp
 from daskgraphpart import registry
 from daskgraphpart.errors import PluginError
+from daskgraphpart.layouts.layout import Layout
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
 HOW: dict[str, Any] = {"memory": "1GB", "workers": 1, "cluster": "threads", "progress": False}
-SCAN = "from daskgraphpart.graph.scan import Scan\nclass Odd(Scan):\n    @classmethod\n    def open(cls, given): "
+SCAN = """
+from daskgraphpart.graph.scan import Scan
+class Odd(Scan):
+    name, files = "odd", []
+    def identity(self): return {}
+    def outline(self): return []
+    def read(self, job): return 1 / 0
+    @classmethod
+    def open(cls, given): """
 BROKEN = {
     "scan cannot be imported": ("scans", "import nothing_like_this", "Cannot import the scan 'aa' of"),
     "scan is none": ("scans", "Odd = dict", "expected a Scan, found <class 'dict'>"),
     "scan raises": ("scans", SCAN + "return 1 / 0", "found ZeroDivisionError: division by zero"),
-    "scan lacks methods": ("scans", SCAN + "return cls()", "found TypeError: Can't instantiate abstract class Odd"),
+    "scan lacks methods": (
+        "scans",
+        SCAN.replace("def read", "def reads") + "pass",
+        "with all its methods, found no read",
+    ),
     "scan is a word": ("scans", SCAN + "return 'read'", "expected a Scan or None, found 'read'"),
 }
 
@@ -37,11 +50,17 @@ def register(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callab
         name = f"odd_{abs(hash(code))}"
         (site / f"{name}.py").write_text(code)
         write_metadata(site, "odd-plugin", "2.0", {f"daskgraphpart.{group}": {"aa": f"{name}:Odd"}})
-        registry._found.cache_clear()
+        forget()
 
     yield install
     monkeypatch.undo()
-    registry._found.cache_clear()
+    forget()
+
+
+def forget() -> None:
+    """Look for packages again."""
+    for cached in (registry._found, registry._warn, registry.warn_of_unknown_groups):
+        cached.cache_clear()
 
 
 @pytest.mark.parametrize("fault", BROKEN)
@@ -65,8 +84,63 @@ def test_it_is_one_sentence_and_the_rest_works(
 
 
 def test_a_scan_that_fails_to_read_is_one_sentence(register: Callable[[str, str], None], tmp_path: Path) -> None:
-    members = 'name, files = "odd", []\n    def identity(self): return {}\n    def outline(self): return []\n'
-    code = f"{SCAN}return cls() if given == 3.5 else None\n    {members}    def read(self, job): return 1 / 0"
+    code = SCAN + "return cls() if given == 3.5 else None"
     register("scans", code)
     with pytest.raises(PluginError, match=r"'aa' of odd-plugin 2\.0 .* expected a Graph, found ZeroDivisionError"):
         dgp.partition(3.5, tmp_path / "out", 2, **HOW)  # type: ignore[arg-type]  # what the plug-in opens
+
+
+GUESTS = {
+    "ends the process": ("scans", "import sys\nsys.exit(0)", "found SystemExit: 0"),
+    "interrupts": ("scans", SCAN + "raise KeyboardInterrupt", "KeyboardInterrupt"),
+    "has no memory": ("scans", SCAN + "raise MemoryError('all of it')", "MemoryError: all of it"),
+    "has no file": ("scans", SCAN + "raise OSError('gone')", "OSError: gone"),
+    "prints": ("scans", "print('hello')\n" + SCAN + "print('there')", ""),
+    "is of another time": ("clusters", "Odd = 1", "packages can add layouts and scans only"),
+}
+
+
+@pytest.mark.parametrize("fault", GUESTS)
+def test_a_guest_is_named_once_and_passed_over(
+    fault: str,
+    register: Callable[[str, str], None],
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    group, code, expected = GUESTS[fault]
+    register(group, code)
+    (tmp_path / "e.csv").write_text("0,1\n1,2\n")
+    for _ in range(2):
+        dgp.assign(tmp_path / "e.csv", 2, method="random", **HOW)
+    told = [record.getMessage() for record in caplog.records if "odd-plugin 2.0" in record.getMessage()]
+    assert len(told) == bool(expected)
+    assert all(expected.removeprefix("found ") in text and "update or uninstall odd-plugin" in text for text in told)
+    assert capsys.readouterr().out == ""
+
+
+def test_one_that_hangs_is_passed_over(
+    register: Callable[[str, str], None],
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(registry._blaming.__wrapped__, "__defaults__", ("the {} fails", 1))
+    register("scans", SCAN + "import time; time.sleep(60)")
+    (tmp_path / "e.csv").write_text("0,1\n1,2\n")
+    dgp.assign(tmp_path / "e.csv", 2, method="random", **HOW)
+    assert "passed over: TimeoutError: no answer for 1 s" in caplog.text
+
+
+def test_ctrl_c_of_the_user_stops_the_job(register: Callable[[str, str], None], tmp_path: Path) -> None:
+    register("scans", SCAN + "import os, signal, time; os.kill(os.getpid(), signal.SIGINT); time.sleep(9)")
+    (tmp_path / "e.csv").write_text("0,1\n1,2\n")
+    with pytest.raises(KeyboardInterrupt):
+        dgp.assign(tmp_path / "e.csv", 2, method="random", **HOW)
+
+
+def test_one_that_is_asked_for_by_name_is_an_error(register: Callable[[str, str], None]) -> None:
+    register("layouts", "Odd = 1")
+    assert registry._found("layouts")["ranks"].package == ""
+    with pytest.raises(PluginError, match=r"layout 'aa' of odd-plugin 2\.0 .*expected a Layout, found 1"):
+        registry.load_class("layouts", "aa", Layout)
