@@ -58,11 +58,11 @@ def test_wide_rows_stay_within_the_least_budget(tmp_path: Path) -> None:
 
 @pytest.mark.memory
 @pytest.mark.long
-def test_tables_of_ten_times_the_least_budget_take_less_than_twice_it(tmp_path: Path) -> None:
+def test_tables_of_ten_times_the_least_budget_take_less_than_thrice_it(tmp_path: Path) -> None:
     libraries = peak_bytes(tmp_path / "tiny", "vectors", 100, 8)
     peaks = {
         "vectors": peak_bytes(tmp_path / "vectors", "vectors", 210_000, 768),  # 645 MB
         "columns": peak_bytes(tmp_path / "columns", "columns", 80_000, 2000),  # 640 MB
         "text": peak_bytes(tmp_path / "text", "text", 80_000, 768),  # 650 MB
     }
-    assert max(peaks.values()) - libraries < 2 * BUDGET, (libraries, peaks)
+    assert max(peaks.values()) - libraries < 3 * BUDGET, (libraries, peaks)
