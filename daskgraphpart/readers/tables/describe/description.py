@@ -148,7 +148,7 @@ def open_file(file: TableFile, directory: Path, wanted: Sequence[str], num_ids: 
     """Open a file of any format."""
     file = with_form(file, directory)
     if file.packing != "none":
-        check_packed(file.content, file.packing, file.path)
+        file = check_packed(file, directory)
     if file.form == "text":
         return open_text_file(file, wanted, num_ids)
     if file.form == "parquet":

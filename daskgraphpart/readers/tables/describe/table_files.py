@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import bz2
+import gzip
+import logging
 import lzma
 import os
 import shutil
 import stat
+import zlib
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from daskgraphpart.errors import GraphPartError, InputFileError, OptionError
@@ -26,6 +30,9 @@ if TYPE_CHECKING:
     from daskgraphpart.readers.tables.read_options import ReadOptions
 
 
+logger = logging.getLogger(__name__)
+
+BYTES_PER_STEP, LONGEST_BEGIN = 1 << 20, 16  # while unpacking; bytes that tell a stream from something else
 HIVE_MISSING = "__HIVE_DEFAULT_PARTITION__"
 
 _MAGIC = {b"PAR1": "parquet", b"PK\x03\x04": "npz", b"PK\x05\x06": "npz", b"\x93NUM": "npy"}
@@ -36,7 +43,8 @@ _PACKED = {
     b"\x50\x2a\x4d\x18": "zstd",
     b"\x04\x22\x4d\x18": "lz4",
 }  # pzstd begins with the latter
-_UNPACKED: Mapping[bytes, Any] = {b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
+_UNPACKED: Mapping[bytes, Any] = {b"BZh": bz2.BZ2Decompressor, b"\xfd7zXZ": lzma.LZMADecompressor}
+_BLOCK_OF_BZIP2 = b"1AY&SY"
 # refused by first bytes or suffix: format, and what to do
 _THROUGH_PYTHON = "read it with {}, and hand the result to daskgraphpart.chunk_graph"
 RDF = _THROUGH_PYTHON.format("pandas.DataFrame(rdflib.Graph().parse(FILE), columns=['subject', 'predicate', 'object'])")
@@ -149,14 +157,9 @@ def with_form(file: TableFile, directory: Path) -> TableFile:
         return replace(file, content=content, form="raw")
     with attach_path_to_error(file.path), open(content, "rb") as opened:
         begin = opened.read(16)
-    for magic, unpack in _UNPACKED.items():
+    for magic in _UNPACKED:
         if begin.startswith(magic):
-            try:
-                content = _copy(unpack, content, directory)
-            except (EOFError, lzma.LZMAError, OSError) as fault:
-                if getattr(fault, "errno", None):
-                    raise
-                raise InputFileError("not a readable file", file=file.path, found=str(fault)) from fault
+            content = _unpack_streams(replace(file, content=content), magic, directory)
             with open(content, "rb") as opened:
                 begin = opened.read(16)
     if not begin:
@@ -168,10 +171,56 @@ def with_form(file: TableFile, directory: Path) -> TableFile:
 
 
 def _copy(opener: Any, path: str, directory: Path) -> str:
-    copy = directory / f"unpacked-{len(list(directory.glob('unpacked-*')))}"
+    copy = _next_copy(directory)
     with opener(path, "rb") as source, copy.open("wb") as target:
-        shutil.copyfileobj(source, target, 1 << 20)
+        shutil.copyfileobj(source, target, BYTES_PER_STEP)
     return str(copy)
+
+
+def _next_copy(directory: Path) -> Path:
+    return directory / f"unpacked-{len(list(directory.glob('unpacked-*')))}"
+
+
+def _unpack_streams(file: TableFile, magic: bytes, directory: Path) -> str:
+    """Unpack all streams of a file of xz or bzip2, as these programs do; return the copy.
+
+    Python's own readers end without an error where a stream after the first is damaged.
+    """
+    copy, unpacker, rest = _next_copy(directory), _UNPACKED[magic](), b""
+    try:
+        with open(file.content, "rb") as source, copy.open("wb") as target:
+            while piece := rest or source.read(BYTES_PER_STEP):
+                target.write(unpacker.decompress(piece))
+                rest = b""
+                if unpacker.eof:
+                    rest, unpacker = _next_stream(file.path, magic, unpacker.unused_data, source), _UNPACKED[magic]()
+                    if not rest:
+                        return str(copy)
+            raise EOFError("the last stream is cut off")
+    except (EOFError, lzma.LZMAError, OSError, ValueError) as fault:
+        if getattr(fault, "errno", None):
+            raise
+        what, hint = "damaged, or cut off", "copy or download the file again"
+        raise InputFileError(what, file=file.path, found=str(fault), hint=hint) from fault
+
+
+def _next_stream(path: str, magic: bytes, rest: bytes, source: IO[bytes]) -> bytes:
+    """Return the beginning of the next stream; nothing at the end, or before what bzip2 ignores."""
+    is_xz, num_zeros = magic != b"BZh", 0
+    while True:
+        stripped = rest.lstrip(b"\0")
+        num_zeros, rest = num_zeros + len(rest) - len(stripped), stripped
+        if len(rest) >= LONGEST_BEGIN or not (more := source.read(BYTES_PER_STEP)):
+            break
+        rest += more
+    if is_xz and num_zeros % 4:
+        raise EOFError(f"{num_zeros} bytes of padding after a stream, no multiple of 4")
+    if not rest or (rest.startswith(magic) and (is_xz or not num_zeros)):
+        return rest
+    if is_xz or _BLOCK_OF_BZIP2 in rest[:LONGEST_BEGIN]:
+        raise EOFError("what follows a stream is damaged, or no stream")
+    logger.warning("%s: what follows the last stream is ignored, as bzip2 does", path)
+    return b""
 
 
 def refuse_foreign(path: str, begin: bytes) -> None:
@@ -182,16 +231,25 @@ def refuse_foreign(path: str, begin: bytes) -> None:
             raise InputFileError(f"is not an edge list but {name}", file=path, expected="a row per edge", hint=hint)
 
 
-def check_packed(content: str, packing: str, path: str) -> None:
-    """Unpack a file, and refuse it if it is cut off or not what its checksums say; messages call it `path`."""
+def check_packed(file: TableFile, directory: Path) -> TableFile:
+    """Unpack a file, and refuse it if it is cut off or not what its checksums say.
+
+    A gzip file with padding, which Arrow refuses, is copied to the directory.
+    """
     import pyarrow as pa  # slow to import
+
+    content, packing, path = file.content, file.packing, file.path
 
     try:
         with attach_path_to_error(path), pa.CompressedInputStream(pa.OSFile(content), packing) as unpacked:
-            while unpacked.read(1 << 20):
+            while unpacked.read(BYTES_PER_STEP):
                 pass
+        return file
     except OSError as fault:
         if fault.errno is not None:
             raise  # the machine's fault
+        if packing == "gzip":
+            with suppress(EOFError, gzip.BadGzipFile, zlib.error):
+                return replace(file, content=_copy(gzip.open, content, directory), packing="none")
         what, hint = "damaged, or cut off", "copy or download the file again"
         raise InputFileError(what, file=path, expected=f"a whole {packing} file", found=fault, hint=hint) from fault
