@@ -179,13 +179,6 @@ def test_rows_follow_the_list_of_nodes(form: str, tmp_path: Path) -> None:
     np.testing.assert_array_equal(data["label"].compute(scheduler="sync"), np.arange(40, dtype=np.int16), strict=True)
 
 
-def test_rows_without_a_list_are_in_the_order_of_ids(tmp_path: Path) -> None:
-    (tmp_path / "e.csv").write_text("b,d\na,b\n")
-    np.save(tmp_path / "f.npy", np.arange(3))
-    out = chunk(tmp_path / "out", tmp_path / "e.csv", map_ids=True, node_data={"_N": {"f": tmp_path / "f.npy"}})
-    assert read_chunked(out).node_data["_N"]["f"].compute(scheduler="sync").tolist() == [0, 1, 2]
-
-
 @pytest.mark.parametrize("text", ["person,friend\nann,bob\ncid,dan\n", "person,friend\np1,p2\n"])
 def test_a_header_of_words_never_becomes_an_edge(text: str, tmp_path: Path) -> None:
     (tmp_path / "e.csv").write_text(text)
