@@ -102,7 +102,7 @@ CUTS = {
 DECIDE = (
     "ids.id_map:BYTES_PER_GROUP", "ids.id_map:IDS_PER_GROUP",
     "partitioner.adjacency.build_adjacency:MAX_BLOCK_ARCS", "partitioner.adjacency.build_adjacency:MIN_BLOCK_ARCS",
-    "partitioner.choose:COARSE_ARCS", "partitioner.choose:LARGE_ARCS", "partitioner.choose:MULTILEVEL_ARCS",
+    "partitioner.choose:COARSE_ARCS", "partitioner.choose:LARGE_ARCS", "partitioner.choose:WHOLE_ARCS",
     "partitioner.multilevel.cycle:LEAST_NODES", "partitioner.multilevel.extend:MAX_ARCS_IN_MEMORY",
     "partitioner.multilevel.stream:STRETCH_ARCS", "partitioner.multilevel.weighted_graph:MOST_ARCS_OF_ONE_BLOCK",
     "partitioner.partition_pass:MOST_STREAMED", "graph.write_graph:BYTES_PER_FILE",
@@ -126,7 +126,7 @@ LIMITS = (
 )  # fmt: skip
 """Beyond these is an error, of which the tests of bad input know."""
 OTHERS = (
-    "partitioner.choose:BLOCK_NBYTES", "partitioner.choose:METIS_PER_NODE", "partitioner.choose:TASK_NBYTES",
+    "partitioner.choose:METIS_PER_NODE", "partitioner.choose:TASK_NBYTES",
     "partitioner.libraries.call:SCALE", "partitioner.multilevel.extend:UNLIMITED",
     "engine.local:BLOCK_NBYTES", "engine.local:KEPT_NBYTES", "errors:LONGEST_VALUE",
     "kernels.hashing:GOLDEN", "kernels.owner_sort:EDGES_PER_LOOK_UP", "kernels.parse_ints:LARGEST_BEFORE_DIGIT",

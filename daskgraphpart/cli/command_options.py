@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import re
 import signal
 import threading
@@ -236,11 +237,21 @@ def _answering_interrupts(can_continue: bool) -> Iterator[None]:
             logger.warning("stopping%s", "; run the same command again to continue" if can_continue else "")
         raise KeyboardInterrupt
 
+    def end(*_: Any) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        with suppress(RuntimeError):
+            logger.warning("terminated%s", "; run the same command again to continue" if can_continue else "")
+        os.kill(os.getpid(), signal.SIGTERM)
+
     signal.signal(signal.SIGINT, answer)
+    before_end = signal.getsignal(signal.SIGTERM)
+    if before_end is signal.SIG_DFL:  # queues send it when the time is up
+        signal.signal(signal.SIGTERM, end)
     try:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGTERM, before_end)
 
 
 def refuse_options(

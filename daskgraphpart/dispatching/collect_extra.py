@@ -42,16 +42,19 @@ def collect_extra_edges(
     job: Job, config: GraphConfig, runs: RunTable, book: PartitionBook, ranges: np.ndarray
 ) -> RunTable:
     """Write the edges that parts hold but do not own as extra runs."""
-    hops = job.options.num_hops
+    last = 0
     run_nbytes = (runs.run_rows * 2 * config.run_dtype.itemsize).tolist()
     groups = group_parts(ranges, config.num_nodes, job.sizes.bitmap_bytes, job.runner.resources.workers)
-    for hop in range(1, hops):
+    for hop in range(1, job.options.num_hops):
         followed = [Unit(group, sum(run_nbytes)) for group in groups]
-        job.runner.run(Pass("follow-hop", follow_hop, followed, HopConfig(config, runs.run_rows, hop)))
+        grew = job.runner.run(Pass("follow-hop", follow_hop, followed, HopConfig(config, runs.run_rows, hop)))
         job.work.remove_members(job.num_parts, hop - 1)
+        last = hop
+        if not any(grew):
+            break  # further hops reach nothing new
     tables = zip(runs.by_run(runs.counts), runs.by_run(runs.first_new_eids(book)), run_nbytes, strict=True)
     units = [Unit(ExtraUnit(run, *table), nbytes) for run, (*table, nbytes) in enumerate(tables)]
-    extra = ExtraConfig(job.work, ranges, job.options.out_edges, hops - 1)
+    extra = ExtraConfig(job.work, ranges, job.options.out_edges, last)
     by_unit = job.runner.run(Pass("collect-extra", collect_extra, units, extra))
     counts, nothing = np.array(by_unit, np.int64).reshape(len(by_unit), job.num_parts), np.zeros(len(by_unit), np.int64)
     return RunTable(np.arange(len(by_unit)), nothing, nothing, counts)
@@ -66,10 +69,10 @@ class HopConfig:
     hop: int
 
 
-def follow_hop(parts: list[tuple[int, int, int]], config: HopConfig) -> None:
+def follow_hop(parts: list[tuple[int, int, int]], config: HopConfig) -> bool:
     """Add the foreign sources of all edges that end in a part or a member, for parts (part, low, high).
 
-    Leaves the previous hop's bitmaps alone, so the task can run again.
+    Return whether there are more members. Leaves the previous hop's bitmaps alone, so the task can run again.
     """
     work, dtype, hop = config.graph.work, config.graph.run_dtype, config.hop
     members = [
@@ -85,6 +88,7 @@ def follow_hop(parts: list[tuple[int, int, int]], config: HopConfig) -> None:
                 add_sources_of_members(src, dst, low, high, old, new)
     for (part, _, _), words in zip(parts, grown, strict=True):
         save_npy(work.file("halo", part, "members", hop), words)
+    return any(not np.array_equal(old, new) for old, new in zip(members, grown, strict=True))
 
 
 def group_parts(

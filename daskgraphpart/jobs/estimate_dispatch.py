@@ -53,7 +53,10 @@ def expect(
     if options.num_hops > 1:
         nodes, members = schema.num_nodes, 0.0
         for _ in range(options.num_hops - 1):
-            members = _distinct(nodes, held) / max(1, nodes) * cut
+            more = _distinct(nodes, held) / max(1, nodes) * cut
+            if more <= members:
+                break
+            members = more
             held = schema.num_edges * min(1.0, 1 / num_parts + members)
         extra = num_parts * min(schema.num_edges * between, schema.num_edges * members + extra / num_parts)
     if options.has_extra_edges:

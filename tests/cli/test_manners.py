@@ -357,6 +357,24 @@ def test_an_interruption_is_answered_and_the_same_command_continues(cluster: str
     assert call("verify", "large", "out", "--quiet") == 0
 
 
+def test_the_end_of_a_queues_patience_is_told_and_the_same_command_continues(directory: Path) -> None:
+    assert call("generate", "large", "--nodes", "2e4", "--edges", "3e5", "--features", "2", "--quiet") == 0
+    arguments = ["partition", "large", "out", "--num-parts", "4", "--method", "random", "--cluster", "threads"]
+    command = [sys.executable, "-c", PROGRAM, *arguments, "--progress", "json"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    assert process.stderr is not None
+    for line in process.stderr:
+        if json.loads(line)["event"] == "end":
+            break
+    process.terminate()
+    rest = [json.loads(line) for line in process.stderr.read().splitlines()]
+    process.stderr.close()
+    assert process.wait() == -signal.SIGTERM
+    assert "terminated; run the same command again to continue" in [event.get("text") for event in rest]
+    assert call(*arguments, "--quiet") == 0
+    assert call("verify", "large", "out", "--quiet") == 0
+
+
 def test_an_interruption_while_python_imports_is_one_line(graph: Path) -> None:
     program = (
         "import os, signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
