@@ -332,8 +332,9 @@ def test_versions_and_the_machine_for_a_bug_report(capsys: Any) -> None:
 
 @pytest.mark.parametrize("cluster", ["threads", pytest.param("processes", marks=pytest.mark.long)])
 def test_an_interruption_is_answered_and_the_same_command_continues(cluster: str, directory: Path) -> None:
-    assert call("generate", "large", "--nodes", "2e4", "--edges", "3e5", "--features", "2", "--quiet") == 0
+    assert call("generate", "large", "--nodes", "2e4", "--edges", "2e6", "--features", "8", "--quiet") == 0
     arguments = ["partition", "large", "out", "--num-parts", "4", "--method", "random", "--cluster", cluster]
+    arguments += ["--workers", "1"]
     command = [sys.executable, "-c", PROGRAM, *arguments, "--progress", "json"]
     # a terminal sends the signal to all processes of the job
     process = subprocess.Popen(
@@ -358,8 +359,8 @@ def test_an_interruption_is_answered_and_the_same_command_continues(cluster: str
 
 
 def test_the_end_of_a_queues_patience_is_told_and_the_same_command_continues(directory: Path) -> None:
-    assert call("generate", "large", "--nodes", "2e4", "--edges", "3e5", "--features", "2", "--quiet") == 0
-    arguments = ["partition", "large", "out", "--num-parts", "4", "--method", "random", "--cluster", "threads"]
+    assert call("generate", "large", "--nodes", "2e4", "--edges", "2e6", "--features", "8", "--quiet") == 0
+    arguments = ["partition", "large", "out", "--num-parts", "4", "--method", "random", "--workers", "1"]
     command = [sys.executable, "-c", PROGRAM, *arguments, "--progress", "json"]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
     assert process.stderr is not None
