@@ -163,6 +163,23 @@ def id_batches(path: Location | None, num_nodes: int, max_rows: int) -> Iterator
             yield batch.column(0)
 
 
+def take_ids(path: Location, rows: np.ndarray) -> np.ndarray:
+    """Return the IDs of some rows of a map, int64 or strings; reads the row groups that have them."""
+    with _open(path) as file:
+        ends = np.cumsum(row_group_lengths(file), dtype=np.int64)
+        if rows.size and not 0 <= rows.min() <= rows.max() < file.metadata.num_rows:
+            count = f"{file.metadata.num_rows:,}"
+            raise InputFileError("this ID map belongs to another graph", file=str(path), found=f"{count} IDs")
+        kind = file.schema_arrow.field(COLUMN).type
+        taken: np.ndarray = np.empty(rows.size, np.int64 if pa.types.is_integer(kind) else object)
+        groups = np.searchsorted(ends, rows, side="right")
+        for group in np.unique(groups).tolist():
+            ids = file.read_row_group(group, columns=[COLUMN], use_threads=False).column(0)
+            mine, first = np.flatnonzero(groups == group), int(ends[group]) - len(ids)
+            taken[mine] = ids.take(pa.array(rows[mine] - first)).to_numpy()
+    return taken
+
+
 @contextmanager
 def _open(path: Location) -> Iterator[Any]:
     if not is_file(path):

@@ -108,9 +108,10 @@ class PartitionedGraph(Public):
     """
 
     __all__ = (
-        "book", "canonical_etypes", "config", "edge_data", "edges", "etypes", "from_original", "link_neighbor_loader",
-        "name", "neighbor_loader", "node_data", "nodes", "ntypes", "num_edges", "num_nodes", "num_parts",
-        "original_ids", "part", "parts", "quality", "report", "schema", "to_original", "to_pyg_stores", "verify",
+        "book", "canonical_etypes", "config", "edge_data", "edges", "etypes", "from_original", "ids_of",
+        "link_neighbor_loader", "name", "neighbor_loader", "node_data", "nodes", "ntypes", "num_edges", "num_nodes",
+        "num_parts", "original_ids", "own_ids", "part", "parts", "quality", "report", "schema", "to_original",
+        "to_pyg_stores", "verify",
     )  # fmt: skip
 
     config: Location
@@ -127,8 +128,10 @@ class PartitionedGraph(Public):
     _opened: dict[int, Part] = field(init=False, default_factory=dict)
 
     from_original = check_keywords(remap_methods.from_original)
+    ids_of = check_keywords(remap_methods.ids_of)
     link_neighbor_loader = check_keywords(pyg_methods.link_neighbor_loader)
     neighbor_loader = check_keywords(pyg_methods.neighbor_loader)
+    own_ids = check_keywords(remap_methods.own_ids)
     report = check_keywords(report_method.report)
     to_original = check_keywords(remap_methods.to_original)
     to_pyg_stores = check_keywords(pyg_methods.to_pyg_stores)

@@ -1,4 +1,4 @@
-"""The methods `to_original` and `from_original` of partitions, and `to_original` of parts."""
+"""The methods `to_original` and `from_original` of partitions and parts; `own_ids` and `ids_of`."""
 
 from __future__ import annotations
 
@@ -188,6 +188,71 @@ def _graphs(partitions: PartitionedGraph, id_map: AnyPath | None) -> Iterator[Lo
         yield given.parent
     elif recorded := recorded_maps(partitions.config, partitions.name, confined=partitions.is_confined):
         yield recorded[0].parent
+
+
+def own_ids(partitions: PartitionedGraph, ntype: str, new_ids: Any) -> np.ndarray:
+    """Return your own IDs of nodes, such as those of a batch: the IDs in the tables that were partitioned.
+
+    Parameters
+    ----------
+    ntype : str
+        Node type.
+    new_ids : int, array or tensor of int
+        New type-wise IDs, such as `n_id` of a batch or of `to_pyg`.
+
+    Returns
+    -------
+    numpy.ndarray
+        Strings (dtype object) or int64, of the shape of `new_ids`. Without ``map_ids``, IDs are row numbers of the
+        input.
+
+    Raises
+    ------
+    IdOutOfRangeError
+        If the type does not exist, or an ID is out of range.
+    InputFileNotFoundError
+        If the ID map of the graph is gone.
+
+    Examples
+    --------
+    >>> parts.own_ids("user", [0, 1, 2])
+    array([ 2,  6, 10])
+    """
+    from daskgraphpart.tools.remap.own_ids import own_ids_of  # imports pyarrow
+
+    return own_ids_of(partitions, ntype, new_ids)
+
+
+def ids_of(partitions: PartitionedGraph, ntype: str, own_ids: Any) -> np.ndarray:
+    """Return the new IDs of nodes by your own ones, such as seeds for a loader. Reads the ID map once.
+
+    Parameters
+    ----------
+    ntype : str
+        Node type.
+    own_ids : str, int, list or array
+        IDs as in the tables that were partitioned.
+
+    Returns
+    -------
+    numpy.ndarray, int64
+        New type-wise IDs, of the shape of `own_ids`.
+
+    Raises
+    ------
+    IdOutOfRangeError
+        If the type does not exist, or no node has an ID.
+    InputFileNotFoundError
+        If the ID map of the graph is gone.
+
+    Examples
+    --------
+    >>> parts.ids_of("user", [2, 6, 10])
+    array([0, 1, 2])
+    """
+    from daskgraphpart.tools.remap.own_ids import new_ids_of  # imports pyarrow
+
+    return new_ids_of(partitions, ntype, own_ids)
 
 
 def owned_to_original(part: Part, kind: str | tuple[str, str, str], rows: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -1,0 +1,89 @@
+"""Look up users' own IDs of nodes, and new IDs of their own ones, by original IDs and the recorded ID map."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from daskgraphpart.errors import IdOutOfRangeError
+from daskgraphpart.ids.id_map import id_batches, read_map_header, take_ids
+from daskgraphpart.ids.ranges import as_ids
+from daskgraphpart.tools.remap.row_files import find_id_map
+
+if TYPE_CHECKING:
+    from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph
+    from daskgraphpart.storage.paths import Location
+
+ROWS_AT_ONCE = 1 << 20
+MOST_SHOWN = 3
+
+
+def own_ids_of(partitions: PartitionedGraph, ntype: str, new_ids: Any) -> np.ndarray:
+    """Return the users' own IDs of nodes, in the shape of their new type-wise IDs."""
+    ids = as_ids(new_ids)
+    originals: np.ndarray = np.asarray(partitions.nodes[ntype].original_ids[ids])
+    path = _map_of(partitions, ntype)
+    if path is None:
+        return originals
+    return take_ids(path, originals.reshape(-1)).reshape(ids.shape)
+
+
+def new_ids_of(partitions: PartitionedGraph, ntype: str, own_ids: Any) -> np.ndarray:
+    """Return the new type-wise IDs of nodes, int64, in the shape of the users' own IDs."""
+    wanted = np.asarray(own_ids)
+    flat = wanted.reshape(-1)
+    originals = _originals(partitions, ntype, flat)
+    if (unknown := np.flatnonzero(originals < 0)).size:
+        shown = ", ".join(map(repr, flat[unknown[:MOST_SHOWN]].tolist()))
+        what = f"{unknown.size:,} of {flat.size:,} IDs are of no {ntype!r} node"
+        raise IdOutOfRangeError(what, found=shown, hint="give your own IDs, as in the tables")
+    order, new = np.argsort(originals, kind="stable"), np.empty(flat.size, np.int64)
+    places = partitions.nodes[ntype].original_ids
+    for start in range(0, len(places), ROWS_AT_ONCE):
+        rows = np.asarray(places[start : start + ROWS_AT_ONCE])
+        by_original = np.argsort(rows, kind="stable")
+        low = np.searchsorted(rows[by_original], originals[order])
+        low[low == rows.size] = 0
+        there = rows[by_original[low]] == originals[order]
+        new[order[there]] = start + by_original[low[there]]
+    return new.reshape(wanted.shape)
+
+
+def _originals(partitions: PartitionedGraph, ntype: str, own_ids: np.ndarray) -> np.ndarray:
+    """Return original IDs, int64, -1 for own IDs that no node has."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    path, num_nodes = _map_of(partitions, ntype), partitions.num_nodes(ntype)
+    originals = np.full(own_ids.size, -1, np.int64)
+    if path is None:
+        ids = as_ids(own_ids)
+        is_node = (ids >= 0) & (ids < num_nodes)
+        originals[is_node] = ids[is_node]
+        return originals
+    batches = id_batches(path, read_map_header(path)[1], ROWS_AT_ONCE)
+    kind = next(batches)
+    try:
+        wanted = pa.array(own_ids.tolist(), kind)
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as fault:
+        found = own_ids.dtype.name
+        raise IdOutOfRangeError(f"the IDs of {ntype!r} nodes are of type {kind}", found=found) from fault
+    start = 0
+    for batch in batches:
+        places = pc.index_in(wanted, value_set=batch)
+        is_there = places.is_valid().to_numpy(zero_copy_only=False)
+        originals[is_there] = start + places.drop_null().to_numpy()
+        start += len(batch)
+    return originals
+
+
+def _map_of(partitions: PartitionedGraph, ntype: str) -> Location | None:
+    """Return the map that was recorded, compared with its checksum once per opening."""
+    return _located(partitions.config, partitions.name, ntype, partitions.is_confined, partitions.state)
+
+
+@lru_cache(maxsize=256)
+def _located(config: Location, name: str, ntype: str, confined: bool, _: Any) -> Location | None:
+    return find_id_map(None, ntype, config, name, confined=confined)
