@@ -68,8 +68,8 @@ def _originals(partitions: PartitionedGraph, ntype: str, own_ids: np.ndarray) ->
     try:
         wanted = pa.array(own_ids.tolist(), kind)
     except (pa.ArrowInvalid, pa.ArrowTypeError) as fault:
-        found = own_ids.dtype.name
-        raise IdOutOfRangeError(f"the IDs of {ntype!r} nodes are of type {kind}", found=found) from fault
+        what = f"the IDs of {ntype!r} nodes are of type {kind}"
+        raise IdOutOfRangeError(what, found=own_ids.dtype.name) from fault
     start = 0
     for batch in batches:
         places = pc.index_in(wanted, value_set=batch)
