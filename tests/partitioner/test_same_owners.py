@@ -43,11 +43,13 @@ THRESHOLDS = {
     "ROWS_AT_ONCE": "owners and IDs read at a time",
     "ROWS_PER_CHUNK": "owners of a chunk that dask sees",
     "MAX_PARTS": "parts",
+    "MAX_TOTAL": "sum of weights",
+    "EXACT": "sum of weights that a float holds",
     "MAX_TOLERANCE": "times a limit",
     "UNLIMITED": "times a limit",
 }
 """Every number from which on the partitioner works otherwise."""
-KEPT = {"HUB", "MAX_PARTS", "MAX_TOLERANCE", "UNLIMITED", "ROWS_PER_CHUNK", "MAX_ROWS"}
+KEPT = {"HUB", "MAX_PARTS", "MAX_TOTAL", "EXACT", "MAX_TOLERANCE", "UNLIMITED", "ROWS_PER_CHUNK", "MAX_ROWS"}
 """Those that are compiled, or change nothing in how owners are found; runs become small by the others."""
 SIDES = {
     "whole": {},
@@ -74,10 +76,9 @@ HOWS: dict[str, dict[str, Any]] = {
 
 
 def modules() -> Iterator[Any]:
-    for package in (partitioner,):
-        for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-            if not found.name.endswith("run_library"):
-                yield importlib.import_module(found.name)
+    for found in pkgutil.walk_packages(partitioner.__path__, f"{partitioner.__name__}."):
+        if not found.name.endswith("run_library"):
+            yield importlib.import_module(found.name)
 
 
 def test_every_threshold_of_the_partitioner_is_in_the_table() -> None:
