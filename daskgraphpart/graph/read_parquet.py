@@ -82,6 +82,7 @@ def open_parquet(path: FilePath, coded: Sequence[str] = ()) -> Iterator[Any]:
     try:
         # pre_buffer would keep whole column chunks
         options: Any = {**THRIFT_LIMITS, "pre_buffer": False, "buffer_size": BUFFER_NBYTES, "read_dictionary": coded}
+        options["coerce_int96_timestamp_unit"] = "us"  # nanoseconds would wrap before 1678 and after 2262
         source: Any = path
         if is_remote(path):
             source = StoreFile(path)

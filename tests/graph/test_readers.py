@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -19,6 +20,7 @@ from daskgraphpart import EdgeType, GraphSchema, NodeType, read_chunked
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.graph.formats import FORMATS, InputFile, cut_rows, feature_files
 from daskgraphpart.graph.metadata import Files
+from daskgraphpart.graph.read_parquet import open_parquet
 from daskgraphpart.graph.sources import FileEdges, FileRows
 
 if TYPE_CHECKING:
@@ -261,3 +263,11 @@ def test_garbage_behind_the_headers_is_not_seen_at_opening(form: str, tmp_path: 
     assert graph.node_data["n"]["x"].shape == (10, 2)
     with pytest.raises(InputFileError, match="0-0"):
         frame.compute(scheduler="sync")
+
+
+def test_times_of_int96_reach_the_ends_of_the_calendar(tmp_path: Path) -> None:
+    times = [datetime.datetime(9999, 12, 31), datetime.datetime(1, 1, 1), datetime.datetime(2024, 5, 1)]
+    table = pa.table({"t": pa.array(times, pa.timestamp("us"))})
+    parquet.write_table(table, tmp_path / "t.parquet", use_deprecated_int96_timestamps=True)
+    with open_parquet(str(tmp_path / "t.parquet")) as file:
+        assert file.read().column("t").to_pylist() == times
