@@ -141,7 +141,8 @@ def scan(entry: Entry, files: tuple[str, ...], types: Mapping[str, str] | None =
     known = ", ".join(f"{quote(column)}: {quote(of)}" for column, of in (types or {}).items())
     return (
         f"read_csv({listed}, delim = {quote(entry.delimiter)}, header = true, sample_size = -1, union_by_name = true, "
-        f"quote = '\"', auto_type_candidates = ['BIGINT', 'DOUBLE', 'VARCHAR'], "
+        # all of the dialect, for what is not said is guessed from the rows: a comment, a second table
+        f"quote = '\"', escape = '\"', comment = '', skip = 0, auto_type_candidates = ['BIGINT', 'DOUBLE', 'VARCHAR'], "
         f"nullstr = [{', '.join(map(quote, MISSING))}]{f', types = {{{known}}}' if known else ''})"
     )
 
