@@ -120,7 +120,7 @@ def plan(
     --------
     >>> print(dgp.plan("shop", 64, memory="1GB", workers=2))
     plan of 'shop' in 64 parts: 1,200 nodes, 5,000 edges
-    method     auto picked METIS and KaMinPar combined (needs about 1.8 MB)
+    method     auto picked METIS and KaMinPar combined (needs about 1.4 MB)
     input      68.1 kB
     output     about 286 kB
     workspace  about 282 kB at its peak

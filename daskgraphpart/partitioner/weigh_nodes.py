@@ -74,9 +74,15 @@ class NodeWeights:
 
 
 def weigh_nodes(
-    graph: Graph, wanted: Sequence[BalanceConstraint], in_degrees: Region | None, directory: Path, runner: Runner
+    graph: Graph,
+    wanted: Sequence[BalanceConstraint],
+    in_degrees: Region | None,
+    directory: Path,
+    runner: Runner,
+    *,
+    may_be_zero: bool = False,
 ) -> NodeWeights:
-    """Write the columns; only edge constraints need in-degrees."""
+    """Write the columns; only edge constraints need in-degrees. Weights that are all 0 balance nothing."""
     columns = tuple(
         column
         for i, item in enumerate(wanted)
@@ -103,7 +109,7 @@ def weigh_nodes(
             raise AssignmentError(
                 "node weights too large", place=where, expected=expected, found=f"{total:,}", hint=hint
             )
-        if not total and (column.feature or column.rows):
+        if not (total or may_be_zero) and (column.feature or column.rows):
             hint = "leave it out of --balance"
             raise AssignmentError("nothing to balance: all weights are 0", place=f"weights {column.name}", hint=hint)
         constraints.append(Constraint(column.name, column.tolerance, total, largest, _name_of(graph.schema, node)))

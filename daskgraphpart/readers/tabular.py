@@ -14,7 +14,7 @@ import numpy as np
 
 from daskgraphpart.errors import OptionError
 from daskgraphpart.graph.collections import join_frames
-from daskgraphpart.readers.names_of_ends import choose_ends
+from daskgraphpart.readers.names_of_ends import choose_ends, known_ends
 from daskgraphpart.readers.table_index import ENDS, ID, counts_rows, index_as_ids, is_pandas
 
 if TYPE_CHECKING:
@@ -211,13 +211,19 @@ def what_to_give(value: Any) -> str | None:
     return "give pandas.DataFrame(given)" if is_columns else None
 
 
-def ends_of(names: Sequence[Any], what: str, features: Sequence[str] = ()) -> tuple[Any, ...]:
-    """Return the columns of sources and destinations: by their usual names, or the two that are no features."""
+def ends_of(names: Sequence[Any], etype: str, features: Sequence[str] = ()) -> tuple[Any, ...]:
+    """Return the columns of sources and destinations: of usual names, of those of the node types, or no features."""
+    src, _, dst = etype.split(":") if etype.count(":") == 2 else ("", "", "")
+    if src != dst and names.count(src) == names.count(dst) == 1 and not known_ends(map(str, names)):
+        return src, dst
     if (ends := choose_ends(list(map(str, names)), features)) is None:
         listed, renamed = ", ".join(map(str, names)), dict(zip(names, ENDS, strict=False))
         expected, hint = "columns src and dst", f"name them, for example table.rename(columns={renamed})"
         raise OptionError(
-            f"{what}: nothing says which columns are the ends", expected=expected, found=listed, hint=hint
+            f"edges of type {etype!r}: nothing says which columns are the ends",
+            expected=expected,
+            found=listed,
+            hint=hint,
         )
     return tuple(names[end] for end in ends)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import fsspec
@@ -16,7 +17,9 @@ from remote_stores import S3, contents_of, copy_in, local_contents, make_graph
 from upath import UPath
 
 from daskgraphpart import GraphPartError, load_partition, open_partitions, partition, read_chunked, verify
+from daskgraphpart.dispatching.delivery.store import _check_sent
 from daskgraphpart.errors import EnvironmentFaultError, InputFileError, OutputExistsError, ResumeError
+from daskgraphpart.storage.checksums import hash_bytes
 from daskgraphpart.storage.lock import LOCK_NAME
 from daskgraphpart.storage.upload import SEND_NBYTES, upload_file
 
@@ -288,3 +291,12 @@ def test_commands_take_the_options_of_fsspec(
     again = (URL_IN, tmp_path / "owners", "s3://bucket/again", "--workspace", tmp_path / "work", "--quiet")
     assert call("dispatch", *again) == 0
     assert contents_of(s3.files, "s3://bucket/again").keys() == contents_of(s3.files, URL_OUT).keys()
+
+
+def test_a_file_that_a_task_sent_twice_is_its_own(s3: S3) -> None:
+    place = UPath("s3://bucket/parts", **s3.options)
+    s3.files.pipe_file("s3://bucket/parts/a", b"content")
+    sent = hash_bytes(b"content")
+    _check_sent(place, {"a": replace(sent, version="ETag of another form")})
+    with pytest.raises(ResumeError, match="an uploaded file was replaced in the store"):
+        _check_sent(place, {"a": replace(hash_bytes(b"others"), version="ETag of another form")})

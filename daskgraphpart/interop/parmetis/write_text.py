@@ -126,7 +126,8 @@ def check_weights(schema: GraphSchema, weights: Sequence[str]) -> list[list[Bala
 def _weigh(graph: Graph, weights: Sequence[str], scratch: Path, runner: Runner) -> tuple[Columns, ...]:
     """Write node data as weight columns over all nodes: for each name, one per node type that has it."""
     wanted = check_weights(graph.schema, weights)
-    weighed = weigh_nodes(graph, [constraint for of_name in wanted for constraint in of_name], None, scratch, runner)
+    constraints = [constraint for of_name in wanted for constraint in of_name]
+    weighed = weigh_nodes(graph, constraints, None, scratch, runner, may_be_zero=True)
     rest, columns = zip(weighed.constraints, weighed.columns, strict=True), []
     for name, of_name in zip(weights, wanted, strict=True):
         mine = [next(rest) for _ in of_name]

@@ -127,7 +127,7 @@ def from_networkx(
     Examples
     --------
     >>> import networkx as nx
-    >>> dgp.from_networkx(nx.karate_club_graph())
+    >>> dgp.from_networkx(nx.Graph(nx.karate_club_graph().edges(data=True)))
     Graph 'graph': 34 nodes, 156 edges, 3.7 kB
     type      count  files    size  features
     --------  -----  -----  ------  ------------

@@ -98,7 +98,7 @@ def _from_frame(etype: str, frame: Any) -> tuple[Any, dict[str, Any]]:
             expected="columns src and dst, each name once",
             found=", ".join(map(str, names)) or "no columns",
         )
-    ends = ends_of(names, f"edges of type {etype!r}")
+    ends = ends_of(names, etype)
     edges: Any = frame[ends[0]], frame[ends[1]]
     if is_lazy(frame):
         edges = frame[list(ends)].rename(columns=dict(zip(ends, ENDS, strict=True))) if ends != ENDS else frame[[*ENDS]]

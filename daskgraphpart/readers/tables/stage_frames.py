@@ -199,7 +199,7 @@ class _Stage:
         names = column_names(frame)
         if len(names) < 2:
             raise OptionError(f"{what}: not a frame of edges", expected="columns src and dst", found=names)
-        ends = self.options.columns or ends_of(names, what, self.options.columns_of(etype))
+        ends = self.options.columns or ends_of(names, etype, self.options.columns_of(etype))
         others = self.options.columns_of(etype) or tuple(name for name in names if name not in ends)
         options = replace(self.options, columns=ends, edge_columns={etype: others})
         return [replace(file, options=options) for file in self.write(frame, what)]

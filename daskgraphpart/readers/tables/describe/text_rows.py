@@ -183,7 +183,10 @@ class TextRows:
         if (zero := text.find(b"\0", start, stop)) >= 0:
             matches = enumerate(_LINE.finditer(text, start, stop), line)
             number, bad = next((number, match[1]) for number, match in matches if match.end() > zero)
-            where, hint = f"line {number:,}", "text has none: remove it, or convert the file to UTF-8"
+            where, hint = (
+                f"line {number:,}",
+                "remove it, convert the file to UTF-8, or unpack an archive",
+            )
             raise InputFileError(
                 "a zero byte", file=self.path, place=where, found=shown(bad.decode(errors="replace")), hint=hint
             )

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 ROWS_AT_ONCE = 1 << 20
 IDS_OF_STRANGERS = 100
-"""If at most one ID of an end in so many is listed, the end and the list do not belong together."""
+"""If at most one in so many IDs of an end, or of the list, is in the other, they do not belong together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,8 @@ def refuse_strangers(load: Load, ntype: str) -> None:
             continue
         query = f"SELECT count(*), count(*) FILTER ({is_listed}) FROM ({every}) e"
         ((count, matching),) = run(load.connection, query)
-        if not count or matching * IDS_OF_STRANGERS > count:
+        num_listed = count_rows(load.connection, f"(SELECT DISTINCT id FROM ({listed}))")
+        if not count or matching * IDS_OF_STRANGERS > min(count, num_listed):
             continue
         names = " and ".join(repr(table.column(i).name) for i in numbers)
         listed_ids, ids = (_some_ids(load, of) for of in (listed, f"SELECT id FROM ({every}) e WHERE NOT {is_listed}"))
