@@ -25,7 +25,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from daskgraphpart.errors import GraphPartError, PluginError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
+    from importlib.metadata import EntryPoint
 
 logger = logging.getLogger(__name__)
 
@@ -72,14 +73,10 @@ def _found(group: str) -> dict[str, Plugin]:
     from importlib.metadata import entry_points  # takes 25 ms, and much of it is not for plain imports
 
     known = {name: Plugin(group, name, home) for name, home in BUILT_IN[group].items()}
-    entries = [(e.dist.name, e.dist.version, e) for e in entry_points(group=f"{PACKAGE}.{group}") if e.dist is not None]
-    for package, version, entry in sorted(entries, key=lambda each: (each[2].name, each[0])):
-        plugin = Plugin(group, entry.name, entry.value, f"{package} {version}")
-        first = known.setdefault(entry.name, plugin)
-        if first is not plugin and package != PACKAGE:
+    for plugin in sorted(_of_others(group, entry_points(group=f"{PACKAGE}.{group}")), key=lambda each: each.package):
+        first = known.setdefault(plugin.name, plugin)
+        if first is not plugin:
             _warn(plugin, f"the {plugin.title} is not used: {first.package or PACKAGE} has one of that name")
-        elif first is plugin and package == PACKAGE:  # metadata of an earlier version
-            del known[entry.name]
     return dict(sorted(known.items()))
 
 
@@ -90,10 +87,15 @@ def warn_of_unknown_groups() -> None:
 
     for group in sorted(name for name in entry_points().groups if name.startswith(f"{PACKAGE}.")):
         kind = group.removeprefix(f"{PACKAGE}.")
-        for entry in entry_points(group=group) if kind not in BUILT_IN else ():
-            if entry.dist is not None and entry.dist.name != PACKAGE:
-                plugin = Plugin(kind, entry.name, entry.value, f"{entry.dist.name} {entry.dist.version}")
-                _warn(plugin, f"the {plugin.title} is not used: packages can add {' and '.join(BUILT_IN)} only")
+        for plugin in _of_others(kind, entry_points(group=group)) if kind not in BUILT_IN else ():
+            _warn(plugin, f"the {plugin.title} is not used: packages can add {' and '.join(BUILT_IN)} only")
+
+
+def _of_others(group: str, entries: Iterable[EntryPoint]) -> Iterator[Plugin]:
+    """Yield what other packages register; an earlier version of ours may have left its own."""
+    for entry in entries:
+        if entry.dist is not None and entry.dist.name != PACKAGE:
+            yield Plugin(group, entry.name, entry.value, f"{entry.dist.name} {entry.dist.version}")
 
 
 @cache

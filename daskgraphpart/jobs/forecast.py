@@ -1,4 +1,4 @@
-"""What is known of a job before it starts: its least memory, and what it will take."""
+"""The least memory of a job, which is known before it starts."""
 
 from __future__ import annotations
 
