@@ -120,7 +120,7 @@ LIMITS = (
     "graph.metadata:MAX_ROWS",
     "graph.read_csv:LONGEST_LINE", "kernels.cut_rows:MAX_ROW_BYTES", "layouts.dgl_graph:MAX_ARRAYS",
     "layouts.dgl_graph:MAX_NAME_NBYTES", "readers.tables.changes.change_graph:MAX_SPLIT",
-    "readers.tables.load.find_faults:MAX_ID", "partitioned.sampling.fanouts:MOST_NEIGHBOURS", "schema:LONGEST_NAME",
+    "readers.tables.load.find_faults:MAX_ID", "ids.fanouts:MOST_NEIGHBOURS", "schema:LONGEST_NAME",
     "storage.json_file:MAX_NBYTES", "storage.lock:MAX_NBYTES", "storage.region:MAX_NBYTES",
     "storage.region:MAX_NPY_HEADER", "engine.resources:SMALLEST_DATABASE_MEMORY",
     "engine.resources:SMALLEST_TASK_MEMORY",

@@ -21,6 +21,16 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+def canonical_etype(known: Sequence[str], etype: EdgeTypeName) -> str:
+    """Canonical name of one of the known edge types, by itself, its relation or DGL's tuple."""
+    name = ":".join(map(str, etype)) if isinstance(etype, tuple) else str(etype)
+    matches = [name] if name in known else [of for of in known if of.split(":")[1] == name]
+    if len(matches) != 1:
+        what = f"several edge types have the relation {name!r}" if matches else f"there is no edge type {name!r}"
+        raise IdOutOfRangeError(what, hint=choose_from(matches or known, name))
+    return matches[0]
+
+
 class BookMethods(Public):
     """DGL's partition book methods, over the ranges `nodes` and `edges`."""
 
@@ -76,12 +86,7 @@ class BookMethods(Public):
 
     def canonical_etype(self, etype: EdgeTypeName) -> str:
         """Canonical name of an edge type."""
-        name, known = ":".join(map(str, etype)) if isinstance(etype, tuple) else str(etype), self.edges.names
-        matches = [name] if name in known else [of for of in known if of.split(":")[1] == name]
-        if len(matches) != 1:
-            what = f"several edge types have the relation {name!r}" if matches else f"there is no edge type {name!r}"
-            raise IdOutOfRangeError(what, hint=choose_from(matches or known, name))
-        return matches[0]
+        return canonical_etype(self.edges.names, etype)
 
     def known_etype(self, etype: EdgeTypeName | None) -> str | None:
         """Canonical name of an edge type, or None if IDs are homogeneous."""

@@ -12,11 +12,11 @@ import numpy as np
 
 from daskgraphpart.errors import OptionError, check_choice
 from daskgraphpart.extras import pyg_module
+from daskgraphpart.ids.fanouts import read_fanouts
 from daskgraphpart.kernels.hashing import stream_key
 from daskgraphpart.layouts.manifest_reader import find_manifest
 from daskgraphpart.partitioned.pyg.sampled_source import SampledSource
 from daskgraphpart.partitioned.pyg.seeds import Seeds, read_links, seeds_of, split_type
-from daskgraphpart.partitioned.sampling.fanouts import read_fanouts
 from daskgraphpart.partitioned.sampling.part_columns import PartColumns, open_columns
 from daskgraphpart.partitioned.sampling.sampled_rows import FeatureRows, open_rows
 from daskgraphpart.partitioned.sampling.sampler import Sampler, stream_key_of
@@ -58,7 +58,7 @@ def _open(graph: Any, part_id: int | None, num_neighbors: Any, options: LoaderOp
     pyg_module("torch_geometric")
     from daskgraphpart.partitioned.pyg.batches import Assembler  # imports torch_geometric
 
-    fanouts, source = read_fanouts(num_neighbors, graph.book), open_source(graph, part_id, options)
+    fanouts, source = read_fanouts(num_neighbors, graph.book.etypes), open_source(graph, part_id, options)
     return Assembler(source, Sampler(graph.book, source.columns, fanouts, options.replace))
 
 

@@ -16,9 +16,9 @@ import numpy as np
 
 from daskgraphpart.engine.runner import Pass, Unit
 from daskgraphpart.errors import OptionError
+from daskgraphpart.ids.fanouts import read_fanouts
 from daskgraphpart.kernels.hashing import stream_key
 from daskgraphpart.kernels.sample import shuffled
-from daskgraphpart.partitioned.sampling.fanouts import read_fanouts
 from daskgraphpart.partitioned.sampling.part_columns import map_columns, sort_edges, stored_columns
 from daskgraphpart.partitioned.sampling.sampler import Sampler, stream_key_of
 from daskgraphpart.schema import MASK_NAME
@@ -60,7 +60,7 @@ class Sampling:
 
     def read(self, book: PartitionBook) -> np.ndarray:
         """Read the fan-outs, int64 (hops, edge types)."""
-        return read_fanouts(self.fanouts, book, "--sampling")
+        return read_fanouts(self.fanouts, book.etypes, "--sampling")
 
 
 def estimate_fetching(

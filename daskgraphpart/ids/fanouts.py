@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from daskgraphpart.errors import IdOutOfRangeError, OptionError
+from daskgraphpart.ids.book import canonical_etype
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from daskgraphpart.ids.book import PartitionBook
+    from collections.abc import Callable, Sequence
 
 MOST_NEIGHBOURS = 2**31 - 1
 """Fan-outs up to here cannot overflow when they are added up."""
 
 
-def read_fanouts(given: Any, book: PartitionBook, place: str = "num_neighbors") -> np.ndarray:
+def read_fanouts(given: Any, etypes: Sequence[str], place: str = "num_neighbors") -> np.ndarray:
     """Read numbers of neighbours: one per hop, or such a list per edge type; int64 (hops, edge types)."""
-    by_type = dict.fromkeys(book.etypes, given)
+    by_type = dict.fromkeys(etypes, given)
     if hasattr(given, "items"):
-        by_type = {resolve_type(etype, book.canonical_etype, place): of for etype, of in given.items()}
+        by_type = {resolve_type(etype, partial(canonical_etype, etypes), place): of for etype, of in given.items()}
         if len(by_type) < len(given):
             raise OptionError("an edge type is named twice", place=place, found=", ".join(map(str, given)))
-    if missing := [etype for etype in book.etypes if etype not in by_type]:
+    if missing := [etype for etype in etypes if etype not in by_type]:
         hint = "give a list of zeros to leave out a type"
         raise OptionError("edge types without a number", place=place, found=", ".join(missing), hint=hint)
     lengths = {etype: len(of) if hasattr(of, "__len__") else 0 for etype, of in by_type.items()}
@@ -40,9 +40,7 @@ def read_fanouts(given: Any, book: PartitionBook, place: str = "num_neighbors") 
                 raise OptionError(
                     "not a number of neighbours", place=f"{place}, {etype}", expected=expected, found=number
                 )
-    return np.array(
-        [[by_type[etype][hop] for etype in book.etypes] for hop in range(lengths[book.etypes[0]])], np.int64
-    )
+    return np.array([[by_type[etype][hop] for etype in etypes] for hop in range(lengths[etypes[0]])], np.int64)
 
 
 def resolve_type(given: Any, resolve: Callable[[Any], str], place: str) -> str:
