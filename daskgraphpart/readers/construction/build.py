@@ -20,13 +20,13 @@ from daskgraphpart.graph.metadata import LABEL_COUNTS, TRANSFORMED
 from daskgraphpart.graph.rows import ConstantRows, JoinedRows, KeptRows, ReversedEdges
 from daskgraphpart.graph.scan import Scan
 from daskgraphpart.kernels.hashing import stream_key
+from daskgraphpart.readers.construction.ends import find_ends
 from daskgraphpart.readers.construction.labels import count_classes, draw_masks, list_masks, open_splits
 from daskgraphpart.readers.construction.read_config import is_construction, read_config
 from daskgraphpart.readers.construction.statistics import Described, bounds, describe_rows, divisor, plan_columns
 from daskgraphpart.readers.construction.tables import (
     Ids,
     check_ids,
-    find_ends,
     find_files,
     finish_nodes,
     kinds_of_ids,
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from daskgraphpart.readers.construction.config import Construction, Faults, Feature
     from daskgraphpart.readers.construction.statistics import Described, TransformColumn
     from daskgraphpart.readers.construction.tables import Table
+    from daskgraphpart.source import Source
     from daskgraphpart.storage.region import Region
 
 
@@ -118,9 +119,11 @@ class ConstructionScan(Scan):
             built = _Built()
             for of in described:
                 _add(built, ids, opened, of, self.seed)
-            for of in described:
-                if of.table.entry.is_edges and of.table.entry.ids:
-                    _add_edges(built, ids, of.table, drop_unknown=self.drop_unknown)
+            tables = [of.table for of in described if of.table.entry.ids]
+            nodes = {table.entry.of_type: table for table in tables if not table.entry.is_edges}
+            for table in (table for table in tables if table.entry.is_edges):
+                ends = find_ends(ids, table, nodes, job.runner.progress, drop_unknown=self.drop_unknown)
+                _add_edges(built, table.entry.of_type, *ends)
         write_json(job.beside / TRANSFORMED, describe_transforms(config, described, is_reversed=self.add_reverse))
         write_stats(config, built.stats, job.beside)
         if self.add_reverse and config.is_homogeneous:
@@ -252,9 +255,8 @@ def _add_masks(
         built.stats.setdefault(entry.of_type, {})[label.column] = counts
 
 
-def _add_edges(built: _Built, ids: Ids, table: Table, *, drop_unknown: bool) -> None:
-    etype = table.entry.of_type
-    built.edges[etype], kept = find_ends(ids, table, drop_unknown=drop_unknown)
+def _add_edges(built: _Built, etype: str, ends: Source, kept: Region | None) -> None:
+    built.edges[etype] = ends
     if kept is not None:
         built.data[etype] = {name: KeptRows(rows, kept) for name, rows in built.data.get(etype, {}).items()}
 

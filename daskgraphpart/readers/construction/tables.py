@@ -10,12 +10,9 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from daskgraphpart.errors import GraphPartError, InputFileError, InputFileNotFoundError, OptionError
 from daskgraphpart.graph.metadata import ID_MAP
-from daskgraphpart.graph.rows import EdgeEnds
-from daskgraphpart.readers.database import count_rows, drop_rows, quote, run, stage_rows, translated_errors
+from daskgraphpart.readers.database import count_rows, quote, run, translated_errors
 from daskgraphpart.readers.list_files import is_there, list_files, local_name
 from daskgraphpart.readers.rank_ids import keep_ids, rank_ids
 from daskgraphpart.readers.table_index import ENDS
@@ -27,8 +24,6 @@ if TYPE_CHECKING:
     import duckdb
 
     from daskgraphpart.readers.construction.config import Construction, Entry, Faults
-    from daskgraphpart.source import Source
-    from daskgraphpart.storage.region import Region
 
 
 INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
@@ -275,36 +270,3 @@ def finish_nodes(ids: Ids, out: Path, etypes: Sequence[str]) -> None:
             ]
             rank_ids(ids.connection, ids.table(ntype), " UNION ALL ".join(ends), kept, is_text=is_text)
         ids.num_nodes[ntype] = count_rows(ids.connection, ids.table(ntype))
-
-
-def find_ends(ids: Ids, table: Table, *, drop_unknown: bool) -> tuple[Source, Region | None]:
-    """Write the ends of edges; and the numbers of the rows that have both, if some were dropped."""
-    connection, name = ids.connection, ids.table(table.entry.of_type)
-    num_rows, int64 = count_rows(connection, name), np.dtype(np.int64)
-    ends = list(zip(ENDS, table.entry.ends, strict=True))
-    for i, (column, end) in enumerate(ends):
-        is_unknown = f"NOT EXISTS (SELECT 1 FROM {ids.table(end)} i WHERE i.id = {name}.{column})"
-        if drop_unknown:
-            drop_rows(connection, name, is_unknown)
-            if num_rows and not count_rows(connection, name):
-                what = f"--unknown-nodes drop leaves none of the {num_rows:,} edges of {table.entry.of_type}"
-                hint = f"check {id_place(table.entry, i)} and the IDs of {end!r} nodes"
-                raise InputFileError(what, file=table.files[0], place=id_place(table.entry, i), hint=hint)
-            continue
-        for row, value in run(connection, f"SELECT row, {column} FROM {name} WHERE {is_unknown} ORDER BY 1 LIMIT 1"):
-            what, hint = f"an edge of an unknown {end!r} node", "--unknown-nodes drop leaves such edges out"
-            where = located(ids, table, row, id_place(table.entry, i))
-            raise InputFileError(what, **where, found=repr(value), hint=hint)
-    numbers = [
-        stage_rows(
-            connection,
-            f"SELECT i.new_id FROM {name} t JOIN {ids.table(end)} i ON t.{column} = i.id ORDER BY t.row",
-            str(ids.directory / f"{name}-{column}"),
-            int64,
-        )
-        for column, end in ends
-    ]
-    if numbers[0].num_rows == num_rows:
-        return EdgeEnds(*numbers), None
-    kept = f"SELECT row FROM {name} ORDER BY row"
-    return EdgeEnds(*numbers), stage_rows(connection, kept, str(ids.directory / f"{name}-rows"), int64)

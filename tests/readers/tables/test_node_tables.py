@@ -163,6 +163,65 @@ def test_ends_that_no_list_of_nodes_has_are_refused_with_a_guess(
     assert "--unknown-nodes" not in str(caught.value.hint)
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"columns": ("user", "when")}, "column 'when': 0 of 200 IDs of 'item' nodes in user:buys:item .*"
+         "'w0', 'w1', 'w10'. Column 'item' of this table seems to hold them: columns user,item"),
+        ({"nodes": {"item": "items.csv:name"}}, "0 of 200 .* Column 'sku' of items.csv seems to hold these IDs: "
+         "items.csv:sku"),
+        # features and masks, beside edges and the list
+        ({"node_data": {"item": {"p": "prices.csv:name:price"}}, "fill": 0}, "0 of 200 IDs of 'item' nodes in features "
+         "are in .* Column 'sku' of this table seems to hold them: prices.csv:sku"),
+        ({"nodes": {}, "node_data": {"item": {"q": "items.csv:sku:price", "p": "prices.csv:name:price"}}, "fill": 0},
+         "0 of 200 IDs of 'item' nodes in features are in other tables.* Column 'sku' of this table"),
+        ({"masks": {"item": {"m": "prices.csv:name"}}}, "200 IDs of 'item' nodes in mask 'm' are in .* Column 'sku'"),
+        ({"nodes": {}, "masks": {"item": {"m": "prices.csv:name"}}}, "0 of 200 .* in other tables.* Column 'sku'"),
+        ({"split": {"item": "prices.csv:name:set"}}, "0 of 200 IDs of 'item' nodes in features are .* Column 'sku'"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("unknown_nodes", ["add", "drop", "error"])
+def test_another_column_is_guessed_for_ids_that_no_other_table_has(
+    options: dict[str, Any], message: str, unknown_nodes: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    edges = pd.DataFrame({name: [f"{name[0]}{i}" for i in range(200)] for name in ("user", "when", "item")})
+    edges.to_csv("edges.csv", index=False)
+    items = pd.DataFrame({"name": [f"n{i}" for i in range(200)], "sku": edges["item"], "price": 1.5, "set": "train"})
+    items.to_csv("items.csv", index=False)
+    items.to_csv("prices.csv", index=False)
+    tables = {"nodes": {"item": "items.csv:sku"}, "columns": ("user", "item"), **options}
+    for given in ("edges.csv", edges):
+        read = dgp.read_tables({"user:buys:item": given}, map_ids=True, unknown_nodes=unknown_nodes, **tables)
+        with pytest.raises(InputFileError, match=message) as caught:
+            read.collect(progress=False)
+        assert "unknown_nodes" not in str(caught.value)
+
+
+def test_an_end_that_no_list_has_is_refused_though_the_other_of_its_type_is_there(tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_text("src,dst\n" + "".join(f"a{i},b{i}\n" for i in range(100)))
+    (tmp_path / "n.csv").write_text("id\n" + "".join(f"a{i}\n" for i in range(100)))
+    read = dgp.read_tables(tmp_path / "e.csv", nodes={"_N": tmp_path / "n.csv"}, map_ids=True)
+    with pytest.raises(InputFileError, match="column 'dst': 0 of 100 IDs of '_N' nodes"):
+        read.collect(progress=False)
+
+
+@pytest.mark.parametrize("unknown_nodes", ["add", "drop"])
+def test_a_few_ids_with_blanks_are_named_as_such(unknown_nodes: Any, tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_text("src,dst\na,i1\nb,i2 \nc,\u00a0i2\nd ,i3\n", encoding="utf-8")
+    (tmp_path / "n.csv").write_text("id\ni1\ni2\ni3\n")
+    listener = Listener()
+    tables = dgp.read_tables(
+        {"u:r:i": tmp_path / "e.csv"}, nodes={"i": tmp_path / "n.csv"}, map_ids=True, unknown_nodes=unknown_nodes
+    )
+    tables.collect(progress=listener)
+    listed = "'i' nodes: IDs that are not in the list: 2 of these IDs are in the list without blanks around them"
+    assert f"{listed}: remove these" in listener.lines
+    assert "'u' nodes: 1 IDs have blanks around them, such as 'd '" in listener.lines
+    twins = "'i' nodes: 2 IDs have blanks around them, such as 'i2 '; 2 of them are nodes without the blanks, too"
+    assert (f"{twins}: remove these" in listener.lines) == (unknown_nodes == "add")
+
+
 def test_dropping_all_edges_of_a_type_is_refused(tmp_path: Path) -> None:
     (tmp_path / "e.csv").write_text("src,dst\nu0,i0\nu1,i1\n")
     (tmp_path / "users.csv").write_text("id\nu0\n")

@@ -24,6 +24,7 @@ from daskgraphpart.readers.names_of_ends import known_ends
 from daskgraphpart.readers.tables.describe.collect_faults import collect_fault, raise_together
 from daskgraphpart.readers.tables.describe.columns import (
     BYTES,
+    COLUMNS_TRIED,
     FLOATS,
     INTEGERS,
     STRINGS,
@@ -95,6 +96,14 @@ class ColumnFile:
             ]
             yield plain
             first += len(plain[0])
+
+    def other_columns(self) -> Iterator[tuple[str, Any]]:
+        """Yield the names of columns of integers or strings, and their first values, as text; none of arrays."""
+        fields = [] if self.arrays else [*read_parquet_header(self.content).schema][:COLUMNS_TRIED]
+        for of_column in fields:
+            values = next(read_batches(self.content, [of_column.name]), None)
+            if values is not None and _kind_of(plain_column(values.column(0)[:0]).type) in (INTEGERS, STRINGS):
+                yield of_column.name, pa.table({"id": plain_column(values.column(0)).cast(pa.string())})
 
     def _arrays(self, numbers: Sequence[int]) -> Iterator[list[Any]]:
         arrays = [self.arrays[self.schema.get_field_index(f"r{i}")] for i in numbers] or self.arrays[:1]

@@ -25,6 +25,7 @@ OTHERS, OTHERS_AND_CONSTANTS = "*", "**"
 """All columns of a file that are not IDs; and those that names of directories hold, too."""
 MISSING = ("NA", "N/A", "null", "NULL", "None", "\\N")
 """Texts that stand for a missing value of a feature; IDs may have such names."""
+COLUMNS_TRIED = 64  # for IDs that were looked for in another one
 TIME_HINT = "write times as 2024-05-01, 2024-05-01 12:00:00 or 2024-05-01T12:00:00.5+02:00"
 _TIME = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d.*)?")
 OPEN_ENDS = "nothing says which columns are the ends of edges"

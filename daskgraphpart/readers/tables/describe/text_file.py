@@ -13,6 +13,7 @@ from daskgraphpart.errors import InputFileError
 from daskgraphpart.graph.metadata import MAX_ROWS
 from daskgraphpart.readers.names_of_ends import are_usual, free_columns
 from daskgraphpart.readers.tables.describe.columns import (
+    COLUMNS_TRIED,
     DECIMAL_COMMA,
     MISSING,
     OPEN_ENDS,
@@ -64,6 +65,7 @@ class TextFile:
     first_id: int = 0
     is_symmetric: bool = False
     features: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
 
     @property
     def path(self) -> str:
@@ -95,6 +97,13 @@ class TextFile:
                 break
             row -= len(lines)
         return f"line {line:,}, column {chosen.name!r}", text
+
+    def other_columns(self) -> Iterator[tuple[str, Any]]:
+        """Yield the names of columns that are not its IDs, and their first values."""
+        for position, name in list(enumerate(self.names))[:COLUMNS_TRIED]:
+            _, values = next(self.rows.batches(self.num_fields, [position]), (None, None))
+            if values:
+                yield name, pa.table({"id": values[0]})
 
     def _cut(self, numbers: Sequence[int]) -> Iterator[tuple[np.ndarray, list[Any]]]:
         """Yield lines, and the columns of these numbers, of all rows."""
@@ -142,7 +151,7 @@ def open_text_file(file: TableFile, wanted: Sequence[str], num_ids: int) -> Text
     if options.header is None:
         guesses |= {"a header": "FILE:no-header"} if has_header else {"no header": "FILE:header"}
     rows = head[0].following if has_header else rows
-    return TextFile(rows, columns, len(names), has_header, num_comments, guesses)
+    return TextFile(rows, columns, len(names), has_header, num_comments, guesses, names=tuple(names))
 
 
 def _first_line(rows: TextRows, comment: str) -> str:

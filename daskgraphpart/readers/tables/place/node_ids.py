@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.graph.metadata import ID_MAP
+from daskgraphpart.readers.compare_ids import without_blanks
 from daskgraphpart.readers.database import count_rows, run
 from daskgraphpart.readers.rank_ids import rank_ids
-from daskgraphpart.readers.tables.describe.columns import STRINGS
+from daskgraphpart.readers.tables.describe.columns import STRINGS, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,8 +31,21 @@ def map_ids(load: Load, beside: Path) -> dict[str, int]:
         num_old = rank_ids(load.connection, ids_table(load, ntype), every, kept, is_text=kind == STRINGS, old=old)
         if described.options.ids_from is not None:
             _tell_old(load, ntype, every, num_old)
+        if kind == STRINGS:
+            _tell_blanks(load, ntype)
         load.progress.advance(1)
     return {ntype: count_rows(load.connection, ids_table(load, ntype)) for ntype in load.kinds}
+
+
+def _tell_blanks(load: Load, ntype: str) -> None:
+    """Report IDs with blanks around them."""
+    ids, stripped = ids_table(load, ntype), without_blanks("i.id")
+    is_twin = f"EXISTS (SELECT 1 FROM {ids} o WHERE o.id = {stripped})"
+    query = f"SELECT count(*), min(id), count(*) FILTER ({is_twin}) FROM {ids} i WHERE i.id <> {stripped}"
+    ((count, least, num_twins),) = run(load.connection, query)
+    if count:
+        twins = f"; {num_twins:,} of them are nodes without the blanks, too: remove these" if num_twins else ""
+        load.progress.note(f"{ntype!r} nodes: {count:,} IDs have blanks around them, such as {shown(least)}{twins}")
 
 
 def _tell_old(load: Load, ntype: str, every: str, num_old: int) -> None:

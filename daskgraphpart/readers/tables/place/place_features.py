@@ -15,6 +15,7 @@ from daskgraphpart.readers.tables.describe.fills import filled_dtype
 from daskgraphpart.readers.tables.place.node_ids import ids_table
 from daskgraphpart.readers.tables.place.scatter_rows import scatter_rows
 from daskgraphpart.readers.tables.place.stage_feature import code_of_missing, stage_feature
+from daskgraphpart.readers.tables.place.strangers import refuse_strange_rows
 from daskgraphpart.storage.region import Region
 
 if TYPE_CHECKING:
@@ -58,6 +59,11 @@ def _check_mask(placement: Placement, table: Table) -> None:
     is_unknown = f"c0 >= {placement.num_nodes[ntype]}"
     if load.described.options.map_ids:
         is_unknown = f"NOT EXISTS (SELECT 1 FROM {ids_table(load, ntype)} i WHERE i.id = {table.name}.c0)"
+    ((is_known,),) = run(load.connection, f"SELECT NOT EXISTS (SELECT 1 FROM {table.name} WHERE {is_unknown})")
+    if is_known:
+        return
+    if load.described.options.map_ids:
+        refuse_strange_rows(load, table)
     if load.described.options.unknown_nodes == "drop":
         drop_rows(load.connection, table.name, is_unknown)
     ((value,),) = run(load.connection, f"SELECT min(c0) FROM {table.name} WHERE {is_unknown}")
@@ -81,6 +87,8 @@ def _scatter_all(placement: Placement, table: Table, features: Mapping[str, Sour
     load = placement.load
     _check_list(placement, table)
     missing = placement.num_nodes[table.of_type] - load.num_rows(table)
+    if missing:
+        refuse_strange_rows(load, table)
     _check_rows(placement, table, features, missing)
     fills: dict[str, Any] = {}
     for name in features if missing else ():
@@ -108,6 +116,8 @@ def _check_rows(placement: Placement, table: Table, features: Mapping[str, Sourc
         fills = " ".join(f"--fill {name}=VALUE" for name in lacking)
         gives = "gives them one" if len(lacking) == 1 else "give them one each"
         other = "Drop unlisted nodes by --unknown-nodes drop"
+        if missing * 2 > placement.num_nodes[of_type]:
+            other = "If that is not what you expect, check the columns of IDs"
         if described.options.ids_from is not None:
             other = "Nodes of the earlier graph that are gone are among them"
         raise InputFileError(what, file=table.files[0].path, place=place, hint=f"{fills} {gives}. {other}")

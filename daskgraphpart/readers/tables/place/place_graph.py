@@ -16,13 +16,8 @@ from daskgraphpart.readers.tables.place.edge_weights import find_bad_weights
 from daskgraphpart.readers.tables.place.node_ids import count_ids, map_ids
 from daskgraphpart.readers.tables.place.place_features import place_rows, place_table
 from daskgraphpart.readers.tables.place.placement import Placement
-from daskgraphpart.readers.tables.place.unknown_nodes import (
-    Unknown,
-    refuse_lost_edges,
-    refuse_strangers,
-    settle_unknown,
-    tell_unknown,
-)
+from daskgraphpart.readers.tables.place.strangers import refuse_strangers
+from daskgraphpart.readers.tables.place.unknown_nodes import Unknown, refuse_lost_edges, settle_unknown, tell_unknown
 
 if TYPE_CHECKING:
     from daskgraphpart.graph.graph import Graph

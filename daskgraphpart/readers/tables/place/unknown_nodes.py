@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.errors import InputFileError
+from daskgraphpart.readers.compare_ids import match_without_blanks
 from daskgraphpart.readers.database import count_rows, drop_rows, run
-from daskgraphpart.readers.tables.describe.columns import shown
+from daskgraphpart.readers.tables.describe.columns import STRINGS, shown
 from daskgraphpart.readers.tables.place.node_ids import select_ids
+from daskgraphpart.readers.tables.place.strangers import refuse_strangers
 
 if TYPE_CHECKING:
     from daskgraphpart.readers.tables.describe.description import Table
@@ -18,8 +20,6 @@ if TYPE_CHECKING:
     from daskgraphpart.readers.tables.place.placement import Placement
 
 ROWS_AT_ONCE = 1 << 20
-IDS_OF_STRANGERS = 100
-"""If at most one in so many IDs of an end, or of the list, is in the other, they do not belong together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +52,14 @@ def settle_unknown(load: Load, ntype: str) -> Unknown:
     ((count, of_edges, least),) = run(load.connection, f"SELECT {counts} FROM {unknown_ends}")
     if count and load.described.options.unknown_nodes != "drop":
         refuse_strangers(load, ntype)
+    alike = _tell_blanks(load, ntype, " UNION ALL ".join(tables)) if count else ""
     if count and load.described.options.unknown_nodes == "error":
         where = " or ".join([*(["edges"] if edges else []), *(["features"] if features else [])])
         raise InputFileError(
             f"{where} have IDs of {ntype!r} nodes that the list of nodes lacks",
             file=load.described.lists(ntype)[0].files[0].path,
             found=f"{count:,}, such as {shown(least)}",
-            hint="add these nodes by --unknown-nodes add, or drop their rows by --unknown-nodes drop",
+            hint=f"{alike}add these nodes by --unknown-nodes add, or drop their rows by --unknown-nodes drop",
         )
     if not count or load.described.options.unknown_nodes == "add":
         return Unknown(int(count), int(of_edges))
@@ -68,6 +69,18 @@ def settle_unknown(load: Load, ntype: str) -> Unknown:
         drop_rows(load.connection, table.name, is_unknown.format(table.name, f"c{i}"))
         dropped[len(table.ends) == 1] += before - count_rows(load.connection, table.name)
     return Unknown(int(count), int(of_edges), *dropped)
+
+
+def _tell_blanks(load: Load, ntype: str, tables: str) -> str:
+    """Report how many unknown IDs are those of listed nodes, but for blanks around them."""
+    num_alike = 0
+    if load.kinds[ntype][0] == STRINGS:
+        num_alike = match_without_blanks(load.connection, f"SELECT id FROM ({tables})", _listed(load, ntype))
+    if not num_alike:
+        return ""
+    text = f"{num_alike:,} of these IDs are in the list without blanks around them: remove these"
+    load.progress.note(f"{ntype!r} nodes: IDs that are not in the list: {text}")
+    return f"{text}. Or "
 
 
 def refuse_lost_edges(load: Load) -> None:
@@ -80,62 +93,6 @@ def refuse_lost_edges(load: Load) -> None:
             file=table.files[0].path,
             hint="check the columns of the ends and of the lists of nodes, or leave this edge type out",
         )
-
-
-def refuse_strangers(load: Load, ntype: str) -> None:
-    """Refuse an end of edges hardly any ID of which is in the list of nodes; before rows are dropped."""
-    listed = _listed(load, ntype)
-    is_listed = f"EXISTS (SELECT 1 FROM ({listed}) n WHERE n.id = e.id)"
-    nodes = load.described.lists(ntype)[0]
-    for table in load.described.of_edges:
-        numbers = [i for i, end in enumerate(table.ends) if end == ntype]
-        every = " UNION ".join(f"SELECT DISTINCT c{i} AS id FROM {table.name} WHERE c{i} IS NOT NULL" for i in numbers)
-        if not numbers:
-            continue
-        query = f"SELECT count(*), count(*) FILTER ({is_listed}) FROM ({every}) e"
-        ((count, matching),) = run(load.connection, query)
-        num_listed = count_rows(load.connection, f"(SELECT DISTINCT id FROM ({listed}))")
-        if not count or matching * IDS_OF_STRANGERS > min(count, num_listed):
-            continue
-        names = " and ".join(repr(table.column(i).name) for i in numbers)
-        listed_ids, ids = (_some_ids(load, of) for of in (listed, f"SELECT id FROM ({every}) e WHERE NOT {is_listed}"))
-        raise InputFileError(
-            f"{matching:,} of {count:,} IDs of {ntype!r} nodes in {table.of_type} are in the list of these nodes",
-            file=table.files[0].path,
-            place=f"column {names}",
-            expected=f"IDs such as {listed_ids}, as in {nodes.files[0].path}, column {nodes.column(0).name!r}",
-            found=ids,
-            hint=_guess(load, table, numbers[0], listed),
-        )
-
-
-def _some_ids(load: Load, query: str) -> str:
-    values = run(load.connection, f"SELECT DISTINCT id FROM ({query}) WHERE id IS NOT NULL ORDER BY id LIMIT 3")
-    return ", ".join(shown(value) for (value,) in values) or "none"
-
-
-def _guess(load: Load, table: Table, i: int, listed: str) -> str:
-    """Try what would make the IDs of an end match the list: the other end, blanks, and the case of letters."""
-    src, dst = (column.name for column in table.files[0].columns[:2])
-
-    def share(column: str, wrap: str) -> float:
-        of_list = f"SELECT {wrap.format('id')} AS id FROM ({listed})"
-        query = f"SELECT count(*), count(*) FILTER (id IN ({of_list})) FROM (SELECT DISTINCT {column} AS id"
-        ((count, matching),) = run(load.connection, f"{query} FROM {table.name})")
-        return float(matching / count) if count else 0.0
-
-    text = f"c{i}::VARCHAR"
-    tries = (
-        (f"c{1 - i}::VARCHAR", "id::VARCHAR", f"the ends seem to be swapped: --columns {dst},{src}"),
-        (f"trim({text}, ' ' || chr(9))", "trim(id::VARCHAR, ' ' || chr(9))", "IDs differ by blanks: remove these"),
-        (f"lower({text})", "lower(id::VARCHAR)", "IDs differ by upper and lower case: spell them alike"),
-        (f"TRY_CAST({text} AS BIGINT)", "TRY_CAST(id::VARCHAR AS BIGINT)",
-         "IDs differ by the spelling of numbers: --id-type integer takes them as numbers"),
-    )  # fmt: skip
-    for column, wrap, hint in tries if table.ends[0] != table.ends[1] else tries[1:]:
-        if share(column, wrap.replace("id::VARCHAR", "{0}::VARCHAR", 1)) * 2 > 1:
-            return hint
-    return "name the columns of IDs: --edges FILE:SRC,DST and --nodes FILE:COLUMN"
 
 
 def tell_unknown(placement: Placement, ntype: str, unknown: Unknown) -> None:
