@@ -1,4 +1,4 @@
-"""What a package of somebody else needs for a layout or a scan; see the page "Write a layout or a scan".
+"""What a package of somebody else needs for a layout, a method or a scan; see the page "Write a layout".
 
 Everything else in this package may change without notice.
 """
@@ -20,6 +20,7 @@ from daskgraphpart.layouts.layout import (
 from daskgraphpart.layouts.manifest import describe_layout
 from daskgraphpart.layouts.owned_arrays import check_file_names, edge_arrays, file_name, node_arrays, refuse_bfloat16
 from daskgraphpart.layouts.written_files import description_of
+from daskgraphpart.method import Method, MethodJob, RowBlock, WeightedRows
 from daskgraphpart.options import option
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 from daskgraphpart.storage.atomic import whole_file
@@ -35,11 +36,15 @@ __all__ = [
     "GraphSizes",
     "InputFileError",
     "Layout",
+    "Method",
+    "MethodJob",
     "NodeType",
     "OptionError",
     "Region",
+    "RowBlock",
     "Scan",
     "ScanJob",
+    "WeightedRows",
     "check_file_names",
     "create_npy",
     "describe_layout",

@@ -1,7 +1,8 @@
-"""Layouts and scans by name: ours, and those that other packages register as entry points.
+"""Layouts, methods and scans by name: ours, and those that other packages register as entry points.
 
 =========== ====================================================================================================
 ``scans``   a `graph.scan.Scan`, whose `open` says what it can read in place of a graph
+``methods`` a `method.Method`, which ``--method NAME`` assigns by
 ``layouts`` a `layouts.layout.Layout`, which ``--layout NAME`` writes
 =========== ====================================================================================================
 
@@ -37,6 +38,13 @@ BUILT_IN = {
         "ondisk": "daskgraphpart.layouts.ondisk:OnDiskLayout",
         "parquet": "daskgraphpart.layouts.parquet:ParquetLayout",
         "ranks": "daskgraphpart.layouts.ranks:RanksLayout",
+    },
+    "methods": {
+        "random": "daskgraphpart.partitioner.own_methods:RandomMethod",
+        **dict.fromkeys(
+            ("auto", "fennel", "kaminpar", "metis", "multilevel"),
+            "daskgraphpart.partitioner.own_methods:SolverMethod",
+        ),
     },
     "scans": {
         "construction": "daskgraphpart.readers.construction.build:ConstructionScan",
@@ -88,7 +96,8 @@ def warn_of_unknown_groups() -> None:
     for group in sorted(name for name in entry_points().groups if name.startswith(f"{PACKAGE}.")):
         kind = group.removeprefix(f"{PACKAGE}.")
         for plugin in _of_others(kind, entry_points(group=group)) if kind not in BUILT_IN else ():
-            _warn(plugin, f"the {plugin.title} is not used: packages can add {' and '.join(BUILT_IN)} only")
+            *most, last = BUILT_IN
+            _warn(plugin, f"the {plugin.title} is not used: packages can add {', '.join(most)} and {last} only")
 
 
 def _of_others(group: str, entries: Iterable[EntryPoint]) -> Iterator[Plugin]:

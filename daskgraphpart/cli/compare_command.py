@@ -18,7 +18,7 @@ from daskgraphpart.cli.command_options import (
 from daskgraphpart.cli.help import Command
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.errors import OptionError
-from daskgraphpart.partitioner.assign_options import AssignOptions
+from daskgraphpart.partitioner.assign_options import GUESTS, METHODS, AssignOptions
 from daskgraphpart.tools.report.compare import Compared, check_plot, comparison_table, plot_comparison, write_comparison
 from daskgraphpart.tools.report.compare import compare as compare_methods
 from daskgraphpart.units import format_number
@@ -29,7 +29,7 @@ from daskgraphpart.units import format_number
 @click.option("--num-parts", default="4,8,64", show_default=True, metavar="N,...", help="Numbers of parts.")
 @click.option(
     "--methods",
-    default="auto,kaminpar,metis,multilevel,fennel,random",
+    default=",".join((*METHODS, *GUESTS)),
     show_default=True,
     metavar="METHOD,...",
     help="Methods, or directories of owners.",

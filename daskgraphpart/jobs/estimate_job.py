@@ -157,10 +157,11 @@ def estimate(
             method, why = choice.method, choice.why
         assigning = assign_workspace_nbytes(schema, owners, choice)
         solving = solving_nbytes(schema, owners, choice) - 8 * schema.num_nodes  # in-degrees are not copied
+    is_random = isinstance(owners, AssignOptions) and owners.counts_nodes
     output, temporary, disks, local = 0, 0, {}, (0, 0, 0)
     if options is not None:
         certain, likely = (
-            expect(schema, num_parts, options, method == "random", cut_and_halo) for cut_and_halo in ((0.0, 0), known)
+            expect(schema, num_parts, options, is_random, cut_and_halo) for cut_and_halo in ((0.0, 0), known)
         )
         files = workspace_files(schema, num_parts, options, likely, limited)
         output, temporary = output_nbytes(schema, num_parts, options, likely), workspace_nbytes(files)

@@ -12,7 +12,7 @@ from daskgraphpart.graph.graph import Graph, read_chunked
 from daskgraphpart.graph.scan import ROWS_OF, check_read
 from daskgraphpart.graph.share_arrays import write_rows
 from daskgraphpart.options import stated_options
-from daskgraphpart.partitioner.assign_options import METHODS, AssignOptions
+from daskgraphpart.partitioner.assign_options import AssignOptions
 from daskgraphpart.partitioner.assignment import TRAINERS, Assignment, crc_of
 from daskgraphpart.partitioner.owner_forms import binary_forms
 from daskgraphpart.partitioner.read_files import has_owners, read_assignment
@@ -90,8 +90,10 @@ def identify_owners(
 ) -> tuple[str, dict[str, Any], list[Location]]:
     """Return the command, options and files that a job's owners depend on."""
     if isinstance(owners, AssignOptions):
-        named = [name for name in (owners.method, owners.extend) if name is not None and name not in METHODS]
-        files: list[Location] = [file for name in named for file in _files_in(require_local(name, "an assignment"))]
+        named = [None if owners.is_named else owners.method, owners.extend]
+        files: list[Location] = [
+            file for name in named if name is not None for file in _files_in(require_local(name, "an assignment"))
+        ]
         if (start := find_start(owners)) is not None:
             files += start.files(scan.known)
         weights = [Path(item.file) for item in owners.constraints if item.file]

@@ -21,7 +21,6 @@ from daskgraphpart.jobs.forecast import smallest_memory
 from daskgraphpart.jobs.job_inputs import fingerprint, identify_owners, input_paths, read_owners
 from daskgraphpart.jobs.jobs import OutputDirectory, input_directory, open_job
 from daskgraphpart.partitioner.assign_nodes import assign_nodes, check_assignable, check_wanted
-from daskgraphpart.partitioner.assign_options import METHODS, AssignOptions
 from daskgraphpart.partitioner.assignment import META_FILE, TRAINERS, Assignment
 from daskgraphpart.readers.open_scan import open_scan
 from daskgraphpart.storage.claims import claimed_output
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     from daskgraphpart.graph.graph import Graph
     from daskgraphpart.graph.scan import Scan
     from daskgraphpart.jobs.run_options import RunOptions
+    from daskgraphpart.partitioner.assign_options import AssignOptions
     from daskgraphpart.storage.claims import Claimed
     from daskgraphpart.storage.paths import Location
     from daskgraphpart.storage.region import Region
@@ -98,7 +98,7 @@ def _assign_here(scan: Scan, num_parts: int, options: AssignOptions, run: RunOpt
 
 def _assign_in(directory: Path, scan: Scan, num_parts: int, options: AssignOptions, first: Runner) -> Assignment:
     with _assignable(scan, directory / "tables", options, num_parts, first) as (staged, runner):
-        seed = options.seed if options.method in METHODS else None
+        seed = options.seed if options.is_named else None
         assignment = assign_nodes(staged, num_parts, options, directory, runner, read_owners=read_owners)
         return replace(assignment, id_maps=staged.id_maps, seed=seed)
 
@@ -143,7 +143,7 @@ def _assign_to(
             assignment = assign_nodes(staged, num_parts, options, work.owners, runner, read_owners=read_owners)
             if not staged.directory:  # the maps of the job go with the owners
                 staged = replace(staged, beside=copy_beside(maps_and_codes(staged.beside), out))
-            seed = options.seed if options.method in METHODS else None
+            seed = options.seed if options.is_named else None
             id_maps = None
             if runner.depot is None or not staged.directory:
                 id_maps = describe_id_maps(staged.id_maps, out, runner)

@@ -13,13 +13,14 @@ from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import OptionError, choose_from
 from daskgraphpart.partitioner.adjacency.build_adjacency import build_adjacency
 from daskgraphpart.partitioner.adjacency.weigh_edges import check_weights, count_cut_edges
-from daskgraphpart.partitioner.assign_options import METHODS, AssignOptions
+from daskgraphpart.partitioner.assign_options import GUESTS, METHODS, AssignOptions
 from daskgraphpart.partitioner.assign_report import AssignReport, WeightedCut, measure
 from daskgraphpart.partitioner.assignment import Assignment, create_owner_files, owner_dtype
 from daskgraphpart.partitioner.balance import parse_balance
 from daskgraphpart.partitioner.choose import LIBRARY_NAMES, choose
+from daskgraphpart.partitioner.find_method import find_method
 from daskgraphpart.partitioner.libraries.call import PACKAGES, need_library
-from daskgraphpart.partitioner.owner_parts import assign_random, fill_parts, read_parts, write_parts
+from daskgraphpart.partitioner.owner_parts import assign_counted, fill_parts, read_parts, write_parts
 from daskgraphpart.partitioner.partition_pass import PartitionConfig, Problem, partition_graph
 from daskgraphpart.partitioner.start import find_start
 from daskgraphpart.partitioner.trainers import write_trainers
@@ -64,7 +65,7 @@ def assign_nodes(
     if given is not None and not (report or options.needs_adjacency or num_trainers > 1):
         return given
     problem = _prepare(graph, num_parts * num_trainers, options, directory / "adjacency", runner)
-    parts, method, why, need = _partition(problem, given, old, options, runner)
+    parts, method, why, need = _partition(graph.schema, problem, given, old, options, runner)
     if options.fill_parts:
         parts = fill_parts(parts, graph.schema, problem.num_parts, runner)
     owners = create_owner_files(directory, graph.schema, num_parts, runner)
@@ -97,6 +98,8 @@ def check_wanted(options: AssignOptions, num_parts: int) -> None:
     check_method(options)
     if options.method in PACKAGES:
         need_library(options.method)
+    elif options.is_named:
+        find_method(options)  # imports it
     check_weight_files(options.constraints)
     if (start := find_start(options)) is not None:
         start.check_parts(num_parts)
@@ -114,9 +117,9 @@ def check_assignable(options: AssignOptions, graph: Graph, num_parts: int) -> No
 
 
 def check_method(options: AssignOptions) -> None:
-    """Check that the method is one of ours, or a directory."""
-    if options.method not in METHODS and not Path(options.method).exists():
-        hint = f"{choose_from(METHODS, options.method)}, or give a directory that `assign` wrote"
+    """Check that the method is there, or is a directory."""
+    if not options.is_named and not Path(options.method).exists():
+        hint = f"{choose_from((*METHODS, *GUESTS), options.method)}, or give a directory that `assign` wrote"
         if options.method == "ldg":
             hint = "use fennel, which cuts fewer edges in the same time"
         raise OptionError(f"unknown method {options.method!r}", hint=hint)
@@ -130,13 +133,13 @@ def _given_owners(
     runner: Runner,
     read_owners: ReadOwners,
 ) -> Assignment | None:
-    """Owners that need no edges: random, or from a file."""
+    """Owners that need no edges: by counts, such as random ones, or from a file."""
     total, target = num_parts * options.num_trainers_per_machine, directory / "given"
-    if options.method == "random":
+    if options.counts_nodes:
         owners = create_owner_files(target, graph.schema, total, runner)
-        assign_random(owners, total, options.seed, options.fill_parts, runner)
-        return Assignment(total, "random", owners)
-    if options.method in METHODS:
+        assign_counted(owners, graph.schema, total, options, runner)
+        return Assignment(total, str(options.method), owners)
+    if options.is_named:
         return None
     if options.num_trainers_per_machine > 1:
         what = f"the owners in {options.method} have no trainers"
@@ -159,7 +162,12 @@ def _prepare(graph: Graph, num_parts: int, options: AssignOptions, directory: Pa
 
 
 def _partition(
-    problem: Problem, given: Assignment | None, old: OldParts | None, options: AssignOptions, runner: Runner
+    schema: GraphSchema,
+    problem: Problem,
+    given: Assignment | None,
+    old: OldParts | None,
+    options: AssignOptions,
+    runner: Runner,
 ) -> tuple[Region, str, str, int]:
     """Find the part of every node: its file, its source, why, and the expected memory."""
     adjacency, resources = problem.adjacency, runner.resources
@@ -171,20 +179,20 @@ def _partition(
         read_parts(given.files, start, runner)
         if options.keeps_owners:
             return start, given.method, "", 0
-    choice = None
-    if given is None and old is None and problem.num_parts > 1 and adjacency.num_arcs:
-        nodes = adjacency.num_nodes - adjacency.num_isolated
-        choice = choose(nodes, adjacency.num_arcs, len(problem.balanced), options)
+    asks = given is None and old is None and problem.num_parts > 1 and adjacency.num_arcs > 0
     begin = old.parts if old is not None else start if given is not None else None
-    config = PartitionConfig(problem, options, resources.memory, resources.workers, choice, begin, parts)
+    config = PartitionConfig(schema, problem, options, resources.memory, resources.workers, asks, begin, parts)
     (taken,) = runner.run(Pass("partition-graph", partition_graph, [Unit(None, adjacency.nbytes)], config))
     if given is not None:
         return parts, given.method, "", 0
     if old is not None:
         return parts, f"extend ({old.matched}; {taken})", "", 0
-    if choice is None:
+    if not asks:
         return parts, str(options.method), f"{options.method}: nothing to cut, so the parts are only balanced", 0
-    kept = taken.partition(" ")[0]
+    sizes = adjacency.num_nodes - adjacency.num_isolated, adjacency.num_arcs, len(problem.balanced)
+    if options.method not in METHODS:
+        return parts, taken, "", find_method(options).memory(*sizes)
+    choice, kept = choose(*sizes, options), taken.partition(" ")[0]
     is_one_of_several = choice.method == "auto" and len(choice.whole + choice.coarse) > 1 and kept in LIBRARY_NAMES
     kept = f"; kept {LIBRARY_NAMES[kept]}'s result" if is_one_of_several else ""
     return parts, taken, choice.why + kept, choice.need

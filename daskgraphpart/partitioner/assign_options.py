@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from daskgraphpart.errors import OptionError
 from daskgraphpart.options import check_options, option
 from daskgraphpart.partitioner.balance import DEFAULT_BALANCE, BalanceConstraint, parse_balance
+from daskgraphpart.partitioner.find_method import reads_edges
+from daskgraphpart.registry import plugin_names
 from daskgraphpart.units import format_number, parse_share
 
 if TYPE_CHECKING:
@@ -17,7 +19,9 @@ if TYPE_CHECKING:
     from daskgraphpart.schema import GraphSchema
 
 METHODS = ("auto", "kaminpar", "metis", "multilevel", "fennel", "random")
-"""Partitioners by name; anything else is the directory of an assignment."""
+"""Our methods; anything else is one of another package, or the directory of an assignment."""
+GUESTS = tuple(name for name in plugin_names("methods") if name not in METHODS)
+"""Those of other packages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +30,9 @@ class AssignOptions:
 
     method: str | os.PathLike[str] = option(
         "auto",
-        "auto, metis, kaminpar, multilevel, fennel, random, or a directory of owners. auto picks by the "
-        "number of edges.",
-        choices=METHODS,
+        f"{', '.join(('auto, metis, kaminpar, multilevel, fennel, random', *GUESTS))}, or a directory of owners. "
+        "auto picks by the number of edges.",
+        choices=(*METHODS, *GUESTS),
         values="METHOD",
         common=True,
     )
@@ -136,7 +140,7 @@ class AssignOptions:
     def check_fits(self, schema: GraphSchema, num_parts: int) -> None:
         """Raise an error for more parts than nodes, unless owners are random."""
         total = num_parts * self.num_trainers_per_machine
-        if total > schema.num_nodes and self.method != "random":
+        if total > schema.num_nodes and not self.counts_nodes:
             raise OptionError(
                 f"--num-parts {total:,} is more than the graph's {format_number(schema.num_nodes, 'node')}",
                 place="--num-parts",
@@ -144,9 +148,20 @@ class AssignOptions:
             )
 
     @property
+    def is_named(self) -> bool:
+        """Whether the method is ours or of another package, rather than a directory."""
+        return self.method in plugin_names("methods")
+
+    @property
+    def counts_nodes(self) -> bool:
+        """Whether the method reads no edges, such as random."""
+        return self.is_named and not reads_edges(str(self.method))
+
+    @property
     def needs_adjacency(self) -> bool:
         """Whether assigning reads the edges."""
-        return self.method in METHODS[:-1] or self.refine or self.balance is not None
+        is_of_edges = self.is_named and not self.counts_nodes
+        return is_of_edges or self.refine or self.balance is not None
 
     @property
     def keeps_owners(self) -> bool:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 from daskgraphpart.partitioner.adjacency.build_adjacency import adjacency_nbytes, max_arcs_of_block
 from daskgraphpart.partitioner.adjacency.build_adjacency import workspace_nbytes as building_nbytes
-from daskgraphpart.partitioner.assign_options import METHODS
+from daskgraphpart.partitioner.find_method import find_method
 from daskgraphpart.partitioner.libraries.call import Call, has_library, need_library
+from daskgraphpart.partitioner.owner_parts import ROWS_PER_UNIT
 from daskgraphpart.storage.region import id_dtype
 
 if TYPE_CHECKING:
@@ -129,11 +130,13 @@ def expected_choice(schema: GraphSchema, options: AssignOptions) -> Choice:
 def method_memory(schema: GraphSchema, num_parts: int | None, options: AssignOptions) -> int:
     """Bytes that finding the owners takes at most; none if no edges are read, or there is one part."""
     is_one = num_parts == options.num_trainers_per_machine == 1
-    if is_one or not schema.num_edges or options.method == "random":
+    if options.counts_nodes:
+        return find_method(options).memory(min(schema.num_nodes, ROWS_PER_UNIT), 0, 0)
+    if is_one or not schema.num_edges:
         return 0
-    if options.extend is None and options.method in METHODS:
-        return expected_choice(schema, options).need
     num_arcs = 2 * schema.num_edges
+    if options.extend is None and options.is_named:
+        return find_method(options).memory(schema.num_nodes, num_arcs, len(options.constraints))
     need = needs(schema.num_nodes, num_arcs, len(options.constraints), options)
     if options.keeps_owners:
         return 0

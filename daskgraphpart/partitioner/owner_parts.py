@@ -1,6 +1,6 @@
 """Owner files: write them from parts of all nodes, read them back, draw them at random, fill empty parts.
 
-Passes `write-owners`, `write-trainers`, `read-owners`, `assign-random` and `fill-parts`. DGL's servers cannot start on
+Passes `write-owners`, `write-trainers`, `read-owners`, `assign-METHOD` and `fill-parts`. DGL's servers cannot start on
 a part that lacks a type with features.
 """
 
@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from daskgraphpart.engine.runner import Pass, Runner, Unit
-from daskgraphpart.kernels.hashing import stream_key, uniform_ints
+from daskgraphpart.method import MethodJob
+from daskgraphpart.partitioner.find_method import find_method
 from daskgraphpart.storage.region import Region, create_files, npy_region
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from daskgraphpart.partitioner.assign_options import AssignOptions
     from daskgraphpart.schema import GraphSchema
 
 ConfigT = TypeVar("ConfigT")
@@ -79,31 +81,30 @@ def read_span(unit: Span, config: SpanConfig) -> None:
     config.parts.write(owners, unit.first + unit.start)
 
 
-def assign_random(owners: Mapping[str, Region], num_parts: int, seed: int, fill: bool, runner: Runner) -> None:
-    """Give every node a random part, as DGL's `random_partition.py` does.
-
-    A node's part depends only on the seed, its type's name and its ID. Part sizes differ by about the square root of
-    their size.
-    """
-    runner.run(span_pass("assign-random", draw_span, owners, DrawConfig(owners, num_parts, seed, fill)))
+def assign_counted(
+    owners: Mapping[str, Region], schema: GraphSchema, num_parts: int, options: AssignOptions, runner: Runner
+) -> None:
+    """Give every node a part by a method that reads no edges."""
+    config = DrawConfig(owners, schema, num_parts, options)
+    runner.run(span_pass(f"assign-{options.method}", draw_span, owners, config))
 
 
 @dataclass(frozen=True, slots=True)
 class DrawConfig:
-    """A file per type, number of parts, seed, and whether every part gets a node of every type."""
+    """A file per type, the graph's types, the number of parts, and which method."""
 
     files: Mapping[str, Region]
+    schema: GraphSchema
     num_parts: int
-    seed: int
-    fill: bool
+    options: AssignOptions
 
 
 def draw_span(unit: Span, config: DrawConfig) -> None:
-    """Draw and write the owners of one unit."""
-    region = config.files[unit.ntype]
-    owners = np.empty(unit.stop - unit.start, region.dtype)
-    uniform_ints(stream_key(config.seed, f"owner of {unit.ntype}"), unit.start, config.num_parts, owners)
-    if config.fill and region.num_rows >= config.num_parts:
+    """Ask for and write the owners of one unit."""
+    region, nodes = config.files[unit.ntype], range(unit.first + unit.start, unit.first + unit.stop)
+    job = MethodJob(config.schema, config.num_parts, config.options.seed, nodes)
+    owners = find_method(config.options).owners(job).astype(region.dtype)
+    if config.options.fill_parts and region.num_rows >= config.num_parts:
         parts = np.arange(config.num_parts)
         chosen = parts * region.num_rows // config.num_parts
         here = (chosen >= unit.start) & (chosen < unit.stop)

@@ -1,8 +1,8 @@
 """Pass `partition-graph`: the part of every node, by one task with a thread per worker.
 
-A small graph goes to libraries; a larger one is coarsened first. The task needs random access to arrays of all nodes,
-which machines cannot share; from disk it reads blocks of the adjacency. It leaves its inputs alone, so that it can run
-twice. Memory and workers say how many threads run, and nothing else.
+The chosen method is asked; ours give a small graph to libraries, and coarsen a larger one first. The task needs random
+access to arrays of all nodes, which machines cannot share; from disk it reads blocks of the adjacency. It leaves its
+inputs alone, so that it can run twice. Memory and workers say how many threads run, and nothing else.
 """
 
 from __future__ import annotations
@@ -19,8 +19,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from daskgraphpart.engine.local import give_memory_back
+from daskgraphpart.method import MethodJob
 from daskgraphpart.partitioner import choose
+from daskgraphpart.partitioner.assign_options import METHODS
 from daskgraphpart.partitioner.choose import LARGE_ARCS, block_nbytes, needs
+from daskgraphpart.partitioner.find_method import find_method
 from daskgraphpart.partitioner.libraries.call import LibraryKilledError, export_graph, run_library
 from daskgraphpart.partitioner.multilevel.coarsen import CLUSTER_SWEEPS, cluster, contract
 from daskgraphpart.partitioner.multilevel.cycle import CLUSTER_NODES, LEAST_SHRINKAGE, largest_clusters, v_cycle
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
     from daskgraphpart.partitioner.libraries.call import Call, Exported
     from daskgraphpart.partitioner.multilevel.side_by_side import Map
     from daskgraphpart.partitioner.weigh_nodes import NodeWeights
+    from daskgraphpart.schema import GraphSchema
     from daskgraphpart.storage.region import Region
 
 logger = logging.getLogger(__name__)
@@ -94,15 +98,16 @@ class Problem:
 class PartitionConfig:
     """What to partition, and how.
 
-    Without a choice, there is nothing to cut, or `start` (int32) has parts to balance or refine; or parts of some
+    If no method is asked, there is nothing to cut, or `start` (int32) has parts to balance or refine; or parts of some
     nodes, with -1 for those to assign.
     """
 
+    schema: GraphSchema
     problem: Problem
     options: AssignOptions
     memory: int
     workers: int
-    choice: Choice | None
+    asks_method: bool
     start: Region | None
     parts: Region  # the output
 
@@ -117,47 +122,79 @@ def partition_graph(_: None, config: PartitionConfig) -> str:
     blocks = tuple(replace(block, path=file_here(block.path)) for block in problem.adjacency.blocks)
     graph = WeightedGraph(blocks, columns, problem.adjacency.total_weight)
     most = [problem.weights.constraints[i].limit(problem.num_parts) for i in balanced]
-    limits = Limits(problem.num_parts, np.array(most, np.int64))
     with directory_here(problem.directory) as directory, ThreadPoolExecutor(threads) as pool:
-        scratch, each = Path(tempfile.mkdtemp(prefix="partition-", dir=directory)), by_threads(pool, threads)
-        parts, taken = Solver(config, limits, scratch, each if threads > 1 else in_turn).partition(graph)
+        scratch = Path(tempfile.mkdtemp(prefix="partition-", dir=directory))
+        job = MethodJob(
+            config.schema, problem.num_parts, config.options.seed, range(graph.num_nodes), graph,
+            np.array(most, np.int64), problem.adjacency.num_isolated, problem.is_impossible, scratch, config.memory,
+            threads,
+        )  # fmt: skip
+        parts, taken = _partition(job, graph, config, pool)
         shutil.rmtree(scratch, ignore_errors=True)
     save_npy(config.parts.path, parts)
     return taken
+
+
+def _partition(
+    job: MethodJob, graph: WeightedGraph, config: PartitionConfig, pool: ThreadPoolExecutor
+) -> tuple[np.ndarray, str]:
+    """Return the part of each node, int32 (nodes,), and its source; improves given parts."""
+    start, options, solver = config.start, config.options, Solver.of(config.options, job, pool)
+    if config.asks_method:
+        parts = find_method(options).owners(job)
+        if options.refine and options.method not in METHODS:  # ours refine by themselves
+            parts = solver.improve(graph, parts)
+        return parts, job.told[-1] if job.told else str(options.method)
+    if start is not None and options.extend is not None:
+        may_move = float(options.may_move)
+        return extend(graph, start.read(), solver.limits, may_move, options.seed, solver.directory, solver.each)
+    if start is not None:
+        return solver.improve(graph, start.read()), "given"
+    return solver.fennel(graph, 0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Solver:
     """What stays the same while partitioning a graph."""
 
-    config: PartitionConfig
+    options: AssignOptions
     limits: Limits
     directory: Path  # temporary files
     each: Map  # runs calls side by side
+    memory: int
+    num_isolated: int
+    is_impossible: bool
+    method: str = ""  # one of those of `choose`, or none
 
-    def partition(self, graph: WeightedGraph) -> tuple[np.ndarray, str]:
-        """Return the part of each node, int32 (nodes,), and its source; improves given parts."""
-        start, options, each = self.config.start, self.config.options, self.each
-        if start is not None and options.extend is not None:
-            may_move = float(options.may_move)
-            return extend(graph, start.read(), self.limits, may_move, options.seed, self.directory, each)
-        if start is not None:
-            return self._improve(graph, start.read()), "given"
-        if self._method in ("none", "fennel"):
-            passes = options.passes or FENNEL_PASSES
-            streamed = self._stream(graph, passes if self._method == "fennel" else 0)
-            return self._improve(graph, streamed), f"fennel ({passes} pass{'es' * (passes > 1)})"
-        return self._solve(graph)
+    @classmethod
+    def of(cls, options: AssignOptions, job: MethodJob, pool: ThreadPoolExecutor) -> Solver:
+        """Make the solver for a job, with the threads of a pool."""
+        assert job.directory is not None, "it reads edges"
+        each = by_threads(pool, job.threads) if job.threads > 1 else in_turn
+        limits = Limits(job.num_parts, job.limits)
+        return cls(options, limits, job.directory, each, job.memory, job.num_isolated, job.is_impossible)
 
-    def _improve(self, graph: WeightedGraph, given: np.ndarray) -> np.ndarray:
+    def solve(self, graph: WeightedGraph) -> tuple[np.ndarray, str]:
+        """Partition by the method that is chosen."""
+        num_nodes = graph.num_nodes - self.num_isolated
+        choice = choose.choose(num_nodes, graph.num_arcs, len(graph.columns), self.options)
+        if choice.method == "fennel":
+            return self.fennel(graph, self.options.passes or FENNEL_PASSES)
+        return replace(self, method=choice.method)._solve(graph, choice)
+
+    def fennel(self, graph: WeightedGraph, passes: int) -> tuple[np.ndarray, str]:
+        """Stream the graph so many times; 0 only balances."""
+        return self.improve(graph, self._stream(graph, passes)), f"fennel ({passes} pass{'es' * (passes > 1)})"
+
+    def improve(self, graph: WeightedGraph, given: np.ndarray) -> np.ndarray:
         """Balance given parts and, if wanted, refine them by V-cycles while they gain."""
-        if not self.config.options.refine:
+        if not self.options.refine:
             rebalance(graph, given, self.limits, self.each)
             return given
         parts, value = given, self._value(graph, given)
         # of a small graph, one call runs all cycles
         for cycle in range(MAX_CYCLES if graph.num_arcs > choose.COARSE_ARCS else 1):
-            further, _ = self._multilevel(graph, parts, (), choose.COARSE_ARCS, self.config.options.seed + cycle)
+            further, _ = self._multilevel(graph, parts, (), choose.COARSE_ARCS, self.options.seed + cycle)
             if (after := self._value(graph, further)) >= value:
                 break
             gain, parts, value = value[1] - after[1], further, after
@@ -165,12 +202,11 @@ class Solver:
                 break
         return parts
 
-    def _solve(self, graph: WeightedGraph) -> tuple[np.ndarray, str]:
+    def _solve(self, graph: WeightedGraph, choice: Choice) -> tuple[np.ndarray, str]:
         """Find parts by libraries, of the graph or of a coarser one; by streaming where nothing clusters."""
         promised = None  # cut of one pass of streaming
-        assert self.config.choice is not None, "without a choice there are parts"
-        whole, coarse = self.config.choice.whole, self.config.choice.coarse
-        if not whole and self.config.options.method == "auto":
+        whole, coarse = choice.whole, choice.coarse
+        if not whole and self.options.method == "auto":
             if self._may_stream:
                 promised = graph.cut(self._stream(graph, 1), self.limits.num_parts, self.each)
             hopeless = HOPELESS * (1 - 1 / self.limits.num_parts) * graph.total_weight / 2
@@ -178,7 +214,7 @@ class Solver:
                 parts = self._stream(graph, FENNEL_PASSES)
                 rebalance(graph, parts, self.limits, self.each)
                 return parts, "fennel, because nothing clusters"
-        starts, seed = [], self.config.options.seed
+        starts, seed = [], self.options.seed
         if coarse:
             starts.append(self._multilevel(graph, None, coarse, choose.COARSE_ARCS, seed))
         if whole:
@@ -188,7 +224,7 @@ class Solver:
 
     def _stream(self, graph: WeightedGraph, passes: int) -> np.ndarray:
         """Stream the graph so many times, and place what is left."""
-        parts = stream(graph, self.limits, passes, self.each, self.config.problem.adjacency.num_isolated)
+        parts = stream(graph, self.limits, passes, self.each, self.num_isolated)
         assign_rest(graph, parts, self.limits, self.each)
         return parts
 
@@ -271,9 +307,9 @@ class Solver:
 
     def _partition_held(self, graph: WeightedGraph, starts: list[tuple[np.ndarray, str]]) -> tuple[np.ndarray, str]:
         """Partition a graph in memory, beginning with given parts, or those of libraries."""
-        options = self.config.options
+        options = self.options
         parts, taken = min(starts, key=lambda start: self._value(graph, start[0]))
-        if self._method in ("auto", "multilevel") or self._value(graph, parts)[0] > 0:
+        if self.method in ("auto", "multilevel") or self._value(graph, parts)[0] > 0:
             if options.effort == "high" or (graph.num_arcs <= LARGE_ARCS and options.effort != "fast"):
                 better = v_cycle(graph, [start for start, _ in starts], self.limits, options.seed, self.each)
                 better = min([better, *self._balance(graph, starts)], key=lambda each: self._value(graph, each))
@@ -304,10 +340,10 @@ class Solver:
 
     def _call_libraries(self, graph: WeightedGraph, calls: tuple[Call, ...]) -> list[tuple[np.ndarray, str]]:
         """Return the parts of nodes with neighbours that each call gives, and the call; of several some may fail."""
-        options = self.config.options
+        options = self.options
         exported, _ = self._export(graph, for_metis=any(call.library == "metis" for call in calls))
         need = needs(exported.num_nodes, graph.num_arcs, len(graph.columns), options)
-        two_fit = need["metis"] + need["kaminpar"] <= self.config.memory
+        two_fit = need["metis"] + need["kaminpar"] <= self.memory
         with ThreadPoolExecutor(2 if two_fit else 1) as pool:
             futures = [pool.submit(run_library, call, exported, self.directory) for call in calls]
         failed = [future.exception() for future in futures]
@@ -320,15 +356,15 @@ class Solver:
 
     def _finish(self, graph: WeightedGraph, parts: np.ndarray) -> np.ndarray:
         """Run further V-cycles: the requested ones while they gain, and with tighter limits if need be."""
-        value, seed = self._value(graph, parts), self.config.options.seed + 2
-        for cycle in range(MAX_CYCLES if self.config.options.runs_cycles else 0):
+        value, seed = self._value(graph, parts), self.options.seed + 2
+        for cycle in range(MAX_CYCLES if self.options.runs_cycles else 0):
             further = v_cycle(graph, [parts], self.limits, seed + cycle, self.each)
             if (after := self._value(graph, further)) >= value:
                 break
             gain, parts, value = value[1] - after[1], further, after
             if gain < LEAST_GAIN * value[1]:
                 break
-        is_hopeless = graph.num_arcs > LARGE_ARCS or self.config.problem.is_impossible
+        is_hopeless = graph.num_arcs > LARGE_ARCS or self.is_impossible
         for factor in () if is_hopeless else TIGHTER:
             if value[0] == 0:
                 break
@@ -349,8 +385,4 @@ class Solver:
 
     @property
     def _effort(self) -> Effort:
-        return FAST if self.config.options.effort == "fast" else Effort()
-
-    @property
-    def _method(self) -> str:
-        return "none" if self.config.choice is None else self.config.choice.method
+        return FAST if self.options.effort == "fast" else Effort()

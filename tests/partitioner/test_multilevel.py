@@ -303,10 +303,9 @@ def solve(
         adjacency = build_adjacency(opened, directory, runner)
         weights = weigh_nodes(opened, wanted, adjacency.in_degrees, directory, runner)
     problem = Problem(adjacency, weights, len(wanted), num_parts, directory)
-    choice = choose.Choice("multilevel", (), (Call("metis"), Call("kaminpar")), 0, "")
     target = npy_region(directory / "parts.npy", np.int32, (adjacency.num_nodes,))
-    config = PartitionConfig(problem, options, 1 << 28, 1, choice, None, target)
-    with mock.patch.object(choose, "COARSE_ARCS", coarse_arcs):
+    config = PartitionConfig(opened.schema, problem, options, 1 << 28, 1, asks_method=True, start=None, parts=target)
+    with mock.patch.multiple(choose, COARSE_ARCS=coarse_arcs, WHOLE_ARCS=coarse_arcs):
         taken = partition_graph(None, config)
     columns = tuple(column.read() for column in weights.columns)
     most = np.array([constraint.limit(num_parts) for constraint in weights.constraints])

@@ -96,7 +96,7 @@ GUESTS = {
     "has no memory": ("scans", SCAN + "raise MemoryError('all of it')", "MemoryError: all of it"),
     "has no file": ("scans", SCAN + "raise OSError('gone')", "OSError: gone"),
     "prints": ("scans", "print('hello')\n" + SCAN + "print('there')", ""),
-    "is of another time": ("clusters", "Odd = 1", "packages can add layouts and scans only"),
+    "is of another time": ("clusters", "Odd = 1", "packages can add layouts, methods and scans only"),
 }
 
 

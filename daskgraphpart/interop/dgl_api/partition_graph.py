@@ -23,7 +23,7 @@ from daskgraphpart.keywords import check_keywords
 from daskgraphpart.options import words_of
 from daskgraphpart.partitioned.partitioned_graph import open_partitions
 from daskgraphpart.partitioner.assign_nodes import check_method
-from daskgraphpart.partitioner.assign_options import METHODS, AssignOptions
+from daskgraphpart.partitioner.assign_options import AssignOptions
 from daskgraphpart.partitioner.assignment import Assignment, owner_dtype
 from daskgraphpart.partitioner.choose import expected_choice
 from daskgraphpart.partitioner.from_arrays import assignment_of, write_type_weights
@@ -220,7 +220,7 @@ def partition_graph(
             graph = stack.enter_context(open_scan(g, resources=resources).open_graph(resources, listener))
             graph = replace(graph, schema=replace(graph.schema, name=graph_name))
         if isinstance(part_method, (str, Path)):
-            balance = _balance(graph, str(part_method), balance_ntypes, balance_edges, scratch)
+            balance = _balance(graph, AssignOptions(part_method), balance_ntypes, balance_edges, scratch)
             given: dict[str, Any] = {"method": str(part_method), "balance": balance, "objtype": objtype}
             method = replace(options, **given, num_trainers_per_machine=num_trainers_per_machine)
             if method.method == "metis" and (advice := _advise_auto(graph.schema, method)):
@@ -251,11 +251,11 @@ def _check_mapped(written: DispatchOptions) -> None:
 
 
 def _balance(
-    graph: Graph, method: str, balance_ntypes: Any, balance_edges: bool, scratch: Path
+    graph: Graph, method: AssignOptions, balance_ntypes: Any, balance_edges: bool, scratch: Path
 ) -> tuple[str, ...] | None:
     """Translate DGL's parameters to balance constraints, for methods that have them."""
     schema = graph.schema
-    if method not in METHODS or method == "random":
+    if not method.is_named or method.counts_nodes:
         return None
     if balance_ntypes is not None:
         path = write_type_weights(balance_ntypes, schema, scratch / "node class.npy")

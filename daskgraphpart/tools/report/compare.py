@@ -20,7 +20,7 @@ from daskgraphpart.errors import OptionError, choose_from
 from daskgraphpart.keywords import check_keywords
 from daskgraphpart.options import stated_options
 from daskgraphpart.partitioner.assign_nodes import check_method
-from daskgraphpart.partitioner.assign_options import METHODS, AssignOptions
+from daskgraphpart.partitioner.assign_options import GUESTS, METHODS, AssignOptions
 from daskgraphpart.public import Public
 from daskgraphpart.readers.open_scan import open_scan
 from daskgraphpart.storage.paths import to_key
@@ -73,7 +73,7 @@ class Compared:
 def compare(
     graph: GraphLike,
     num_parts: Sequence[int] = (4, 8, 64),
-    methods: Sequence[str] = METHODS,
+    methods: Sequence[str] = (*METHODS, *GUESTS),
     *,
     sampling: Sequence[int] | str | None = None,
     batch_size: int = 1000,
@@ -108,7 +108,7 @@ def compare(
     num_parts : sequence of int
         Numbers of parts.
     methods : sequence of str
-        Names of methods, or directories with owners.
+        Names of methods, or directories with owners. Default: all, with those of other packages.
     sampling : list of int or str, optional
         Neighbours that training samples at each hop, such as ``[10, 10]``. If given, also write partitions to a
         temporary directory and estimate the share of input rows that trainers fetch from other parts.
