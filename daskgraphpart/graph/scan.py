@@ -153,6 +153,11 @@ class Scan(Changeable["Scan"]):
         return None
 
     @property
+    def maps_ids(self) -> bool:
+        """Whether nodes are in the order of their IDs, which nobody has seen yet."""
+        return False
+
+    @property
     def directory(self) -> Location | None:
         """Directory of the metadata, if the graph is a chunked graph."""
         return None

@@ -11,6 +11,7 @@ from daskgraphpart.errors import ResumeError
 from daskgraphpart.graph.graph import Graph, read_chunked
 from daskgraphpart.graph.scan import ROWS_OF, check_read
 from daskgraphpart.graph.share_arrays import write_rows
+from daskgraphpart.jobs.order_of_nodes import check_ids
 from daskgraphpart.options import stated_options
 from daskgraphpart.partitioner.assign_options import AssignOptions
 from daskgraphpart.partitioner.assignment import TRAINERS, Assignment, crc_of
@@ -108,12 +109,11 @@ def identify_owners(
     return "dispatch", chosen, [owners, *_files_in(owners)]
 
 
-def read_owners(
-    directory: Path, schema: GraphSchema, workspace: Path, runner: Runner, num_parts: int | None
-) -> Assignment:
+def read_owners(directory: Path, graph: Graph, workspace: Path, runner: Runner, num_parts: int | None) -> Assignment:
     """Read owners from a directory: ours and DGL's or, if it has none, those of ParMETIS."""
     with runner.on_this_machine() as here, directory_here(workspace) as place:
-        owners = _read_owners(directory, schema, place, here, num_parts)
+        owners = _read_owners(directory, graph.schema, place, here, num_parts)
+        check_ids(directory, graph, here)
         return owners if runner.depot is None else store_owners(owners, workspace, runner)
 
 

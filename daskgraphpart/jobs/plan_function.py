@@ -11,6 +11,7 @@ from daskgraphpart.dispatching.dispatch_options import DispatchOptions
 from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.jobs.estimate_job import Plan, estimate
 from daskgraphpart.jobs.job_inputs import local_directory, output_of
+from daskgraphpart.jobs.order_of_nodes import check_order
 from daskgraphpart.jobs.run_dispatch import Wanted, check_known, fitting
 from daskgraphpart.keywords import check_keywords
 from daskgraphpart.partitioner.assign_options import AssignOptions
@@ -142,6 +143,7 @@ def plan(
     wanted = Wanted(output_of(out, dispatch_to, storage_options), options, owners, num_parts)
     if scan.known is None:
         check_known(scan.name, wanted)
+        check_order(scan, owners)
     weights = tuple(owners.edge_weight) if isinstance(owners, AssignOptions) else ()
     with _mounted(resources, wanted) as mounted, scan.counted(resources, weights) as counted:
         return _plan(counted, num_parts, wanted, mounted)

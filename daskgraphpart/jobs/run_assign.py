@@ -20,6 +20,7 @@ from daskgraphpart.jobs.estimate_job import announce
 from daskgraphpart.jobs.forecast import smallest_memory
 from daskgraphpart.jobs.job_inputs import fingerprint, identify_owners, input_paths, read_owners
 from daskgraphpart.jobs.jobs import OutputDirectory, input_directory, open_job
+from daskgraphpart.jobs.order_of_nodes import check_order
 from daskgraphpart.partitioner.assign_nodes import assign_nodes, check_assignable, check_wanted
 from daskgraphpart.partitioner.assignment import META_FILE, TRAINERS, Assignment
 from daskgraphpart.readers.open_scan import open_scan
@@ -106,6 +107,7 @@ def _assign_in(directory: Path, scan: Scan, num_parts: int, options: AssignOptio
 def _limited(scan: Scan, num_parts: int, options: AssignOptions, resources: Resources) -> Resources:
     """Check what is known before the graph is read; return the job's resources."""
     check_wanted(options, num_parts)
+    check_order(scan, options)
     if scan.known is None:
         return resources.limited(scan.smallest_memory)
     check_assignable(options, scan.known, num_parts)

@@ -28,6 +28,7 @@ from daskgraphpart.jobs.job_inputs import (
     store_owners,
 )
 from daskgraphpart.jobs.jobs import OutputDirectory, open_job
+from daskgraphpart.jobs.order_of_nodes import check_order
 from daskgraphpart.layouts.dgl import DglArrangement, DglLayout
 from daskgraphpart.layouts.layout import GraphBoltAttributes, Layout, raw_file_layout
 from daskgraphpart.layouts.plugin_layouts import plugin_layouts
@@ -129,6 +130,7 @@ def run_dispatch(scan: Scan, wanted: Wanted, run: RunOptions) -> Outcome:
 
 def _run_dispatch(scan: Scan, wanted: Wanted, run: RunOptions) -> Outcome:
     target, owners, known = wanted.target, wanted.owners, scan.known
+    check_order(scan, owners)
     if known is None:
         schema, layouts, smallest = (
             GraphSchema(scan.name, (), ()),
@@ -308,7 +310,7 @@ def _assign(
         assert num_parts is not None, "owners are made for a number of parts"
         return assign_nodes(graph, num_parts, owners, work.owners, runner, read_owners=read_owners, report=False)
     if isinstance(owners, Path):
-        owners = read_owners(owners, graph.schema, work.owners, runner, num_parts)
+        owners = read_owners(owners, graph, work.owners, runner, num_parts)
     elif runner.depot is not None:
         owners = store_owners(owners, work.owners, runner)
     owners.check_fits(graph.schema)

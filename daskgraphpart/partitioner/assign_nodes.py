@@ -34,9 +34,8 @@ if TYPE_CHECKING:
 
     from daskgraphpart.graph.graph import Graph
     from daskgraphpart.partitioner.extend.match_nodes import OldParts
-    from daskgraphpart.schema import GraphSchema
 
-    ReadOwners: TypeAlias = Callable[[Path, GraphSchema, Path, Runner, int | None], Assignment]
+    ReadOwners: TypeAlias = Callable[[Path, Graph, Path, Runner, int | None], Assignment]
 
 
 logger = logging.getLogger(__name__)
@@ -145,7 +144,7 @@ def _given_owners(
         what = f"the owners in {options.method} have no trainers"
         raise OptionError(what, place="--num-trainers-per-machine", hint="leave it out, or choose another --method")
     make_directory(target)
-    return read_owners(Path(options.method), graph.schema, target, runner, num_parts)
+    return read_owners(Path(options.method), graph, target, runner, num_parts)
 
 
 def _prepare(graph: Graph, num_parts: int, options: AssignOptions, directory: Path, runner: Runner) -> Problem:

@@ -57,6 +57,11 @@ class TableScan(Scan):
         return SMALLEST_DATABASE_MEMORY
 
     @property
+    def maps_ids(self) -> bool:
+        """Whether nodes are in the order of their IDs, which nobody has seen yet."""
+        return self.reading.map_ids
+
+    @property
     def source_types(self) -> tuple[type, ...]:
         """Classes of sources that only tables have."""
         from daskgraphpart.readers.tables.load_tables import SOURCE_TYPES  # imports duckdb

@@ -7,7 +7,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from daskgraphpart.engine.measure import Measurement, measure
 from daskgraphpart.engine.progress import open_progress
 from daskgraphpart.engine.resources import resources_of
 from daskgraphpart.errors import OptionError, choose_from
+from daskgraphpart.jobs.order_of_nodes import check_order
 from daskgraphpart.keywords import check_keywords
 from daskgraphpart.options import stated_options
 from daskgraphpart.partitioner.assign_nodes import check_method
@@ -161,8 +162,9 @@ def compare(
     )  # fmt: skip
     where = {"memory": memory, "cluster": cluster, "workers": workers, "workspace": workspace}
     fetching = None if sampling is None else _Fetching(sampling, batch_size, _flags(where))
+    wanted = [replace(options, method=method) for method in methods]
     flags, results = _flags({**_named(options), **where}), []
-    with open_progress(progress) as listener, _as_directory(graph, where, listener) as directory:
+    with open_progress(progress) as listener, _as_directory(graph, wanted, where, listener) as directory:
         listener.begin("compare", len(num_parts) * len(methods), 0)
         for count in num_parts:
             of_parts = []
@@ -177,12 +179,16 @@ def compare(
 
 
 @contextmanager
-def _as_directory(graph: Any, where: Mapping[str, Any], listener: ProgressListener) -> Iterator[str]:
+def _as_directory(
+    graph: Any, wanted: Sequence[AssignOptions], where: Mapping[str, Any], listener: ProgressListener
+) -> Iterator[str]:
     """Yield the directory of a chunked graph; write any other graph to a temporary one."""
     scan = open_scan(graph, resources=resources_of(where))
     if scan.directory is not None:
         yield to_key(scan.directory)
         return
+    for options in wanted:
+        check_order(scan, options)
     with tempfile.TemporaryDirectory(prefix="daskgraphpart-compare-") as scratch:
         yield scan.write_chunked(f"{scratch}/graph", **where, progress=listener).directory
 

@@ -139,6 +139,25 @@ def test_rows_without_ids_follow_the_list_of_nodes_and_no_other_table(
         chunk(tmp_path / "none", "e.csv", map_ids=True, node_data=data)
 
 
+def test_a_column_of_values_is_not_taken_for_the_ids_of_their_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "e.csv").write_text("src,dst\n0,1\n1,2\n2,3\n")
+    (tmp_path / "alone.csv").write_text("x\n3\n1\n0\n2\n")
+    (tmp_path / "last.csv").write_text("x,key\n3,0\n1,1\n0,2\n2,3\n")
+    (tmp_path / "three.csv").write_text("x,key,other\n3,0,0\n1,1,1\n0,2,2\n2,3,3\n")
+    for map_ids in (False, True):
+        for name, what in (("alone", "no column of IDs"), ("three", "nothing says which column has the IDs")):
+            read = dgp.read_tables("e.csv", node_data={"_N": {"x": f"{name}.csv:x"}}, map_ids=map_ids)
+            with pytest.raises(InputFileError, match=rf"{name}.csv: {what}.*Name it: {name}.csv:ID:x"):
+                read.collect(progress=False)
+        out = chunk(tmp_path / f"out{map_ids}", "e.csv", node_data={"_N": {"x": "last.csv:x"}}, map_ids=map_ids)
+        assert node_data(out) == {"x": [3, 1, 0, 2]}
+    with pytest.raises(InputFileError, match=r"alone.csv: no column of IDs.*alone.csv:ID:x"):
+        dgp.read_tables("e.csv", split={"_N": "alone.csv:x"}).collect(progress=False)
+
+
 @pytest.mark.parametrize("unknown_nodes", ["add", "drop", "error"])
 @pytest.mark.parametrize(
     ("edges", "hint"),

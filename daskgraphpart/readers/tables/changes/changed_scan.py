@@ -53,6 +53,11 @@ class ChangedScan(Scan):
         return self.before.source_types
 
     @property
+    def maps_ids(self) -> bool:
+        """Whether nodes are in the order of their IDs, which nobody has seen yet."""
+        return self.before.maps_ids
+
+    @property
     def smallest_memory(self) -> int:
         """Bytes without which nothing can be read."""
         return max(SMALLEST_DATABASE_MEMORY, self.before.smallest_memory)

@@ -155,6 +155,8 @@ def _describe(path: str, name: str, position: int, kind: Any, *, is_id: bool, ro
     is_vector = plain is not value_type
     if is_id and (held == UNKNOWN or is_vector or pa.types.is_temporal(kind) or pa.types.is_boolean(value_type)):
         expected, hint = "integers or strings, one for each row", "choose columns by FILE:SRC,DST or FILE:COLUMN"
+        if pa.types.is_boolean(value_type):
+            hint += "; give a mask with a value per node as node data"
         shape = f" of shape (rows, {', '.join(map(str, row_shape))})" if row_shape else ""
         what, kind_of_ids = f"column {name!r} cannot be IDs", f"{value_type if row_shape else kind}{shape}"
         raise InputFileError(what, file=path, expected=expected, found=kind_of_ids, hint=hint)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from daskgraphpart.errors import GraphPartError, InputFileError
@@ -131,7 +132,7 @@ def find_columns(
 def _guess_ids(file: TableFile, names: Sequence[str], features: Sequence[str], num_ids: int) -> tuple[int, ...]:
     """Return the positions of IDs by their usual names; refuse a header that leaves the ends open."""
     if num_ids == 1:
-        return (known_id(names) or 0,)
+        return (_guess_id(file, names, features),)
     if not _are_named(names):
         free = free_columns(names, features)
         return tuple(free[:2]) if free[1:] else (0, 1)
@@ -144,6 +145,24 @@ def _guess_ids(file: TableFile, names: Sequence[str], features: Sequence[str], n
             OPEN_ENDS, file=file.path, expected="usual names, such as src and dst", found=listed, hint=hint
         )
     return ends
+
+
+def _guess_id(file: TableFile, names: Sequence[str], features: Sequence[str]) -> int:
+    """Return the position of the IDs by their usual names, or the first; it is no feature unless it is named so."""
+    if (known := known_id(names)) is not None:
+        return known
+    free = free_columns(names, features)
+    if free and (free[0] == 0 or len(free) == 1):
+        return free[0]
+    name = Path(file.path).name
+    raise InputFileError(
+        "nothing says which column has the IDs of nodes" if free else "no column of IDs",
+        file=file.path,
+        expected="a column id, or another one first",
+        found=", ".join(names) if _are_named(names) else None,
+        hint=f"name it: {name}:ID:{plain_name(features[0])}. Or give a feature as a whole file, NAME={name}, if "
+        "its rows follow a list of nodes",
+    )
 
 
 def _position(file: TableFile, name: str, names: Sequence[str], num_ids: int) -> int | None:
