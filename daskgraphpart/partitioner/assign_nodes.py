@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from daskgraphpart.graph.graph import Graph
     from daskgraphpart.partitioner.extend.match_nodes import OldParts
+    from daskgraphpart.schema import GraphSchema
 
     ReadOwners: TypeAlias = Callable[[Path, Graph, Path, Runner, int | None], Assignment]
 
