@@ -111,6 +111,12 @@ class MethodJob:
             if start < stop:
                 yield name, range(int(start - first), int(stop - first))
 
+    @property
+    def node_weights(self) -> np.ndarray:
+        """Weights of all nodes, int64 (nodes, constraints)."""
+        assert self.graph is not None, "the method reads edges"
+        return self.graph.node_weights(0, len(self.nodes))
+
     def csr(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Read the whole graph: starts of rows int64 (nodes + 1,), neighbours (arcs,), weights (arcs,)."""
         assert self.graph is not None, "the method reads edges"

@@ -118,6 +118,12 @@ def plugin_names(group: str) -> tuple[str, ...]:
     return tuple(_found(group))
 
 
+def package_of(group: str, name: str) -> str:
+    """Package and version that has a name; none if it is ours, or nobody's."""
+    plugin = _found(group).get(name)
+    return plugin.package if plugin else ""
+
+
 def load_class(group: str, name: str, kind: type[T]) -> type[T]:
     """Import a subclass of `kind` with all its methods; raise a `PluginError` if it is not there, or fails."""
     if name not in _found(group):

@@ -9,6 +9,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from installed_copy import write_metadata
+
+from daskgraphpart import registry
+
 if TYPE_CHECKING:
     import pytest
 
@@ -24,8 +28,26 @@ def install(package: str, made: pytest.TempPathFactory) -> Path:
     return target
 
 
+def register(directory: Path, monkeypatch: pytest.MonkeyPatch, group: str, name: str, code: str) -> None:
+    """Install the package odd-plugin 2.0, with a class Odd of one group, in this process."""
+    site = directory / "site"
+    site.mkdir()
+    monkeypatch.syspath_prepend(site)
+    module = f"odd_{abs(hash(code))}"
+    (site / f"{module}.py").write_text(code)
+    write_metadata(site, "odd-plugin", "2.0", {f"daskgraphpart.{group}": {name: f"{module}:Odd"}})
+    forget_packages()
+
+
+def forget_packages() -> None:
+    """Look for packages again."""
+    for cached in (registry._found, registry._warn, registry.warn_of_unknown_groups):
+        cached.cache_clear()
+
+
 def call(installed: Path, *arguments: Any) -> subprocess.CompletedProcess[str]:
     """Run the command line where packages of a directory are installed."""
-    environment = {**os.environ, "PYTHONPATH": f"{installed}{os.pathsep}{HERE.parent}"}
+    before = os.environ.get("PYTHONPATH", "")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(installed), str(HERE.parent), before])}
     command = [sys.executable, "-m", "daskgraphpart", *map(str, arguments)]
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)

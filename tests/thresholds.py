@@ -128,7 +128,7 @@ LIMITS = (
 """Beyond these is an error, of which the tests of bad input know."""
 OTHERS = (
     "partitioner.choose:METIS_PER_NODE", "partitioner.choose:TASK_NBYTES",
-    "partitioner.libraries.call:SCALE", "partitioner.multilevel.extend:UNLIMITED",
+    "testing:HEAVY", "partitioner.libraries.call:SCALE", "partitioner.multilevel.extend:UNLIMITED",
     "engine.local:BLOCK_NBYTES", "engine.local:KEPT_NBYTES", "errors:LONGEST_VALUE",
     "kernels.hashing:GOLDEN", "kernels.owner_sort:EDGES_PER_LOOK_UP", "kernels.parse_ints:LARGEST_BEFORE_DIGIT",
     "layouts.dgl_encoding:MAGIC_ARRAY", "layouts.dgl_encoding:MAGIC_COO", "layouts.dgl_encoding:MAGIC_CSR",

@@ -18,6 +18,7 @@ from daskgraphpart.partitioner.assignment import TRAINERS, Assignment, crc_of
 from daskgraphpart.partitioner.owner_forms import binary_forms
 from daskgraphpart.partitioner.read_files import has_owners, read_assignment
 from daskgraphpart.partitioner.start import find_start
+from daskgraphpart.registry import package_of
 from daskgraphpart.storage.files import cached_listings, signatures_of
 from daskgraphpart.storage.here import directory_here
 from daskgraphpart.storage.paths import Location, is_remote, require_local, writable_path
@@ -99,6 +100,8 @@ def identify_owners(
             files += start.files(scan.known)
         weights = [Path(item.file) for item in owners.constraints if item.file]
         given = {name: getattr(owners, name) for name in stated_options(AssignOptions)}
+        if package := package_of("methods", str(owners.method)):
+            given["method"] = f"{owners.method} of {package}"
         return "partition", {"num_parts": num_parts, **given}, [*files, *weights]
     if isinstance(owners, Assignment):
         # a temporary directory's file names change from run to run

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from installed_copy import write_metadata
+from foreign_packages import forget_packages
+from foreign_packages import register as install_odd
 
 import daskgraphpart as dgp
 from daskgraphpart import registry
@@ -43,24 +44,9 @@ BROKEN = {
 def register(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str, str], None]]:
     """Install a package with one plug-in, named aa, before all others of its group."""
 
-    def install(group: str, code: str) -> None:
-        site = tmp_path / "site"
-        site.mkdir()
-        monkeypatch.syspath_prepend(site)
-        name = f"odd_{abs(hash(code))}"
-        (site / f"{name}.py").write_text(code)
-        write_metadata(site, "odd-plugin", "2.0", {f"daskgraphpart.{group}": {"aa": f"{name}:Odd"}})
-        forget()
-
-    yield install
+    yield lambda group, code: install_odd(tmp_path, monkeypatch, group, "aa", code)
     monkeypatch.undo()
-    forget()
-
-
-def forget() -> None:
-    """Look for packages again."""
-    for cached in (registry._found, registry._warn, registry.warn_of_unknown_groups):
-        cached.cache_clear()
+    forget_packages()
 
 
 @pytest.mark.parametrize("fault", BROKEN)
