@@ -42,6 +42,7 @@ EdgeTypeName: TypeAlias = str | tuple[str, str, str]
 """An edge type: canonical, as a tuple or as ``src:rel:dst``, or a relation that no two edge types share."""
 
 MASK_NAME = re.compile(r"(train|val|valid|validation|test)_?mask")
+LABEL_NAMES = ("label", "labels", "y")
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from daskgraphpart.keywords import check_keywords
 from daskgraphpart.layouts.dgl_graph import read_graph_file, read_tensor_file
 from daskgraphpart.layouts.written_files import GRAPHBOLT, ORIG_EIDS, ORIG_NIDS, SPLIT_NIDS
 from daskgraphpart.lazy_mapping import LazyMapping
-from daskgraphpart.partitioned.methods import pyg_methods, remap_methods
+from daskgraphpart.partitioned.methods import hot_rows_method, pyg_methods, remap_methods
 from daskgraphpart.partitioned.part_collections import lazy_rows, part_edge_frame
 from daskgraphpart.partitioned.stored_rows import StoredRows
 from daskgraphpart.public import Public
@@ -117,7 +117,7 @@ class Part(Public):
     """One part of a partitioned graph."""
 
     __all__ = (
-        "book", "directory", "edges", "link_neighbor_loader", "nbytes", "neighbor_loader", "num_halo_nodes",
+        "book", "directory", "edges", "hot_rows", "link_neighbor_loader", "nbytes", "neighbor_loader", "num_halo_nodes",
         "num_inner_edges", "num_inner_nodes", "original_ids", "part_id", "split_nids", "to_original", "to_pyg",
     )  # fmt: skip
 
@@ -128,6 +128,7 @@ class Part(Public):
     edge_feats_path: Location  # file of edge features
     whole: Any  # the `PartitionedGraph`, which has the features and original IDs of HALO nodes
 
+    hot_rows = check_keywords(hot_rows_method.hot_rows)
     link_neighbor_loader = check_keywords(pyg_methods.link_neighbor_loader)
     neighbor_loader = check_keywords(pyg_methods.neighbor_loader)
     to_original = check_keywords(remap_methods.owned_to_original)

@@ -38,7 +38,7 @@ _columns: WeakKeyDictionary[Any, dict[int, PartColumns]] = WeakKeyDictionary()
 def load_nodes(graph: Any, part_id: int | None, num_neighbors: Any, input_nodes: Any, options: LoaderOptions) -> Loader:
     """Open the loader of `pyg_methods.neighbor_loader`."""
     assembler = _open(graph, part_id, num_neighbors, options)
-    ntype, seeds = _read_nodes(graph, assembler.source, input_nodes)
+    ntype, seeds = read_nodes(graph, assembler.source, input_nodes)
     return Loader(assembler.source, seeds, options, partial(assembler.node_batch, ntype, seeds.is_listed))
 
 
@@ -90,7 +90,7 @@ def open_source(graph: Any, part_id: int | None, options: LoaderOptions) -> Samp
     return source
 
 
-def _read_nodes(graph: Any, source: SampledSource, given: Any) -> tuple[str, Seeds]:
+def read_nodes(graph: Any, source: SampledSource, given: Any) -> tuple[str, Seeds]:
     """Type and IDs of the seeds; a named mask comes from the parts' files."""
     ntypes, place = graph.ntypes, "input_nodes"
     if isinstance(given, str) and given not in ntypes and len(ntypes) == 1:

@@ -21,12 +21,12 @@ from daskgraphpart.kernels.hashing import stream_key
 from daskgraphpart.kernels.sample import shuffled
 from daskgraphpart.partitioned.sampling.part_columns import map_columns, sort_edges, stored_columns
 from daskgraphpart.partitioned.sampling.sampler import Sampler, stream_key_of
-from daskgraphpart.schema import MASK_NAME
+from daskgraphpart.partitioned.sampling.training_nodes import is_fetched, marked_nodes, training_masks
 from daskgraphpart.storage.paths import is_remote, require_local
-from daskgraphpart.tools.report.figures import LABEL_NAMES, Fetching
+from daskgraphpart.tools.report.figures import Fetching
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.ids.book import PartitionBook
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 TASKS_PER_WORKER = 4
 MAX_BATCHES = 20
 """Batches that are sampled of each part; with as many or fewer in an epoch, all of them."""
-ROWS_PER_READ = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +80,7 @@ def estimate_fetching(
         Path(resources.workspace).mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="daskgraphpart-sampling-", dir=resources.workspace) as directory:
         matrices = _columns(graphs, book, directory, runner, is_ours=is_ours)
-        masks = [_training_masks(of_part, book) for of_part in nodes]
+        masks = [training_masks(of_part, book) for of_part in nodes]
         config = EstimateConfig(
             book, graphs, matrices, masks, _row_nbytes(nodes, book), fanouts, sampling.batch_size, any(masks)
         )
@@ -116,16 +115,6 @@ def sort_part(unit: tuple[GraphFile, Path], max_nbytes: int) -> dict[str, Region
     return sort_edges(graph, str(directory), max_nbytes)
 
 
-def _training_masks(regions: Mapping[str, Mapping[str, Region]], book: PartitionBook) -> dict[str, Region]:
-    """A part's columns that mark training nodes, by node type."""
-    return {
-        ntype: region
-        for ntype in book.ntypes
-        for name, region in regions.get(ntype, {}).items()
-        if MASK_NAME.match(name) and name.startswith("train") and region.num_rows and len(region.shape) == 1
-    }
-
-
 def _row_nbytes(nodes: NodeRegions, book: PartitionBook) -> np.ndarray:
     """Bytes of a node's features by type, without masks and labels, int64 (node types,)."""
     by_type = np.zeros(len(book.ntypes), np.int64)
@@ -133,9 +122,7 @@ def _row_nbytes(nodes: NodeRegions, book: PartitionBook) -> np.ndarray:
         names: dict[str, int] = {}
         for of_part in nodes:
             names |= {name: region.row_nbytes for name, region in of_part.get(ntype, {}).items() if region.num_rows}
-        by_type[number] = sum(
-            nbytes for name, nbytes in names.items() if name not in LABEL_NAMES and not MASK_NAME.match(name)
-        )
+        by_type[number] = sum(nbytes for name, nbytes in names.items() if is_fetched(name))
     return by_type
 
 
@@ -185,10 +172,10 @@ def _choose_seeds(part: int, config: EstimateConfig, key: np.uint64) -> tuple[in
     if not config.has_masks:
         total = int(book.node_counts[part].sum())
         return total, first + _some(total, config, key)
-    total = sum(marked.size for marked, _ in _marked(part, config))
+    total = sum(marked.size for marked, _ in marked_nodes(config.masks[part], book, part))
     wanted, done = _some(total, config, key), 0
     order, chosen = np.argsort(wanted), np.empty(wanted.size, np.int64)
-    for marked, start in _marked(part, config):
+    for marked, start in marked_nodes(config.masks[part], book, part):
         low, high = np.searchsorted(wanted[order], (done, done + marked.size))
         chosen[order[low:high]] = start + marked[wanted[order[low:high]] - done]
         done += marked.size
@@ -200,11 +187,3 @@ def _some(total: int, config: EstimateConfig, key: np.uint64) -> np.ndarray:
     places = np.empty(min(total, MAX_BATCHES * config.batch_size), np.int64)
     shuffled(key, 0, total, places)
     return places
-
-
-def _marked(part: int, config: EstimateConfig) -> Iterator[tuple[np.ndarray, int]]:
-    """Marked rows of a part's columns, by block, and the new homogeneous ID of each block's row 0."""
-    for ntype, region in config.masks[part].items():
-        start = int(config.book.node_ranges[part, config.book.ntypes.index(ntype), 0])
-        for low, rows in region.pieces(ROWS_PER_READ):
-            yield np.flatnonzero(rows), start + low

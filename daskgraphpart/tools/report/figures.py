@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     """Node data of each part, by type and name."""
 
 FORMAT, VERSION = "daskgraphpart report", 1
-LABEL_NAMES = ("label", "labels", "y")
 MAX_MATRIX = 256
 """Parts of which the edges between each two are counted: what is held would grow with their square."""
 

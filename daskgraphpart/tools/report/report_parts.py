@@ -25,10 +25,10 @@ from daskgraphpart.engine.runner import Pass, Runner, Unit, open_runner
 from daskgraphpart.errors import LayoutError, OptionError
 from daskgraphpart.kernels.count_ends import count_ends
 from daskgraphpart.layouts.manifest_reader import find_manifest, read_manifest
-from daskgraphpart.schema import MASK_NAME
+from daskgraphpart.schema import LABEL_NAMES, MASK_NAME
 from daskgraphpart.storage.files import file_sizes_in
 from daskgraphpart.tools.report.fetching import Sampling, estimate_fetching
-from daskgraphpart.tools.report.figures import LABEL_NAMES, MAX_MATRIX, Labels
+from daskgraphpart.tools.report.figures import MAX_MATRIX, Labels
 from daskgraphpart.tools.report.report import Report
 from daskgraphpart.units import format_number
 

@@ -1,0 +1,129 @@
+"""Count which nodes of other parts a part's trainers fetch in sampled batches, and choose those fetched most.
+
+A batch fetches each of its nodes once. Memory: `SLOT_NBYTES` per node counted at once, and 16 bytes per chosen one.
+Nodes for which there is no room wait for another round, which samples the same batches again.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from daskgraphpart.engine.settings import parse_size
+from daskgraphpart.errors import OptionError
+from daskgraphpart.partitioned.sampling.sampler import stream_key_of
+from daskgraphpart.units import parse_share
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from daskgraphpart.ids.book import PartitionBook
+    from daskgraphpart.partitioned.sampling.sampler import Sampler
+
+SLOT_NBYTES = 128
+"""Of a node while counts are merged: the ID, the count, as many new IDs, and what `np.unique` makes of both."""
+ID_NBYTES = 8
+HOW_MUCH = "use a share of the part's nodes, such as 5%, or a size, such as 2GB"
+FEWEST_MERGED = 1 << 14
+"""New IDs that wait for a merge at least."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Budget:
+    """How much to choose: rows of a node type weigh `weights`, int64 (node types,), or 0 for none of them."""
+
+    weights: np.ndarray
+    total: int  # that all chosen rows may weigh
+
+
+def budget_of(size: Any, place: str, part: int, book: PartitionBook, row_nbytes: np.ndarray) -> Budget:
+    """Read how much to choose for a part: a share of its nodes, such as ``"5%"``, or bytes of IDs and features.
+
+    `row_nbytes`, int64 (node types,), are bytes of a node's features. Types without any have no rows to choose from; if
+    no type has any, IDs are chosen of all.
+    """
+    has_rows = row_nbytes > 0 if row_nbytes.any() else np.ones(row_nbytes.size, bool)
+    if is_share := isinstance(size, str) and "%" in size:
+        own = int(book.node_counts[part][has_rows].sum())
+        total = math.ceil(parse_share(size, place) * own)
+    elif isinstance(size, str):
+        total = parse_size(size, place)
+    elif isinstance(size, (int, np.integer)) and not isinstance(size, bool) and size >= 0:
+        total = int(size)
+    else:
+        raise OptionError(f"{place} {size!r} is not a size", place=place, hint=HOW_MUCH)
+    if not total and (not is_share or own):
+        raise OptionError(f"{place} {size} is no row", place=place, hint=HOW_MUCH)
+    return Budget(np.where(has_rows, 1 if is_share else row_nbytes + ID_NBYTES, 0), total)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Batches:
+    """Seeds of a part's trainer by batch: a function of number and key, and what to sample of them."""
+
+    seeds_of: Callable[[int, np.uint64], np.ndarray]
+    numbers: range
+    epochs: int
+
+    def __call__(self, key: np.uint64) -> Iterator[tuple[np.ndarray, np.uint64]]:
+        """Seeds and keys of all batches, in order."""
+        for epoch in range(self.epochs):
+            of_epoch = stream_key_of(key, epoch)
+            for number in self.numbers:
+                yield self.seeds_of(number, of_epoch), stream_key_of(of_epoch, number + 1)
+
+
+def most_fetched(
+    sampler: Sampler, part: int, batches: Batches, key: np.uint64, budget: Budget, memory: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """New homogeneous IDs of foreign nodes, most fetched first, and how often they were, int64 each.
+
+    Equal ones are in the order of IDs. Holds `memory` bytes, and what is chosen.
+    """
+    ids, counts = np.empty((2, 0), np.int64)
+    own, first, stop = sampler.book.nodes.part_range(part), 0, int(sampler.book.node_ranges.max(initial=0))
+    num_chosen = 0
+    while first < stop:
+        counter = FetchCounts(first, stop, max(1, memory // SLOT_NBYTES))
+        for seeds, of_batch in batches(key):
+            nodes = sampler.sample(seeds, of_batch).nodes
+            foreign = nodes[(nodes < own[0]) | (nodes >= own[1])]
+            counter.add(foreign[budget.weights[sampler.nodes(foreign).types] > 0])
+        counter.merge()
+        ids, counts = np.append(ids, counter.ids), np.append(counts, counter.counts)
+        order = np.lexsort((ids, -counts))
+        weights = np.cumsum(budget.weights[sampler.nodes(ids[order]).types])
+        num_chosen = int(np.searchsorted(weights, budget.total, side="right"))
+        # the first that does not fit stays until the end: no lighter one may come in its place
+        ids, counts, first = ids[order[: num_chosen + 1]], counts[order[: num_chosen + 1]], counter.stop
+    return ids[:num_chosen], counts[:num_chosen]
+
+
+class FetchCounts:
+    """How often IDs in ``[first, stop)`` were added; of more than `room` of them the highest go, and `stop` falls."""
+
+    def __init__(self, first: int, stop: int, room: int) -> None:
+        self.first, self.stop, self.room = first, stop, room
+        self.ids, self.counts = np.empty((2, 0), np.int64)
+        self._waiting: list[np.ndarray] = []
+        self._num_waiting = 0
+
+    def add(self, ids: np.ndarray) -> None:
+        """Count IDs."""
+        self._waiting.append(ids[(ids >= self.first) & (ids < self.stop)])
+        self._num_waiting += self._waiting[-1].size
+        if self._num_waiting > min(self.room, max(self.ids.size, FEWEST_MERGED)):
+            self.merge()
+
+    def merge(self) -> None:
+        """Count the IDs that wait."""
+        ids, places = np.unique(np.concatenate([self.ids, *self._waiting]), return_inverse=True)
+        times = np.concatenate([self.counts, np.ones(self._num_waiting, np.int64)])
+        counts = np.bincount(places, times, ids.size).astype(np.int64)  # sums below 2 ** 53 are exact
+        self._waiting, self._num_waiting = [], 0
+        if ids.size > self.room:
+            self.stop = int(ids[self.room])
+        self.ids, self.counts = ids[: self.room], counts[: self.room]

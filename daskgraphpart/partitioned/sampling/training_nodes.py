@@ -1,0 +1,40 @@
+"""A part's training nodes, by the columns that mark them, and the bytes that a trainer fetches of a node."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from daskgraphpart.schema import LABEL_NAMES, MASK_NAME
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from daskgraphpart.ids.book import PartitionBook
+    from daskgraphpart.storage.region import Region
+
+ROWS_PER_READ = 1 << 20
+
+
+def training_masks(regions: Mapping[str, Mapping[str, Region]], book: PartitionBook) -> dict[str, Region]:
+    """A part's columns that mark training nodes, by node type."""
+    return {
+        ntype: region
+        for ntype in book.ntypes
+        for name, region in regions.get(ntype, {}).items()
+        if MASK_NAME.match(name) and name.startswith("train") and region.num_rows and len(region.shape) == 1
+    }
+
+
+def marked_nodes(masks: Mapping[str, Region], book: PartitionBook, part: int) -> Iterator[tuple[np.ndarray, int]]:
+    """Marked rows of a part's columns, by block, and the new homogeneous ID of each block's row 0."""
+    for ntype, region in masks.items():
+        start = int(book.node_ranges[part, book.ntypes.index(ntype), 0])
+        for low, rows in region.pieces(ROWS_PER_READ):
+            yield np.flatnonzero(rows), start + low
+
+
+def is_fetched(name: str) -> bool:
+    """Whether trainers need a feature of sampled neighbours: of all but masks and labels."""
+    return name not in LABEL_NAMES and not MASK_NAME.match(name)

@@ -1,0 +1,174 @@
+"""Hot rows are the rows of other parts that a part's trainers fetch most."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from graphs import Graph
+
+import daskgraphpart as dgp
+from daskgraphpart import EdgeType, GraphSchema, NodeType
+from daskgraphpart.errors import IdOutOfRangeError, LayoutError, OptionError, PlanError
+from daskgraphpart.partitioned.sampling import count_fetches
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ALL = [-1, -1]
+
+
+def three_types() -> Graph:
+    """Nodes of three types, two with features; hubs."""
+    rng = np.random.default_rng(0)
+    sizes = {"u": 300, "v": 200, "w": 50}
+    types = (EdgeType("u", "r", "v", 600), EdgeType("v", "s", "u", 900), EdgeType("w", "t", "u", 200))
+    edges = {
+        t.name: tuple((rng.random(t.num_edges) ** 2 * sizes[end]).astype(int) for end in (t.src, t.dst)) for t in types
+    }
+    data: dict[str, Any] = {
+        "u": {"x": rng.random((300, 3)).astype("f4"), "label": np.arange(300), "train_mask": rng.random(300) < 0.3},
+        "v": {"h": rng.random((200, 5)).astype("f2"), "z": rng.random(200)},
+    }
+    return Graph(GraphSchema("g", tuple(NodeType(*of) for of in sizes.items()), types), edges, data)  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def parts(tmp_path_factory: pytest.TempPathFactory) -> dgp.PartitionedGraph:
+    """Partitions of it."""
+    root = tmp_path_factory.mktemp("hot")
+    return dgp.open_partitions(dgp.partition(three_types().write(root / "in"), root / "out", 3, method="random").config)
+
+
+def owners_of(parts: dgp.PartitionedGraph, ntype: str, ids: np.ndarray) -> np.ndarray:
+    return np.asarray(parts.book.nid2partid(ids, ntype))
+
+
+def test_they_are_what_batches_need_of_other_parts_most_needed_first(parts: dgp.PartitionedGraph) -> None:
+    for part in parts.parts:
+        hot = part.hot_rows(ALL, size="100%", batch_size=1, epochs=2)
+        seeds = part.split_nids["u/train_mask"]
+        for ntype in ("u", "v"):
+            needed = np.zeros(parts.num_nodes(ntype), int)
+            for batch in parts.neighbor_loader(ALL, ("u", seeds)):
+                needed[batch[ntype].n_id.numpy()] += 1
+            needed[owners_of(parts, ntype, np.arange(needed.size)) == part.part_id] = 0
+            nodes = hot.nodes[ntype]
+            assert nodes.fetches.tolist() == needed[nodes.ids].tolist() == sorted(nodes.fetches, reverse=True)
+            rest = np.delete(needed, nodes.ids)
+            assert rest.max(initial=0) <= hot.fetches.min()
+        own = sum(part.node_rows.counts[ntype] for ntype in ("u", "v"))
+        assert hot.ids.size == sum(len(of.ids) for of in hot.nodes.values()) <= own
+        assert hot.fetches.tolist() == sorted(hot.fetches, reverse=True)
+        types, ids = parts.book.map_to_per_ntype(hot.ids)
+        assert all(np.array_equal(ids[types == i], hot.nodes[n].ids) for i, n in enumerate(("u", "v")))
+
+
+def test_rows_are_those_of_the_files(parts: dgp.PartitionedGraph) -> None:
+    hot = parts.part(1).hot_rows([5, 5], size=1500)
+    assert [*hot.nodes] == ["u", "v"]
+    assert {n: [*of.data] for n, of in hot.nodes.items()} == {"u": ["x"], "v": ["h", "z"]}
+    assert 0 < hot.nbytes <= 1500 < hot.nbytes + 26
+    for ntype, nodes in hot.nodes.items():
+        for name, rows in nodes.data.items():
+            np.testing.assert_array_equal(rows, parts.nodes[ntype].data[name][nodes.ids], strict=True)
+    some = parts.part(1).hot_rows([5, 5], node_data=["label", "v/z"])
+    assert {n: [*of.data] for n, of in some.nodes.items()} == {"u": ["label"], "v": ["z"]}
+
+
+@pytest.mark.parametrize("size", ["7%", "100%", 700, "4kB"])
+def test_neither_memory_nor_merges_change_them(
+    size: Any, parts: dgp.PartitionedGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def choose(**how: Any) -> list[Any]:
+        hot = parts.part(0).hot_rows([3, 2], size=size, batch_size=7, **how)
+        return [hot.ids.tolist(), hot.fetches.tolist()]
+
+    expected, other = choose(), choose(seed=1)
+    assert expected == choose() != other
+    monkeypatch.setattr(count_fetches, "FEWEST_MERGED", 3)
+    for room in (1000, 100, 17, 1):
+        monkeypatch.setattr(count_fetches, "SLOT_NBYTES", 1_000_000 // room)
+        assert choose(memory=1_000_000) == expected
+
+
+def test_seeds_are_given_as_for_loaders_or_are_all_nodes(parts: dgp.PartitionedGraph, tmp_path: Path) -> None:
+    part = parts.part(2)
+    mask = part.hot_rows([4]).ids.tolist()
+    assert mask == part.hot_rows([4], ("u", "train_mask")).ids.tolist()
+    assert mask != part.hot_rows([4], "u").ids.tolist()
+    assert mask != part.hot_rows([4], ("u", part.split_nids["u/train_mask"][:3])).ids.tolist()
+    src, dst = np.random.default_rng(0).integers(0, 60, (2, 600))
+    bare = dgp.partition_graph((src, dst), "g", 3, tmp_path / "out", part_method="random")
+    hot = bare.part(0).hot_rows([-1], size="100%", batch_size=100)
+    assert hot.ids.size == bare.part(0).num_inner_nodes  # of all HALO nodes, which are more
+    assert (hot.nodes["_N"].data, hot.nbytes) == ({}, hot.ids.nbytes)
+    again = bare.part(0).hot_rows([-1], "_N", size=10**6, batch_size=100)
+    owned = bare.part(0).edges().compute().query("inner")
+    assert sorted(again.ids) == sorted(set(owned.src) - set(range(bare.part(0).num_inner_nodes)))
+
+
+def test_a_part_without_seeds_has_none(tmp_path: Path) -> None:
+    data = {"feat": np.ones((60, 2)), "train_mask": np.arange(60) < 2}
+    src, dst = np.random.default_rng(0).integers(0, 60, (2, 600))
+    owners = {"_N": np.arange(60) % 2}
+    owners["_N"][:2] = 0
+    parts = dgp.partition_graph((src, dst), "g", 2, tmp_path / "out", part_method="random", node_data=data)
+    counts = [len(part.split_nids["_N/train_mask"]) for part in parts.parts]
+    hot = [parts.part(0).hot_rows([5], np.empty(0, int)), *(part.hot_rows([5]) for part in parts.parts)]
+    assert [of.ids.size > 0 for of in hot] == [False, *(count > 0 for count in counts)]
+    assert hot[0].nodes["_N"].data["feat"].shape == (0, 2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "kind", "words"),
+    [
+        (([2],), {"size": "0%"}, OptionError, "Size 0% is no row. Use a share"),
+        (([2],), {"size": 0}, OptionError, "Size 0 is no row"),
+        (([2],), {"size": "101%"}, OptionError, "Size 101% is not a share"),
+        (([2],), {"size": "many"}, OptionError, "Size 'many' is not a size"),
+        (([2],), {"size": 0.05}, OptionError, "Size 0.05 is not a size. Use a share"),
+        (([2],), {"size": -5}, OptionError, "Size -5 is not a size"),
+        (([2],), {"epochs": 0}, OptionError, "epochs: "),
+        (([2],), {"batch_size": 0}, OptionError, "batch_size: "),
+        (([2],), {"seed": -1}, OptionError, "seed: "),
+        (([2],), {"node_data": ["nope"]}, OptionError, "node_data: no such features"),
+        (({"nope": [2]},), {}, IdOutOfRangeError, "num_neighbors: there is no edge type 'nope'"),
+        (([2], "nope"), {}, OptionError, "input_nodes: unknown node type 'nope'"),
+        (([2], ("nope", [1])), {}, OptionError, "input_nodes: unknown node type 'nope'"),
+        (([2], ("u", [299])), {}, OptionError, "input_nodes: not owned by the part"),
+        (([2],), {"memory": 100}, PlanError, "hot rows may need"),
+        (([2],), {"size": "2MB", "memory": "1kB"}, PlanError, "Use memory 1MB or more, or a size of 1000 bytes"),
+    ],
+)  # fmt: skip
+def test_bad_arguments_are_one_error(
+    arguments: Any, options: Any, kind: type[Exception], words: str, parts: dgp.PartitionedGraph
+) -> None:
+    with pytest.raises(kind) as caught:
+        parts.part(0).hot_rows(*arguments, **options)
+    assert words in str(caught.value)
+
+
+def test_the_memory_that_an_error_names_is_enough(parts: dgp.PartitionedGraph) -> None:
+    with pytest.raises(PlanError) as caught:
+        parts.part(0).hot_rows([2], size="100%", memory=100)
+    assert "memory 1MB" in str(caught.value)
+    assert parts.part(0).hot_rows([2], size="100%", memory="1MB").nbytes > 100
+    assert parts.part(0).hot_rows([2], size=100, memory=100).nbytes <= 100
+
+
+def test_unknown_types_are_named(parts: dgp.PartitionedGraph) -> None:
+    hot = parts.part(0).hot_rows([2])
+    with pytest.raises(KeyError, match="no node type with hot rows 'w'; there are: u, v"):
+        hot.nodes["w"]
+    assert repr(hot).startswith(f"<HotRows of part 0: {hot.ids.size} rows (u {len(hot.nodes['u'].ids)}, v ")
+
+
+def test_damaged_files_are_one_error(tmp_path: Path) -> None:
+    src, dst = np.random.default_rng(0).integers(0, 60, (2, 600))
+    parts = dgp.partition_graph((src, dst), "g", 2, tmp_path / "out", part_method="random")
+    path = tmp_path / "out" / "part1" / "graph.dgl"
+    path.write_bytes(path.read_bytes()[:-3000])
+    with pytest.raises(LayoutError, match=r"graph\.dgl"):
+        parts.part(0).hot_rows([2])
