@@ -1,7 +1,7 @@
 """Clients of one output in this process, each in a thread: they sleep, are killed and wake where the test says.
 
-A client passes a gate before each conditional write to the store, after all it has asked before, and where a pass
-begins. One that sleeps shows no life; one that is killed changes nothing any more.
+A client passes a gate before each change in the store, after all it has asked before, and where a pass begins. One that
+sleeps shows no life; one that is killed changes nothing any more.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from listeners import Listener
 
 from daskgraphpart import GraphPartError
-from daskgraphpart.storage import claims, store_lock, upload
+from daskgraphpart.storage import store_lock, upload
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -36,6 +36,7 @@ class Client:
     job: Callable[[Any], Any]
     sleep_at: int | str = -1
     gates: int = 0
+    asleep_at: str = ""
     outcome: Any = None
     is_killed: bool = False
     shows_life: bool = False  # while it sleeps
@@ -72,6 +73,7 @@ class Client:
             raise Killed
         self.gates += 1
         if self.sleep_at in (self.gates, name or None):
+            self.asleep_at = name
             with self.changed:
                 self.is_awake.clear()
                 self.changed.notify_all()
@@ -93,6 +95,7 @@ class Client:
         except BaseException as fault:
             outcome = AssertionError(f"{type(fault).__name__}: {fault}")
             outcome.__cause__ = fault
+        del _CLIENTS[threading.get_ident()]  # another thread may get this number
         with self.changed:
             self.outcome = outcome
             self.changed.notify_all()
@@ -138,11 +141,14 @@ def gates(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         patched.setattr(store_lock, "SECONDS_OF_PATIENCE", 0.5)
         patched.setattr(store_lock.StoreLock, "__init__", started)
         patched.setattr(store_lock.StoreLock, "_put", renewed)
-        patched.setattr(claims, "write_if", gated(claims.write_if, "write"))
-        patched.setattr(claims, "delete_if", gated(claims.delete_if, "delete"))
-        patched.setattr(upload, "complete_if", gated(upload.complete_if, "complete"))
-        patched.setattr(store_lock, "delete_if", gated(store_lock.delete_if, "release"))
-        patched.setattr(store_lock, "delete_objects", gated(store_lock.delete_objects, "clear"))
+        for module, name, what in (
+            (upload, "complete_upload", "complete"),
+            (upload, "delete_version", "delete"),
+            (upload, "abort_uploads", "abort"),
+            (store_lock, "create_object", "lock"),
+            (store_lock, "replace_object", "renew"),
+            (store_lock, "delete_version", "release"),
+        ):
+            patched.setattr(module, name, gated(getattr(module, name), what))
         yield
-        _CLIENTS.clear()
         _LOCKS.clear()

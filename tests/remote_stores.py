@@ -62,22 +62,20 @@ class S3:
 
 SERVER = """
 import sys
-from moto.s3 import exceptions, responses
+from moto.s3 import exceptions, models
 from moto.server import main
 
-answer = responses.S3Response._key_response_post
+class Uploads(dict):
+    def __missing__(self, upload):
+        raise exceptions.NoSuchUpload(upload)  # moto's own answer is 500
 
-def compare(self, request, body, bucket_name, query, key_name):
-    expected = self.headers.get("If-Match", "").strip('"')
-    if "uploadId" in query and expected:  # moto compares in PUT only
-        key = self.backend.get_object(bucket_name, key_name)
-        if key is None:
-            raise exceptions.MissingKey
-        if key.etag.strip('"') != expected:
-            raise exceptions.PreconditionFailed("If-Match")
-    return answer(self, request, body, bucket_name, query, key_name)
+begin = models.FakeBucket.__init__
 
-responses.S3Response._key_response_post = compare
+def begun(self, *args, **kwargs):
+    begin(self, *args, **kwargs)
+    self.multiparts = Uploads()
+
+models.FakeBucket.__init__ = begun
 main(sys.argv[1:])
 """
 

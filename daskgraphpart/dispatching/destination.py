@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from daskgraphpart.dispatching.lay_out import OutputFile
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.storage.checksums import FileChecksum
-    from daskgraphpart.storage.claims import Claim, Claimed
+    from daskgraphpart.storage.claims import Claimed
     from daskgraphpart.storage.paths import Location
+    from daskgraphpart.storage.store_lock import Claim
 
 
 class StagedRows(Protocol):

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from daskgraphpart.schema import DataSpec, GraphSchema
+    from daskgraphpart.storage.claims import Claimed
 
 DIRECTORIES = ("edges", "edge_index", "node_data", "edge_data", ID_MAP, CATEGORIES)
 
@@ -36,8 +37,13 @@ BYTES_PER_PIECE = 8 << 20
 
 
 @contextmanager
-def claimed_directory(out: Path, inputs: Iterable[str], overwrite: bool) -> Iterator[None]:
-    """Make and lock the output directory, or empty it of a graph to replace; failed jobs leave nothing."""
+def claimed_directory(
+    out: Path, inputs: Iterable[str], overwrite: bool, claimed: Claimed | None = None
+) -> Iterator[None]:
+    """Make and lock the output directory, or empty it of a graph to replace; failed jobs leave nothing.
+
+    An output in a store is `claimed`, and its directory is names in a depot.
+    """
     if is_file(out):
         raise OutputExistsError("not a directory", file=str(out), hint="choose another directory")
     is_new = not out.exists()
@@ -48,6 +54,8 @@ def claimed_directory(out: Path, inputs: Iterable[str], overwrite: bool) -> Iter
         _check_claim(out, inputs, overwrite)
         is_claimed = True
         lock.commit()
+        if claimed is not None:
+            claimed.commit()
         _discard(out)
         yield
         is_whole = True

@@ -150,7 +150,7 @@ def _commit(lock: Lock, claimed: Claimed | None) -> str:
     lock.commit()
     if claimed is None:
         return ""
-    claimed.lock.commit()
+    claimed.commit()
     return claimed.lock.run
 
 

@@ -12,7 +12,7 @@ from daskgraphpart.storage.files import cached_listings, signatures_of
 from daskgraphpart.storage.paths import is_remote, resolve_path
 from daskgraphpart.storage.store_workspace.leftovers import name_leftovers
 from daskgraphpart.storage.store_workspace.store_depot import StoreDepot, mounted_depot
-from daskgraphpart.storage.upload import check_writable
+from daskgraphpart.storage.upload import WORK_DIRECTORY, check_writable
 from daskgraphpart.units import format_number
 
 if TYPE_CHECKING:
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.storage.paths import Location
-
-DIRECTORY = ".daskgraphpart-work"
 
 
 @contextmanager
@@ -49,13 +47,13 @@ def open_depot(
     place = resolve_path(resources.workspace, options)
     assert is_remote(place), "it is a URL"
     of_output = hashlib.sha256(str(out).encode()).hexdigest()[:12]
-    own = place / f"{DIRECTORY}-{of_output}{'' if is_output else '-read'}"
+    own = place / f"{WORK_DIRECTORY}-{of_output}{'' if is_output else '-read'}"
     with mounted_depot(own, out) as depot:
         if inputs is None:
             yield depot
             return
         check_writable(place)
-        name_leftovers(place, own, f"{DIRECTORY}-")
+        name_leftovers(place, own, f"{WORK_DIRECTORY}-")
         before = _signatures(inputs)
         yield depot
         if is_output:

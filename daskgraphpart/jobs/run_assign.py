@@ -81,7 +81,7 @@ def _assign_to_store(
         run = replace(run, resources=replace(run.resources, workspace=depot.root), progress=listener)
         assert is_remote(out), "the depot's output is in a store"
         with claimed_output(out) as claimed:
-            depot.with_claim(claimed.claim)
+            depot.with_claim(claimed.lock.claim)
             assignment = _assign_to(scan, num_parts, options, depot.output, form, run, claimed)
         listener.note(f"store: {depot.describe_traffic()}")
     maps = {of: depot.place_of(path) for of, path in assignment.id_maps.items()}

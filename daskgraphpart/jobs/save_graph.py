@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from daskgraphpart.graph.changeable import Changeable
     from daskgraphpart.graph.graph import Graph
     from daskgraphpart.graph.scan import Scan
+    from daskgraphpart.storage.claims import Claimed
     from daskgraphpart.storage.mounts import Depot
 
 
@@ -44,6 +45,7 @@ class Saving:
     resources: Resources
     progress: ProgressListener
     depot: Depot | None = None
+    claimed: Claimed | None = None
 
     def write(self, scan: Scan, out: Path, scratch: Path) -> None:
         """Read a graph and write it to a directory."""
@@ -53,7 +55,7 @@ class Saving:
                 job = ScanJob(
                     scratch / "tables",
                     runner,
-                    lambda paths: stack.enter_context(claimed_directory(out, paths, self.overwrite)),
+                    lambda paths: stack.enter_context(claimed_directory(out, paths, self.overwrite, self.claimed)),
                     seen=seen,
                 )
                 graph = scan.read_for(job)
@@ -92,7 +94,8 @@ def save_graph(
         with open_depot(resources, place, scan.paths) as depot:
             assert is_remote(place), "the depot's output is in a store"
             with claimed_output(place) as claimed, directory_here(depot.output) as scratch:
-                replace(saving, depot=depot.with_claim(claimed.claim)).write(scan, depot.output, scratch)
+                depot = depot.with_claim(claimed.lock.claim)
+                replace(saving, depot=depot, claimed=claimed).write(scan, depot.output, scratch)
             saving.progress.note(f"store: {depot.describe_traffic()}")
     else:
         where = "give a --workspace in the store, too, or a directory"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from daskgraphpart.storage.atomic import DELETED_FORMAT
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -48,5 +50,5 @@ def description_of(layout: str) -> str:
 
 
 def is_description(content: Mapping[str, Any]) -> bool:
-    """Whether this is the content of a partition config or of our manifest."""
-    return "part-0" in content or content.get("format") == MANIFEST_FORMAT
+    """Whether this is the content of a partition config or of our manifest, or was until it was to be deleted."""
+    return "part-0" in content or content.get("format") in (MANIFEST_FORMAT, DELETED_FORMAT)

@@ -19,6 +19,7 @@ from daskgraphpart.storage.atomic import publish, temporary_path, whole_file, wr
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.files import delete_files, delete_tree, is_file, make_directory
 from daskgraphpart.storage.here import directory_here, file_here
+from daskgraphpart.storage.lock import locked_output
 from daskgraphpart.storage.text import number_lines
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.ids.recorded_id_maps import IdMaps
     from daskgraphpart.partitioner.assignment import Assignment
+    from daskgraphpart.storage.paths import Location
     from daskgraphpart.storage.region import Region
 
 DGL_META_VERSION = "1.0.0"  # DGL 1.1 to 2.5 accepts no other (tools/partition_algo/base.py)
@@ -37,21 +39,25 @@ def keep_assignment(
     assignment: Assignment, out: Path, resources: Resources, *, form: str, overwrite: bool, progress: Progress | None
 ) -> Path:
     """Write an assignment as `assign` does, and move ID maps out of a temporary directory."""
-    if (out / META_FILE).exists() and not overwrite:
-        hint = "add --overwrite, or choose another directory"
-        raise OutputExistsError("the directory already has an assignment", file=out, hint=hint)
-    id_maps = dict(assignment.id_maps)
-    with environment_faults(), open_runner(resources, progress) as runner:
-        for ntype, path in assignment.id_maps.items():
-            if not is_file(path.parent.parent / METADATA_FILE):  # made from tables, and gone when Python exits
-                kept = out / ID_MAP / path.name
-                kept.parent.mkdir(parents=True, exist_ok=True)
-                with whole_file(kept) as temporary:
-                    shutil.copyfile(str(path), temporary)
-                id_maps[ntype] = kept
-        described = describe_id_maps(id_maps, out, runner)
+    with environment_faults(), locked_output(out), open_runner(resources, progress) as runner:
+        if (out / META_FILE).exists() and not overwrite:
+            hint = "add --overwrite, or choose another directory"
+            raise OutputExistsError("the directory already has an assignment", file=out, hint=hint)
+        described = describe_id_maps(_kept_id_maps(assignment.id_maps, out), out, runner)
         write_assignment(assignment, out, runner, form=form, seed=assignment.seed, id_maps=described)
     return out
+
+
+def _kept_id_maps(id_maps: Mapping[str, Location], out: Path) -> dict[str, Location]:
+    """Copy ID maps that were made from tables: their directory goes when Python exits."""
+    kept = dict(id_maps)
+    for ntype, path in id_maps.items():
+        if not is_file(path.parent.parent / METADATA_FILE):
+            kept[ntype] = copy = out / ID_MAP / path.name
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            with whole_file(copy) as temporary:
+                shutil.copyfile(str(path), temporary)
+    return kept
 
 
 @dataclass(frozen=True, slots=True)

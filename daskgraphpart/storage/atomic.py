@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 TEMPORARY_SUFFIX = ".unfinished"
+DELETED_FORMAT = "daskgraphpart deleted"
+"""What a file in a store says, as JSON, that is about to be deleted."""
 
 
 def temporary_path(path: str | os.PathLike[str]) -> str:

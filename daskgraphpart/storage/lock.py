@@ -19,12 +19,13 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
-from daskgraphpart.errors import OptionError, OutputLockedError
+from daskgraphpart.errors import OptionError, OutputExistsError, OutputLockedError
 from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.mounts import depot_of
 from daskgraphpart.storage.region import write_exactly
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 logger = logging.getLogger(__name__)
@@ -105,6 +106,21 @@ def lock_directory(directory: Path) -> Lock:
     """Lock an existing directory, or the job of a depot's output."""
     depot = depot_of(directory)
     return DirectoryLock(directory) if depot is None else depot.lock()
+
+
+@contextlib.contextmanager
+def locked_output(directory: Path) -> Iterator[None]:
+    """Make and lock a local directory for what no run resumes, unless an unfinished run has left its files there."""
+    directory.mkdir(parents=True, exist_ok=True)
+    lock = DirectoryLock(directory)
+    is_left = lock.notes.workspace is not None
+    try:
+        if is_left:
+            what, hint = "an unfinished run has left its files here", "run it again first, or choose another directory"
+            raise OutputExistsError(what, file=str(directory), hint=hint)
+        yield
+    finally:
+        lock.release(keep_notes=is_left)
 
 
 def is_unfinished(directory: Path) -> bool:

@@ -15,14 +15,21 @@ import socket
 import threading
 import time
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from daskgraphpart.errors import EnvironmentFaultError, InputFileNotFoundError, OutputLockedError
-from daskgraphpart.storage.conditional import delete_if, version_in_store, write_if
+from daskgraphpart.errors import EnvironmentFaultError, OutputLockedError
 from daskgraphpart.storage.lock import LockNotes
-from daskgraphpart.storage.store_objects import create_object, delete_objects, put_objects, read_objects
+from daskgraphpart.storage.store_objects import (
+    content_of,
+    create_object,
+    delete_version,
+    put_objects,
+    replace_object,
+    version_in_store,
+)
 from daskgraphpart.storage.stores import list_in_store
 
 if TYPE_CHECKING:
@@ -36,20 +43,44 @@ SECONDS_OF_PATIENCE = 20.0
 RELEASED, SUPERSEDED = "released", "superseded"
 
 
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What tells a task whether its run still holds a lock: the lock's object, and the run that it must name."""
+
+    place: UPath
+    run: str
+
+    def check(self) -> None:
+        """Raise `OutputLockedError` if another run has taken the lock."""
+        content = read_content(content_of(self.place))
+        if content.run == self.run and not content.state:
+            return
+        directory = self.place.parent
+        names = [name for name in list_in_store(directory) if name > self.place.name]
+        other = notes_of(content_of(directory / names[-1])) if names else None
+        by = "" if other is None else f" (pid {other.pid} on host {other.host})"
+        raise OutputLockedError(
+            f"another run{by} has taken over while this one slept, or could not reach the store",
+            file=str(directory.parent),
+            hint="choose another output directory, or run again with --overwrite once that run has ended",
+        )
+
+
 class StoreLock:
     """The lock of a directory in a store, held until `release`; `notes` and `previous` are an earlier holder's, if any.
 
-    `previous` is the run that held the lock before and has not given it up as done.
+    `previous` is the run that held the lock before and has not given it up as done; `is_after_silence` says that it has
+    not given it up at all.
     """
 
     def __init__(self, directory: UPath, name: str = LOCK_DIRECTORY) -> None:
         self.directory, self._directory = directory, directory / name
-        self.notes, self.previous = LockNotes(), ""
+        self.notes, self.previous, self.is_after_silence = LockNotes(), "", False
         self.is_conditional = True
         self.run = secrets.token_hex(8)
         self._beats, self._is_lost, self._is_committed = 0, False, False
-        self.place = self._take()
-        self._version = version_in_store(self.place)
+        self._version: str | None = None
+        self.claim = Claim(self._take(), self.run)
         self._is_over = threading.Event()
         self._changes = threading.Lock()
         self._note(self.notes.workspace, self.notes.output)
@@ -67,7 +98,7 @@ class StoreLock:
 
     def check(self) -> None:
         """Raise `OutputLockedError` if another run has taken the lock."""
-        check_held(self.place, self.run)
+        self.claim.check()
 
     def release(self, keep_notes: bool = False) -> None:
         """Release the lock; without notes to keep, remove it. A run that has changed nothing leaves all as it was."""
@@ -80,36 +111,50 @@ class StoreLock:
                 self._put(RELEASED)
             if self._is_lost:
                 return
-            if self._is_committed:
-                names = [name for name in list_in_store(self._directory) if name < self.place.name]
-                delete_objects([self._directory / name for name in names])
-            if keep_notes and self._is_committed:
-                return
-            if self.is_conditional and self._version is not None:
-                delete_if(self.place, self._version)
-            else:
-                delete_objects([self.place])
+            own = self.claim.place.name
+            names = [name for name in list_in_store(self._directory) if name < own] if self._is_committed else []
+            if not (keep_notes and self._is_committed):
+                names.append(own)
+            for name in names:
+                version = self._version if name == own else version_in_store(self._directory / name)
+                if version is not None:
+                    delete_version(self._directory / name, version)
 
     def _take(self) -> UPath:
         """Create the next number, once the last one is released or has not changed for long enough."""
+        mine = self._content()
         while True:
             number, content = self._last()
             if content and not is_released(content):
                 self._wait(number, content)
-            place = self._directory / f"{number + 1:08d}"
-            if self._create(place, self._content()):
-                if self._create(place, self._content("a second time")):
-                    self.is_conditional = False
-                    logger.warning(
-                        "%s: this store has no conditional writes, so do not start two runs at a time: if one of them"
-                        " sleeps, it may replace files of the other",
-                        self.directory,
-                    )
-                if content:
-                    self.notes, self.previous = notes_of(content), read_content(content).run
-                    superseded = msgspec.structs.replace(read_content(content), state=SUPERSEDED)
-                    put_objects({self._directory / f"{number:08d}": msgspec.json.encode(superseded)})
+            last, place = (self._directory / f"{of:08d}" for of in (number, number + 1))
+            version = version_in_store(last)
+            if not self._create(place, mine):
+                continue
+            if self._create(place, self._content("a second time")):
+                self.is_conditional = False
+                logger.warning(
+                    "%s: this store has no conditional writes, so do not start two runs at a time: if one of them"
+                    " sleeps, it may replace files of the other",
+                    self.directory,
+                )
+            self._version = version_in_store(place)
+            is_taken = not content or self._supersede(last, content, version)
+            if not self.is_conditional or (is_taken and content_of(place) == mine):
                 return place
+            if self._version is not None:  # the last holder lives, or this run has slept here
+                delete_version(place, self._version)
+
+    def _supersede(self, place: UPath, content: bytes, version: str | None) -> bool:
+        """Tell the last holder that it has lost the lock; return False if it has shown life, or is gone."""
+        noted = read_content(content)
+        superseded = msgspec.json.encode(msgspec.structs.replace(noted, state=SUPERSEDED))
+        if not self.is_conditional:
+            put_objects({place: superseded})
+        elif version is None or content_of(place) != content or replace_object(place, superseded, version) is None:
+            return False
+        self.notes, self.previous, self.is_after_silence = notes_of(content), noted.run, not noted.state
+        return True
 
     def _create(self, place: UPath, content: bytes) -> bool:
         try:
@@ -124,7 +169,7 @@ class StoreLock:
         names = [name for name in list_in_store(self._directory) if name.isdecimal()]
         if not names:
             return 0, b""
-        return int(names[-1]), read_objects([self._directory / names[-1]])[0]
+        return int(names[-1]), content_of(self._directory / names[-1])
 
     def _wait(self, number: int, content: bytes) -> None:
         """Return once the holder seems dead; raise `OutputLockedError` when it shows life."""
@@ -157,14 +202,12 @@ class StoreLock:
             if self._is_lost:
                 return
             self._beats += 1
-            content = self._content(state)
+            content, place = self._content(state), self.claim.place
             if not self.is_conditional:
-                put_objects({self.place: content})
-                return
-            version = write_if(self.place, content, self._version)
-            if version is None and content_of(self.place) == content:  # the first answer to the same request was lost
-                version = version_in_store(self.place)
-            self._version, self._is_lost = version, version is None
+                put_objects({place: content})
+            else:
+                self._version = None if self._version is None else replace_object(place, content, self._version)
+                self._is_lost = self._version is None
 
     def _content(self, state: str = "") -> bytes:
         content = {**msgspec.to_builtins(self.notes), "run": self.run, "beats": self._beats, "state": state}
@@ -190,34 +233,6 @@ def read_content(content: bytes) -> LockContent:
         return msgspec.json.decode(content, type=LockContent)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return LockContent()
-
-
-def content_of(place: UPath) -> bytes:
-    """Read a lock's object; empty if it is gone."""
-    try:
-        return read_objects([place])[0]
-    except InputFileNotFoundError:
-        return b""
-
-
-def check_held(place: UPath, run: str) -> None:
-    """Raise `OutputLockedError` if a lock's object does not say that a run holds it."""
-    content = read_content(content_of(place))
-    if content.run != run or content.state:
-        raise lost_lock(place)
-
-
-def lost_lock(place: UPath) -> OutputLockedError:
-    """Return the error of a run whose lock another one has taken, which it names."""
-    directory = place.parent
-    names = [name for name in list_in_store(directory) if name > place.name]
-    other = notes_of(content_of(directory / names[-1])) if names else None
-    by = "" if other is None else f" (pid {other.pid} on host {other.host})"
-    return OutputLockedError(
-        f"another run{by} has taken over while this one slept, or could not reach the store",
-        file=str(directory.parent),
-        hint="choose another output directory, or run again with --overwrite once that run has ended",
-    )
 
 
 def notes_of(content: bytes) -> LockNotes:

@@ -6,29 +6,39 @@ A killed process leaves the parts it has sent, which cost space; `abort_uploads`
 from __future__ import annotations
 
 import errno
+import json
+import secrets
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import partial
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.errors import EnvironmentFaultError, GraphPartError
-from daskgraphpart.storage.checksums import FileChecksum
-from daskgraphpart.storage.conditional import complete_if, num_parts_of, version_in_store
+from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, InputFileNotFoundError
+from daskgraphpart.storage.atomic import DELETED_FORMAT
+from daskgraphpart.storage.checksums import FileChecksum, hash_file
 from daskgraphpart.storage.files import file_size, open_for_reading
-from daskgraphpart.storage.store_writes import writable_store
-from daskgraphpart.storage.stores import kind_in_store, open_store, size_in_store, waiting_for
+from daskgraphpart.storage.store_objects import (
+    delete_version,
+    is_s3,
+    place_in_s3,
+    version_in_store,
+    writable_store,
+)
+from daskgraphpart.storage.stores import kind_in_store, open_store, size_in_store, version_of, waiting_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
     from upath import UPath
 
-    from daskgraphpart.storage.claims import Claim
+    from daskgraphpart.storage.store_lock import Claim
 
 SEND_NBYTES = 8 << 20
 """Bytes of one request, and of the largest file that is sent with one; S3 wants parts of 5 MiB at least."""
 MAX_REQUESTS = 9_000  # S3 takes 10,000
+PROBE = ".daskgraphpart-probe"
+WORK_DIRECTORY = ".daskgraphpart-work"
+"""Name of a job's directory in a workspace, with a hash of the output after it."""
 
 
 class Upload:
@@ -57,40 +67,34 @@ def open_for_upload(path: UPath, nbytes: int, claim: Claim | None = None) -> Ite
 
     Holds two requests, 16 MiB for files of up to 70 GB.
     """
-    with writable_store(path, is_waiting=False) as fs:
-        with waiting_for(path):
-            replaced = None if claim is None else claim.version_before(path)
-        if nbytes <= SEND_NBYTES:
-            content = BytesIO()
-            upload = Upload(content)
-            yield upload
-            with waiting_for(path):
-                if claim is None:
-                    fs.pipe_file(path.path, content.getvalue())
-                else:
-                    upload.version = claim.write(path, content.getvalue(), replaced)
-        else:
-            request_nbytes = max(SEND_NBYTES, -(-nbytes // (MAX_REQUESTS << 20)) << 20)
-            if num_parts_of(replaced) == -(-nbytes // request_nbytes):
-                request_nbytes *= 2  # in another form, see `write_if`
-            with _open_in_parts(fs, path, request_nbytes, claim) as file:
-                upload = Upload(_Sending(path, file.write))
+    check = _check_nothing if claim is None else claim.check
+    try:
+        with writable_store(path, is_waiting=False) as fs:
+            if nbytes <= SEND_NBYTES and (claim is None or not is_s3(fs)):
+                content = BytesIO()
+                upload = Upload(content)
                 yield upload
                 with waiting_for(path):
-                    file.close()
-                    upload.version = _complete(file, path, claim, replaced, upload.checksum)
+                    check()
+                    fs.pipe_file(path.path, content.getvalue())
+            else:
+                request_nbytes = max(SEND_NBYTES, -(-nbytes // (MAX_REQUESTS << 20)) << 20)
+                with _open_in_parts(fs, path, request_nbytes, check) as file:
+                    upload = Upload(_Sending(path, file.write))
+                    yield upload
+                    with waiting_for(path):
+                        file.close()
+                        check()
+                        upload.version = _complete(fs, path, file, upload.checksum, claim)
+            if claim is not None and not upload.version:
+                upload.version = version_in_store(path) or ""
+    except GraphPartError:
+        check()  # if another run has taken over, that is why
+        raise
 
 
-def _complete(file: Any, path: UPath, claim: Claim | None, replaced: str | None, checksum: FileChecksum) -> str:
-    """Let a file that was sent in parts appear; return its version if a claim was given."""
-    if claim is None:
-        _commit(file, path, checksum.nbytes)
-        return ""
-    if claim.is_conditional and getattr(file, "parts", None):
-        return claim.put(path, replaced, partial(complete_if, path, file), checksum)
-    claim.check()
-    _commit(file, path, checksum.nbytes)
-    return version_in_store(path) or ""
+def _check_nothing() -> None:
+    """Check nothing: a file that is not of an output needs no claim."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,47 +110,66 @@ class _Sending:
 
 
 @contextmanager
-def _open_in_parts(fs: Any, path: UPath, request_nbytes: int, claim: Claim | None) -> Iterator[Any]:
+def _open_in_parts(fs: Any, path: UPath, request_nbytes: int, check: Callable[[], None]) -> Iterator[Any]:
+    if not is_s3(fs):  # stores without uploads in parts show what has arrived
+        check()
     file = fs.open(path.path, "wb", block_size=request_nbytes, autocommit=False)
     try:
-        if claim is not None:
-            claim.check()
         yield file
     except BaseException:
         with suppress(Exception):
             file.discard()
         with suppress(Exception):
             file.closed = True  # its finaliser would complete it
-        if not getattr(file, "parts", None):  # stores without multipart uploads show what has arrived
+        if not is_s3(fs):
             with suppress(Exception):
-                if claim is not None:
-                    claim.check()
+                check()
                 fs.rm_file(file.path)
         raise
 
 
-def _commit(file: Any, path: UPath, nbytes: int) -> None:
-    """Complete an upload; if the answer is lost, stores refuse to do so again. An older file of ours is the same."""
+def _complete(fs: Any, path: UPath, file: Any, sent: FileChecksum, claim: Claim | None) -> str:
+    """Let a file appear that was sent in parts; return its version if the answer tells it.
+
+    If an answer is lost, stores refuse to complete it again.
+    """
     try:
-        file.commit()
+        if not is_s3(fs):
+            file.commit()
+            return ""
+        upload = {**place_in_s3(fs, path), "UploadId": file.mpu["UploadId"]}
+        if not sent.nbytes:  # s3fs would create an empty file in another way
+            part = fs.call_s3("upload_part", **upload, PartNumber=1, Body=b"")
+            file.parts.append({"PartNumber": 1, "ETag": part["ETag"]})
+        return complete_upload(fs, upload, file.parts)
     except Exception:
-        if kind_in_store(path) is None or size_in_store(path) != nbytes:
+        if claim is not None:
+            claim.check()
+        is_there = kind_in_store(path) is not None and size_in_store(path) == sent.nbytes
+        # an older file of the workspace is the same; what an output replaces may only be as large
+        if not is_there or (claim is not None and hash_file(path) != sent):
             raise
+        return ""
+
+
+def complete_upload(fs: Any, upload: dict[str, str], parts: list[dict[str, Any]]) -> str:
+    """Complete an upload in S3, unless another run has aborted it; return the version of the object."""
+    return version_of(fs.call_s3("complete_multipart_upload", **upload, MultipartUpload={"Parts": parts}))
 
 
 def check_writable(directory: UPath) -> None:
     """Check whether a directory of S3 is writable; other stores tell with the first file."""
     with open_store(directory) as fs:
-        if hasattr(fs, "call_s3"):
-            bucket, key, _ = fs.split_path((directory / ".daskgraphpart-probe").path)
+        if is_s3(fs):
+            place = place_in_s3(fs, directory / PROBE)
             try:
-                upload = fs.call_s3("create_multipart_upload", Bucket=bucket, Key=key)
+                upload = fs.call_s3("create_multipart_upload", **place)
             except OSError as fault:
                 if fault.errno != errno.ENOSYS:
                     raise
                 what, hint = "the store takes no uploads in parts", "choose another store, or a local directory"
                 raise EnvironmentFaultError(what, file=directory, found=str(fault), hint=hint) from fault
-            fs.abort_mpu(bucket, key, upload["UploadId"])
+            fs.abort_mpu(place["Bucket"], place["Key"], upload["UploadId"])
 
 
 def upload_file(source: str, target: UPath, claim: Claim | None = None) -> int:
@@ -158,19 +181,67 @@ def upload_file(source: str, target: UPath, claim: Claim | None = None) -> int:
     return nbytes
 
 
-def abort_uploads(directory: UPath, names: Collection[str] | None = None) -> None:
-    """Remove what killed processes have sent of files below a directory of S3: of all, or of some relative names."""
-    with suppress(GraphPartError), open_store(directory) as fs:  # a key may write, but not list uploads
-        if not hasattr(fs, "call_s3"):
+def delete_claimed(path: UPath, claim: Claim) -> None:
+    """Delete a file of an output.
+
+    In S3 it is first replaced by something unique. So a request to delete it, which may arrive late, cannot meet what
+    another run has written since, even if that is the same file again.
+    """
+    with suppress(InputFileNotFoundError), open_store(path) as fs:
+        if not is_s3(fs):
+            claim.check()
+            fs.rm_file(path.path)
             return
-        bucket, prefix, _ = fs.split_path(directory.path)
-        asked = {"Bucket": bucket, "Prefix": f"{prefix}/"}
+    content = json.dumps({"format": DELETED_FORMAT, "token": secrets.token_hex(8)}).encode()
+    with open_for_upload(path, len(content), claim) as file:
+        file.write(content)
+    delete_version(path, file.version)
+
+
+def abort_uploads(directory: UPath, claim: Claim | None = None, names: Collection[str] | None = None) -> list[str]:
+    """Remove what others have sent of files below a directory of S3, of all or of some relative names; return IDs.
+
+    With a claim, these are uploads that were begun while it held. They cannot be completed any more.
+    """
+    listed: list[dict[str, str]] = []
+    with suppress(GraphPartError), open_store(directory) as fs:  # a key may write, but not list uploads
+        uploads = _unfinished_uploads(fs, directory) if is_s3(fs) else ()
+        listed = [upload for name, upload in uploads if names is None or name in names]
+    if claim is not None:
+        claim.check()
+    aborted: list[str] = []
+    with suppress(GraphPartError), open_store(directory) as fs:
+        for upload in listed:
+            fs.abort_mpu(upload["Bucket"], upload["Key"], upload["UploadId"])
+            aborted.append(upload["UploadId"])
+    return aborted
+
+
+def abort_all_uploads(directory: UPath, claim: Claim) -> bool:
+    """Abort all uploads below an output; return whether the store has shown them, which is tried with one."""
+    own: dict[str, str] = {}
+    with suppress(GraphPartError), open_store(directory) as fs:
+        if is_s3(fs):
+            place = place_in_s3(fs, directory / PROBE)
+            own = {**place, "UploadId": fs.call_s3("create_multipart_upload", **place)["UploadId"]}
+    if not own or own["UploadId"] in abort_uploads(directory, claim):
+        return bool(own)
+    with suppress(GraphPartError), open_store(directory) as fs:
+        fs.abort_mpu(own["Bucket"], own["Key"], own["UploadId"])
+    return False
+
+
+def _unfinished_uploads(fs: Any, directory: UPath) -> Iterator[tuple[str, dict[str, str]]]:
+    """List uploads below a directory, but not those of workspaces there: relative names, and what requests need."""
+    place = place_in_s3(fs, directory)
+    prefix = f"{place['Key']}/".lstrip("/")
+    asked = {"Bucket": place["Bucket"], "Prefix": prefix}
+    while True:
         answer = fs.call_s3("list_multipart_uploads", **asked)
-        while True:
-            for upload in answer.get("Uploads", ()):
-                if names is None or upload["Key"][len(prefix) + 1 :] in names:
-                    fs.abort_mpu(bucket, upload["Key"], upload["UploadId"])
-            if not answer.get("IsTruncated"):
-                return
-            markers = {"KeyMarker": answer["NextKeyMarker"], "UploadIdMarker": answer["NextUploadIdMarker"]}
-            answer = fs.call_s3("list_multipart_uploads", **asked, **markers)
+        for upload in answer.get("Uploads", ()):
+            name = upload["Key"][len(prefix) :]
+            if WORK_DIRECTORY not in name:
+                yield name, {"Bucket": place["Bucket"], "Key": upload["Key"], "UploadId": upload["UploadId"]}
+        if not answer.get("IsTruncated"):
+            return
+        asked |= {"KeyMarker": answer["NextKeyMarker"], "UploadIdMarker": answer["NextUploadIdMarker"]}

@@ -5,24 +5,83 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from remote_stores import S3, contents_of
 from upath import UPath
 
-from daskgraphpart.storage import store_lock
+from daskgraphpart.errors import OutputLockedError
+from daskgraphpart.storage import store_lock, upload
+from daskgraphpart.storage.claims import Claimed, claimed_output
 from daskgraphpart.storage.lock import LockNotes
 from daskgraphpart.storage.store_lock import StoreLock
+from daskgraphpart.storage.upload import open_for_upload
 
 
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store_lock, "SECONDS_BETWEEN_BEATS", 0.05)
+    monkeypatch.setattr(store_lock, "SECONDS_OF_PATIENCE", 0.1)
+
+
+@pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize(
     "content", [b"{", b"[]", b"3", b'{"workspace": 5}', b'{"state": []}', b'{"run": "x"', b"[" * 100_000, b"\xff"]
 )
-def test_a_lock_object_that_is_no_json_object_is_that_of_a_dead_run(
-    content: bytes, memory: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(store_lock, "SECONDS_BETWEEN_BEATS", 0.05)
-    monkeypatch.setattr(store_lock, "SECONDS_OF_PATIENCE", 0.1)
+def test_a_lock_object_that_is_no_json_object_is_that_of_a_dead_run(content: bytes, memory: Any) -> None:
     memory.pipe_file("/work/lock/00000001", content)
     lock = StoreLock(UPath("memory://work"))
     assert lock.notes.workspace is None and isinstance(lock.notes, LockNotes)
     lock.commit()
     lock.release()
     assert memory.find("/work") == []
+
+
+def sleep(claimed: Claimed) -> None:
+    """Let a run show no life any more."""
+    claimed.lock._is_over.set()
+    claimed.lock._thread.join()
+
+
+@pytest.mark.usefixtures("impatient")
+def test_who_takes_an_output_in_s3_ends_what_others_have_under_way(
+    s3: S3, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    out, complete = UPath("s3://bucket/out", use_listings_cache=False, **s3.options), upload.complete_upload
+
+    def write(claimed: Claimed, content: bytes) -> None:
+        with open_for_upload(out / "a", len(content), claimed.lock.claim) as file:
+            file.write(content)
+
+    def sleeping(*asked: Any) -> str:
+        monkeypatch.setattr(upload, "complete_upload", complete)
+        sleep(first)
+        for content in (b"of another", b"older"):  # the second is what was there before
+            with claimed_output(out) as other:
+                other.commit()
+                write(other, content)
+        return complete(*asked)
+
+    first = Claimed(out)
+    first.commit()
+    write(first, b"older")
+    monkeypatch.setattr(upload, "complete_upload", sleeping)
+    with pytest.raises(OutputLockedError, match="another run has taken over"):
+        write(first, b"late")
+    assert contents_of(s3.files, "s3://bucket/out") == {"a": b"older"}
+    assert s3.unfinished_uploads("bucket") == [] and "make sure" not in caplog.text
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize("url", ["memory://out", "s3://bucket/out"])
+def test_a_store_that_cannot_end_what_others_have_under_way_says_so(
+    url: str, s3: S3, memory: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    out = UPath(url, **({"use_listings_cache": False, **s3.options} if url.startswith("s3") else {}))
+    monkeypatch.setattr(upload, "_unfinished_uploads", lambda *_: [])  # as in MinIO
+    first = Claimed(out)
+    first.commit()
+    assert "make sure" not in caplog.text
+    sleep(first)
+    with claimed_output(out) as second:
+        second.commit()
+    assert "the run before has not ended" in caplog.text and "make sure that it is dead" in caplog.text
+    assert s3.unfinished_uploads("bucket") == []

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 from bad_input.judge import write_graph
 from commands import call
+from remote_stores import local_contents, make_graph
 
-from daskgraphpart.errors import OptionError
+from daskgraphpart import assign, parmetis
+from daskgraphpart.errors import OptionError, OutputExistsError, OutputLockedError
 from daskgraphpart.storage.lock import LOCK_NAME, DirectoryLock, LockNotes, is_unfinished
 
 if TYPE_CHECKING:
@@ -80,3 +82,33 @@ def test_a_workspace_that_a_lock_names_is_not_deleted_unless_it_is_of_this_outpu
     (out / LOCK_NAME).write_text(json.dumps({"workspace": str(theirs), "output": str(out.resolve())}))
     assert call("partition", graph, out, *JOB, *(("--restart",) if restart else ())) == 0
     assert sorted(path.name for path in theirs.iterdir()) == ["data.npy", "journal"]
+
+
+def test_what_no_run_resumes_is_written_by_one_run_at_a_time(tmp_path: Path) -> None:
+    graph, owners, text = tmp_path / "graph", tmp_path / "owners", tmp_path / "text"
+    make_graph().write(graph)
+    assignment = assign(graph, 2, method="random", memory="200MB")
+    how: dict[str, Any] = {"memory": "200MB", "overwrite": True}
+    parmetis.write(graph, text, memory="200MB")
+    (text / "shop_part.2").write_text("".join(f"{i} {i % 2}\n" for i in range(450)))
+    writers = {
+        owners: [
+            lambda: assignment.write(owners, **how),
+            lambda: parmetis.read(graph, text / "shop_part.2", owners, **how),
+        ],
+        text: [lambda: parmetis.write(graph, text, **how)],
+    }
+    for out, functions in writers.items():
+        for write in functions:
+            write()
+            before = local_contents(out)
+            lock = DirectoryLock(out)
+            with pytest.raises(OutputLockedError, match="another run"):
+                write()
+            lock.write(workspace="somewhere")
+            lock.release(keep_notes=True)
+            with pytest.raises(OutputExistsError, match="an unfinished run has left its files"):
+                write()
+            assert is_unfinished(out)
+            (out / LOCK_NAME).unlink()
+            assert local_contents(out) == before

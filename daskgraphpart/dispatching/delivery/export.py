@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from daskgraphpart.dispatching.destination import StagedRows
     from daskgraphpart.dispatching.job import Job
     from daskgraphpart.dispatching.lay_out import OutputFile
-    from daskgraphpart.storage.claims import Claim
+    from daskgraphpart.storage.store_lock import Claim
 
 STAGING_NAME = ".daskgraphpart-staging"
 

@@ -12,10 +12,10 @@ from daskgraphpart.dispatching.destination import Destination
 from daskgraphpart.dispatching.output_directory import check_claimable, old_files
 from daskgraphpart.errors import ResumeError
 from daskgraphpart.storage.checksums import hash_file
-from daskgraphpart.storage.claims import Claim, claimed_output
-from daskgraphpart.storage.conditional import versions_below
+from daskgraphpart.storage.claims import claimed_output
 from daskgraphpart.storage.paths import is_remote
-from daskgraphpart.storage.upload import abort_uploads, check_writable, upload_file
+from daskgraphpart.storage.store_objects import versions_below
+from daskgraphpart.storage.upload import abort_uploads, check_writable, delete_claimed, upload_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.storage.checksums import FileChecksum
     from daskgraphpart.storage.claims import Claimed
+    from daskgraphpart.storage.store_lock import Claim
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class Store(ZarrExporter, Destination):
     def claimed(self) -> Iterator[tuple[Destination, Claimed | None]]:
         """Take the output for one run."""
         with claimed_output(self.directory) as claimed:
-            yield replace(self, held=claimed.claim), claimed
+            yield replace(self, held=claimed.lock.claim), claimed
 
     @property
     def directory(self) -> UPath:
@@ -83,7 +84,7 @@ class Store(ZarrExporter, Destination):
         assert self.held is not None, "the output was claimed"
         for name in old_files(self.root):
             if name not in replaced:
-                self.held.delete(self.directory / name)
+                delete_claimed(self.directory / name, self.held)
 
     def describe(self, job: Job, made: Path, sent: Mapping[OutputFile, FileChecksum]) -> None:
         """Check what is there, send what describes the parts, the config last, and abort what killed runs began."""
@@ -91,8 +92,7 @@ class Store(ZarrExporter, Destination):
         _check_sent(self.directory, {file.path: checksum for file, checksum in sent.items()})
         for name in self.own_names:
             upload_file(str(made / name), self.directory / name, self.held)
-        self.held.check()
-        abort_uploads(self.directory, {*self.own_names, *(file.path for file in sent)})
+        abort_uploads(self.directory, self.held, {*self.own_names, *(file.path for file in sent)})
 
 
 def _check_sent(target: UPath, checksums: Mapping[str, FileChecksum]) -> None:

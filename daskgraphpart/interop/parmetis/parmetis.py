@@ -32,7 +32,7 @@ from daskgraphpart.partitioner.parmetis_files import ParmetisFiles, find_parts, 
 from daskgraphpart.partitioner.write_files import write_assignment
 from daskgraphpart.schema import check_name
 from daskgraphpart.storage.faults import environment_faults
-from daskgraphpart.storage.lock import is_unfinished
+from daskgraphpart.storage.lock import is_unfinished, locked_output
 from daskgraphpart.storage.paths import require_local, to_path
 from daskgraphpart.storage.scratch import scratch_directory
 
@@ -112,13 +112,14 @@ def write(
     check_weights(graph.schema, weights)
     resources = detect_resources(memory, cluster, workers, workspace=workspace).limited(SMALLEST_TASK_MEMORY)
     files = ParmetisFiles(require_local(out, "the text for ParMETIS").absolute(), graph.schema.name)
-    with environment_faults():
+    with (
+        environment_faults(),
+        locked_output(files.directory),
+        scratch_directory(resources.workspace or files.directory) as scratch,
+        open_runner(resources, progress) as runner,
+    ):
         claim_files(files, graph, to_path(graph.directory) / METADATA_FILE, overwrite)
-        with (
-            scratch_directory(resources.workspace or files.directory) as scratch,
-            open_runner(resources, progress) as runner,
-        ):
-            return write_parmetis_files(graph, files, weights, runner, scratch)
+        return write_parmetis_files(graph, files, weights, runner, scratch)
 
 
 @check_keywords
@@ -189,6 +190,7 @@ def read(
         open_runner(resources, progress) as runner,
         environment_faults(),
         _made_directory(directory),
+        locked_output(directory),
         scratch_directory(resources.workspace or directory) as scratch,
     ):
         owners = read_parmetis_parts(parts, graph.schema, scratch, resources)

@@ -95,7 +95,7 @@ def write_parmetis_files(
 
 
 def claim_files(files: ParmetisFiles, graph: Graph, metadata: Location, overwrite: bool) -> None:
-    """Make the directory and remove an earlier stats file, so that nothing looks complete too early."""
+    """Check the files to write and remove an earlier stats file, so that nothing looks complete too early."""
     inputs = {to_path(path).resolve() for path in graph.files} | {metadata.resolve()}
     for path in files.written:
         if path.resolve() in inputs:
@@ -103,7 +103,6 @@ def claim_files(files: ParmetisFiles, graph: Graph, metadata: Location, overwrit
         if path.exists() and not overwrite:
             hint = "add --overwrite, or choose another directory"
             raise OutputExistsError("the file exists", file=str(path), hint=hint)
-    files.directory.mkdir(parents=True, exist_ok=True)
     files.text("stats").unlink(missing_ok=True)
 
 

@@ -1,12 +1,12 @@
 """Sizes and digests of objects, for the journal: what a killed run has left is compared before it is built on.
 
 A digest is what S3 lists as the ETag of an object that it keeps as it is: the MD5 of its bytes or, of one sent in
-parts, of their MD5s. Only objects whose store lists something else are read.
+parts, which may be one, of their MD5s. Only objects whose store lists something else are read.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import md5
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -25,6 +25,12 @@ class Written:
 
     nbytes: int
     digest: str
+
+    def as_one_part(self) -> Written:
+        """Return the same of an object that was sent as an upload of one part, as those of outputs are."""
+        if "-" in self.digest:
+            return self
+        return replace(self, digest=f"{md5(bytes.fromhex(self.digest), usedforsecurity=False).hexdigest()}-1")
 
     def __str__(self) -> str:
         return f"{self.nbytes:,} bytes, MD5 {self.digest}"
@@ -77,4 +83,8 @@ def not_as_listed(directories: Sequence[UPath], written: Mapping[UPath, Written]
         with open_store(directory) as fs:
             for name, info in fs.find(directory.path, detail=True).items():
                 listed[name] = Written(info["size"], str(info.get("ETag")).strip('"'))
-    return [(path, expected) for path, expected in written.items() if listed.get(path.path, expected) != expected]
+
+    def is_as_listed(path: UPath, expected: Written) -> bool:
+        return listed.get(path.path, expected) in (expected, expected.as_one_part())
+
+    return [(path, expected) for path, expected in written.items() if not is_as_listed(path, expected)]

@@ -23,8 +23,8 @@ from daskgraphpart.errors import InputFileNotFoundError, OutputLockedError, Resu
 from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.mounts import Depot, Writes, depot_of, mount, unmount
 from daskgraphpart.storage.paths import is_remote
-from daskgraphpart.storage.store_lock import StoreLock, check_held
-from daskgraphpart.storage.store_objects import delete_below, delete_objects
+from daskgraphpart.storage.store_lock import StoreLock
+from daskgraphpart.storage.store_objects import delete_below, delete_objects, list_below
 from daskgraphpart.storage.store_workspace.digests import Digest, Written, digest_file, in_parts, not_as_listed
 from daskgraphpart.storage.store_workspace.indexes import Indexes
 from daskgraphpart.storage.store_workspace.merge_ranges import cut_ranges, merge_ranges
@@ -44,14 +44,14 @@ from daskgraphpart.storage.stores import (
     size_in_store,
     wrong_number_of_bytes,
 )
-from daskgraphpart.storage.upload import abort_uploads, open_for_upload, upload_file
+from daskgraphpart.storage.upload import abort_uploads, delete_claimed, open_for_upload, upload_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from upath import UPath
 
-    from daskgraphpart.storage.claims import Claim
+    from daskgraphpart.storage.store_lock import Claim
     from daskgraphpart.storage.store_workspace.pieced_file import PiecedFile, Request
 
 FILES, INDEXES, WRITES, LOGS = "files", "indexes", "writes", "logs"
@@ -73,7 +73,7 @@ class StoreDepot(Depot):
     store: UPath = field(kw_only=True)
     out: UPath = field(kw_only=True)
     claim: Claim | None = field(default=None, kw_only=True)
-    held: tuple[UPath, str] | None = field(default=None, kw_only=True)  # object of the workspace's lock, and its run
+    held: Claim | None = field(default=None, kw_only=True)  # on the workspace
 
     def with_claim(self, claim: Claim) -> StoreDepot:
         """Let this run write to the output by its claim."""
@@ -259,7 +259,8 @@ class StoreDepot(Depot):
         """Delete all files below a directory of the store."""
         place = self._place(FILES, path)
         if (claim := self._claim_on(path)) is not None:
-            claim.delete_all(place)
+            for name in list_below(place):
+                delete_claimed(place / name if name else place, claim)
         for kind in (FILES, INDEXES) if claim is None else ():
             delete_below(self._place(kind, path))
 
@@ -283,7 +284,7 @@ class StoreDepot(Depot):
     def lock(self) -> StoreLock:
         """Take the lock of the job; `OutputLockedError` if another run holds it."""
         lock = StoreLock(self.store)
-        mount(replace(self, held=(lock.place, lock.run)))
+        mount(replace(self, held=lock.claim))
         return lock
 
     def _temporary(self) -> str:
@@ -300,7 +301,7 @@ class StoreDepot(Depot):
     def _check_held(self) -> None:
         """Raise `OutputLockedError` if another run has taken the workspace: its files have the same names."""
         if self.held is not None:
-            check_held(*self.held)
+            self.held.check()
 
     def _claim_on(self, path: str) -> Claim | None:
         """Return the claim by which a file of the output is written, None for all other files."""
