@@ -106,19 +106,19 @@ class StoreLock:
             return
         self._is_over.set()
         self._thread.join()
-        with suppress(EnvironmentFaultError):  # whoever follows will wait a while
-            if keep_notes and self._is_committed:
+        is_left = keep_notes and self._is_committed
+        with suppress(EnvironmentFaultError, OutputLockedError):  # whoever follows will wait a while
+            listed = list_in_store(self._directory) if self._is_committed else {}
+            places = [self._directory / name for name in listed if name < self.claim.place.name]
+            left = [(place, version_in_store(place)) for place in places]
+            self.check()  # what has these versions is of earlier holders
+            if is_left:
                 self._put(RELEASED)
-            if self._is_lost:
-                return
-            own = self.claim.place.name
-            names = [name for name in list_in_store(self._directory) if name < own] if self._is_committed else []
-            if not (keep_notes and self._is_committed):
-                names.append(own)
-            for name in names:
-                version = self._version if name == own else version_in_store(self._directory / name)
+            else:
+                left.append((self.claim.place, self._version))
+            for place, version in left:
                 if version is not None:
-                    delete_version(self._directory / name, version)
+                    delete_version(place, version)
 
     def _take(self) -> UPath:
         """Create the next number, once the last one is released or has not changed for long enough."""

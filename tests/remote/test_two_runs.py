@@ -225,7 +225,7 @@ def play(jobs: Jobs, seed: int, expected: list[dict[str, bytes]]) -> list[str]:
     rng, clients, told = np.random.default_rng(seed), dict[str, tuple[int, Client]](), list[str]()
     finished: int | None = None
     may_be_unfinished = False
-    done: list[Client] = []  # asleep as they release their lock, while others have run since
+    done: list[Client] = []  # asleep as they clean up, while others have run since
     refusals = (OutputLockedError, OutputExistsError, ResumeError, EnvironmentFaultError, Killed)
     for _ in range(rng.integers(4, 9)):
         name = str(rng.choice(["a", "b", "c"]))
@@ -245,7 +245,7 @@ def play(jobs: Jobs, seed: int, expected: list[dict[str, bytes]]) -> list[str]:
             told.append(f"start {name} with {number} until {sleep_at} {how}")
             clients[name] = number, (client := jobs.client(number, name, sleep_at, **how).start())
             may_be_unfinished |= how["overwrite"] or how.get("restart", False) or finished is None
-            done += [other for _, other in clients.values() if other.sleeps and other.asleep_at == "release"]
+            done += [other for _, other in clients.values() if other.sleeps and other.asleep_at in ("abort", "release")]
         told.append(f"  {client.outcome or 'sleeps'!r:.150}")
         if client.sleeps or isinstance(client.outcome, BaseException):
             assert client.sleeps or isinstance(client.outcome, refusals), told
