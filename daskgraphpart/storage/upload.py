@@ -20,6 +20,7 @@ from daskgraphpart.storage.files import file_size, open_for_reading
 from daskgraphpart.storage.store_objects import (
     delete_version,
     is_s3,
+    list_below,
     place_in_s3,
     version_in_store,
     writable_store,
@@ -196,6 +197,12 @@ def delete_claimed(path: UPath, claim: Claim) -> None:
     with open_for_upload(path, len(content), claim) as file:
         file.write(content)
     delete_version(path, file.version)
+
+
+def delete_claimed_below(directory: UPath, claim: Claim) -> None:
+    """Delete all files of an output below a directory, or one of that name."""
+    for name in list_below(directory):
+        delete_claimed(directory / name if name else directory, claim)
 
 
 def abort_uploads(directory: UPath, claim: Claim | None = None, names: Collection[str] | None = None) -> list[str]:

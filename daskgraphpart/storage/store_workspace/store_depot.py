@@ -24,7 +24,7 @@ from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.mounts import Depot, Writes, depot_of, mount, unmount
 from daskgraphpart.storage.paths import is_remote
 from daskgraphpart.storage.store_lock import StoreLock
-from daskgraphpart.storage.store_objects import delete_below, delete_objects, list_below
+from daskgraphpart.storage.store_objects import delete_below, delete_objects
 from daskgraphpart.storage.store_workspace.digests import Digest, Written, digest_file, in_parts, not_as_listed
 from daskgraphpart.storage.store_workspace.indexes import Indexes
 from daskgraphpart.storage.store_workspace.merge_ranges import cut_ranges, merge_ranges
@@ -44,7 +44,7 @@ from daskgraphpart.storage.stores import (
     size_in_store,
     wrong_number_of_bytes,
 )
-from daskgraphpart.storage.upload import abort_uploads, delete_claimed, open_for_upload, upload_file
+from daskgraphpart.storage.upload import abort_uploads, delete_claimed_below, open_for_upload, upload_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -259,8 +259,7 @@ class StoreDepot(Depot):
         """Delete all files below a directory of the store."""
         place = self._place(FILES, path)
         if (claim := self._claim_on(path)) is not None:
-            for name in list_below(place):
-                delete_claimed(place / name if name else place, claim)
+            delete_claimed_below(place, claim)
         for kind in (FILES, INDEXES) if claim is None else ():
             delete_below(self._place(kind, path))
 
