@@ -79,11 +79,9 @@ __all__ = sorted(_HOMES)
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
-        from difflib import get_close_matches
+        from daskgraphpart.errors import attribute_finder
 
-        near = get_close_matches(name, __all__, 1)
-        hint = f"; did you mean {near[0]}?" if near else ""
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}", name=name)
+        return attribute_finder(__name__, __all__)(name)
     module = importlib.import_module(f"{__name__}.{_HOMES[name]}")
     globals()[name] = value = module if name in _MODULES else getattr(module, name)
     return value

@@ -176,9 +176,25 @@ def check_choice(what: str, place: str | None, given: str, choices: Collection[s
 
 def choose_from(choices: Collection[str], given: object = "") -> str:
     """Return a hint that lists the choices, and names the one that was probably meant."""
-    near = get_close_matches(str(given), choices, 1)
+    meant = did_you_mean(str(given), choices)
     listed = ", ".join([*choices][:MOST_LISTED]) + (", ..." if len(choices) > MOST_LISTED else "")
-    return f"{f'did you mean {near[0]}? ' if near else ''}{f'Choose from {listed}' if choices else 'There are none'}"
+    return f"{meant}{' ' * bool(meant)}{f'Choose from {listed}' if choices else 'There are none'}"
+
+
+def did_you_mean(given: str, known: Iterable[str]) -> str:
+    """Name the closest of the known names; nothing if none is close."""
+    near = get_close_matches(given, known, 1)
+    return f"did you mean {near[0]}?" if near else ""
+
+
+def attribute_finder(module: str, known: Iterable[str]) -> Callable[[str], Any]:
+    """Return the `__getattr__` of a module, for names that it has not: an error with the nearest it has."""
+
+    def find(name: str) -> Any:
+        meant = did_you_mean(name, known)
+        raise AttributeError(f"module {module!r} has no attribute {name!r}{'; ' * bool(meant)}{meant}", name=name)
+
+    return find
 
 
 class KeywordError(OptionError, TypeError):
@@ -221,3 +237,7 @@ class OutputLockedError(EnvironmentFaultError):
 
 class ResumeError(GraphPartError, ValueError):
     """An unfinished run cannot resume: its input, options or files have changed."""
+
+
+if not TYPE_CHECKING:
+    __getattr__ = attribute_finder(__name__, __all__)

@@ -5,7 +5,9 @@ Everything else in this package may change without notice.
 
 from __future__ import annotations
 
-from daskgraphpart.errors import InputFileError, OptionError
+from typing import TYPE_CHECKING
+
+from daskgraphpart.errors import InputFileError, OptionError, attribute_finder
 from daskgraphpart.graph.graph import Graph, graph_of
 from daskgraphpart.graph.scan import Scan, ScanJob, described_files
 from daskgraphpart.layouts.layout import (
@@ -60,3 +62,7 @@ __all__ = [
     "refuse_bfloat16",
     "whole_file",
 ]
+
+
+if not TYPE_CHECKING:
+    __getattr__ = attribute_finder(__name__, __all__)

@@ -6,7 +6,7 @@ import inspect
 from functools import wraps
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
-from daskgraphpart.errors import KeywordError
+from daskgraphpart.errors import KeywordError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,10 +51,7 @@ def check_keywords(function: Callable[P, T]) -> Callable[P, T]:
 
 def unknown_keyword(function: str, name: str, known: list[str]) -> KeywordError:
     """Return the error for an unknown keyword, with the nearest known one."""
-    from difflib import get_close_matches
-
-    near = get_close_matches(name, known, 1)
-    hint = GONE.get(name) or (f"did you mean {near[0]}?" if near else f"see help({function})")
+    hint = GONE.get(name) or did_you_mean(name, known) or f"see help({function})"
     if name in OUTPUTS and (named := [of for of in OUTPUTS if of in known]):
         hint = f"use {named[0]} for the output directory"
     return KeywordError(f"{function}() has no keyword {name!r}", hint=hint)

@@ -11,7 +11,6 @@ import importlib
 import logging
 import os
 import sys
-from difflib import get_close_matches
 from itertools import pairwise
 from typing import Any
 
@@ -19,7 +18,7 @@ import click
 
 from daskgraphpart import __version__
 from daskgraphpart.cli.session import LOG_OPTIONS, Session
-from daskgraphpart.errors import EnvironmentFaultError, GraphPartError
+from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, did_you_mean, write_sentences
 from daskgraphpart.storage.faults import environment_faults
 
 logger = logging.getLogger("daskgraphpart")
@@ -89,9 +88,7 @@ class _Commands(click.Group):
             ctx.ensure_object(Session).as_json = True
         name = _with_dashes(args[0])
         if name not in COMMANDS and not name.startswith("-"):
-            near = get_close_matches(name, COMMANDS, 1)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
-            ctx.fail(f"No such command {args[0]!r}.{hint}")
+            ctx.fail(write_sentences([f"No such command {args[0]!r}", *filter(None, [did_you_mean(name, COMMANDS)])]))
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:

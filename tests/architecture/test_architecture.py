@@ -20,11 +20,13 @@ import pytest
 from inside import ProgressListener
 
 import daskgraphpart
+import daskgraphpart.extension
 from daskgraphpart.partitioned.part import Part
 from daskgraphpart.public import Public
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from types import ModuleType
 
 PACKAGE = Path(daskgraphpart.__file__).parent
 ROOT = PACKAGE.parent
@@ -88,6 +90,21 @@ def test_what_only_the_schema_has_is_named_as_such() -> None:
         _ = graph.num_nodes
     with pytest.raises(AttributeError, match="no attribute 'num_nodez'"):
         _ = graph.num_nodez
+
+
+@pytest.mark.parametrize(
+    ("module", "given", "meant"),
+    [
+        (daskgraphpart, "partitoin", "partition"),
+        (daskgraphpart.errors, "OptionEror", "OptionError"),
+        (daskgraphpart.extension, "Layuot", "Layout"),
+    ],
+)
+def test_a_misspelt_attribute_of_a_module_names_the_right_one(module: ModuleType, given: str, meant: str) -> None:
+    with pytest.raises(AttributeError, match=rf"no attribute '{given}'; did you mean {meant}\?"):
+        getattr(module, given)
+    with pytest.raises(AttributeError, match=r"no attribute 'zzz'$"):
+        _ = module.zzz
 
 
 def test_methods_are_attributes_of_their_classes_with_signatures_and_help() -> None:

@@ -171,7 +171,7 @@ def test_a_mistake_of_usage_is_one_line(path: tuple[str, ...], capsys: pytest.Ca
     ("arguments", "message"),
     [
         (("shuffle",), "No such command 'shuffle'."),
-        (("partitoin", "a", "b"), "No such command 'partitoin'. Did you mean 'partition'?"),
+        (("partitoin", "a", "b"), "No such command 'partitoin'. Did you mean partition?"),
         (("parmetis", "run"), "No such command 'run'."),
         (("partition", "a", "b"), "Missing option '--num-parts'."),
         (("partition", "a", "--num-parts", "3"), "Missing OUT."),

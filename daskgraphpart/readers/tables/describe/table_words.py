@@ -27,10 +27,9 @@ from __future__ import annotations
 import glob
 import os
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.errors import OptionError
+from daskgraphpart.errors import OptionError, did_you_mean
 from daskgraphpart.readers.list_files import is_there
 from daskgraphpart.readers.tables.read_options import DELIMITERS
 from daskgraphpart.schema import plain_name
@@ -112,9 +111,9 @@ def parse_file(text: str, place: str) -> FileWords:
 
 def _meaningless(columns: Sequence[str], place: str, text: str) -> OptionError:
     word = columns[-1]
-    near = get_close_matches(word, [known for words in WORDS.values() for known in words], 1)
     words = "header, no-header, comma, tab, space, semicolon, decimal-comma, decimal-point, a dtype"
-    hint = f"did you mean {near[0]}?" if near else f"use {USAGE[place]}, or one of {words}."
+    meant = did_you_mean(word, [known for words in WORDS.values() for known in words])
+    hint = meant or f"use {USAGE[place]}, or one of {words}."
     if columns[1:]:
         hint += f" If it belongs to the name of a column, write {plain_name(':'.join(columns))}"
     return OptionError(f"unrecognised suffix ':{word}' in {text}", place=place, hint=hint)
