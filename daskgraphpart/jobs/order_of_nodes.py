@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from daskgraphpart.errors import AssignmentError, GraphPartError, OptionError
 from daskgraphpart.ids.hash_id_maps import hash_id_maps
 from daskgraphpart.ids.recorded_id_maps import IdMaps
-from daskgraphpart.partitioner.assign_options import METHODS, AssignOptions
+from daskgraphpart.partitioner.assign_options import AssignOptions
 from daskgraphpart.partitioner.assignment import OURS_FILE, Assignment
 from daskgraphpart.readers.tables.describe.collect_faults import raise_together
 from daskgraphpart.storage.json_file import read_json_object
@@ -32,9 +32,7 @@ def check_order(scan: Scan, owners: Assignment | Path | AssignOptions) -> None:
                 hint = "make them a feature, --node-data TYPE:w=FILE:ID:w, and balance weight:TYPE/w. Or "
                 what = "node weights without IDs, for nodes whose IDs are mapped only now"
                 faults.append(OptionError(what, place="--balance", file=item.file, hint=f"{hint}{_SEEN}"))
-        owners = Path(owners.method)
-        if str(owners) in METHODS:
-            owners = Path()
+        owners = Path() if owners.is_named else Path(owners.method)
     if owners != Path() and owners.exists() and recorded_maps(owners) is None:
         what = "owners without IDs, for nodes whose IDs are mapped only now"
         faults.append(AssignmentError(what, file=str(owners), hint=_SEEN))
