@@ -1,15 +1,22 @@
-"""``daskgraphpart remap``: bring rows back into the input's order."""
+"""``daskgraphpart remap``: bring rows back into the input's order; ``ids``: look up single nodes."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+import numpy as np
 
 from daskgraphpart.cli.command_options import CONFINED_OPTION, RESOURCE_OPTIONS, run_of, with_options
 from daskgraphpart.cli.help import Command
+from daskgraphpart.cli.session import LOG_OPTIONS
 from daskgraphpart.errors import OptionError
 from daskgraphpart.partitioned.partitioned_graph import open_partitions
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph
 
 
 @click.command(cls=Command)
@@ -45,13 +52,7 @@ def remap(**values: Any) -> None:
     daskgraphpart remap parts labels.npy labels-new.npy --reverse
     """
     graph = open_partitions(values["partitions"], confined=values["confined"])
-    kind = values["kind"]
-    if kind is None:
-        if len(graph.ntypes) != 1:
-            raise OptionError(
-                "the type is missing", place="--type", expected=f"one of {', '.join(graph.ntypes + graph.etypes)}"
-            )
-        kind = graph.ntypes[0]
+    kind = values["kind"] or _only_type(graph, graph.ntypes + graph.etypes)
     paths = values["in_path"], values["out_path"]
     if values["reverse"] and values["id_map"]:
         raise click.UsageError("--id-map is for rows by original ID, not for --reverse.")
@@ -65,3 +66,50 @@ def remap(**values: Any) -> None:
             graph.to_original(kind, *paths, **how)
     if not values["quiet"]:
         click.echo(f"rows of {kind} by {'new' if values['reverse'] else 'original'} ID: {values['out_path']}")
+
+
+@click.command(cls=Command)
+@click.argument("partitions", type=click.Path())
+@click.argument("ids", nargs=-1, metavar="[ID]...")
+@click.option("--type", "ntype", metavar="NTYPE", help="Node type; not needed if there is one.")
+@click.option("--from", "file", type=click.File(), help="Read IDs from FILE, one per line; - is standard input.")
+@click.option("--new", "are_new", is_flag=True, help="Take new IDs, such as n_id of a batch, and show your own.")
+@click.option("--id-map", type=click.Path(), help="Graph with the ID map; default: the one you partitioned.")
+@CONFINED_OPTION
+@with_options(*LOG_OPTIONS)
+def ids(
+    partitions: str, ids: tuple[str, ...], ntype: str | None, file: Any, are_new: bool, id_map: str | None,
+    confined: bool,
+) -> None:  # fmt: skip
+    """Show your own ID, the new ID and the part of nodes, separated by tabs.
+
+    Without --map-ids, your own IDs are the row numbers of the input.
+
+    \b
+    daskgraphpart ids parts --type item SKU-1 SKU-2
+    daskgraphpart ids parts --type item --new 17 18
+    """
+    graph = open_partitions(partitions, confined=confined)
+    ntype = ntype or _only_type(graph, graph.ntypes)
+    given = [*ids, *(line.rstrip("\r\n") for line in file or ())]
+    is_text = not are_new and graph.own_ids(ntype, np.empty(0, np.int64), id_map=id_map).dtype == object
+    wanted = np.array(given, object) if is_text else _numbers(given)
+    own = graph.own_ids(ntype, wanted, id_map=id_map) if are_new else wanted
+    new = wanted if are_new else graph.ids_of(ntype, wanted, id_map=id_map)
+    click.echo("own_id\tnew_id\tpart")
+    for row in zip(own.tolist(), new.tolist(), graph.book.nid2partid(new, ntype).tolist(), strict=True):
+        click.echo("\t".join(map(str, row)))
+
+
+def _only_type(graph: PartitionedGraph, types: Sequence[str]) -> str:
+    if len(graph.ntypes) != 1:
+        raise OptionError("the type is missing", place="--type", expected=f"one of {', '.join(types)}")
+    return graph.ntypes[0]
+
+
+def _numbers(ids: Sequence[str]) -> np.ndarray:
+    try:
+        return np.array([int(text) for text in ids], np.int64)
+    except (ValueError, OverflowError):
+        bad = next(text for text in ids if not text.removeprefix("-").isdecimal() or abs(int(text)) >= 2**63)
+        raise OptionError("not an ID", expected="whole numbers", found=repr(bad)) from None

@@ -37,7 +37,8 @@ def dispatch_graph(job: Job) -> Outcome:
     masks = wanted_masks(job, node_features)
     marked = count_marked(job, masks, nodes)
     num_marked = {key: marked[key].sum(axis=0) for key in schema.masks}
-    sizes = GraphSizes(schema, nodes.counts, edge_counts, held.halo[:, 0], held.num_extra_edges, num_marked)
+    held_counts = held.halo[:, 0], held.num_extra_edges
+    sizes = GraphSizes(schema, nodes.counts, edge_counts, *held_counts, num_marked, job.graph.id_maps)
 
     places = lay_out(job, sizes)
     list_all_nodes(job, nodes, places.targets)

@@ -164,20 +164,35 @@ def id_batches(path: Location | None, num_nodes: int, max_rows: int) -> Iterator
 
 
 def take_ids(path: Location, rows: np.ndarray) -> np.ndarray:
-    """Return the IDs of some rows of a map, int64 or strings; reads the row groups that have them."""
+    """Return the IDs of some rows of a map, int64 or strings."""
+    taken: np.ndarray = take_column(path, rows).to_numpy(zero_copy_only=False)
+    return taken
+
+
+def mean_bytes(path: Location) -> int:
+    """Return the bytes of a map's IDs on average, in memory."""
+    with _open(path) as file:
+        about = file.metadata
+        nbytes = sum(int(about.row_group(i).total_byte_size) for i in range(about.num_row_groups))
+        return BYTES_PER_ID + nbytes // max(1, int(about.num_rows))
+
+
+def take_column(path: Location, rows: np.ndarray) -> Any:
+    """Return the IDs of some rows of a map, as Arrow integers or strings; reads the row groups that have them."""
     with _open(path) as file:
         ends = np.cumsum(row_group_lengths(file), dtype=np.int64)
         if rows.size and not 0 <= rows.min() <= rows.max() < file.metadata.num_rows:
             count = f"{file.metadata.num_rows:,}"
             raise InputFileError("this ID map belongs to another graph", file=str(path), found=f"{count} IDs")
-        kind = file.schema_arrow.field(COLUMN).type
-        taken: np.ndarray = np.empty(rows.size, np.int64 if pa.types.is_integer(kind) else object)
+        chunks, places = [pa.array([], file.schema_arrow.field(COLUMN).type)], [np.empty(0, np.int64)]
         groups = np.searchsorted(ends, rows, side="right")
         for group in np.unique(groups).tolist():
             ids = file.read_row_group(group, columns=[COLUMN], use_threads=False).column(0)
             mine, first = np.flatnonzero(groups == group), int(ends[group]) - len(ids)
-            taken[mine] = ids.take(pa.array(rows[mine] - first)).to_numpy()
-    return taken
+            chunks.append(ids.combine_chunks().take(pa.array(rows[mine] - first)))
+            places.append(mine)
+    order = np.argsort(np.concatenate(places), kind="stable")
+    return pa.concat_arrays(chunks).take(pa.array(order))
 
 
 @contextmanager

@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from daskgraphpart.quality import Quality
     from daskgraphpart.schema import GraphSchema
     from daskgraphpart.storage.checksums import FileChecksum
+    from daskgraphpart.storage.paths import Location
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,7 +72,7 @@ class GraphSizes:
 
     `num_nodes` (parts, node types) and `num_edges` (parts, edge types) count what parts own; `num_halo_nodes` and
     `num_extra_edges` (parts,) what else they hold; `num_marked` (parts,) the owned nodes marked by each mask
-    ``<ntype>/<name>``.
+    ``<ntype>/<name>``. `id_maps` are the files of users' own IDs by node type, which tasks can read.
     """
 
     schema: GraphSchema
@@ -80,6 +81,7 @@ class GraphSizes:
     num_halo_nodes: np.ndarray
     num_extra_edges: np.ndarray
     num_marked: Mapping[str, np.ndarray]
+    id_maps: Mapping[str, Location] = field(default_factory=dict)
 
     @property
     def num_parts(self) -> int:

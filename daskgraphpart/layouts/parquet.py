@@ -1,27 +1,33 @@
 """Parquet: a table per node type and edge type, cut by part as in Hive.
 
-``parquet/nodes/<ntype>/part=<i>/data.parquet`` has `new_id`, `orig_id` and features; edges have `new_id`, `src`, `dst`,
-`orig_id` and features. `src` and `dst` are new IDs; all IDs are type-wise; vectors are lists of fixed length.
+``parquet/nodes/<ntype>/part=<i>/data.parquet`` has `new_id`, `own_id` (the user's own ID, if IDs were mapped),
+`orig_id` and features; edges have `new_id`, `src`, `dst`, `orig_id` and features. `src` and `dst` are new IDs; all IDs
+but own ones are type-wise; vectors are lists of fixed length.
 `parquet.json` is written last.
 
 Values have no fixed place in parquet, so arrays go to a raw file per table, which is encoded once complete, block by
-block, in a few times the memory of a row group. IDs there have 32 bits if they fit.
+block, in a few times the memory of a row group. IDs there have 32 bits if they fit. Each part reads the map of own
+IDs once, since its nodes are in the same order.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from daskgraphpart.errors import OptionError
+from daskgraphpart.ids.id_map import STRINGS, mean_bytes, read_map_header, take_column
 from daskgraphpart.layouts.layout import Layout, raw_file_layout
 from daskgraphpart.layouts.manifest import describe_layout
 from daskgraphpart.layouts.owned_arrays import check_file_names, edge_arrays, file_name, node_arrays, refuse_bfloat16
 from daskgraphpart.layouts.written_files import description_of
 from daskgraphpart.storage.atomic import whole_file
+from daskgraphpart.storage.here import file_here
+from daskgraphpart.storage.paths import is_remote
 from daskgraphpart.storage.region import id_dtype
 
 if TYPE_CHECKING:
@@ -29,9 +35,10 @@ if TYPE_CHECKING:
 
     from daskgraphpart.layouts.layout import ArraySpec, DispatchedGraph, FileLayout, GraphSizes
     from daskgraphpart.schema import GraphSchema
+    from daskgraphpart.storage.paths import Location
     from daskgraphpart.storage.region import Region
 
-PARQUET = "parquet"
+PARQUET, OWN_ID = "parquet", "own_id"
 VERSION = 1
 ROW_GROUP_NBYTES = 8 << 20
 IDS = {"orig_nids": "orig_id", "edge_src": "src", "edge_dst": "dst", "orig_eids": "orig_id"}
@@ -50,7 +57,7 @@ class ParquetLayout(Layout):
         refuse_bfloat16(schema, PARQUET, "parquet has")
         for kind in schema.row_types:
             for spec in kind.data:
-                taken = dict.fromkeys(("part", "new_id", *IDS.values()))
+                taken = dict.fromkeys(("part", "new_id", OWN_ID, *IDS.values()))
                 if 0 in spec.row_shape or spec.name.lower() in taken:
                     raise OptionError(
                         "this feature cannot be a table column",
@@ -66,7 +73,7 @@ class ParquetLayout(Layout):
         return {
             f"{PARQUET}/{kind}/{file_name(name)}/part={{part}}/data.parquet": raw_file_layout(
                 [replace(spec, dtype=raw_ids) if _is_id(spec) else spec for spec in arrays],
-                Table(tuple(arrays), int(counts[:part].sum())),
+                Table(tuple(arrays), int(counts[:part].sum()), sizes.id_maps.get(name)),
             )
             for kind, of_types, owned in (
                 ("nodes", node_arrays(sizes, part), sizes.num_nodes),
@@ -86,10 +93,14 @@ class ParquetLayout(Layout):
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Encodes a table from the arrays of its columns (raw values may have another dtype) and its first new ID."""
+    """Encodes a table from the arrays of its columns (raw values may have another dtype) and its first new ID.
+
+    The map has the own IDs of nodes, by original ID.
+    """
 
     arrays: tuple[ArraySpec, ...]
     first_id: int
+    id_map: Location | None = None
 
     def __call__(self, arrays: Mapping[str, Region], path: str) -> None:
         """Write the table from its complete arrays."""
@@ -97,21 +108,32 @@ class Table:
         from pyarrow.parquet import ParquetWriter
 
         num_rows = self.arrays[0].shape[0]
-        group_rows = max(1, ROW_GROUP_NBYTES // (8 + sum(_row_nbytes(spec) for spec in self.arrays)))
+        id_map = None if self.id_map is None else _map_here(self.id_map)
+        row_nbytes = sum(_row_nbytes(spec) for spec in self.arrays) + (0 if id_map is None else mean_bytes(id_map))
+        group_rows = max(1, ROW_GROUP_NBYTES // (8 + row_nbytes))
         types = {_column(spec): _arrow_type(spec.dtype, spec.shape[1:]) for spec in self.arrays}
+        if id_map is not None:
+            types = {OWN_ID: pa.string() if read_map_header(id_map)[0] == STRINGS else pa.int64(), **types}
         # nullability and statistics of features would take a quarter of the time, for nothing
         fields = [pa.field(name, kind, nullable=False) for name, kind in {"new_id": pa.int64(), **types}.items()]
         schema = pa.schema(fields)
         # IDs mostly ascend: a seventh of the bytes in half the time
         encoding = {name: "DELTA_BINARY_PACKED" for name in ("new_id", *IDS.values()) if name in schema.names}
-        how: Any = {"use_dictionary": False, "write_statistics": ["new_id"], "column_encoding": encoding}
+        how: Any = {"use_dictionary": False, "write_statistics": ["new_id", OWN_ID], "column_encoding": encoding}
         with whole_file(path) as temporary, ParquetWriter(temporary, schema, **how) as writer:
             for start in range(0, num_rows, group_rows):
                 stop = min(start + group_rows, num_rows)
                 rows = [np.arange(self.first_id + start, self.first_id + stop)]
                 rows += [arrays[spec.key].read(start, stop).astype(spec.dtype, copy=False) for spec in self.arrays]
-                columns = [_arrow_array(values, kind) for values, kind in zip(rows, schema.types, strict=True)]
+                kinds = [field.type for field in fields if field.name != OWN_ID]
+                columns = [_arrow_array(values, kind) for values, kind in zip(rows, kinds, strict=True)]
+                if id_map is not None:  # original IDs are the first array of nodes
+                    columns.insert(1, take_column(id_map, rows[1]))
                 writer.write_table(pa.Table.from_arrays(columns, schema=schema), stop - start)
+
+
+def _map_here(path: Location) -> Location:
+    return path if is_remote(path) else Path(file_here(path))
 
 
 def _column(spec: ArraySpec) -> str:

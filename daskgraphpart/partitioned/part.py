@@ -117,8 +117,9 @@ class Part(Public):
     """One part of a partitioned graph."""
 
     __all__ = (
-        "book", "directory", "edges", "hot_rows", "link_neighbor_loader", "nbytes", "neighbor_loader", "num_halo_nodes",
-        "num_inner_edges", "num_inner_nodes", "original_ids", "part_id", "split_nids", "to_original", "to_pyg",
+        "book", "directory", "edges", "hot_rows", "ids_of", "link_neighbor_loader", "nbytes", "neighbor_loader",
+        "num_halo_nodes", "num_inner_edges", "num_inner_nodes", "original_ids", "own_ids", "part_id", "split_nids",
+        "to_original", "to_pyg",
     )  # fmt: skip
 
     part_id: int  # number of the part
@@ -129,8 +130,10 @@ class Part(Public):
     whole: Any  # the `PartitionedGraph`, which has the features and original IDs of HALO nodes
 
     hot_rows = check_keywords(hot_rows_method.hot_rows)
+    ids_of = check_keywords(remap_methods.ids_of)
     link_neighbor_loader = check_keywords(pyg_methods.link_neighbor_loader)
     neighbor_loader = check_keywords(pyg_methods.neighbor_loader)
+    own_ids = check_keywords(remap_methods.own_ids)
     to_original = check_keywords(remap_methods.owned_to_original)
     to_pyg = check_keywords(pyg_methods.to_pyg)
 

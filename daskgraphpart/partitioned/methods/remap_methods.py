@@ -190,21 +190,25 @@ def _graphs(partitions: PartitionedGraph, id_map: AnyPath | None) -> Iterator[Lo
         yield recorded[0].parent
 
 
-def own_ids(partitions: PartitionedGraph, ntype: str, new_ids: Any) -> np.ndarray:
+def own_ids(
+    partitions: PartitionedGraph | Part, ntype: str, new_ids: Any, *, id_map: str | os.PathLike[str] | None = None
+) -> Any:
     """Return your own IDs of nodes, such as those of a batch: the IDs in the tables that were partitioned.
 
     Parameters
     ----------
     ntype : str
         Node type.
-    new_ids : int, array or tensor of int
+    new_ids : int, array, tensor or series of int, or dask array or series
         New type-wise IDs, such as `n_id` of a batch or of `to_pyg`.
+    id_map : path, optional
+        As in `to_original`.
 
     Returns
     -------
-    numpy.ndarray
-        Strings (dtype object) or int64, of the shape of `new_ids`. Without ``map_ids``, IDs are row numbers of the
-        input.
+    numpy.ndarray, dask.array.Array or dask.dataframe.Series
+        Strings (dtype object) or int64, of the shape of `new_ids`; lazy if that is. Without ``map_ids``, IDs are row
+        numbers of the input.
 
     Raises
     ------
@@ -220,23 +224,27 @@ def own_ids(partitions: PartitionedGraph, ntype: str, new_ids: Any) -> np.ndarra
     """
     from daskgraphpart.tools.remap.own_ids import own_ids_of  # imports pyarrow
 
-    return own_ids_of(partitions, ntype, new_ids)
+    return own_ids_of(_whole(partitions), ntype, new_ids, id_map)
 
 
-def ids_of(partitions: PartitionedGraph, ntype: str, own_ids: Any) -> np.ndarray:
+def ids_of(
+    partitions: PartitionedGraph | Part, ntype: str, own_ids: Any, *, id_map: str | os.PathLike[str] | None = None
+) -> Any:
     """Return the new IDs of nodes by your own ones, such as seeds for a loader. Reads the ID map once.
 
     Parameters
     ----------
     ntype : str
         Node type.
-    own_ids : str, int, list or array
+    own_ids : str, int, list, array or series, or dask array or series
         IDs as in the tables that were partitioned.
+    id_map : path, optional
+        As in `to_original`.
 
     Returns
     -------
-    numpy.ndarray, int64
-        New type-wise IDs, of the shape of `own_ids`.
+    numpy.ndarray, dask.array.Array or dask.dataframe.Series
+        New type-wise IDs, int64, of the shape of `own_ids`; lazy if that is.
 
     Raises
     ------
@@ -252,10 +260,16 @@ def ids_of(partitions: PartitionedGraph, ntype: str, own_ids: Any) -> np.ndarray
     """
     from daskgraphpart.tools.remap.own_ids import new_ids_of  # imports pyarrow
 
-    return new_ids_of(partitions, ntype, own_ids)
+    return new_ids_of(_whole(partitions), ntype, own_ids, id_map)
 
 
-def owned_to_original(part: Part, kind: str | tuple[str, str, str], rows: Any) -> tuple[np.ndarray, np.ndarray]:
+def _whole(partitions: PartitionedGraph | Part) -> PartitionedGraph:
+    return partitions.whole if hasattr(partitions, "whole") else partitions
+
+
+def owned_to_original(
+    part: Part, kind: str | tuple[str, str, str], rows: Any, *, id_map: str | os.PathLike[str] | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Sort results for owned nodes or edges of a type into input order.
 
     Parameters
@@ -264,11 +278,14 @@ def owned_to_original(part: Part, kind: str | tuple[str, str, str], rows: Any) -
         Node type or edge type.
     rows : array, tensor, frame or path
         One row per owned node or edge, in the order of the part's features.
+    id_map : path, optional
+        As in `to_original` of partitions.
 
     Returns
     -------
-    ids : numpy.ndarray, int64 (rows,)
-        Original type-wise IDs, ascending.
+    ids : numpy.ndarray (rows,)
+        Your own IDs of nodes, in the order of the input: strings or int64 if they were mapped, else row numbers, as
+        for edges. `original_ids` has the row numbers of all.
     rows : numpy.ndarray
         Their rows.
 
@@ -276,6 +293,8 @@ def owned_to_original(part: Part, kind: str | tuple[str, str, str], rows: Any) -
     ------
     OptionError
         If the part does not own as many nodes or edges of the type.
+    InputFileNotFoundError
+        If the ID map is gone: give it, or use `original_ids`.
 
     Examples
     --------
@@ -284,10 +303,12 @@ def owned_to_original(part: Part, kind: str | tuple[str, str, str], rows: Any) -
     >>> ids[:3], ages[:3]
     (array([ 2,  6, 10]), array([48, 21, 60]))
     """
-    from daskgraphpart.tools.remap.row_files import open_rows  # imports pyarrow
+    from daskgraphpart.tools.remap.own_ids import own_of_originals  # imports pyarrow
+    from daskgraphpart.tools.remap.row_files import open_rows
 
     name = part.resolve_type(kind)
     ids = part.original_ids[name].compute(scheduler="sync")
     values = np.asarray(open_rows(rows, len(ids), f"{name} in part {part.part_id}")[:])
     order = np.argsort(ids, kind="stable")
-    return ids[order], values[order]
+    ids = ids[order]
+    return own_of_originals(part.whole, name, ids, id_map) if name in part.book.ntypes else ids, values[order]

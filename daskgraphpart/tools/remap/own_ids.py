@@ -13,28 +13,57 @@ from daskgraphpart.ids.ranges import as_ids
 from daskgraphpart.tools.remap.row_files import find_id_map
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph
-    from daskgraphpart.storage.paths import Location
+    from daskgraphpart.storage.paths import AnyPath, Location
 
 ROWS_AT_ONCE = 1 << 20
 MOST_SHOWN = 3
 
 
-def own_ids_of(partitions: PartitionedGraph, ntype: str, new_ids: Any) -> np.ndarray:
-    """Return the users' own IDs of nodes, in the shape of their new type-wise IDs."""
+def own_ids_of(partitions: PartitionedGraph, ntype: str, new_ids: Any, id_map: AnyPath | None = None) -> Any:
+    """Return the users' own IDs of nodes, in the shape of their new type-wise IDs; lazily of dask's collections."""
+    if hasattr(new_ids, "dask"):
+        return _lazily(own_ids_of, partitions, ntype, new_ids, id_map)
     ids = as_ids(new_ids)
     originals: np.ndarray = np.asarray(partitions.nodes[ntype].original_ids[ids])
-    path = _map_of(partitions, ntype)
-    if path is None:
-        return originals
-    return take_ids(path, originals.reshape(-1)).reshape(ids.shape)
+    return own_of_originals(partitions, ntype, originals, id_map)
 
 
-def new_ids_of(partitions: PartitionedGraph, ntype: str, own_ids: Any) -> np.ndarray:
-    """Return the new type-wise IDs of nodes, int64, in the shape of the users' own IDs."""
+def own_of_originals(
+    partitions: PartitionedGraph, ntype: str, originals: np.ndarray, id_map: AnyPath | None = None
+) -> np.ndarray:
+    """Return the users' own IDs by original IDs; without a map, these."""
+    path = _map_of(partitions, ntype, id_map)
+    return originals if path is None else take_ids(path, originals.reshape(-1)).reshape(originals.shape)
+
+
+def _lazily(
+    look_up: Callable[..., np.ndarray], partitions: PartitionedGraph, ntype: str, ids: Any, id_map: AnyPath | None
+) -> Any:
+    """Look up the IDs of a dask array, or of a series of a dask frame."""
+    import pandas as pd
+
+    dtype: Any = np.dtype(np.int64)
+    if look_up is own_ids_of:
+        dtype = own_of_originals(partitions, ntype, np.empty(0, np.int64), id_map).dtype
+    if hasattr(ids, "map_blocks"):
+        return ids.map_blocks(lambda block: look_up(partitions, ntype, block, id_map), dtype=dtype)
+
+    def of_partition(series: Any) -> Any:
+        return pd.Series(look_up(partitions, ntype, series, id_map), series.index, dtype, series.name)
+
+    return ids.map_partitions(of_partition, meta=pd.Series([], dtype=dtype, name=ids.name))
+
+
+def new_ids_of(partitions: PartitionedGraph, ntype: str, own_ids: Any, id_map: AnyPath | None = None) -> Any:
+    """Return the new type-wise IDs of nodes, int64, in the shape of the users' own IDs; lazily of collections."""
+    if hasattr(own_ids, "dask"):
+        return _lazily(new_ids_of, partitions, ntype, own_ids, id_map)
     wanted = np.asarray(own_ids)
     flat = wanted.reshape(-1)
-    originals = _originals(partitions, ntype, flat)
+    originals = _originals(partitions, ntype, flat, _map_of(partitions, ntype, id_map))
     if (unknown := np.flatnonzero(originals < 0)).size:
         shown = ", ".join(map(repr, flat[unknown[:MOST_SHOWN]].tolist()))
         what = f"{unknown.size:,} of {flat.size:,} IDs are of no {ntype!r} node"
@@ -51,12 +80,12 @@ def new_ids_of(partitions: PartitionedGraph, ntype: str, own_ids: Any) -> np.nda
     return new.reshape(wanted.shape)
 
 
-def _originals(partitions: PartitionedGraph, ntype: str, own_ids: np.ndarray) -> np.ndarray:
+def _originals(partitions: PartitionedGraph, ntype: str, own_ids: np.ndarray, path: Location | None) -> np.ndarray:
     """Return original IDs, int64, -1 for own IDs that no node has."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    path, num_nodes = _map_of(partitions, ntype), partitions.num_nodes(ntype)
+    num_nodes = partitions.num_nodes(ntype)
     originals = np.full(own_ids.size, -1, np.int64)
     if path is None:
         ids = as_ids(own_ids)
@@ -79,8 +108,10 @@ def _originals(partitions: PartitionedGraph, ntype: str, own_ids: np.ndarray) ->
     return originals
 
 
-def _map_of(partitions: PartitionedGraph, ntype: str) -> Location | None:
-    """Return the map that was recorded, compared with its checksum once per opening."""
+def _map_of(partitions: PartitionedGraph, ntype: str, given: AnyPath | None) -> Location | None:
+    """Return a given map or the recorded one, which is compared with its checksum once per opening."""
+    if given is not None:
+        return find_id_map(given, ntype, partitions.config, partitions.name, confined=partitions.is_confined)
     return _located(partitions.config, partitions.name, ntype, partitions.is_confined, partitions.state)
 
 

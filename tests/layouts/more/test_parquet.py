@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from commands import call
 from graphs import Graph, file_hashes
 from layout_readers import parquet_agrees
 
+import daskgraphpart as dgp
 from daskgraphpart import EdgeType, GraphSchema, NodeType
 from daskgraphpart.errors import OptionError
 from daskgraphpart.layouts.parquet import ROW_GROUP_NBYTES, ParquetLayout
@@ -62,8 +65,30 @@ def test_row_groups_are_of_one_size_whatever_the_memory(tmp_path: Path) -> None:
     assert len(set(metadata["row_group_id"].fetchnumpy()["row_group_id"].tolist())) == 4
 
 
-@pytest.mark.parametrize("spec", [("new_id", ()), ("Orig_ID", ()), ("part", ()), ("x", (0,)), ("x", (2, 0))])
+@pytest.mark.parametrize(
+    "spec", [("new_id", ()), ("own_id", ()), ("Orig_ID", ()), ("part", ()), ("x", (0,)), ("x", (2, 0))]
+)
 def test_features_that_no_column_can_hold_are_refused(spec: tuple[str, tuple[int, ...]]) -> None:
     feature = DataSpec(spec[0], np.dtype("f4"), spec[1])
     with pytest.raises(OptionError, match="cannot be a table column"):
         ParquetLayout().check_fits(GraphSchema("g", (NodeType("u", 1, (feature,)),), ()), 1)
+
+
+@pytest.mark.parametrize("ids", ["strings", "integers"])
+def test_nodes_have_their_own_ids(ids: str, tmp_path: Path) -> None:
+    """DuckDB and polars need no map: of a graph from tables, and of one that is there; whatever the batches."""
+    names = [f"n{i * 7 % 40:02}" if ids == "strings" else i * 7 % 40 * 100 for i in range(40)]
+    pd.DataFrame({"src": names, "dst": [*names[1:], names[0]]}).to_csv(tmp_path / "e.csv", index=False)
+    pd.DataFrame({"id": names, "x": range(40)}).to_csv(tmp_path / "n.csv", index=False)
+    tables = dgp.read_tables(tmp_path / "e.csv", map_ids=True, node_data={"_N": {"x": f"{tmp_path}/n.csv:x"}})
+    graph, found = tables.write_chunked(tmp_path / "graph"), []
+    for given, name in ((tables, "a"), (graph, "b")):
+        dgp.partition(given, tmp_path / name, 3, method="random", layout="dgl,parquet", progress=False)
+        nodes = pl.read_parquet(tmp_path / name / "parquet/nodes/_N", hive_partitioning=True)
+        found.append(file_hashes(tmp_path / name / "parquet"))
+        assert dict(nodes.select("own_id", "x").iter_rows()) == dict(zip(names, range(40), strict=True))
+        parts = dgp.open_partitions(tmp_path / name)
+        assert parts.own_ids("_N", nodes["new_id"].to_numpy()).tolist() == nodes["own_id"].to_list()
+    assert found[0] == found[1]
+    one = duckdb.sql(f"select x from '{tmp_path}/a/parquet/nodes/_N/*/*.parquet' where own_id = '{names[5]}'")
+    assert one.fetchall() == [(5,)]
