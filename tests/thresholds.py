@@ -73,7 +73,7 @@ CUTS = {
     "readers.tables.describe.column_file:BYTES_PER_BATCH": 4 * BYTES,
     "readers.tables.describe.map_arrays:MAX_READ_NBYTES": BYTES,
     "readers.tables.describe.parquet_batches:BYTES_PER_READ": BYTES,
-    "readers.tables.describe.parquet_batches:LONG": 3,
+    "readers.tables.describe.parquet_batches:PAGE_NBYTES": 300,
     "readers.tables.describe.text_rows:BOUNDS_PER_BATCH": ROWS,
     "readers.tables.describe.text_rows:BYTES_PER_READ": BYTES,
     "readers.tables.load.plain_edges:MAX_BLOCK_BYTES": 4 * BYTES,

@@ -48,8 +48,9 @@ BUFFER_NBYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class ParquetHeader:
-    """Arrow schema, number of rows, and the row at which each row group ends."""
+    """The footer of a file, its Arrow schema, number of rows, and the row at which each row group ends."""
 
+    footer: Any
     schema: Any
     num_rows: int
     row_group_ends: tuple[int, ...]
@@ -74,14 +75,18 @@ def _input_file(path: str, header: ParquetHeader) -> InputFile:
 
 
 @contextmanager
-def open_parquet(path: FilePath, coded: Sequence[str] = ()) -> Iterator[Any]:
-    """Open a `ParquetFile`, local or remote, for reading in bounded memory; `coded` columns come as dictionaries."""
+def open_parquet(path: FilePath, coded: Sequence[str] = (), footer: Any = None) -> Iterator[Any]:
+    """Open a `ParquetFile`, local or remote, for reading in bounded memory; `coded` columns come as dictionaries.
+
+    A `footer` that was read before, its `metadata`, is not read again.
+    """
     import pyarrow as pa
     from pyarrow import parquet
 
     try:
         # pre_buffer would keep whole column chunks
         options: Any = {**THRIFT_LIMITS, "pre_buffer": False, "buffer_size": BUFFER_NBYTES, "read_dictionary": coded}
+        options |= {"metadata": footer}
         options["coerce_int96_timestamp_unit"] = "us"  # nanoseconds would wrap before 1678 and after 2262
         source: Any = path
         if is_remote(path):
@@ -116,12 +121,12 @@ def row_group_lengths(file: Any) -> list[int]:
 def read_parquet_header(path: str) -> ParquetHeader:
     """Read the footer of a parquet file."""
     with open_parquet(path) as file:
-        lengths, num_rows, schema = row_group_lengths(file), file.metadata.num_rows, file.schema_arrow
-        _ = [*schema.names, schema.metadata]  # refuses names that are not UTF-8
+        lengths, footer, schema = row_group_lengths(file), file.metadata, file.schema_arrow
+        _, num_rows = [*schema.names, schema.metadata], footer.num_rows  # refuses names that are not UTF-8
     if min(lengths, default=0) < 0 or sum(lengths) != num_rows:
         what, expected = "invalid counts in the parquet footer", f"{num_rows:,} rows in all row groups"
         raise InputFileError(what, file=path, expected=expected, found=f"{sum(lengths):,}", hint="write it again")
-    return ParquetHeader(schema, num_rows, tuple(accumulate(lengths)))
+    return ParquetHeader(footer, schema, num_rows, tuple(accumulate(lengths)))
 
 
 def edge_columns(schema: Any, path: str) -> tuple[str, str]:

@@ -17,15 +17,16 @@ if TYPE_CHECKING:
 PROGRAM = """
 import sys
 import daskgraphpart as dgp
-edges, feature, given, out = sys.argv[1:]
-dgp.read_tables(edges, map_ids=True, node_data={"_N": {feature: given}}).write_chunked(out, memory="64MB", workers=2)
+edges, feature, given, out, memory = sys.argv[1:]
+dgp.read_tables(edges, map_ids=True, node_data={"_N": {feature: given}}).write_chunked(out, memory=memory, workers=2)
 # not getrusage, whose peak is inherited from the process that started this one
 print(next(int(line.split()[1]) * 1024 for line in open("/proc/self/status") if line.startswith("VmHWM")))
 """
 BUDGET = 64_000_000
+NOISE = 1.1  # of an allocator, which keeps some of what is free
 
 
-def peak_bytes(directory: Path, form: str, num_nodes: int, width: int) -> int:
+def peak_bytes(directory: Path, form: str, num_nodes: int, width: int, budget: int = BUDGET) -> int:
     """Peak memory of a process that joins vectors, or columns, to string IDs."""
     directory.mkdir()
     rng = np.random.default_rng(0)
@@ -33,15 +34,22 @@ def peak_bytes(directory: Path, form: str, num_nodes: int, width: int) -> int:
     parquet.write_table(pa.table({"src": ids, "dst": ids}), directory / "edges.parquet")
     values = rng.random((num_nodes, width), np.float32)
     columns = {f"x{i}": values[:, i] for i in range(width)}
-    if form == "vectors":
+    if form not in ("columns", "text"):
         columns = {"x": pa.FixedSizeListArray.from_arrays(pa.array(values.ravel()), width)}
     table = pa.table({"id": ids, **columns})
     if form == "text":
         csv.write_csv(table, directory / "table")
     else:
-        parquet.write_table(table, directory / "table")
-    feature, column = ("x", "x") if form == "vectors" else ("*", "*") if form == "columns" else ("x", "*")
-    given = [str(directory / "edges.parquet"), feature, f"{directory}/table:id:{column}", str(directory / "out")]
+        options = {"data_page_size": 1 << 30, "use_dictionary": False} if form == "pages" else {}
+        parquet.write_table(table, directory / "table", **options)
+    feature, column = ("x", "x") if form in ("vectors", "pages") else ("*", "*") if form == "columns" else ("x", "*")
+    given = [
+        str(directory / "edges.parquet"),
+        feature,
+        f"{directory}/table:id:{column}",
+        str(directory / "out"),
+        f"{budget}",
+    ]
     done = subprocess.run([sys.executable, "-c", PROGRAM, *given], check=True, capture_output=True, text=True)
     return int(done.stdout)
 
@@ -52,17 +60,27 @@ def test_wide_rows_stay_within_the_least_budget(tmp_path: Path) -> None:
     peaks = {
         "vectors": peak_bytes(tmp_path / "vectors", "vectors", 8000, 4096),  # 131 MB
         "columns": peak_bytes(tmp_path / "columns", "columns", 2000, 300),
+        "rows of 4 MB": peak_bytes(tmp_path / "wide", "vectors", 40, 1_000_000),  # 16 of them are the budget
     }
-    assert max(peaks.values()) - libraries < BUDGET, (libraries, peaks)
+    assert max(peaks.values()) - libraries < NOISE * BUDGET, (libraries, peaks)
+
+
+@pytest.mark.memory
+def test_pages_as_large_as_allowed_stay_within_the_budget(tmp_path: Path) -> None:
+    libraries = peak_bytes(tmp_path / "tiny", "vectors", 100, 8)
+    num_rows, width, budget = 1024, 8192, 340_000_000  # ten pages of 33.6 MB
+    peak = peak_bytes(tmp_path / "pages", "pages", num_rows, width, budget)
+    assert peak - libraries < budget, (libraries, peak)
 
 
 @pytest.mark.memory
 @pytest.mark.long
-def test_tables_of_ten_times_the_least_budget_take_less_than_thrice_it(tmp_path: Path) -> None:
+def test_tables_of_ten_times_the_least_budget_stay_within_it(tmp_path: Path) -> None:
     libraries = peak_bytes(tmp_path / "tiny", "vectors", 100, 8)
-    peaks = {
-        "vectors": peak_bytes(tmp_path / "vectors", "vectors", 210_000, 768),  # 645 MB
-        "columns": peak_bytes(tmp_path / "columns", "columns", 80_000, 2000),  # 640 MB
-        "text": peak_bytes(tmp_path / "text", "text", 80_000, 768),  # 650 MB
+    of_text = peak_bytes(tmp_path / "short", "text", 100, 8)  # and the kernels that cut text
+    above = {
+        "vectors": peak_bytes(tmp_path / "vectors", "vectors", 210_000, 768) - libraries,  # 645 MB
+        "columns": peak_bytes(tmp_path / "columns", "columns", 80_000, 2000) - libraries,  # 640 MB
+        "text": peak_bytes(tmp_path / "text", "text", 80_000, 768) - of_text,  # 650 MB
     }
-    assert max(peaks.values()) - libraries < 3 * BUDGET, (libraries, peaks)
+    assert max(above.values()) < NOISE * BUDGET, above

@@ -10,7 +10,7 @@ from daskgraphpart.graph.beside import list_beside
 from daskgraphpart.graph.changes import NO_CHANGES
 from daskgraphpart.readers.database import open_database
 from daskgraphpart.readers.tables.changes.change_graph import change_graph
-from daskgraphpart.readers.tables.describe.describe_tables import describe_tables
+from daskgraphpart.readers.tables.describe.describe_tables import check_memory, describe_tables
 from daskgraphpart.readers.tables.describe.description import kinds_of_ids
 from daskgraphpart.readers.tables.describe.earlier_graph import check_old_ids
 from daskgraphpart.readers.tables.describe.split_sets import SetRows
@@ -36,6 +36,7 @@ def load_tables(scan: TableScan, job: ScanJob) -> Graph:
     scan = write_frames(scan, job)
     with open_database(job.directory, resources) as connection, job.runner.on_this_machine() as runner:
         described = describe_tables(job.directory, scan)
+        check_memory(described, resources.memory)
         for note in described.notes:
             progress.note(note)
         job.on_open(described.paths)
@@ -49,6 +50,7 @@ def load_tables(scan: TableScan, job: ScanJob) -> Graph:
             connection,
             progress,
             job.directory,
+            resources.memory,
             counts_only=counts_only and not job.edge_weights,
         )
         load_rows(load)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ import pytest
 from pyarrow import csv, parquet
 
 import daskgraphpart as dgp
-from daskgraphpart.errors import InputFileError
+from daskgraphpart.errors import InputFileError, PlanError
 from daskgraphpart.readers.tables.describe import parquet_batches, text_rows
 from daskgraphpart.readers.tables.load import feature_file
 
@@ -91,6 +92,40 @@ def test_numbers_in_text_are_of_one_dtype_wherever_the_odd_one_is(
         weights = graph.edge_data["_N:_E:_N"]["w"].compute()
         assert weights.dtype == expected.dtype
         assert weights.tobytes() == expected.tobytes()
+
+
+def write_wide(path: Path, form: str) -> str:
+    """Write three rows of 5 MB, in pages of 5 or 15 MB."""
+    rows = np.arange(3 * 1_250_000, dtype=np.float32).reshape(3, -1)
+    if form == "npz":
+        np.savez(path.with_suffix(".npz"), id=np.arange(3), v=rows)
+        return f"{path}.npz:id:v"
+    lists = pl.Series(rows).to_arrow()
+    lists = lists.cast(pa.list_(pa.float32())) if form == "lists" else lists
+    options: Any = {"data_page_size": 1 << 30, "use_dictionary": False} if form == "pages" else {}
+    parquet.write_table(pa.table({"id": range(3), "v": lists}), path, **options)
+    return f"{path}:id:v"
+
+
+@pytest.mark.parametrize("form", ["npz", "lists", "arrays", "pages"])
+def test_a_budget_too_small_for_wide_rows_is_refused_with_one_that_is_enough(form: str, tmp_path: Path) -> None:
+    given = write_wide(tmp_path / "x", form)
+    scan = dgp.read_tables(pl.DataFrame({"src": [0, 1], "dst": [1, 2]}), map_ids=True, node_data={"_N": {"v": given}})
+    with pytest.raises(PlanError, match=r"rows of 5\.0 MB.*Use (\d+)MB or more") as refusal:
+        scan.collect(memory="64MB", workers=1)
+    enough = int(re.search(r"Use (\d+)MB", str(refusal.value))[1])  # type: ignore[index]
+    with pytest.raises(PlanError, match=f"Use {enough}MB"):
+        scan.collect(memory=(enough - 1) * 1_000_000, workers=1)
+    found = scan.collect(memory=enough * 1_000_000, workers=2).node_data["_N"]["v"].compute()
+    assert np.array_equal(np.arange(3 * 1_250_000).reshape(3, -1), found)
+
+
+def test_values_that_repeat_are_read_few_at_a_time(tmp_path: Path) -> None:
+    vectors = pa.FixedSizeListArray.from_arrays(pa.array(np.zeros(20_000 * 768, np.float32)), 768)
+    parquet.write_table(pa.table({"v": vectors}), tmp_path / "x")  # a dictionary of one number
+    assert (tmp_path / "x").stat().st_size < 100_000
+    sizes = [batch.nbytes for batch in parquet_batches.read_batches(str(tmp_path / "x"), ["v"])]
+    assert max(sizes) < 2 * parquet_batches.BYTES_PER_READ
 
 
 def test_rows_that_are_dropped_may_hold_anything(tmp_path: Path) -> None:

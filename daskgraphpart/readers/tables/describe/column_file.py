@@ -36,7 +36,7 @@ from daskgraphpart.readers.tables.describe.columns import (
     find_columns,
 )
 from daskgraphpart.readers.tables.describe.map_arrays import map_arrays
-from daskgraphpart.readers.tables.describe.parquet_batches import read_batches
+from daskgraphpart.readers.tables.describe.parquet_batches import PAGES_HELD, Sizes, column_sizes, read_batches
 from daskgraphpart.readers.tables.describe.uuids import is_uuid, text_of_uuids
 
 if TYPE_CHECKING:
@@ -47,6 +47,9 @@ if TYPE_CHECKING:
 
 
 BYTES_PER_BATCH = 4 << 20
+COLUMNS_AT_ONCE = 32
+ROWS_IN_BUDGET, PAGES_IN_BUDGET = 16, 10
+"""How many of the largest row, or page, the memory should hold: a quarter is for rows, three tenths for pages."""
 MAX_NUMBER_BYTES = 8  # Arrow has no longer floats
 
 
@@ -54,7 +57,8 @@ MAX_NUMBER_BYTES = 8  # Arrow has no longer floats
 class ColumnFile:
     """A file with chosen columns; for npz and npy files, mapped `arrays`.
 
-    `schema` has columns r0, r1, ... of `batches`; `num_nodes` are the sources and destinations of a sparse matrix.
+    `schema` has columns r0, r1, ... of `batches`; `num_nodes` are the sources and destinations of a sparse matrix;
+    `sizes` are the largest of a chosen column.
     """
 
     path: str
@@ -68,6 +72,16 @@ class ColumnFile:
     num_entries: None = None
     first_id: int = 0
     features: tuple[str, ...] = ()
+    sizes: Sizes = field(default_factory=Sizes)
+
+    @property
+    def least_memory(self) -> int:
+        """Bytes of memory that are enough to read and reorder the largest row, while the database has its share."""
+        return max(ROWS_IN_BUDGET * self.sizes.row, PAGES_IN_BUDGET * self.sizes.page)
+
+    def columns_at_once(self, memory: int) -> int:
+        """Return how many columns to read together: the reader of parquet holds pages of each."""
+        return max(1, min(COLUMNS_AT_ONCE, memory // 8 // max(1, PAGES_HELD * self.sizes.page)))
 
     def type_of(self, number: int) -> Any:
         """Arrow type of a column in `batches`; None if it is not in the file."""
@@ -203,7 +217,10 @@ def open_parquet_file(file: TableFile, wanted: Sequence[str], num_ids: int) -> C
     """Open a parquet file of edges or nodes."""
     header = read_parquet_header(file.content)
     columns, schema = _choose(file, [(field.name, field.type, ()) for field in header.schema], wanted, num_ids)
-    return ColumnFile(file.path, file.content, columns, schema, header.num_rows)
+    sizes = column_sizes(
+        file.content, header.footer, [column.name for column in columns if column.position is not None]
+    )
+    return ColumnFile(file.path, file.content, columns, schema, header.num_rows, sizes=sizes)
 
 
 # ------------------------------------------------------------------------------------------------------------- arrays
@@ -255,7 +272,8 @@ def open_array_file(file: TableFile, wanted: Sequence[str], num_ids: int, direct
             what, expected = f"array {name!r} has a different length", f"{num_rows:,}"
             raise InputFileError(what, file=path, expected=expected, found=f"{len(array):,}")
     used = tuple(arrays[column.name] for column in columns if column.position is not None)
-    return ColumnFile(path, file.content, columns, schema, num_rows, used, num_nodes)
+    sizes = Sizes(max((array[:1].nbytes for array in used if not isinstance(array, _Expanded)), default=0))
+    return ColumnFile(path, file.content, columns, schema, num_rows, used, num_nodes, sizes=sizes)
 
 
 def _matrix_shape(path: str, shape: np.ndarray) -> tuple[int, ...]:

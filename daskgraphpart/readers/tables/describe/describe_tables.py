@@ -9,10 +9,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.errors import GraphPartError, InputFileError, MetadataError, OptionError, check_choice
+from daskgraphpart.errors import (
+    GraphPartError,
+    InputFileError,
+    MetadataError,
+    OptionError,
+    PlanError,
+    check_choice,
+)
 from daskgraphpart.graph.check_changes import check_changes
 from daskgraphpart.graph.metadata import check_num_nodes
 from daskgraphpart.readers.tables.describe.collect_faults import collect_fault, raise_together
+from daskgraphpart.readers.tables.describe.column_file import ColumnFile
 from daskgraphpart.readers.tables.describe.columns import FLOATS, INTEGERS, UNKNOWN
 from daskgraphpart.readers.tables.describe.description import Description, Table, check_row_count
 from daskgraphpart.readers.tables.describe.earlier_graph import continue_codes, find_old_codes, find_old_ids
@@ -24,6 +32,7 @@ from daskgraphpart.readers.type_names import check_type_name
 from daskgraphpart.schema import DataSpec
 from daskgraphpart.source import Source
 from daskgraphpart.storage.paths import Location
+from daskgraphpart.units import format_size
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,6 +71,18 @@ def describe_tables(directory: Path, scan: TableScan) -> Description:
     )  # fmt: skip
     _check_together(described)
     return described
+
+
+def check_memory(described: Description, memory: int) -> None:
+    """Refuse a budget too small for the rows of a file, or the pages of one of parquet."""
+    files = [file for table in described.tables for file in table.files]
+    file = max(files, key=lambda file: file.least_memory)
+    if isinstance(file, ColumnFile) and file.least_memory > memory:
+        what, hint = "wide rows need more memory", f"use {-(-file.least_memory // 1_000_000)}MB or more"
+        budget = f"{memory / 1e6:.6g}MB, for rows of {format_size(file.sizes.row)}"
+        if file.sizes.page:
+            budget += f" in pages of {format_size(file.sizes.page)}"
+        raise PlanError(what, file=file.path, place="--memory", found=budget, hint=hint)
 
 
 def _request_tables(directory: Path, scan: TableScan, ntypes: Sequence[str]) -> TableRequests:

@@ -77,6 +77,15 @@ class TextFile:
         """Where it lies."""
         return self.rows.content
 
+    @property
+    def least_memory(self) -> int:
+        """Nothing: a row of text has at most a MiB."""
+        return 0
+
+    def columns_at_once(self, _: int) -> int:
+        """Return how many columns to read together: all of a line."""
+        return len(self.columns)
+
     def type_of(self, number: int) -> Any:
         """Arrow type of a column in `batches`; None if it is not in the file."""
         return pa.string() if self.columns[number].position is not None else None

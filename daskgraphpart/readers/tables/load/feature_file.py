@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from daskgraphpart.readers.tables.describe.description import OpenFile, Table
 
 COLUMNS_PER_FILE = 32
-"""Columns that are read together: a reader of parquet holds a page of each."""
 
 
 @dataclass(slots=True, eq=False)
@@ -203,18 +202,16 @@ class StagedRows(Source):
         return rows.reshape(stop - start, *self.shape[1:])
 
 
-def feature_files(table: Table, feature: str, fill: str | None, path: str) -> list[FeatureFile]:
+def feature_files(table: Table, feature: str, fill: str | None, path: str, memory: int) -> list[FeatureFile]:
     """Return the files of a feature, none if it is of strings; an empty path only counts rows."""
     numbers = table.features[feature]
     kind = table.kind(numbers[0])
     if kind == STRINGS:
         return []
-    starts = range(0, len(numbers), COLUMNS_PER_FILE)
+    width = min(COLUMNS_PER_FILE, *(file.columns_at_once(memory) for file in table.files))
+    starts = range(0, len(numbers), width)
     shape = (table.column(numbers[0]).row_shape or None) if kind == VECTORS else ()
-    return [
-        FeatureFile(numbers[i : i + COLUMNS_PER_FILE], kind, fill, shape, path and f"{path}-{numbers[i]}")
-        for i in starts
-    ]
+    return [FeatureFile(numbers[i : i + width], kind, fill, shape, path and f"{path}-{numbers[i]}") for i in starts]
 
 
 def staged_rows(table: Table, feature: str, files: list[FeatureFile]) -> Source:

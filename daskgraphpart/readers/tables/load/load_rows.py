@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from daskgraphpart.engine.local import give_memory_back
 from daskgraphpart.errors import GraphPartError, InputFileError
 from daskgraphpart.graph.rows import ArrayRows, JoinedRows, KeptRows
 from daskgraphpart.readers.database import (
@@ -22,9 +23,8 @@ from daskgraphpart.readers.database import (
     translated_errors,
 )
 from daskgraphpart.readers.tables.describe.collect_faults import collect_fault, raise_together
-from daskgraphpart.readers.tables.describe.column_file import ColumnFile
 from daskgraphpart.readers.tables.describe.columns import STRINGS
-from daskgraphpart.readers.tables.load.feature_file import COLUMNS_PER_FILE, FeatureFile, feature_files
+from daskgraphpart.readers.tables.load.feature_file import FeatureFile, feature_files
 from daskgraphpart.readers.tables.load.find_faults import find_faults
 from daskgraphpart.readers.tables.load.values import feature_values, id_value, is_missing_id
 
@@ -51,6 +51,7 @@ def load_rows(load: Load) -> None:
     raise_together(faults)
     _check_edge_counts(load)
     load.progress.end()
+    give_memory_back()
     for table in load.tables:
         _drop_missing(load, table)
 
@@ -65,13 +66,13 @@ def _create(load: Load, table: Table) -> None:
     for feature in table.features:
         path = "" if load.counts_only else f"{load.directory}/{table.name}"
         fill = load.described.fill(table, feature)
-        load.staged[table.name, feature] = feature_files(table, feature, fill, path)
+        load.staged[table.name, feature] = feature_files(table, feature, fill, path, load.memory)
 
 
 def _insert(load: Load, table: Table, file: OpenFile) -> None:
     """Insert IDs and strings of a file after those of the files before; write its other features."""
     start, numbers = load.starts[table.name][-1], [*range(len(table.ends)), *load.strings(table)]
-    first, *others = _groups(load.files_of(table), file) or [[]]
+    first, *others = _groups(load.files_of(table), file.columns_at_once(load.memory), len(numbers))
     with translated_errors(file.path), _forgotten_if_refused(load.files_of(table)):
         values = ", ".join([f"row + {start}", *_values(load, table, file)])
         types = [(f"r{i}", kind) for i in numbers if (kind := file.type_of(i)) is not None] or [("none", pa.string())]
@@ -100,11 +101,11 @@ def _forgotten_if_refused(staged: Sequence[FeatureFile]) -> Iterator[None]:
         raise
 
 
-def _groups(staged: Sequence[FeatureFile], file: OpenFile) -> list[list[FeatureFile]]:
-    """Return what is read together: all of a line of text, but only some columns of parquet."""
-    groups, width = list[list[FeatureFile]](), COLUMNS_PER_FILE
+def _groups(staged: Sequence[FeatureFile], at_once: int, num_first: int) -> list[list[FeatureFile]]:
+    """Return what is read together, up to some columns; other columns are read with the first."""
+    groups, width = [list[FeatureFile]()], num_first
     for of in staged:
-        if width + len(of.numbers) > COLUMNS_PER_FILE and (not groups or isinstance(file, ColumnFile)):
+        if width + len(of.numbers) > at_once and width:
             groups.append([])
             width = 0
         groups[-1].append(of)

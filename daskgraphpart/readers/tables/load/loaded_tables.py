@@ -29,7 +29,7 @@ class Load:
     beyond a scan. Invalid values are NULL. Other features are in files, `staged`, by table and feature.
 
     `kinds` are of IDs, by node type. `plain` edges, by table, are not in the database. `starts` has the first rows of
-    each table's files, and the number of all rows, as read.
+    each table's files, and the number of all rows, as read. `memory` is the budget, in bytes.
     """
 
     described: Description
@@ -38,6 +38,7 @@ class Load:
     connection: duckdb.DuckDBPyConnection
     progress: ProgressListener
     directory: Path
+    memory: int
     counts_only: bool
     staged: dict[tuple[str, str], list[FeatureFile]] = field(default_factory=dict)
     starts: dict[str, list[int]] = field(default_factory=dict)
