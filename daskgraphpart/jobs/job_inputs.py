@@ -15,6 +15,7 @@ from daskgraphpart.jobs.order_of_nodes import check_ids
 from daskgraphpart.options import stated_options
 from daskgraphpart.partitioner.assign_options import AssignOptions
 from daskgraphpart.partitioner.assignment import TRAINERS, Assignment, crc_of
+from daskgraphpart.partitioner.balance import ByFile
 from daskgraphpart.partitioner.owner_forms import binary_forms
 from daskgraphpart.partitioner.read_files import has_owners, read_assignment
 from daskgraphpart.partitioner.start import find_start
@@ -98,7 +99,7 @@ def identify_owners(
         ]
         if (start := find_start(owners)) is not None:
             files += start.files(scan.known)
-        weights = [Path(item.file) for item in owners.constraints if item.file]
+        weights = [Path(item.path) for item in owners.constraints if isinstance(item, ByFile)]
         given = {name: getattr(owners, name) for name in stated_options(AssignOptions)}
         if package := package_of("methods", str(owners.method)):
             given["method"] = f"{owners.method} of {package}"

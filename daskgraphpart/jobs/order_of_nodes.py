@@ -10,6 +10,7 @@ from daskgraphpart.ids.hash_id_maps import hash_id_maps
 from daskgraphpart.ids.recorded_id_maps import IdMaps
 from daskgraphpart.partitioner.assign_options import AssignOptions
 from daskgraphpart.partitioner.assignment import OURS_FILE, Assignment
+from daskgraphpart.partitioner.balance import ByFile
 from daskgraphpart.readers.tables.describe.collect_faults import raise_together
 from daskgraphpart.storage.json_file import read_json_object
 
@@ -28,10 +29,10 @@ def check_order(scan: Scan, owners: Assignment | Path | AssignOptions) -> None:
     faults: list[GraphPartError] = []
     if isinstance(owners, AssignOptions):
         for item in owners.constraints:
-            if item.file:
+            if isinstance(item, ByFile):
                 hint = "make them a feature, --node-data TYPE:w=FILE:ID:w, and balance weight:TYPE/w. Or "
                 what = "node weights without IDs, for nodes whose IDs are mapped only now"
-                faults.append(OptionError(what, place="--balance", file=item.file, hint=f"{hint}{_SEEN}"))
+                faults.append(OptionError(what, place="--balance", file=item.path, hint=f"{hint}{_SEEN}"))
         owners = Path() if owners.is_named else Path(owners.method)
     if owners != Path() and owners.exists() and recorded_maps(owners) is None:
         what = "owners without IDs, for nodes whose IDs are mapped only now"

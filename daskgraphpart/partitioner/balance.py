@@ -18,31 +18,72 @@ nodes hold many edges.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from daskgraphpart.errors import OptionError, choose_from
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 DEFAULT_BALANCE = "nodes,edges"
 EDGE_TOLERANCE = 0.10
 MAX_TOLERANCE = 1_000
-NAMES = ("nodes", "ntypes", "edges", "edges-by-ntype", "bytes", "types:", "weight:", "file:")
 
 
 @dataclass(frozen=True, slots=True)
 class BalanceConstraint:
-    """One item of a balance: its name and tolerance."""
+    """One item of a balance: its name, as given, and its tolerance."""
 
     name: str
     tolerance: float
 
-    @property
-    def file(self) -> str:
-        """The file that has the weights, if any."""
-        return self.name.removeprefix("file:") if self.name.startswith("file:") else ""
+
+@dataclass(frozen=True, slots=True)
+class ByCount(BalanceConstraint):
+    """Nodes, together or by type."""
+
+    by_type: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ByEdges(BalanceConstraint):
+    """In-edges, together or by the type of their destination."""
+
+    by_type: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ByBytes(BalanceConstraint):
+    """Bytes of features."""
+
+
+@dataclass(frozen=True, slots=True)
+class ByFeature(BalanceConstraint):
+    """A node feature ``NTYPE/FEATURE``: its values are weights, or each is a constraint."""
+
+    feature: str
+    by_value: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ByFile(BalanceConstraint):
+    """Weights in a file."""
+
+    path: str
+
+
+ITEMS: Mapping[str, Callable[[str, float, str], BalanceConstraint]] = {
+    "nodes": lambda name, tolerance, _: ByCount(name, tolerance, by_type=False),
+    "ntypes": lambda name, tolerance, _: ByCount(name, tolerance, by_type=True),
+    "edges": lambda name, tolerance, _: ByEdges(name, tolerance, by_type=False),
+    "edges-by-ntype": lambda name, tolerance, _: ByEdges(name, tolerance, by_type=True),
+    "bytes": lambda name, tolerance, _: ByBytes(name, tolerance),
+    "types:": lambda name, tolerance, of: ByFeature(name, tolerance, of, by_value=True),
+    "weight:": lambda name, tolerance, of: ByFeature(name, tolerance, of, by_value=False),
+    "file:": lambda name, tolerance, of: ByFile(name, tolerance, of),
+}
+"""What makes a constraint of a name, its tolerance, and what is behind a colon."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +126,7 @@ def parse_balance(balance: str | Sequence[str], imbalance: float) -> tuple[Balan
     wanted = [_parse(item.strip(), imbalance) for item in items if item.strip()]
     names = [item.name for item in wanted]
     if not names:
-        raise OptionError("--balance is empty", place="--balance", hint=choose_from(NAMES))
+        raise OptionError("--balance is empty", place="--balance", hint=choose_from(ITEMS))
     for name in names:
         if names.count(name) > 1:
             raise OptionError(f"--balance names {name!r} twice", place="--balance", hint="remove one")
@@ -96,20 +137,22 @@ def _parse(item: str, imbalance: float) -> BalanceConstraint:
     name, sign, number = item.rpartition("=")
     if not sign:
         name, number = item, ""
-    known = any(name.startswith(n) and len(name) > len(n) if n.endswith(":") else name == n for n in NAMES)
-    if not known:
-        raise OptionError(f"unknown item {name!r} in --balance", place="--balance", hint=choose_from(NAMES, name))
-    loose = name.startswith(("edges", "bytes"))
-    tolerance = max(imbalance, EDGE_TOLERANCE) if loose else imbalance
-    if sign:
-        try:
-            tolerance = float(number)
-        except ValueError:
-            tolerance = -1.0
-        if not 0 <= tolerance <= MAX_TOLERANCE:
-            raise OptionError(
-                f"tolerance {number!r} of {name!r} in --balance is out of range",
-                place="--balance",
-                hint=f"use 0 to {MAX_TOLERANCE:,}, such as {name}=0.05",
-            )
-    return BalanceConstraint(name, tolerance)
+    kind, colon, of = name.partition(":")
+    make = ITEMS.get(f"{kind}{colon}")
+    if make is None or (colon and not of):
+        raise OptionError(f"unknown item {name!r} in --balance", place="--balance", hint=choose_from(ITEMS, name))
+    constraint = make(name, imbalance, of)
+    if not sign:
+        is_loose = isinstance(constraint, (ByEdges, ByBytes))
+        return replace(constraint, tolerance=max(imbalance, EDGE_TOLERANCE)) if is_loose else constraint
+    try:
+        tolerance = float(number)
+    except ValueError:
+        tolerance = -1.0
+    if not 0 <= tolerance <= MAX_TOLERANCE:
+        raise OptionError(
+            f"tolerance {number!r} of {name!r} in --balance is out of range",
+            place="--balance",
+            hint=f"use 0 to {MAX_TOLERANCE:,}, such as {name}=0.05",
+        )
+    return replace(constraint, tolerance=tolerance)

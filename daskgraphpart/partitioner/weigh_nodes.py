@@ -13,7 +13,15 @@ from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import AssignmentError, OptionError
 from daskgraphpart.graph.partitions import list_row_blocks
 from daskgraphpart.graph.share_arrays import write_rows
-from daskgraphpart.partitioner.balance import BalanceConstraint, Constraint
+from daskgraphpart.partitioner.balance import (
+    BalanceConstraint,
+    ByBytes,
+    ByCount,
+    ByEdges,
+    ByFeature,
+    ByFile,
+    Constraint,
+)
 from daskgraphpart.schema import DataSpec, GraphSchema, find_feature
 from daskgraphpart.storage.region import Region, create_files, npy_region, open_npy
 
@@ -119,19 +127,17 @@ def weigh_nodes(
 def check_constraints(graph: Graph, wanted: Sequence[BalanceConstraint]) -> None:
     """Check that the features and weight files exist and fit."""
     for item in wanted:
-        kind, _, where = item.name.partition(":")
-        if kind == "file":
-            _open_weights(where, graph.schema.num_nodes)
-        elif where:
+        if isinstance(item, ByFile):
+            _open_weights(item.path, graph.schema.num_nodes)
+        elif isinstance(item, ByFeature):
             _feature_of(graph, item)
 
 
 def check_weight_files(wanted: Sequence[BalanceConstraint]) -> None:
     """Check that the weight files are arrays."""
     for item in wanted:
-        kind, _, where = item.name.partition(":")
-        if kind == "file":
-            open_npy(where)
+        if isinstance(item, ByFile):
+            open_npy(item.path)
 
 
 def _name_of(schema: GraphSchema, node: int) -> str:
@@ -140,33 +146,37 @@ def _name_of(schema: GraphSchema, node: int) -> str:
 
 
 def _columns(graph: Graph, item: BalanceConstraint, copy: Path, runner: Runner) -> list[WeightColumn]:
-    schema, kind, where = graph.schema, *item.name.partition(":")[::2]
-    if kind == "file":
-        return _file_columns(where, item.tolerance, _open_weights(where, schema.num_nodes), copy, runner)
-    if kind == "weight":
-        return [WeightColumn(where, item.tolerance, feature=_feature_of(graph, item))]
-    if kind == "types":
-        feature = _feature_of(graph, item)
-        values = _values(graph, *feature, runner)
-        if len(values) > MAX_VALUES:
-            what, expected = "too many values to balance each", f"at most {MAX_VALUES}"
-            raise OptionError(what, place=f"--balance {item.name}", expected=expected, found=len(values))
-        if not values:
-            what, hint = "nothing to balance: all values are 0", "leave it out"
-            raise OptionError(what, place=f"--balance {item.name}", hint=hint)
-        names = [f"{where}={value}" if len(values) > 1 else where for value in values]
-        return [WeightColumn(n, item.tolerance, feature=feature, value=v) for n, v in zip(names, values, strict=True)]
-    types = schema.node_types
-    none, every = (0,) * len(types), (1,) * len(types)
-    only = {t.name: tuple(int(t is other) for other in types) for t in types}
-    factors = {
-        "nodes": [("nodes", every, none)],
-        "edges": [("edges", none, every)],
-        "ntypes": [(f"nodes of {ntype}", mine, none) for ntype, mine in only.items()],
-        "edges-by-ntype": [(f"edges to {ntype}", none, mine) for ntype, mine in only.items()],
-        "bytes": [("bytes", *_bytes_of_types(schema))],
-    }
-    return [WeightColumn(name, item.tolerance, per_node, per_edge) for name, per_node, per_edge in factors[kind]]
+    schema, tolerance = graph.schema, item.tolerance
+    if isinstance(item, ByFile):
+        return _file_columns(item.path, tolerance, _open_weights(item.path, schema.num_nodes), copy, runner)
+    if isinstance(item, ByFeature):
+        return _feature_columns(graph, item, runner)
+    if isinstance(item, ByBytes):
+        return [WeightColumn("bytes", tolerance, *_bytes_of_types(schema))]
+    none, every = (0,) * len(schema.ntypes), (1,) * len(schema.ntypes)
+    only = {t.name: tuple(int(t is other) for other in schema.node_types) for t in schema.node_types}
+    if isinstance(item, ByEdges):
+        factors = {f"edges to {ntype}": mine for ntype, mine in only.items()} if item.by_type else {"edges": every}
+        return [WeightColumn(name, tolerance, none, mine) for name, mine in factors.items()]
+    assert isinstance(item, ByCount), "there is no other kind"
+    factors = {f"nodes of {ntype}": mine for ntype, mine in only.items()} if item.by_type else {"nodes": every}
+    return [WeightColumn(name, tolerance, mine, none) for name, mine in factors.items()]
+
+
+def _feature_columns(graph: Graph, item: ByFeature, runner: Runner) -> list[WeightColumn]:
+    """Return the column of a feature, or one for each of its values."""
+    feature, name, tolerance = _feature_of(graph, item), item.feature, item.tolerance
+    if not item.by_value:
+        return [WeightColumn(name, tolerance, feature=feature)]
+    values = _values(graph, *feature, runner)
+    if len(values) > MAX_VALUES:
+        what, expected = "too many values to balance each", f"at most {MAX_VALUES}"
+        raise OptionError(what, place=f"--balance {item.name}", expected=expected, found=len(values))
+    if not values:
+        what, hint = "nothing to balance: all values are 0", "leave it out"
+        raise OptionError(what, place=f"--balance {item.name}", hint=hint)
+    names = [f"{name}={value}" if len(values) > 1 else name for value in values]
+    return [WeightColumn(n, tolerance, feature=feature, value=v) for n, v in zip(names, values, strict=True)]
 
 
 def _bytes_of_types(schema: GraphSchema) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -203,11 +213,10 @@ def _file_columns(path: str, tolerance: float, region: Region, copy: Path, runne
     return [WeightColumn(f"{stem} {i}", tolerance, rows=(region, i)) for i in range(region.shape[1])]
 
 
-def _feature_of(graph: Graph, item: BalanceConstraint) -> tuple[str, DataSpec]:
+def _feature_of(graph: Graph, item: ByFeature) -> tuple[str, DataSpec]:
     """Find a constraint's feature; codes of strings have values to balance, but no weight."""
-    (kind, _, where), place = item.name.partition(":"), f"--balance {item.name}"
-    ntype, spec = feature_of(graph.schema, where, place)
-    if kind == "weight":
+    ntype, spec = feature_of(graph.schema, item.feature, f"--balance {item.name}")
+    if not item.by_value:
         graph.refuse_codes(ntype, spec.name, "--balance")
     return ntype, spec
 

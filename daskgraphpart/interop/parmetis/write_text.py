@@ -24,7 +24,7 @@ from pyarrow import csv, parquet
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import InputFileError, OptionError, OutputExistsError
 from daskgraphpart.graph.partitions import list_edge_blocks
-from daskgraphpart.partitioner.balance import BalanceConstraint
+from daskgraphpart.partitioner.balance import ByFeature
 from daskgraphpart.partitioner.weigh_nodes import feature_of, weigh_nodes
 from daskgraphpart.public import Public
 from daskgraphpart.readers.database import open_database, quote, stage_rows
@@ -106,7 +106,7 @@ def claim_files(files: ParmetisFiles, graph: Graph, metadata: Location, overwrit
     files.text("stats").unlink(missing_ok=True)
 
 
-def check_weights(schema: GraphSchema, weights: Sequence[str]) -> list[list[BalanceConstraint]]:
+def check_weights(schema: GraphSchema, weights: Sequence[str]) -> list[list[ByFeature]]:
     """Return each name's node data, a constraint per node type; refuse what cannot be weights."""
     constraints = []
     for name in weights:
@@ -118,7 +118,8 @@ def check_weights(schema: GraphSchema, weights: Sequence[str]) -> list[list[Bala
             raise OptionError(f"weights {name!r} are given twice", place="weights", hint="remove one")
         for ntype in ntypes:
             feature_of(schema, f"{ntype}/{name}", "weights")
-        constraints.append([BalanceConstraint(f"weight:{ntype}/{name}", 0.0) for ntype in ntypes])
+        features = [f"{ntype}/{name}" for ntype in ntypes]
+        constraints.append([ByFeature(f"weight:{of}", 0.0, of, by_value=False) for of in features])
     return constraints
 
 
