@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from daskgraphpart.dispatching.lay_out import OutputFile
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.storage.checksums import FileChecksum
-    from daskgraphpart.storage.claims import Claimed
+    from daskgraphpart.storage.output_lock import OutputLock
     from daskgraphpart.storage.paths import Location
     from daskgraphpart.storage.store_lock import Claim
 
@@ -81,7 +81,7 @@ class Destination(Exporter):
         return None
 
     @contextmanager
-    def claimed(self) -> Iterator[tuple[Destination, Claimed | None]]:
+    def claimed(self) -> Iterator[tuple[Destination, OutputLock | None]]:
         """Take the place for one run, if it is a store."""
         yield self, None
 

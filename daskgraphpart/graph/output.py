@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from daskgraphpart.schema import DataSpec, GraphSchema
-    from daskgraphpart.storage.claims import Claimed
+    from daskgraphpart.storage.output_lock import OutputLock
 
 DIRECTORIES = ("edges", "edge_index", "node_data", "edge_data", ID_MAP, CATEGORIES)
 
@@ -38,7 +38,7 @@ BYTES_PER_PIECE = 8 << 20
 
 @contextmanager
 def claimed_directory(
-    out: Path, inputs: Iterable[str], overwrite: bool, claimed: Claimed | None = None
+    out: Path, inputs: Iterable[str], overwrite: bool, claimed: OutputLock | None = None
 ) -> Iterator[None]:
     """Make and lock the output directory, or empty it of a graph to replace; failed jobs leave nothing.
 

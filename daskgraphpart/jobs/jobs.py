@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.graph.scan import Scan
     from daskgraphpart.jobs.run_options import RunOptions
-    from daskgraphpart.storage.claims import Claimed
     from daskgraphpart.storage.lock import Lock
+    from daskgraphpart.storage.output_lock import OutputLock
 
 logger = logging.getLogger(__name__)
 
@@ -51,7 +51,7 @@ class OutputDirectory:
     discard: Callable[[], None]
     """Delete what an unfinished job has written."""
     name: str = "output directory"
-    claimed: Claimed | None = None
+    claimed: OutputLock | None = None
     """The output itself, if it is in a store, as this run holds it."""
 
 
@@ -119,7 +119,7 @@ def _begin_or_continue(
             if claimed is not None and not _is_of_run(journal, claimed):
                 raise ResumeError(
                     "another run has written to the output since this one stopped",
-                    file=claimed.lock.directory,
+                    file=claimed.directory,
                     hint="choose another output directory, or add --restart and --overwrite to replace what it wrote",
                 )
             check_unchanged(journal.header["fingerprint"], fingerprint, shown_name(there))
@@ -145,18 +145,18 @@ def _begin_or_continue(
     return work, journal
 
 
-def _commit(lock: Lock, claimed: Claimed | None) -> str:
+def _commit(lock: Lock, claimed: OutputLock | None) -> str:
     """Let nobody continue what earlier runs have left; name this one as it is known in the output."""
     lock.commit()
     if claimed is None:
         return ""
     claimed.commit()
-    return claimed.lock.run
+    return claimed.run
 
 
-def _is_of_run(journal: Journal, claimed: Claimed | None) -> bool:
+def _is_of_run(journal: Journal, claimed: OutputLock | None) -> bool:
     """Whether no other run has taken the output since the journal's latest."""
-    return claimed is None or claimed.lock.previous == journal.machine.get("claim")
+    return claimed is None or claimed.previous == journal.machine.get("claim")
 
 
 def _refuse_damaged(journal: Journal, fault: BaseException) -> None:
@@ -181,7 +181,7 @@ def _find_workspace(out: Path, lock: Lock, default: Path) -> Path:
     return Path(noted) if header is not None and header.get("output") == output else default
 
 
-def _find_journal(workspace: Path, restart: bool, claimed: Claimed | None) -> tuple[Journal | None, bool]:
+def _find_journal(workspace: Path, restart: bool, claimed: OutputLock | None) -> tuple[Journal | None, bool]:
     """Open the journal of a job that can resume, and say whether one is unfinished, and what is there its output."""
     try:
         journal = Journal.open(workspace)

@@ -24,10 +24,10 @@ from daskgraphpart.jobs.order_of_nodes import check_order
 from daskgraphpart.partitioner.assign_nodes import assign_nodes, check_assignable, check_wanted
 from daskgraphpart.partitioner.assignment import META_FILE, TRAINERS, Assignment
 from daskgraphpart.readers.open_scan import open_scan
-from daskgraphpart.storage.claims import claimed_output
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.files import is_file, make_directory
 from daskgraphpart.storage.mounts import shown_name
+from daskgraphpart.storage.output_lock import output_lock
 from daskgraphpart.storage.paths import check_apart, is_remote, is_url, require_local, resolve_path
 from daskgraphpart.storage.scratch import lasting_directory
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from daskgraphpart.graph.scan import Scan
     from daskgraphpart.jobs.run_options import RunOptions
     from daskgraphpart.partitioner.assign_options import AssignOptions
-    from daskgraphpart.storage.claims import Claimed
+    from daskgraphpart.storage.output_lock import OutputLock
     from daskgraphpart.storage.paths import Location
     from daskgraphpart.storage.region import Region
 
@@ -80,8 +80,8 @@ def _assign_to_store(
     ):
         run = replace(run, resources=replace(run.resources, workspace=depot.root), progress=listener)
         assert is_remote(out), "the depot's output is in a store"
-        with claimed_output(out) as claimed:
-            depot.with_claim(claimed.lock.claim)
+        with output_lock(out) as claimed:
+            depot.with_claim(claimed.claim)
             assignment = _assign_to(scan, num_parts, options, depot.output, form, run, claimed)
         listener.note(f"store: {depot.describe_traffic()}")
     maps = {of: depot.place_of(path) for of, path in assignment.id_maps.items()}
@@ -121,7 +121,7 @@ def _assign_to(
     out: Path,
     form: str,
     run: RunOptions,
-    claimed: Claimed | None = None,
+    claimed: OutputLock | None = None,
 ) -> Assignment:
     from daskgraphpart.ids.hash_id_maps import describe_id_maps
     from daskgraphpart.partitioner.read_files import read_assignment

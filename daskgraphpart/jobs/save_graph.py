@@ -16,8 +16,8 @@ from daskgraphpart.graph.share_arrays import is_seen_everywhere
 from daskgraphpart.graph.write_graph import TASK_MEMORY, ChunkFormat, write_graph
 from daskgraphpart.readers.open_scan import open_scan
 from daskgraphpart.schema import check_name
-from daskgraphpart.storage.claims import claimed_output
 from daskgraphpart.storage.here import directory_here
+from daskgraphpart.storage.output_lock import output_lock
 from daskgraphpart.storage.paths import check_apart, is_remote, is_url, require_local, resolve_path
 from daskgraphpart.storage.scratch import scratch_directory
 
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from daskgraphpart.graph.changeable import Changeable
     from daskgraphpart.graph.graph import Graph
     from daskgraphpart.graph.scan import Scan
-    from daskgraphpart.storage.claims import Claimed
     from daskgraphpart.storage.mounts import Depot
+    from daskgraphpart.storage.output_lock import OutputLock
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Saving:
     resources: Resources
     progress: ProgressListener
     depot: Depot | None = None
-    claimed: Claimed | None = None
+    claimed: OutputLock | None = None
 
     def write(self, scan: Scan, out: Path, scratch: Path) -> None:
         """Read a graph and write it to a directory."""
@@ -93,8 +93,8 @@ def save_graph(
 
         with open_depot(resources, place, scan.paths) as depot:
             assert is_remote(place), "the depot's output is in a store"
-            with claimed_output(place) as claimed, directory_here(depot.output) as scratch:
-                depot = depot.with_claim(claimed.lock.claim)
+            with output_lock(place) as claimed, directory_here(depot.output) as scratch:
+                depot = depot.with_claim(claimed.claim)
                 replace(saving, depot=depot, claimed=claimed).write(scan, depot.output, scratch)
             saving.progress.note(f"store: {depot.describe_traffic()}")
     else:

@@ -78,7 +78,7 @@ class StoreLock:
         self.notes, self.previous, self.is_after_silence = LockNotes(), "", False
         self.is_conditional = True
         self.run = secrets.token_hex(8)
-        self._beats, self._is_lost, self._is_committed = 0, False, False
+        self._beats, self._is_lost, self.is_committed = 0, False, False
         self._version: str | None = None
         self.claim = Claim(self._take(), self.run)
         self._is_over = threading.Event()
@@ -94,7 +94,7 @@ class StoreLock:
 
     def commit(self) -> None:
         """Let nobody continue what earlier holders have left."""
-        self._is_committed = True
+        self.is_committed = True
 
     def check(self) -> None:
         """Raise `OutputLockedError` if another run has taken the lock."""
@@ -106,9 +106,9 @@ class StoreLock:
             return
         self._is_over.set()
         self._thread.join()
-        is_left = keep_notes and self._is_committed
+        is_left = keep_notes and self.is_committed
         with suppress(EnvironmentFaultError, OutputLockedError):  # whoever follows will wait a while
-            listed = list_in_store(self._directory) if self._is_committed else {}
+            listed = list_in_store(self._directory) if self.is_committed else {}
             places = [self._directory / name for name in listed if name < self.claim.place.name]
             left = [(place, version_in_store(place)) for place in places]
             self.check()  # what has these versions is of earlier holders

@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, InputFileNotFoundError
-from daskgraphpart.storage.stores import VERSION_KEYS, open_store, signature_in_store, version_of
+from daskgraphpart.storage.stores import open_store, signature_in_store, version_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -152,24 +152,22 @@ def version_in_store(path: UPath) -> str | None:
     return None if signature is None else str(signature[1])
 
 
-def versions_below(directory: UPath) -> dict[str, str]:
-    """Return the versions of all objects below a directory, by relative name."""
+def list_below(directory: UPath) -> dict[str, dict[str, Any]]:
+    """List all objects below a directory: relative names, with what the store tells of them."""
     with suppress(InputFileNotFoundError), open_store(directory) as fs:
         first = len(str(fs._strip_protocol(directory.path)).rstrip("/")) + 1
-        listed = fs.find(directory.path, detail=True).items()
-        # listings of stores without versions tell times in another form
-        return {name[first:]: version_of(info if TAGS & info.keys() else fs.info(name)) for name, info in listed}
+        return {name[first:]: info for name, info in fs.find(directory.path, detail=True).items()}
     return {}
 
 
-def list_below(directory: UPath) -> dict[str, str]:
-    """List all objects below a directory: relative names, with what changes with the content."""
-    with open_store(directory) as fs:
-        listed = fs.find(directory.path, detail=True)
-        first = len(str(fs._strip_protocol(directory.path)).rstrip("/")) + 1
-    return {
-        name[first:]: " ".join(str(info.get(key)) for key in ("size", *VERSION_KEYS)) for name, info in listed.items()
-    }
+def versions_below(directory: UPath) -> dict[str, str]:
+    """Return the versions of all objects below a directory, by relative name."""
+    listed = list_below(directory)
+    with open_store(directory) as fs:  # listings of stores without versions tell times in another form
+        return {
+            name: version_of(info if TAGS & info.keys() else fs.info((directory / name).path))
+            for name, info in listed.items()
+        }
 
 
 def delete_objects(paths: Sequence[UPath]) -> None:

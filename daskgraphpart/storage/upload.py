@@ -28,7 +28,7 @@ from daskgraphpart.storage.store_objects import (
 from daskgraphpart.storage.stores import kind_in_store, open_store, size_in_store, version_of, waiting_for
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Callable, Iterator
 
     from upath import UPath
 
@@ -205,17 +205,12 @@ def delete_claimed_below(directory: UPath, claim: Claim) -> None:
         delete_claimed(directory / name if name else directory, claim)
 
 
-def abort_uploads(directory: UPath, claim: Claim | None = None, names: Collection[str] | None = None) -> list[str]:
-    """Remove what others have sent of files below a directory of S3, of all or of some relative names; return IDs.
-
-    With a claim, these are uploads that were begun while it held. They cannot be completed any more.
-    """
+def abort_uploads(directory: UPath, claim: Claim) -> list[str]:
+    """Abort all uploads below a directory of S3 that were begun while a claim held; return their IDs."""
     listed: list[dict[str, str]] = []
     with suppress(GraphPartError), open_store(directory) as fs:  # a key may write, but not list uploads
-        uploads = _unfinished_uploads(fs, directory) if is_s3(fs) else ()
-        listed = [upload for name, upload in uploads if names is None or name in names]
-    if claim is not None:
-        claim.check()
+        listed = _unfinished_uploads(fs, directory) if is_s3(fs) else []
+    claim.check()
     aborted: list[str] = []
     with suppress(GraphPartError), open_store(directory) as fs:
         for upload in listed:
@@ -238,17 +233,16 @@ def abort_all_uploads(directory: UPath, claim: Claim) -> bool:
     return False
 
 
-def _unfinished_uploads(fs: Any, directory: UPath) -> Iterator[tuple[str, dict[str, str]]]:
-    """List uploads below a directory, but not those of workspaces there: relative names, and what requests need."""
-    place = place_in_s3(fs, directory)
+def _unfinished_uploads(fs: Any, directory: UPath) -> list[dict[str, str]]:
+    """List uploads below a directory, but not those of workspaces there, as requests name them."""
+    place, uploads = place_in_s3(fs, directory), list[dict[str, str]]()
     prefix = f"{place['Key']}/".lstrip("/")
     asked = {"Bucket": place["Bucket"], "Prefix": prefix}
     while True:
         answer = fs.call_s3("list_multipart_uploads", **asked)
         for upload in answer.get("Uploads", ()):
-            name = upload["Key"][len(prefix) :]
-            if WORK_DIRECTORY not in name:
-                yield name, {"Bucket": place["Bucket"], "Key": upload["Key"], "UploadId": upload["UploadId"]}
+            if WORK_DIRECTORY not in upload["Key"][len(prefix) :]:
+                uploads.append({**place, "Key": upload["Key"], "UploadId": upload["UploadId"]})
         if not answer.get("IsTruncated"):
-            return
+            return uploads
         asked |= {"KeyMarker": answer["NextKeyMarker"], "UploadIdMarker": answer["NextUploadIdMarker"]}

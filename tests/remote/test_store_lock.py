@@ -10,8 +10,8 @@ from upath import UPath
 
 from daskgraphpart.errors import OutputLockedError
 from daskgraphpart.storage import store_lock, upload
-from daskgraphpart.storage.claims import Claimed, claimed_output
 from daskgraphpart.storage.lock import LockNotes
+from daskgraphpart.storage.output_lock import OutputLock, output_lock
 from daskgraphpart.storage.store_lock import StoreLock
 from daskgraphpart.storage.upload import open_for_upload
 
@@ -35,10 +35,10 @@ def test_a_lock_object_that_is_no_json_object_is_that_of_a_dead_run(content: byt
     assert memory.find("/work") == []
 
 
-def sleep(claimed: Claimed) -> None:
+def sleep(claimed: OutputLock) -> None:
     """Let a run show no life any more."""
-    claimed.lock._is_over.set()
-    claimed.lock._thread.join()
+    claimed._is_over.set()
+    claimed._thread.join()
 
 
 @pytest.mark.usefixtures("impatient")
@@ -47,20 +47,20 @@ def test_who_takes_an_output_in_s3_ends_what_others_have_under_way(
 ) -> None:
     out, complete = UPath("s3://bucket/out", use_listings_cache=False, **s3.options), upload.complete_upload
 
-    def write(claimed: Claimed, content: bytes) -> None:
-        with open_for_upload(out / "a", len(content), claimed.lock.claim) as file:
+    def write(claimed: OutputLock, content: bytes) -> None:
+        with open_for_upload(out / "a", len(content), claimed.claim) as file:
             file.write(content)
 
     def sleeping(*asked: Any) -> str:
         monkeypatch.setattr(upload, "complete_upload", complete)
         sleep(first)
         for content in (b"of another", b"older"):  # the second is what was there before
-            with claimed_output(out) as other:
+            with output_lock(out) as other:
                 other.commit()
                 write(other, content)
         return complete(*asked)
 
-    first = Claimed(out)
+    first = OutputLock(out)
     first.commit()
     write(first, b"older")
     monkeypatch.setattr(upload, "complete_upload", sleeping)
@@ -77,11 +77,11 @@ def test_a_store_that_cannot_end_what_others_have_under_way_says_so(
 ) -> None:
     out = UPath(url, **({"use_listings_cache": False, **s3.options} if url.startswith("s3") else {}))
     monkeypatch.setattr(upload, "_unfinished_uploads", lambda *_: [])  # as in MinIO
-    first = Claimed(out)
+    first = OutputLock(out)
     first.commit()
     assert "make sure" not in caplog.text
     sleep(first)
-    with claimed_output(out) as second:
+    with output_lock(out) as second:
         second.commit()
     assert "the run before has not ended" in caplog.text and "make sure that it is dead" in caplog.text
     assert s3.unfinished_uploads("bucket") == []

@@ -12,7 +12,7 @@ from daskgraphpart.dispatching.destination import Destination
 from daskgraphpart.dispatching.output_directory import check_claimable, old_files
 from daskgraphpart.errors import ResumeError
 from daskgraphpart.storage.checksums import hash_file
-from daskgraphpart.storage.claims import claimed_output
+from daskgraphpart.storage.output_lock import output_lock
 from daskgraphpart.storage.paths import is_remote
 from daskgraphpart.storage.store_objects import versions_below
 from daskgraphpart.storage.upload import abort_uploads, check_writable, delete_claimed, upload_file
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from daskgraphpart.dispatching.lay_out import OutputFile
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.storage.checksums import FileChecksum
-    from daskgraphpart.storage.claims import Claimed
+    from daskgraphpart.storage.output_lock import OutputLock
     from daskgraphpart.storage.store_lock import Claim
 
 
@@ -44,10 +44,10 @@ class Store(ZarrExporter, Destination):
         return self.held
 
     @contextmanager
-    def claimed(self) -> Iterator[tuple[Destination, Claimed | None]]:
+    def claimed(self) -> Iterator[tuple[Destination, OutputLock | None]]:
         """Take the output for one run."""
-        with claimed_output(self.directory) as claimed:
-            yield replace(self, held=claimed.lock.claim), claimed
+        with output_lock(self.directory) as claimed:
+            yield replace(self, held=claimed.claim), claimed
 
     @property
     def directory(self) -> UPath:
@@ -92,7 +92,7 @@ class Store(ZarrExporter, Destination):
         _check_sent(self.directory, {file.path: checksum for file, checksum in sent.items()})
         for name in self.own_names:
             upload_file(str(made / name), self.directory / name, self.held)
-        abort_uploads(self.directory, self.held, {*self.own_names, *(file.path for file in sent)})
+        abort_uploads(self.directory, self.held)
 
 
 def _check_sent(target: UPath, checksums: Mapping[str, FileChecksum]) -> None:

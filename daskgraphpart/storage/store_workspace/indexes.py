@@ -14,6 +14,7 @@ from daskgraphpart.storage.store_workspace.pieced_file import (
     pieces_of,
     with_writes,
 )
+from daskgraphpart.storage.stores import version_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,7 +47,8 @@ class Indexes:
             if name in self._created:
                 return pieces_of(self._created[name])
             if self._listed is None:
-                self._listed = list_below(self._directory)
+                listed = list_below(self._directory).items()
+                self._listed = {name: f"{info.get('size')} {version_of(info)}" for name, info in listed}
             version = self._listed.get(name)
             if version is None:
                 return None

@@ -265,8 +265,8 @@ class StoreDepot(Depot):
 
     def delete_all(self) -> None:
         """Delete everything in the store, the logs last."""
-        self._check_held()
-        abort_uploads(self.store)
+        if self.held is not None:
+            abort_uploads(self.store, self.held)
         for kind in (FILES, INDEXES, WRITES, LOGS):
             delete_below(self.store / kind)
 

@@ -24,33 +24,32 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-class Claimed:
-    """An output that a run holds: its lock, and whether the run can be continued."""
+class OutputLock(StoreLock):
+    """The lock in an output; `is_kept` says that the run can be continued, and leaves its notes."""
 
     def __init__(self, out: UPath) -> None:
-        self.lock, self.is_kept = StoreLock(out, LOCK_NAME), False
-        self._is_committed = False
+        super().__init__(out, LOCK_NAME)
+        self.is_kept = False
 
     def commit(self) -> None:
         """Let nobody continue what earlier holders have left, nor finish what they have begun to send."""
-        if self._is_committed:
+        if self.is_committed:
             return
-        self.lock.commit()
-        self._is_committed = True
-        if not abort_all_uploads(self.lock.directory, self.lock.claim) and self.lock.is_after_silence:
+        super().commit()
+        if not abort_all_uploads(self.directory, self.claim) and self.is_after_silence:
             logger.warning(
                 "%s: the run before has not ended, and this store does not let us abort what it sends: make sure that"
                 " it is dead; if it only sleeps, one more file of it may arrive",
-                self.lock.directory,
+                self.directory,
             )
 
 
 @contextmanager
-def claimed_output(out: UPath) -> Iterator[Claimed]:
+def output_lock(out: UPath) -> Iterator[OutputLock]:
     """Take an output in a store for one run."""
-    claimed = Claimed(out)
+    lock = OutputLock(out)
     try:
-        yield claimed
-        claimed.commit()
+        yield lock
+        lock.commit()
     finally:
-        claimed.lock.release(keep_notes=claimed.is_kept)
+        lock.release(keep_notes=lock.is_kept)
