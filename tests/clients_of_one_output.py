@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from listeners import Listener
 
 from daskgraphpart import GraphPartError
-from daskgraphpart.storage import store_lock, upload
+from daskgraphpart.storage import output_lock, store_lock, upload
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -143,8 +143,8 @@ def gates(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         patched.setattr(store_lock.StoreLock, "_put", renewed)
         for module, name, what in (
             (upload, "complete_upload", "complete"),
-            (upload, "delete_version", "delete"),
-            (upload, "abort_uploads", "abort"),
+            (output_lock, "delete_version", "delete"),
+            (output_lock, "abort_uploads", "abort"),
             (store_lock, "create_object", "lock"),
             (store_lock, "replace_object", "renew"),
             (store_lock, "delete_version", "release"),

@@ -8,18 +8,26 @@ each write, and a request that is then under way may still arrive.
 
 from __future__ import annotations
 
+import json
 import logging
-from contextlib import contextmanager
+import secrets
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
+from daskgraphpart.errors import GraphPartError, InputFileNotFoundError
+from daskgraphpart.storage.atomic import DELETED_FORMAT
 from daskgraphpart.storage.lock import LOCK_NAME
 from daskgraphpart.storage.store_lock import StoreLock
-from daskgraphpart.storage.upload import abort_all_uploads
+from daskgraphpart.storage.store_objects import delete_version, is_s3, list_below, place_in_s3
+from daskgraphpart.storage.stores import open_store
+from daskgraphpart.storage.upload import PROBE, abort_uploads, open_for_upload
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from upath import UPath
+
+    from daskgraphpart.storage.store_lock import Claim
 
 logger = logging.getLogger(__name__)
 
@@ -36,7 +44,7 @@ class OutputLock(StoreLock):
         if self.is_committed:
             return
         super().commit()
-        if not abort_all_uploads(self.directory, self.claim) and self.is_after_silence:
+        if not _abort_uploads_of_others(self.directory, self.claim) and self.is_after_silence:
             logger.warning(
                 "%s: the run before has not ended, and this store does not let us abort what it sends: make sure that"
                 " it is dead; if it only sleeps, one more file of it may arrive",
@@ -53,3 +61,40 @@ def output_lock(out: UPath) -> Iterator[OutputLock]:
         lock.commit()
     finally:
         lock.release(keep_notes=lock.is_kept)
+
+
+def _abort_uploads_of_others(directory: UPath, claim: Claim) -> bool:
+    """Abort all uploads below an output; return whether the store has shown them, which is tried with one."""
+    own: dict[str, str] = {}
+    with suppress(GraphPartError), open_store(directory) as fs:
+        if is_s3(fs):
+            place = place_in_s3(fs, directory / PROBE)
+            own = {**place, "UploadId": fs.call_s3("create_multipart_upload", **place)["UploadId"]}
+    if not own or own["UploadId"] in abort_uploads(directory, claim):
+        return bool(own)
+    with suppress(GraphPartError), open_store(directory) as fs:
+        fs.abort_mpu(own["Bucket"], own["Key"], own["UploadId"])
+    return False
+
+
+def delete_claimed(path: UPath, claim: Claim) -> None:
+    """Delete a file of an output.
+
+    In S3 it is first replaced by something unique. So a request to delete it, which may arrive late, cannot meet what
+    another run has written since, even if that is the same file again.
+    """
+    with suppress(InputFileNotFoundError), open_store(path) as fs:
+        if not is_s3(fs):
+            claim.check()
+            fs.rm_file(path.path)
+            return
+    content = json.dumps({"format": DELETED_FORMAT, "token": secrets.token_hex(8)}).encode()
+    with open_for_upload(path, len(content), claim) as file:
+        file.write(content)
+    delete_version(path, file.version)
+
+
+def delete_claimed_below(directory: UPath, claim: Claim) -> None:
+    """Delete all files of an output below a directory, or one of that name."""
+    for name in list_below(directory):
+        delete_claimed(directory / name if name else directory, claim)

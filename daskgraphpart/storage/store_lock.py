@@ -70,7 +70,7 @@ class StoreLock:
     """The lock of a directory in a store, held until `release`; `notes` and `previous` are an earlier holder's, if any.
 
     `previous` is the run that held the lock before and has not given it up as done; `is_after_silence` says that it has
-    not given it up at all.
+    not given it up at all, and may live.
     """
 
     def __init__(self, directory: UPath, name: str = LOCK_DIRECTORY) -> None:
@@ -151,9 +151,11 @@ class StoreLock:
         superseded = msgspec.json.encode(msgspec.structs.replace(noted, state=SUPERSEDED))
         if not self.is_conditional:
             put_objects({place: superseded})
-        elif version is None or content_of(place) != content or replace_object(place, superseded, version) is None:
-            return False
-        self.notes, self.previous, self.is_after_silence = notes_of(content), noted.run, not noted.state
+        else:
+            is_same = version is not None and content_of(place) == content
+            if not is_same or not (noted.state or replace_object(place, superseded, version or "")):
+                return False
+        self.notes, self.previous, self.is_after_silence = notes_of(content), noted.run, noted.state != RELEASED
         return True
 
     def _create(self, place: UPath, content: bytes) -> bool:

@@ -6,21 +6,16 @@ A killed process leaves the parts it has sent, which cost space; `abort_uploads`
 from __future__ import annotations
 
 import errno
-import json
-import secrets
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, InputFileNotFoundError
-from daskgraphpart.storage.atomic import DELETED_FORMAT
 from daskgraphpart.storage.checksums import FileChecksum, hash_file
 from daskgraphpart.storage.files import file_size, open_for_reading
 from daskgraphpart.storage.store_objects import (
-    delete_version,
     is_s3,
-    list_below,
     place_in_s3,
     version_in_store,
     writable_store,
@@ -182,55 +177,18 @@ def upload_file(source: str, target: UPath, claim: Claim | None = None) -> int:
     return nbytes
 
 
-def delete_claimed(path: UPath, claim: Claim) -> None:
-    """Delete a file of an output.
-
-    In S3 it is first replaced by something unique. So a request to delete it, which may arrive late, cannot meet what
-    another run has written since, even if that is the same file again.
-    """
-    with suppress(InputFileNotFoundError), open_store(path) as fs:
-        if not is_s3(fs):
-            claim.check()
-            fs.rm_file(path.path)
-            return
-    content = json.dumps({"format": DELETED_FORMAT, "token": secrets.token_hex(8)}).encode()
-    with open_for_upload(path, len(content), claim) as file:
-        file.write(content)
-    delete_version(path, file.version)
-
-
-def delete_claimed_below(directory: UPath, claim: Claim) -> None:
-    """Delete all files of an output below a directory, or one of that name."""
-    for name in list_below(directory):
-        delete_claimed(directory / name if name else directory, claim)
-
-
 def abort_uploads(directory: UPath, claim: Claim) -> list[str]:
-    """Abort all uploads below a directory of S3 that were begun while a claim held; return their IDs."""
+    """Abort all uploads below a directory of S3 that were begun while a claim held; return IDs, if all are gone."""
     listed: list[dict[str, str]] = []
     with suppress(GraphPartError), open_store(directory) as fs:  # a key may write, but not list uploads
         listed = _unfinished_uploads(fs, directory) if is_s3(fs) else []
     claim.check()
-    aborted: list[str] = []
-    with suppress(GraphPartError), open_store(directory) as fs:
+    with suppress(GraphPartError):
         for upload in listed:
-            fs.abort_mpu(upload["Bucket"], upload["Key"], upload["UploadId"])
-            aborted.append(upload["UploadId"])
-    return aborted
-
-
-def abort_all_uploads(directory: UPath, claim: Claim) -> bool:
-    """Abort all uploads below an output; return whether the store has shown them, which is tried with one."""
-    own: dict[str, str] = {}
-    with suppress(GraphPartError), open_store(directory) as fs:
-        if is_s3(fs):
-            place = place_in_s3(fs, directory / PROBE)
-            own = {**place, "UploadId": fs.call_s3("create_multipart_upload", **place)["UploadId"]}
-    if not own or own["UploadId"] in abort_uploads(directory, claim):
-        return bool(own)
-    with suppress(GraphPartError), open_store(directory) as fs:
-        fs.abort_mpu(own["Bucket"], own["Key"], own["UploadId"])
-    return False
+            with suppress(InputFileNotFoundError), open_store(directory) as fs:  # it may have ended
+                fs.abort_mpu(upload["Bucket"], upload["Key"], upload["UploadId"])
+        return [upload["UploadId"] for upload in listed]
+    return []
 
 
 def _unfinished_uploads(fs: Any, directory: UPath) -> list[dict[str, str]]:

@@ -12,10 +12,10 @@ from daskgraphpart.dispatching.destination import Destination
 from daskgraphpart.dispatching.output_directory import check_claimable, old_files
 from daskgraphpart.errors import ResumeError
 from daskgraphpart.storage.checksums import hash_file
-from daskgraphpart.storage.output_lock import output_lock
+from daskgraphpart.storage.output_lock import delete_claimed, output_lock
 from daskgraphpart.storage.paths import is_remote
 from daskgraphpart.storage.store_objects import versions_below
-from daskgraphpart.storage.upload import abort_uploads, check_writable, delete_claimed, upload_file
+from daskgraphpart.storage.upload import abort_uploads, check_writable, upload_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 from daskgraphpart.errors import InputFileNotFoundError, OutputLockedError, ResumeError
 from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.mounts import Depot, Writes, depot_of, mount, unmount
+from daskgraphpart.storage.output_lock import delete_claimed_below
 from daskgraphpart.storage.paths import is_remote
 from daskgraphpart.storage.store_lock import StoreLock
 from daskgraphpart.storage.store_objects import delete_below, delete_objects
@@ -44,7 +45,7 @@ from daskgraphpart.storage.stores import (
     size_in_store,
     wrong_number_of_bytes,
 )
-from daskgraphpart.storage.upload import abort_uploads, delete_claimed_below, open_for_upload, upload_file
+from daskgraphpart.storage.upload import abort_uploads, open_for_upload, upload_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -249,7 +250,7 @@ class StoreDepot(Depot):
         """Delete files, here and in the store."""
         for path in filter(self._claim_on, paths):
             self.delete_tree(path)
-        of_job = [path for path in paths if self._claim_on(path) is None]
+        of_job = [path for path in paths if not self._claim_on(path)]
         delete_objects([self._place(kind, path) for path in of_job for kind in (FILES, INDEXES)])
         self._indexes().forget([self._relative(path) for path in paths])
         for path in paths:
@@ -257,9 +258,8 @@ class StoreDepot(Depot):
 
     def delete_tree(self, path: str) -> None:
         """Delete all files below a directory of the store."""
-        place = self._place(FILES, path)
         if (claim := self._claim_on(path)) is not None:
-            delete_claimed_below(place, claim)
+            delete_claimed_below(self._place(FILES, path), claim)
         for kind in (FILES, INDEXES) if claim is None else ():
             delete_below(self._place(kind, path))
 
