@@ -70,8 +70,10 @@ def _abort_uploads_of_others(directory: UPath, claim: Claim) -> bool:
         if is_s3(fs):
             place = place_in_s3(fs, directory / PROBE)
             own = {**place, "UploadId": fs.call_s3("create_multipart_upload", **place)["UploadId"]}
-    if not own or own["UploadId"] in abort_uploads(directory, claim):
-        return bool(own)
+    if not own:
+        return False
+    if any(own["UploadId"] in abort_uploads(directory, claim, is_listing_all=it) for it in (False, True)):
+        return True
     with suppress(GraphPartError), open_store(directory) as fs:
         fs.abort_mpu(own["Bucket"], own["Key"], own["UploadId"])
     return False

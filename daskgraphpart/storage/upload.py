@@ -177,11 +177,22 @@ def upload_file(source: str, target: UPath, claim: Claim | None = None) -> int:
     return nbytes
 
 
-def abort_uploads(directory: UPath, claim: Claim) -> list[str]:
-    """Abort all uploads below a directory of S3 that were begun while a claim held; return IDs, if all are gone."""
+def abort_uploads(directory: UPath, claim: Claim, *, is_listing_all: bool = False) -> list[str]:
+    """Abort all uploads below a directory of S3 that were begun while a claim held; return IDs, if all are gone.
+
+    MinIO lists uploads of one object or of a whole bucket, so what is below a directory is found there by listing all.
+    Those below a workspace may be of another job.
+    """
     listed: list[dict[str, str]] = []
     with suppress(GraphPartError), open_store(directory) as fs:  # a key may write, but not list uploads
-        listed = _unfinished_uploads(fs, directory) if is_s3(fs) else []
+        if is_s3(fs):
+            place = place_in_s3(fs, directory)
+            below = f"{place['Key']}/".lstrip("/")
+            listed = [
+                {"Bucket": place["Bucket"], "Key": upload["Key"], "UploadId": upload["UploadId"]}
+                for upload in _unfinished_uploads(fs, place["Bucket"], "" if is_listing_all else below)
+                if upload["Key"].startswith(below) and WORK_DIRECTORY not in upload["Key"][len(below) :]
+            ]
     claim.check()
     with suppress(GraphPartError):
         for upload in listed:
@@ -191,16 +202,12 @@ def abort_uploads(directory: UPath, claim: Claim) -> list[str]:
     return []
 
 
-def _unfinished_uploads(fs: Any, directory: UPath) -> list[dict[str, str]]:
-    """List uploads below a directory, but not those of workspaces there, as requests name them."""
-    place, uploads = place_in_s3(fs, directory), list[dict[str, str]]()
-    prefix = f"{place['Key']}/".lstrip("/")
-    asked = {"Bucket": place["Bucket"], "Prefix": prefix}
+def _unfinished_uploads(fs: Any, bucket: str, prefix: str) -> Iterator[dict[str, str]]:
+    """List uploads of keys with a prefix."""
+    asked = {"Bucket": bucket, "Prefix": prefix}
     while True:
         answer = fs.call_s3("list_multipart_uploads", **asked)
-        for upload in answer.get("Uploads", ()):
-            if WORK_DIRECTORY not in upload["Key"][len(prefix) :]:
-                uploads.append({**place, "Key": upload["Key"], "UploadId": upload["UploadId"]})
+        yield from answer.get("Uploads", ())
         if not answer.get("IsTruncated"):
-            return uploads
+            return
         asked |= {"KeyMarker": answer["NextKeyMarker"], "UploadIdMarker": answer["NextUploadIdMarker"]}
