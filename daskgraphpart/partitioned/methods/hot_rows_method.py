@@ -78,7 +78,7 @@ def hot_rows(
     <HotRows of part 0: 0 rows (user 0, item 0), 0 B>
     """
     from daskgraphpart.engine.resources import detect_resources  # imports the schedulers
-    from daskgraphpart.partitioned.hot_rows import HotOptions, choose_hot_rows  # imports the sampler
+    from daskgraphpart.partitioned.choose_hot_rows import HotOptions, choose_hot_rows  # imports the sampler
 
     options = HotOptions(size, batch_size, epochs, replace, seed)
     nbytes = detect_resources(memory).memory

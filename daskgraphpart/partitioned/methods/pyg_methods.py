@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from daskgraphpart.partitioned.hot_rows import HotRows
     from daskgraphpart.partitioned.part import Part
     from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph
     from daskgraphpart.partitioned.pyg.loader import Loader
@@ -31,6 +32,7 @@ def neighbor_loader(
     transform: Callable[[Any], Any] | None = None,
     node_data: Iterable[str] | None = None,
     edge_data: Iterable[str] | None = None,
+    cache: HotRows | None = None,
     workspace: str | os.PathLike[str] | None = None,
 ) -> Loader:
     """Load sampled neighbourhoods of nodes from the files, as PyG's `NeighborLoader` does from memory.
@@ -69,6 +71,9 @@ def neighbor_loader(
         Node features to include in batches, as ``"feat"`` or ``"paper/feat"``. Default: all.
     edge_data : Iterable[str], optional
         Edge features, likewise.
+    cache : HotRows, optional
+        Hot rows of the part that trains, from `Part.hot_rows`: taken from there, not from the files. Batches are the
+        same; `rows_asked` and `rows_found` of the loader count.
     workspace : str | os.PathLike[str], optional
         Directory for sorted edges of parts without the graph format csc: sorted once, 16 bytes per edge. Default: the
         system's temporary directory.
@@ -105,7 +110,7 @@ def neighbor_loader(
     options = LoaderOptions(
         replace=replace, subgraph_type=subgraph_type, batch_size=batch_size, shuffle=shuffle, drop_last=drop_last,
         num_workers=num_workers, prefetch_factor=prefetch_factor, seed=seed, transform=transform, node_data=node_data,
-        edge_data=edge_data, workspace=workspace,
+        edge_data=edge_data, cache=cache, workspace=workspace,
     )  # fmt: skip
     return load_nodes(*_sampled(partitions), num_neighbors, input_nodes, options)
 
@@ -128,6 +133,7 @@ def link_neighbor_loader(
     transform: Callable[[Any], Any] | None = None,
     node_data: Iterable[str] | None = None,
     edge_data: Iterable[str] | None = None,
+    cache: HotRows | None = None,
     workspace: str | os.PathLike[str] | None = None,
 ) -> Loader:
     """Load sampled neighbourhoods of edges from the files, as PyG's `LinkNeighborLoader` does from memory.
@@ -147,7 +153,7 @@ def link_neighbor_loader(
         as ``("binary", 2.0)``, sets how many per seed. As in PyG, a negative edge can be a real edge by chance.
     replace, subgraph_type, batch_size, shuffle, drop_last, num_workers, prefetch_factor, seed : optional
         As in `neighbor_loader`.
-    transform, node_data, edge_data, workspace : optional
+    transform, node_data, edge_data, cache, workspace : optional
         As in `neighbor_loader`.
 
     Returns
@@ -179,7 +185,7 @@ def link_neighbor_loader(
     options = LoaderOptions(
         replace=replace, subgraph_type=subgraph_type, batch_size=batch_size, shuffle=shuffle, drop_last=drop_last,
         num_workers=num_workers, prefetch_factor=prefetch_factor, seed=seed, transform=transform, node_data=node_data,
-        edge_data=edge_data, workspace=workspace,
+        edge_data=edge_data, cache=cache, workspace=workspace,
     )  # fmt: skip
     links = (edge_label_index, edge_label, neg_sampling)
     return load_links(*_sampled(partitions), num_neighbors, links, options)

@@ -20,6 +20,7 @@ from daskgraphpart.schema import canonical_tuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from daskgraphpart.partitioned.hot_rows import CacheUse
     from daskgraphpart.partitioned.pyg.sampled_source import SampledSource
     from daskgraphpart.partitioned.pyg.seeds import Links
     from daskgraphpart.partitioned.sampling.sampled_rows import FeatureRows
@@ -34,7 +35,8 @@ OWN_NAMES = (
 class Assembler:
     """Makes batches of samples, with their features."""
 
-    def __init__(self, source: SampledSource, sampler: Sampler) -> None:
+    def __init__(self, source: SampledSource, sampler: Sampler, cache: CacheUse) -> None:
+        self.cache = cache
         self.source, self.sampler, self.edges = source, sampler, Locator(source.book.edges)
         self.features: dict[str, list[FeatureRows]] = {}
         for of_kind in source.features:
@@ -68,10 +70,22 @@ class Assembler:
 
     def _fill(self, store: Any, kind: str, located: Located, places: np.ndarray) -> Any:
         """Add the features of rows; return their type-wise IDs."""
-        ids, features = located.ids[places], self.features.get(kind, ())
-        groups = group_by_part(located.owners[places]) if features else ()
-        for feature in features:
-            store[feature.name] = to_tensor(feature.gather(ids, groups))
+        ids, owners, features = located.ids[places], located.owners[places], self.features.get(kind, ())
+        hot = self.cache.by_type[kind].data if kind in self.cache.by_type else {}
+        cached = [feature for feature in features if feature.name in hot]
+        if cached:
+            here, rows = self.cache.find(kind, ids, owners)
+            rest = np.delete(np.arange(ids.size), here)
+            groups = [(part, rest[of_part]) for part, of_part in group_by_part(owners[rest])]
+            for feature in cached:
+                gathered = feature.gather(ids, groups)
+                gathered[here] = hot[feature.name][rows]
+                store[feature.name] = to_tensor(gathered)
+        if len(cached) < len(features):
+            groups = [*group_by_part(owners)]
+            for feature in features:
+                if feature.name not in hot:
+                    store[feature.name] = to_tensor(feature.gather(ids, groups))
         return torch.from_numpy(ids)
 
     def node_batch(self, ntype: str, is_listed: bool, positions: np.ndarray, ids: np.ndarray, key: np.uint64) -> Any:

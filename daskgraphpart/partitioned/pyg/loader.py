@@ -15,6 +15,7 @@ from daskgraphpart.extras import pyg_module
 from daskgraphpart.ids.fanouts import read_fanouts
 from daskgraphpart.kernels.hashing import stream_key
 from daskgraphpart.layouts.manifest_reader import find_manifest
+from daskgraphpart.partitioned.hot_rows import CacheUse
 from daskgraphpart.partitioned.pyg.sampled_source import SampledSource
 from daskgraphpart.partitioned.pyg.seeds import Seeds, read_links, seeds_of, split_type
 from daskgraphpart.partitioned.sampling.part_columns import PartColumns, open_columns
@@ -39,7 +40,7 @@ def load_nodes(graph: Any, part_id: int | None, num_neighbors: Any, input_nodes:
     """Open the loader of `pyg_methods.neighbor_loader`."""
     assembler = _open(graph, part_id, num_neighbors, options)
     ntype, seeds = read_nodes(graph, assembler.source, input_nodes)
-    return Loader(assembler.source, seeds, options, partial(assembler.node_batch, ntype, seeds.is_listed))
+    return Loader(assembler, seeds, options, partial(assembler.node_batch, ntype, seeds.is_listed))
 
 
 def load_links(
@@ -50,7 +51,7 @@ def load_links(
     etype, given = split_type(edges, graph.etypes, graph.book.canonical_etype, "edge_label_index")
     assembler = _open(graph, part_id, num_neighbors, options)
     read, seeds = read_links(assembler.source, etype, given, labels, negative)
-    return Loader(assembler.source, seeds, options, partial(assembler.link_batch, read, seeds.is_listed))
+    return Loader(assembler, seeds, options, partial(assembler.link_batch, read, seeds.is_listed))
 
 
 def _open(graph: Any, part_id: int | None, num_neighbors: Any, options: LoaderOptions) -> Assembler:
@@ -59,7 +60,10 @@ def _open(graph: Any, part_id: int | None, num_neighbors: Any, options: LoaderOp
     from daskgraphpart.partitioned.pyg.batches import Assembler  # imports torch_geometric
 
     fanouts, source = read_fanouts(num_neighbors, graph.book.etypes), open_source(graph, part_id, options)
-    return Assembler(source, Sampler(graph.book, source.columns, fanouts, options.replace))
+    if options.cache is not None:
+        options.cache.check_files(part_id, source.files)
+    sampler = Sampler(graph.book, source.columns, fanouts, options.replace)
+    return Assembler(source, sampler, CacheUse(options.cache))
 
 
 def open_source(graph: Any, part_id: int | None, options: LoaderOptions) -> SampledSource:
@@ -142,13 +146,24 @@ class Loader(Public):
 
     def __init__(
         self,
-        source: SampledSource,
+        assembler: Assembler,
         seeds: Seeds,
         options: LoaderOptions,
         make: Callable[[np.ndarray, np.ndarray, np.uint64], Any],
     ) -> None:
         self.epoch = 0
-        self._source, self._seeds, self._options, self._make = source, seeds, options, make
+        self._source, self._seeds, self._options, self._make = assembler.source, seeds, options, make
+        self._cache = assembler.cache
+
+    @property
+    def rows_asked(self) -> int:
+        """Rows of other parts that batches made so far needed, of node types in the `cache`; 0 without one."""
+        return self._cache.asked
+
+    @property
+    def rows_found(self) -> int:
+        """Those of them that were in the `cache`."""
+        return self._cache.found
 
     def __len__(self) -> int:
         """Batches per epoch."""
@@ -187,4 +202,6 @@ class Loader(Public):
         return made if options.transform is None else options.transform(made)
 
     def __repr__(self) -> str:
-        return f"<Loader: {len(self):,} batches of {self._options.batch_size:,} of {self._seeds.count:,} seeds>"
+        asked, hits = self.rows_asked, self.rows_found
+        used = f", {hits:,} of {asked:,} rows of other parts found in the cache" if asked else ""
+        return f"<Loader: {len(self):,} batches of {self._options.batch_size:,} of {self._seeds.count:,} seeds{used}>"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import LayoutError, OptionError, check_choice
 from daskgraphpart.options import check_options, option
+from daskgraphpart.partitioned.hot_rows import HotRows
 from daskgraphpart.storage.files import FileState, file_state
 
 if TYPE_CHECKING:
@@ -47,6 +48,12 @@ class LoaderOptions:
         None, 'Node features to include in batches, as ``"feat"`` or ``"paper/feat"``. Default: all.'
     )
     edge_data: Iterable[str] | None = option(None, "Edge features, likewise.")
+    cache: Any = option(
+        None,
+        "Hot rows of the part that trains, from `Part.hot_rows`: taken from there, not from the files. Batches are the "
+        "same; `rows_asked` and `rows_found` of the loader count.",
+        given="HotRows",
+    )
     workspace: str | os.PathLike[str] | None = option(
         None,
         "Directory for sorted edges of parts without the graph format csc: sorted once, 16 bytes per edge. Default: "
@@ -56,6 +63,9 @@ class LoaderOptions:
     def __post_init__(self) -> None:
         check_choice("type of subgraph", "subgraph_type", self.subgraph_type, SUBGRAPH_TYPES)
         check_options(self)
+        if self.cache is not None and not isinstance(self.cache, HotRows):
+            expected = "what hot_rows of a part returns"
+            raise OptionError("not hot rows", place="cache", expected=expected, found=type(self.cache).__name__)
         if self.transform is not None and not callable(self.transform):
             raise OptionError(
                 "not a function", place="transform", expected="one of a batch", found=repr(self.transform)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -172,3 +173,63 @@ def test_damaged_files_are_one_error(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-3000])
     with pytest.raises(LayoutError, match=r"graph\.dgl"):
         parts.part(0).hot_rows([2])
+
+
+def bytes_of(batch: Any) -> list[Any]:
+    """Everything in a batch, byte by byte."""
+    return [
+        (key, str(value.dtype), value.shape, value.numpy().tobytes()) if hasattr(value, "numpy") else (key, value)
+        for store in batch.stores
+        for key, value in sorted(store.items())
+    ]
+
+
+@pytest.mark.parametrize("size", ["5%", "100%", 100])
+@pytest.mark.parametrize("num_workers", [0, 3])
+@pytest.mark.parametrize("of_part", [False, True])
+def test_loaders_find_rows_in_them_and_make_the_same_bytes(
+    size: Any, num_workers: int, of_part: bool, parts: dgp.PartitionedGraph
+) -> None:
+    part = parts.part(0)
+    hot, source = part.hot_rows([5, 5], size=size), part if of_part else parts
+    how: Any = {"batch_size": 20, "shuffle": True, "num_workers": num_workers}
+    seeds = ("u", part.split_nids["u/train_mask"])
+    plain, cached = (source.neighbor_loader([5, 5], seeds, cache=cache, **how) for cache in (None, hot))
+    asked = hits = 0
+    for _ in range(2):
+        for one, other in zip(plain, cached, strict=True):
+            assert bytes_of(one) == bytes_of(other)
+            for ntype in ("u", "v"):
+                ids = one[ntype].n_id.numpy()
+                asked += int((owners_of(parts, ntype, ids) != 0).sum())
+                hits += int(np.isin(ids, hot.nodes[ntype].ids).sum())
+    assert (plain.rows_asked, plain.rows_found) == (0, 0)
+    assert (cached.rows_asked, cached.rows_found) == (asked, hits)
+    assert 0 < hits < asked
+    assert repr(cached).endswith(f", {hits:,} of {asked:,} rows of other parts found in the cache>")
+    assert "cache" not in repr(plain)
+
+
+def test_loaders_of_links_and_of_some_features_use_them(parts: dgp.PartitionedGraph) -> None:
+    hot = parts.part(0).hot_rows([5, 5], node_data=["x", "z", "label"], size="50%")
+    for how in ({}, {"node_data": ["h", "x"]}, {"node_data": []}):
+        links: Any = [
+            parts.link_neighbor_loader([3], "s", neg_sampling="binary", batch_size=90, cache=cache, **how)
+            for cache in (None, hot)
+        ]
+        for one, other in zip(*links, strict=True):
+            assert bytes_of(one) == bytes_of(other)
+        assert (links[1].rows_found > 0) == (how.get("node_data") != [])
+
+
+def test_hot_rows_that_do_not_belong_are_refused(parts: dgp.PartitionedGraph, tmp_path: Path) -> None:
+    hot = parts.part(0).hot_rows([2])
+    with pytest.raises(OptionError, match="cache: hot rows of another part: expected those of part 1, found <HotRows"):
+        parts.part(1).neighbor_loader([2], "u", cache=hot)
+    with pytest.raises(OptionError, match="cache: not hot rows: expected what hot_rows of a part returns, found dict"):
+        parts.neighbor_loader([2], "u", cache={})
+    again = dgp.open_partitions(dgp.partition(three_types().write(tmp_path / "in"), tmp_path / "out", 3).config)
+    with pytest.raises(OptionError, match="cache: hot rows of other partitions"):
+        again.neighbor_loader([2], "u", cache=hot)
+    same = dgp.open_partitions(parts.config)
+    assert next(iter(same.neighbor_loader([2], "u", cache=pickle.loads(pickle.dumps(hot))))) is not None
