@@ -36,8 +36,9 @@ def report(
         Node data that hold classes, as ``ntype:name``; default: integers named `label`, `labels` or `y`.
     sampling : list of int, dict of such lists by edge type, or str, optional
         Neighbours that training samples at each hop, such as ``[10, 10]`` or ``"10,10"``. If given, sample batches
-        of each part to estimate what trainers fetch from other parts. Training nodes come from masks named
-        `train_mask` or similar, else all nodes. Needs the graph format csc, or else sorts the edges, 16 bytes each.
+        of each part to estimate what trainers fetch from other parts, with and without `hot_rows`. Training nodes
+        come from masks named `train_mask` or similar, else all nodes. Needs the graph format csc, or else sorts the
+        edges, 16 bytes each.
     batch_size : int
         Training nodes per batch for `sampling`.
     memory, cluster, workers, workspace, progress : optional

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
     from daskgraphpart.ids.book import PartitionBook
     from daskgraphpart.partitioned.sampling.sampler import Sampler
+
+    BatchesOf: TypeAlias = Callable[[np.uint64], Iterator[tuple[np.ndarray, np.uint64]]]
+    """Seeds and keys of batches, by a key: the same each time."""
 
 SLOT_NBYTES = 128
 """Of a node while counts are merged: the ID, the count, as many new IDs, and what `np.unique` makes of both."""
@@ -77,7 +80,7 @@ class Batches:
 
 
 def most_fetched(
-    sampler: Sampler, part: int, batches: Batches, key: np.uint64, budget: Budget, memory: int
+    sampler: Sampler, part: int, batches: BatchesOf, key: np.uint64, budget: Budget, memory: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """New homogeneous IDs of foreign nodes, most fetched first, and how often they were, int64 each.
 

@@ -1,7 +1,8 @@
 """Passes `report-sort-edges` and `report-sampling`: estimate by sampled batches what trainers fetch from other parts.
 
 Batches are those of DGL's distributed training: a trainer has its part's training nodes, each hop starts from all nodes
-so far, and the features of all are fetched. In-edges come from the parts' CSC. For parts without it, edges are sorted
+so far, and the features of all are fetched. What hot rows beside each part would save is counted in these batches, the
+hot rows themselves in others. In-edges come from the parts' CSC. For parts without it, edges are sorted
 first, into temporary files of 16 bytes per edge and 8 per node, in the workspace if given.
 """
 
@@ -19,6 +20,7 @@ from daskgraphpart.errors import OptionError
 from daskgraphpart.ids.fanouts import read_fanouts
 from daskgraphpart.kernels.hashing import stream_key
 from daskgraphpart.kernels.sample import shuffled
+from daskgraphpart.partitioned.sampling.count_fetches import budget_of, most_fetched
 from daskgraphpart.partitioned.sampling.part_columns import map_columns, sort_edges, stored_columns
 from daskgraphpart.partitioned.sampling.sampler import Sampler, stream_key_of
 from daskgraphpart.partitioned.sampling.training_nodes import is_fetched, marked_nodes, training_masks
@@ -26,7 +28,7 @@ from daskgraphpart.storage.paths import is_remote, require_local
 from daskgraphpart.tools.report.figures import Fetching
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.ids.book import PartitionBook
@@ -35,6 +37,9 @@ if TYPE_CHECKING:
     from daskgraphpart.tools.report.figures import NodeRegions
 
 TASKS_PER_WORKER = 4
+HOT_SHARE = "5%"
+"""Of a part's nodes: the hot rows beside it."""
+COUNTED_EPOCHS = 5
 MAX_BATCHES = 20
 """Batches that are sampled of each part; with as many or fewer in an epoch, all of them."""
 
@@ -82,15 +87,25 @@ def estimate_fetching(
         matrices = _columns(graphs, book, directory, runner, is_ours=is_ours)
         masks = [training_masks(of_part, book) for of_part in nodes]
         config = EstimateConfig(
-            book, graphs, matrices, masks, _row_nbytes(nodes, book), fanouts, sampling.batch_size, any(masks)
+            book,
+            graphs,
+            matrices,
+            masks,
+            _row_nbytes(nodes, book),
+            fanouts,
+            sampling.batch_size,
+            any(masks),
+            resources.task_memory // 2,
         )
         each = -(-book.num_parts // (resources.workers * TASKS_PER_WORKER))
         ranges = [range(first, min(first + each, book.num_parts)) for first in range(0, book.num_parts, each)]
         counted = runner.run(Pass("report-sampling", sample_parts, [Unit(of, 1) for of in ranges], config))
     columns = np.array([of_part for of_range in counted for of_part in of_range], np.int64).T
     shown = tuple(fanouts.max(axis=1).tolist())  # where edge types differ, the largest
-    seeds, batches, inputs, remote, nbytes = columns
-    return Fetching(shown, sampling.batch_size, seeds, batches, inputs, remote, nbytes, config.has_masks)
+    seeds, batches, inputs, remote, nbytes, hot, cold, cold_nbytes = columns
+    return Fetching(
+        shown, sampling.batch_size, seeds, batches, inputs, remote, nbytes, hot, cold, cold_nbytes, config.has_masks
+    )
 
 
 def _columns(
@@ -138,12 +153,14 @@ class EstimateConfig:
     fanouts: np.ndarray  # int64 (hops, edge types)
     batch_size: int
     has_masks: bool
+    memory: int  # for counts of hot rows
 
 
-def sample_parts(parts: range, config: EstimateConfig) -> list[tuple[int, int, int, int, int]]:
-    """Sample batches of consecutive parts; return each part's seeds, batches, input nodes, remote ones and their bytes.
+def sample_parts(parts: range, config: EstimateConfig) -> list[tuple[int, ...]]:
+    """Sample batches of consecutive parts; return the arrays of `Fetching` by part.
 
-    Memory: a batch with its edges, some 100 bytes each, and `MAX_BATCHES` batches of seeds; files are mapped.
+    Memory: a batch with its edges, some 100 bytes each, and `MAX_BATCHES` batches of seeds; files are mapped. Counts of
+    hot rows have half of a task's memory.
     """
     columns = [
         map_columns(graph, config.book, part, matrix)
@@ -153,17 +170,37 @@ def sample_parts(parts: range, config: EstimateConfig) -> list[tuple[int, int, i
     return [_sample_part(part, sampler, config) for part in parts]
 
 
-def _sample_part(part: int, sampler: Sampler, config: EstimateConfig) -> tuple[int, int, int, int, int]:
-    key = stream_key(part, "estimate")
-    num_seeds, seeds = _choose_seeds(part, config, key)
-    inputs = remote = nbytes = 0
-    batches = [seeds[first : first + config.batch_size] for first in range(0, seeds.size, config.batch_size)]
-    for number, batch in enumerate(batches):
-        located = sampler.nodes(sampler.sample(batch, stream_key_of(key, number)).nodes)
+def _sample_part(part: int, sampler: Sampler, config: EstimateConfig) -> tuple[int, ...]:
+    key, hot = stream_key(part, "estimate"), _hot_rows(part, sampler, config)
+    totals, num_batches = np.zeros(5, np.int64), 0
+    for batch, of_batch in _batches(part, config, key):
+        located = sampler.nodes(nodes := sampler.sample(batch, of_batch).nodes)
         foreign = located.owners != part
-        inputs, remote = inputs + foreign.size, remote + int(foreign.sum())
-        nbytes += int(config.row_nbytes[located.types[foreign]].sum())
-    return num_seeds, len(batches), inputs, remote, nbytes
+        nbytes, is_cold = config.row_nbytes[located.types[foreign]], ~np.isin(nodes[foreign], hot)
+        totals += nodes.size, nbytes.size, nbytes.sum(), is_cold.sum(), nbytes[is_cold].sum()
+        num_batches += 1
+    inputs, remote, remote_nbytes, cold, cold_nbytes = totals.tolist()
+    num_seeds, _ = _choose_seeds(part, config, key)
+    return num_seeds, num_batches, inputs, remote, remote_nbytes, hot.size, cold, cold_nbytes
+
+
+def _hot_rows(part: int, sampler: Sampler, config: EstimateConfig) -> np.ndarray:
+    """New homogeneous IDs of the part's hot rows, counted in batches of `COUNTED_EPOCHS` other epochs."""
+
+    def batches(key: np.uint64) -> Iterator[tuple[np.ndarray, np.uint64]]:
+        for epoch in range(COUNTED_EPOCHS):
+            yield from _batches(part, config, stream_key_of(key, epoch))
+
+    budget = budget_of(HOT_SHARE, "size", part, config.book, config.row_nbytes)
+    ids, _ = most_fetched(sampler, part, batches, stream_key(part, "hot-rows"), budget, config.memory)
+    return ids
+
+
+def _batches(part: int, config: EstimateConfig, key: np.uint64) -> Iterator[tuple[np.ndarray, np.uint64]]:
+    """Seeds and keys of a part's batches: of an epoch, or `MAX_BATCHES` of them."""
+    _, seeds = _choose_seeds(part, config, key)
+    for number, first in enumerate(range(0, seeds.size, config.batch_size)):
+        yield seeds[first : first + config.batch_size], stream_key_of(key, number)
 
 
 def _choose_seeds(part: int, config: EstimateConfig, key: np.uint64) -> tuple[int, np.ndarray]:

@@ -68,6 +68,9 @@ class Fetching:
     input_nodes: np.ndarray  # int64 (parts,): distinct input nodes of each batch, summed up
     remote_nodes: np.ndarray  # int64 (parts,): those that other parts own
     remote_nbytes: np.ndarray  # int64 (parts,): bytes of their features, without masks and labels
+    hot_rows: np.ndarray  # int64 (parts,): rows that would lie beside the part, chosen in other epochs
+    cold_nodes: np.ndarray  # int64 (parts,): remote nodes that are none of these
+    cold_nbytes: np.ndarray  # int64 (parts,): bytes of their features
     has_masks: bool
 
     @property
@@ -87,20 +90,34 @@ class Fetching:
         shares: np.ndarray = self.remote_nodes / np.maximum(self.input_nodes, 1)
         return shares
 
+    def per_epoch(self, counts: np.ndarray) -> np.ndarray:
+        """Counts of the sampled batches as those of an epoch, int64 (parts,)."""
+        per_epoch: np.ndarray = np.rint(counts * self._scale).astype(np.int64)
+        return per_epoch
+
     @property
     def epoch_nbytes(self) -> np.ndarray:
         """Bytes fetched from other parts per epoch, int64 (parts,)."""
-        sampled = np.minimum(self.num_batches * self.batch_size, self.seeds)
-        scale = self.seeds / np.maximum(sampled, 1)
-        nbytes: np.ndarray = np.rint(self.remote_nbytes * scale).astype(np.int64)
-        return nbytes
+        return self.per_epoch(self.remote_nbytes)
 
     @property
     def share(self) -> float:
         """Share of all trainers' input nodes that other parts own."""
-        epochs = self.seeds / np.maximum(np.minimum(self.num_batches * self.batch_size, self.seeds), 1)
-        total = float((self.input_nodes * epochs).sum())
-        return float((self.remote_nodes * epochs).sum()) / total if total else 0.0
+        return self._share_of(self.remote_nodes)
+
+    @property
+    def cold_share(self) -> float:
+        """Share of all trainers' input nodes that are still fetched with hot rows beside each part."""
+        return self._share_of(self.cold_nodes)
+
+    def _share_of(self, counts: np.ndarray) -> float:
+        return share(float((counts * self._scale).sum()), float((self.input_nodes * self._scale).sum()))
+
+    @property
+    def _scale(self) -> np.ndarray:
+        """Epochs per sampled batches, float64 (parts,)."""
+        scale: np.ndarray = self.seeds / np.maximum(np.minimum(self.num_batches * self.batch_size, self.seeds), 1)
+        return scale
 
     @property
     def worst_part(self) -> int:
@@ -121,7 +138,15 @@ class Fetching:
             "sampled_batches_by_part": self.num_batches.tolist(),
             "input_nodes_by_part": self.inputs_per_batch.tolist(),
             "remote_share_by_part": self.shares.tolist(),
+            "rows_per_epoch_by_part": self.per_epoch(self.remote_nodes).tolist(),
             "bytes_per_epoch_by_part": self.epoch_nbytes.tolist(),
+            "with_hot_rows": {
+                "hot_rows_by_part": self.hot_rows.tolist(),
+                "remote_share": self.cold_share,
+                "bytes_per_epoch": int(self.per_epoch(self.cold_nbytes).sum()),
+                "rows_per_epoch_by_part": self.per_epoch(self.cold_nodes).tolist(),
+                "bytes_per_epoch_by_part": self.per_epoch(self.cold_nbytes).tolist(),
+            },
         }
 
 
@@ -275,7 +300,7 @@ class Figures(Public):
         }
 
 
-def share(count: int, total: int) -> float:
+def share(count: float, total: float) -> float:
     """Return `count` over `total`; 0 if both are 0."""
     return count / total if total else 0.0
 

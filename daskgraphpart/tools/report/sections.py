@@ -30,16 +30,18 @@ TERMS = {
     "replication factor": "nodes that all parts hold, inner and HALO, over the nodes of the graph.",
     "balance": "the largest part over the average. 1.00 is perfectly even.",
     "remote rows": "of the rows of features that a batch needs, those that another part owns, and sends.",
+    "hot rows": "the rows of other parts that a part's trainers fetch most; `part.hot_rows` finds them.",
     "total variation": "how far the mix of classes in a part is from that of the graph: 0 is the same, 1 is disjoint.",
 }
 
 MAX_CLASSES = 12
 CUT, OF_ALL, ON_DISK, RATIO, VARIATION = "cut", "of all", "on disk", "largest / average", "total variation"
-REMOTE, FETCHED = "remote rows", "fetched in an epoch"
+REMOTE, ROWS, FETCHED = "remote rows", "rows in an epoch", "bytes in an epoch"
+COLD_ROWS, COLD = "rows with hot rows", "bytes with hot rows"
 FORMATS: dict[Any, Any] = {
     **dict.fromkeys((CUT, OF_ALL, REMOTE), "{:.1%}".format),
     **dict.fromkeys((RATIO, VARIATION, "replication"), "{:.3f}".format),
-    **dict.fromkeys((ON_DISK, FETCHED), format_size),
+    **dict.fromkeys((ON_DISK, FETCHED, COLD), format_size),
 }
 """How the values of a column are written: by default as counts, below a number (of a part, a class) as shares."""
 
@@ -61,7 +63,9 @@ def _sentences(report: Figures) -> Iterator[str]:
     copies = f"parts hold {halo:.2f} HALO nodes for each node that they own"
     yield f"{report.cut_share:.1%} of edges are cut, and {copies}."
     if report.sampling is not None:
-        yield f"A trainer fetches {report.sampling.share:.0%} of its input rows from other parts."
+        of = report.sampling
+        hot = f"; with the hottest 5% beside each part, {of.cold_share:.0%}" if of.hot_rows.any() else ""
+        yield f"A trainer fetches {of.share:.0%} of its input rows from other parts{hot}."
     shares = report.cut_edges.sum(axis=0) / np.maximum(report.owned_edges.sum(axis=0), 1)
     worst = int(shares.argmax())
     if len(report.etypes) > 1 and shares[worst] > report.cut_share:
@@ -192,6 +196,7 @@ def key_figures(report: Figures) -> Iterator[KeyFigure]:
     if report.sampling is not None:
         of, worst = report.sampling, report.sampling.worst_part
         more = f"{format_size(int(of.epoch_nbytes.sum()))} an epoch; most in part {worst}, {of.shares[worst]:.1%}"
+        more += f"; {of.cold_share:.1%} with hot rows"
         yield KeyFigure(REMOTE, f"{of.share:.1%}", more, TERMS[REMOTE])
     total, largest = format_sizes([int(report.nbytes.sum()), int(report.nbytes.max(initial=0))])
     yield KeyFigure("on disk", total, f"largest part {largest}", "files of all parts")
@@ -221,9 +226,12 @@ def _balance(report: Figures) -> Section:
 def _sampling(fetching: Fetching) -> Section:
     columns = {"part": _names(len(fetching.seeds)), "training nodes": fetching.seeds}
     columns |= {"batches": fetching.batches_per_epoch, "input nodes of one": np.rint(fetching.inputs_per_batch)}
-    columns |= {REMOTE: fetching.shares, FETCHED: fetching.epoch_nbytes}
+    columns |= {REMOTE: fetching.shares, ROWS: fetching.per_epoch(fetching.remote_nodes)}
+    columns |= {FETCHED: fetching.epoch_nbytes, COLD_ROWS: fetching.per_epoch(fetching.cold_nodes)}
+    columns |= {COLD: fetching.per_epoch(fetching.cold_nbytes)}
     drawn = "training nodes" if fetching.has_masks else "all nodes, as no mask tells which are trained on"
     about = f"Estimated from sampled batches of {fetching.batch_size:,} {drawn}, {_fanouts(fetching)} neighbours."
+    about += " With hot rows: if the rows that are fetched most, 5% of a part's nodes, lie beside the part."
     return Section("What training fetches", pd.DataFrame(columns), about=about)
 
 

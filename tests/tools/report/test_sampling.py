@@ -72,6 +72,11 @@ def test_of_all_neighbours_it_is_exact(has_masks: bool, formats: tuple[str, ...]
         assert found.input_nodes[part] == sum(map(len, nodes.values()))
         assert found.remote_nodes[part] == sum(remote.values())
         assert found.epoch_nbytes[part] == remote["u"] * 12 + remote["v"] * 10
+        # every batch fetches all of them
+        assert found.hot_rows[part] == -(-int(parts.book.node_counts[part].sum()) // 20)
+        assert found.cold_nodes[part] == found.remote_nodes[part] - found.hot_rows[part]
+        saved = found.remote_nbytes[part] - found.cold_nbytes[part]
+        assert 10 * found.hot_rows[part] <= saved <= 12 * found.hot_rows[part]
     assert found.share == found.remote_nodes.sum() / found.input_nodes.sum()
     assert found.worst_part == int((found.remote_nodes / found.input_nodes).argmax())
 
@@ -99,6 +104,33 @@ def test_of_many_batches_some_are_sampled(tmp_path: Path) -> None:
     assert some.share == pytest.approx(whole.share, rel=0.15)
 
 
+def test_hot_rows_save_in_another_epoch_what_they_are_counted_to(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    src, dst = (rng.random(20_000) ** 4 * 2000).astype(int), rng.integers(0, 2000, 20_000)
+    data = {"x": np.zeros((2000, 4), "f4"), "label": np.arange(2000)}
+    parts = dgp.partition_graph((src, dst), "g", 4, tmp_path / "out", part_method="random", node_data=data)
+    fetched = parts.report(sampling=[3, 3], batch_size=50).sampling
+    assert fetched is not None
+    for part in parts.parts:
+        counted, saved = (part.hot_rows([3, 3], size=size, batch_size=50, seed=7) for size in (1 << 30, "5%"))
+        rows = counted.fetches.sum(), counted.fetches.sum() - saved.fetches.sum()
+        number = part.part_id
+        assert fetched.hot_rows[number] == saved.ids.size
+        assert fetched.per_epoch(fetched.remote_nodes)[number] == pytest.approx(rows[0], rel=0.03)
+        assert fetched.per_epoch(fetched.cold_nodes)[number] == pytest.approx(rows[1], rel=0.05)
+    assert 0.85 < fetched.cold_share / fetched.share < 0.93  # 26 rows of 11 batches of 238
+    content = fetched.to_dict()
+    assert content["with_hot_rows"]["remote_share"] == fetched.cold_share
+    assert content["with_hot_rows"]["bytes_per_epoch"] == 16 * sum(content["with_hot_rows"]["rows_per_epoch_by_part"])
+
+
+def test_hot_rows_are_the_same_for_any_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    parts = partitioned(two_types(True), tmp_path)
+    expected = parts.report(sampling=[3, 2], batch_size=10).to_dict()["sampling"]
+    monkeypatch.setattr("daskgraphpart.partitioned.sampling.count_fetches.SLOT_NBYTES", 1 << 21)
+    assert parts.report(sampling=[3, 2], batch_size=10, memory="64MB", workers=2).to_dict()["sampling"] == expected
+
+
 def test_one_part_fetches_nothing(tmp_path: Path) -> None:
     parts = dgp.partition_graph((np.array([0, 1]), np.array([1, 0])), "g", 1, tmp_path / "out")
     found = parts.report(sampling=[5]).sampling
@@ -114,8 +146,10 @@ def test_all_forms_of_the_report_have_it(tmp_path: Path, capsys: pytest.CaptureF
     text = capsys.readouterr().out
     assert "What training fetches" in text
     assert "remote rows" in text
+    assert "bytes with hot rows" in text
     page = parts.report(sampling=[4, 3], batch_size=20).to_html()
     assert "A trainer fetches" in page
+    assert "with the hottest 5% beside each part" in page
     assert "What training fetches" in page
     command = ("report", out, "--sampling", "4,3", "--batch-size", "20", "--format", "json", "--quiet")
     assert call(*command) == 0
