@@ -54,8 +54,19 @@ def free_columns(names: Sequence[str], features: Collection[str]) -> list[int]:
     return [i for i, name in enumerate(names) if not {name, plain_name(name), str(i)} & {*features}]
 
 
-def choose_ends(names: Sequence[str], features: Collection[str] = ()) -> tuple[int, ...] | None:
-    """Return the positions of sources and destinations; None if names and features leave that open."""
+def ends_of_types(names: Sequence[str], types: Sequence[str]) -> tuple[int, int] | None:
+    """Return the positions of the columns named as the types of sources and destinations, unless others are known."""
+    if len(set(types)) < 2 or known_ends(names) or any(names.count(of_type) != 1 for of_type in types):
+        return None
+    return names.index(types[0]), names.index(types[1])
+
+
+def choose_ends(
+    names: Sequence[str], features: Collection[str] = (), types: Sequence[str] = ()
+) -> tuple[int, ...] | None:
+    """Return the positions of sources and destinations; None if names, types and features leave that open."""
+    if (of_types := ends_of_types(names, types)) is not None:
+        return of_types
     free, pairs = free_columns(names, features), known_ends(names)
     pairs = [pair for pair in pairs if {*pair} <= {*free}] or pairs
     if len(pairs) == 1:
@@ -63,7 +74,9 @@ def choose_ends(names: Sequence[str], features: Collection[str] = ()) -> tuple[i
     return tuple(free) if len(free) == 2 and not pairs else None
 
 
-def are_usual(names: Sequence[str], num_ids: int) -> bool:
-    """Whether words are names of columns rather than IDs: known ones, or usual ones in the first two places."""
+def are_usual(names: Sequence[str], num_ids: int, types: Sequence[str] = ()) -> bool:
+    """Whether words are names of columns rather than IDs: known ones, types, or usual ones in the first two places."""
+    if num_ids == 2 and ends_of_types(names, types) is not None:
+        return True
     is_known = bool(known_ends(names)) if num_ids == 2 else num_ids == 1 and known_id(names) is not None
     return is_known or all(_word(name) in _USUAL for name in names[:2])

@@ -14,7 +14,7 @@ import numpy as np
 
 from daskgraphpart.errors import OptionError
 from daskgraphpart.graph.collections import join_frames
-from daskgraphpart.readers.names_of_ends import choose_ends, known_ends
+from daskgraphpart.readers.names_of_ends import choose_ends
 from daskgraphpart.readers.table_index import ENDS, ID, counts_rows, index_as_ids, is_pandas
 
 if TYPE_CHECKING:
@@ -213,10 +213,8 @@ def what_to_give(value: Any) -> str | None:
 
 def ends_of(names: Sequence[Any], etype: str, features: Sequence[str] = ()) -> tuple[Any, ...]:
     """Return the columns of sources and destinations: of usual names, of those of the node types, or no features."""
-    src, _, dst = etype.split(":") if etype.count(":") == 2 else ("", "", "")
-    if src != dst and names.count(src) == names.count(dst) == 1 and not known_ends(map(str, names)):
-        return src, dst
-    if (ends := choose_ends(list(map(str, names)), features)) is None:
+    types = etype.split(":")[::2] if etype.count(":") == 2 else ()
+    if (ends := choose_ends(list(map(str, names)), features, types)) is None:
         listed, renamed = ", ".join(map(str, names)), dict(zip(names, ENDS, strict=False))
         expected, hint = "columns src and dst", f"name them, for example table.rename(columns={renamed})"
         raise OptionError(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pytest
+from commands import call
 from edge_lists import chunk
 from graphs import file_hashes
+from listeners import Listener
 
 import daskgraphpart as dgp
 from daskgraphpart import GraphPartError
@@ -138,3 +141,62 @@ def test_a_name_with_a_colon_after_a_file_is_told_how_to_type_it(tmp_path: Path)
     with pytest.raises(OptionError, match=r"write since\.int"):
         parse_file(f"{tmp_path}/e.csv:since:int", "--edge-data")
     assert parse_typed(f"u:/a/b:u={tmp_path}/e.csv", "", "--edges") == ("u:/a/b:u", f"{tmp_path}/e.csv")
+
+
+@pytest.mark.parametrize("form", ["csv", "words only", "parquet", "frame", "pairs of names"])
+def test_columns_named_as_the_node_types_are_the_ends(form: str, tmp_path: Path) -> None:
+    """In files and frames alike, in any order, beside features, with words in all columns."""
+    table = pd.DataFrame({"rating": [5, 4], "item": ["i1", "i2"], "user": ["u1", "u2"]})
+    given: Any = f"{tmp_path}/e.csv"
+    if form == "words only":
+        table = table.assign(rating=["good", "bad"])
+    if form == "pairs of names":
+        table = table[["item", "user"]]
+    if form == "frame":
+        given = table
+    elif form == "parquet":
+        table.to_parquet(given := f"{tmp_path}/e.parquet")
+    else:
+        table.to_csv(given, index=False)
+    for features in ((), ("rating",)):
+        if {*features} <= {*table.columns}:
+            read = dgp.read_tables({"user:buys:item": given}, map_ids=True, edge_columns=features)
+            graph = read.write_chunked(tmp_path / f"out{len(features)}")
+            assert dgp.read_id_map(graph.directory, "user")["id"].compute().tolist() == ["u1", "u2"]
+            assert dgp.read_id_map(graph.directory, "item")["id"].compute().tolist() == ["i1", "i2"]
+
+
+def test_known_names_count_more_than_types() -> None:
+    of_types = replace(FILE, ends=("user", "item"))
+    names = ["user", "item", "src", "dst"]
+    assert find_columns(of_types, ["", ""], names, 2) == [("src", 2), ("dst", 3)]
+    assert find_columns(replace(FILE, ends=("user", "user")), ["", ""], ["user", "x"], 2) == [("user", 0), ("x", 1)]
+
+
+def test_renamed_columns_and_relations_are_told(tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_text(":START_ID,since:int,w,:END_ID,:TYPE\na,3,1,b,/a/b\nb,4,1,c,LIKES\n")
+    (tmp_path / "n.csv").write_text("userId:ID,:LABEL\na,x\nb,x\nc,y\n")
+    listener = Listener()
+    read = dgp.read_tables(
+        {"u:*:u": tmp_path / "e.csv"}, nodes={"u": tmp_path / "n.csv"}, node_data={"u": f"{tmp_path}/n.csv:*"},
+        map_ids=True, edge_columns=["since:int", "w"],
+    )  # fmt: skip
+    graph = read.split_edges(by=":TYPE").collect(progress=listener)
+    told = "\n".join(listener.lines)
+    assert "e.csv: columns get names that files can hold: 'since:int' is since.int\n" in told.replace(
+        ", ':TYPE' is TYPE", ""
+    )
+    assert "n.csv: columns get names that files can hold: ':LABEL' is LABEL" in told
+    assert "relations of u:*:u get names that files can hold: '/a/b' is a.b" in told
+    assert graph.schema.etypes == ("u:a.b:u", "u:LIKES:u")
+
+
+def test_a_feature_gets_another_name_as_the_page_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "e.csv").write_text("~id,~from,~to,since:int\ne,0,1,3\nf,1,2,4\n")
+    (tmp_path / "n.csv").write_text("~id,~label\n0,5\n1,6\n2,7\n")
+    given = ("--edges", "e.csv", "--edge-data", "since=e.csv:since.int", "--node-data", "kind=n.csv:label")
+    assert call("chunk", "out", *given, "--quiet") == 0
+    graph = dgp.read_chunked("out")
+    assert graph.edge_data["_N:_E:_N"]["since"].compute().ravel().tolist() == [3, 4]
+    assert graph.node_data["_N"]["kind"].compute().ravel().tolist() == [5, 6, 7]

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 _KEY = ("v", "src", "dst")
 _SCHEMA = pa.schema([(name, pa.int64()) for name in (*_KEY, "r")])
 MAX_SPLIT = 10_000
+MOST_SHOWN = 3
 """Edge types that one may be split into: each is a directory of every later job, and a key in its configs."""
 
 
@@ -157,6 +158,10 @@ class _Selection:
             texts = id_map_frame(to_path(categories))["id"].compute(scheduler="sync").tolist()
             names = [texts[value] for value in values]
         plain = by_plain_name(names, f"relations of {etype}")
+        if renamed := [f"{before!r} is {name}" for name, before in plain.items() if before != name]:
+            more = f", and {len(renamed) - MOST_SHOWN:,} more" if renamed[MOST_SHOWN:] else ""
+            shown = ", ".join(renamed[:MOST_SHOWN])
+            self.progress.note(f"relations of {etype} get names that files can hold: {shown}{more}")
         for name in plain:
             check_name(name, f"relation of {etype},", OptionError, place="--split-by")
         return [*plain]

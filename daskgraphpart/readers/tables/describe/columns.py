@@ -136,13 +136,17 @@ def _guess_ids(file: TableFile, names: Sequence[str], features: Sequence[str], n
     if not _are_named(names):
         free = free_columns(names, features)
         return tuple(free[:2]) if free[1:] else (0, 1)
-    ends = choose_ends(names, features)
+    ends = choose_ends(names, features, file.ends)
     if ends is None:
         src, dst = map(plain_name, names[:2])
         hint = f"name the two columns, for example FILE:{src},{dst} or --columns {src},{dst}"
         listed = ", ".join(names)
         raise InputFileError(
-            OPEN_ENDS, file=file.path, expected="usual names, such as src and dst", found=listed, hint=hint
+            OPEN_ENDS,
+            file=file.path,
+            expected="usual names, such as src and dst, or those of the node types",
+            found=listed,
+            hint=hint,
         )
     return ends
 

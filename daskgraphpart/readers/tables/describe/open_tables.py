@@ -37,6 +37,9 @@ def open_table(directory: Path, number: int, request: TableRequest, notes: list[
         others = f" and {len(paths) - 1:,} more" if paths[1:] else ""
         notes.append(f"{paths[0]}{others}: {guess}")
     features = _number_features(request, files[0])
+    names = [(files[0].columns[of[0]].name, name) for name, of in features.items() if not of[1:]]
+    if renamed := [f"{before!r} is {name}" for before, name in names if before != name == plain_name(before)]:
+        notes.append(f"{files[0].path}: columns get names that files can hold: {', '.join(renamed)}")
     return Table(f"t{number}", request.of_type, request.ends, tuple(files), features, request.mask, request.is_list)
 
 

@@ -46,8 +46,13 @@ _PACKED = {
 _UNPACKED: Mapping[bytes, Any] = {b"BZh": bz2.BZ2Decompressor, b"\xfd7zXZ": lzma.LZMADecompressor}
 _BLOCK_OF_BZIP2 = b"1AY&SY"
 # refused by first bytes or suffix: format, and what to do
-_THROUGH_PYTHON = "read it with {}, and hand the result to daskgraphpart.chunk_graph"
-RDF = _THROUGH_PYTHON.format("pandas.DataFrame(rdflib.Graph().parse(FILE), columns=['subject', 'predicate', 'object'])")
+_FRAME = "read it with {}, and give that to daskgraphpart.read_tables, with map_ids=True if IDs are strings"
+_GRAPH = "read it with {}, and give that to daskgraphpart.partition"
+RDF = (
+    "read it with pandas.DataFrame(rdflib.Graph().parse(FILE), columns=['subject', 'predicate', 'object']).astype(str)"
+    ", and give that to daskgraphpart.read_tables: read_tables({'entity:*:entity': frame}, map_ids=True)"
+    ".split_edges(by='predicate')"
+)
 METIS = "METIS", "write it as one line per edge, with IDs from 0: metis files list the neighbours of a node, from 1"
 _FOREIGN = (
     (None, (".metis", ".graph"), *METIS),
@@ -58,14 +63,19 @@ _FOREIGN = (
         "unpack it, for example by tar xf FILE, and give what it holds",
     ),
     (b"<http", (".nt", ".nq", ".ttl", ".n3"), "RDF", RDF),
-    (b"<", (".graphml", ".gexf", ".xml"), "GraphML or XML", _THROUGH_PYTHON.format("networkx.read_graphml")),
-    (b"{", (".json", ".jsonl", ".ndjson"), "JSON", _THROUGH_PYTHON.format("pandas.read_json(..., lines=True)")),
-    (b"ARROW1", (".feather", ".arrow"), "Arrow IPC", _THROUGH_PYTHON.format("pandas.read_feather")),
-    (b"ORC", (".orc",), "ORC", _THROUGH_PYTHON.format("pandas.read_orc")),
-    (b"Obj\x01", (".avro",), "Avro", _THROUGH_PYTHON.format("polars.read_avro")),
-    (b"SQLite", (".sqlite", ".sqlite3"), "SQLite", _THROUGH_PYTHON.format("pandas.read_sql")),
+    (b"<", (".graphml", ".gexf", ".xml"), "GraphML or XML", _GRAPH.format("networkx.read_graphml(FILE)")),
+    (b"{", (".json", ".jsonl", ".ndjson"), "JSON", _FRAME.format("pandas.read_json(FILE, lines=True)")),
+    (b"ARROW1", (".feather", ".arrow"), "Arrow IPC", _FRAME.format("pandas.read_feather(FILE)")),
+    (b"ORC", (".orc",), "ORC", _FRAME.format("pandas.read_orc(FILE)")),
+    (b"Obj\x01", (".avro",), "Avro", _FRAME.format("polars.read_avro(FILE)")),
+    (
+        b"SQLite",
+        (".sqlite", ".sqlite3"),
+        "SQLite",
+        _FRAME.format("pandas.read_sql('SELECT * FROM TABLE', sqlite3.connect(FILE))"),
+    ),
     (None, (".xlsx", ".xls"), "Excel", "save it as CSV"),
-    (None, (".pt", ".pth", ".pkl"), "a pickle", _THROUGH_PYTHON.format("torch.load")),
+    (None, (".pt", ".pth", ".pkl"), "a pickle", _GRAPH.format("torch.load(FILE, weights_only=False)")),
 )
 
 
@@ -84,6 +94,7 @@ class TableFile:
     row_shape: tuple[int, ...] = ()
     form: str = ""
     packing: str = "none"
+    ends: tuple[str, ...] = ()  # node types of edges
 
     @property
     def constants(self) -> dict[str, str | None]:

@@ -57,9 +57,10 @@ class TableRequests:
 
     def add_edges(self, etype: str, paths: Any, changes: GraphChanges, others: Collection[str]) -> None:
         """Add a table of edges; `others` are features in other files."""
-        files = self._find(paths, "--edges")
+        ends = tuple(etype.split(":")[::2])
+        files = tuple(replace(file, ends=ends) for file in self._find(paths, "--edges"))
         names = features_of_table(changes, etype, files[0].options.columns_of(etype), others)
-        self.requests.append(TableRequest(etype, tuple(etype.split(":")[::2]), files, ("", ""), names))
+        self.requests.append(TableRequest(etype, ends, files, ("", ""), names))
 
     def add_nodes(self, ntype: str, given: Any) -> None:
         """Add a list of nodes: files, or files and the column of their IDs."""

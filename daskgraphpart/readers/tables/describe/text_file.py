@@ -139,7 +139,11 @@ def open_text_file(file: TableFile, wanted: Sequence[str], num_ids: int) -> Text
         for name in wanted
         if name not in ("", OTHERS, OTHERS_AND_CONSTANTS, *file.constants) and not name.isdecimal()
     ]
-    has_header = bool(names_wanted) or _looks_like_header(texts, num_ids) if options.header is None else options.header
+    has_header = (
+        bool(names_wanted) or _looks_like_header(texts, num_ids, file.ends)
+        if options.header is None
+        else options.header
+    )
     has_header = has_header or (bool(names_wanted) and num_ids == 1)  # --no-header is about edges
     if num_ids == 2 and len(texts[0]) == 1 and not file.constants:
         what, place, hint = "1 column where there should be 2", f"line {head[0].line:,}", "check --delimiter"
@@ -291,12 +295,12 @@ def _refuse_triples(path: str, rows: Sequence[Sequence[str]], free: Sequence[int
         raise InputFileError(what, file=path, expected="two columns, or a header", found=shown_row, hint=hint)
 
 
-def _looks_like_header(rows: Sequence[Sequence[str]], num_ids: int) -> bool:
+def _looks_like_header(rows: Sequence[Sequence[str]], num_ids: int, types: Sequence[str]) -> bool:
     """Whether a word stands above a column of numbers, or is a usual column name."""
     first, others = rows[0], [row for row in rows[1:] if len(row) == len(rows[0])]
     if any(_NUMBER.fullmatch(field) for field in first):
         return False
-    if are_usual(first, num_ids):
+    if are_usual(list(map(str.strip, first)), num_ids, types):
         return True
     return bool(others) and any(
         field.strip() and all(_NUMBER.fullmatch(row[i]) for row in others) for i, field in enumerate(first)
