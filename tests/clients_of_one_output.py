@@ -116,11 +116,11 @@ def gates(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let clients pass gates, and a lock that shows no life be taken soon."""
 
     def gated(function: Callable[..., Any], what: str) -> Callable[..., Any]:
-        def call(*arguments: Any) -> Any:
+        def call(*arguments: Any, **settings: Any) -> Any:
             client = _CLIENTS.get(threading.get_ident())
             if client is not None:
                 client.gate(what)
-            return function(*arguments)
+            return function(*arguments, **settings)
 
         return call
 
