@@ -29,6 +29,8 @@ CUTS = {
     "partitioner.from_arrays:ROWS_AT_ONCE": ROWS,
     "partitioner.owner_parts:ROWS_PER_UNIT": ROWS,
     "partitioner.trainers:EDGES_PER_BLOCK": ROWS,
+    "partitioner.training.expect_samples:ARCS_PER_UNIT": ROWS,
+    "partitioner.training.expect_samples:ROWS_PER_UNIT": ROWS,
     "partitioner.weigh_nodes:ROWS_PER_UNIT": ROWS,
     "partitioner.adjacency.split_edges:ARCS_PER_READ": ROWS,
     "partitioner.adjacency.split_edges:MAX_ROWS": 700,
@@ -104,6 +106,7 @@ CUTS = {
 DECIDE = (
     "ids.id_map:BYTES_PER_GROUP", "ids.id_map:IDS_PER_GROUP",
     "partitioner.adjacency.build_adjacency:MAX_BLOCK_ARCS", "partitioner.adjacency.build_adjacency:MIN_BLOCK_ARCS",
+    "partitioner.assign_nodes:MOST_EDGES_OF_SEVERAL",
     "partitioner.choose:COARSE_ARCS", "partitioner.choose:LARGE_ARCS", "partitioner.choose:WHOLE_ARCS",
     "partitioner.multilevel.cycle:LEAST_NODES", "partitioner.multilevel.extend:MAX_ARCS_IN_MEMORY",
     "partitioner.multilevel.stream:STRETCH_ARCS", "partitioner.multilevel.weighted_graph:MOST_ARCS_OF_ONE_BLOCK",
@@ -128,6 +131,7 @@ LIMITS = (
 )  # fmt: skip
 """Beyond these is an error, of which the tests of bad input know."""
 OTHERS = (
+    "partitioner.training.predict_rows:ALWAYS", "partitioner.training.predict_rows:SMALLEST_TABLE",
     "partitioner.choose:METIS_PER_NODE", "partitioner.choose:TASK_NBYTES",
     "testing:HEAVY", "partitioner.libraries.call:SCALE", "partitioner.multilevel.extend:UNLIMITED",
     "engine.local:BLOCK_NBYTES", "engine.local:KEPT_NBYTES", "errors:LONGEST_VALUE",

@@ -23,7 +23,7 @@ from daskgraphpart.cli.command_options import (
 from daskgraphpart.cli.dgl_options import dgl_option, one_of, unused_option
 from daskgraphpart.cli.help import Command, Option
 from daskgraphpart.cli.inputs import INPUT_OPTIONS, input_of
-from daskgraphpart.cli.summary import balance_of, cut_of, show_facts, show_outcome, weight_of_cut
+from daskgraphpart.cli.summary import balance_of, cut_of, rows_of, show_facts, show_outcome, weight_of_cut
 from daskgraphpart.dispatching.dispatch_options import DispatchOptions
 from daskgraphpart.engine.resources import Resources, is_on_this_machine, resources_of
 from daskgraphpart.jobs.run_options import run_options
@@ -195,6 +195,7 @@ def show_assignment(assignment: Assignment, values: Mapping[str, Any], directory
     assert report is not None, "assign measures every assignment"
     facts = {
         "method": report.summary,
+        **rows_of(report),
         "parts": str(assignment.num_parts),
         "edge cut": cut_of(report) + weight_of_cut(report),
         "HALO nodes": f"at most {format_count(report.volume)}, replication factor at most "

@@ -34,14 +34,6 @@ from daskgraphpart.units import format_number
     metavar="METHOD,...",
     help="Methods, or directories of owners.",
 )
-@click.option(
-    "--sampling",
-    metavar="N,...",
-    help="Sort by what trainers would fetch, if they sample 10,10 neighbours, say. Writes partitions to find out.",
-)
-@click.option(
-    "--batch-size", type=int, default=1000, show_default=True, help="Training nodes per batch, for --sampling."
-)
 @click.option("--csv", "csv_path", type=click.Path(dir_okay=False), help="Write the table to this file, too.")
 @click.option("--plot", "plot_path", type=click.Path(dir_okay=False), help="Draw it: PNG, SVG or PDF.")
 @with_options(*METHOD_OPTIONS[1:], *RESOURCE_OPTIONS, CONFINED_OPTION)
@@ -53,7 +45,7 @@ def compare(**values: Any) -> None:
     \b
     daskgraphpart compare graph --num-parts 4,8 --methods auto,metis,fennel
     daskgraphpart compare graph --csv methods.csv --plot methods.png
-    daskgraphpart compare graph --num-parts 8 --sampling 10,10
+    daskgraphpart compare graph --num-parts 8 --fanouts 10,10
     """
     try:
         parts = [int(number) for number in values["num_parts"].split(",")]
@@ -66,7 +58,6 @@ def compare(**values: Any) -> None:
         check_plot(values["plot_path"])
     graph_of(values["in_dir"], values)  # refuses files outside, once for all runs
     options = keywords_of(values, AssignOptions, Resources)
-    options |= {"sampling": values["sampling"], "batch_size": values["batch_size"]}
     with progress_of(values) as progress:
 
         def show(result: Compared) -> None:

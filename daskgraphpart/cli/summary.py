@@ -47,7 +47,7 @@ def show_outcome(outcome: Outcome, values: Mapping[str, Any], in_dir: str | Path
     if outcome.traffic:
         facts["store"] = outcome.traffic
     if report is not None:
-        facts = {"method": report.summary, **facts}
+        facts = {"method": report.summary, **rows_of(report), **facts}
     if in_dir is not None and not outcome.hosts and "dgl" in chosen(DispatchOptions, values).graphs:
         out = str(config.parent)
         facts["to verify"] = shlex.join(["daskgraphpart", "verify", str(in_dir), out, *_changes()])
@@ -87,6 +87,15 @@ def _part_table(outcome: Outcome) -> str:
 def cut_of(of: Quality | AssignReport) -> str:
     """Share and number of cut edges."""
     return f"{of.cut_share:.2%} ({format_number(of.num_cut_edges, 'edge')})"
+
+
+def rows_of(report: AssignReport) -> dict[str, str]:
+    """Rows that training fetches, if its fan-outs are known."""
+    if report.rows is None:
+        return {}
+    rows, inputs = report.rows, sum(report.rows.inputs)
+    fetched = f"{rows.share:.2%} of rows ({format_count(rows.num_fetched)} of {format_count(inputs)} in an epoch)"
+    return {"fetched": f"{fetched}; work of the busiest part {rows.busiest:.3f} of the average"}
 
 
 def weight_of_cut(report: AssignReport | None) -> str:

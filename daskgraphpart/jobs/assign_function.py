@@ -39,7 +39,10 @@ def assign(
     refine: bool = False,
     threads: int | None = None,
     passes: int | None = None,
-    objtype: Literal["cut", "vol"] = "cut",
+    objtype: Literal["cut", "vol", "fetch"] = "cut",
+    fanouts: str | Sequence[int] | Sequence[str] | Mapping[str, Sequence[int]] = (),
+    batch_size: int = 1000,
+    seeds: str | None = None,
     recursive: bool = False,
     fill_parts: bool = False,
     num_trainers_per_machine: int = 1,
@@ -73,11 +76,11 @@ def assign(
         Binary form, in addition to the text: ``"npy"``, ``"parquet"`` or ``"zarr"``.
     storage_options : mapping of str to object, optional
         Credentials and options of the graph's store, as for `fsspec.filesystem`.
-    method, balance, imbalance, seed, refine, threads, passes, objtype, recursive, fill_parts : optional
+    method, balance, imbalance, seed, refine, threads, passes, objtype, fanouts, batch_size, seeds : optional
         As in `partition`.
-    num_trainers_per_machine, effort, edge_weight, extend, old_id_map, may_move, overwrite, restart : optional
+    recursive, fill_parts, num_trainers_per_machine, effort, edge_weight, extend, old_id_map, may_move : optional
         As in `partition`.
-    keep_workspace, memory, cluster, workers, workspace, progress : optional
+    overwrite, restart, keep_workspace, memory, cluster, workers, workspace, progress : optional
         As in `partition`.
 
     Returns
@@ -108,8 +111,9 @@ def assign(
 
     options = AssignOptions(
         method=method, balance=balance, imbalance=imbalance, seed=seed, refine=refine, threads=threads, passes=passes,
-        objtype=objtype, recursive=recursive, fill_parts=fill_parts, num_trainers_per_machine=num_trainers_per_machine,
-        effort=effort, edge_weight=edge_weight, extend=extend, old_id_map=old_id_map, may_move=may_move,
+        objtype=objtype, fanouts=fanouts, batch_size=batch_size, seeds=seeds, recursive=recursive,
+        fill_parts=fill_parts, num_trainers_per_machine=num_trainers_per_machine, effort=effort,
+        edge_weight=edge_weight, extend=extend, old_id_map=old_id_map, may_move=may_move,
     )  # fmt: skip
     resources = detect_resources(memory, cluster, workers, workspace=workspace, takes_store=True)
     with ending(RunOptions(resources, overwrite, restart, keep_workspace, progress)) as (run, tell):

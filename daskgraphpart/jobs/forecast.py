@@ -19,6 +19,8 @@ def smallest_memory(
 ) -> tuple[int, int]:
     """Least bytes of any task, and of the one that finds owners; assigning alone measures, which reads the edges."""
     dispatching = 0 if options is None else smallest_task_memory(schema, options)
-    is_measured = options is None or (isinstance(owners, AssignOptions) and owners.needs_adjacency)
-    finding = method_memory(schema, num_parts, owners) if isinstance(owners, AssignOptions) else 0
-    return max(dispatching, smallest_assign_memory(schema) if is_measured else 0), finding
+    if not isinstance(owners, AssignOptions):
+        return dispatching, 0
+    is_measured = options is None or owners.needs_adjacency
+    assigning = smallest_assign_memory(schema, owners) if is_measured else 0
+    return max(dispatching, assigning), method_memory(schema, num_parts, owners)

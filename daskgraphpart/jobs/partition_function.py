@@ -42,7 +42,10 @@ def partition(
     refine: bool = False,
     threads: int | None = None,
     passes: int | None = None,
-    objtype: Literal["cut", "vol"] = "cut",
+    objtype: Literal["cut", "vol", "fetch"] = "cut",
+    fanouts: str | Sequence[int] | Sequence[str] | Mapping[str, Sequence[int]] = (),
+    batch_size: int = 1000,
+    seeds: str | None = None,
     recursive: bool = False,
     fill_parts: bool = False,
     num_trainers_per_machine: int = 1,
@@ -91,8 +94,8 @@ def partition(
         auto, metis, kaminpar, multilevel, fennel, random, or a directory of owners. auto picks by the number of edges.
     balance : str | Sequence[str], optional
         What to balance, such as nodes,edges=0.05; default nodes,edges. Any of nodes, ntypes, edges, edges-by-ntype,
-        bytes, types:NTYPE/FEATURE, weight:NTYPE/FEATURE and file:PATH.npy, each with a tolerance of its own if you
-        like. Random owners and owners from a directory are measured, not balanced.
+        bytes, types:NTYPE/FEATURE, weight:NTYPE/FEATURE and file:PATH.npy, and with --fanouts seeds and work, each with
+        a tolerance of its own if you like. Random owners and those from a directory are measured, not balanced.
     imbalance : float, default 0.03
         Tolerated excess over the average.
     seed : int, default 0
@@ -103,8 +106,17 @@ def partition(
         Threads for KaMinPar, default 1. With more than one, the result differs from run to run.
     passes : int, optional
         Passes that fennel makes over the graph; default 3.
-    objtype : Literal["cut", "vol"], default "cut"
-        What METIS minimises: cut edges, or the communication volume.
+    objtype : Literal["cut", "vol", "fetch"], default "cut"
+        What to minimise. cut is the number of cut edges; fetch the rows that sampled training fetches from other parts,
+        and needs --fanouts; vol, of METIS only, the communication volume.
+    fanouts : str | Sequence[int] | Sequence[str] | Mapping[str, Sequence[int]], default ()
+        Neighbours that training samples at each hop, such as 15,10; -1 samples all. For edge types of their own, repeat
+        the option with ETYPE=15,10.
+    batch_size : int, default 1000
+        Seeds of each batch of training.
+    seeds : str, optional
+        Where training starts: NTYPE/FEATURE, a mask of any type, such as valid_mask, or all. Default: train_mask, or
+        all nodes if there is none.
     recursive : bool, default False
         Let METIS bisect recursively instead of k-way.
     fill_parts : bool, default False
@@ -222,8 +234,9 @@ def partition(
     _refuse_assignment(method)
     owners = AssignOptions(
         method=method, balance=balance, imbalance=imbalance, seed=seed, refine=refine, threads=threads, passes=passes,
-        objtype=objtype, recursive=recursive, fill_parts=fill_parts, num_trainers_per_machine=num_trainers_per_machine,
-        effort=effort, edge_weight=edge_weight, extend=extend, old_id_map=old_id_map, may_move=may_move,
+        objtype=objtype, fanouts=fanouts, batch_size=batch_size, seeds=seeds, recursive=recursive,
+        fill_parts=fill_parts, num_trainers_per_machine=num_trainers_per_machine, effort=effort,
+        edge_weight=edge_weight, extend=extend, old_id_map=old_id_map, may_move=may_move,
     )  # fmt: skip
     options = DispatchOptions(
         num_hops=num_hops, graph_formats=graph_formats, out_edges=out_edges, config_name=config_name,

@@ -49,7 +49,10 @@ def plan(
     refine: bool = False,
     threads: int | None = None,
     passes: int | None = None,
-    objtype: Literal["cut", "vol"] = "cut",
+    objtype: Literal["cut", "vol", "fetch"] = "cut",
+    fanouts: str | Sequence[int] | Sequence[str] | Mapping[str, Sequence[int]] = (),
+    batch_size: int = 1000,
+    seeds: str | None = None,
     recursive: bool = False,
     fill_parts: bool = False,
     num_trainers_per_machine: int = 1,
@@ -94,11 +97,11 @@ def plan(
         Credentials and options of stores, as for `fsspec.filesystem`.
     dispatch_to : path, optional
         DGL's `ip_config.txt`, as in `dispatch`.
-    method, balance, imbalance, seed, refine, threads, passes, objtype, recursive, fill_parts : optional
+    method, balance, imbalance, seed, refine, threads, passes, objtype, fanouts, batch_size, seeds : optional
         As in `partition`.
-    num_trainers_per_machine, effort, edge_weight, extend, old_id_map, may_move, num_hops : optional
+    recursive, fill_parts, num_trainers_per_machine, effort, edge_weight, extend, old_id_map, may_move : optional
         As in `partition`.
-    graph_formats, out_edges, config_name, reshuffle, layout, store_eids, store_inner_node : optional
+    num_hops, graph_formats, out_edges, config_name, reshuffle, layout, store_eids, store_inner_node : optional
         As in `partition`.
     store_inner_edge, map_feature, layout_options, staging, memory, cluster, workers, workspace : optional
         As in `partition`.
@@ -129,8 +132,9 @@ def plan(
     """
     making = AssignOptions(
         method=method, balance=balance, imbalance=imbalance, seed=seed, refine=refine, threads=threads, passes=passes,
-        objtype=objtype, recursive=recursive, fill_parts=fill_parts, num_trainers_per_machine=num_trainers_per_machine,
-        effort=effort, edge_weight=edge_weight, extend=extend, old_id_map=old_id_map, may_move=may_move,
+        objtype=objtype, fanouts=fanouts, batch_size=batch_size, seeds=seeds, recursive=recursive,
+        fill_parts=fill_parts, num_trainers_per_machine=num_trainers_per_machine, effort=effort,
+        edge_weight=edge_weight, extend=extend, old_id_map=old_id_map, may_move=may_move,
     )  # fmt: skip
     options = DispatchOptions(
         num_hops=num_hops, graph_formats=graph_formats, out_edges=out_edges, config_name=config_name,

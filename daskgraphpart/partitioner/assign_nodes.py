@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 import time
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -24,22 +25,29 @@ from daskgraphpart.partitioner.owner_parts import assign_counted, fill_parts, re
 from daskgraphpart.partitioner.partition_pass import PartitionConfig, Problem, partition_graph
 from daskgraphpart.partitioner.start import find_start
 from daskgraphpart.partitioner.trainers import write_trainers
+from daskgraphpart.partitioner.training.training import read_training
+from daskgraphpart.partitioner.training.training_graph import TrainingGraph, read_training_graph
 from daskgraphpart.partitioner.weigh_nodes import check_constraints, check_weight_files, weigh_nodes
 from daskgraphpart.storage.files import delete_tree, make_directory
 from daskgraphpart.storage.region import Region, create_files, npy_region
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import TypeAlias
 
     from daskgraphpart.graph.graph import Graph
     from daskgraphpart.partitioner.extend.match_nodes import OldParts
+    from daskgraphpart.partitioner.training.expect_samples import Weights
+    from daskgraphpart.partitioner.training.predict_rows import PredictedRows
     from daskgraphpart.schema import GraphSchema
 
     ReadOwners: TypeAlias = Callable[[Path, Graph, Path, Runner, int | None], Assignment]
 
 
 logger = logging.getLogger(__name__)
+
+MOST_EDGES_OF_SEVERAL = 1 << 23  # of a graph that is partitioned in several ways
+SAME = 0.02  # share of rows that makes no difference
 
 
 def assign_nodes(
@@ -64,26 +72,31 @@ def assign_nodes(
         logger.warning("--edge-weight has no effect on %s owners; assign measures their cut by it", given.method)
     if given is not None and not (report or options.needs_adjacency or num_trainers > 1):
         return given
-    problem = _prepare(graph, num_parts * num_trainers, options, directory / "adjacency", runner)
-    parts, method, why, need = _partition(graph.schema, problem, given, old, options, runner)
+    training = None
+    if options.fanouts:
+        training = read_training_graph(graph, num_parts * num_trainers, options, directory / "training", runner)
+    tried = []
+    for number, way in enumerate(_ways(options, graph.schema.num_edges, is_free=given is None and old is None)):
+        place = directory / f"adjacency-{number}"
+        problem = _prepare(graph, num_parts * num_trainers, way, place, runner, training)
+        solved = _partition(graph.schema, problem, given, old, way.options, runner)
+        tried.append(Tried(way, problem, solved, None if training is None else training.predict(solved.parts, runner)))
+    best, said = _best(tried)
+    parts, method = best.solved.parts, best.solved.method
     if options.fill_parts:
-        parts = fill_parts(parts, graph.schema, problem.num_parts, runner)
+        parts = fill_parts(parts, graph.schema, best.problem.num_parts, runner)
     owners = create_owner_files(directory, graph.schema, num_parts, runner)
     write_parts("write-owners", parts, owners, num_trainers, runner)
-    wanted = problem.num_wanted if given is None or not options.keeps_owners else 0
-    cut, volume, balances = measure(problem, parts, wanted, runner)
-    weighted = None
-    if (unit := problem.adjacency.weight_unit) is not None:
-        weighted = WeightedCut(cut * unit, problem.adjacency.input_weight * unit)
-        cut = count_cut_edges(graph, parts, runner)
+    is_kept = given is not None and options.keeps_owners
+    measured = _measure(graph, best, parts, training, runner, is_kept=is_kept)
+    why = f"{measured.why or method}; {said}" if said else measured.why
+    measured = replace(measured, why=why)
     trainers = {}
     if num_trainers > 1:
         trainers = write_trainers(parts, graph.schema, directory, runner)
-    delete_tree(directory / "adjacency")
-    num_nodes, num_edges, seconds = graph.schema.num_nodes, graph.schema.num_edges, time.monotonic() - started
-    measured = AssignReport(
-        method, why, problem.num_parts, cut, num_edges, volume, num_nodes, balances, need, seconds, weighted
-    )
+    for done in [directory / "training", *(one.problem.directory for one in tried)]:
+        delete_tree(done)
+    measured = replace(measured, seconds=time.monotonic() - started)
     for warning in measured.warnings:
         logger.warning("%s", warning)
     name = str(options.method) if given is None else given.method
@@ -112,6 +125,8 @@ def check_assignable(options: AssignOptions, graph: Graph, num_parts: int) -> No
     check_constraints(graph, options.constraints)
     if options.edge_weight:
         check_weights(graph, options.edge_weight)
+    if options.fanouts:
+        read_training(options, graph.schema)
     if (start := find_start(options)) is not None:
         start.check_graph(graph, num_parts)
 
@@ -148,12 +163,89 @@ def _given_owners(
     return read_owners(Path(options.method), graph, target, runner, num_parts)
 
 
-def _prepare(graph: Graph, num_parts: int, options: AssignOptions, directory: Path, runner: Runner) -> Problem:
+def _measure(
+    graph: Graph, tried: Tried, parts: Region, training: TrainingGraph | None, runner: Runner, *, is_kept: bool
+) -> AssignReport:
+    """Measure parts; limits hold unless owners were kept as given."""
+    problem, (_, method, why, need) = tried.problem, tried.solved
+    cut, volume, balances = measure(problem, parts, 0 if is_kept else problem.num_wanted, runner)
+    unit, input_weight, weighted = problem.adjacency.weight_unit, problem.adjacency.input_weight, None
+    if tried.way.weights is not None and training is not None:
+        cut = training.count_cut_edges(parts, runner)
+    elif unit is not None:
+        weighted = WeightedCut(cut * unit, input_weight * unit)
+        cut = count_cut_edges(graph, parts, runner)
+    num_nodes, num_edges = graph.schema.num_nodes, graph.schema.num_edges
+    return AssignReport(
+        method, why, problem.num_parts, cut, num_edges, volume, num_nodes, balances, need, 0.0, weighted, tried.rows
+    )
+
+
+class Way(NamedTuple):
+    """One of the ways to partition: its options, and the weights of edges in place of those in the options."""
+
+    options: AssignOptions
+    weights: Weights | None
+
+
+class Solved(NamedTuple):
+    """Parts of all nodes, what made them and why, and the memory that was expected."""
+
+    parts: Region
+    method: str
+    why: str
+    need: int
+
+
+class Tried(NamedTuple):
+    """A way, and where it led: with the fan-outs of training, also to rows that are fetched."""
+
+    way: Way
+    problem: Problem
+    solved: Solved
+    rows: PredictedRows | None
+
+
+def _ways(options: AssignOptions, num_edges: int, *, is_free: bool) -> list[Way]:
+    """List what to try: for fewest rows, several ways on a small graph, of which none is best on all."""
+    if options.objtype != "fetch":
+        return [Way(options, None)]
+    if not is_free or num_edges > MOST_EDGES_OF_SEVERAL:
+        return [Way(options, "rows")]
+    return [Way(replace(options, objtype="cut"), "edges"), Way(options, "samples"), Way(options, "rows")]
+
+
+def _best(tried: Sequence[Tried]) -> tuple[Tried, str]:
+    """Choose the fewest rows, but the cut where it is as good; say so."""
+    if len(tried) == 1:
+        return tried[0], ""
+    cut, *weighed = [(one, one.rows) for one in tried if one.rows is not None]
+    best = min(weighed, key=lambda pair: pair[1].num_fetched)
+    ratio = (best[1].num_fetched + 1) / (cut[1].num_fetched + 1)
+    is_even = cut[1].busiest <= (1 + SAME) * best[1].busiest
+    if ratio > 1 + SAME or (ratio > 1 - SAME and is_even):
+        return cut[0], "edges are cut, because their weights in training would not save rows"
+    saved = f"{1 - ratio:.0%} fewer rows than with the fewest cut edges"
+    if ratio > 1 - SAME:
+        saved = "as many rows as with the fewest cut edges, and more even work"
+    return best[0], f"edges weigh what training fetches: {saved}"
+
+
+def _prepare(
+    graph: Graph, num_parts: int, way: Way, directory: Path, runner: Runner, training: TrainingGraph | None
+) -> Problem:
     """Build the adjacency and weigh nodes, for balance and report."""
-    adjacency = build_adjacency(graph, directory, runner, options.edge_weight)
-    wanted, names = options.constraints, {item.name for item in options.constraints}
+    options, known = way.options, {}
+    if training is None or way.weights is None:
+        adjacency = build_adjacency(graph, directory, runner, options.edge_weight)
+    else:
+        adjacency = training.weigh(way.weights, directory, runner)
+    if training is not None:
+        known = training.columns
+    wanted = [item for item in options.constraints if item.name != "seeds" or not training or training.has_masks]
+    names = {item.name for item in wanted}
     reported = tuple(item for item in parse_balance("nodes,edges", 0.0) if item.name not in names)
-    weights = weigh_nodes(graph, (*wanted, *reported), adjacency.in_degrees, directory, runner)
+    weights = weigh_nodes(graph, (*wanted, *reported), adjacency.in_degrees, directory, runner, known=known)
     num_wanted = len(weights.constraints) - len(reported)
     if graph.schema.num_nodes and not any(constraint.total for constraint in weights.constraints[:num_wanted]):
         place, hint = f"--balance {','.join(item.name for item in wanted)}", "add nodes to --balance"
@@ -168,8 +260,8 @@ def _partition(
     old: OldParts | None,
     options: AssignOptions,
     runner: Runner,
-) -> tuple[Region, str, str, int]:
-    """Find the part of every node: its file, its source, why, and the expected memory."""
+) -> Solved:
+    """Find the part of every node."""
     adjacency, resources = problem.adjacency, runner.resources
     parts, start = (
         npy_region(problem.directory / f"{n}.npy", np.int32, (adjacency.num_nodes,)) for n in ("parts", "given")
@@ -178,21 +270,22 @@ def _partition(
         runner.step("create-given", lambda: create_files([start]))
         read_parts(given.files, start, runner)
         if options.keeps_owners:
-            return start, given.method, "", 0
+            return Solved(start, given.method, "", 0)
     asks = given is None and old is None and problem.num_parts > 1 and adjacency.num_arcs > 0
     begin = old.parts if old is not None else start if given is not None else None
     config = PartitionConfig(schema, problem, options, resources.memory, resources.workers, asks, begin, parts)
     (taken,) = runner.run(Pass("partition-graph", partition_graph, [Unit(None, adjacency.nbytes)], config))
     if given is not None:
-        return parts, given.method, "", 0
+        return Solved(parts, given.method, "", 0)
     if old is not None:
-        return parts, f"extend ({old.matched}; {taken})", "", 0
+        return Solved(parts, f"extend ({old.matched}; {taken})", "", 0)
     if not asks:
-        return parts, str(options.method), f"{options.method}: nothing to cut, so the parts are only balanced", 0
+        why = f"{options.method}: nothing to cut, so the parts are only balanced"
+        return Solved(parts, str(options.method), why, 0)
     sizes = adjacency.num_nodes - adjacency.num_isolated, adjacency.num_arcs, len(problem.balanced)
     if options.method not in METHODS:
-        return parts, taken, "", find_method(options).memory(*sizes)
+        return Solved(parts, taken, "", find_method(options).memory(*sizes))
     choice, kept = choose(*sizes, options), taken.partition(" ")[0]
     is_one_of_several = choice.method == "auto" and len(choice.whole + choice.coarse) > 1 and kept in LIBRARY_NAMES
     kept = f"; kept {LIBRARY_NAMES[kept]}'s result" if is_one_of_several else ""
-    return parts, taken, choice.why + kept, choice.need
+    return Solved(parts, taken, choice.why + kept, choice.need)

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from daskgraphpart.errors import OptionError
 from daskgraphpart.options import check_options, option
-from daskgraphpart.partitioner.balance import DEFAULT_BALANCE, BalanceConstraint, parse_balance
+from daskgraphpart.partitioner.balance import (
+    DEFAULT_BALANCE,
+    TRAINING_BALANCE,
+    BalanceConstraint,
+    ByTraining,
+    parse_balance,
+)
 from daskgraphpart.partitioner.find_method import reads_edges
+from daskgraphpart.partitioner.training.training import split_fanouts
 from daskgraphpart.registry import plugin_names
 from daskgraphpart.units import format_number, parse_share
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping
 
     from daskgraphpart.schema import GraphSchema
 
@@ -39,8 +47,8 @@ class AssignOptions:
     balance: str | Sequence[str] | None = option(
         None,
         "What to balance, such as nodes,edges=0.05; default nodes,edges. Any of nodes, ntypes, edges, edges-by-ntype, "
-        "bytes, types:NTYPE/FEATURE, weight:NTYPE/FEATURE and file:PATH.npy, each with a tolerance of its own if you "
-        "like. Random owners and owners from a directory are measured, not balanced.",
+        "bytes, types:NTYPE/FEATURE, weight:NTYPE/FEATURE and file:PATH.npy, and with --fanouts seeds and work, each "
+        "with a tolerance of its own if you like. Random owners and those from a directory are measured, not balanced.",
         values="ITEM,...",
         common=True,
     )
@@ -55,7 +63,25 @@ class AssignOptions:
     )
     passes: int | None = option(None, "Passes that fennel makes over the graph; default 3.", minimum=1, kind=int)
     objtype: str = option(
-        "cut", "What METIS minimises: cut edges, or the communication volume.", choices=("cut", "vol")
+        "cut",
+        "What to minimise. cut is the number of cut edges; fetch the rows that sampled training fetches from other "
+        "parts, and needs --fanouts; vol, of METIS only, the communication volume.",
+        choices=("cut", "vol", "fetch"),
+        common=True,
+    )
+    fanouts: str | Sequence[int] | Sequence[str] | Mapping[str, Sequence[int]] = option(
+        (),
+        "Neighbours that training samples at each hop, such as 15,10; -1 samples all. For edge types of their own, "
+        "repeat the option with ETYPE=15,10.",
+        values="[ETYPE=]N,N",
+        common=True,
+    )
+    batch_size: int = option(1000, "Seeds of each batch of training.", minimum=1)
+    seeds: str | None = option(
+        None,
+        "Where training starts: NTYPE/FEATURE, a mask of any type, such as valid_mask, or all. Default: train_mask, "
+        "or all nodes if there is none.",
+        values="MASK",
     )
     recursive: bool = option(False, "Let METIS bisect recursively instead of k-way.")
     fill_parts: bool = option(False, "Give every part a node of each type that has enough of them.")
@@ -107,7 +133,8 @@ class AssignOptions:
         if self.balance is not None and not isinstance(self.balance, str):
             object.__setattr__(self, "balance", tuple(self.balance))
         check_options(self)
-        wanted = DEFAULT_BALANCE if self.balance is None else self.balance
+        default = TRAINING_BALANCE if self.objtype == "fetch" else DEFAULT_BALANCE
+        wanted = default if self.balance is None else self.balance
         object.__setattr__(self, "constraints", parse_balance(wanted, self.imbalance))
         if self.recursive and self.objtype == "vol":
             raise OptionError(
@@ -115,6 +142,7 @@ class AssignOptions:
                 place="--recursive",
                 hint="leave one of them out",
             )
+        self._check_training()
         object.__setattr__(self, "may_move", parse_share(self.may_move, "--may-move"))
         self._check_extension()
         if self.edge_weight and self.objtype == "vol":
@@ -122,6 +150,28 @@ class AssignOptions:
             raise OptionError(what, place="--edge-weight", hint="leave one of them out")
         if self.seed >= 2**31:
             raise OptionError(f"--seed {self.seed} is too large", place="--seed", hint="use at most 2147483647")
+
+    def _check_training(self) -> None:
+        if isinstance(self.fanouts, Sequence) and not isinstance(self.fanouts, str):
+            object.__setattr__(self, "fanouts", tuple(self.fanouts))
+        split_fanouts(self.fanouts)  # checks texts
+        items = [item.name for item in self.constraints if isinstance(item, ByTraining)]
+        what = "--objtype fetch" if self.objtype == "fetch" else f"--balance {items[0]}" if items else ""
+        if what and not self.fanouts:
+            hint = "add --fanouts with the neighbours that you sample at each hop, such as 15,10"
+            raise OptionError(f"{what} needs the fan-outs of training", place="--fanouts", hint=hint)
+        if self.objtype != "fetch":
+            return
+        if self.edge_weight:
+            what = "--edge-weight and --objtype fetch exclude each other: fetched rows weigh the edges"
+            raise OptionError(what, place="--edge-weight", hint="leave one of them out")
+        if self.counts_nodes:
+            what = f"--method {self.method} looks at no edge, so --objtype fetch has no effect"
+            hint = "choose another method"
+            raise OptionError(what, place="--objtype", hint=hint)
+        if not self.is_named and not self.refine:
+            what = f"the owners in {self.method} stay as they are, so --objtype fetch has no effect"
+            raise OptionError(what, place="--objtype", hint="add --refine, or leave it out")
 
     def _check_extension(self) -> None:
         for place, is_given in (("--may-move", self.may_move), ("--old-id-map", self.old_id_map is not None)):
@@ -161,7 +211,12 @@ class AssignOptions:
     def needs_adjacency(self) -> bool:
         """Whether assigning reads the edges."""
         is_of_edges = self.is_named and not self.counts_nodes
-        return is_of_edges or self.refine or self.balance is not None
+        return is_of_edges or self.refine or self.balance is not None or bool(self.fanouts)
+
+    @property
+    def has_weights(self) -> bool:
+        """Whether edges have weights other than their number."""
+        return bool(self.edge_weight) or self.objtype == "fetch"
 
     @property
     def keeps_owners(self) -> bool:

@@ -15,6 +15,7 @@ from daskgraphpart.public import Public
 if TYPE_CHECKING:
     from daskgraphpart.partitioner.adjacency.csr_blocks import CsrBlock
     from daskgraphpart.partitioner.partition_pass import Problem
+    from daskgraphpart.partitioner.training.predict_rows import PredictedRows
     from daskgraphpart.storage.region import Region
 
 EDGE_WARNING = 1.3
@@ -65,6 +66,7 @@ class AssignReport(Public):
     need: int  # bytes expected to be needed
     seconds: float  # of the assignment, with the adjacency
     weighted: WeightedCut | None = None  # if there are edge weights
+    rows: PredictedRows | None = None  # if the fan-outs of training are known: what an epoch is predicted to fetch
 
     @property
     def summary(self) -> str:
@@ -102,7 +104,8 @@ class AssignReport(Public):
             if b.allowed is not None and not b.is_kept and not b.impossible
         ]
         edges = self.balance_of("edges")
-        if edges.is_kept and not edges.impossible and edges.ratio > EDGE_WARNING:
+        has_work = any(b.name == "work" for b in self.balances)
+        if not has_work and edges.is_kept and not edges.impossible and edges.ratio > EDGE_WARNING:
             lines.append(
                 f"a part has {edges.ratio:.2f} times its share of edges, so trainers will wait for each other; "
                 "balance edges as well (nodes,edges)"

@@ -9,6 +9,8 @@ A constraint gives every node a weight; the parts' sums of weights should be ali
 - ``bytes``: bytes of features: the node's own, plus the average of its type's in-edges for each in-edge.
 - ``types:NTYPE/FEATURE``: a constraint per non-zero value of an integer or boolean node feature, such as a train mask.
 - ``weight:NTYPE/FEATURE``: the values of an integer node feature.
+- ``seeds``: a seed of training weighs 1.
+- ``work``: in-edges that training is expected to sample at the node.
 - ``file:PATH``: weights of all nodes from an npy file, int (nodes,) or (nodes, constraints), homogeneous order.
 
 Each may have a tolerance, ``edges=0.05``. The default is `imbalance`; for edges and bytes at least 0.10, because few
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 DEFAULT_BALANCE = "nodes,edges"
+TRAINING_BALANCE = "nodes=0.1,work=0.05,seeds=0.03"
 EDGE_TOLERANCE = 0.10
 MAX_TOLERANCE = 1_000
 
@@ -67,6 +70,11 @@ class ByFeature(BalanceConstraint):
 
 
 @dataclass(frozen=True, slots=True)
+class ByTraining(BalanceConstraint):
+    """What batches start from, or sample, by the fan-outs of training."""
+
+
+@dataclass(frozen=True, slots=True)
 class ByFile(BalanceConstraint):
     """Weights in a file."""
 
@@ -79,6 +87,8 @@ ITEMS: Mapping[str, Callable[[str, float, str], BalanceConstraint]] = {
     "edges": lambda name, tolerance, _: ByEdges(name, tolerance, by_type=False),
     "edges-by-ntype": lambda name, tolerance, _: ByEdges(name, tolerance, by_type=True),
     "bytes": lambda name, tolerance, _: ByBytes(name, tolerance),
+    "seeds": lambda name, tolerance, _: ByTraining(name, tolerance),
+    "work": lambda name, tolerance, _: ByTraining(name, tolerance),
     "types:": lambda name, tolerance, of: ByFeature(name, tolerance, of, by_value=True),
     "weight:": lambda name, tolerance, of: ByFeature(name, tolerance, of, by_value=False),
     "file:": lambda name, tolerance, of: ByFile(name, tolerance, of),

@@ -14,6 +14,7 @@ from daskgraphpart.partitioner.adjacency.build_adjacency import workspace_nbytes
 from daskgraphpart.partitioner.find_method import find_method
 from daskgraphpart.partitioner.libraries.call import Call, has_library, need_library
 from daskgraphpart.partitioner.owner_parts import ROWS_PER_UNIT
+from daskgraphpart.partitioner.training.training import read_training
 from daskgraphpart.storage.region import id_dtype
 
 if TYPE_CHECKING:
@@ -42,10 +43,12 @@ TASK_NBYTES = 4 << 20  # of a task, besides its block
 BYTES_PER_BLOCK_ARC = 40  # arcs before and after merging, weights, row starts
 
 
-def smallest_task_memory(schema: GraphSchema) -> int:
-    """Bytes that a task needs to build and use the adjacency."""
+def smallest_task_memory(schema: GraphSchema, options: AssignOptions) -> int:
+    """Bytes that a task needs to build and use the adjacency, and to sample a batch of training, if any."""
     num_arcs = 2 * schema.num_edges
-    return TASK_NBYTES + BYTES_PER_BLOCK_ARC * min(max_arcs_of_block(num_arcs), num_arcs)
+    building = BYTES_PER_BLOCK_ARC * min(max_arcs_of_block(num_arcs), num_arcs)
+    sampling = read_training(options, schema).batch_nbytes(schema) if options.fanouts else 0
+    return TASK_NBYTES + max(building, sampling)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +65,7 @@ class Choice:
 def needs(num_nodes: int, num_arcs: int, num_constraints: int, options: AssignOptions) -> dict[str, int]:
     """Memory of each method in bytes; ``"graph"`` is the graph in memory, with V-cycles if any."""
     cycles = options.runs_cycles or num_arcs <= LARGE_ARCS
-    weights, wide = 8 * num_constraints * num_nodes, 8 * bool(options.edge_weight)  # sums of weights have 64 bits
+    weights, wide = 8 * num_constraints * num_nodes, 8 * options.has_weights  # sums of weights have 64 bits
     held = num_arcs * GRAPH_PER_ARC + num_nodes * GRAPH_PER_NODE + 2 * weights
     per_arc, block = COARSE_PER_ARC if num_arcs <= COARSE_ARCS else METIS_PER_ARC, block_nbytes(num_arcs)
     metis = held + num_arcs * per_arc + num_nodes * METIS_PER_NODE + weights
@@ -147,17 +150,19 @@ def method_memory(schema: GraphSchema, num_parts: int | None, options: AssignOpt
 
 def workspace_nbytes(schema: GraphSchema, options: AssignOptions, choice: Choice | None) -> int:
     """Estimate the peak size of temporary files."""
-    return max(building_nbytes(schema, options.edge_weight), solving_nbytes(schema, options, choice))
+    in_edges = read_training(options, schema).in_edges_nbytes(schema) if options.fanouts else 0
+    building = building_nbytes(schema, options.edge_weight, has_weights=options.has_weights)
+    return in_edges + max(building, solving_nbytes(schema, options, choice))
 
 
 def solving_nbytes(schema: GraphSchema, options: AssignOptions, choice: Choice | None) -> int:
     """Estimate the temporary files of a method: the adjacency, and its own graph."""
     nodes, arcs, item = schema.num_nodes, 2 * schema.num_edges, id_dtype(schema.num_nodes).itemsize
     weights = 8 * len(options.constraints)
-    adjacency, made = adjacency_nbytes(schema, options.edge_weight), 0
+    adjacency, made = adjacency_nbytes(schema, has_weights=options.has_weights), 0
     if choice is not None and choice.coarse:
         # arcs between clusters, and the next level, which is merged from them
-        made = round(TYPICAL_COARSE * (24 if options.edge_weight else 2 * item + 4) * arcs + TYPICAL_MERGED * adjacency)
+        made = round(TYPICAL_COARSE * (24 if options.has_weights else 2 * item + 4) * arcs + TYPICAL_MERGED * adjacency)
     elif choice is not None and choice.whole:
         nbytes = 16 if any(call.library == "metis" for call in choice.whole) else item + 8  # per exported arc
         made = 8 * nodes + nbytes * arcs

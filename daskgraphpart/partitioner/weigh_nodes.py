@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,7 +26,7 @@ from daskgraphpart.schema import DataSpec, GraphSchema, find_feature
 from daskgraphpart.storage.region import Region, create_files, npy_region, open_npy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from daskgraphpart.graph.graph import Graph
     from daskgraphpart.source import Block
@@ -51,6 +51,7 @@ class WeightColumn:
     feature: tuple[str, DataSpec] | None = None  # node type and feature
     value: int | None = None
     rows: tuple[Region, int] | None = None  # file of all nodes, and the number of its column
+    exponent: int | None = None  # of the unit of fractions
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +90,18 @@ def weigh_nodes(
     runner: Runner,
     *,
     may_be_zero: bool = False,
+    known: Mapping[str, WeightColumn] | None = None,
 ) -> NodeWeights:
-    """Write the columns; only edge constraints need in-degrees. Weights that are all 0 balance nothing."""
-    columns = tuple(
-        column
-        for i, item in enumerate(wanted)
-        for column in _columns(graph, item, directory / f"given-weights-{i}.npy", runner)
-    )
+    """Write the columns; only edge constraints need in-degrees. Weights that are all 0 balance nothing.
+
+    Columns of some constraints may be `known`.
+    """
+    columns: tuple[WeightColumn, ...] = ()
+    for i, item in enumerate(wanted):
+        if known is not None and item.name in known:
+            columns += (replace(known[item.name], tolerance=item.tolerance),)
+        else:
+            columns += (*_columns(graph, item, directory / f"given-weights-{i}.npy", runner),)
     shape = (graph.schema.num_nodes,)
     targets = tuple(npy_region(directory / f"weights-{i}.npy", np.int64, shape) for i in range(len(columns)))
     runner.step("create-weights", lambda: create_files(targets))
@@ -261,7 +267,8 @@ def weigh(unit: WeighUnit, config: WeighConfig) -> tuple[int, int, int, int]:
         weights += as_weights(rows) if column.value is None else rows == column.value
     elif column.rows is not None:
         region, number = column.rows
-        weights = as_weights(region.read(unit.start, unit.stop).reshape(weights.size, -1)[:, number])
+        rows = region.read(unit.start, unit.stop).reshape(weights.size, -1)[:, number]
+        weights = as_weights(rows if column.exponent is None else np.rint(np.ldexp(rows, -column.exponent)))
     elif column.feature is None:
         weights += column.per_node[unit.ntype_id]
         if per_edge := column.per_edge[unit.ntype_id]:

@@ -42,6 +42,10 @@ THRESHOLDS = {
     "ROWS_PER_BATCH": "owners written at a time",
     "ROWS_AT_ONCE": "owners and IDs read at a time",
     "ROWS_PER_CHUNK": "owners of a chunk that dask sees",
+    "MOST_EDGES_OF_SEVERAL": "edges of a graph that is partitioned in several ways for training",
+    "ARCS_PER_UNIT": "samples that are added up at a time",
+    "SMALLEST_TABLE": "nodes of a batch",
+    "ALWAYS": "a random number",
     "MAX_PARTS": "parts",
     "MAX_TOTAL": "sum of weights",
     "EXACT": "sum of weights that a float holds",
@@ -49,7 +53,18 @@ THRESHOLDS = {
     "UNLIMITED": "times a limit",
 }
 """Every number from which on the partitioner works otherwise."""
-KEPT = {"HUB", "MAX_PARTS", "MAX_TOTAL", "EXACT", "MAX_TOLERANCE", "UNLIMITED", "ROWS_PER_CHUNK", "MAX_ROWS"}
+KEPT = {
+    "HUB",
+    "MAX_PARTS",
+    "MAX_TOTAL",
+    "EXACT",
+    "MAX_TOLERANCE",
+    "UNLIMITED",
+    "ROWS_PER_CHUNK",
+    "MAX_ROWS",
+    "ALWAYS",
+    "SMALLEST_TABLE",
+}
 """Those that are compiled, or change nothing in how owners are found; runs become small by the others."""
 SIDES = {
     "whole": {},
@@ -69,6 +84,8 @@ HOWS: dict[str, dict[str, Any]] = {
     "high": {"effort": "high"},
     "constraints": {"balance": "ntypes=0.2,edges=0.2,types:paper/train_mask=0.2"},
     "weighted": {"edge_weight": "paper:cites:paper/weight"},
+    "fetch": {"objtype": "fetch", "fanouts": "3,2,2", "batch_size": 50},
+    "work": {"balance": "nodes,work=0.2", "fanouts": [3, 2], "seeds": "all", "method": "multilevel"},
     "refined": {"method": "OLD", "refine": True},
     "balanced": {"method": "OLD", "balance": "nodes"},
     "extended": {"extend": "OLD", "may_move": "5%"},

@@ -56,7 +56,7 @@ dgp.dispatch(scan, assignment, "out", staging="zarr", cluster="processes").confi
 dgp.dispatch(graph, "out", assignment=assignment)  # wrong: given twice
 
 nbytes: int = dgp.plan(frame, 8, out="out", method="metis").output_nbytes
-dgp.compare("graph", [2, 4], ["random", "fennel"], sampling="8,4", batch_size=100)
+dgp.compare("graph", [2, 4], ["random", "fennel"], fanouts="8,4", batch_size=100)
 dgp.compare("graph", 2)  # wrong: several numbers of parts
 fine: bool = dgp.verify(graph, "out", sample=0.1).ok
 dgp.verify("out", graph)  # wrong: first the graph, then its parts

@@ -81,6 +81,9 @@ def partition_graph(
     refine: bool = False,
     threads: int | None = None,
     passes: int | None = None,
+    fanouts: str | Sequence[int] | Sequence[str] | Mapping[str, Sequence[int]] = (),
+    batch_size: int = 1000,
+    seeds: str | None = None,
     recursive: bool = False,
     fill_parts: bool = False,
     effort: Literal["fast", "default", "high"] = "default",
@@ -145,9 +148,9 @@ def partition_graph(
     restart : bool
         Start over instead of resuming an unfinished run. Only runs on a chunked graph can resume; for other input, the
         files are gone.
-    imbalance, seed, refine, threads, passes, recursive, fill_parts, effort, edge_weight, extend : optional
+    imbalance, seed, refine, threads, passes, fanouts, batch_size, seeds, recursive, fill_parts, effort : optional
         As in `partition`.
-    old_id_map, may_move, memory, cluster, workers, workspace, progress : optional
+    edge_weight, extend, old_id_map, may_move, memory, cluster, workers, workspace, progress : optional
         As in `partition`.
 
     Returns
@@ -184,9 +187,9 @@ def partition_graph(
     check_name(graph_name, "graph name")
     owner_dtype(num_parts)
     options = AssignOptions(
-        imbalance=imbalance, seed=seed, refine=refine, threads=threads, passes=passes, recursive=recursive,
-        fill_parts=fill_parts, effort=effort, edge_weight=edge_weight, extend=extend, old_id_map=old_id_map,
-        may_move=may_move,
+        imbalance=imbalance, seed=seed, refine=refine, threads=threads, passes=passes, fanouts=fanouts,
+        batch_size=batch_size, seeds=seeds, recursive=recursive, fill_parts=fill_parts, effort=effort,
+        edge_weight=edge_weight, extend=extend, old_id_map=old_id_map, may_move=may_move,
     )  # fmt: skip
     layouts, is_debugged = words_of(layout), "DGL_DIST_DEBUG" in os.environ
     written = DispatchOptions(

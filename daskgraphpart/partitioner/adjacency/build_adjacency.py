@@ -6,7 +6,7 @@ graph alone and not on how it was read. Node ranges with too many arcs for a blo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +15,7 @@ from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.kernels.arcs import merge_arcs
 from daskgraphpart.partitioner.adjacency.csr_blocks import Adjacency, CsrBlock, write_block
 from daskgraphpart.partitioner.adjacency.split_edges import ArcRuns, Slice, split_edges_of
-from daskgraphpart.partitioner.adjacency.weigh_edges import find_weights, weigh_edges
+from daskgraphpart.partitioner.adjacency.weigh_edges import count_units, find_weights, weigh_edges
 from daskgraphpart.storage.files import delete_files, make_directory
 from daskgraphpart.storage.region import Region, create_files, id_dtype, npy_region
 
@@ -43,29 +43,33 @@ class NodeRange:
 
 @dataclass(frozen=True, slots=True)
 class MergeConfig:
-    """Output of blocks, dtype of neighbours, and the file of in-degrees, int64 (nodes,)."""
+    """Output of blocks, dtype of neighbours, and the file of in-degrees, int64 (nodes,).
+
+    With an exponent, weights of arcs are the bits of a float32, and become units of a power of two.
+    """
 
     directory: str
     dtype: np.dtype
     in_degrees: Region
+    exponent: int | None = None
 
 
-def adjacency_nbytes(schema: GraphSchema, edge_weight: Sequence[str] = ()) -> int:
+def adjacency_nbytes(schema: GraphSchema, *, has_weights: bool = False) -> int:
     """Estimate the bytes of CSR blocks and in-degrees; parallel edges and self-loops lower them.
 
     Counts of parallel edges fit a byte but for a few.
     """
-    per_arc = id_dtype(schema.num_nodes).itemsize + (4 if edge_weight else 1)
+    per_arc = id_dtype(schema.num_nodes).itemsize + (4 if has_weights else 1)
     return 16 * schema.num_nodes + 2 * per_arc * schema.num_edges
 
 
-def workspace_nbytes(schema: GraphSchema, edge_weight: Sequence[str] = ()) -> int:
+def workspace_nbytes(schema: GraphSchema, edge_weight: Sequence[str], *, has_weights: bool) -> int:
     """Peak bytes of temporary files: CSR blocks, the arcs to merge into them, and edge weights."""
     weights = 0
     if edge_weight:
         weights = sum(schema.edge_type(etype).num_edges for etype in find_weights(schema, edge_weight)) * WEIGHT_NBYTES
-    runs = (6 if edge_weight else 4) * id_dtype(schema.num_nodes).itemsize * schema.num_edges
-    return adjacency_nbytes(schema, edge_weight) + weights + runs
+    runs = (6 if has_weights else 4) * id_dtype(schema.num_nodes).itemsize * schema.num_edges
+    return adjacency_nbytes(schema, has_weights=has_weights) + weights + runs
 
 
 def build_adjacency(graph: Graph, directory: Path, runner: Runner, edge_weight: Sequence[str] = ()) -> Adjacency:
@@ -78,13 +82,24 @@ def build_adjacency(graph: Graph, directory: Path, runner: Runner, edge_weight: 
     if edge_weight:
         weights = weigh_edges(graph, edge_weight, directory, runner)
     runs = split_edges_of(graph, weights, directory, runner)
-    config = MergeConfig(str(directory), id_dtype(num_nodes), in_degrees)
-    units = [Unit(nodes, 4 * nodes.num_arcs * config.dtype.itemsize) for nodes in _ranges(runs, config, runner)]
+    adjacency = merge_arcs_of(runs, MergeConfig(str(directory), id_dtype(num_nodes), in_degrees), runner)
+    if weights is None:
+        return adjacency
+    delete_files([region.path for region in weights.files.values()])
+    return replace(adjacency, weight_unit=2.0**weights.exponent)
+
+
+def merge_arcs_of(runs: ArcRuns, config: MergeConfig, runner: Runner) -> Adjacency:
+    """Merge runs into CSR blocks, and remove them."""
+    limit = max_arcs_of_block(int(runs.borders[:, -1].sum()))
+    ranges = cut_into_ranges(runs, limit, runner)
+    units = [Unit(nodes, 4 * nodes.num_arcs * config.dtype.itemsize) for nodes in ranges]
     merged = runner.run(Pass("merge-arcs", merge_block, units, config, (CsrBlock,)))
-    delete_files([region.path for region in (*runs.runs, *(() if weights is None else weights.files.values()))])
-    blocks, unit = tuple(block for block, _, _ in merged), None if weights is None else 2.0**weights.exponent
+    delete_files([region.path for region in runs.runs])
     num_isolated, total = sum(n for _, n, _ in merged), sum(weight for _, _, weight in merged)
-    return Adjacency(num_nodes, num_isolated, total, blocks, in_degrees, runs.total_weight, unit)
+    input_weight = total // 2 if runs.total_weight is None else runs.total_weight
+    blocks, unit = tuple(block for block, _, _ in merged), None if config.exponent is None else 2.0**config.exponent
+    return Adjacency(runs.num_nodes, num_isolated, total, blocks, config.in_degrees, input_weight, unit)
 
 
 def max_arcs_of_block(num_arcs: int) -> int:
@@ -103,16 +118,16 @@ def group_ranges(num_arcs: Sequence[int], num_nodes: Sequence[int], limit: int) 
     return [*groups, (first, len(num_arcs))] if num_arcs else groups
 
 
-def _ranges(runs: ArcRuns, config: MergeConfig, runner: Runner) -> list[NodeRange]:
-    """Cut the nodes into the blocks' ranges."""
+def cut_into_ranges(runs: ArcRuns, limit: int, runner: Runner) -> list[NodeRange]:
+    """Cut the nodes into ranges of at most so many arcs, or of one node."""
     totals = np.diff(runs.borders.sum(axis=0))
     borders = np.minimum(np.arange(totals.size + 1) << runs.shift, runs.num_nodes)
-    limit = max_arcs_of_block(int(totals.sum()))
+    itemsize = id_dtype(runs.num_nodes).itemsize
     ranges = [
         NodeRange(int(borders[first]), int(borders[last]), int(totals[first:last].sum()), runs.slices(first, last))
         for first, last in group_ranges(totals.tolist(), np.diff(borders).tolist(), limit)
     ]
-    hot = [Unit(nodes, 2 * nodes.num_arcs * config.dtype.itemsize) for nodes in ranges if nodes.num_arcs > limit]
+    hot = [Unit(nodes, 2 * nodes.num_arcs * itemsize) for nodes in ranges if nodes.num_arcs > limit]
     cuts = iter(runner.run(Pass("cut-node-range", cut_node_range, hot, limit)))
     fitting = []
     for nodes in ranges:
@@ -139,7 +154,9 @@ def cut_node_range(nodes: NodeRange, limit: int) -> list[tuple[int, int, int]]:
 
 def merge_block(unit: NodeRange, config: MergeConfig) -> tuple[CsrBlock, int, int]:
     """Write one block; return it, its number of isolated nodes, and the sum of its weights."""
-    arcs, num_nodes = _read_arcs(unit, config.dtype), unit.stop - unit.start
+    arcs, num_nodes = read_arcs(unit, config.dtype), unit.stop - unit.start
+    if config.exponent is not None and unit.slices:
+        arcs[:, 2] = count_units(arcs[:, 2].astype(np.int32).view(np.float32), config.exponent)
     rows = np.empty(arcs.shape[0], config.dtype)
     weights = np.empty(arcs.shape[0], np.int32 if arcs.shape[1] == 2 else np.int64)
     indptr, in_degrees = np.empty(num_nodes + 1, np.int64), np.zeros(num_nodes, np.int64)
@@ -152,7 +169,7 @@ def merge_block(unit: NodeRange, config: MergeConfig) -> tuple[CsrBlock, int, in
     return block, int(np.count_nonzero(np.diff(indptr) == 0)), total
 
 
-def _read_arcs(unit: NodeRange, dtype: np.dtype) -> np.ndarray:
+def read_arcs(unit: NodeRange, dtype: np.dtype) -> np.ndarray:
     """Read the arcs of the unit's nodes; slices of a cut range hold others, too."""
     width = unit.slices[0].run.shape[1] if unit.slices else 2
     arcs, done = np.empty((unit.num_arcs, width), dtype), 0

@@ -56,7 +56,7 @@ class ArcRuns:
     runs: tuple[Region, ...]
     shift: int  # binary logarithm of the nodes of a range
     borders: np.ndarray  # start of each node range in each run, int64 (runs, node ranges + 1)
-    total_weight: int  # of the edges
+    total_weight: int | None  # of the edges, with self-loops, if counted
 
     def slices(self, first_range: int, last_range: int) -> tuple[Slice, ...]:
         """Slices of all runs in node ranges ``[first, last)``, in pieces of bounded size."""

@@ -22,10 +22,10 @@ from daskgraphpart.keywords import check_keywords
 from daskgraphpart.options import stated_options
 from daskgraphpart.partitioner.assign_nodes import check_method
 from daskgraphpart.partitioner.assign_options import GUESTS, METHODS, AssignOptions
+from daskgraphpart.partitioner.training.training import texts_of_fanouts
 from daskgraphpart.public import Public
 from daskgraphpart.readers.open_scan import open_scan
 from daskgraphpart.storage.paths import to_key
-from daskgraphpart.tools.report.fetching import Sampling
 from daskgraphpart.units import format_seconds, format_size, html_table, text_table
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Compared:
     seconds: float = 0.0  # wall time of the process
     peak_bytes: int = 0  # peak memory of its process tree
     fault: str = ""  # the error, if it failed
-    # share of training input rows fetched from other parts; needs `sampling`
+    # share of training input rows fetched from other parts; needs `fanouts`
     remote_share: float | None = None
 
 
@@ -76,8 +76,6 @@ def compare(
     num_parts: Sequence[int] = (4, 8, 64),
     methods: Sequence[str] = (*METHODS, *GUESTS),
     *,
-    sampling: Sequence[int] | str | None = None,
-    batch_size: int = 1000,
     on_done: Callable[[Compared], None] | None = None,
     balance: str | Sequence[str] | None = None,
     imbalance: float = 0.03,
@@ -85,7 +83,10 @@ def compare(
     refine: bool = False,
     threads: int | None = None,
     passes: int | None = None,
-    objtype: Literal["cut", "vol"] = "cut",
+    objtype: Literal["cut", "vol", "fetch"] = "cut",
+    fanouts: str | Sequence[int] | Sequence[str] | Mapping[str, Sequence[int]] = (),
+    batch_size: int = 1000,
+    seeds: str | None = None,
     recursive: bool = False,
     fill_parts: bool = False,
     num_trainers_per_machine: int = 1,
@@ -110,24 +111,19 @@ def compare(
         Numbers of parts.
     methods : sequence of str
         Names of methods, or directories with owners. Default: all, with those of other packages.
-    sampling : list of int or str, optional
-        Neighbours that training samples at each hop, such as ``[10, 10]``. If given, also write partitions to a
-        temporary directory and estimate the share of input rows that trainers fetch from other parts.
-    batch_size : int
-        Training nodes per batch for `sampling`.
     on_done : callable, optional
         Called with each result as it arrives; progress has a step for each.
-    balance, imbalance, seed, refine, threads, passes, objtype, recursive, fill_parts : optional
+    balance, imbalance, seed, refine, threads, passes, objtype, fanouts, batch_size, seeds, recursive : optional
         As in `partition`.
-    num_trainers_per_machine, effort, edge_weight, extend, old_id_map, may_move, memory, cluster : optional
+    fill_parts, num_trainers_per_machine, effort, edge_weight, extend, old_id_map, may_move, memory : optional
         As in `partition`.
-    workers, workspace, progress : optional
+    cluster, workers, workspace, progress : optional
         As in `partition`.
 
     Returns
     -------
     Comparison
-        Sorted by number of parts, then method; with `sampling`, the method that fetches least comes first. A method
+        Sorted by number of parts, then method; with `fanouts`, the method that fetches least comes first. A method
         that fails is listed with its error. `to_frame` returns a DataFrame.
 
     Raises
@@ -152,24 +148,22 @@ def compare(
         raise OptionError("nothing to compare", found=asked, hint="give --num-parts of at least 1, and --methods")
     for method in methods:  # report a bad method or path once, not per run
         check_method(AssignOptions(method))
-    if sampling is not None:
-        Sampling(sampling, batch_size)  # checks its numbers
-        sampling = ",".join(map(str, sampling)) if not isinstance(sampling, str) else sampling
     options = AssignOptions(
         balance=balance, imbalance=imbalance, seed=seed, refine=refine, threads=threads, passes=passes, objtype=objtype,
-        recursive=recursive, fill_parts=fill_parts, num_trainers_per_machine=num_trainers_per_machine, effort=effort,
-        edge_weight=edge_weight, extend=extend, old_id_map=old_id_map, may_move=may_move,
+        fanouts=fanouts, batch_size=batch_size, seeds=seeds, recursive=recursive, fill_parts=fill_parts,
+        num_trainers_per_machine=num_trainers_per_machine, effort=effort, edge_weight=edge_weight, extend=extend,
+        old_id_map=old_id_map, may_move=may_move,
     )  # fmt: skip
     where = {"memory": memory, "cluster": cluster, "workers": workers, "workspace": workspace}
-    fetching = None if sampling is None else _Fetching(sampling, batch_size, _flags(where))
-    wanted = [replace(options, method=method) for method in methods]
+    # whichever cannot keep the objective is listed with its error
+    wanted = [replace(options, method=method, objtype="cut") for method in methods]
     flags, results = _flags({**_named(options), **where}), []
     with open_progress(progress) as listener, _as_directory(graph, wanted, where, listener) as directory:
         listener.begin("compare", len(num_parts) * len(methods), 0)
         for count in num_parts:
             of_parts = []
             for method in methods:
-                of_parts.append(_run(directory, count, method, flags, fetching))
+                of_parts.append(_run(directory, count, method, flags))
                 listener.advance(0)
                 if on_done is not None:
                     on_done(of_parts[-1])
@@ -197,23 +191,6 @@ def _named(options: AssignOptions) -> dict[str, Any]:
     return {name: getattr(options, name) for name in stated_options(options) if name != "method"}
 
 
-@dataclass(frozen=True, slots=True)
-class _Fetching:
-    """How to estimate the share of remote rows, and the flags for resources."""
-
-    sampling: str
-    batch_size: int
-    flags: list[str]
-
-    def commands(self, graph: str, scratch: str) -> list[list[str]]:
-        """Commands that write partitions and estimate fetches into ``<scratch>/fetched.json``."""
-        sampled = ["--sampling", self.sampling, "--batch-size", str(self.batch_size), "--output"]
-        return [
-            ["dispatch", graph, f"{scratch}/owners", f"{scratch}/parts", "--graph-formats", "csc", *self.flags],
-            ["report", f"{scratch}/parts", *sampled, f"{scratch}/fetched.json", *self.flags],
-        ]
-
-
 def _flags(given: Mapping[str, Any]) -> list[str]:
     flags: list[str] = []
     for name, value in given.items():
@@ -222,31 +199,25 @@ def _flags(given: Mapping[str, Any]) -> list[str]:
         flag = f"--{name.replace('_', '-')}"
         if value is True:
             flags.append(flag)
-        elif name == "edge_weight":
-            flags += [word for feature in value for word in (flag, feature)]
+        elif name in ("edge_weight", "fanouts"):
+            texts = value if name == "edge_weight" else texts_of_fanouts(value)
+            flags += [word for text in texts for word in (flag, text)]
         elif value is not None and value is not False:
             flags += [flag, ",".join(value) if isinstance(value, tuple) else str(value)]
     return flags
 
 
-def _run(
-    graph: str | os.PathLike[str], num_parts: int, method: str, flags: Sequence[str], fetching: _Fetching | None
-) -> Compared:
-    remote = None
+def _run(graph: str | os.PathLike[str], num_parts: int, method: str, flags: Sequence[str]) -> Compared:
     with tempfile.TemporaryDirectory(prefix="daskgraphpart-compare-") as scratch:
         report = Path(scratch) / "report.json"
         how = ["--num-parts", str(num_parts), "--method", method, "--report", str(report), *flags]
         taken, fault = _measured(["assign", str(graph), f"{scratch}/owners", *how])
-        for command in [] if fault or fetching is None else fetching.commands(str(graph), scratch):
-            _, fault = _measured(command) if not fault else (None, fault)
         if fault:
             return Compared(method, num_parts, seconds=taken.seconds, peak_bytes=taken.peak_bytes, fault=fault)
         content = json.loads(report.read_text(encoding="utf-8"))
-        if fetching is not None:
-            fetched = json.loads(Path(scratch, "fetched.json").read_text(encoding="utf-8"))
-            remote = fetched["sampling"]["remote_share"]
     balances = {balance["name"]: balance["ratio"] for balance in content["balances"]}
     shares = content["method"], content["cut_share"], content["replication_factor"]
+    remote = content["rows"] and sum(content["rows"]["fetched"]) / max(1, sum(content["rows"]["inputs"]))
     return Compared(method, num_parts, *shares, balances, taken.seconds, taken.peak_bytes, remote_share=remote)
 
 

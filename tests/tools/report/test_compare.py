@@ -46,7 +46,7 @@ def test_methods_are_tabulated_as_text_csv_and_plot(
 def test_methods_are_sorted_by_what_training_fetches(
     graph: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    options = ("--num-parts", "4", "--methods", "random,metis", "--sampling", "5,5", "--batch-size", "100")
+    options = ("--num-parts", "4", "--methods", "random,metis", "--fanouts", "5,5", "--batch-size", "100")
     assert call("compare", graph, *options, "--csv", tmp_path / "methods.csv", "--memory", "1GB", "--quiet") == 0
     assert "remote rows" in capsys.readouterr().out
     with (tmp_path / "methods.csv").open(newline="") as file:
@@ -58,8 +58,8 @@ def test_methods_are_sorted_by_what_training_fetches(
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
-        (("--sampling", "5", "--batch-size", "0"), "--batch-size"),
-        (("--sampling", "ten"), "--sampling"),
+        (("--fanouts", "5", "--batch-size", "0"), "--batch-size"),
+        (("--fanouts", "ten"), "--fanouts"),
         (("--methods", "nope"), "Unknown method 'nope'"),
         (("--num-parts", "a,b"), "not a list of numbers"),
         (("--num-parts", "0"), "Nothing to compare"),

@@ -1,0 +1,172 @@
+"""Passes `draw-seeds` and `predict-rows`: count, by sampled batches, which rows parts would fetch from each other.
+
+As `report` does for finished parts, but from the in-edges of the graph and the part of each node. The picks at a node
+depend on the batch and the node alone, so that candidates are compared by nearly the same batches.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from daskgraphpart.engine.runner import Pass, Runner, Unit
+from daskgraphpart.kernels.hashing import stream_key, uniform_ints
+from daskgraphpart.kernels.sample import enter_nodes, number_nodes
+from daskgraphpart.kernels.sample_in_edges import pick_sources
+from daskgraphpart.partitioner.owner_parts import ROWS_PER_UNIT
+from daskgraphpart.public import Public
+from daskgraphpart.storage.region import Region, npy_region, save_npy
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from daskgraphpart.partitioner.training.in_edges import InEdges
+    from daskgraphpart.partitioner.training.training import Training
+
+BATCHES = 4
+"""Batches that are sampled of each part, on average; with as many or fewer in an epoch, all of them."""
+SMALLEST_TABLE = 1 << 10
+ALWAYS = 1 << 32  # of random numbers of 32 bits
+
+
+@dataclass(frozen=True, slots=True)
+class PredictedRows(Public):
+    """What an epoch of training is predicted to sample, by part."""
+
+    seeds: tuple[int, ...]
+    inputs: tuple[int, ...]  # rows that batches need
+    fetched: tuple[int, ...]  # those of them that other parts own
+    work: tuple[int, ...]  # in-edges sampled
+
+    @property
+    def num_fetched(self) -> int:
+        """Rows that all parts fetch from others."""
+        return sum(self.fetched)
+
+    @property
+    def share(self) -> float:
+        """Rows that are fetched from other parts, of all."""
+        return sum(self.fetched) / max(sum(self.inputs), 1)
+
+    @property
+    def busiest(self) -> float:
+        """Work of the part with the most over the average."""
+        return max(self.work) * len(self.work) / max(sum(self.work), 1)
+
+
+class DrawConfig(NamedTuple):
+    """Who is a seed, who of them is drawn (random numbers below a bound), and where drawn ones go."""
+
+    marks: Region
+    bound: int
+    key: np.uint64
+    directory: str
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnSeeds:
+    """Some seeds, in files, and the share that they are of all."""
+
+    files: tuple[Region, ...]
+    share: float
+
+
+def draw_seeds(
+    marks: Region, num_seeds: int, training: Training, num_parts: int, directory: Path, runner: Runner
+) -> DrawnSeeds:
+    """Draw enough seeds for the batches of all parts."""
+    share = min(1.0, BATCHES * training.batch_size * num_parts / num_seeds)
+    config = DrawConfig(marks, round(share * ALWAYS), stream_key(0, "draw-seeds"), str(directory))
+    spans = [
+        range(start, min(start + ROWS_PER_UNIT, marks.num_rows)) for start in range(0, marks.num_rows, ROWS_PER_UNIT)
+    ]
+    units = [Unit(span, len(span)) for span in spans]
+    counts = runner.run(Pass("draw-seeds", draw, units, config))
+    files = tuple(
+        npy_region(_drawn_path(config, span), np.int64, (count,)) for span, count in zip(spans, counts, strict=True)
+    )
+    return DrawnSeeds(files, share)
+
+
+def _drawn_path(config: DrawConfig, span: range) -> str:
+    return f"{config.directory}/drawn-seeds-{span.start}.npy"
+
+
+def draw(span: range, config: DrawConfig) -> int:
+    """Write the drawn seeds among some nodes; return how many."""
+    numbers = np.empty(len(span), np.int64)
+    uniform_ints(config.key, span.start, ALWAYS, numbers)
+    drawn = span.start + np.flatnonzero((numbers < config.bound) & (config.marks.read(span.start, span.stop) != 0))
+    save_npy(_drawn_path(config, span), drawn)
+    return int(drawn.size)
+
+
+class PredictConfig(NamedTuple):
+    """The graph, how it is sampled, and the part of each node."""
+
+    in_edges: InEdges
+    fanouts: np.ndarray
+    batch_size: int
+    seeds: DrawnSeeds
+    parts: Region
+
+
+def predict_rows(
+    in_edges: InEdges, training: Training, seeds: DrawnSeeds, parts: Region, num_parts: int, runner: Runner
+) -> PredictedRows:
+    """Sample batches of every part."""
+    config = PredictConfig(in_edges, training.fanouts, training.batch_size, seeds, parts)
+    each = -(-num_parts // (4 * runner.resources.workers))
+    units = [Unit(range(first, min(first + each, num_parts)), 1) for first in range(0, num_parts, each)]
+    counted = [row for rows in runner.run(Pass("predict-rows", sample_parts, units, config)) for row in rows]
+    return PredictedRows(*(tuple(map(round, column)) for column in zip(*counted, strict=True)))
+
+
+def sample_parts(parts: range, config: PredictConfig) -> list[tuple[float, float, float, float]]:
+    """Sample batches of some parts; return seeds, inputs, fetched rows and work of an epoch of each."""
+    owners = config.parts.memmap()
+    seeds = np.concatenate([file.read() for file in config.seeds.files] or [np.empty(0, np.int64)])
+    owners_of_seeds = owners[seeds]
+    graph = tuple(
+        region.memmap() for region in (config.in_edges.indptr, config.in_edges.sources, config.in_edges.etypes)
+    )
+    return [_sample_part(part, seeds[owners_of_seeds == part], owners, graph, config) for part in parts]
+
+
+def _sample_part(
+    part: int, seeds: np.ndarray, owners: np.ndarray, graph: tuple[np.ndarray, ...], config: PredictConfig
+) -> tuple[float, float, float, float]:
+    key, size = stream_key(0, "predict-rows"), config.batch_size
+    numbers = np.empty(seeds.size, np.int64)
+    uniform_ints(stream_key(part, "order-seeds"), 0, ALWAYS, numbers)
+    seeds = seeds[np.argsort(numbers, kind="stable")]
+    total = seeds.size / config.seeds.share
+    # whole batches only, unless these are all seeds, or too few
+    stop = seeds.size if config.seeds.share == 1 or seeds.size < size else seeds.size - seeds.size % size
+    inputs = fetched = work = 0
+    for first in range(0, stop, size):
+        nodes, picks = _sample(seeds[first : first + size], graph, config.fanouts, stream_key(int(key), str(first)))
+        inputs, work = inputs + nodes.size, work + picks
+        fetched += int(np.count_nonzero(owners[nodes] != part))
+    scale = total / max(stop, 1)
+    return total, inputs * scale, fetched * scale, work * scale
+
+
+def _sample(
+    seeds: np.ndarray, graph: tuple[np.ndarray, ...], fanouts: np.ndarray, key: np.uint64
+) -> tuple[np.ndarray, int]:
+    """Sample around seeds; return all nodes, and the number of in-edges picked."""
+    nodes, picks = seeds.copy(), 0
+    indptr, most = graph[0], np.where((fanouts < 0).any(axis=1), np.iinfo(np.int64).max, fanouts.sum(axis=1))
+    for hop, of_hop in enumerate(fanouts):
+        room = int(np.minimum(indptr[nodes + 1] - indptr[nodes], most[hop]).sum())
+        picked = np.empty(room, np.int64)
+        count = pick_sources(nodes, *graph, of_hop, stream_key(int(key), str(hop)), picked)
+        picks += count
+        table = np.full(max(SMALLEST_TABLE, 1 << (2 * (nodes.size + count)).bit_length()), -1, np.int64)
+        enter_nodes(nodes, table)
+        grown = np.concatenate([nodes, np.empty(count, np.int64)])
+        nodes = grown[: number_nodes(picked[:count], table, grown, nodes.size, np.empty(count, np.int64))].copy()
+    return nodes, picks

@@ -1,0 +1,120 @@
+"""What training samples: fan-outs, seeds and batches, as options give them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from daskgraphpart.errors import OptionError, choose_from
+from daskgraphpart.ids.fanouts import read_fanouts
+from daskgraphpart.schema import MASK_NAME, find_feature
+from daskgraphpart.storage.region import id_dtype
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from daskgraphpart.partitioner.assign_options import AssignOptions
+    from daskgraphpart.schema import DataSpec, GraphSchema
+
+ALL = "all"
+BYTES_PER_PICK = 56  # of a batch
+BYTES_PER_NODE = 17  # start of in-edges, work, whether it is a seed
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Training:
+    """Sampled training on a graph: fan-outs, int64 (hops, edge types), seeds per batch, and masks of seeds by type.
+
+    Without masks all nodes are seeds.
+    """
+
+    fanouts: np.ndarray
+    batch_size: int
+    masks: Mapping[str, DataSpec]
+    place: str  # of an error about the seeds
+
+    def batch_nbytes(self, schema: GraphSchema) -> int:
+        """Bytes to sample a batch: at most these picks and nodes, as picked, numbered, and in a table."""
+        picks, most = self.batch_size, schema.num_edges + schema.num_nodes
+        for of_hop in self.fanouts.tolist():
+            picks = most if min(of_hop) < 0 else min(most, picks * (1 + sum(of_hop)))
+        return BYTES_PER_PICK * picks
+
+    def in_edges_nbytes(self, schema: GraphSchema) -> int:
+        """Size of temporary files: in-edges, and a few numbers per node."""
+        per_edge = id_dtype(schema.num_nodes).itemsize + (4 if len(schema.edge_types) > 1 else 0)
+        return per_edge * schema.num_edges + (BYTES_PER_NODE + 12 * (len(self.fanouts) - 1)) * schema.num_nodes
+
+    def check_seeds(self, count: int) -> None:
+        """Check that there is a seed."""
+        if count == 0:
+            hint = f"name another mask, or give --seeds {ALL}"
+            raise OptionError("no node is a seed of training: the mask has no True", place=self.place, hint=hint)
+
+
+def read_training(options: AssignOptions, schema: GraphSchema) -> Training:
+    """Read the options for a graph; raises an `OptionError` for types, features or numbers that do not fit."""
+    fanouts = read_fanouts(split_fanouts(options.fanouts), schema.etypes, "--fanouts")
+    if not fanouts.any():
+        hint = "give a number above 0 for a hop, or -1 for all neighbours"
+        raise OptionError("nothing is sampled: all fan-outs are 0", place="--fanouts", hint=hint)
+    return Training(
+        fanouts, options.batch_size, _masks(options.seeds, schema), f"--seeds {options.seeds or 'train_mask'}"
+    )
+
+
+def split_fanouts(given: Any) -> Any:
+    """Turn texts such as ``"15,10"`` and ``"user:buys:item=5,5"`` into a list, or lists by edge type."""
+    texts = [given] if isinstance(given, str) else given
+    if not (isinstance(texts, (list, tuple)) and texts and all(isinstance(text, str) for text in texts)):
+        return given
+    by_type: dict[str, list[int]] = {}
+    for text in texts:
+        etype, _, numbers = text.rpartition("=")
+        try:
+            fanouts = [int(number) for number in numbers.split(",")]
+        except ValueError as fault:
+            what = f"--fanouts {text} is not a list of numbers"
+            raise OptionError(what, place="--fanouts", hint="use one such as 15,10") from fault
+        if etype in by_type:
+            raise OptionError(f"--fanouts are given twice for {etype or 'all types'}", place="--fanouts")
+        by_type[etype] = fanouts
+    if by_type.keys() == {""}:
+        return by_type[""]
+    if "" in by_type:
+        hint = "give those of each type, such as --fanouts user:buys:item=15,10"
+        raise OptionError("--fanouts are given for one type and for all", place="--fanouts", hint=hint)
+    return by_type
+
+
+def texts_of_fanouts(given: Any) -> list[str]:
+    """Write fan-outs as the command line takes them."""
+    if isinstance(given, str):
+        return [given]
+    if hasattr(given, "items"):
+        return [f"{etype}={','.join(map(str, numbers))}" for etype, numbers in given.items()]
+    return [*given] if all(isinstance(text, str) for text in given) else [",".join(map(str, given))]
+
+
+def _masks(given: str | None, schema: GraphSchema) -> dict[str, DataSpec]:
+    """Masks of seeds by node type: those named, or all whose name begins with ``train``; none if all are seeds."""
+    if given == ALL:
+        return {}
+    if given is not None and "/" in given:
+        ntype, spec = find_feature(schema.node_types, given, "--seeds", "mark seeds", "iub")
+        return {ntype: spec}
+    masks = {
+        node_type.name: spec
+        for node_type in schema.node_types
+        for spec in node_type.data
+        if (spec.name == given if given else MASK_NAME.match(spec.name) and spec.name.startswith("train"))
+        and spec.dtype.kind in "iub"
+        and np.prod(spec.row_shape) == 1
+    }
+    if given and not masks:
+        names = sorted({spec.name for t in schema.node_types for spec in t.data if spec.dtype.kind in "iub"})
+        hint = choose_from([*names, ALL], given)
+        raise OptionError(f"--seeds {given}: no node type has such a mask", place="--seeds", hint=hint)
+    return masks

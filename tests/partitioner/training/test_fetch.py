@@ -1,0 +1,115 @@
+"""Parts for training: fewer rows fetched, even work, the cut where nothing is to be gained, and mistakes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from commands import call
+from graphs import Graph, load_real_graph
+
+import daskgraphpart as dgp
+from daskgraphpart import EdgeType, GraphSchema, NodeType
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FETCH = {"objtype": "fetch", "fanouts": [10, 10], "batch_size": 100}
+
+
+@pytest.fixture(scope="module")
+def cora(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Cora, a tenth of which trains."""
+    real = load_real_graph("cora")
+    mask = np.random.default_rng(0).random(real.schema.num_nodes) < 0.1
+    graph = Graph(real.schema, real.edges, {real.schema.ntypes[0]: {"train_mask": mask, "none": mask & False}})
+    return graph.write(tmp_path_factory.mktemp("cora") / "graph")
+
+
+def test_fewer_rows_are_fetched_and_work_is_even(cora: Path) -> None:
+    cut, fetch = (dgp.assign(cora, 4, **{**FETCH, "objtype": objtype}).quality for objtype in ("cut", "fetch"))
+    assert cut.rows is not None
+    assert fetch.rows is not None
+    assert fetch.rows.num_fetched < 0.9 * cut.rows.num_fetched
+    assert fetch.rows.busiest < cut.rows.busiest
+    assert fetch.num_cut_edges > cut.num_cut_edges
+    assert {balance.name for balance in fetch.balances if balance.allowed} == {"nodes", "work", "seeds"}
+    assert all(balance.is_kept for balance in fetch.balances)
+    assert "fewer rows than with the fewest cut edges" in fetch.why
+
+
+@pytest.mark.parametrize("method", ["metis", "kaminpar", "multilevel", "fennel"])
+def test_every_method_minds_the_rows(method: str, cora: Path) -> None:
+    cut, fetch = (
+        dgp.assign(cora, 4, method=method, **{**FETCH, "objtype": of}).quality.rows for of in ("cut", "fetch")
+    )
+    assert cut is not None
+    assert fetch is not None
+    assert fetch.num_fetched <= 1.02 * cut.num_fetched
+
+
+def test_owners_are_refined_and_extended_for_training(cora: Path, tmp_path: Path) -> None:
+    dgp.assign(cora, 4, method="random", out=tmp_path / "random")
+    before = dgp.assign(cora, 4, method=tmp_path / "random", fanouts="10,10", batch_size=100).quality.rows
+    refined = dgp.assign(cora, 4, method=tmp_path / "random", refine=True, **FETCH).quality.rows
+    extended = dgp.assign(cora, 4, extend=tmp_path / "random", may_move="50%", **FETCH).quality.rows
+    assert before is not None
+    assert refined is not None
+    assert extended is not None
+    assert refined.num_fetched < 0.7 * before.num_fetched
+    assert extended.num_fetched < before.num_fetched
+
+
+def test_the_cut_is_kept_where_nothing_is_to_be_gained(tmp_path: Path) -> None:
+    rng, schema = np.random.default_rng(0), GraphSchema("g", (NodeType("n", 400),), (EdgeType("n", "to", "n", 8000),))
+    group = rng.integers(0, 4, 8000) * 100
+    graph = Graph(schema, {"n:to:n": (group + rng.integers(0, 100, 8000), group + rng.integers(0, 100, 8000))})
+    directory = graph.write(tmp_path / "graph")
+    default, fetch = dgp.assign(directory, 4), dgp.assign(directory, 4, **FETCH)
+    assert np.array_equal(default.owners["n"].compute(), fetch.owners["n"].compute())
+    assert "would not save rows" in fetch.quality.why
+
+
+def test_the_summary_tells_rows_and_work(cora: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    wanted = ("--num-parts", "4", "--objtype", "fetch", "--fanouts", "10,10", "--batch-size", "100")
+    for command in (("assign", cora, tmp_path / "owners"), ("partition", cora, tmp_path / "parts")):
+        assert call(*command, *wanted) == 0
+        shown = capsys.readouterr().out
+        assert "in an epoch); work of the busiest part 1." in shown
+        assert "fewer rows than with the fewest cut edges" in shown
+
+
+BAD: dict[str, tuple[dict[str, Any], str]] = {
+    "no fan-outs": ({"objtype": "fetch"}, "needs the fan-outs of training"),
+    "work without fan-outs": ({"balance": "nodes,work"}, "balance work needs the fan-outs"),
+    "no hops": ({"objtype": "fetch", "fanouts": "ten"}, "not a list of numbers"),
+    "nothing sampled": ({"objtype": "fetch", "fanouts": [0, 0]}, "nothing is sampled"),
+    "below -1": ({"objtype": "fetch", "fanouts": [10, -2]}, "not a number of neighbours"),
+    "unknown type": ({"objtype": "fetch", "fanouts": {"cites": [10]}}, "no edge type 'cites'"),
+    "type and all": ({"objtype": "fetch", "fanouts": ["10,10", "_E=5,5"]}, "for one type and for all"),
+    "twice": ({"objtype": "fetch", "fanouts": ["10,10", "5,5"]}, "given twice"),
+    "unknown mask": ({**FETCH, "seeds": "trane_mask"}, "no node type has such a mask"),
+    "unknown feature": ({**FETCH, "seeds": "_N/label"}, "unknown node feature"),
+    "no seed": ({**FETCH, "seeds": "none"}, "no node is a seed of training"),
+    "no batch": ({"objtype": "fetch", "fanouts": [5], "batch_size": 0}, "batch_size 0 is too small"),
+    "random": ({**FETCH, "method": "random"}, "looks at no edge"),
+    "weights": ({**FETCH, "edge_weight": "_N:_E:_N/w"}, "exclude each other"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_mistake_is_one_error_before_work(name: str, cora: Path) -> None:
+    how, word = BAD[name]
+    with pytest.raises(dgp.GraphPartError, match=word):
+        dgp.assign(cora, 4, **how)
+    if name != "no seed":
+        with pytest.raises(dgp.GraphPartError, match=word):
+            dgp.plan(cora, 4, **how)
+
+
+def test_owners_that_stay_are_refused(cora: Path, tmp_path: Path) -> None:
+    dgp.assign(cora, 4, method="random", out=tmp_path / "random")
+    with pytest.raises(dgp.GraphPartError, match="stay as they are") as fault:
+        dgp.assign(cora, 4, method=tmp_path / "random", **FETCH)
+    assert "add refine" in str(fault.value).lower()
