@@ -103,9 +103,8 @@ def stage_rows(
     return Region(path, 0, dtype, (rows, *row_shape))
 
 
-def numbered_batches(columns: Iterable[list[Any]], schema: Any) -> Iterator[Any]:
-    """Yield Arrow batches of columns, with the number of each row in front: DuckDB promises no order."""
-    first = 0
+def numbered_batches(columns: Iterable[list[Any]], schema: Any, first: int = 0) -> Iterator[Any]:
+    """Yield Arrow batches of columns, with the number of each row, from `first`, in front: DuckDB promises no order."""
     for of_batch in columns:
         rows = pa.array(np.arange(first, first + len(of_batch[0])))
         yield pa.RecordBatch.from_arrays([rows, *of_batch], schema=schema)

@@ -61,13 +61,14 @@ def test_rows_are_those_of_the_oracle_in_any_bites(
 def test_the_first_rows_tell_their_fields_and_what_follows(delimiter: str, tmp_path: Path) -> None:
     text = 'a,"b\n""c"\n\n1,2,3\n , \nlast'.replace(",", delimiter)
     (tmp_path / "t.csv").write_text(text)
-    head = TextRows("t.csv", str(tmp_path / "t.csv"), "none", delimiter).head(9)
+    rows = TextRows("t.csv", str(tmp_path / "t.csv"), "none", delimiter)
+    head, following = rows.head(9), rows.without_first()
     blank = [(5, ["", ""])] if delimiter == "," else []
     assert [(row.line, row.fields) for row in head] == [
         (1, ["a", 'b\n"c']), (4, ["1", "2", "3"]), *blank, (6, ["last"]),
     ]  # fmt: skip
-    assert head[0].following.line() == ""
-    assert (head[0].following.first_line, head[0].following.without_comments("")[0].line()) == (
+    assert following.line() == ""
+    assert (following.first_line, following.without_comments("")[0].line()) == (
         3,
         "1,2,3".replace(",", delimiter),
     )

@@ -163,7 +163,7 @@ def open_text_file(file: TableFile, wanted: Sequence[str], num_ids: int) -> Text
         guesses[f"{NAMES_OF_DELIMITERS[delimiter]} between fields"] = "FILE:comma" if delimiter == "\t" else "FILE:tab"
     if options.header is None:
         guesses |= {"a header": "FILE:no-header"} if has_header else {"no header": "FILE:header"}
-    rows = head[0].following if has_header else rows
+    rows = rows.without_first() if has_header else rows
     return TextFile(rows, columns, len(names), has_header, num_comments, guesses, names=tuple(names))
 
 
@@ -206,7 +206,7 @@ def _open_matrix(whole: TextRows, file: TableFile, wanted: Sequence[str], num_id
         place, size = f"line {rows.first_line}", shown(line or "nothing")
         raise InputFileError("invalid size of a matrix", file=path, place=place, expected=expected, found=size)
     num_src, num_dst, num_entries = map(int, numbers)
-    rows = rows.head(1)[0].following
+    rows = rows.without_first()
     names = ["row", "col", "weight"][: 2 if words[2] == "pattern" else 3]
     named = path.lower().endswith((".mtx", ".mtx.gz"))
     features = tuple(names[2:]) if named and len(wanted) == 2 else ()

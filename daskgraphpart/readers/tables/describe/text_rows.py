@@ -46,11 +46,10 @@ _LINE = re.compile(rb"([^\r\n]*)(\r\n|\r|\n|\Z)")
 
 @dataclass(frozen=True, slots=True)
 class HeadRow:
-    """One of the first rows: its line, its fields, "" if blank, and the rows that follow."""
+    """One of the first rows: its line, and its fields, "" if blank."""
 
     line: int
     fields: list[str]
-    following: TextRows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,26 +99,36 @@ class TextRows:
 
     def head(self, count: int) -> list[HeadRow]:
         """Read the first rows, of any number of fields; stop where quotes do not match, unless in the first one."""
-        with self._open() as file:
-            text = file.read(BYTES_PER_READ)
-            is_last = not file.read(1)
-        content, head_rows, rows = np.frombuffer(text, np.uint8), list[HeadRow](), self
+        text, is_last = self._first_bytes()
+        content, head_rows, place, line = np.frombuffer(text, np.uint8), list[HeadRow](), 0, self.first_line
         while len(head_rows) < count:
-            place = rows.first_byte - self.first_byte
             cut = self._cut(content, place, is_last, 0, np.empty(0, np.int64), 1)
             if not cut.lines.size:
                 if not head_rows:
-                    self._check(cut, text, rows.first_line)
+                    self._check(cut, text, line)
                 break
-            self._check_text(text, place, cut.place, rows.first_line)
-            columns = np.arange(cut.num_fields)
-            bounds = self._cut(content, place, is_last, 0, columns, 1).bounds[:, 0]
-            fields = [field or "" for field in _strings(content, np.ascontiguousarray(bounds)).to_pylist()]
-            line = rows.first_line + int(cut.lines[0])
-            byte = self.first_byte + cut.place
-            rows = replace(self, first_byte=byte, first_line=rows.first_line + cut.line)
-            head_rows.append(HeadRow(line, fields, rows))
+            # the next rows probably have as many fields; this one has
+            num_rows = max(1, min(count - len(head_rows), BOUNDS_PER_BATCH // cut.num_fields))
+            cut = self._cut(content, place, is_last, cut.num_fields, np.arange(cut.num_fields), num_rows)
+            self._check_text(text, place, cut.place, line)
+            columns = [_strings(content, bounds).to_pylist() for bounds in cut.bounds]
+            fields = zip(*columns, strict=True)
+            lines = (line + cut.lines).tolist()
+            head_rows += [HeadRow(at, [of or "" for of in row]) for at, row in zip(lines, fields, strict=True)]
+            place, line = cut.place, line + cut.line
         return head_rows
+
+    def without_first(self) -> TextRows:
+        """Leave out the first row."""
+        text, is_last = self._first_bytes()
+        cut = self._cut(np.frombuffer(text, np.uint8), 0, is_last, 0, np.empty(0, np.int64), 1)
+        return replace(self, first_byte=self.first_byte + cut.place, first_line=self.first_line + cut.line)
+
+    def _first_bytes(self) -> tuple[bytes, bool]:
+        """Return text from the first byte on, and whether that is all."""
+        with self._open() as file:
+            text = file.read(BYTES_PER_READ)
+            return text, not file.read(1)
 
     def batches(self, num_fields: int, positions: Sequence[int]) -> Iterator[tuple[np.ndarray, list[Any]]]:
         """Yield lines of rows, int64 (rows,), and the columns at some positions, of strings, null where blank.

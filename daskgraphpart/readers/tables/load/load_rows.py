@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
+from functools import partial
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 
@@ -43,10 +46,9 @@ def load_rows(load: Load) -> None:
     faults: list[GraphPartError] = []
     for table in load.tables:
         _create(load, table)
-        for file in table.files:
-            load.starts[table.name].append(load.starts[table.name][-1])  # none, if the file is refused
+        for _, files in groupby(table.files, partial(_statement, load, table)):
             with collect_fault(faults):
-                _insert(load, table, file)
+                _insert(load, table, list(files), faults)
         faults += find_faults(load, table)
     raise_together(faults)
     _check_edge_counts(load)
@@ -69,24 +71,59 @@ def _create(load: Load, table: Table) -> None:
         load.staged[table.name, feature] = feature_files(table, feature, fill, path, load.memory)
 
 
-def _insert(load: Load, table: Table, file: OpenFile) -> None:
-    """Insert IDs and strings of a file after those of the files before; write its other features."""
-    start, numbers = load.starts[table.name][-1], [*range(len(table.ends)), *load.strings(table)]
+def _statement(load: Load, table: Table, file: OpenFile) -> tuple[str, Any]:
+    """Return how to insert rows of a file, and the schema of what is inserted; of a matrix, for it alone."""
+    types = [(f"r{i}", kind) for i in _numbers(load, table) if (kind := file.type_of(i)) is not None]
+    drops = [("no_id", pa.bool_())] if load.described.drops_missing(table) else []
+    schema = pa.schema([("row", pa.int64()), *(types or [("none", pa.string())]), *drops])
+    values = ", ".join(["row", *_values(load, table, file)])
+    of_matrix = "" if file.num_entries is None else f" -- {file.path!r}"
+    return f"INSERT INTO {table.name} SELECT {values} FROM batches{of_matrix}", schema
+
+
+def _numbers(load: Load, table: Table) -> list[int]:
+    """Return the numbers of the columns that enter the database."""
+    return [*range(len(table.ends)), *load.strings(table)]
+
+
+def _insert(load: Load, table: Table, files: Sequence[OpenFile], faults: list[GraphPartError]) -> None:
+    """Insert IDs and strings of files of one kind after those of the files before; write their other features."""
+    statement, schema = _statement(load, table, files[0])
+    starts, reading, refused = load.starts[table.name], [files[0]], list[tuple[int, int]]()
+
+    def columns() -> Iterator[list[Any]]:
+        for file in files:
+            reading[0], start = file, starts[-1]
+            starts.append(start)
+            num_faults = len(faults)
+            with collect_fault(faults), translated_errors(file.path), _forgotten_if_refused(load.files_of(table)):
+                for of_batch in _read(load, table, file):
+                    starts[-1] += len(of_batch[0])
+                    yield of_batch
+            if len(faults) > num_faults:
+                refused.append((start, starts[-1]))
+            load.progress.advance(os.path.getsize(file.content or file.path))
+
+    first = starts[-1]
+    try:
+        insert_batches(load.connection, statement, schema, numbered_batches(columns(), schema, first))
+    except (duckdb.Error, UnicodeError):
+        with translated_errors(reading[0].path):
+            raise
+    for start, stop in refused:  # what refuses a file is told instead of its values
+        run(load.connection, f"DELETE FROM {table.name} WHERE row >= {start} AND row < {stop}")
+    if files[0].num_entries is not None and not refused:
+        _complete_matrix(load, table, files[0], first)
+
+
+def _read(load: Load, table: Table, file: OpenFile) -> Iterator[list[Any]]:
+    """Yield what enters the database; write the other features."""
+    numbers = _numbers(load, table)
     first, *others = _groups(load.files_of(table), file.columns_at_once(load.memory), len(numbers))
-    with translated_errors(file.path), _forgotten_if_refused(load.files_of(table)):
-        values = ", ".join([f"row + {start}", *_values(load, table, file)])
-        types = [(f"r{i}", kind) for i in numbers if (kind := file.type_of(i)) is not None] or [("none", pa.string())]
-        drops = [("no_id", pa.bool_())] if load.described.drops_missing(table) else []
-        schema = pa.schema([("row", pa.int64()), *types, *drops])
-        batches = numbered_batches(_stage(load, table, file, first, numbers), schema)
-        insert_batches(load.connection, f"INSERT INTO {table.name} SELECT {values} FROM batches", schema, batches)
-        for some in others:
-            for _ in _stage(load, table, file, some, []):
-                pass
-    if file.num_entries is not None:
-        _complete_matrix(load, table, file, start)
-    load.starts[table.name][-1] = count_rows(load.connection, table.name)
-    load.progress.advance(os.path.getsize(file.content or file.path))
+    yield from _stage(load, table, file, first, numbers)
+    for some in others:
+        for _ in _stage(load, table, file, some, []):
+            pass
 
 
 @contextmanager
@@ -164,6 +201,7 @@ def _complete_matrix(load: Load, table: Table, file: TextFile, start: int) -> No
         number = f"{start + count - 1} + row_number() OVER (ORDER BY row) AS row"
         reverse = f"{number}, c1 AS c0, c0 AS c1) FROM {table.name} WHERE row >= {start} AND c0 <> c1"
         run(load.connection, f"INSERT INTO {table.name} SELECT * REPLACE ({reverse}")
+        load.starts[table.name][-1] = count_rows(load.connection, table.name)
 
 
 def _check_edge_counts(load: Load) -> None:
