@@ -29,7 +29,7 @@ _SWITCHES = (
     "copy-edata", "fill-parts", "header", "map-ids", "overwrite", "recursive", "refine", "restart",
 )  # fmt: skip
 _KEYWORDS = {"no-header": "header=False"}
-_FIELDS = ("what", "file", "place", "expected", "found", "hint")
+_FIELDS = ("what", "file", "place", "option", "expected", "found", "hint")
 ErrorT = TypeVar("ErrorT", bound="GraphPartError")
 
 
@@ -52,8 +52,9 @@ class GraphPartError(Public, Exception):
     file : path or URL, optional
         File or directory with the fault.
     place : str, optional
-        Key, row, line or byte in the file; or an option, spelled as on the command line. Left out if `what`
-        names it.
+        Key, row, line or byte in the file, or part of an option's value. Left out if `what` names it.
+    option : str, optional
+        The keyword at fault, such as ``map_ids``; the command line shows its option.
     expected, found : object, optional
         Expected and actual value.
     hint : str, optional
@@ -63,7 +64,7 @@ class GraphPartError(Public, Exception):
     exit_code = 2
     listed: tuple[GraphPartError, ...] = ()  # if it stands for several
     __all__ = (
-        "add_note", "args", "exit_code", "expected", "file", "found", "hint", "listed", "place", "what",
+        "add_note", "args", "exit_code", "expected", "file", "found", "hint", "listed", "option", "place", "what",
         "with_traceback",
     )  # fmt: skip
 
@@ -73,23 +74,29 @@ class GraphPartError(Public, Exception):
         *,
         file: object = None,
         place: str | None = None,
+        option: str | None = None,
         expected: object = None,
         found: object = None,
         hint: str | None = None,
     ) -> None:
-        self.what, self.place = what, place
+        if option is None and (place or "").startswith("--"):  # by functions that take any place
+            flag, _, place = (place or "").partition(" ")
+            option = keyword_of(flag)
+        self.what, self.place, self.option = what, place or None, option
         self.file = None if file is None else str(file)
         self.expected, self.found, self.hint = expected, found, hint
-        super().__init__(self._message(_keywords))
+        super().__init__(self._message(_keywords, str))
 
     def for_command_line(self) -> str:
         """Message with options spelled as on the command line."""
-        return self._message(str)
+        return self._message(str, option_name)
 
-    def _message(self, spelled: Callable[[str], str]) -> str:
-        is_named = self.place is not None and self.place in self.what
-        where = ", ".join(part for part in (self.file, None if is_named else spelled(self.place or "")) if part)
-        text = spelled(f"{where}: {self.what}" if where else _begin_sentence(self.what))
+    def _message(self, spelled: Callable[[str], str], name: Callable[[str], str]) -> str:
+        named, shown = (
+            " ".join(filter(None, [self.option and way(self.option), self.place])) for way in (option_name, name)
+        )
+        where = ", ".join(filter(None, [self.file, "" if named in self.what else shown]))
+        text = f"{where}: {spelled(self.what)}" if where else spelled(_begin_sentence(self.what))
         details = [] if self.expected is None else [f"expected {_shortened(self.expected)}"]
         if self.found is not None:
             details.append(f"{'found ' if details else ''}{_shortened(self.found)}")
@@ -103,7 +110,7 @@ class GraphPartError(Public, Exception):
     def add_hint(self, hint: str) -> None:
         """Add a sentence on what to do."""
         self.hint = write_sentences([self.hint, hint]) if self.hint else hint
-        self.args = (self._message(_keywords),)
+        self.args = (self._message(_keywords, str),)
 
     def restated(self, kind: type[ErrorT], **changes: Any) -> ErrorT:
         """Return a copy of another kind, with changes."""
@@ -125,8 +132,18 @@ def _begin_sentence(text: str) -> str:
     return text[:1].upper() + text[1:] if _WORD.match(text) else text
 
 
+def option_name(keyword: str) -> str:
+    """Name of an option on the command line."""
+    return "--mask" if keyword == "masks" else f"--{keyword.replace('_', '-')}"
+
+
+def keyword_of(option: str) -> str:
+    """Keyword of an option of the command line."""
+    return "masks" if option == "--mask" else option.removeprefix("--").replace("-", "_")
+
+
 def _keywords(text: str) -> str:
-    """Turn options of the command line into Python's keywords."""
+    """Turn the options that a sentence of ours names into Python's keywords."""
 
     def keyword(option: re.Match[str]) -> str:
         name = _KEYWORDS.get(option[1], option[1].replace("-", "_"))

@@ -10,7 +10,7 @@ from dataclasses import Field, field, fields
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from daskgraphpart.errors import OptionError, check_choice, choose_from
+from daskgraphpart.errors import OptionError, check_choice, choose_from, option_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -108,8 +108,3 @@ def by_name(given: Mapping[str, Any] | Sequence[str], place: str) -> dict[str, s
     if len(values) < len(pairs):
         raise OptionError(f"{place} is given twice for the same", place=place, found=" ".join(texts), hint="remove one")
     return values
-
-
-def option_name(keyword: str) -> str:
-    """Name of an option on the command line."""
-    return "--mask" if keyword == "masks" else f"--{keyword.replace('_', '-')}"

@@ -119,7 +119,7 @@ def _edge_columns(given: Iterable[str]) -> dict[str, str]:
         etype, sign, names = text.partition("=")
         etype, names = (etype, names) if sign and etype.count(":") == 2 else ("", text)
         if etype in columns:
-            raise OptionError("given twice for the same", place="--edge-columns", found=text, hint="remove one")
+            raise OptionError("given twice for the same", option="edge_columns", found=text, hint="remove one")
         columns[etype] = names
     return columns
 
@@ -129,7 +129,7 @@ def _num_nodes(given: Iterable[str]) -> dict[str, int]:
     for text in given:
         ntype, count = parse_typed(text, DEFAULT_NTYPE, "--num-nodes")
         if ntype in counts:
-            raise OptionError(f"two numbers of {ntype!r} nodes", place="--num-nodes", hint="remove one")
+            raise OptionError(f"two numbers of {ntype!r} nodes", option="num_nodes", hint="remove one")
         if not count.isdecimal() and Path(count).is_file():
             with gzip.open(count, "rt") if count.endswith(".gz") else Path(count).open() as file:
                 count = file.read(64).strip()

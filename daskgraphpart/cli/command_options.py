@@ -21,9 +21,9 @@ from daskgraphpart.cli.session import LOG_OPTIONS, Session
 from daskgraphpart.dispatching.dispatch_options import DispatchOptions
 from daskgraphpart.engine.progress import open_progress
 from daskgraphpart.engine.resources import Resources
-from daskgraphpart.errors import OptionError, PluginError
+from daskgraphpart.errors import OptionError, PluginError, option_name
 from daskgraphpart.layouts.plugin_layouts import load_layout
-from daskgraphpart.options import option_name, stated_options
+from daskgraphpart.options import stated_options
 from daskgraphpart.partitioner.assign_options import AssignOptions
 from daskgraphpart.registry import plugin_names
 

@@ -51,7 +51,7 @@ def compare(**values: Any) -> None:
         parts = [int(number) for number in values["num_parts"].split(",")]
     except ValueError as fault:
         what = f"--num-parts {values['num_parts']} is not a list of numbers"
-        raise OptionError(what, place="--num-parts", hint="use one such as 4,8") from fault
+        raise OptionError(what, option="num_parts", hint="use one such as 4,8") from fault
     methods = [method.strip() for method in values["methods"].split(",") if method.strip()]
 
     if values["plot_path"]:

@@ -187,7 +187,7 @@ def _graph_name(in_dir: Path) -> str:
         raise OptionError(
             "cannot tell which graph is meant",
             file=in_dir,
-            place="--graph-name",
+            option="graph_name",
             expected="one p000-GRAPH_NAME_nodes.txt",
             found=", ".join(names) or "none",
         )

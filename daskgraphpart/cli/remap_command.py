@@ -103,7 +103,7 @@ def ids(
 
 def _only_type(graph: PartitionedGraph, types: Sequence[str]) -> str:
     if len(graph.ntypes) != 1:
-        raise OptionError("the type is missing", place="--type", expected=f"one of {', '.join(types)}")
+        raise OptionError("the type is missing", option="type", expected=f"one of {', '.join(types)}")
     return graph.ntypes[0]
 
 

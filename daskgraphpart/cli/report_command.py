@@ -77,5 +77,5 @@ def _form_of(output: str | None) -> str:
     ending = "" if output is None else Path(output).suffix.lower()
     if output is not None and ending not in ENDINGS:
         hint = f"let its name end in {', '.join(ENDINGS)}, or add --format text, json or html"
-        raise OptionError(f"--output {output} has no known format", place="--output", hint=hint)
+        raise OptionError(f"--output {output} has no known format", option="output", hint=hint)
     return ENDINGS.get(ending, "text")

@@ -42,7 +42,7 @@ class Session:
             self._add(logging.FileHandler(path, encoding="utf-8"), FILE_FORMAT)
         except OSError as fault:
             raise EnvironmentFaultError(
-                "cannot write the log", file=path, place="--log-file", found=fault.strerror
+                "cannot write the log", file=path, option="log_file", found=fault.strerror
             ) from fault
 
     def close(self) -> None:

@@ -116,7 +116,7 @@ class DispatchOptions:
                 raise OptionError(
                     f"--map-feature {name}={ntype} names no feature that holds IDs of a node type"
                     + (f": {name} is {dtype.name}" if name in features else ""),
-                    place="--map-feature",
+                    option="map_feature",
                     hint=f"the features are {', '.join(features) or 'none'}, the node types {', '.join(counts)}",
                 )
         if not self.reshuffle and schema.is_heterogeneous:

@@ -89,7 +89,7 @@ class Resources:
         """Refuse a workspace in a store, for jobs that cannot have one."""
         if is_url(self.workspace):
             what = f"--workspace {self.workspace} is in a store, and {why}"
-            raise OptionError(what, place="--workspace", hint="use a directory")
+            raise OptionError(what, option="workspace", hint="use a directory")
 
     def limited(self, smallest_task: int, largest_task: int = 0) -> Resources:
         """Return these resources with as many workers as fit in memory, given the least bytes per task.
@@ -99,7 +99,7 @@ class Resources:
         if self.memory < (least := max(smallest_task, largest_task)):
             raise PlanError(
                 f"--memory {self.memory / 1e6:.6g}MB is too small for this job",
-                place="--memory",
+                option="memory",
                 hint=f"use {-(-least // 1_000_000)}MB or more",
             )
         return replace(self, workers=min(self.workers, self.memory // smallest_task))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.errors import OptionError, check_choice
-from daskgraphpart.options import by_name, option, option_name
+from daskgraphpart.errors import OptionError, check_choice, option_name
+from daskgraphpart.options import by_name, option
 from daskgraphpart.schema import STORED_DTYPES, check_name
 
 if TYPE_CHECKING:
@@ -68,10 +68,10 @@ class GraphChanges:
         if self.add_reverse is not None:
             if self.pattern.count("{}") != 1 or self.pattern == "{}":
                 what, hint = f"--add-reverse {self.pattern} names no types", "use dgl, graphstorm, or a pattern: rev_{}"
-                raise OptionError(what, place="--add-reverse", hint=hint)
+                raise OptionError(what, option="add_reverse", hint=hint)
             check_name(self.pattern, "name of reverse types", OptionError, place="--add-reverse")
         elif self.copy_edata:
-            raise OptionError("--copy-edata needs reverse edges", place="--copy-edata", hint="add --add-reverse")
+            raise OptionError("--copy-edata needs reverse edges", option="copy_edata", hint="add --add-reverse")
         for name, dtype in self.dtypes.items():
             check_choice("dtype", f"--cast {name}".strip(), dtype, STORED_DTYPES)
 

@@ -61,7 +61,7 @@ def reverse_types(changes: GraphChanges, ntypes: Collection[str], etypes: Collec
         if reverse in etypes:
             what = f"the reverse of {etype} would be {reverse}, which exists already"
             hint = "leave it out of the input, or give --add-reverse a pattern such as 'reverse-{}'"
-            raise OptionError(what, place="--add-reverse", hint=hint)
+            raise OptionError(what, option="add_reverse", hint=hint)
     return reverses
 
 
@@ -80,12 +80,12 @@ def check_changes(
         src, _, dst = etype.split(":")
         if src != dst:
             what = f"{etype} has no self-loops: it joins nodes of two types"
-            raise OptionError(what, place="--remove-self-loops", hint="leave it out")
+            raise OptionError(what, option="remove_self_loops", hint="leave it out")
     for etype in etypes:
         feature, known = split_feature(changes, etype), data.get(etype, ())
         if feature is not None and feature not in known:
             what = f"edges of type {etype!r} have no feature {split_column(changes, etype)!r}"
-            raise OptionError(what, place="--split-by", hint=choose_from([*known], feature))
+            raise OptionError(what, option="split_by", hint=choose_from([*known], feature))
     reverse_types(changes, ntypes, [etype for etype in etypes if split_column(changes, etype) is None])
     features = [(of_type, name) for of_type, names in data.items() for name in names]
     for place in changes.dtypes:

@@ -262,7 +262,7 @@ def _cast_rows(*given: Any, what: str, name: str, first: int, load: Callable[...
         row = first + int(is_lost.reshape(len(rows), -1).any(axis=1).argmax())
         lost, hint = f"{rows[is_lost][0]} in row {row:,}", "cast to a wider dtype"
         text = f"{dtype.name} cannot hold a value of {rows.dtype.name}"
-        raise OptionError(text, place=f"--cast {what}", found=lost, hint=hint)
+        raise OptionError(text, option="cast", place=what, found=lost, hint=hint)
     return cast
 
 

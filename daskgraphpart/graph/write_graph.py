@@ -72,7 +72,7 @@ class ChunkFormat:
         check_choice("format of features", "--data-format", self.data_format, DATA_FORMATS)
         for number in (self.num_chunks, *_numbers(self.chunks_of)):
             if number is not None and (not isinstance(number, int) or number < 1):
-                raise OptionError("invalid number of files", place="--num-chunks", expected="1 or more", found=number)
+                raise OptionError("invalid number of files", option="num_chunks", expected="1 or more", found=number)
         if not is_delimiter(self.delimiter):
             expected = "one character between numbers"
             raise OptionError("bad delimiter", place="delimiter", expected=expected, found=repr(self.delimiter))
@@ -119,7 +119,7 @@ class ChunkFormat:
         """Refuse dtypes that the format cannot hold."""
         if self.data_format == "parquet" and "bfloat16" in dtypes:
             what, hint = "parquet has no bfloat16", "write numpy, or cast to float16"
-            raise OptionError(what, place="--data-format", expected="numpy", found=self.data_format, hint=hint)
+            raise OptionError(what, option="data_format", expected="numpy", found=self.data_format, hint=hint)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -227,4 +227,4 @@ def _refuse_options_of_tables(reading: ReadOptions) -> None:
     for name in ("codes_from", "fill", "missing_ids", "unknown_nodes"):
         if getattr(reading, name) != getattr(defaults, name) and getattr(reading, name) is not None:
             what, hint = "only tables take this option", "leave it out, or give map_ids=True"
-            raise OptionError(what, place=f"--{name.replace('_', '-')}", hint=hint)
+            raise OptionError(what, option=name, hint=hint)

@@ -210,7 +210,7 @@ def _check_plan(journal: Journal, there: Path, wanted: Path, resources: Resource
     if there.resolve() != wanted.resolve():
         raise ResumeError(
             "the unfinished run has another workspace",
-            place="--workspace",
+            option="workspace",
             expected=there.parent,
             found=wanted.parent,
             hint=f"give the same --workspace, or {RESTART_HINT}",
@@ -220,7 +220,7 @@ def _check_plan(journal: Journal, there: Path, wanted: Path, resources: Resource
         raise ResumeError(
             "the unfinished run started with more memory",
             file=shown_name(there),
-            place="--memory",
+            option="memory",
             expected=f"at least {format_size(memory)} ({memory} bytes)",
             found=f"{format_size(resources.memory)} ({resources.memory} bytes)",
             hint=f"give --memory {-(-memory // 1_000_000)}MB, or {RESTART_HINT}",

@@ -79,5 +79,5 @@ def _check_unchanged(before: dict[str, Any], after: dict[str, Any], out: UPath) 
 
 def _refusal(what: str, given: object, hint: str) -> OptionError:
     return OptionError(
-        f"with a workspace in a store, {what}", place="--workspace", found=given, hint=f"{hint}, or a local --workspace"
+        f"with a workspace in a store, {what}", option="workspace", found=given, hint=f"{hint}, or a local --workspace"
     )

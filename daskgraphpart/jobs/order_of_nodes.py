@@ -32,7 +32,7 @@ def check_order(scan: Scan, owners: Assignment | Path | AssignOptions) -> None:
             if isinstance(item, ByFile):
                 hint = "make them a feature, --node-data TYPE:w=FILE:ID:w, and balance weight:TYPE/w. Or "
                 what = "node weights without IDs, for nodes whose IDs are mapped only now"
-                faults.append(OptionError(what, place="--balance", file=item.path, hint=f"{hint}{_SEEN}"))
+                faults.append(OptionError(what, option="balance", file=item.path, hint=f"{hint}{_SEEN}"))
         owners = Path() if owners.is_named else Path(owners.method)
     if owners != Path() and owners.exists() and recorded_maps(owners) is None:
         what = "owners without IDs, for nodes whose IDs are mapped only now"

@@ -92,7 +92,7 @@ def _check_fits(budget: Budget, part: Part, row_nbytes: np.ndarray, memory: int)
     if needed > memory:
         raise PlanError(
             f"{format_number(num_rows, 'hot row')} may need {format_size(needed)}, more than the memory",
-            place="--memory",
+            option="memory",
             found=format_size(memory),
             hint=f"use --memory {-(-needed // 1_000_000)}MB or more, or a size of {memory} bytes",
         )

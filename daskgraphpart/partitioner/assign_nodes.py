@@ -158,7 +158,7 @@ def _given_owners(
         return None
     if options.num_trainers_per_machine > 1:
         what = f"the owners in {options.method} have no trainers"
-        raise OptionError(what, place="--num-trainers-per-machine", hint="leave it out, or choose another --method")
+        raise OptionError(what, option="num_trainers_per_machine", hint="leave it out, or choose another --method")
     make_directory(target)
     return read_owners(Path(options.method), graph, target, runner, num_parts)
 

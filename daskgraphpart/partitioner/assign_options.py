@@ -139,7 +139,7 @@ class AssignOptions:
         if self.recursive and self.objtype == "vol":
             raise OptionError(
                 "--recursive and --objtype vol exclude each other: recursive METIS does not minimise the volume",
-                place="--recursive",
+                option="recursive",
                 hint="leave one of them out",
             )
         self._check_training()
@@ -147,9 +147,9 @@ class AssignOptions:
         self._check_extension()
         if self.edge_weight and self.objtype == "vol":
             what = "--edge-weight and --objtype vol exclude each other: the communication volume has no edge weights"
-            raise OptionError(what, place="--edge-weight", hint="leave one of them out")
+            raise OptionError(what, option="edge_weight", hint="leave one of them out")
         if self.seed >= 2**31:
-            raise OptionError(f"--seed {self.seed} is too large", place="--seed", hint="use at most 2147483647")
+            raise OptionError(f"--seed {self.seed} is too large", option="seed", hint="use at most 2147483647")
 
     def _check_training(self) -> None:
         if isinstance(self.fanouts, Sequence) and not isinstance(self.fanouts, str):
@@ -159,7 +159,7 @@ class AssignOptions:
         what = "--objtype fetch" if self.objtype == "fetch" else f"--balance {items[0]}" if items else ""
         if what and not self.fanouts:
             hint = "add --fanouts with the neighbours that you sample at each hop, such as 15,10"
-            raise OptionError(f"{what} needs the fan-outs of training", place="--fanouts", hint=hint)
+            raise OptionError(f"{what} needs the fan-outs of training", option="fanouts", hint=hint)
         if self.objtype != "fetch":
             return
         if self.edge_weight:
@@ -168,10 +168,10 @@ class AssignOptions:
         if self.counts_nodes:
             what = f"--method {self.method} looks at no edge, so --objtype fetch has no effect"
             hint = "choose another method"
-            raise OptionError(what, place="--objtype", hint=hint)
+            raise OptionError(what, option="objtype", hint=hint)
         if not self.is_named and not self.refine:
             what = f"the owners in {self.method} stay as they are, so --objtype fetch has no effect"
-            raise OptionError(what, place="--objtype", hint="add --refine, or leave it out")
+            raise OptionError(what, option="objtype", hint="add --refine, or leave it out")
 
     def _check_extension(self) -> None:
         for place, is_given in (("--may-move", self.may_move), ("--old-id-map", self.old_id_map is not None)):
@@ -185,7 +185,7 @@ class AssignOptions:
         }
         for name in [name for name, is_given in others.items() if is_given and self.extend is not None]:
             what = f"{name} moves old nodes, and --extend keeps them where they are"
-            raise OptionError(what, place="--extend", hint=f"leave out {name}")
+            raise OptionError(what, option="extend", hint=f"leave out {name}")
 
     def check_fits(self, schema: GraphSchema, num_parts: int) -> None:
         """Raise an error for more parts than nodes, unless owners are random."""
@@ -193,7 +193,7 @@ class AssignOptions:
         if total > schema.num_nodes and not self.counts_nodes:
             raise OptionError(
                 f"--num-parts {total:,} is more than the graph's {format_number(schema.num_nodes, 'node')}",
-                place="--num-parts",
+                option="num_parts",
                 hint=f"use at most {schema.num_nodes:,}",
             )
 

@@ -92,7 +92,7 @@ def owner_dtype(num_parts: Any) -> np.dtype:
     if not is_whole or not 1 <= num_parts <= MAX_PARTS:
         shown = repr(num_parts) if isinstance(num_parts, str) else num_parts
         what = f"--num-parts {shown} is not a number of parts"
-        raise OptionError(what, place="--num-parts", hint=f"use a whole number from 1 to {MAX_PARTS:,}")
+        raise OptionError(what, option="num_parts", hint=f"use a whole number from 1 to {MAX_PARTS:,}")
     return np.dtype(np.uint8) if num_parts <= 256 else np.dtype("<u2")
 
 

@@ -129,17 +129,17 @@ def parse_balance(balance: str | Sequence[str], imbalance: float) -> tuple[Balan
     if not 0 <= imbalance <= MAX_TOLERANCE:
         raise OptionError(
             f"--imbalance {imbalance:g} is out of range",
-            place="--imbalance",
+            option="imbalance",
             hint=f"use 0 to {MAX_TOLERANCE:,}, such as 0.03",
         )
     items = balance.split(",") if isinstance(balance, str) else list(balance)
     wanted = [_parse(item.strip(), imbalance) for item in items if item.strip()]
     names = [item.name for item in wanted]
     if not names:
-        raise OptionError("--balance is empty", place="--balance", hint=choose_from(ITEMS))
+        raise OptionError("--balance is empty", option="balance", hint=choose_from(ITEMS))
     for name in names:
         if names.count(name) > 1:
-            raise OptionError(f"--balance names {name!r} twice", place="--balance", hint="remove one")
+            raise OptionError(f"--balance names {name!r} twice", option="balance", hint="remove one")
     return tuple(wanted)
 
 
@@ -150,7 +150,7 @@ def _parse(item: str, imbalance: float) -> BalanceConstraint:
     kind, colon, of = name.partition(":")
     make = ITEMS.get(f"{kind}{colon}")
     if make is None or (colon and not of):
-        raise OptionError(f"unknown item {name!r} in --balance", place="--balance", hint=choose_from(ITEMS, name))
+        raise OptionError(f"unknown item {name!r} in --balance", option="balance", hint=choose_from(ITEMS, name))
     constraint = make(name, imbalance, of)
     if not sign:
         is_loose = isinstance(constraint, (ByEdges, ByBytes))
@@ -162,7 +162,7 @@ def _parse(item: str, imbalance: float) -> BalanceConstraint:
     if not 0 <= tolerance <= MAX_TOLERANCE:
         raise OptionError(
             f"tolerance {number!r} of {name!r} in --balance is out of range",
-            place="--balance",
+            option="balance",
             hint=f"use 0 to {MAX_TOLERANCE:,}, such as {name}=0.05",
         )
     return replace(constraint, tolerance=tolerance)

@@ -93,7 +93,7 @@ def find_parts(
 ) -> PartFiles:
     """Find ParMETIS' output."""
     if num_node_weights is not None and num_node_weights < 0:
-        raise OptionError("invalid number", place="--num-node-weights", expected="0 or more", found=num_node_weights)
+        raise OptionError("invalid number", option="num_node_weights", expected="0 or more", found=num_node_weights)
     if not path.is_file() and not path.is_dir():
         raise InputFileNotFoundError("no such file or directory", file=str(path), hint="give the output of ParMETIS")
     single, by_part = _found(path, graph)

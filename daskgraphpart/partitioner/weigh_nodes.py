@@ -177,10 +177,10 @@ def _feature_columns(graph: Graph, item: ByFeature, runner: Runner) -> list[Weig
     values = _values(graph, *feature, runner)
     if len(values) > MAX_VALUES:
         what, expected = "too many values to balance each", f"at most {MAX_VALUES}"
-        raise OptionError(what, place=f"--balance {item.name}", expected=expected, found=len(values))
+        raise OptionError(what, option="balance", place=item.name, expected=expected, found=len(values))
     if not values:
         what, hint = "nothing to balance: all values are 0", "leave it out"
-        raise OptionError(what, place=f"--balance {item.name}", hint=hint)
+        raise OptionError(what, option="balance", place=item.name, hint=hint)
     names = [f"{name}={value}" if len(values) > 1 else name for value in values]
     return [WeightColumn(n, tolerance, feature=feature, value=v) for n, v in zip(names, values, strict=True)]
 

@@ -72,7 +72,7 @@ def translated_errors(path: str) -> Iterator[None]:
             raise EnvironmentFaultError(what, file=path, found=message, hint=hint) from fault
         if isinstance(fault, duckdb.OutOfMemoryException):
             hint = "give a larger --memory, or fewer --workers"
-            raise PlanError("the memory budget is too small for this job", place="--memory", hint=hint) from fault
+            raise PlanError("the memory budget is too small for this job", option="memory", hint=hint) from fault
         raise _unreadable(path, text) from fault
 
 

@@ -70,7 +70,7 @@ def generate(
         sizes = f"{num_nodes} nodes, {num_edges} edges"
         raise OptionError("invalid size", expected="at least one node", found=sizes)
     if feature_width is not None and feature_width < 0:
-        raise OptionError("invalid width of features", place="--features", expected="0 or more", found=feature_width)
+        raise OptionError("invalid width of features", option="features", expected="0 or more", found=feature_width)
     if kind == "mag":
         graph = mag_graph(num_nodes, num_edges, feature_width, seed)
     else:
@@ -97,7 +97,7 @@ def mag_graph(num_nodes: int, num_edges: int, width: int | None, seed: int) -> G
     """Heterogeneous graph with ogbn-mag's proportions, float16 features, labels, masks and edge features."""
     if num_nodes < MIN_MAG_NODES:  # smaller graphs would come out too large
         what, expected = "too few nodes for kind mag", f"{MIN_MAG_NODES} or more"
-        raise OptionError(what, place="--nodes", expected=expected, found=num_nodes)
+        raise OptionError(what, option="nodes", expected=expected, found=num_nodes)
     papers, institutions, fields = (max(1, round(num_nodes * share)) for share in (0.38, 0.0045, 0.031))
     authors = max(1, num_nodes - papers - institutions - fields)
     counts = {"paper": papers, "author": authors, "institution": institutions, "field": fields}

@@ -149,7 +149,7 @@ def staging_directory(target: Location, what: str, workspace: str | None) -> Pat
         raise OptionError(
             f"partitions for {what} need a workspace",
             file=target,
-            place="--workspace",
+            option="workspace",
             expected="a directory that workers and client share, with room for partitions and temporary files",
         )
     of_output = hashlib.sha256(str(target).encode()).hexdigest()[:12]

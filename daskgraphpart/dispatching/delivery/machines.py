@@ -69,7 +69,7 @@ class Machines(ZarrExporter, Destination):
             raise OptionError(
                 "writing to other machines needs a worker on each",
                 file=self.file,
-                place="--cluster",
+                option="cluster",
                 expected="the address, scheduler file or client of a dask cluster with a worker on each machine",
                 found=cluster,
                 hint="start `dask scheduler` and `dask worker`, or leave out --dispatch-to to write all parts here",
@@ -123,7 +123,7 @@ def read_machines(file: str | os.PathLike[str], directory: Path) -> Machines:
     except (FileNotFoundError, IsADirectoryError, UnicodeDecodeError) as fault:
         message = getattr(fault, "strerror", "other text than ASCII")
         raise OptionError(
-            "not a file of machines", file=path, place="--dispatch-to", expected=expected, found=message
+            "not a file of machines", file=path, option="dispatch_to", expected=expected, found=message
         ) from fault
     hosts = []
     for number, line in enumerate(lines, 1):

@@ -45,7 +45,8 @@ def job_queue(name: str) -> Any:
     except ImportError as fault:
         raise MissingPackageError(
             "dask-jobqueue is not installed",
-            place=f"--cluster {name}",
+            option="cluster",
+            place=name,
             hint=f"{how_to_install('jobqueue')}, if this is a queueing system",
         ) from fault
     finally:

@@ -73,7 +73,7 @@ def wait_for_worker(client: Client) -> None:
     except TimeoutError as fault:
         raise EnvironmentFaultError(
             f"the cluster had no workers for {seconds:.0f} s",
-            place="--cluster",
+            option="cluster",
             hint="look at the queue and the jobs' logs, or raise daskgraphpart.worker-timeout",
         ) from fault
     finally:
@@ -89,7 +89,7 @@ def _client(where: Any) -> Client:
         return Client(address, timeout=read_settings().connect_timeout, set_as_default=False)
     except ValueError as fault:
         raise OptionError(
-            "not the address of a scheduler", file=where, place="--cluster", expected="tcp://host:port", found=address
+            "not the address of a scheduler", file=where, option="cluster", expected="tcp://host:port", found=address
         ) from fault
     except OSError as fault:
         why = str(fault).replace(f" trying to connect to {where}", "").replace("Timed", "timed")
@@ -131,7 +131,7 @@ def _start_jobs(name: str, workers: int) -> Any:
             cluster.close()
         raise EnvironmentFaultError(
             f"{name} refuses the job",
-            place="--cluster",
+            option="cluster",
             found=str(fault),
             hint=f"run this where you submit jobs, and check the section jobqueue.{name} of your dask configuration",
         ) from fault

@@ -66,11 +66,11 @@ class ClusterScheduler:
                 self._client.register_plugin(SharedDirectories(directories, depot), name=self._plugin)
         except CommClosedError as fault:
             what, hint = "workers were lost while the job began", "look at their logs, and run again"
-            raise EnvironmentFaultError(what, place="--cluster", found=str(fault), hint=hint) from fault
+            raise EnvironmentFaultError(what, option="cluster", found=str(fault), hint=hint) from fault
         except ImportError as fault:
             raise EnvironmentFaultError(
                 "a worker lacks a package",
-                place="--cluster",
+                option="cluster",
                 found=str(fault),
                 hint="start workers in the environment of the client",
             ) from fault
@@ -156,7 +156,7 @@ class ClusterScheduler:
         if lost:
             raise EnvironmentFaultError(
                 f"the cluster has no worker on {', '.join(lost)}",
-                place="--cluster",
+                option="cluster",
                 found=f"workers on {', '.join(sorted(there))}" if there else "no workers",
                 hint="start `dask worker --host ADDRESS` there, with the address from the file of machines",
             )
@@ -199,7 +199,7 @@ class SharedDirectories(WorkerPlugin):  # type: ignore[misc]
         if self.version != _version():
             raise EnvironmentFaultError(
                 f"a worker on host {socket.gethostname()} has another version of daskgraphpart than the client",
-                place="--cluster",
+                option="cluster",
                 expected=self.version,
                 found=_version(),
                 hint="start workers in the environment of the client",

@@ -95,10 +95,10 @@ def to_original(
     is_table, path = out is not None and Path(str(out)).suffix == ".parquet", None
     if id_map is not None and not is_table and decode is None:
         what = "only parquet output has a column for original IDs"
-        raise OptionError(what, place="--id-map", expected="an output that ends in .parquet", found=out)
+        raise OptionError(what, option="id_map", expected="an output that ends in .parquet", found=out)
     if decode is not None and out is not None and not is_table:
         what = "only parquet output has a column for text"
-        raise OptionError(what, place="--decode", expected="an output that ends in .parquet", found=out)
+        raise OptionError(what, option="decode", expected="an output that ends in .parquet", found=out)
     if is_table and (id_map is not None or kind in partitions.ntypes):
         path = find_id_map(id_map, str(kind), partitions.config, partitions.name, confined=partitions.is_confined)
     categories = None

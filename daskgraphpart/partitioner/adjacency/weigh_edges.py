@@ -55,7 +55,7 @@ def find_weights(schema: GraphSchema, names: Sequence[str]) -> dict[str, DataSpe
         etype, spec = find_feature(schema.edge_types, name, "--edge-weight", "be an edge weight", "iuf")
         if etype in by_etype:
             what = f"--edge-weight names two weights of {etype!r} edges: {by_etype[etype].name} and {name}"
-            raise OptionError(what, place="--edge-weight", hint="keep one")
+            raise OptionError(what, option="edge_weight", hint="keep one")
         by_etype[etype] = spec
     return by_etype
 

@@ -125,7 +125,7 @@ def need_library(library: str) -> None:
     if not has_library(library):
         raise OptionError(
             f"{PACKAGES[library]} is not installed",
-            place="--method",
+            option="method",
             hint=f"run pip install {PACKAGES[library]}, or use --method multilevel, fennel or random",
         )
 

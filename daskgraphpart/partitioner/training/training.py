@@ -59,7 +59,7 @@ def read_training(options: AssignOptions, schema: GraphSchema) -> Training:
     fanouts = read_fanouts(split_fanouts(options.fanouts), schema.etypes, "--fanouts")
     if not fanouts.any():
         hint = "give a number above 0 for a hop, or -1 for all neighbours"
-        raise OptionError("nothing is sampled: all fan-outs are 0", place="--fanouts", hint=hint)
+        raise OptionError("nothing is sampled: all fan-outs are 0", option="fanouts", hint=hint)
     return Training(
         fanouts, options.batch_size, _masks(options.seeds, schema), f"--seeds {options.seeds or 'train_mask'}"
     )
@@ -77,15 +77,15 @@ def split_fanouts(given: Any) -> Any:
             fanouts = [int(number) for number in numbers.split(",")]
         except ValueError as fault:
             what = f"--fanouts {text} is not a list of numbers"
-            raise OptionError(what, place="--fanouts", hint="use one such as 15,10") from fault
+            raise OptionError(what, option="fanouts", hint="use one such as 15,10") from fault
         if etype in by_type:
-            raise OptionError(f"--fanouts are given twice for {etype or 'all types'}", place="--fanouts")
+            raise OptionError(f"--fanouts are given twice for {etype or 'all types'}", option="fanouts")
         by_type[etype] = fanouts
     if by_type.keys() == {""}:
         return by_type[""]
     if "" in by_type:
         hint = "give those of each type, such as --fanouts user:buys:item=15,10"
-        raise OptionError("--fanouts are given for one type and for all", place="--fanouts", hint=hint)
+        raise OptionError("--fanouts are given for one type and for all", option="fanouts", hint=hint)
     return by_type
 
 
@@ -116,5 +116,5 @@ def _masks(given: str | None, schema: GraphSchema) -> dict[str, DataSpec]:
     if given and not masks:
         names = sorted({spec.name for t in schema.node_types for spec in t.data if spec.dtype.kind in "iub"})
         hint = choose_from([*names, ALL], given)
-        raise OptionError(f"--seeds {given}: no node type has such a mask", place="--seeds", hint=hint)
+        raise OptionError(f"--seeds {given}: no node type has such a mask", option="seeds", hint=hint)
     return masks

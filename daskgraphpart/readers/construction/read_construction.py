@@ -81,14 +81,14 @@ def read_construction(
     if unknown_nodes not in ("error", "drop"):
         expected = "error or drop, because node features come from tables"
         raise OptionError(
-            "a construction config cannot do this", place="--unknown-nodes", expected=expected, found=unknown_nodes
+            "a construction config cannot do this", option="unknown_nodes", expected=expected, found=unknown_nodes
         )
     if wanted.split_by:
         what, hint = (
             "a construction config names its own edge types",
             "run chunk, then chunk its output with --split-by",
         )
-        raise OptionError(what, place="--split-by", hint=hint)
+        raise OptionError(what, option="split_by", hint=hint)
     path, is_reversed = require_local(config, "a construction config"), wanted.add_reverse == "graphstorm"
     if is_reversed and read_config(path)[0].is_homogeneous:
         wanted = replace(wanted, add_reverse=None, copy_edata=False)

@@ -50,6 +50,6 @@ def describe_dataset(kind: str, directory: str | os.PathLike[str]) -> dict[str, 
     check_choice("kind of data set", "--from", kind, DATASETS)
     path = require_local(directory, "a data set", "copy it to a directory").absolute()
     if not path.is_dir():
-        raise InputFileNotFoundError("no such directory", file=path, place="--from")
+        raise InputFileNotFoundError("no such directory", file=path, option="from")
     tables: dict[str, Any] = pkgutil.resolve_name(DATASETS[kind])(path)
     return tables

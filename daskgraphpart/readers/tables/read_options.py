@@ -158,30 +158,30 @@ class ReadOptions:
         object.__setattr__(self, "edge_columns", columns_by_type(self.edge_columns))
         if self.columns and len(self.columns) != 2:
             expected, shown = "those of sources and destinations, such as src,dst or 0,1", ",".join(self.columns)
-            raise OptionError("not two columns", place="--columns", expected=expected, found=shown)
+            raise OptionError("not two columns", option="columns", expected=expected, found=shown)
         for names in self.edge_columns.values():
             if len(set(names)) != len(names):
-                raise OptionError("a column is named twice", place="--edge-columns", found=",".join(names))
+                raise OptionError("a column is named twice", option="edge_columns", found=",".join(names))
         if self.ids_from is not None and not self.map_ids:
             what, hint = "only mapped IDs can continue others", "add --map-ids"
-            raise OptionError(what, place="--ids-from", hint=hint)
+            raise OptionError(what, option="ids_from", hint=hint)
         check_choice("type of IDs", "--id-type", self.id_type, ID_TYPES)
         if self.id_type == "string" and not self.map_ids:
-            raise OptionError("only mapped IDs can be strings", place="--id-type", hint="add --map-ids")
+            raise OptionError("only mapped IDs can be strings", option="id_type", hint="add --map-ids")
         if self.decimal is not None:
             check_choice("choice", "--decimal", self.decimal, DECIMALS)
         check_choice("choice", "--missing-ids", self.missing_ids, MISSING_IDS)
         check_choice("choice", "--unknown-nodes", self.unknown_nodes, UNKNOWN_NODES)
         if len(self.comment.encode()) > 1:
             expected = "one ASCII character, or ''"
-            raise OptionError("not one character", place="--comment", expected=expected, found=repr(self.comment))
+            raise OptionError("not one character", option="comment", expected=expected, found=repr(self.comment))
         delimiter = self.delimiter_character
         is_one = delimiter is None or (len(delimiter) == 1 and delimiter.isascii())
         if not is_one or delimiter == self.comment or delimiter in ('"', "\n", "\r", "\0"):
             expected = "one ASCII character, comma, tab, space or semicolon"
             advice = "replace it in the file, for example by sed 's/::/;/g'" if self.delimiter == "::" else None
             raise OptionError(
-                "bad delimiter", place="--delimiter", expected=expected, found=repr(self.delimiter), hint=advice
+                "bad delimiter", option="delimiter", expected=expected, found=repr(self.delimiter), hint=advice
             )
 
     def columns_of(self, etype: str) -> tuple[str, ...]:

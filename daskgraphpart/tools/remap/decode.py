@@ -72,11 +72,9 @@ def find_categories(of_type: str, features: Collection[str], decoded: str, place
         if decoded in known:
             return paths[decoded]
         if known:
-            raise OptionError(
-                f"no text of {of_type}/{decoded}", place="--decode", expected=f"one of {', '.join(known)}"
-            )
+            raise OptionError(f"no text of {of_type}/{decoded}", option="decode", expected=f"one of {', '.join(known)}")
     hint = f"give the graph by --id-map, or the file: --decode GRAPH/{codes_name(of_type, decoded)}"
-    raise OptionError(f"no text of {of_type}/{decoded} next to the partitions", place="--decode", hint=hint)
+    raise OptionError(f"no text of {of_type}/{decoded} next to the partitions", option="decode", hint=hint)
 
 
 class Categories:

@@ -288,10 +288,10 @@ def check_plot(path: str | os.PathLike[str]) -> None:
     try:
         from matplotlib.figure import Figure
     except ImportError as fault:
-        raise OptionError("matplotlib is not installed", place="--plot", hint="run pip install matplotlib") from fault
+        raise OptionError("matplotlib is not installed", option="plot", hint="run pip install matplotlib") from fault
     known = Figure().canvas.get_supported_filetypes()
     if Path(path).suffix.lstrip(".").lower() not in known:
-        raise OptionError(f"--plot {path} has no known format", place="--plot", hint=choose_from([*known]))
+        raise OptionError(f"--plot {path} has no known format", option="plot", hint=choose_from([*known]))
 
 
 def plot_comparison(results: Sequence[Compared], path: str | os.PathLike[str]) -> None:

@@ -54,13 +54,13 @@ class Sampling:
     def __post_init__(self) -> None:
         if self.batch_size < 1:
             what = f"--batch-size {self.batch_size} is too small"
-            raise OptionError(what, place="--batch-size", hint="use 1 or more")
+            raise OptionError(what, option="batch_size", hint="use 1 or more")
         if isinstance(self.fanouts, str):
             try:
                 object.__setattr__(self, "fanouts", [int(number) for number in self.fanouts.split(",")])
             except ValueError as fault:
                 what = f"--sampling {self.fanouts} is not a list of numbers"
-                raise OptionError(what, place="--sampling", hint="use one such as 10,10") from fault
+                raise OptionError(what, option="sampling", hint="use one such as 10,10") from fault
 
     def read(self, book: PartitionBook) -> np.ndarray:
         """Read the fan-outs, int64 (hops, edge types)."""

@@ -297,7 +297,7 @@ def _given(stored: Mapping[str, NodeColumn], whole: Mapping[str, NodeColumn], gi
         region = next(iter(stored[key].regions.values()))
         column = f"{given}, {region.dtype.name} of shape {region.shape[1:]}"
     expected = f"one whole number per node: one of {known or 'none'}"
-    raise OptionError("no such labels", place="--labels", expected=expected, found=column)
+    raise OptionError("no such labels", option="labels", expected=expected, found=column)
 
 
 def gather_columns(

@@ -136,7 +136,7 @@ def verify(
     OK: 1,200 nodes, 5,000 edges and 7,200 feature rows match the input (25 checksums)
     """
     if not 0 < sample <= 1:
-        raise OptionError("not a fraction", place="--sample", expected="more than 0, at most 1", found=sample)
+        raise OptionError("not a fraction", option="sample", expected="more than 0, at most 1", found=sample)
     config = _existing(partitions, storage_options)
     resources = detect_resources(memory, cluster, workers, workspace=workspace, takes_store=True)
     scan = open_scan(graph, storage_options, resources)
@@ -233,7 +233,7 @@ def verify_checksums(
     """
     if sample != 1:
         what, hint = "checksums cover whole files, so they cannot be sampled", "leave it out, or give the graph"
-        raise OptionError(what, place="--sample", found=sample, hint=hint)
+        raise OptionError(what, option="sample", found=sample, hint=hint)
     findings: list[Finding] = []
     try:
         config = _existing(out_dir, storage_options)

@@ -82,7 +82,7 @@ def check_memory(described: Description, memory: int) -> None:
         budget = f"{memory / 1e6:.6g}MB, for rows of {format_size(file.sizes.row)}"
         if file.sizes.page:
             budget += f" in pages of {format_size(file.sizes.page)}"
-        raise PlanError(what, file=file.path, place="--memory", found=budget, hint=hint)
+        raise PlanError(what, file=file.path, option="memory", found=budget, hint=hint)
 
 
 def _request_tables(directory: Path, scan: TableScan, ntypes: Sequence[str]) -> TableRequests:
@@ -116,10 +116,10 @@ def _check_types(scan: TableScan) -> None:
     """Refuse names that are no types."""
     faults = list[GraphPartError]()
     if not scan.tables.edges:
-        raise OptionError("no edges", place="--edges", expected="files of edges")
+        raise OptionError("no edges", option="edges", expected="files of edges")
     for etype in scan.tables.edges:
         if etype.count(":") != 2:
-            faults.append(OptionError("not an edge type", place="--edges", expected="SRC:REL:DST", found=etype))
+            faults.append(OptionError("not an edge type", option="edges", expected="SRC:REL:DST", found=etype))
     for etype in scan.reading.edge_columns.keys() - {""}:
         with collect_fault(faults):
             check_choice("edge type", "--edge-columns", etype, sorted(scan.tables.edges))
@@ -137,7 +137,7 @@ def _check_together(described: Description) -> None:
     faults = list[GraphPartError]()
     if described.options.map_ids and any(count is not None for count in described.num_nodes.values()):
         what, hint = "mapped IDs tell the number of nodes", "leave it out; list further nodes by --nodes"
-        faults.append(OptionError(what, place="--num-nodes", hint=hint))
+        faults.append(OptionError(what, option="num_nodes", hint=hint))
     for table in described.tables:
         with collect_fault(faults):
             _check_features(table)
@@ -149,7 +149,7 @@ def _check_together(described: Description) -> None:
     expected = f"one of {', '.join(seen)}" if seen else "none: there are no features"
     known = {"", *seen, *(name.rpartition(":")[2] for name in seen)}
     for name in sorted(described.options.fills.keys() - known):
-        faults.append(OptionError("unknown feature", place="--fill", expected=expected, found=name))
+        faults.append(OptionError("unknown feature", option="fill", expected=expected, found=name))
     with collect_fault(faults):
         check_changes(described.changes, [*described.num_nodes], described.etypes, names)
     with collect_fault(faults):
@@ -179,7 +179,7 @@ def _refuse_rows_without_order(described: Description) -> None:
                 f"list the {ntype!r} nodes in the order of the rows by --nodes {ntype}=FILE:COLUMN, "
                 "or join rows by a column of IDs"
             )
-            faults.append(OptionError(what, place="--node-data", hint=hint))
+            faults.append(OptionError(what, option="node_data", hint=hint))
     raise_together(faults)
 
 

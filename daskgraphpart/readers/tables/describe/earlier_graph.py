@@ -100,7 +100,7 @@ def check_old_ids(old: Mapping[str, Location], kinds: Mapping[str, tuple[str, st
         if kind != new_kind:
             hint = "make all of them strings by --id-type string" if kind == STRINGS else "leave out --ids-from"
             what = f"IDs of {ntype!r} nodes were {kind}, and are {new_kind} now"
-            raise InputFileError(what, file=str(path), place="--ids-from", expected=kind, found=known, hint=hint)
+            raise InputFileError(what, file=str(path), option="ids_from", expected=kind, found=known, hint=hint)
 
 
 def find_old_codes(given: AnyPath | None) -> EarlierGraph | None:

@@ -19,7 +19,7 @@ def microseconds_of(fill: str) -> str:
     try:
         time = datetime.fromisoformat(fill.strip())
     except ValueError:
-        raise OptionError("not a time", place="--fill", found=fill, hint=TIME_HINT) from None
+        raise OptionError("not a time", option="fill", found=fill, hint=TIME_HINT) from None
     time = time if time.tzinfo is not None else time.replace(tzinfo=UTC)
     return str((time - datetime.fromtimestamp(0, UTC)) // timedelta(microseconds=1))
 
@@ -28,11 +28,11 @@ def is_integer(fill: str) -> bool:
     """Whether the fill value is an integer; refuse what is no number."""
     text = fill.strip()
     if not FLOAT_TEXT.fullmatch(text):
-        raise OptionError("the fill value of a number must be a number", place="--fill", found=fill)
+        raise OptionError("the fill value of a number must be a number", option="fill", found=fill)
     is_whole = re.fullmatch(r"[-+]?\d+", text) is not None
     if (is_whole and not -(2**63) <= int(text) < 2**63) or (math.isinf(float(text)) and "inf" not in text.lower()):
         expected = "an integer of 64 bits, or a float of 64 bits such as 1e19"
-        raise OptionError("number out of range", place="--fill", expected=expected, found=fill)
+        raise OptionError("number out of range", option="fill", expected=expected, found=fill)
     return is_whole
 
 

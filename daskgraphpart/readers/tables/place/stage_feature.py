@@ -100,7 +100,7 @@ def code_of_missing(load: Load, table: Table, name: str) -> int:
         return MISSING_CODE
     if not codes:
         what, hint = f"the fill value is no category of {name!r}", f"leave it out: missing values become {MISSING_CODE}"
-        raise OptionError(what, place="--fill", found=fill, hint=hint)
+        raise OptionError(what, option="fill", found=fill, hint=hint)
     return int(codes[0][0])
 
 
