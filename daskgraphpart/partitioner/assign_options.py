@@ -164,7 +164,7 @@ class AssignOptions:
             return
         if self.edge_weight:
             what = "--edge-weight and --objtype fetch exclude each other: fetched rows weigh the edges"
-            raise OptionError(what, place="--edge-weight", hint="leave one of them out")
+            raise OptionError(what, option="edge_weight", hint="leave one of them out")
         if self.counts_nodes:
             what = f"--method {self.method} looks at no edge, so --objtype fetch has no effect"
             hint = "choose another method"
