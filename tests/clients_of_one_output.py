@@ -15,6 +15,7 @@ from listeners import Listener
 
 from daskgraphpart import GraphPartError
 from daskgraphpart.storage import output_lock, store_lock, upload
+from daskgraphpart.storage.store_workspace import indexes, store_depot, store_log
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -66,6 +67,11 @@ class Client:
     def sleeps(self) -> bool:
         """Whether it sleeps."""
         return self.outcome is None
+
+    @property
+    def cleans_up(self) -> bool:
+        """Whether it sleeps where a run cleans up after itself, or after others."""
+        return self.sleeps and self.asleep_at in ("abort", "clear", "release")
 
     def gate(self, name: str = "") -> None:
         """Sleep here if that was asked for."""
@@ -148,6 +154,9 @@ def gates(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
             (store_lock, "create_object", "lock"),
             (store_lock, "replace_object", "renew"),
             (store_lock, "delete_version", "release"),
+            (indexes, "put_objects", "index"),
+            (store_log, "create_object", "log"),
+            (store_depot, "delete_below", "clear"),
         ):
             patched.setattr(module, name, gated(getattr(module, name), what))
         yield

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, InputFileNotFoundError
+from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, InputFileNotFoundError, OutputLockedError
 from daskgraphpart.storage.checksums import FileChecksum, hash_file
 from daskgraphpart.storage.files import file_size, open_for_reading
 from daskgraphpart.storage.store_objects import (
@@ -20,7 +20,7 @@ from daskgraphpart.storage.store_objects import (
     version_in_store,
     writable_store,
 )
-from daskgraphpart.storage.stores import kind_in_store, open_store, size_in_store, version_of, waiting_for
+from daskgraphpart.storage.stores import kind_in_store, open_store, version_of, waiting_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -81,11 +81,15 @@ def open_for_upload(path: UPath, nbytes: int, claim: Claim | None = None) -> Ite
                     with waiting_for(path):
                         file.close()
                         check()
-                        upload.version = _complete(fs, path, file, upload.checksum, claim)
+                        upload.version = _complete(fs, path, file, upload.checksum)
             if claim is not None and not upload.version:
                 upload.version = version_in_store(path) or ""
     except GraphPartError:
-        check()  # if another run has taken over, that is why
+        try:
+            check()
+        except EnvironmentFaultError as why:
+            if isinstance(why, OutputLockedError):
+                raise
         raise
 
 
@@ -124,7 +128,7 @@ def _open_in_parts(fs: Any, path: UPath, request_nbytes: int, check: Callable[[]
         raise
 
 
-def _complete(fs: Any, path: UPath, file: Any, sent: FileChecksum, claim: Claim | None) -> str:
+def _complete(fs: Any, path: UPath, file: Any, sent: FileChecksum) -> str:
     """Let a file appear that was sent in parts; return its version if the answer tells it.
 
     If an answer is lost, stores refuse to complete it again.
@@ -139,11 +143,7 @@ def _complete(fs: Any, path: UPath, file: Any, sent: FileChecksum, claim: Claim 
             file.parts.append({"PartNumber": 1, "ETag": part["ETag"]})
         return complete_upload(fs, upload, file.parts)
     except Exception:
-        if claim is not None:
-            claim.check()
-        is_there = kind_in_store(path) is not None and size_in_store(path) == sent.nbytes
-        # an older file of the workspace is the same; what an output replaces may only be as large
-        if not is_there or (claim is not None and hash_file(path) != sent):
+        if kind_in_store(path) is None or hash_file(path) != sent:
             raise
         return ""
 

@@ -61,8 +61,9 @@ class Jobs:
         if self.kind == "partition":
             how = {"num_parts": 2, "method": "random", "workspace": self.root / workspace, **how}
             return Client(lambda listener: partition(self.graphs[number], out, progress=listener, **how), sleep_at)
-        graph, how["workspace"] = f"s3://bucket/{number}", f"{URL_WORK}/{workspace}"
-        if self.kind == "in-store":
+        graph, is_shared = f"s3://bucket/{number}", self.kind == "one-workspace" and out == URL_OUT
+        how["workspace"] = f"{URL_WORK}/{'shared' if is_shared else workspace}"
+        if self.kind in ("in-store", "one-workspace"):
             how = {"num_parts": 2, "method": "random", **how}
             return Client(lambda listener: partition(graph, out, progress=listener, **how), sleep_at)
         if self.kind == "assign":
@@ -224,13 +225,14 @@ def play(jobs: Jobs, seed: int, expected: list[dict[str, bytes]]) -> list[str]:
     """Start, sleep, wake, kill, continue and overwrite in random order; return what was done."""
     rng, clients, told = np.random.default_rng(seed), dict[str, tuple[int, Client]](), list[str]()
     finished: int | None = None
+    now: dict[str, bytes] = {}
     may_be_unfinished = False
     done: list[Client] = []  # asleep as they clean up, while others have run since
     refusals = (OutputLockedError, OutputExistsError, ResumeError, EnvironmentFaultError, Killed)
     for _ in range(rng.integers(4, 9)):
         name = str(rng.choice(["a", "b", "c"]))
         number, client = clients.get(name, (int(rng.integers(2)), None))
-        sleep_at = int(rng.choice([-1, rng.integers(1, 70)]))
+        sleep_at = int(rng.choice([-1, rng.integers(1, 100)]))
         if client is not None and client.sleeps:
             if rng.random() < 0.3:
                 told.append(f"kill {name}")
@@ -242,10 +244,10 @@ def play(jobs: Jobs, seed: int, expected: list[dict[str, bytes]]) -> list[str]:
             how = {"overwrite": bool(rng.random() < 0.6), "restart": bool(rng.random() < 0.3)}
             if jobs.kind == "chunk":
                 del how["restart"]
+            done += [of for of_number, of in clients.values() if of.cleans_up and now == expected[of_number]]
             told.append(f"start {name} with {number} until {sleep_at} {how}")
             clients[name] = number, (client := jobs.client(number, name, sleep_at, **how).start())
             may_be_unfinished |= how["overwrite"] or how.get("restart", False) or finished is None
-            done += [other for _, other in clients.values() if other.sleeps and other.asleep_at in ("abort", "release")]
         told.append(f"  {client.outcome or 'sleeps'!r:.150}")
         if client.sleeps or isinstance(client.outcome, BaseException):
             assert client.sleeps or isinstance(client.outcome, refusals), told
@@ -279,7 +281,7 @@ def test_no_order_of_two_clients_mixes_outputs_or_changes_a_finished_one(
 
 @pytest.mark.long
 @pytest.mark.timeout(3600)
-@pytest.mark.parametrize("kind", LATE)
+@pytest.mark.parametrize("kind", [*LATE, "one-workspace"])
 def test_no_order_of_clients_does_so_at_length(kind: str, s3: S3, graphs: list[Path], tmp_path: Path) -> None:
     play_all(kind, range(50), s3, graphs, tmp_path)
 
