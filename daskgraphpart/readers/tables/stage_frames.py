@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,6 +19,7 @@ from daskgraphpart.graph.rows import array_rows
 from daskgraphpart.readers.given_values import as_array
 from daskgraphpart.readers.names_of_ends import known_id
 from daskgraphpart.readers.table_index import ENDS, ID, index_as_ends, index_as_ids
+from daskgraphpart.readers.tables.describe.columns import shown
 from daskgraphpart.readers.tables.describe.split_sets import EXPECTED, SPLIT
 from daskgraphpart.readers.tables.describe.table_files import TableFile, are_files
 from daskgraphpart.readers.tables.describe.table_words import EACH, takes_each
@@ -49,6 +51,10 @@ if TYPE_CHECKING:
     from daskgraphpart.readers.tables.read_options import ReadOptions
     from daskgraphpart.readers.tables.table_scan import TableScan
 
+ROWS_PER_GROUP, COLUMN_NBYTES, GROUP_NBYTES = 1 << 16, 8 << 20, 64 << 20
+"""Rows of a row group at most, bytes of a column in it, and of all of it."""
+_TEXT_OF_VECTOR = re.compile(r"\[\s*[-+]?[\d.][^\]\"'a-df-zA-DF-Z]*\]")
+
 
 @dataclass(frozen=True, slots=True)
 class FrameUnit:
@@ -57,6 +63,7 @@ class FrameUnit:
     block: Input[Any]
     what: str
     path: str
+    is_of_dask: bool = False
 
 
 def is_split_by_text(graph: Any, changes: GraphChanges) -> bool:
@@ -229,7 +236,9 @@ class _Stage:
             write_frame(FrameUnit(Input(return_unchanged, frame), what, path), None)
             return [TableFile(what, self.options, content=path)]
         works = [
-            FrameUnit(Input(return_unchanged, partition), f"{what}, partition {i}", f"{self.job.shared}/{name}/{i}")
+            FrameUnit(
+                Input(return_unchanged, partition), f"{what}, partition {i}", f"{self.job.shared}/{name}/{i}", True
+            )
             for i, partition in enumerate(frame.to_delayed())
         ]
         run_collections(self.job.runner, Pass("stage-frames", write_frame, [Unit(work, 1) for work in works], None))
@@ -244,11 +253,37 @@ def write_frame(unit: FrameUnit, _: None) -> None:
     try:
         frame = unit.block.read()
         table = frame if isinstance(frame, pa.Table) else pa.Table.from_pandas(frame, preserve_index=False)
+        if unit.is_of_dask:
+            _refuse_texts_of_vectors(table, unit.what)
+        rows = _rows_per_group(table)
         with whole_file(unit.path) as temporary:
-            parquet.write_table(table, temporary, row_group_size=1 << 16, compression="lz4")
+            # pyarrow looks at the size of a page after each of its own batches
+            parquet.write_table(
+                table, temporary, row_group_size=rows, write_batch_size=min(rows, 1000), compression="lz4"
+            )
     except (pa.ArrowException, ValueError, TypeError, OverflowError) as fault:
         hint = "each column holds values of one kind"
         raise OptionError(f"{unit.what}: not a table", found=str(fault)[:200], hint=hint) from fault
+
+
+def _rows_per_group(table: Any) -> int:
+    """Return how many rows to write together: of a wide column, few, as readers hold a part of each."""
+    widest = max((column.nbytes for column in table.columns), default=0) / max(1, table.num_rows)
+    row_nbytes = table.nbytes / max(1, table.num_rows)
+    fitting = min(COLUMN_NBYTES / max(1, widest), GROUP_NBYTES / max(1, row_nbytes))
+    return max(1, min(ROWS_PER_GROUP, int(fitting)))
+
+
+def _refuse_texts_of_vectors(table: Any, what: str) -> None:
+    """Refuse columns of arrays that dask has made text of, as it does unless told otherwise."""
+    for name in table.column_names:
+        column = table[name]
+        text = column[0].as_py() if len(column) else None
+        if isinstance(text, str) and _TEXT_OF_VECTOR.fullmatch(text):
+            hint = (
+                "dask makes text of arrays: make the frame under dask.config.set({'dataframe.convert-string': False})"
+            )
+            raise OptionError(f"{what}: column {name!r} holds text", expected="vectors", found=shown(text), hint=hint)
 
 
 def _frame_of_pair(value: Any, what: str) -> Any:

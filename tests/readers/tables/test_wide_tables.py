@@ -6,16 +6,22 @@ import re
 import uuid
 from typing import TYPE_CHECKING, Any
 
+import dask
+import dask.dataframe as dd
 import numpy as np
+import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
 from pyarrow import csv, parquet
 
 import daskgraphpart as dgp
-from daskgraphpart.errors import InputFileError, PlanError
+from daskgraphpart.errors import InputFileError, OptionError, PlanError
+from daskgraphpart.graph.dask_sources import return_unchanged
+from daskgraphpart.readers.tables import stage_frames
 from daskgraphpart.readers.tables.describe import parquet_batches, text_rows
 from daskgraphpart.readers.tables.load import feature_file
+from daskgraphpart.source import Input
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,6 +51,13 @@ def write(path: Path, form: str, ids: list[Any]) -> Any:
         return f"{path}:id:*"
     if form == "frame":
         return pl.from_arrow(lists)
+    if form == "pandas":
+        return pd.DataFrame({"id": table["id"].to_pylist(), "v": list(VALUES[ORDER])})
+    if form == "dask":
+        with dask.config.set({"dataframe.convert-string": False}):
+            return dd.from_pandas(write(path, "pandas", ids), npartitions=3)
+    if form == "dask of lists":
+        return dd.from_pandas(lists.to_pandas(types_mapper=pd.ArrowDtype), npartitions=3)
     if form == "lists":
         lists = lists.set_column(1, "v", lists["v"].cast(pa.list_(pa.float32())))
     parquet.write_table(table if form == "columns" else lists, path, row_group_size=60)
@@ -52,7 +65,7 @@ def write(path: Path, form: str, ids: list[Any]) -> Any:
 
 
 @pytest.mark.parametrize("at_once", [(1 << 22, 1 << 19, 32), (300, 21, 2)], ids=["large", "small"])
-@pytest.mark.parametrize("form", ["csv", "columns", "lists", "arrays", "frame"])
+@pytest.mark.parametrize("form", ["csv", "columns", "lists", "arrays", "frame", "pandas", "dask", "dask of lists"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_vectors_follow_ids(
     kind: str, form: str, at_once: tuple[int, int, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -61,6 +74,7 @@ def test_vectors_follow_ids(
     monkeypatch.setattr(parquet_batches, "BYTES_PER_READ", at_once[0])
     monkeypatch.setattr(text_rows, "BOUNDS_PER_BATCH", at_once[1])
     monkeypatch.setattr(feature_file, "COLUMNS_PER_FILE", at_once[2])
+    monkeypatch.setattr(stage_frames, "COLUMN_NBYTES", at_once[0])
     edges = pl.DataFrame({"src": ids, "dst": ids[1:] + ids[:1]})
     given = write(tmp_path / "feat", form, ids)
     graph = dgp.read_tables(edges, map_ids=True, node_data={"_N": {"v": given}}).collect(**HOW)
@@ -118,6 +132,24 @@ def test_a_budget_too_small_for_wide_rows_is_refused_with_one_that_is_enough(for
         scan.collect(memory=(enough - 1) * 1_000_000, workers=1)
     found = scan.collect(memory=enough * 1_000_000, workers=2).node_data["_N"]["v"].compute()
     assert np.array_equal(np.arange(3 * 1_250_000).reshape(3, -1), found)
+
+
+def test_arrays_that_dask_made_text_of_are_refused() -> None:
+    vectors = dd.from_pandas(pd.DataFrame({"id": ["a", "b"], "v": list(np.zeros((2, 3)))}), npartitions=1)
+    edges = pl.DataFrame({"src": ["a"], "dst": ["b"]})
+    with pytest.raises(OptionError, match=r"column 'v' holds text.*'\[0\. 0\. 0\.\]'.*convert-string"):
+        dgp.read_tables(edges, map_ids=True, node_data={"_N": {"v": vectors}}).collect(**HOW)
+
+
+@pytest.mark.parametrize("width", [1, 3000])
+def test_frames_are_written_in_row_groups_of_bounded_bytes(width: int, tmp_path: Path) -> None:
+    rows = 2_000_000 if width == 1 else 4000
+    frame = pa.table({"v": pa.FixedSizeListArray.from_arrays(pa.array(np.zeros(rows * width, np.float32)), width)})
+    unit = stage_frames.FrameUnit(Input(return_unchanged, frame), "frame", str(tmp_path / "x"))
+    stage_frames.write_frame(unit, None)
+    footer = parquet.ParquetFile(tmp_path / "x").metadata
+    groups = [footer.row_group(i).num_rows for i in range(footer.num_row_groups)]
+    assert max(groups) == (65536 if width == 1 else stage_frames.COLUMN_NBYTES // 12_000)
 
 
 def test_values_that_repeat_are_read_few_at_a_time(tmp_path: Path) -> None:
