@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
 import dask
@@ -67,26 +68,51 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for i in range(3):
         edges[100 * i : 100 * (i + 1)].to_parquet(directory / f"edges.parquet/{i}.parquet")
     pd.DataFrame({"x": rng.random(60)}).to_parquet(directory / "nodes.parquet")
+    vectors = list(rng.random((60, 3)).astype(np.float32))
+    users = pd.DataFrame({"id": rng.permutation(60), "x": rng.random(60), "v": vectors})
+    users.to_parquet(directory / "users.parquet", index=False)
     np.save(directory / "x.npy", rng.random((60, 3)))
     da.from_array(rng.random((60, 3)), chunks=(20, 3)).to_zarr(str(directory / "x.zarr"))
     return directory
 
 
-def script(edges: dict[str, str], arrays: dict[str, str], out: Path) -> str:
-    graph = ", ".join(f'"n:e{i}:n": {edges[name]}' for i, name in enumerate(edges))
-    data = ", ".join(f'"a{i}": {arrays[name]}' for i, name in enumerate(arrays))
-    return f"""{PRELUDE}
+TABLES = """
+edges = {"n:by:n": dd.read_parquet("edges.parquet"), "n:with:n": dd.read_csv("edges.csv", blocksize=2000),
+         "n:of:n": pd.read_csv("edges.csv"), "n:from:n": dd.from_map(lambda path: load(path), parquet)}
+users = dd.read_parquet("users.parquet")
+data = {"x": users[["id", "x"]], "v": pd.read_parquet("users.parquet")[["id", "v"]],
+        "k": users.assign(k=users.x + 1)[["id", "k"]]}
+graph = dgp.read_tables(edges, map_ids=True, nodes={"n": users[["id"]]}, node_data={"n": data}, edge_columns=["w"])
+"""
+CLUSTER = """
+import time
+from distributed import LocalCluster
 if __name__ == "__main__":
-    graph = dgp.from_edges({{{graph}}}, num_nodes={{"n": 60}}, node_data={{"n": {{{data}}}}})
-    if sys.argv[1:]:
-        arm(Kill("record", int(sys.argv[1])))
-    dgp.partition(graph, {str(out)!r}, 2, method="random", memory="1GB")
+    with LocalCluster(n_workers=2, threads_per_worker=1, memory_limit=0, dashboard_address=":0") as cluster:
+        print(cluster.scheduler_address, flush=True)
+        sys.stdin.read()
 """
 
 
-def kill_and_run_again(files: Path, tmp_path: Path, edges: dict[str, str], arrays: dict[str, str]) -> None:
+def of_collections(edges: dict[str, str], arrays: dict[str, str]) -> str:
+    graph = ", ".join(f'"n:e{i}:n": {edges[name]}' for i, name in enumerate(edges))
+    data = ", ".join(f'"a{i}": {arrays[name]}' for i, name in enumerate(arrays))
+    return f'graph = dgp.from_edges({{{graph}}}, num_nodes={{"n": 60}}, node_data={{"n": {{{data}}}}})'
+
+
+def job(make_graph: str, out: Path, cluster: str = "threads") -> str:
+    return f"""{PRELUDE}
+if __name__ == "__main__":
+{indent(make_graph.strip(), "    ")}
+    if sys.argv[1:]:
+        arm(Kill("record", int(sys.argv[1])))
+    dgp.partition(graph, {str(out)!r}, 2, method="random", memory="1GB", cluster={cluster!r})
+"""
+
+
+def kill_and_run_again(files: Path, tmp_path: Path, make_graph: str, cluster: str = "threads") -> None:
     program = tmp_path / "job.py"
-    program.write_text(script(edges, arrays, tmp_path / "out"))
+    program.write_text(job(make_graph, tmp_path / "out", cluster))
     environment = {**os.environ, "PYTHONPATH": f"{TESTS}:{TESTS.parent}"}
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -102,19 +128,36 @@ def kill_and_run_again(files: Path, tmp_path: Path, edges: dict[str, str], array
 
 
 def test_collections_of_all_kinds_continue_after_their_interpreter_was_killed(files: Path, tmp_path: Path) -> None:
-    kill_and_run_again(files, tmp_path, FRAMES, ARRAYS)
+    kill_and_run_again(files, tmp_path, of_collections(FRAMES, ARRAYS))
+
+
+def test_tables_of_frames_continue_after_their_interpreter_was_killed(files: Path, tmp_path: Path) -> None:
+    kill_and_run_again(files, tmp_path, TABLES)
+
+
+@pytest.mark.parametrize("make_graph", [of_collections(FRAMES, ARRAYS), TABLES], ids=["collections", "tables"])
+def test_the_client_of_a_cluster_is_killed_and_another_continues(make_graph: str, files: Path, tmp_path: Path) -> None:
+    (tmp_path / "cluster.py").write_text(PRELUDE + CLUSTER)
+    environment = {**os.environ, "PYTHONPATH": f"{TESTS}:{TESTS.parent}"}
+    command = [sys.executable, str(tmp_path / "cluster.py")]
+    with subprocess.Popen(
+        command, cwd=files, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as cluster:
+        assert cluster.stdout is not None
+        kill_and_run_again(files, tmp_path, make_graph, cluster.stdout.readline().strip())
+        cluster.communicate(timeout=60)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", FRAMES)
 def test_frame_continues_by_itself(files: Path, tmp_path: Path, name: str) -> None:
-    kill_and_run_again(files, tmp_path, {name: FRAMES[name]}, {})
+    kill_and_run_again(files, tmp_path, of_collections({name: FRAMES[name]}, {}))
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", ARRAYS)
 def test_array_continues_by_itself(files: Path, tmp_path: Path, name: str) -> None:
-    kill_and_run_again(files, tmp_path, {"pandas": FRAMES["pandas"]}, {name: ARRAYS[name]})
+    kill_and_run_again(files, tmp_path, of_collections({"pandas": FRAMES["pandas"]}, {name: ARRAYS[name]}))
 
 
 READERS: dict[str, tuple[str, Callable[[Path], Any]]] = {
