@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from daskgraphpart.graph.scan import Scan as Scan
     from daskgraphpart.graph.write_arrays import write_chunked as write_chunked
     from daskgraphpart.ids.id_map import read_id_map as read_id_map
+    from daskgraphpart.interop.dgl_api.hot_tensor import HotTensor as HotTensor
     from daskgraphpart.interop.dgl_api.id_converter import IdConverter as IdConverter
     from daskgraphpart.interop.dgl_api.load import load_partition as load_partition
     from daskgraphpart.interop.dgl_api.load import load_partition_book as load_partition_book
@@ -61,6 +62,7 @@ _NAMES = {
     "partitioned.partitioned_graph": "PartitionedGraph open_partitions",
     "readers.construction.read_construction": "read_construction",
     "dispatching.delivery.open_staged": "open_staged",
+    "interop.dgl_api.hot_tensor": "HotTensor",
     "interop.dgl_api.id_converter": "IdConverter",
     "interop.dgl_api.load": "load_partition load_partition_book load_partition_feats",
     "interop.dgl_api.partition_graph": "partition_graph",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -12,9 +13,13 @@ import numpy as np
 from daskgraphpart.errors import OptionError
 from daskgraphpart.lazy_mapping import LazyMapping
 from daskgraphpart.public import Public
+from daskgraphpart.schema import BFLOAT16
+from daskgraphpart.storage.atomic import whole_file
+from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.units import format_number, format_size
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Mapping
 
     from daskgraphpart.storage.files import FileState
@@ -74,7 +79,7 @@ class HotRows(Public):
         Bytes of IDs and features.
     """
 
-    __all__ = ("fetches", "ids", "nbytes", "nodes", "part_id")
+    __all__ = ("fetches", "ids", "nbytes", "nodes", "part_id", "save")
 
     part_id: int
     ids: np.ndarray
@@ -92,6 +97,26 @@ class HotRows(Public):
         """Bytes of IDs and features."""
         rows = (of.nbytes for nodes in self.by_type.values() for of in nodes.data.values())
         return self.ids.nbytes + sum(rows)
+
+    def save(self, directory: str | os.PathLike[str]) -> None:
+        """Write npy files that a trainer can map: for each node type its `ids` and `fetches`, and rows of features.
+
+        They are ``<ntype>/ids.npy``, ``<ntype>/fetches.npy`` and ``<ntype>/data/<feature>.npy``; bfloat16 is written
+        as its bits, uint16.
+
+        Examples
+        --------
+        >>> parts.part(0).hot_rows([10, 10]).save("shop-parts/part0/hot")
+        """
+        with environment_faults():
+            for ntype, nodes in self.by_type.items():
+                below = Path(directory) / ntype
+                (below / "data").mkdir(parents=True, exist_ok=True)
+                arrays = {"ids": nodes.ids, "fetches": nodes.fetches}
+                arrays |= {f"data/{name}": rows for name, rows in nodes.data.items()}
+                for name, rows in arrays.items():
+                    with whole_file(below / f"{name}.npy") as temporary, open(temporary, "wb") as file:
+                        np.save(file, rows.view(np.uint16) if rows.dtype == BFLOAT16 else rows)
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{name} {len(of.ids):,}" for name, of in self.by_type.items())

@@ -71,3 +71,36 @@ def test_the_estimate_is_what_dgl_fetches(name: str, batch_size: int, tmp_path: 
         assert (
             np.abs(found.epoch_nbytes / 32 - remote) < 4 * np.sqrt(remote)
         ).all()  # a few hundred rows: chance counts
+
+
+@pytest.mark.parametrize(
+    ("name", "version"),
+    [
+        ("cora", "1.1.3"),
+        pytest.param("cora", "2.1.0", marks=pytest.mark.long),
+        pytest.param("dblp_hetero", "1.1.3", marks=pytest.mark.long),
+    ],
+)
+def test_dgl_pulls_what_is_not_in_memory(name: str, version: str, tmp_path: Path) -> None:
+    graph = to_train_on(name)
+    target = graph.schema.ntypes[0]
+    parts = dgp.partition(graph.write(tmp_path / "in"), tmp_path / "out", 2, method="random")
+    for part in parts.parts:
+        part.hot_rows([10, 10], batch_size=64).save(tmp_path / f"hot{part.part_id}")
+    task = {
+        "config": str(parts.config),
+        "work": str(tmp_path / "work"),
+        "hot": [str(tmp_path / f"hot{part}") for part in range(2)],
+        "target": target,
+        "fanouts": [10, 10],
+        "batch_size": 64,
+    }
+    (tmp_path / "task.json").write_text(json.dumps(task))
+    answer = run_in_dgl(version, "pull_hot_rows.py", tmp_path / "task.json", cwd=tmp_path)
+    asked, hits, pulled = np.array(answer["counts"]).T
+    print(name, version, "found in memory", hits / asked, "pulled", pulled)
+    assert (hits > 0.05 * asked).all()
+    assert (hits < asked).all()
+    fetched = parts.report(sampling=[10, 10], batch_size=64).sampling
+    assert fetched is not None
+    assert 1 - hits.sum() / asked.sum() == pytest.approx(fetched.cold_share / fetched.share, rel=0.05)

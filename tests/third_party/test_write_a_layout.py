@@ -18,7 +18,7 @@ from foreign_packages import call, install
 from graphs import Graph
 from remote_stores import make_graph
 
-from daskgraphpart import EdgeType, GraphSchema, NodeType
+from daskgraphpart import EdgeType, GraphSchema, NodeType, open_partitions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -103,6 +103,30 @@ def test_graphlearn_itself_reads_the_partitions(
     assert json.loads((out / "graphlearn" / "graphlearn.json").read_text())["feature"] == "feat"
     assert not (out / "graphlearn" / "node_pb").exists()  # of the graph that was overwritten
     assert call(installed, "verify", out, "--checksums", "--quiet").returncode == 0
+
+
+def test_graphlearn_itself_reads_hot_rows(
+    installed: Path, tmp_path: Path, load_partition: Callable[[str, int], tuple[Any, ...]], monkeypatch: Any
+) -> None:
+    monkeypatch.syspath_prepend(installed)
+    typed, out = make_graph(), tmp_path / "out"
+    schema = GraphSchema("plain", (NodeType("user", 300),), (EdgeType("user", "knows", "user", 1000),))
+    plain = Graph(schema, {"user:knows:user": typed.edges["user:knows:user"]}, {"user": typed.node_data["user"]})
+    options = ("--layout", "dgl,graphlearn", "--num-parts", 3, "--method", "random", "--quiet", "--cluster", "threads")
+    for name, graph in (("typed", typed), ("plain", plain)):
+        done = call(installed, "partition", graph.write(tmp_path / name), out, *options, "--overwrite")
+        assert (done.returncode, done.stderr) == (0, "")
+        assert not [*out.rglob("cache_*")]  # of the graph that was overwritten
+        parts = open_partitions(out)
+        importlib.import_module("graphlearn_layout").write_caches(parts, [5, 5], size="10%", batch_size=50)
+        for part in parts.parts:
+            feats = load_partition(str(out / "graphlearn"), part.part_id)[3]
+            for ntype, nodes in part.hot_rows([5, 5], size="10%", batch_size=50, node_data=["feat"]).nodes.items():
+                found = feats[ntype] if name == "typed" else feats
+                assert nodes.ids.size > 0
+                np.testing.assert_array_equal(found.cache_ids, nodes.ids)
+                np.testing.assert_array_equal(found.cache_feats, parts.nodes[ntype].data["feat"][nodes.ids])
+        assert call(installed, "verify", out, "--checksums", "--quiet").returncode == 0
 
 
 def test_its_option_is_in_the_help_and_its_errors_are_sentences(installed: Path, graph: Path, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+import torch
 from graphs import Graph
 
 import daskgraphpart as dgp
@@ -233,3 +234,62 @@ def test_hot_rows_that_do_not_belong_are_refused(parts: dgp.PartitionedGraph, tm
         again.neighbor_loader([2], "u", cache=hot)
     same = dgp.open_partitions(parts.config)
     assert next(iter(same.neighbor_loader([2], "u", cache=pickle.loads(pickle.dumps(hot))))) is not None
+
+
+def test_they_are_saved_as_npy_files(parts: dgp.PartitionedGraph, tmp_path: Path) -> None:
+    hot = parts.part(0).hot_rows([5, 5])
+    hot.save(tmp_path / "below" / "hot")
+    for ntype, nodes in hot.nodes.items():
+        root = tmp_path / "below" / "hot" / ntype
+        np.testing.assert_array_equal(np.load(root / "ids.npy"), nodes.ids, strict=True)
+        np.testing.assert_array_equal(np.load(root / "fetches.npy"), nodes.fetches, strict=True)
+        assert {path.stem for path in (root / "data").iterdir()} == set(nodes.data)
+        for name, rows in nodes.data.items():
+            np.testing.assert_array_equal(np.load(root / "data" / f"{name}.npy"), rows, strict=True)
+    hot.save(tmp_path / "below" / "hot")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OptionError, match="A part of the path is a file"):
+        hot.save(tmp_path / "file")
+
+
+class Tensor:
+    """What is asked of a `DistTensor`; `tests/real_dgl` asks real ones."""
+
+    name = "x"
+
+    def __init__(self, rows: np.ndarray) -> None:
+        self.rows, self.asked = torch.from_numpy(rows), 0
+        self.shape, self.dtype, self.part_policy = self.rows.shape, self.rows.dtype, self
+        self.part_id = 0
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, ids: torch.Tensor) -> torch.Tensor:
+        self.asked += len(ids)
+        return self.rows[ids]
+
+    def to_partid(self, ids: torch.Tensor) -> torch.Tensor:
+        return (ids >= 100).long()
+
+
+def test_tensors_of_dgl_are_asked_for_other_rows_only(parts: dgp.PartitionedGraph) -> None:
+    rng = np.random.default_rng(0)
+    rows = rng.random((200, 3)).astype("f4")
+    tensor, ids = Tensor(rows), rng.choice(np.arange(100, 200), 30, replace=False)
+    hot = dgp.HotTensor(tensor, ids, rows[ids])
+    wanted = torch.from_numpy(rng.integers(0, 200, 500))
+    assert torch.equal(hot[wanted], tensor.rows[wanted])
+    hits = int(np.isin(wanted.numpy(), ids).sum())
+    assert (hot.rows_asked, hot.rows_found) == (int((wanted >= 100).sum()), hits)
+    assert tensor.asked == 500 - hits
+    only_hot, none_hot = torch.from_numpy(ids[:5]), torch.arange(5)
+    for some in (only_hot, none_hot, none_hot[:0]):
+        assert torch.equal(hot[some], tensor.rows[some])
+    assert tensor.asked == 500 - hits + 5
+    empty = dgp.HotTensor(tensor, ids[:0], rows[:0])
+    assert torch.equal(empty[wanted], tensor.rows[wanted])
+    assert repr(empty) == f"<HotTensor: 0 hot rows of x, 0 of {int((wanted >= 100).sum())} rows of other parts found>"
+    for bad in ((ids, rows[:5]), (ids, rows[ids][:, :2]), (ids, rows[ids].astype("f8")), (ids + 100, rows[ids])):
+        with pytest.raises(OptionError, match=r"(These rows|These IDs) are not of this feature"):
+            dgp.HotTensor(tensor, *bad)

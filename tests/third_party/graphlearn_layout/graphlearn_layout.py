@@ -31,6 +31,7 @@ from daskgraphpart.extension import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from daskgraphpart import PartitionedGraph
     from daskgraphpart.extension import DispatchedGraph, EdgeType, FileLayout, GraphSchema, GraphSizes, NodeType, Region
 
 NAME = "graphlearn"
@@ -111,6 +112,21 @@ class GraphLearnLayout(Layout):
         }
         described = describe_layout(graph, NAME, 1, {"feature": self.graphlearn_feature})
         return {f"{NAME}/META": pickle.dumps(meta), **described}
+
+
+def write_caches(partitions: PartitionedGraph, num_neighbors: Any, feature: str = "feat", **how: Any) -> None:
+    """Write the hot rows of every part as GraphLearn's caches of features, beside those of the part.
+
+    The partitions need the layout dgl as well, by which neighbours are sampled.
+    """
+    is_typed = len(partitions.ntypes) > 1 or len(partitions.etypes) > 1
+    for part in partitions.parts:
+        hot = part.hot_rows(num_neighbors, node_data=[feature], **how)
+        for ntype, nodes in hot.nodes.items():
+            where = f"{partitions.config.parent}/{NAME}/part{part.part_id}/node_feat"
+            where += f"/{file_name(ntype)}" if is_typed else ""
+            _save(nodes.ids, f"{where}/cache_ids.pt")
+            _save(nodes.data[feature], f"{where}/cache_feats.pt")
 
 
 def _below(schema: GraphSchema, kind: NodeType | EdgeType) -> str:
