@@ -1,4 +1,4 @@
-"""What a package of somebody else needs; see the page "Write a layout, a method or a scan".
+"""What a package of somebody else needs; see the page "Write a layout, a method or a reader".
 
 Everything else in this package may change without notice.
 """

@@ -1,7 +1,7 @@
-"""Layouts, methods and scans by name: ours, and those that other packages register as entry points.
+"""Layouts, methods and readers by name: ours, and those that other packages register as entry points.
 
 =========== ====================================================================================================
-``scans``   a `graph.scan.Scan`, whose `open` says what it can read in place of a graph
+``readers`` a `graph.scan.Scan`, whose `open` says what it can read in place of a graph
 ``methods`` a `method.Method`, which ``--method NAME`` assigns by
 ``layouts`` a `layouts.layout.Layout`, which ``--layout NAME`` writes
 =========== ====================================================================================================
@@ -46,7 +46,7 @@ BUILT_IN = {
             "daskgraphpart.partitioner.own_methods:SolverMethod",
         ),
     },
-    "scans": {
+    "readers": {
         "construction": "daskgraphpart.readers.construction.build:ConstructionScan",
         "tables": "daskgraphpart.readers.tables.table_scan:TableScan",
     },

@@ -287,7 +287,7 @@ class Scan(Changeable["Scan"]):
 
     def read_for(self, job: ScanJob) -> Graph:
         """Do so in new directories, and name the plug-in if it returns anything else."""
-        with blaming("scans", type(self), "a Graph"):
+        with blaming("readers", type(self), "a Graph"):
             return self.read(job.started())
 
     def _viewed(self, changes: GraphChanges) -> Scan:

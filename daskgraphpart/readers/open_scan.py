@@ -36,7 +36,7 @@ def open_scan(given: Any, storage_options: Mapping[str, Any] | None = None, reso
 
         if (graph := open_given(given, resources or detect_resources())) is not None:
             return GraphScan(graph)
-    scan, fault = first_answer("scans", lambda kind: kind.open(given), Scan)
+    scan, fault = first_answer("readers", lambda kind: kind.open(given), Scan)
     if scan is not None:
         return scan
     if not is_path:

@@ -1,4 +1,4 @@
-"""Scans of other packages that break: an error that names the package, and the rest works."""
+"""Readers of other packages that break: an error that names the package, and the rest works."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ class Odd(Scan):
     @classmethod
     def open(cls, given): """
 BROKEN = {
-    "scan cannot be imported": ("scans", "import nothing_like_this", "Cannot import the scan 'aa' of"),
-    "scan is none": ("scans", "Odd = dict", "expected a Scan, found <class 'dict'>"),
-    "scan raises": ("scans", SCAN + "return 1 / 0", "found ZeroDivisionError: division by zero"),
+    "scan cannot be imported": ("readers", "import nothing_like_this", "Cannot import the reader 'aa' of"),
+    "scan is none": ("readers", "Odd = dict", "expected a Scan, found <class 'dict'>"),
+    "scan raises": ("readers", SCAN + "return 1 / 0", "found ZeroDivisionError: division by zero"),
     "scan lacks methods": (
-        "scans",
+        "readers",
         SCAN.replace("def read", "def reads") + "pass",
         "with all its methods, found no read",
     ),
-    "scan is a word": ("scans", SCAN + "return 'read'", "expected a Scan or None, found 'read'"),
+    "scan is a word": ("readers", SCAN + "return 'read'", "expected a Scan or None, found 'read'"),
 }
 
 
@@ -71,18 +71,18 @@ def test_it_is_one_sentence_and_the_rest_works(
 
 def test_a_scan_that_fails_to_read_is_one_sentence(register: Callable[[str, str], None], tmp_path: Path) -> None:
     code = SCAN + "return cls() if given == 3.5 else None"
-    register("scans", code)
+    register("readers", code)
     with pytest.raises(PluginError, match=r"'aa' of odd-plugin 2\.0 .* expected a Graph, found ZeroDivisionError"):
         dgp.partition(3.5, tmp_path / "out", 2, **HOW)  # type: ignore[arg-type]  # what the plug-in opens
 
 
 GUESTS = {
-    "ends the process": ("scans", "import sys\nsys.exit(0)", "found SystemExit: 0"),
-    "interrupts": ("scans", SCAN + "raise KeyboardInterrupt", "KeyboardInterrupt"),
-    "has no memory": ("scans", SCAN + "raise MemoryError('all of it')", "MemoryError: all of it"),
-    "has no file": ("scans", SCAN + "raise OSError('gone')", "OSError: gone"),
-    "prints": ("scans", "print('hello')\n" + SCAN + "print('there')", ""),
-    "is of another time": ("clusters", "Odd = 1", "packages can add layouts, methods and scans only"),
+    "ends the process": ("readers", "import sys\nsys.exit(0)", "found SystemExit: 0"),
+    "interrupts": ("readers", SCAN + "raise KeyboardInterrupt", "KeyboardInterrupt"),
+    "has no memory": ("readers", SCAN + "raise MemoryError('all of it')", "MemoryError: all of it"),
+    "has no file": ("readers", SCAN + "raise OSError('gone')", "OSError: gone"),
+    "prints": ("readers", "print('hello')\n" + SCAN + "print('there')", ""),
+    "is of another time": ("clusters", "Odd = 1", "packages can add layouts, methods and readers only"),
 }
 
 
@@ -112,14 +112,14 @@ def test_one_that_hangs_is_passed_over(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(registry._blaming.__wrapped__, "__defaults__", ("the {} fails", 1))
-    register("scans", SCAN + "import time; time.sleep(60)")
+    register("readers", SCAN + "import time; time.sleep(60)")
     (tmp_path / "e.csv").write_text("0,1\n1,2\n")
     dgp.assign(tmp_path / "e.csv", 2, method="random", **HOW)
     assert "passed over: TimeoutError: no answer for 1 s" in caplog.text
 
 
 def test_ctrl_c_of_the_user_stops_the_job(register: Callable[[str, str], None], tmp_path: Path) -> None:
-    register("scans", SCAN + "import os, signal, time; os.kill(os.getpid(), signal.SIGINT); time.sleep(9)")
+    register("readers", SCAN + "import os, signal, time; os.kill(os.getpid(), signal.SIGINT); time.sleep(9)")
     (tmp_path / "e.csv").write_text("0,1\n1,2\n")
     with pytest.raises(KeyboardInterrupt):
         dgp.assign(tmp_path / "e.csv", 2, method="random", **HOW)

@@ -1,4 +1,4 @@
-"""A package of somebody else registers a method: the third example of its page, installed by pip; and ours."""
+"""A package of somebody else registers a method: the second example of the page on layouts, installed by pip; ours."""
 
 from __future__ import annotations
 

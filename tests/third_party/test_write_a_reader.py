@@ -1,4 +1,4 @@
-"""A package of somebody else registers a scan: the second example of "Write a layout or a scan", installed by pip."""
+"""A package of somebody else registers a reader: the last example of the page on layouts, installed by pip."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OPTIONS = ("--num-parts", 3, "--method", "fennel", "--edge-weight", "weight", "-
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The directory into which pip has installed the package."""
-    return install("dimacs_scan", tmp_path_factory)
+    return install("dimacs_reader", tmp_path_factory)
 
 
 @pytest.fixture(scope="module")
