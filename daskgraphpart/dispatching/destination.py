@@ -70,15 +70,11 @@ class Destination(Exporter):
     staging: str = ""  # directory here in which to make files that are not streamed
     own_names: tuple[str, ...] = ()  # paths of what describes the parts, in writing order
     overwrite: bool = False  # replace partitions there
+    claim: Claim | None = None  # what tells tasks whether a store is still that of their run
 
     def of_job(self, staging: Path, own_names: tuple[str, ...], overwrite: bool) -> Self:
         """Return the destination of a job."""
         return replace(self, staging=str(staging), own_names=own_names, overwrite=overwrite)
-
-    @property
-    def claim(self) -> Claim | None:
-        """What tells tasks whether the place is still that of their run; None for machines."""
-        return None
 
     @contextmanager
     def claimed(self) -> Iterator[tuple[Destination, OutputLock | None]]:

@@ -107,7 +107,7 @@ class StoreLock:
         self._is_over.set()
         self._thread.join()
         is_left = keep_notes and self.is_committed
-        with suppress(EnvironmentFaultError, OutputLockedError):  # whoever follows will wait a while
+        with suppress(EnvironmentFaultError):  # whoever follows will wait a while
             listed = list_in_store(self._directory) if self.is_committed else {}
             places = [self._directory / name for name in listed if name < self.claim.place.name]
             left = [(place, version_in_store(place)) for place in places]

@@ -29,25 +29,17 @@ if TYPE_CHECKING:
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.storage.checksums import FileChecksum
     from daskgraphpart.storage.output_lock import OutputLock
-    from daskgraphpart.storage.store_lock import Claim
 
 
 @dataclass(frozen=True, slots=True)
 class Store(ZarrExporter, Destination):
     """See `Destination`."""
 
-    held: Claim | None = None  # while a run writes there
-
-    @property
-    def claim(self) -> Claim | None:
-        """What tells tasks whether the output is still that of their run."""
-        return self.held
-
     @contextmanager
     def claimed(self) -> Iterator[tuple[Destination, OutputLock | None]]:
         """Take the output for one run."""
         with output_lock(self.directory) as claimed:
-            yield replace(self, held=claimed.claim), claimed
+            yield replace(self, claim=claimed.claim), claimed
 
     @property
     def directory(self) -> UPath:
@@ -81,18 +73,18 @@ class Store(ZarrExporter, Destination):
 
     def _discard_old(self, replaced: set[str]) -> None:
         """Delete configs, then the files of partitions that no new one replaces."""
-        assert self.held is not None, "the output was claimed"
+        assert self.claim is not None, "the output was claimed"
         for name in old_files(self.root):
             if name not in replaced:
-                delete_claimed(self.directory / name, self.held)
+                delete_claimed(self.directory / name, self.claim)
 
     def describe(self, job: Job, made: Path, sent: Mapping[OutputFile, FileChecksum]) -> None:
         """Check what is there, send what describes the parts, the config last, and abort what killed runs began."""
-        assert self.held is not None, "the output was claimed"
+        assert self.claim is not None, "the output was claimed"
         _check_sent(self.directory, {file.path: checksum for file, checksum in sent.items()})
         for name in self.own_names:
-            upload_file(str(made / name), self.directory / name, self.held)
-        abort_uploads(self.directory, self.held)
+            upload_file(str(made / name), self.directory / name, self.claim)
+        abort_uploads(self.directory, self.claim)
 
 
 def _check_sent(target: UPath, checksums: Mapping[str, FileChecksum]) -> None:
