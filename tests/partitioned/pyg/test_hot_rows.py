@@ -291,5 +291,5 @@ def test_tensors_of_dgl_are_asked_for_other_rows_only(parts: dgp.PartitionedGrap
     assert torch.equal(empty[wanted], tensor.rows[wanted])
     assert repr(empty) == f"<HotTensor: 0 hot rows of x, 0 of {int((wanted >= 100).sum())} rows of other parts found>"
     for bad in ((ids, rows[:5]), (ids, rows[ids][:, :2]), (ids, rows[ids].astype("f8")), (ids + 100, rows[ids])):
-        with pytest.raises(OptionError, match=r"(These rows|These IDs) are not of this feature"):
+        with pytest.raises(OptionError, match=r"(These rows|these IDs) are not of this feature"):
             dgp.HotTensor(tensor, *bad)
