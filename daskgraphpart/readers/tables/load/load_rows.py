@@ -165,6 +165,8 @@ def _stage(
             dropped |= is_missing_id(file.columns[i], load.kinds[table.ends[i]][0], values)
         for of in staged:
             of.add(load.connection, file, columns, dropped)
+        strings = [i for i in numbers if i >= len(table.ends) and i in columns]
+        columns |= {i: load.long_texts.shorten(load.connection, columns[i]) for i in strings}
         others = [columns[i] for i in numbers if i in columns] or [pa.nulls(num_rows, pa.string())]
         yield [*others, pa.array(dropped)] if ids else others
 

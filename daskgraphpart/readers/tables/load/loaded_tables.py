@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from daskgraphpart.readers.database import count_rows, translated_errors
 from daskgraphpart.readers.tables.describe.columns import STRINGS
+from daskgraphpart.readers.tables.load.long_texts import LongTexts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,8 +26,9 @@ if TYPE_CHECKING:
 class Load:
     """Tables in a database, each under its name: IDs c0 and c1; features of strings c2, n2 where they cannot be read.
 
-    `no_id` marks rows to drop. `row` is the number of the row: nothing else tells the order, as DuckDB promises none
-    beyond a scan. Invalid values are NULL. Other features are in files, `staged`, by table and feature.
+    Long strings of features are keys, of `long_texts`. `no_id` marks rows to drop. `row` is the number of the row:
+    nothing else tells the order, as DuckDB promises none beyond a scan. Invalid values are NULL. Other features are in
+    files, `staged`, by table and feature.
 
     `kinds` are of IDs, by node type. `plain` edges, by table, are not in the database. `starts` has the first rows of
     each table's files, and the number of all rows, as read. `memory` is the budget, in bytes.
@@ -42,6 +44,7 @@ class Load:
     counts_only: bool
     staged: dict[tuple[str, str], list[FeatureFile]] = field(default_factory=dict)
     starts: dict[str, list[int]] = field(default_factory=dict)
+    long_texts: LongTexts = field(default_factory=LongTexts)
 
     @property
     def tables(self) -> list[Table]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+import duckdb
 import numpy as np
 
-from daskgraphpart.errors import InputFileError, OptionError
+from daskgraphpart.errors import InputFileError, OptionError, PlanError
 from daskgraphpart.graph.check_changes import split_column
 from daskgraphpart.graph.metadata import CATEGORIES
 from daskgraphpart.graph.rows import KeptRows
@@ -15,11 +17,15 @@ from daskgraphpart.readers.rank_ids import rank_ids
 from daskgraphpart.readers.tables.describe.columns import STRINGS, TIMES
 from daskgraphpart.readers.tables.describe.split_sets import IN_NONE, SETS, SPLIT, set_of
 from daskgraphpart.readers.tables.load.feature_file import staged_rows
-from daskgraphpart.units import format_number
+from daskgraphpart.readers.tables.load.long_texts import TABLE
+from daskgraphpart.units import format_number, format_size
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from daskgraphpart.readers.tables.describe.description import Table
     from daskgraphpart.readers.tables.load.loaded_tables import Load
+    from daskgraphpart.readers.tables.load.long_texts import LongTexts
     from daskgraphpart.readers.tables.place.placement import Placement
     from daskgraphpart.source import Source
     from daskgraphpart.storage.region import Region
@@ -67,14 +73,34 @@ def _stage_codes(placement: Placement, table: Table, name: str) -> Region:
     """Write the codes of strings, which are ranks, and keep the strings."""
     load, number, of_type = placement.load, table.features[name][0], table.of_type
     every = f"SELECT c{number} AS id FROM {table.name} WHERE c{number} IS NOT NULL"
+    long_texts, categories = load.long_texts, _categories(table, number)
+    if long_texts.keys:
+        every = f"(SELECT DISTINCT id FROM ({every})) e LEFT JOIN {TABLE} l ON l.key = e.id"
+        every = f"SELECT coalesce(l.text, e.id) AS id FROM {every}"
     kept = placement.job.beside / CATEGORIES / of_type / f"{name}.parquet"
     old = load.described.old_codes.get((of_type, name))
-    categories = _categories(table, number)
-    num_old = rank_ids(load.connection, categories, every, kept, is_text=True, old=old)
+    with _enough_named(long_texts):
+        num_old = rank_ids(load.connection, categories, every, kept, is_text=True, old=old)
     code = code_of_missing(load, table, name)
     _tell_codes(placement, table, name, num_old, code)
-    codes = f"SELECT coalesce(k.new_id, {code}) FROM {table.name} t LEFT JOIN {categories} k ON t.c{number} = k.id"
+    keyed = categories
+    if long_texts.keys:
+        keyed = f"(SELECT coalesce(l.key, c.id) AS id, new_id FROM {categories} c LEFT JOIN {TABLE} l ON l.text = c.id)"
+    codes = f"SELECT coalesce(k.new_id, {code}) FROM {table.name} t LEFT JOIN {keyed} k ON t.c{number} = k.id"
     return placement.stage(f"{codes} ORDER BY t.row", _path(placement, table, number), np.dtype(np.int64))
+
+
+@contextmanager
+def _enough_named(long_texts: LongTexts) -> Iterator[None]:
+    """Say how much memory is enough if long texts do not fit."""
+    try:
+        yield
+    except duckdb.OutOfMemoryException as fault:
+        if not long_texts.keys:
+            raise
+        what, least = f"categories of {format_size(long_texts.nbytes)} need more memory", 10 * long_texts.nbytes
+        hint = f"use {-(-least // 1_000_000)}MB or more"
+        raise PlanError(what, place="--memory", hint=hint) from fault
 
 
 def _categories(table: Table, number: int) -> str:
