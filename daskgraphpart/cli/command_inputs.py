@@ -127,14 +127,25 @@ def _edge_columns(given: Iterable[str]) -> dict[str, str]:
 def _num_nodes(given: Iterable[str]) -> dict[str, int]:
     counts: dict[str, int] = {}
     for text in given:
-        ntype, count = parse_typed(text, DEFAULT_NTYPE, "--num-nodes")
+        ntype, _, count = text.rpartition("=")  # a number is one, whatever files have its name
+        if not _is_count(count) or text.startswith("="):
+            ntype, count = parse_typed(text, DEFAULT_NTYPE, "--num-nodes")
+        ntype = ntype or DEFAULT_NTYPE
         if ntype in counts:
             raise OptionError(f"two numbers of {ntype!r} nodes", option="num_nodes", hint="remove one")
-        if not count.isdecimal() and Path(count).is_file():
+        if not _is_count(count) and Path(count).is_file():
             with gzip.open(count, "rt") if count.endswith(".gz") else Path(count).open() as file:
                 count = file.read(64).strip()
         counts[ntype] = parse_count(count)
     return counts
+
+
+def _is_count(text: str) -> bool:
+    try:
+        parse_count(text)
+    except OptionError:
+        return False
+    return True
 
 
 def scan_of_config(path: str, values: dict[str, Any]) -> Any:

@@ -145,3 +145,16 @@ def test_a_table_of_nodes_a_mask_and_a_file_of_their_number(directory: Path, cap
 def test_help_has_examples(capsys: pytest.CaptureFixture[str]) -> None:
     assert call("chunk", "--help") == 0
     assert "daskgraphpart chunk graph --edges edges.csv" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("number", ["10", "5e1", "0.01k", "1_0"])
+def test_a_number_of_nodes_is_no_file_of_that_name(
+    number: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "e.csv").write_text("0,1\n")
+    for name in (number, f"_N={number}"):
+        (tmp_path / name).write_text("77\n")
+    for i, (given, count) in enumerate(((number, None), (f"_N={number}", None), (f"./{number}", 77))):
+        assert call("chunk", f"out{i}", "--edges", "e.csv", "--num-nodes", given, "--quiet") == 0
+        assert read_chunked(f"out{i}").schema.num_nodes == (count or {"5e1": 50}.get(number, 10))

@@ -26,6 +26,7 @@ def tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dgp.Scan:
     np.save("w.npy", np.arange(20))
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/_N.txt").write_text("0\n1\n" * 10)
+    (tmp_path / "metis").symlink_to("mine")  # a method, too: its name alone is the method's
     return dgp.read_tables("e.csv", map_ids=True)
 
 
@@ -35,8 +36,11 @@ def test_weights_and_owners_without_ids_are_refused_while_ids_are_mapped(tables:
         for job in (partial(dgp.partition, scan, "parts", 2), partial(dgp.assign, scan, 2)):
             with pytest.raises(OptionError, match=r"w.npy, balance: node weights without IDs.*chunk map_ids=True"):
                 job(balance="nodes,file:w.npy")
-            with pytest.raises(AssignmentError, match="mine: owners without IDs, for nodes whose IDs are mapped only"):
-                job(method="mine")
+            for method in ("mine", "./metis"):
+                with pytest.raises(
+                    AssignmentError, match="owners without IDs, for nodes whose IDs are mapped only now"
+                ):
+                    job(method=method)
         with pytest.raises(AssignmentError, match="mine: owners without IDs"):
             dgp.dispatch(scan, "mine", "parts", num_parts=2)
         with pytest.raises(AssignmentError, match="mine: owners without IDs"):
@@ -48,6 +52,8 @@ def test_weights_and_owners_without_ids_are_refused_while_ids_are_mapped(tables:
 def test_a_graph_that_is_there_takes_them(tables: dgp.Scan) -> None:
     graph = tables.collect(progress=False)
     assert dgp.partition(graph, "parts", 2, method="mine", progress=False).num_parts == 2
+    assert dgp.assign(graph, 2, method="metis").method == "metis"
+    assert dgp.assign(graph, 2, method="./metis").owners["_N"].compute().tolist() == [0, 1] * 10
     owners = dgp.read_assignment("mine", graph, num_parts=2).to_frame("_N").compute()
     assert owners["id"].tolist() == sorted(owners["id"])
     assert dgp.assign(graph, 2, balance="nodes,file:w.npy").num_parts == 2

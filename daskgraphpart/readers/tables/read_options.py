@@ -36,8 +36,8 @@ class Tables:
     )
     num_nodes: Mapping[str, int] = option(
         (),
-        "Number of nodes of a type whose IDs are not mapped, or a file that holds it. Default: the rows of a feature, "
-        "else the largest ID plus one.",
+        "Number of nodes of a type whose IDs are not mapped, or a file that holds it (./10 if its name is a number). "
+        "Default: the rows of a feature, else the largest ID plus one.",
         values="[TYPE=]N|FILE",
     )
     num_edges: Mapping[str, int] = option((), "Number of rows that the files of each edge type must have.")
