@@ -76,8 +76,8 @@ def read_tables(
         comma, tab, space, semicolon, decimal-comma, the columns SRC,DST, or for raw binary rows their dtype and width:
         uint32, int64:3. TYPE is SRC:REL:DST, _N:_E:_N if you leave it out.
     num_nodes : Mapping[str, int], optional
-        Number of nodes of a type whose IDs are not mapped, or a file that holds it. Default: the rows of a feature,
-        else the largest ID plus one.
+        Number of nodes of a type whose IDs are not mapped, or a file that holds it (./10 if its name is a number).
+        Default: the rows of a feature, else the largest ID plus one.
     num_edges : Mapping[str, int], optional
         Number of rows that the files of each edge type must have.
     nodes : Mapping[str, Table | tuple[Paths, str]], optional
