@@ -76,6 +76,9 @@ class DispatchOptions:
         None, "Options of layouts that are plug-ins, by name; on the command line, each is an option of its own."
     )
 
+    # what DGL_DIST_DEBUG adds to these: only `partition_graph` asks for it
+    store_types_and_owners: bool = False
+
     def __post_init__(self) -> None:
         for name in ("graph_formats", "layout", "map_feature"):
             object.__setattr__(self, name, words_of(getattr(self, name)))

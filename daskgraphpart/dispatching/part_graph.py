@@ -79,6 +79,10 @@ class NewIds:
         types: np.ndarray = np.searchsorted(self.ends.reshape(-1), new_ids, side="right") % self.ends.shape[1]
         return types
 
+    def parts_of(self, new_ids: np.ndarray) -> np.ndarray:
+        """Look up the owner of each."""
+        return np.searchsorted(self.ends[:, -1], new_ids, side="right")
+
     def stored(self, new_ids: np.ndarray) -> np.ndarray:
         """IDs that graphs store: new, or original if kept."""
         if self.originals is None:
@@ -115,6 +119,8 @@ def write_nodes(graph: PartGraph, config: NodeConfig) -> None:
             write_rows(arrays["nodes/inner"], np.full(new_nids.size, inner, np.uint8), local)
         if "nodes/type" in arrays:
             write_rows(arrays["nodes/type"], ids.types_of(new_nids), local)
+        if "nodes/part" in arrays:
+            write_rows(arrays["nodes/part"], ids.parts_of(new_nids), local)
         local += new_nids.size
     assert local == graph.num_nodes, f"part {graph.part}: {local} nodes written, {graph.num_nodes} counted"
 

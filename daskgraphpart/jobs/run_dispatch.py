@@ -285,7 +285,8 @@ def _layouts(options: DispatchOptions, graph: Graph | None) -> tuple[Layout, ...
     """Return the requested layouts, DGL's first; ID maps only if the graph is known."""
     layouts: list[Layout] = []
     if options.graphs:
-        stored = GraphBoltAttributes(options.store_eids, options.store_inner_node, options.store_inner_edge)
+        marks = options.store_inner_node, options.store_inner_edge, options.store_types_and_owners
+        stored = GraphBoltAttributes(options.store_eids, *marks, coo="coo" in options.graph_formats)
         dgl = DglLayout(tuple(options.graph_formats), options.config_name, options.reshuffle, options.graphs, stored)
         with environment_faults():
             arranged = options.arrangement

@@ -86,8 +86,10 @@ class TorchPickle:
         return b"}(" + b"".join(self.dumps(key) + self.dumps(of) for key, of in value.items()) + b"u"
 
     def _tensor(self, tensor: Tensor) -> bytes:
-        place, size = str(len(self.tensors)), math.prod(tensor.shape)
-        self.tensors.append(tensor)
+        size = math.prod(tensor.shape)
+        if tensor not in self.tensors:  # by identity: one that is there twice is stored once
+            self.tensors.append(tensor)
+        place = str(self.tensors.index(tensor))
         strides = tuple(math.prod(tensor.shape[axis + 1 :]) for axis in range(len(tensor.shape)))
         storage = b"".join(
             (
@@ -209,16 +211,30 @@ def graphbolt_layout(sizes: GraphSizes, part: int, stored: GraphBoltAttributes) 
         state["node_type_to_id"] = type_numbers(schema.ntypes)
         state["edge_type_to_id"] = type_numbers(schema.etypes)
     state["node_attributes"] = {
+        **(_types_and_owners(sizes, num_nodes) if stored.types_and_owners else {}),
         "_ID": Tensor(INT64, (num_nodes,), "nodes/id"),
         **({"inner_node": Tensor(UINT8, (num_nodes,), "nodes/inner")} if stored.inner_node else {}),
     }
+    types = independent.get("type_per_edge") if stored.types_and_owners else None
     state["edge_attributes"] = {
+        **({} if types is None else {"_TYPE": types}),
         **({"_ID": Tensor(INT64, (num_edges,), "csc/id")} if stored.eids else {}),
         **({"inner_edge": Tensor(UINT8, (num_edges,), "edges/inner")} if stored.inner_edge else {}),
-        "_dgl2gb_eid": Tensor(shortest_int(schema.num_edges), (num_edges,), "csc/places"),
-        "_gb_dst_id": Tensor(shortest_int(schema.num_nodes), (num_edges,), "csc/rows"),
     }
+    if stored.coo:  # as DGL since 2.2: its `DistGraph.find_edges` needs both
+        state["edge_attributes"] |= {
+            "_dgl2gb_eid": Tensor(shortest_int(schema.num_edges), (num_edges,), "csc/places"),
+            "_gb_dst_id": Tensor(shortest_int(schema.num_nodes), (num_edges,), "csc/rows"),
+        }
     return sampling_graph_layout(state)
+
+
+def _types_and_owners(sizes: GraphSizes, num_nodes: int) -> dict[str, Tensor]:
+    """Types of nodes, if there are several, and the parts that own them."""
+    schema, every = sizes.schema, (1, 2, 4, 8)
+    types = Tensor(shortest_int(len(schema.ntypes), *every), (num_nodes,), "nodes/type")
+    owners = Tensor(shortest_int(sizes.num_parts, *every), (num_nodes,), "nodes/part")
+    return {**({"_TYPE": types} if schema.is_heterogeneous else {}), "part_id": owners}
 
 
 def sampling_graph_layout(state: dict[str, Any]) -> FileLayout:

@@ -10,6 +10,7 @@ Arrays of a part; local IDs have inner nodes before HALO nodes, and owned edges 
 ``nodes/id``              (local nodes,)  new homogeneous IDs; original ones if IDs are kept
 ``nodes/inner``           (local nodes,)  1 if the part owns the node
 ``nodes/type``            (local nodes,)  node type ID
+``nodes/part``            (local nodes,)  the part that owns the node
 ``edges/id``              (local edges,)  as of nodes
 ``edges/inner``           (local edges,)  as of nodes
 ``edges/type``            (local edges,)  as of nodes
@@ -99,11 +100,16 @@ class GraphSizes:
 
 @dataclass(frozen=True, slots=True)
 class GraphBoltAttributes:
-    """Extras of GraphBolt's graphs: new edge IDs, and which nodes and edges the part owns."""
+    """Extras of GraphBolt's graphs: new edge IDs, which nodes and edges the part owns, and types and owners of all.
+
+    Without `coo`, local edge IDs and destinations, by which edges are found, are left out.
+    """
 
     eids: bool = True
     inner_node: bool = False
     inner_edge: bool = False
+    types_and_owners: bool = False
+    coo: bool = True
 
 
 WITH_EIDS = GraphBoltAttributes()

@@ -139,8 +139,9 @@ def partition_graph(
     layout : str or sequence of str
         Layouts to write, as in `dispatch`.
     store_eids, store_inner_node, store_inner_edge : bool
-        Add edge IDs, and which nodes and edges the part owns, to GraphBolt's graphs, as in DGL; all of them with
-        `DGL_DIST_DEBUG` in the environment. DGL 2.1 leaves out edge IDs unless asked.
+        Add edge IDs, and which nodes and edges the part owns, to GraphBolt's graphs, as in DGL; all of them, types
+        and owners with `DGL_DIST_DEBUG` in the environment. The defaults are those of DGL since 2.2; 2.1 leaves out
+        edge IDs unless asked, and what finds edges (`_dgl2gb_eid`, `_gb_dst_id`), as does ``graph_formats="csc"``.
     num_nodes, node_data, edge_data : optional
         Numbers of nodes, and features beside those of `g`, as in `chunk_graph`.
     overwrite : bool
@@ -201,6 +202,7 @@ def partition_graph(
         store_eids=store_eids or is_debugged,
         store_inner_node=store_inner_node or is_debugged,
         store_inner_edge=store_inner_edge or is_debugged,
+        store_types_and_owners=is_debugged,
     )
     is_open = reshuffle and bool(written.graphs)
     if return_mapping:
