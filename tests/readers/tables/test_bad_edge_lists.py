@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gzip
 import re
+import tarfile
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -229,6 +230,11 @@ def test_files_that_are_missing_or_packed_are_refused(tmp_path: Path) -> None:
     [
         ("e.metis", "2 1\n2\n1\n", "METIS"),
         ("e.txt", "<?xml version='1.0'?>\n<graphml/>\n", "GraphML or XML: .*networkx.read_graphml"),
+        ("e.xml", "<graphml>\n", "GraphML or XML: .*networkx.read_graphml"),
+        ("e.txt", "<urn:a> <urn:p> <urn:b> .\n", "RDF: .*rdflib"),
+        ("e.txt", "_:b0 <urn:p> <urn:b> .\n", "RDF: .*rdflib"),
+        ("e.txt", "@prefix e: <http://e/> .\n", "RDF: .*rdflib"),
+        ("e.txt", "<rdf:RDF xmlns:rdf='x'>\n", "RDF: .*rdflib"),
         ("e.jsonl", '{"src": 0, "dst": 1}\n', "JSON: .*pandas.read_json"),
         ("e.txt", '{"src": 0, "dst": 1}\n', "JSON"),
         ("e.feather", "ARROW1\0\0", "Arrow IPC: .*pandas.read_feather"),
@@ -244,6 +250,22 @@ def test_formats_that_look_like_text_are_refused_by_name(name: str, content: str
             f"^{name}: is not an edge list but {message.replace(': ', ': .*')}",
             refusal(tmp_path, tmp_path / name, map_ids=map_ids, comment="%"),
         )
+
+
+@pytest.mark.parametrize(("name", "mode"), [("e.csv", "w"), ("e.csv.gz", "w:gz"), ("e.csv.xz", "w:xz")])
+def test_a_tar_archive_of_another_name_is_told_by_its_content(name: str, mode: Any, tmp_path: Path) -> None:
+    (tmp_path / "inner").write_text("0,1\n")
+    with tarfile.open(tmp_path / name, mode) as archive:
+        archive.add(tmp_path / "inner", "inner.csv")
+    message = (
+        f"{name}: is not a table but a tar archive. Unpack it, for example by tar xf FILE, and give what it holds."
+    )
+    assert refusal(tmp_path, tmp_path / name) == message
+
+
+def test_arrays_have_no_delimiter_to_check(tmp_path: Path) -> None:
+    np.savez(tmp_path / "e.npz", x=np.arange(3))
+    assert refusal(tmp_path, tmp_path / "e.npz").endswith("2: x. Give an array or column for each end.")
 
 
 @pytest.mark.parametrize("text", ["3 3\n2 3\n1 3\n1 2\n", "4 3\n2\n1 3 4\n2\n2\n"])

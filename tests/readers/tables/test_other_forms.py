@@ -66,7 +66,7 @@ def test_archives_are_named_with_what_they_hold(tmp_path: Path) -> None:
     with tarfile.open(fileobj=packed, mode="w:gz") as tar:
         tar.addfile(tarfile.TarInfo("e.csv"))
     assert "but a tar archive" in refusal(tmp_path / "e.tar.gz", packed.getvalue())
-    assert "unpack an archive" in refusal(tmp_path / "e.gz", packed.getvalue())
+    assert "is not a table but a tar archive" in refusal(tmp_path / "e.gz", packed.getvalue())
 
 
 @pytest.mark.parametrize(

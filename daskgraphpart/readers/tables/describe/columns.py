@@ -111,6 +111,8 @@ def find_columns(
     constants = file.constants
     if len(names) < sum(name in names or name not in constants for name in wanted[:num_ids]):
         what, hint = f"{len(names)} column where there should be {num_ids}", "check --delimiter"
+        if file.form != "text":
+            hint = "give an array or column for each end" if num_ids == 2 else "give one with the IDs of nodes"
         raise InputFileError(what, file=file.path, found=", ".join(names) if _are_named(names) else None, hint=hint)
     guessed = _guess_ids(file, names, wanted[num_ids:], num_ids) if num_ids and not any(wanted[:num_ids]) else ()
     places, faults = list[tuple[str, int | None]](), list[GraphPartError]()

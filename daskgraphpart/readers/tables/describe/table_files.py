@@ -7,6 +7,7 @@ import gzip
 import logging
 import lzma
 import os
+import re
 import shutil
 import stat
 import zlib
@@ -47,6 +48,9 @@ _UNPACKED: Mapping[bytes, Any] = {b"BZh": bz2.BZ2Decompressor, b"\xfd7zXZ": lzma
 _BLOCK_OF_BZIP2 = b"1AY&SY"
 # refused by first bytes or suffix: format, and what to do
 _FRAME = "read it with {}, and give that to daskgraphpart.read_tables, with map_ids=True if IDs are strings"
+# an IRI, a blank node before one, or Turtle's words; XML has a name, a sign or no colon after its bracket
+RDF_BEGIN = re.compile(rb"<[A-Za-z][A-Za-z0-9+.-]*:|_:\w+\s+<|@(prefix|base)\b")
+TAR = "a tar archive", "unpack it, for example by tar xf FILE, and give what it holds"
 _GRAPH = "read it with {}, and give that to daskgraphpart.partition"
 RDF = (
     "read it with pandas.DataFrame(rdflib.Graph().parse(FILE), columns=['subject', 'predicate', 'object']).astype(str)"
@@ -56,13 +60,8 @@ RDF = (
 METIS = "METIS", "write it as one line per edge, with IDs from 0: metis files list the neighbours of a node, from 1"
 _FOREIGN = (
     (None, (".metis", ".graph"), *METIS),
-    (
-        None,
-        (".tar", ".tgz", ".tbz2", ".txz"),
-        "a tar archive",
-        "unpack it, for example by tar xf FILE, and give what it holds",
-    ),
-    (b"<http", (".nt", ".nq", ".ttl", ".n3"), "RDF", RDF),
+    (None, (".tar", ".tgz", ".tbz2", ".txz"), *TAR),
+    (RDF_BEGIN, (".nt", ".nq", ".ttl", ".n3", ".rdf", ".trig"), "RDF", RDF),
     (b"<", (".graphml", ".gexf", ".xml"), "GraphML or XML", _GRAPH.format("networkx.read_graphml(FILE)")),
     (b"{", (".json", ".jsonl", ".ndjson"), "JSON", _FRAME.format("pandas.read_json(FILE, lines=True)")),
     (b"ARROW1", (".feather", ".arrow"), "Arrow IPC", _FRAME.format("pandas.read_feather(FILE)")),
@@ -238,7 +237,9 @@ def refuse_foreign(path: str, begin: bytes) -> None:
     """Refuse formats that look like text or like archives of arrays, and say what to do."""
     suffixes = [suffix.lower() for suffix in Path(path).suffixes[-2:]]
     for magic, endings, name, hint in _FOREIGN:
-        if (magic is not None and begin.lstrip().startswith(magic)) or any(suffix in endings for suffix in suffixes):
+        stripped = begin.lstrip()
+        has_magic = stripped.startswith(magic) if isinstance(magic, bytes) else magic and magic.match(stripped)
+        if has_magic or any(suffix in endings for suffix in suffixes):
             raise InputFileError(f"is not an edge list but {name}", file=path, expected="a row per edge", hint=hint)
 
 

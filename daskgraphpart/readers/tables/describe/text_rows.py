@@ -33,6 +33,7 @@ from daskgraphpart.kernels.cut_rows import (
 )
 from daskgraphpart.readers.database import ROWS_PER_BATCH
 from daskgraphpart.readers.tables.describe.columns import shown
+from daskgraphpart.readers.tables.describe.table_files import TAR
 from daskgraphpart.storage.faults import attach_path_to_error
 
 if TYPE_CHECKING:
@@ -192,10 +193,10 @@ class TextRows:
         if (zero := text.find(b"\0", start, stop)) >= 0:
             matches = enumerate(_LINE.finditer(text, start, stop), line)
             number, bad = next((number, match[1]) for number, match in matches if match.end() > zero)
-            where, hint = (
-                f"line {number:,}",
-                "remove it, convert the file to UTF-8, or unpack an archive",
-            )
+            where, hint = f"line {number:,}", "remove it, convert the file to UTF-8, or unpack an archive"
+            if text.find(b"ustar") == 257:  # of a tar archive whose name does not tell
+                name, hint = TAR
+                raise InputFileError(f"is not a table but {name}", file=self.path, hint=hint)
             raise InputFileError(
                 "a zero byte", file=self.path, place=where, found=shown(bad.decode(errors="replace")), hint=hint
             )
