@@ -74,7 +74,7 @@ def count(graph: Path, num_parts: int, how: dict[str, Any], options: argparse.Na
     changed = dgp.read_chunked(graph).with_reverse_edges()
     owners = dgp.assign(changed, num_parts, **how, **sampled)
     parts = dgp.dispatch(changed, owners, root / "parts", graph_formats="csc", overwrite=True)
-    counted = parts.report(sampling=options.fanouts, batch_size=options.batch_size).sampling
+    counted = parts.report(fanouts=options.fanouts, batch_size=options.batch_size).sampling
     assert owners.quality.rows is not None
     sampled_seeds = np.maximum(1, np.minimum(counted.seeds, counted.num_batches * options.batch_size))
     return {

@@ -33,13 +33,12 @@ ENDINGS = {".txt": "text", ".json": "json", ".html": "html", ".htm": "html"}
     help="Node data that hold classes; repeat it for more. Default: integers named label, labels or y.",
 )
 @click.option(
-    "--sampling",
+    "--fanouts",
+    multiple=True,
     metavar="N,...",
     help="Estimate what trainers fetch from other parts, if they sample 10,10 neighbours, say.",
 )
-@click.option(
-    "--batch-size", type=int, default=1000, show_default=True, help="Training nodes per batch, for --sampling."
-)
+@click.option("--batch-size", type=int, help="Training nodes per batch. Default: what partition was told, or 1,000.")
 @with_options(*RESOURCE_OPTIONS)
 def report(**values: Any) -> None:
     """Show how good the partitions in OUT are.
@@ -50,7 +49,7 @@ def report(**values: Any) -> None:
     \b
     daskgraphpart report parts
     daskgraphpart report parts --output report.html
-    daskgraphpart report parts --sampling 10,10
+    daskgraphpart report parts --fanouts 10,10
     """
     output = values["output"]
     form = values["form"] or _form_of(output)
@@ -59,7 +58,7 @@ def report(**values: Any) -> None:
     with run_of(values) as run:
         wanted = {
             "labels": values["labels"] or None,
-            "sampling": values["sampling"],
+            "fanouts": values["fanouts"] or None,
             "batch_size": values["batch_size"],
         }
         statistics = open_partitions(values["out_dir"]).report(**wanted, **run)

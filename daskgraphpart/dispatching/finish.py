@@ -111,6 +111,7 @@ def _complete(job: Job, sizes: GraphSizes, book: PartitionBook, quality: Quality
                 checksums={file.path: checksums[file.path] for file in of_layout},
                 id_maps=id_maps,
                 mapped_features=job.options.mapped_features,
+                training=job.assignment.training,
                 constraints=() if job.assignment.measured is None else job.assignment.measured.constraints,
             )
             for path, target in layout.links().items():

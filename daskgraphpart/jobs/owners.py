@@ -203,7 +203,7 @@ class Assignment(Public, made.Assignment):
 
 def public(of: made.Assignment) -> Assignment:
     """Return an assignment with all its methods."""
-    return Assignment(of.num_parts, of.method, of.files, of.measured, of.trainers, of.id_maps, of.seed)
+    return Assignment(of.num_parts, of.method, of.files, of.measured, of.trainers, of.id_maps, of.seed, of.training)
 
 
 @check_keywords

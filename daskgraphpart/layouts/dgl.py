@@ -164,6 +164,7 @@ class DglLayout(Layout):
             **({} if graph.reshuffle else {"reshuffle": False}),
             **({} if graph.id_maps is None else graph.id_maps.content),
             **({"mapped_features": dict(graph.mapped_features)} if graph.mapped_features else {}),
+            **({"training": dict(graph.training)} if graph.training else {}),
             **({"constraints": list(graph.constraints)} if graph.constraints else {}),
             "node_data": stated_data(graph.schema.node_types),
             "edge_data": stated_data(graph.schema.edge_types),

@@ -130,6 +130,7 @@ class DispatchedGraph:
     checksums: Mapping[str, FileChecksum]
     id_maps: IdMaps | None = None  # the user's own IDs, if mapped
     mapped_features: Mapping[str, str] = field(default_factory=dict)  # node types of features with new IDs
+    training: Mapping[str, Any] = field(default_factory=dict)  # options that say what it samples, if known
     constraints: tuple[str, ...] = ()  # balance constraints with the ratios reached and allowed, if known
 
     @property

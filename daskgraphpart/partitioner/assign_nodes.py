@@ -62,10 +62,11 @@ def assign_nodes(
 ) -> Assignment:
     """Give every node an owner; `read_owners` reads those of a directory."""
     started = time.monotonic()
+    if (start := find_start(options)) is not None:
+        options = start.keep_objective(options)
     check_assignable(options, graph, num_parts)
     make_directory(directory)
     given = _given_owners(graph, num_parts, options, directory, runner, read_owners)
-    start = find_start(options)
     old = None if start is None else start.place(graph, num_parts, directory / "given", runner)
     num_trainers = options.num_trainers_per_machine
     if given is not None and options.edge_weight and options.keeps_owners:
@@ -101,7 +102,12 @@ def assign_nodes(
         logger.warning("%s", warning)
     name = str(options.method) if given is None else given.method
     return Assignment(
-        num_parts, method.split(" ")[0].rstrip(",") if name == "auto" else name, owners, measured, trainers
+        num_parts,
+        method.split(" ")[0].rstrip(",") if name == "auto" else name,
+        owners,
+        measured,
+        trainers,
+        training=options.training,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import OptionError
 from daskgraphpart.options import check_options, option
@@ -17,7 +17,7 @@ from daskgraphpart.partitioner.balance import (
     parse_balance,
 )
 from daskgraphpart.partitioner.find_method import reads_edges
-from daskgraphpart.partitioner.training.training import split_fanouts
+from daskgraphpart.partitioner.training.training import split_fanouts, texts_of_fanouts
 from daskgraphpart.registry import plugin_names
 from daskgraphpart.units import format_number, parse_share
 
@@ -212,6 +212,14 @@ class AssignOptions:
         """Whether assigning reads the edges."""
         is_of_edges = self.is_named and not self.counts_nodes
         return is_of_edges or self.refine or self.balance is not None or bool(self.fanouts)
+
+    @property
+    def training(self) -> dict[str, Any]:
+        """What is recorded of training, with the names of these options; nothing if its fan-outs are not known."""
+        if not self.fanouts:
+            return {}
+        texts = texts_of_fanouts(self.fanouts)
+        return {"objtype": self.objtype, "fanouts": texts, "batch_size": self.batch_size, "seeds": self.seeds}
 
     @property
     def has_weights(self) -> bool:

@@ -58,6 +58,7 @@ class Assignment:
     trainers: Mapping[str, Region] = field(default_factory=dict)
     id_maps: Mapping[str, Location] = field(default_factory=dict)  # the user's own IDs, by node type
     seed: int | None = None  # of the partitioner
+    training: Mapping[str, Any] = field(default_factory=dict)  # its objective, fan-outs, batch size and seeds, if known
 
     def __repr__(self) -> str:
         cut = "" if self.measured is None else f", {self.measured.cut_share:.1%} of edges cut"

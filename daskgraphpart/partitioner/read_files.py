@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import msgspec
 import numpy as np
@@ -45,11 +45,12 @@ class _Meta(msgspec.Struct):
 
 
 class _Ours(msgspec.Struct):
-    """`assignment.json`: the method, and the CRC-32 of text and owners by node type."""
+    """`assignment.json`: the method, the CRC-32 of text and owners by node type, and training."""
 
     method: str | None = None
     text_crc32: dict[str, int] = {}
     owners_crc32: dict[str, int] = {}
+    training: dict[str, Any] = {}
 
 
 ContentT = TypeVar("ContentT")
@@ -109,7 +110,7 @@ def read_owner_files(
     if trainers:
         _check_trainers([borders for borders, _ in found_owners], parts, str(directory / TRAINERS))
     counts = {of_type.ntype: count for of_type, (_, count) in zip(found_files, found_owners, strict=True)}
-    return Assignment(parts, method, owners, trainers=trainers), counts
+    return Assignment(parts, method, owners, trainers=trainers, training=ours.training), counts
 
 
 def read_meta(directory: Path, num_parts: int | None) -> tuple[_Meta | None, _Ours, int]:

@@ -98,6 +98,7 @@ def write_assignment(
         "text_crc32": {ntype: text for ntype, (text, _) in zip(ntypes, crcs, strict=True)},
         "owners_crc32": {ntype: owners for ntype, (_, owners) in zip(ntypes, crcs, strict=True)},
         **({} if id_maps is None else id_maps.content),
+        **({"training": dict(assignment.training)} if assignment.training else {}),
     }
     write_json(directory / OURS_FILE, ours)
     runner.step("copy-trainers", lambda: _copy_trainers(assignment.trainers, directory / TRAINERS))

@@ -48,7 +48,7 @@ def from_chunks(root: Path, edge_format: str = "csv") -> dict[str, str]:
     found["edges of a part"] = parts.part(1).edges().compute().to_csv(index=False)
     feat, when = parts.node_data["user"]["feat"], parts.edge_data["user:buys:item"]["when"]
     found["rows"] = digest(feat, when, parts.to_original("user", feat))
-    figures = parts.report(sampling=[3, 2], batch_size=16, memory="300MB", workers=2, cluster="threads")
+    figures = parts.report(fanouts=[3, 2], batch_size=16, memory="300MB", workers=2, cluster="threads")
     found["report"] = figures.to_html().replace(str(root), "")
     dgp.partition(graph, root / "staged", 3, num_hops=2, method="random", staging="zarr", **HOW)
     return found | {f"staged/{name}": value for name, value in file_hashes(root / "staged").items()}

@@ -1,4 +1,4 @@
-"""What `report --sampling` estimates is what real DGL's distributed sampler asks of other parts, within 5 %."""
+"""What `report --fanouts` estimates is what real DGL's distributed sampler asks of other parts, within 5 %."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_the_estimate_is_what_dgl_fetches(name: str, batch_size: int, tmp_path: 
     (tmp_path / "task.json").write_text(json.dumps(task))
     answer = run_in_dgl("2.1.0", "fetching.py", tmp_path / "task.json", cwd=tmp_path)
     for k, config in configs.items():
-        report = dgp.open_partitions(config).report(sampling=[10, 10], batch_size=batch_size)
+        report = dgp.open_partitions(config).report(fanouts=[10, 10], batch_size=batch_size)
         batches, inputs, remote = np.array(answer[k]).T
         found = report.sampling
         assert found is not None

@@ -32,7 +32,7 @@ def test_partitions_of_dgl_are_sampled(version: str, tmp_path: Path) -> None:
                         assert np.array_equal(batch[ntype].x.numpy()[row], ends[f"{relation}_{end}"][edges.k.numpy()])
                     seen += len(edges.k)
             assert seen > 1000
-        fetching = parts.report(sampling=[-1]).sampling
+        fetching = parts.report(fanouts=[-1]).sampling
         assert fetching is not None
         shares.append(fetching.share)
         assert fetching.seeds.sum() == 350

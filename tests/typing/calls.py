@@ -64,7 +64,7 @@ dgp.verify("out", graph)  # wrong: first the graph, then its parts
 opened = dgp.open_partitions("out", confined=True)
 clean: bool = opened.verify(graph, quick=True).ok
 opened.verify(graph, sampl=0.1)  # wrong: sample
-opened.report(sampling="8,4").to_html("report.html")
+opened.report(fanouts="8,4").to_html("report.html")
 opened.to_original("user", np.zeros(9), "scores.parquet", overwrite=True)
 opened.to_original("user", np.zeros(9), id_mapp="ids")  # wrong: id_map
 batches = opened.part(0).neighbor_loader([10, 5], batch_size=512, shuffle=True)

@@ -20,8 +20,8 @@ def report(
     partitions: PartitionedGraph,
     labels: Iterable[str] | None = None,
     *,
-    sampling: Any = None,
-    batch_size: int = 1000,
+    fanouts: Any = None,
+    batch_size: int | None = None,
     memory: str | int | None = None,
     cluster: str | Client | Cluster | None = None,
     workers: int | None = None,
@@ -34,13 +34,14 @@ def report(
     ----------
     labels : iterable of str, optional
         Node data that hold classes, as ``ntype:name``; default: integers named `label`, `labels` or `y`.
-    sampling : list of int, dict of such lists by edge type, or str, optional
-        Neighbours that training samples at each hop, such as ``[10, 10]`` or ``"10,10"``. If given, sample batches
+    fanouts : list of int, dict of such lists by edge type, or str, optional
+        Neighbours that training samples at each hop, such as ``[10, 10]`` or ``"10,10"``. Default:
+        what `partition` was told, if anything. With fan-outs, sample batches
         of each part to estimate what trainers fetch from other parts, with and without `hot_rows`. Training nodes
         come from masks named `train_mask` or similar, else all nodes. Needs the graph format csc, or else sorts the
         edges, 16 bytes each.
-    batch_size : int
-        Training nodes per batch for `sampling`.
+    batch_size : int, optional
+        Training nodes per batch. Default: what `partition` was told, or 1,000.
     memory, cluster, workers, workspace, progress : optional
         As in `partition`.
 
@@ -74,7 +75,7 @@ def report(
         graphs,
         regions,
         labels=labels,
-        sampling=None if sampling is None else Sampling(sampling, batch_size),
+        sampling=None if fanouts is None else Sampling(fanouts, 1000 if batch_size is None else batch_size),
         resources=detect_resources(memory, cluster, workers, workspace=workspace),
         progress=progress,
     )

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import logging
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from daskgraphpart.errors import OptionError
 from daskgraphpart.partitioner.extend.match_nodes import OldParts, place_old_nodes
-from daskgraphpart.partitioner.extend.old_owners import check_old_owners, check_old_parts, find_map_pairs, list_old_maps
+from daskgraphpart.partitioner.extend.old_owners import (
+    check_old_owners,
+    check_old_parts,
+    find_map_pairs,
+    list_old_maps,
+    recorded_training,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,12 +24,27 @@ if TYPE_CHECKING:
     from daskgraphpart.partitioner.assign_options import AssignOptions
     from daskgraphpart.storage.paths import Location
 
+logger = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True, slots=True)
 class ExtendOwners:
     """Owners of an earlier graph, as options name them."""
 
     options: AssignOptions
+
+    def keep_objective(self, options: AssignOptions) -> AssignOptions:
+        """Return the options with what the earlier owners record of training, unless the user says how it samples."""
+        recorded = {} if options.fanouts else recorded_training(options)
+        if recorded.get("objtype") != "fetch":
+            return options
+        try:
+            kept = replace(options, **recorded)
+        except (TypeError, OptionError) as fault:
+            what = f"what {options.extend} records of training cannot be used: {fault}"
+            raise OptionError(what, place="--extend", hint="give --objtype and --fanouts") from fault
+        logger.info("training samples as %s says: --fanouts %s", options.extend, " ".join(recorded["fanouts"]))
+        return kept
 
     def check_parts(self, num_parts: int) -> None:
         """Check that there are old owners, in as many parts."""

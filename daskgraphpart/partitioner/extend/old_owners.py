@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -144,17 +144,28 @@ def list_old_maps(options: AssignOptions) -> list[Path]:
 
 def _find_stated(directory: Path) -> IdMaps | None:
     """Read where owners or partitions say the ID maps are, with absolute directories."""
-    try:
-        config = find_config(directory)
-        manifest = find_manifest(config.parent, read_config(config).graph_name)
-        content, file = ({}, config) if manifest is None else (read_manifest(manifest).content, manifest)
-    except LayoutError:
-        file = directory / OURS_FILE
-        content = read_json_object(file, AssignmentError) if file.is_file() else {}
+    content, file = _read_description(directory)
     stated = IdMaps.of(content, file)
     if stated is None:
         return None
     return replace(stated, directory=os.path.normpath(os.path.join(str(file.parent), stated.directory)))
+
+
+def recorded_training(options: AssignOptions) -> dict[str, Any]:
+    """Read what old owners, or partitions, record of training."""
+    content, _ = _read_description(Path(str(options.extend)))
+    return dict(content.get("training") or {})
+
+
+def _read_description(directory: Path) -> tuple[Mapping[str, Any], Location]:
+    """Read what owners or partitions say of themselves, and where."""
+    try:
+        config = find_config(directory)
+        manifest = find_manifest(config.parent, read_config(config).graph_name)
+        return ({}, config) if manifest is None else (read_manifest(manifest).content, manifest)
+    except LayoutError:
+        file = directory / OURS_FILE
+        return read_json_object(file, AssignmentError) if file.is_file() else {}, file
 
 
 def _find_old_map(ntype: str, options: AssignOptions, directory: Path, stated: IdMaps | None) -> Location | None:

@@ -24,6 +24,7 @@ from daskgraphpart.partitioned.sampling.count_fetches import budget_of, most_fet
 from daskgraphpart.partitioned.sampling.part_columns import map_columns, sort_edges, stored_columns
 from daskgraphpart.partitioned.sampling.sampler import Sampler, stream_key_of
 from daskgraphpart.partitioned.sampling.training_nodes import is_fetched, marked_nodes, training_masks
+from daskgraphpart.partitioner.training.training import split_fanouts
 from daskgraphpart.storage.paths import is_remote, require_local
 from daskgraphpart.tools.report.figures import Fetching
 
@@ -48,23 +49,18 @@ MAX_BATCHES = 20
 class Sampling:
     """What training samples: neighbours at each hop, and seeds per batch."""
 
-    fanouts: Any  # a number per hop, or such a list per edge type; or ``"10,10"``
+    fanouts: Any  # a number per hop, or such a list per edge type; or texts such as ``"10,10"``
     batch_size: int
 
     def __post_init__(self) -> None:
         if self.batch_size < 1:
             what = f"--batch-size {self.batch_size} is too small"
             raise OptionError(what, option="batch_size", hint="use 1 or more")
-        if isinstance(self.fanouts, str):
-            try:
-                object.__setattr__(self, "fanouts", [int(number) for number in self.fanouts.split(",")])
-            except ValueError as fault:
-                what = f"--sampling {self.fanouts} is not a list of numbers"
-                raise OptionError(what, option="sampling", hint="use one such as 10,10") from fault
+        object.__setattr__(self, "fanouts", split_fanouts(self.fanouts))
 
     def read(self, book: PartitionBook) -> np.ndarray:
         """Read the fan-outs, int64 (hops, edge types)."""
-        return read_fanouts(self.fanouts, book.etypes, "--sampling")
+        return read_fanouts(self.fanouts, book.etypes, "--fanouts")
 
 
 def estimate_fetching(

@@ -27,6 +27,7 @@ from daskgraphpart.kernels.count_ends import count_ends
 from daskgraphpart.layouts.manifest_reader import find_manifest, read_manifest
 from daskgraphpart.schema import LABEL_NAMES, MASK_NAME
 from daskgraphpart.storage.files import file_sizes_in
+from daskgraphpart.storage.paths import is_remote
 from daskgraphpart.tools.report.fetching import Sampling, estimate_fetching
 from daskgraphpart.tools.report.figures import MAX_MATRIX, Labels
 from daskgraphpart.tools.report.report import Report
@@ -65,6 +66,7 @@ def report_parts(
     """
     book, resources = config.book, resources.limited(SMALLEST_TASK_MEMORY)
     ranges = _ranges_of_nodes(graphs, max(1, (resources.task_memory - BYTES_OF_BLOCKS) // 8))
+    sampling = _recorded_sampling(path, config) if sampling is None else sampling
     columns = find_columns(node_regions, book, labels)
     sizes = _file_sizes(path.parent, config)
     with open_runner(resources, progress) as runner:
@@ -81,6 +83,17 @@ def report_parts(
         owned_edges=book.edge_counts, labels=of_labels, masks=masks, file_sizes=sizes, notes=notes, sampling=fetching,
         about=_describe(path, config), **of_edges,
     )  # fmt: skip
+
+
+def _recorded_sampling(path: Location, config: PartitionConfig) -> Sampling | None:
+    """Return how training samples, if the parts were made for it, from the seeds that are counted."""
+    if is_remote(path):  # where nothing can be sampled
+        return None
+    manifest = find_manifest(path.parent, config.graph_name)
+    recorded = None if manifest is None else read_manifest(manifest).content.get("training")
+    if not isinstance(recorded, dict) or recorded.get("seeds") is not None:
+        return None
+    return Sampling(recorded.get("fanouts"), recorded.get("batch_size", 1000))
 
 
 def _describe(path: Location, config: PartitionConfig) -> dict[str, str]:

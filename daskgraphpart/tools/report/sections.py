@@ -87,7 +87,7 @@ def advice(report: Figures) -> str:
             f"Random owners would cut {random:.1%} of edges, hardly more: --method random is faster and as good here."
         )
     if report.sampling is None:
-        return f"Random owners would cut {random:.1%} of edges. Add --sampling 10,10 to see what trainers fetch."
+        return f"Random owners would cut {random:.1%} of edges. Add --fanouts 10,10 to see what trainers fetch."
     return f"With random owners, trainers would fetch about {random:.0%} of their input rows from other parts."
 
 

@@ -61,6 +61,26 @@ def test_owners_are_refined_and_extended_for_training(cora: Path, tmp_path: Path
     assert extended.num_fetched < before.num_fetched
 
 
+def test_training_is_recorded_for_reports_and_for_a_graph_that_grows(
+    cora: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    parts = dgp.partition(cora, tmp_path / "parts", 4, **FETCH)
+    sampling, told = parts.report().sampling, parts.report(fanouts=[10, 10], batch_size=100).sampling
+    assert sampling is not None
+    assert told is not None
+    assert sampling.to_dict() == told.to_dict()
+    owners = dgp.assign(cora, 4, out=tmp_path / "owners", **FETCH)
+    dispatched = dgp.dispatch(cora, tmp_path / "owners", tmp_path / "dispatched")
+    assert dispatched.report().sampling is not None
+    assert dgp.assign(cora, 4).training == {}
+    for old in (tmp_path / "owners", tmp_path / "parts"):
+        with caplog.at_level("INFO"):
+            extended = dgp.assign(cora, 4, extend=old)
+        assert extended.training == owners.training
+        assert "--fanouts 10,10" in caplog.text
+        assert {balance.name for balance in extended.quality.balances if balance.allowed} == {"nodes", "work", "seeds"}
+
+
 def test_the_cut_is_kept_where_nothing_is_to_be_gained(tmp_path: Path) -> None:
     rng, schema = np.random.default_rng(0), GraphSchema("g", (NodeType("n", 400),), (EdgeType("n", "to", "n", 8000),))
     group = rng.integers(0, 4, 8000) * 100

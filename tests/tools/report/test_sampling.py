@@ -59,7 +59,7 @@ def neighbourhood(graph: Graph, seeds: dict[str, np.ndarray], hops: int) -> dict
 def test_of_all_neighbours_it_is_exact(has_masks: bool, formats: tuple[str, ...], tmp_path: Path) -> None:
     graph = two_types(has_masks)
     parts = partitioned(graph, tmp_path, formats)
-    found = parts.report(sampling=[-1, -1], batch_size=1000, memory=1 << 28, cluster="threads", workers=2).sampling
+    found = parts.report(fanouts=[-1, -1], batch_size=1000, memory=1 << 28, cluster="threads", workers=2).sampling
     assert found is not None
     assert found.has_masks == has_masks
     for part in range(3):
@@ -87,7 +87,7 @@ def test_it_is_the_same_from_coo_and_csc_and_for_any_workers(tmp_path: Path) -> 
         parts = partitioned(graph, tmp_path / str(number), formats)
         for cluster in ("sync", "threads", "processes") if number == 0 else ("threads",):
             resources = Resources(1 << 28, cluster, 2)
-            found.append(parts.report(sampling="3,2", batch_size=10, **spelled(resources)).to_dict()["sampling"])
+            found.append(parts.report(fanouts="3,2", batch_size=10, **spelled(resources)).to_dict()["sampling"])
     assert all(each == found[0] for each in found)
     assert found[0]["fanouts"] == [3, 2]
     assert 0 < found[0]["remote_share"] < 1
@@ -95,10 +95,10 @@ def test_it_is_the_same_from_coo_and_csc_and_for_any_workers(tmp_path: Path) -> 
 
 def test_of_many_batches_some_are_sampled(tmp_path: Path) -> None:
     parts = partitioned(two_types(False), tmp_path)
-    some = parts.report(sampling={"r": [2], "s": [1]}, batch_size=3).sampling
+    some = parts.report(fanouts={"r": [2], "s": [1]}, batch_size=3).sampling
     assert some is not None
     assert some.num_batches.tolist() == [20, 20, 20] < some.batches_per_epoch.tolist()
-    whole = parts.report(sampling={"r": [2], "s": [1]}, batch_size=10).sampling
+    whole = parts.report(fanouts={"r": [2], "s": [1]}, batch_size=10).sampling
     assert whole is not None
     assert whole.num_batches.tolist() == whole.batches_per_epoch.tolist()
     assert some.share == pytest.approx(whole.share, rel=0.15)
@@ -109,7 +109,7 @@ def test_hot_rows_save_in_another_epoch_what_they_are_counted_to(tmp_path: Path)
     src, dst = (rng.random(20_000) ** 4 * 2000).astype(int), rng.integers(0, 2000, 20_000)
     data = {"x": np.zeros((2000, 4), "f4"), "label": np.arange(2000)}
     parts = dgp.partition_graph((src, dst), "g", 4, tmp_path / "out", part_method="random", node_data=data)
-    fetched = parts.report(sampling=[3, 3], batch_size=50).sampling
+    fetched = parts.report(fanouts=[3, 3], batch_size=50).sampling
     assert fetched is not None
     for part in parts.parts:
         counted, saved = (part.hot_rows([3, 3], size=size, batch_size=50, seed=7) for size in (1 << 30, "5%"))
@@ -126,14 +126,14 @@ def test_hot_rows_save_in_another_epoch_what_they_are_counted_to(tmp_path: Path)
 
 def test_hot_rows_are_the_same_for_any_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     parts = partitioned(two_types(True), tmp_path)
-    expected = parts.report(sampling=[3, 2], batch_size=10).to_dict()["sampling"]
+    expected = parts.report(fanouts=[3, 2], batch_size=10).to_dict()["sampling"]
     monkeypatch.setattr("daskgraphpart.partitioned.sampling.count_fetches.SLOT_NBYTES", 1 << 21)
-    assert parts.report(sampling=[3, 2], batch_size=10, memory="64MB", workers=2).to_dict()["sampling"] == expected
+    assert parts.report(fanouts=[3, 2], batch_size=10, memory="64MB", workers=2).to_dict()["sampling"] == expected
 
 
 def test_one_part_fetches_nothing(tmp_path: Path) -> None:
     parts = dgp.partition_graph((np.array([0, 1]), np.array([1, 0])), "g", 1, tmp_path / "out")
-    found = parts.report(sampling=[5]).sampling
+    found = parts.report(fanouts=[5]).sampling
     assert found is not None
     assert (found.share, found.epoch_nbytes.tolist(), found.input_nodes.tolist()) == (0.0, [0], [2])
 
@@ -142,28 +142,28 @@ def test_all_forms_of_the_report_have_it(tmp_path: Path, capsys: pytest.CaptureF
     parts = partitioned(two_types(True), tmp_path)
     out = parts.config.parent
     assert parts.report().sampling is None
-    assert call("report", out, "--sampling", "4,3", "--batch-size", "20", "--quiet") == 0
+    assert call("report", out, "--fanouts", "4,3", "--batch-size", "20", "--quiet") == 0
     text = capsys.readouterr().out
     assert "What training fetches" in text
     assert "remote rows" in text
     assert "bytes with hot rows" in text
-    page = parts.report(sampling=[4, 3], batch_size=20).to_html()
+    page = parts.report(fanouts=[4, 3], batch_size=20).to_html()
     assert "A trainer fetches" in page
     assert "with the hottest 5% beside each part" in page
     assert "What training fetches" in page
-    command = ("report", out, "--sampling", "4,3", "--batch-size", "20", "--format", "json", "--quiet")
+    command = ("report", out, "--fanouts", "4,3", "--batch-size", "20", "--format", "json", "--quiet")
     assert call(*command) == 0
     content = json.loads(capsys.readouterr().out)["sampling"]
-    assert content == parts.report(sampling=[4, 3], batch_size=20).to_dict()["sampling"]
+    assert content == parts.report(fanouts=[4, 3], batch_size=20).to_dict()["sampling"]
 
 
 @pytest.mark.parametrize(
     ("sampling", "batch_size", "place"),
-    [("ten", 10, "--sampling"), ("", 10, "--sampling"), ([], 10, "--sampling"), ([2], 0, "--batch-size")],
+    [("ten", 10, "--fanouts"), ("", 10, "--fanouts"), ([], 10, "--fanouts"), ([2], 0, "--batch-size")],
 )
 def test_bad_values_are_one_error(sampling: Any, batch_size: int, place: str, tmp_path: Path) -> None:
     parts = dgp.partition_graph((np.array([0, 1]), np.array([1, 0])), "g", 1, tmp_path / "out")
     with pytest.raises(OptionError) as caught:
-        parts.report(sampling=sampling, batch_size=batch_size)
+        parts.report(fanouts=sampling, batch_size=batch_size)
     assert isinstance(caught.value, GraphPartError)
     assert caught.value.place == place
