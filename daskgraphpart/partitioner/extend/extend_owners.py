@@ -42,7 +42,7 @@ class ExtendOwners:
             kept = replace(options, **recorded)
         except (TypeError, OptionError) as fault:
             what = f"what {options.extend} records of training cannot be used: {fault}"
-            raise OptionError(what, place="--extend", hint="give --objtype and --fanouts") from fault
+            raise OptionError(what, option="extend", hint="give --objtype and --fanouts") from fault
         logger.info("training samples as %s says: --fanouts %s", options.extend, " ".join(recorded["fanouts"]))
         return kept
 
