@@ -18,9 +18,17 @@ from daskgraphpart.layouts.layout import (
     Layout,
     npy_file_layout,
     raw_file_layout,
+    split_names,
 )
 from daskgraphpart.layouts.manifest import describe_layout
-from daskgraphpart.layouts.owned_arrays import check_file_names, edge_arrays, file_name, node_arrays, refuse_bfloat16
+from daskgraphpart.layouts.owned_arrays import (
+    check_file_names,
+    edge_arrays,
+    file_name,
+    marked_arrays,
+    node_arrays,
+    refuse_bfloat16,
+)
 from daskgraphpart.layouts.written_files import description_of
 from daskgraphpart.method import Method, MethodJob, RowBlock, WeightedRows
 from daskgraphpart.options import option
@@ -55,11 +63,13 @@ __all__ = [
     "edge_arrays",
     "file_name",
     "graph_of",
+    "marked_arrays",
     "node_arrays",
     "npy_file_layout",
     "option",
     "raw_file_layout",
     "refuse_bfloat16",
+    "split_names",
     "whole_file",
 ]
 

@@ -11,7 +11,7 @@ import pytest
 from foreign_packages import call, forget_packages, install, register
 
 import daskgraphpart as dgp
-from daskgraphpart.errors import OptionError, PluginError
+from daskgraphpart.errors import EnvironmentFaultError, OptionError, PluginError
 from daskgraphpart.testing import MethodSuite, groups
 
 if TYPE_CHECKING:
@@ -154,6 +154,20 @@ def test_ours_win_and_a_misspelt_one_is_named(
     assert caplog.text.count("the method 'fennel' of odd-plugin 2.0 is not used: daskgraphpart has one") == 1
     with pytest.raises(OptionError, match="Did you mean fennel"):
         dgp.assign(groups(), 4, method="fenel", **HOW)
+
+
+def test_a_job_of_another_version_of_the_package_does_not_resume(
+    installs: Callable[[str, str], None], tmp_path: Path
+) -> None:
+    installs("odd", ODD.replace("return np", "raise OSError(28, 'full'); return np"))
+    graph = groups()
+    with pytest.raises(EnvironmentFaultError):
+        dgp.assign(graph, 4, method="odd", out=tmp_path / "out", **HOW)
+    (metadata,) = tmp_path.glob("site/*.dist-info/METADATA")
+    metadata.write_text(metadata.read_text().replace("2.0", "2.1"))
+    forget_packages()
+    with pytest.raises(dgp.errors.ResumeError, match=r"expected odd of odd-plugin 2\.0, found odd of odd-plugin 2\.1"):
+        dgp.assign(graph, 4, method="odd", out=tmp_path / "out", **HOW)
 
 
 def test_a_job_with_less_memory_than_it_needs_is_refused(installs: Callable[[str, str], None]) -> None:
