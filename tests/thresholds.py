@@ -150,7 +150,7 @@ OTHERS = (
     "interop.parmetis.write_text:EDGE_NBYTES", "interop.parmetis.write_text:MAX_ROWS",
     "tools.report.figures:MAX_MATRIX", "tools.report.report_parts:MAX_CLASSES",
     "storage.store_workspace.traffic:STATUS_FAILED", "partitioned.sampling.sampler:SMALLEST_TABLE",
-    "readers.database:MEMORY_PER_THREAD", "storage.store_writes:HTTP_CONFLICT",
+    "readers.database:MEMORY_PER_THREAD", "storage.store_objects:HTTP_CONFLICT",
     "storage.upload:MAX_REQUESTS", "storage.upload:SEND_NBYTES",
 )  # fmt: skip
 """Numbers of formats, estimates, what numba compiles in, and what a page shows."""
