@@ -1,6 +1,6 @@
 """Count which nodes of other parts a part's trainers fetch in sampled batches, and choose those fetched most.
 
-A batch fetches each of its nodes once. Memory: `SLOT_NBYTES` per node counted at once, and 16 bytes per chosen one.
+A batch fetches each of its nodes once. Memory: `SLOT_NBYTES` per node counted at once, and 80 bytes per chosen one.
 Nodes for which there is no room wait for another round, which samples the same batches again.
 """
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     """Seeds and keys of batches, by a key: the same each time."""
 
 SLOT_NBYTES = 128
-"""Of a node while counts are merged: the ID, the count, as many new IDs, and what `np.unique` makes of both."""
+"""Of a node while counts are merged: the ID, the count, as many new IDs, what sorts them, and both merged."""
 ID_NBYTES = 8
 HOW_MUCH = "use a share of the part's nodes, such as 5%, or a size, such as 2GB"
 FEWEST_MERGED = 1 << 14
@@ -84,7 +84,7 @@ def most_fetched(
 ) -> tuple[np.ndarray, np.ndarray]:
     """New homogeneous IDs of foreign nodes, most fetched first, and how often they were, int64 each.
 
-    Equal ones are in the order of IDs. Holds `memory` bytes, and what is chosen.
+    Equal ones are in the order of IDs. Holds `memory` bytes, and 80 for each that is chosen.
     """
     ids, counts = np.empty((2, 0), np.int64)
     own, first, stop = sampler.book.nodes.part_range(part), 0, int(sampler.book.node_ranges.max(initial=0))
@@ -123,10 +123,15 @@ class FetchCounts:
 
     def merge(self) -> None:
         """Count the IDs that wait."""
-        ids, places = np.unique(np.concatenate([self.ids, *self._waiting]), return_inverse=True)
-        times = np.concatenate([self.counts, np.ones(self._num_waiting, np.int64)])
-        counts = np.bincount(places, times, ids.size).astype(np.int64)  # sums below 2 ** 53 are exact
+        waiting = np.concatenate([np.empty(0, np.int64), *self._waiting])
         self._waiting, self._num_waiting = [], 0
+        new, times = np.unique(waiting, return_counts=True)
+        del waiting
+        places = np.searchsorted(self.ids, new)
+        is_known = np.append(self.ids, -1)[places] == new
+        self.counts[places[is_known]] += times[is_known]
+        new, times, places = new[~is_known], times[~is_known], places[~is_known]
+        ids, counts = np.insert(self.ids, places, new), np.insert(self.counts, places, times)
         if ids.size > self.room:
             self.stop = int(ids[self.room])
         self.ids, self.counts = ids[: self.room], counts[: self.room]

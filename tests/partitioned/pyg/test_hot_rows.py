@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import tracemalloc
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -293,3 +294,20 @@ def test_tensors_of_dgl_are_asked_for_other_rows_only(parts: dgp.PartitionedGrap
     for bad in ((ids, rows[:5]), (ids, rows[ids][:, :2]), (ids, rows[ids].astype("f8")), (ids + 100, rows[ids])):
         with pytest.raises(OptionError, match=r"(These rows|these IDs) are not of this feature"):
             dgp.HotTensor(tensor, *bad)
+
+
+def test_counts_hold_the_memory_that_they_have_and_no_more() -> None:
+    rng, room = np.random.default_rng(0), 100_000
+    batches = [rng.integers(0, 3 * room, 20_000) for _ in range(50)]
+    tracemalloc.start()
+    counter = count_fetches.FetchCounts(0, 3 * room, room)
+    for ids in batches:
+        counter.add(ids)
+    counter.merge()
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert 16 * room < peak <= count_fetches.SLOT_NBYTES * room
+    ids, counts = np.unique(np.concatenate(batches), return_counts=True)
+    assert counter.stop == ids[room]
+    np.testing.assert_array_equal(counter.ids, ids[:room])
+    np.testing.assert_array_equal(counter.counts, counts[:room])

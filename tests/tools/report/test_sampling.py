@@ -166,4 +166,4 @@ def test_bad_values_are_one_error(sampling: Any, batch_size: int, place: str, tm
     with pytest.raises(OptionError) as caught:
         parts.report(fanouts=sampling, batch_size=batch_size)
     assert isinstance(caught.value, GraphPartError)
-    assert caught.value.place == place
+    assert caught.value.option == place.removeprefix("--").replace("-", "_")
