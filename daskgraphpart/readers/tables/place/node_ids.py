@@ -40,10 +40,11 @@ def map_ids(load: Load, beside: Path) -> dict[str, int]:
 def _tell_blanks(load: Load, ntype: str) -> None:
     """Report IDs with blanks around them."""
     ids, stripped = ids_table(load, ntype), without_blanks("i.id")
-    is_twin = f"EXISTS (SELECT 1 FROM {ids} o WHERE o.id = {stripped})"
-    query = f"SELECT count(*), min(id), count(*) FILTER ({is_twin}) FROM {ids} i WHERE i.id <> {stripped}"
-    ((count, least, num_twins),) = run(load.connection, query)
-    if count:
+    with_blanks = f"{ids} i WHERE i.id <> {stripped}"
+    ((count, least),) = run(load.connection, f"SELECT count(*), min(id) FROM {with_blanks}")
+    if count:  # else nobody needs the join, which may hold all IDs
+        is_twin = f"EXISTS (SELECT 1 FROM {ids} o WHERE o.id = {stripped})"
+        num_twins = count_rows(load.connection, f"{with_blanks} AND {is_twin}")
         twins = f"; {num_twins:,} of them are nodes without the blanks, too: remove these" if num_twins else ""
         load.progress.note(f"{ntype!r} nodes: {count:,} IDs have blanks around them, such as {shown(least)}{twins}")
 
