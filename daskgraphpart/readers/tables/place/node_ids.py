@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.graph.metadata import ID_MAP
-from daskgraphpart.readers.compare_ids import without_blanks
+from daskgraphpart.readers.compare_ids import has_blanks, without_blanks
 from daskgraphpart.readers.database import count_rows, run
 from daskgraphpart.readers.rank_ids import rank_ids
 from daskgraphpart.readers.tables.describe.columns import STRINGS, shown
@@ -40,7 +40,7 @@ def map_ids(load: Load, beside: Path) -> dict[str, int]:
 def _tell_blanks(load: Load, ntype: str) -> None:
     """Report IDs with blanks around them."""
     ids, stripped = ids_table(load, ntype), without_blanks("i.id")
-    with_blanks = f"{ids} i WHERE i.id <> {stripped}"
+    with_blanks = f"{ids} i WHERE {has_blanks('i.id')}"
     ((count, least),) = run(load.connection, f"SELECT count(*), min(id) FROM {with_blanks}")
     if count:  # else nobody needs the join, which may hold all IDs
         is_twin = f"EXISTS (SELECT 1 FROM {ids} o WHERE o.id = {stripped})"
