@@ -13,8 +13,10 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
+import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 SECONDS_PER_INPUT = 20
+SECONDS_AT_ONCE = 300
+"""Atheris keeps up to 18 kB of each input; the same inputs replayed without it leave nothing."""
 MEGABYTES = 2048
 
 
@@ -42,6 +46,8 @@ def run(
     parser.add_argument("--seconds", type=int, default=600)
     parser.add_argument("--compiled", action="store_true")
     options, rest = parser.parse_known_args()
+    if options.seconds > SECONDS_AT_ONCE:
+        _run_in_stretches(options.seconds, [*(["--compiled"] if options.compiled else []), *rest])
     if COMPILED:  # numba cannot compile what is instrumented
         importlib.import_module("daskgraphpart.kernels.parse_ints")
     with atheris.instrument_imports(include=["daskgraphpart", "numpy.lib._format_impl"]):
@@ -81,3 +87,13 @@ def run(
     else:
         atheris.Setup(arguments, one_input, custom_mutator=mutate)
     atheris.Fuzz()
+
+
+def _run_in_stretches(seconds: int, arguments: Sequence[str]) -> None:
+    """Run in fresh processes, one after the other, which share a corpus; end with the first that finds a fault."""
+    end, code = time.monotonic() + seconds, 0
+    while code == 0 and (left := int(end - time.monotonic())) > 0:
+        stretch = min(SECONDS_AT_ONCE, left)
+        command = [sys.executable, sys.argv[0], f"--seconds={stretch}", *arguments]
+        code = subprocess.run(command, check=False).returncode
+    raise SystemExit(code)

@@ -84,3 +84,44 @@ def test_tables_of_ten_times_the_least_budget_stay_within_it(tmp_path: Path) -> 
         "text": peak_bytes(tmp_path / "text", "text", 80_000, 768) - of_text,  # 650 MB
     }
     assert max(above.values()) < NOISE * BUDGET, above
+
+
+@pytest.mark.memory
+@pytest.mark.long
+def test_memory_is_linear_in_columns_that_are_features(tmp_path: Path) -> None:
+    libraries = peak_bytes(tmp_path / "tiny", "vectors", 100, 8)
+    for width in (100, 400, 2000):
+        peak = peak_bytes(tmp_path / f"{width}", "columns", 2000, width, 400_000_000)
+        assert peak - libraries < 25_000_000 + width * 30_000, (width, peak, libraries)  # 2,000 take 10 to 50 MB
+
+
+COSTS = """
+import os, sys
+import daskgraphpart as dgp
+edges, nodes, given, out = sys.argv[1:]
+lists = {"_N": nodes} if nodes else None
+graph = dgp.read_tables(edges, map_ids=True, nodes=lists, node_data={"_N": {"x": given}})
+graph.write_chunked(out, memory="64MB", workers=2)
+print(sum(os.times()[:2]))
+"""
+
+
+@pytest.mark.memory
+@pytest.mark.long
+def test_vectors_by_id_take_about_the_cpu_time_of_an_npy_file(tmp_path: Path) -> None:
+    num_nodes, width = 210_000, 768  # ten times the budget
+    rng = np.random.default_rng(0)
+    ids, values = pa.array([f"n{i}" for i in rng.permutation(num_nodes)]), rng.random((num_nodes, width), np.float32)
+    parquet.write_table(pa.table({"src": ids, "dst": ids}), tmp_path / "edges.parquet")
+    parquet.write_table(pa.table({"id": ids}), tmp_path / "nodes.parquet")
+    np.save(tmp_path / "x.npy", values)
+    vectors = pa.FixedSizeListArray.from_arrays(pa.array(values.ravel()), width)
+    parquet.write_table(pa.table({"id": ids, "x": vectors}), tmp_path / "x.parquet")
+    given = {"npy": (f"{tmp_path}/nodes.parquet", f"{tmp_path}/x.npy"), "by ID": ("", f"{tmp_path}/x.parquet:id:x")}
+    seconds = dict.fromkeys(given, 0.0)
+    for time in range(2):  # side by side
+        for form, words in given.items():
+            arguments = [f"{tmp_path}/edges.parquet", *words, f"{tmp_path}/{form} {time}"]
+            done = subprocess.run([sys.executable, "-c", COSTS, *arguments], check=True, capture_output=True, text=True)
+            seconds[form] += float(done.stdout)
+    assert seconds["by ID"] < 2 * seconds["npy"], seconds  # 1.1 to 1.3 times were measured
