@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import accuracy
 import charts
 import drop_in
+import fetched_rows
 import partitioner_tables
 import predict
 import vs_clusterdata
@@ -31,6 +32,7 @@ SHOWN_AGAINST_METIS = (
     ("50 M edges, R-MAT", "rmat", 50_000_000),
     ("12 M edges, curl's history", "vcs_curl", 11_753_425),
 )
+FOR_TRAINING = HERE.parent / "docs" / "howto" / "partition_for_training.md"
 GRAPHBOLT = HERE.parent / "docs" / "howto" / "graphbolt.md"
 
 
@@ -43,6 +45,7 @@ def main() -> None:
     measured = (("vs_dgl", vs_dgl), ("drop_in", drop_in.table), ("vs_clusterdata", vs_clusterdata.table))
     more = (("memory_vs_scale", memory_vs_scale), ("layouts", of_layouts))
     write(BENCHMARKS, (*measured, *more, ("vs_gconstruct", of_gconstruct), ("accuracy", of_accuracy)))
+    write(FOR_TRAINING, (("fetched_rows", lambda results: fetched_rows.table(results["rows"])),))
     write(GRAPHBOLT, (("vs_graphbolt", vs_dgl),))
     for content in (cores, many_parts, memory_vs_scale_multilevel, loader_gpu, vs_copy, verify):
         set_block(BENCHMARKS, content.__name__, content())

@@ -10,7 +10,7 @@ import pandas as pd
 
 from daskgraphpart.errors import printable
 from daskgraphpart.tools.report.figures import balance, share
-from daskgraphpart.units import format_count, format_number, format_size
+from daskgraphpart.units import format_count, format_number, format_seconds, format_size
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,6 +22,7 @@ EVEN, UNEVEN, SMALL = 1.105, 1.25, 0.6
 below the third are named."""
 
 LIKE_RANDOM = 0.9
+BITS_PER_SECOND = 1e10  # of a network
 """A cut above this share of that of random owners is not worth a partitioner."""
 
 TERMS = {
@@ -66,6 +67,9 @@ def _sentences(report: Figures) -> Iterator[str]:
         of = report.sampling
         hot = f"; with the hottest 5% beside each part, {of.cold_share:.0%}" if of.hot_rows.any() else ""
         yield f"A trainer fetches {of.share:.0%} of its input rows from other parts{hot}."
+        if most := int(of.epoch_nbytes.max(initial=0)):
+            waits = format_seconds(8 * most / BITS_PER_SECOND)
+            yield f"The part that fetches most gets {format_size(most)} an epoch, {waits} of a network of 10 Gbit/s."
     shares = report.cut_edges.sum(axis=0) / np.maximum(report.owned_edges.sum(axis=0), 1)
     worst = int(shares.argmax())
     if len(report.etypes) > 1 and shares[worst] > report.cut_share:
@@ -82,6 +86,10 @@ def advice(report: Figures) -> str:
     if balances[worst] > EVEN:
         item = worst if worst in ("nodes", "edges") else f"types:{worst.removeprefix('nodes in ')}"
         return f"To even out the {worst}, partition with {item} in --balance, or lower its tolerance ({item}=0.03)."
+    if report.about.get("method") == "random":
+        return (
+            "Owners are random: partition with --method auto, which cuts fewer edges wherever the graph has structure."
+        )
     if report.cut_share > LIKE_RANDOM * random:
         return (
             f"Random owners would cut {random:.1%} of edges, hardly more: --method random is faster and as good here."
