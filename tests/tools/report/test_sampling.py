@@ -158,10 +158,10 @@ def test_all_forms_of_the_report_have_it(tmp_path: Path, capsys: pytest.CaptureF
 
 
 @pytest.mark.parametrize(
-    ("sampling", "batch_size", "option"),
-    [("ten", 10, "fanouts"), ("", 10, "fanouts"), ([], 10, "fanouts"), ([2], 0, "batch_size")],
+    ("sampling", "batch_size", "place"),
+    [("ten", 10, "--fanouts"), ("", 10, "--fanouts"), ([], 10, "--fanouts"), ([2], 0, "--batch-size")],
 )
-def test_bad_values_are_one_error(sampling: Any, batch_size: int, option: str, tmp_path: Path) -> None:
+def test_bad_values_are_one_error(sampling: Any, batch_size: int, place: str, tmp_path: Path) -> None:
     parts = dgp.partition_graph((np.array([0, 1]), np.array([1, 0])), "g", 1, tmp_path / "out")
     with pytest.raises(OptionError) as caught:
         parts.report(fanouts=sampling, batch_size=batch_size)
