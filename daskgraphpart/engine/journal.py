@@ -105,6 +105,7 @@ class Journal:
     def begin_run(self, claim: str = "") -> None:
         """Note that a run starts on this machine, and what it is called in the lock of an output in a store."""
         self._append(["run", {"host": socket.gethostname(), "boot": boot_id(), "pid": os.getpid(), "claim": claim}])
+        self.flush()  # a run that is killed at once must find its name
 
     def begin(self, name: str, sizes: Sequence[int]) -> tuple[int, Mapping[int, Any]]:
         """Start or resume the next pass, given the bytes of its units; return its number and results by unit."""
