@@ -15,6 +15,7 @@ import corruptions
 import dask.dataframe as dd
 import inputs_in_store
 import numpy as np
+import pandas as pd
 import pytest
 import s3fs
 import stored_tables
@@ -28,7 +29,7 @@ from hypothesis import strategies as st
 from remote_stores import S3, contents_of, copy_in, local_contents, make_graph
 from upath import UPath
 
-from daskgraphpart import GraphPartError, assign, dispatch, from_edges, partition, plan, verify
+from daskgraphpart import GraphPartError, assign, dispatch, from_edges, partition, plan, read_tables, verify
 from daskgraphpart.engine.clusters import on_cluster
 from daskgraphpart.errors import EnvironmentFaultError, OutputExistsError, ResumeError
 from daskgraphpart.storage.store_workspace.merge_ranges import cut_ranges, merge_ranges
@@ -95,6 +96,32 @@ def test_partitions_made_by_machines_that_share_a_store_are_those_of_one(
     assert contents_of(s3.files, URL_OUT) == local_contents(tmp_path / "out")
     assert s3.files.find(URL_WORK) == []
     assert s3.unfinished_uploads("bucket") == []
+
+
+MAPPED = """
+import json, sys
+import daskgraphpart, pandas
+edges, how = map(json.loads, sys.argv[1:3])
+daskgraphpart.partition(daskgraphpart.read_tables(pandas.DataFrame(edges), map_ids=True), **how)
+"""
+
+
+def test_tables_have_own_ids_though_only_a_store_is_shared(s3: S3, cluster: LocalCluster, tmp_path: Path) -> None:
+    """Workers read the map from the store; a graph that lies there has its map there, too."""
+    names = [f"n{i * 7 % 40:02}" for i in range(40)]
+    edges = {"src": names, "dst": [*names[1:], names[0]]}
+    tables = read_tables(pd.DataFrame(edges), map_ids=True)
+    how = {"num_parts": 3, "method": "random", "layout": ["dgl", "parquet"], **HOW}
+    partition(tables, tmp_path / "out", **how)
+    there = {"workspace": URL_WORK, "storage_options": s3.options, "cluster": cluster.scheduler_address}
+    run_client(MAPPED, json.dumps(edges), json.dumps({"out": URL_OUT, **how, **there}))
+    assert contents_of(s3.files, URL_OUT) == local_contents(tmp_path / "out")
+    tables.write_chunked(tmp_path / "graph")
+    copy_in(tmp_path / "graph", s3.files, URL_IN)
+    again = {**how, "cluster": "sync", "workspace": str(tmp_path), "storage_options": s3.options}
+    partition(URL_IN, tmp_path / "again", **again)
+    tables_of = [sorted((tmp_path / out / "parquet").rglob("*.parquet")) for out in ("out", "again")]
+    assert [path.read_bytes() for path in tables_of[0]] == [path.read_bytes() for path in tables_of[1]]
 
 
 CALLS = """
