@@ -101,6 +101,6 @@ def test_dgl_pulls_what_is_not_in_memory(name: str, version: str, tmp_path: Path
     print(name, version, "found in memory", hits / asked, "pulled", pulled)
     assert (hits > 0.05 * asked).all()
     assert (hits < asked).all()
-    fetched = parts.report(sampling=[10, 10], batch_size=64).sampling
+    fetched = parts.report(fanouts=[10, 10], batch_size=64).sampling
     assert fetched is not None
     assert 1 - hits.sum() / asked.sum() == pytest.approx(fetched.cold_share / fetched.share, rel=0.05)
