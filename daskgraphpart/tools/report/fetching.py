@@ -41,6 +41,7 @@ TASKS_PER_WORKER = 4
 HOT_SHARE = "5%"
 """Of a part's nodes: the hot rows beside it."""
 COUNTED_EPOCHS = 5
+"""In which hot rows are counted; fewer once these have twice `MAX_BATCHES`."""
 MAX_BATCHES = 20
 """Batches that are sampled of each part; with as many or fewer in an epoch, all of them."""
 
@@ -181,11 +182,16 @@ def _sample_part(part: int, sampler: Sampler, config: EstimateConfig) -> tuple[i
 
 
 def _hot_rows(part: int, sampler: Sampler, config: EstimateConfig) -> np.ndarray:
-    """New homogeneous IDs of the part's hot rows, counted in batches of `COUNTED_EPOCHS` other epochs."""
+    """New homogeneous IDs of the part's hot rows, counted in batches of other epochs."""
 
     def batches(key: np.uint64) -> Iterator[tuple[np.ndarray, np.uint64]]:
+        counted = 0
         for epoch in range(COUNTED_EPOCHS):
-            yield from _batches(part, config, stream_key_of(key, epoch))
+            for batch in _batches(part, config, stream_key_of(key, epoch)):
+                yield batch
+                counted += 1
+            if counted >= 2 * MAX_BATCHES:
+                break
 
     budget = budget_of(HOT_SHARE, "size", part, config.book, config.row_nbytes)
     ids, _ = most_fetched(sampler, part, batches, stream_key(part, "hot-rows"), budget, config.memory)
