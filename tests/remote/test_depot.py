@@ -476,6 +476,7 @@ INSTANTS = (
 )  # fmt: skip
 
 
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize(
     ("method", "instants"),
     [("random", ("end bucket-edges",)), pytest.param("fennel", INSTANTS, marks=pytest.mark.long)],
