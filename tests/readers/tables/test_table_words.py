@@ -12,7 +12,7 @@ from edge_lists import DEFAULT, chunk
 from graphs import file_hashes
 
 from daskgraphpart import GraphPartError, read_chunked
-from daskgraphpart.errors import InputFileError, OptionError
+from daskgraphpart.errors import InputFileError, OptionError, keyword_of
 from daskgraphpart.readers.tables.describe.table_words import (
     FileWords,
     parse_by_type,
@@ -86,7 +86,7 @@ def test_files_have_words(place: str, text: str, expected: FileWords) -> None:
 def test_words_that_mean_nothing_are_refused(place: str, text: str) -> None:
     with pytest.raises(OptionError) as caught:
         parse_file(text, place)
-    assert caught.value.place == place and text in str(caught.value)
+    assert caught.value.option == keyword_of(place) and text in str(caught.value)
     assert caught.value.hint
 
 
@@ -149,7 +149,7 @@ def test_features_have_names_and_files(place: str, texts: list[str], expected: d
 def test_features_without_a_name_or_a_file_are_refused(place: str, text: str) -> None:
     with pytest.raises(OptionError) as caught:
         parse_features([text], "_N", place, ["u"])
-    assert caught.value.place == place and text in str(caught.value)
+    assert caught.value.option == keyword_of(place) and text in str(caught.value)
     assert caught.value.hint
 
 
@@ -157,7 +157,7 @@ def test_features_without_a_name_or_a_file_are_refused(place: str, text: str) ->
 def test_types_without_a_value_are_refused(text: str) -> None:
     with pytest.raises(OptionError) as caught:
         parse_typed(text, DEFAULT, "--nodes")
-    assert (caught.value.place, caught.value.found) == ("--nodes", text)
+    assert (caught.value.option, caught.value.found) == ("nodes", text)
     assert caught.value.hint
 
 

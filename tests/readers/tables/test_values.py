@@ -214,7 +214,7 @@ def test_a_digit_that_is_no_number_names_no_column(name: str, tmp_path: Path) ->
 def test_what_is_no_number_of_64_bits_fills_nothing(fill: str, tmp_path: Path) -> None:
     with pytest.raises(OptionError) as caught:
         features(tmp_path, write_parquet(tmp_path, v=[1, None]), ["v"], fill=fill)
-    assert caught.value.place == "--fill"
+    assert caught.value.option == "fill"
 
 
 def gaps() -> dict[str, Any]:
