@@ -110,8 +110,8 @@ def partition(
         What to minimise. cut is the number of cut edges; fetch the rows that sampled training fetches from other parts,
         and needs --fanouts; vol, of METIS only, the communication volume.
     fanouts : str | Sequence[int] | Sequence[str] | Mapping[str, Sequence[int]], default ()
-        Neighbours that training samples at each hop, such as 15,10; -1 samples all. For edge types of their own, repeat
-        the option with ETYPE=15,10.
+        Neighbours that training samples at each hop, such as 15,10, for --objtype fetch; -1 samples all. For edge types
+        of their own, repeat the option with ETYPE=15,10.
     batch_size : int, default 1000
         Seeds of each batch of training.
     seeds : str, optional

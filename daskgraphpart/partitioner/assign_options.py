@@ -67,12 +67,11 @@ class AssignOptions:
         "What to minimise. cut is the number of cut edges; fetch the rows that sampled training fetches from other "
         "parts, and needs --fanouts; vol, of METIS only, the communication volume.",
         choices=("cut", "vol", "fetch"),
-        common=True,
     )
     fanouts: str | Sequence[int] | Sequence[str] | Mapping[str, Sequence[int]] = option(
         (),
-        "Neighbours that training samples at each hop, such as 15,10; -1 samples all. For edge types of their own, "
-        "repeat the option with ETYPE=15,10.",
+        "Neighbours that training samples at each hop, such as 15,10, for --objtype fetch; -1 samples all. For edge "
+        "types of their own, repeat the option with ETYPE=15,10.",
         values="[ETYPE=]N,N",
         common=True,
     )

@@ -158,19 +158,19 @@ def test_features_beside_a_scan_take_a_graph_that_is_collected(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ("change", "place"),
+    ("change", "option"),
     [
-        (lambda g: g.astype({"user/y": "float16"}), "--cast"),
-        (lambda g: g.astype({"user/x": "float8"}), "--cast user/x"),
-        (lambda g: g.split_edges("user:hates:item", by="kind"), "--split-by"),
-        (lambda g: g.split_edges(LIKES, by="kinds"), "--split-by"),
-        (lambda g: g.with_reverse_edges("back"), "--add-reverse"),
+        (lambda g: g.astype({"user/y": "float16"}), "cast"),
+        (lambda g: g.astype({"user/x": "float8"}), "cast"),
+        (lambda g: g.split_edges("user:hates:item", by="kind"), "split_by"),
+        (lambda g: g.split_edges(LIKES, by="kinds"), "split_by"),
+        (lambda g: g.with_reverse_edges("back"), "add_reverse"),
     ],
 )
-def test_an_impossible_change_is_refused_at_once(change: Any, place: str, tmp_path: Path) -> None:
+def test_an_impossible_change_is_refused_at_once(change: Any, option: str, tmp_path: Path) -> None:
     with pytest.raises(GraphPartError) as caught:
         change(given(tmp_path, "arrays"))
-    assert caught.value.place == place
+    assert caught.value.option == option
 
 
 def test_a_stopped_job_on_a_changed_graph_continues_to_the_same_bytes(tmp_path: Path) -> None:

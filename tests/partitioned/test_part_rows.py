@@ -54,7 +54,7 @@ def test_verify_without_the_graph_honours_quick_and_refuses_to_sample(parts: dgp
     assert parts.verify(quick=True).ok
     with pytest.raises(OptionError) as caught:
         parts.verify(sample=0.5)
-    assert caught.value.place == "--sample"
+    assert caught.value.option == "sample"
 
 
 def test_a_report_becomes_a_page(parts: dgp.PartitionedGraph, tmp_path: Path) -> None:

@@ -19,7 +19,6 @@ from daskgraphpart.graph.rows import array_rows
 from daskgraphpart.readers.given_values import as_array
 from daskgraphpart.readers.names_of_ends import known_id
 from daskgraphpart.readers.table_index import ENDS, ID, index_as_ends, index_as_ids
-from daskgraphpart.readers.tables.describe.columns import shown
 from daskgraphpart.readers.tables.describe.split_sets import EXPECTED, SPLIT
 from daskgraphpart.readers.tables.describe.table_files import TableFile, are_files
 from daskgraphpart.readers.tables.describe.table_words import EACH, takes_each
@@ -283,7 +282,9 @@ def _refuse_texts_of_vectors(table: Any, what: str) -> None:
             hint = (
                 "dask makes text of arrays: make the frame under dask.config.set({'dataframe.convert-string': False})"
             )
-            raise OptionError(f"{what}: column {name!r} holds text", expected="vectors", found=shown(text), hint=hint)
+            raise OptionError(
+                f"{what}: column {name!r} holds text", expected="vectors", found=repr(text[:60]), hint=hint
+            )
 
 
 def _frame_of_pair(value: Any, what: str) -> Any:
