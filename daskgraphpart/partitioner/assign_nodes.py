@@ -77,7 +77,8 @@ def assign_nodes(
     if options.fanouts:
         training = read_training_graph(graph, num_parts * num_trainers, options, directory / "training", runner)
     tried = []
-    for number, way in enumerate(_ways(options, graph.schema.num_edges, is_free=given is None and old is None)):
+    is_free = given is None and old is None and num_parts * num_trainers > 1
+    for number, way in enumerate(_ways(options, graph.schema.num_edges, is_free=is_free)):
         place = directory / f"adjacency-{number}"
         problem = _prepare(graph, num_parts * num_trainers, way, place, runner, training)
         solved = _partition(graph.schema, problem, given, old, way.options, runner)

@@ -90,7 +90,8 @@ def choose(num_nodes: int, num_arcs: int, num_constraints: int, options: AssignO
     Raises an `OptionError` if the method's library is not installed.
     """
     need, method = needs(num_nodes, num_arcs, num_constraints, options), str(options.method)
-    metis = Call("metis", options.seed, recursive=options.recursive, objtype=options.objtype)
+    objtype = "vol" if options.objtype == "vol" else "cut"  # of weighted edges, if rows are to be few
+    metis = Call("metis", options.seed, recursive=options.recursive, objtype=objtype)
     kaminpar = Call("kaminpar", options.seed, threads=options.threads or 1)
     if method in LIBRARY_NAMES:
         need_library(method)

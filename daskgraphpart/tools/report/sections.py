@@ -67,7 +67,8 @@ def _sentences(report: Figures) -> Iterator[str]:
         of = report.sampling
         hot = f"; with the hottest 5% beside each part, {of.cold_share:.0%}" if of.hot_rows.any() else ""
         yield f"A trainer fetches {of.share:.0%} of its input rows from other parts{hot}."
-        if most := int(of.epoch_nbytes.max(initial=0)):
+        most = int(of.epoch_nbytes.max(initial=0))
+        if 8 * most >= BITS_PER_SECOND / 10:
             waits = format_seconds(8 * most / BITS_PER_SECOND)
             yield f"The part that fetches most gets {format_size(most)} an epoch, {waits} of a network of 10 Gbit/s."
     shares = report.cut_edges.sum(axis=0) / np.maximum(report.owned_edges.sum(axis=0), 1)
@@ -101,7 +102,9 @@ def advice(report: Figures) -> str:
 
 def _balanced(report: Figures) -> dict[str, np.ndarray]:
     """Return the measures to balance, of each part: nodes, edges, and nodes to train on."""
-    of_parts = {name: report.measures[name] for name in ("nodes", "edges")}
+    # what is sampled was balanced in place of edges
+    is_for_training = "work " in report.about.get("constraints", "")
+    of_parts = {name: report.measures[name] for name in ("nodes", "edges")[: 1 if is_for_training else 2]}
     return of_parts | {f"nodes in {key}": marked for key, marked in report.masks.items() if "train" in key}
 
 
@@ -115,7 +118,8 @@ def _evenness(report: Figures) -> str:
     small = f"part {of_parts[emptiest].argmin()} has {1 - least[emptiest]:.0%} fewer {emptiest}"
     if balances[worst] <= EVEN:
         rest = f", but {small}" if least[emptiest] < SMALL else ""
-        return f"Balanced: the largest part has {excess['nodes']} and {excess['edges']} than the average{rest}."
+        more = " and ".join(excess[name] for name in ("nodes", "edges") if name in excess)
+        return f"Balanced: the largest part has {more} than the average{rest}."
     how = "Unbalanced" if balances[worst] > UNEVEN else "Not quite balanced"
     rest = f", and {small}" if least[emptiest] < SMALL else ""
     return f"{how}: part {of_parts[worst].argmax()} has {excess[worst]} than the average{rest}."

@@ -69,6 +69,7 @@ def test_training_is_recorded_for_reports_and_for_a_graph_that_grows(
     assert sampling is not None
     assert told is not None
     assert sampling.to_dict() == told.to_dict()
+    assert "edges than the average" not in str(parts.report())
     owners = dgp.assign(cora, 4, out=tmp_path / "owners", **FETCH)
     dispatched = dgp.dispatch(cora, tmp_path / "owners", tmp_path / "dispatched")
     assert dispatched.report().sampling is not None
