@@ -135,7 +135,7 @@ LIMITS = (
 )  # fmt: skip
 """Beyond these is an error, of which the tests of bad input know."""
 OTHERS = (
-    "partitioner.training.predict_rows:ALWAYS", "partitioner.training.predict_rows:SMALLEST_TABLE",
+    "partitioner.training.predict_rows:ALWAYS",
     "partitioner.choose:METIS_PER_NODE", "partitioner.choose:TASK_NBYTES",
     "testing:HEAVY", "partitioner.libraries.call:SCALE", "partitioner.multilevel.extend:UNLIMITED",
     "engine.local:BLOCK_NBYTES", "engine.local:KEPT_NBYTES", "errors:LONGEST_VALUE",
@@ -149,7 +149,7 @@ OTHERS = (
     "partitioner.zarr_chunks:_SLACK_NBYTES", "partitioner.parmetis_files:EXACT",
     "interop.parmetis.write_text:EDGE_NBYTES", "interop.parmetis.write_text:MAX_ROWS",
     "tools.report.figures:MAX_MATRIX", "tools.report.report_parts:MAX_CLASSES",
-    "storage.store_workspace.traffic:STATUS_FAILED", "partitioned.sampling.sampler:SMALLEST_TABLE",
+    "storage.store_workspace.traffic:STATUS_FAILED", "kernels.sample:SMALLEST_TABLE",
     "readers.database:MEMORY_PER_THREAD", "storage.store_objects:HTTP_CONFLICT",
     "storage.upload:MAX_REQUESTS", "storage.upload:SEND_NBYTES",
 )  # fmt: skip

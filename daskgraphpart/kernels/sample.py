@@ -6,6 +6,7 @@ be damaged: indices that would leave them are reported, never read.
 
 from __future__ import annotations
 
+import numpy as np
 from numba import int64, uint64
 
 from daskgraphpart.kernels.compiled import inlined, kernel
@@ -13,6 +14,7 @@ from daskgraphpart.kernels.hashing import GOLDEN, splitmix64
 
 ROUNDS = 6
 """Of the Feistel network that shuffles."""
+SMALLEST_TABLE = 1 << 10
 
 
 @inlined
@@ -167,6 +169,13 @@ def enter_nodes(nodes, table):  # type: ignore[no-untyped-def]
             slot = (slot + uint64(1)) & mask
         if table[slot] < 0:
             table[slot] = i
+
+
+def table_of(nodes: np.ndarray, room: int) -> np.ndarray:
+    """Hash table of nodes with room for this many."""
+    table = np.full(max(SMALLEST_TABLE, 1 << (2 * room).bit_length()), -1, np.int64)
+    enter_nodes(nodes, table)
+    return table
 
 
 @kernel

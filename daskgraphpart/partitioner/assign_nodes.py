@@ -69,36 +69,36 @@ def assign_nodes(
     given = _given_owners(graph, num_parts, options, directory, runner, read_owners)
     old = None if start is None else start.place(graph, num_parts, directory / "given", runner)
     num_trainers = options.num_trainers_per_machine
+    total = num_parts * num_trainers
     if given is not None and options.edge_weight and options.keeps_owners:
         logger.warning("--edge-weight has no effect on %s owners; assign measures their cut by it", given.method)
     if given is not None and not (report or options.needs_adjacency or num_trainers > 1):
         return given
     training = None
     if options.fanouts:
-        training = read_training_graph(graph, num_parts * num_trainers, options, directory / "training", runner)
+        training = read_training_graph(graph, total, options, directory / "training", runner)
     tried = []
-    is_free = given is None and old is None and num_parts * num_trainers > 1
+    is_free = given is None and old is None and total > 1
     for number, way in enumerate(_ways(options, graph.schema.num_edges, is_free=is_free)):
         place = directory / f"adjacency-{number}"
-        problem = _prepare(graph, num_parts * num_trainers, way, place, runner, training)
+        problem = _prepare(graph, total, way, place, runner, training)
         solved = _partition(graph.schema, problem, given, old, way.options, runner)
         tried.append(Tried(way, problem, solved, None if training is None else training.predict(solved.parts, runner)))
     best, said = _best(tried)
     parts, method = best.solved.parts, best.solved.method
     if options.fill_parts:
-        parts = fill_parts(parts, graph.schema, best.problem.num_parts, runner)
+        parts = fill_parts(parts, graph.schema, total, runner)
     owners = create_owner_files(directory, graph.schema, num_parts, runner)
     write_parts("write-owners", parts, owners, num_trainers, runner)
     is_kept = given is not None and options.keeps_owners
     measured = _measure(graph, best, parts, training, runner, is_kept=is_kept)
-    why = f"{measured.why or method}; {said}" if said else measured.why
-    measured = replace(measured, why=why)
     trainers = {}
     if num_trainers > 1:
         trainers = write_trainers(parts, graph.schema, directory, runner)
     for done in [directory / "training", *(one.problem.directory for one in tried)]:
         delete_tree(done)
-    measured = replace(measured, seconds=time.monotonic() - started)
+    why = f"{measured.why or method}; {said}" if said else measured.why
+    measured = replace(measured, why=why, seconds=time.monotonic() - started)
     for warning in measured.warnings:
         logger.warning("%s", warning)
     name = str(options.method) if given is None else given.method

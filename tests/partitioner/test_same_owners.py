@@ -44,7 +44,6 @@ THRESHOLDS = {
     "ROWS_PER_CHUNK": "owners of a chunk that dask sees",
     "MOST_EDGES_OF_SEVERAL": "edges of a graph that is partitioned in several ways for training",
     "ARCS_PER_UNIT": "samples that are added up at a time",
-    "SMALLEST_TABLE": "nodes of a batch",
     "ALWAYS": "a random number",
     "MAX_PARTS": "parts",
     "MAX_TOTAL": "sum of weights",
@@ -63,7 +62,6 @@ KEPT = {
     "ROWS_PER_CHUNK",
     "MAX_ROWS",
     "ALWAYS",
-    "SMALLEST_TABLE",
 }
 """Those that are compiled, or change nothing in how owners are found; runs become small by the others."""
 SIDES = {

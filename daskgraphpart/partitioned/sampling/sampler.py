@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.kernels.hashing import stream_key
-from daskgraphpart.kernels.sample import count_picks, enter_nodes, find_in_edges, find_ranges, number_nodes, pick_edges
+from daskgraphpart.kernels.sample import count_picks, find_in_edges, find_ranges, number_nodes, pick_edges, table_of
 from daskgraphpart.partitioned.sampling.sampled_rows import group_by_part
 from daskgraphpart.schema import canonical_tuple
 
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from daskgraphpart.ids.book import PartitionBook
     from daskgraphpart.ids.ranges import IdRanges
     from daskgraphpart.partitioned.sampling.part_columns import PartColumns
-
-SMALLEST_TABLE = 1 << 10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,7 +99,7 @@ class Sampler:
 
     def sample(self, seeds: np.ndarray, key: np.uint64) -> Sampled:
         """Sample around seeds, new homogeneous IDs, with a key's random numbers."""
-        nodes, table = seeds.copy(), _table_of(seeds, seeds.size)
+        nodes, table = seeds.copy(), table_of(seeds, seeds.size)
         edges: list[tuple[np.ndarray, ...]] = []
         num_nodes, first, num_edges = seeds.size, 0, 0
         node_ends, edge_ends = [num_nodes], [0]
@@ -110,7 +108,7 @@ class Sampler:
             room = num_nodes + sources.size
             nodes = np.concatenate([nodes[:num_nodes], np.empty(sources.size, np.int64)])
             if 2 * room > table.size:
-                table = _table_of(nodes[:num_nodes], room)
+                table = table_of(nodes[:num_nodes], room)
             rows = np.empty(sources.size, np.int64)
             stop = number_nodes(sources, table, nodes, num_nodes, rows)
             edges.append((rows, destinations + first, eids))
@@ -162,10 +160,3 @@ class Sampler:
 def stream_key_of(key: np.uint64, number: int) -> np.uint64:
     """Key of a stream of random numbers below another: of an epoch, a batch, a hop."""
     return stream_key(int(key), str(number))
-
-
-def _table_of(nodes: np.ndarray, room: int) -> np.ndarray:
-    """Hash table of nodes with room for this many."""
-    table = np.full(max(SMALLEST_TABLE, 1 << (2 * room).bit_length()), -1, np.int64)
-    enter_nodes(nodes, table)
-    return table

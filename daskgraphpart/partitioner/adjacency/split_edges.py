@@ -20,6 +20,7 @@ from daskgraphpart.partitioner.adjacency.weigh_edges import count_units
 from daskgraphpart.storage.region import Region, id_dtype, npy_region, save_npy
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from daskgraphpart.graph.graph import Graph
@@ -103,26 +104,48 @@ class SplitConfig:
 def split_edges_of(graph: Graph, weights: EdgeWeights | None, directory: Path, runner: Runner) -> ArcRuns:
     """Run the pass over all edges of a graph."""
     schema, dtype = graph.schema, id_dtype(graph.schema.num_nodes)
-    rows = min(MAX_ROWS, max(MIN_ROWS, runner.resources.task_memory // (2 * BYTES_PER_EDGE)))
-    blocks = list_edge_blocks(graph, rows, rows * 8, runner)
-    first_ids = dict(zip(schema.ntypes, schema.homo_starts, strict=False))
     files = {} if weights is None else weights.files
-    works = []
-    for i, of in enumerate(share_tasks([block.num_rows for _, block in blocks], min(rows, SMALL_ROWS))):
-        types, mine = zip(*blocks[of.start : of.stop], strict=True)
-        ends = tuple((first_ids[etype.src], first_ids[etype.dst]) for etype in types)
-        path = f"{directory}/arcs-{i:06d}.npy"
-        works.append(SplitUnit(mine, ends, path, tuple(files.get(etype.name) for etype in types)))
+    works = [
+        SplitUnit(of.blocks, of.first_ids, f"{directory}/arcs-{i:06d}.npy", tuple(map(files.get, of.etypes)))
+        for i, of in enumerate(share_blocks(graph, runner))
+    ]
     units = [Unit(work, work.num_edges * BYTES_PER_EDGE, key=work.blocks[0].name) for work in works]
     shift = range_shift(schema.num_nodes, 2 * schema.num_edges)
     config = SplitConfig(schema.num_nodes, shift, None if weights is None else weights.exponent)
     counted = runner.run(Pass("split-edges", split_edges, units, config))
-    borders = np.zeros((len(units), config.num_ranges + 1), np.int64)
-    for i, (counts, _) in enumerate(counted):
-        np.cumsum(counts, out=borders[i, 1:])
+    borders = borders_of_runs([counts for counts, _ in counted], config.num_ranges)
     totals, width = borders[:, -1].tolist(), 2 if weights is None else 3
     runs = (npy_region(work.path, dtype, (total, width)) for work, total in zip(works, totals, strict=True))
     return ArcRuns(schema.num_nodes, tuple(runs), shift, borders, sum(weight for _, weight in counted))
+
+
+class BlocksOfRun(NamedTuple):
+    """Consecutive blocks of edges; of each the edge type, and the first homogeneous IDs of the types at its ends."""
+
+    blocks: tuple[Block[Edges], ...]
+    etypes: tuple[str, ...]
+    first_ids: tuple[tuple[int, int], ...]
+
+
+def share_blocks(graph: Graph, runner: Runner) -> list[BlocksOfRun]:
+    """Share all edges among runs, in the order of types and IDs."""
+    rows = min(MAX_ROWS, max(MIN_ROWS, runner.resources.task_memory // (2 * BYTES_PER_EDGE)))
+    blocks = list_edge_blocks(graph, rows, rows * 8, runner)
+    first_ids = dict(zip(graph.schema.ntypes, graph.schema.homo_starts, strict=False))
+    shared = []
+    for of in share_tasks([block.num_rows for _, block in blocks], min(rows, SMALL_ROWS)):
+        types, mine = zip(*blocks[of.start : of.stop], strict=True)
+        ends = tuple((first_ids[etype.src], first_ids[etype.dst]) for etype in types)
+        shared.append(BlocksOfRun(mine, tuple(etype.name for etype in types), ends))
+    return shared
+
+
+def borders_of_runs(counted: Sequence[np.ndarray], num_ranges: int) -> np.ndarray:
+    """Start of each node range in each run, from the runs' counts, int64 (runs, node ranges + 1)."""
+    borders = np.zeros((len(counted), num_ranges + 1), np.int64)
+    for of_run, counts in zip(borders, counted, strict=True):
+        np.cumsum(counts, out=of_run[1:])
+    return borders
 
 
 def split_edges(unit: SplitUnit, config: SplitConfig) -> tuple[np.ndarray, int]:

@@ -26,9 +26,9 @@ from daskgraphpart.kernels.arcs import count_edge_arcs, scatter_edge_arcs
 from daskgraphpart.kernels.owner_sort import group_starts
 from daskgraphpart.kernels.sample_in_edges import chances_of_picks
 from daskgraphpart.partitioner.adjacency.build_adjacency import MergeConfig, merge_arcs_of
-from daskgraphpart.partitioner.adjacency.split_edges import ArcRuns, Slice, range_shift
+from daskgraphpart.partitioner.adjacency.split_edges import ArcRuns, Slice, borders_of_runs, range_shift
 from daskgraphpart.partitioner.adjacency.weigh_edges import BITS
-from daskgraphpart.partitioner.training.in_edges import order_by, runs_borders
+from daskgraphpart.partitioner.training.in_edges import order_by
 from daskgraphpart.storage.files import delete_files, make_directory
 from daskgraphpart.storage.region import Region, create_files, id_dtype, npy_region, save_npy
 
@@ -143,7 +143,7 @@ def expect_samples(in_edges: InEdges, seeds: Seeds, training: Training, director
     for hop, (reached, below) in enumerate(files):
         config = HopConfig(expected, hop, str(directory), shift, below)
         counted = runner.run(Pass("expect-samples", expect_hop, in_edges.units(24), config))
-        borders = runs_borders(counted, in_edges.num_nodes, shift)
+        borders = borders_of_runs(counted, -(-in_edges.num_nodes >> shift))
         paths = [_run_path(config, span) for span in in_edges.spans]
         runs = tuple(
             npy_region(path, dtype, (int(total), 2)) for path, total in zip(paths, borders[:, -1], strict=True)
@@ -300,7 +300,7 @@ def weigh_samples(expected: Expected, weights: Weights, directory: Path, runner:
     shift = range_shift(num_nodes, 2 * in_edges.num_edges)
     config = WeighConfig(expected, weights, str(directory), shift)
     weighed = runner.run(Pass("weigh-samples", weigh_span, in_edges.units(8 * width), config))
-    borders = runs_borders([counts for counts, _ in weighed], num_nodes, shift)
+    borders = borders_of_runs([counts for counts, _ in weighed], -(-num_nodes >> shift))
     runs = tuple(
         npy_region(f"{directory}/arcs-{span.start}.npy", dtype, (int(total), width))
         for span, total in zip(in_edges.spans, borders[:, -1], strict=True)

@@ -11,23 +11,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.engine.runner import Pass, Runner, Unit, share_tasks
-from daskgraphpart.graph.partitions import list_edge_blocks
+from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.kernels.owner_sort import group_positions
 from daskgraphpart.partitioner.adjacency.build_adjacency import NodeRange, cut_into_ranges, max_arcs_of_block, read_arcs
 from daskgraphpart.partitioner.adjacency.split_edges import (
     BYTES_PER_EDGE,
-    MAX_ROWS,
-    MIN_ROWS,
-    SMALL_ROWS,
     ArcRuns,
+    borders_of_runs,
     range_shift,
+    share_blocks,
 )
 from daskgraphpart.storage.files import delete_files
 from daskgraphpart.storage.region import Region, create_files, id_dtype, npy_region, save_npy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from pathlib import Path
 
     from daskgraphpart.graph.graph import Graph
@@ -96,6 +93,11 @@ class SplitConfig:
     shift: int  # binary logarithm of the nodes of a range
     width: int
 
+    @property
+    def num_ranges(self) -> int:
+        """Number of node ranges."""
+        return -(-self.num_nodes >> self.shift)
+
 
 def sort_in_edges(graph: Graph, directory: Path, runner: Runner) -> InEdges:
     """Read all edges once, and write their columns to a directory that exists."""
@@ -120,37 +122,22 @@ def sort_in_edges(graph: Graph, directory: Path, runner: Runner) -> InEdges:
 
 
 def _split(graph: Graph, directory: Path, runner: Runner) -> ArcRuns:
-    schema = graph.schema
-    rows = min(MAX_ROWS, max(MIN_ROWS, runner.resources.task_memory // (2 * BYTES_PER_EDGE)))
-    blocks = list_edge_blocks(graph, rows, rows * 8, runner)
-    first_ids = dict(zip(schema.ntypes, schema.homo_starts, strict=False))
-    numbers = {etype: number for number, etype in enumerate(schema.etypes)}
-    works = []
-    for i, of in enumerate(share_tasks([block.num_rows for _, block in blocks], min(rows, SMALL_ROWS))):
-        types, mine = zip(*blocks[of.start : of.stop], strict=True)
-        ends = tuple((first_ids[etype.src], first_ids[etype.dst]) for etype in types)
-        works.append(
-            SplitUnit(mine, ends, tuple(numbers[etype.name] for etype in types), f"{directory}/in-edges-{i:06d}.npy")
+    schema, dtype = graph.schema, id_dtype(graph.schema.num_nodes)
+    works = [
+        SplitUnit(
+            of.blocks, of.first_ids, tuple(map(schema.etypes.index, of.etypes)), f"{directory}/in-edges-{i:06d}.npy"
         )
+        for i, of in enumerate(share_blocks(graph, runner))
+    ]
     counts = [sum(block.num_rows for block in work.blocks) for work in works]
     units = [
         Unit(work, count * BYTES_PER_EDGE, key=work.blocks[0].name) for work, count in zip(works, counts, strict=True)
     ]
     shift, width = range_shift(schema.num_nodes, schema.num_edges), 2 + (len(schema.edge_types) > 1)
     config = SplitConfig(schema.num_nodes, shift, width)
-    borders = runs_borders(runner.run(Pass("split-in-edges", split_in_edges, units, config)), schema.num_nodes, shift)
-    dtype = id_dtype(schema.num_nodes)
+    borders = borders_of_runs(runner.run(Pass("split-in-edges", split_in_edges, units, config)), config.num_ranges)
     runs = (npy_region(work.path, dtype, (count, width)) for work, count in zip(works, counts, strict=True))
     return ArcRuns(schema.num_nodes, tuple(runs), shift, borders, None)
-
-
-def runs_borders(counted: Iterable[np.ndarray], num_nodes: int, shift: int) -> np.ndarray:
-    """Start of each node range in each run, from the runs' counts, int64 (runs, node ranges + 1)."""
-    counts = [*counted]
-    borders = np.zeros((len(counts), -(-num_nodes >> shift) + 1), np.int64)
-    for i, of_run in enumerate(counts):
-        np.cumsum(of_run, out=borders[i, 1:])
-    return borders
 
 
 def split_in_edges(unit: SplitUnit, config: SplitConfig) -> np.ndarray:
@@ -163,7 +150,7 @@ def split_in_edges(unit: SplitUnit, config: SplitConfig) -> np.ndarray:
         mine[:, 0], mine[:, 1] = dst + firsts[1], src + firsts[0]
         mine[:, 2:] = etype
         done += src.size
-    order, counts = order_by(edges[:, 0] >> config.shift, -(-config.num_nodes >> config.shift))
+    order, counts = order_by(edges[:, 0] >> config.shift, config.num_ranges)
     save_npy(unit.path, edges[order])
     return counts
 

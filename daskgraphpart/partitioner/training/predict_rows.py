@@ -13,10 +13,11 @@ import numpy as np
 
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.kernels.hashing import stream_key, uniform_ints
-from daskgraphpart.kernels.sample import enter_nodes, number_nodes
+from daskgraphpart.kernels.sample import number_nodes, table_of
 from daskgraphpart.kernels.sample_in_edges import pick_sources
 from daskgraphpart.partitioner.owner_parts import ROWS_PER_UNIT
 from daskgraphpart.public import Public
+from daskgraphpart.quality import imbalance
 from daskgraphpart.storage.region import Region, npy_region, save_npy
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
 BATCHES = 4
 """Batches that are sampled of each part, on average; with as many or fewer in an epoch, all of them."""
-SMALLEST_TABLE = 1 << 10
 ALWAYS = 1 << 32  # of random numbers of 32 bits
 
 
@@ -53,7 +53,7 @@ class PredictedRows(Public):
     @property
     def busiest(self) -> float:
         """Work of the part with the most over the average."""
-        return max(self.work) * len(self.work) / max(sum(self.work), 1)
+        return 1 + imbalance(self.work)
 
 
 class DrawConfig(NamedTuple):
@@ -165,8 +165,7 @@ def _sample(
         picked = np.empty(room, np.int64)
         count = pick_sources(nodes, *graph, of_hop, stream_key(int(key), str(hop)), picked)
         picks += count
-        table = np.full(max(SMALLEST_TABLE, 1 << (2 * (nodes.size + count)).bit_length()), -1, np.int64)
-        enter_nodes(nodes, table)
+        table = table_of(nodes, nodes.size + count)
         grown = np.concatenate([nodes, np.empty(count, np.int64)])
         nodes = grown[: number_nodes(picked[:count], table, grown, nodes.size, np.empty(count, np.int64))].copy()
     return nodes, picks

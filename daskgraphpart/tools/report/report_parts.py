@@ -15,7 +15,7 @@ from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -66,7 +66,10 @@ def report_parts(
     """
     book, resources = config.book, resources.limited(SMALLEST_TASK_MEMORY)
     ranges = _ranges_of_nodes(graphs, max(1, (resources.task_memory - BYTES_OF_BLOCKS) // 8))
-    sampling = _recorded_sampling(path, config) if sampling is None else sampling
+    manifest = find_manifest(path.parent, config.graph_name)
+    stated = None if manifest is None else read_manifest(manifest).content
+    if sampling is None and stated is not None and not is_remote(path):  # where nothing can be sampled
+        sampling = _recorded_sampling(stated)
     columns = find_columns(node_regions, book, labels)
     sizes = _file_sizes(path.parent, config)
     with open_runner(resources, progress) as runner:
@@ -75,40 +78,35 @@ def report_parts(
         counted = runner.run(Pass("report-columns", report_columns, units, None))
         fetching = None
         if sampling is not None:
-            is_ours = find_manifest(path.parent, config.graph_name) is not None
+            is_ours = stated is not None
             fetching = estimate_fetching(sampling, book, graphs, node_regions, runner, is_ours=is_ours)
     of_labels, masks, notes = gather_columns(columns, iter(counted), config.num_parts)
     return Report(
         config.graph_name, config.halo_hops, book.ntypes, book.etypes, inner_nodes=book.node_counts,
         owned_edges=book.edge_counts, labels=of_labels, masks=masks, file_sizes=sizes, notes=notes, sampling=fetching,
-        about=_describe(path, config), **of_edges,
+        about=_describe(path, config, stated), **of_edges,
     )  # fmt: skip
 
 
-def _recorded_sampling(path: Location, config: PartitionConfig) -> Sampling | None:
+def _recorded_sampling(stated: Mapping[str, Any]) -> Sampling | None:
     """Return how training samples, if the parts were made for it, from the seeds that are counted."""
-    if is_remote(path):  # where nothing can be sampled
-        return None
-    manifest = find_manifest(path.parent, config.graph_name)
-    recorded = None if manifest is None else read_manifest(manifest).content.get("training")
+    recorded = stated.get("training")
     if not isinstance(recorded, dict) or recorded.get("seeds") is not None:
         return None
     return Sampling(recorded.get("fanouts"), recorded.get("batch_size", 1000))
 
 
-def _describe(path: Location, config: PartitionConfig) -> dict[str, str]:
+def _describe(path: Location, config: PartitionConfig, stated: Mapping[str, Any] | None) -> dict[str, str]:
     """Describe where the partitions are and how they were made, as far as the files say."""
     about = {"path": str(path), "method": config.part_method}
-    manifest_path = find_manifest(path.parent, config.graph_name)
-    if manifest_path is not None:
-        content = read_manifest(manifest_path).content
-        formats, hops = content.get("graph_formats"), format_number(config.halo_hops, "hop")
+    if stated is not None:
+        formats, hops = stated.get("graph_formats"), format_number(config.halo_hops, "hop")
         named = ", ".join(map(str, formats)) if isinstance(formats, list) else formats
-        out_edges = "out edges" if content.get("out_edges") else "no out edges"
-        about["method"] = str(content.get("method", config.part_method))
+        out_edges = "out edges" if stated.get("out_edges") else "no out edges"
+        about["method"] = str(stated.get("method", config.part_method))
         about["options"] = f"formats {named}; {hops} of HALO nodes; {out_edges}"
-        if isinstance(content.get("constraints"), list):
-            about["constraints"] = ", ".join(map(str, content["constraints"]))
+        if isinstance(stated.get("constraints"), list):
+            about["constraints"] = ", ".join(map(str, stated["constraints"]))
     return {**about, "report": f"{datetime.now(tz=UTC).date()}, daskgraphpart {version('daskgraphpart')}"}
 
 

@@ -103,7 +103,8 @@ def advice(report: Figures) -> str:
 def _balanced(report: Figures) -> dict[str, np.ndarray]:
     """Return the measures to balance, of each part: nodes, edges, and nodes to train on."""
     # what is sampled was balanced in place of edges
-    is_for_training = "work " in report.about.get("constraints", "")
+    constraints = report.about.get("constraints", "").split(", ")
+    is_for_training = any(constraint.startswith("work ") for constraint in constraints)
     of_parts = {name: report.measures[name] for name in ("nodes", "edges")[: 1 if is_for_training else 2]}
     return of_parts | {f"nodes in {key}": marked for key, marked in report.masks.items() if "train" in key}
 
