@@ -45,6 +45,11 @@ MASK_NAME = re.compile(r"(train|val|valid|validation|test)_?mask")
 LABEL_NAMES = ("label", "labels", "y")
 
 
+def marks_training(name: str) -> bool:
+    """Whether a feature of this name marks the nodes that training starts from."""
+    return MASK_NAME.match(name) is not None and name.startswith("train")
+
+
 @dataclass(frozen=True, slots=True)
 class DataSpec(Public):
     """One feature of one node or edge type."""

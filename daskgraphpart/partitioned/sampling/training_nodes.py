@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.schema import LABEL_NAMES, MASK_NAME
+from daskgraphpart.schema import LABEL_NAMES, MASK_NAME, marks_training
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -23,7 +23,7 @@ def training_masks(regions: Mapping[str, Mapping[str, Region]], book: PartitionB
         ntype: region
         for ntype in book.ntypes
         for name, region in regions.get(ntype, {}).items()
-        if MASK_NAME.match(name) and name.startswith("train") and region.num_rows and len(region.shape) == 1
+        if marks_training(name) and region.num_rows and len(region.shape) == 1
     }
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from daskgraphpart.errors import OptionError, choose_from
 from daskgraphpart.ids.fanouts import read_fanouts
-from daskgraphpart.schema import MASK_NAME, find_feature
+from daskgraphpart.schema import find_feature, marks_training
 from daskgraphpart.storage.region import id_dtype
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def _masks(given: str | None, schema: GraphSchema) -> dict[str, DataSpec]:
         node_type.name: spec
         for node_type in schema.node_types
         for spec in node_type.data
-        if (spec.name == given if given else MASK_NAME.match(spec.name) and spec.name.startswith("train"))
+        if (spec.name == given if given else marks_training(spec.name))
         and spec.dtype.kind in "iub"
         and np.prod(spec.row_shape) == 1
     }
