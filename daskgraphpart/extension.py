@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from daskgraphpart.errors import InputFileError, OptionError, attribute_finder
 from daskgraphpart.graph.graph import Graph, graph_of
 from daskgraphpart.graph.scan import Scan, ScanJob, described_files
+from daskgraphpart.layouts.known_outputs import description_of
 from daskgraphpart.layouts.layout import (
     ArraySpec,
     DispatchedGraph,
@@ -21,7 +22,7 @@ from daskgraphpart.layouts.layout import (
     split_names,
 )
 from daskgraphpart.layouts.manifest import describe_layout
-from daskgraphpart.layouts.owned_arrays import (
+from daskgraphpart.layouts.part_arrays import (
     check_file_names,
     edge_arrays,
     file_name,
@@ -29,7 +30,6 @@ from daskgraphpart.layouts.owned_arrays import (
     node_arrays,
     refuse_bfloat16,
 )
-from daskgraphpart.layouts.written_files import description_of
 from daskgraphpart.method import Method, MethodJob, RowBlock, WeightedRows
 from daskgraphpart.options import option
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType

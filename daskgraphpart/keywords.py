@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 T = TypeVar("T")
-GONE = {
+REMOVED_KEYWORDS = {
     "resources": "give memory=, workers=, cluster= or workspace=",
     "options": "give each option as a keyword, such as num_hops=2",
     "part_method": "use method",
@@ -51,7 +51,7 @@ def check_keywords(function: Callable[P, T]) -> Callable[P, T]:
 
 def unknown_keyword(function: str, name: str, known: list[str]) -> KeywordError:
     """Return the error for an unknown keyword, with the nearest known one."""
-    hint = GONE.get(name) or did_you_mean(name, known) or f"see help({function})"
+    hint = REMOVED_KEYWORDS.get(name) or did_you_mean(name, known) or f"see help({function})"
     if name in OUTPUTS and (named := [of for of in OUTPUTS if of in known]):
         hint = f"use {named[0]} for the output directory"
     return KeywordError(f"{function}() has no keyword {name!r}", hint=hint)

@@ -13,9 +13,9 @@ from click.core import ParameterSource
 from daskgraphpart.cli.command_options import keywords_of, options_of, refuse_options
 from daskgraphpart.cli.help import Option
 from daskgraphpart.errors import OptionError
-from daskgraphpart.graph.changes import GraphChanges
 from daskgraphpart.graph.metadata import is_table
 from daskgraphpart.graph.scan import Scan
+from daskgraphpart.graph.transforms.changes import GraphChanges
 from daskgraphpart.options import by_name, stated_options
 from daskgraphpart.readers.tables.datasets import DATASETS, describe_dataset
 from daskgraphpart.readers.tables.describe.table_words import parse_by_type, parse_features, parse_typed

@@ -15,7 +15,7 @@ from daskgraphpart.engine.resources import resources_of
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import EnvironmentFaultError, LayoutError, MetadataError
 from daskgraphpart.graph.graph import read_chunked
-from daskgraphpart.layouts.written_files import description_of
+from daskgraphpart.layouts.known_outputs import description_of
 from daskgraphpart.partitioned.partitioned_graph import open_partitions
 from daskgraphpart.registry import plugin_names
 from daskgraphpart.schema import check_name

@@ -9,9 +9,9 @@ import click
 from daskgraphpart.cli import command_inputs
 from daskgraphpart.cli.command_inputs import is_given
 from daskgraphpart.cli.command_options import graph_of, options_of, refuse_options
-from daskgraphpart.graph.changeable import change
-from daskgraphpart.graph.changes import NO_CHANGES, GraphChanges
 from daskgraphpart.graph.graph import read_chunked
+from daskgraphpart.graph.graph_methods import change
+from daskgraphpart.graph.transforms.changes import NO_CHANGES, GraphChanges
 from daskgraphpart.options import chosen
 from daskgraphpart.readers.open_scan import open_scan
 

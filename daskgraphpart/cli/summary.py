@@ -10,7 +10,7 @@ from click.core import ParameterSource
 
 from daskgraphpart.cli.inputs import INPUT_NAMES
 from daskgraphpart.dispatching.dispatch_options import DispatchOptions
-from daskgraphpart.graph.changes import GraphChanges
+from daskgraphpart.graph.transforms.changes import GraphChanges
 from daskgraphpart.options import chosen, stated_options
 from daskgraphpart.storage.paths import is_remote
 from daskgraphpart.units import format_count, format_number, format_seconds, format_size, text_table

@@ -15,7 +15,7 @@ import numpy as np
 from daskgraphpart.dispatching.collect_extra import read_window
 from daskgraphpart.dispatching.compress_graph import group_by_row
 from daskgraphpart.dispatching.edge_runs import DESTINATION, ROW, SOURCE, Slices, reads_of, run_column
-from daskgraphpart.dispatching.lay_out import write_rows
+from daskgraphpart.dispatching.make_files import write_rows
 from daskgraphpart.dispatching.part_graph import BuildConfig, PartGraph, local_ids_of
 from daskgraphpart.kernels.owner_sort import group_starts
 from daskgraphpart.storage.region import save_npy

@@ -17,7 +17,7 @@ from daskgraphpart.dispatching.edge_runs import (
     EXTRA_DTYPE,
     ROW,
     SOURCE,
-    RunTable,
+    EdgeRunIndex,
     Slices,
     places_of,
     run_column,
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 
 
 def collect_extra_edges(
-    job: Job, config: GraphConfig, runs: RunTable, book: PartitionBook, ranges: np.ndarray
-) -> RunTable:
+    job: Job, config: GraphConfig, runs: EdgeRunIndex, book: PartitionBook, ranges: np.ndarray
+) -> EdgeRunIndex:
     """Write the edges that parts hold but do not own as extra runs."""
     last = 0
     run_nbytes = (runs.run_rows * 2 * config.run_dtype.itemsize).tolist()
@@ -57,7 +57,7 @@ def collect_extra_edges(
     extra = ExtraConfig(job.work, ranges, job.options.out_edges, last)
     by_unit = job.runner.run(Pass("collect-extra", collect_extra, units, extra))
     counts, nothing = np.array(by_unit, np.int64).reshape(len(by_unit), job.num_parts), np.zeros(len(by_unit), np.int64)
-    return RunTable(np.arange(len(by_unit)), nothing, nothing, counts)
+    return EdgeRunIndex(np.arange(len(by_unit)), nothing, nothing, counts)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.dispatching.edge_runs import SLICE, Slices, cut_slices, places_of
-from daskgraphpart.dispatching.lay_out import write_rows
+from daskgraphpart.dispatching.make_files import write_rows
 from daskgraphpart.engine.runner import Pass, Unit
 from daskgraphpart.kernels.compress import count_keys, place_by_key, scatter, scatter_by_bucket
 from daskgraphpart.kernels.owner_sort import group_starts

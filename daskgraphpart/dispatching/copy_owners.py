@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.dispatching.lay_out import write_rows
+from daskgraphpart.dispatching.make_files import write_rows
 from daskgraphpart.engine.runner import Pass, Unit
 
 if TYPE_CHECKING:

@@ -9,11 +9,11 @@ from daskgraphpart.dispatching.copy_owners import copy_owners
 from daskgraphpart.dispatching.edges import bucket_all_edges
 from daskgraphpart.dispatching.features import NodeIds, block_marks, cut_features, move_features
 from daskgraphpart.dispatching.finish import Outcome, finish
-from daskgraphpart.dispatching.lay_out import lay_out
+from daskgraphpart.dispatching.make_files import lay_out
 from daskgraphpart.dispatching.nodes import list_all_nodes, number_nodes
 from daskgraphpart.dispatching.offsets import count_intervals
 from daskgraphpart.dispatching.split_nids import count_marked, split_nids, wanted_masks
-from daskgraphpart.dispatching.write_graphs import find_held, write_graphs
+from daskgraphpart.dispatching.write_graphs import plan_cache, write_graphs
 from daskgraphpart.ids.book import PartitionBook
 from daskgraphpart.layouts.layout import GraphSizes
 
@@ -33,7 +33,7 @@ def dispatch_graph(job: Job) -> Outcome:
     runs, edge_owners = bucket_all_edges(job, nodes)
     edge_counts = runs.counts_by_type(len(schema.etypes))
     book = PartitionBook.from_counts(schema.ntypes, schema.etypes, nodes.counts, edge_counts)
-    held = find_held(job, runs, book)
+    held = plan_cache(job, runs, book)
     masks = wanted_masks(job, node_features)
     marked = count_marked(job, masks, nodes)
     num_marked = {key: marked[key].sum(axis=0) for key in schema.masks}

@@ -35,7 +35,7 @@ Slices: TypeAlias = np.ndarray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RunTable:
+class EdgeRunIndex:
     """All blocks of edges, by edge type and ID, and the runs that hold them."""
 
     runs: np.ndarray  # int64 (blocks,): run of each block, ascending

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.dispatching.bucket_edges import BucketConfig, EdgeUnit, bucket_edges, edge_pass
-from daskgraphpart.dispatching.edge_runs import RunTable
+from daskgraphpart.dispatching.edge_runs import EdgeRunIndex
 from daskgraphpart.dispatching.edges_by_range import RangeConfig, bucket_by_range
-from daskgraphpart.dispatching.lay_out import wanted_arrays
+from daskgraphpart.dispatching.make_files import wanted_arrays
 from daskgraphpart.engine.runner import share_tasks
-from daskgraphpart.graph.partitions import list_edge_blocks
+from daskgraphpart.graph.dask_partitions import list_edge_blocks
 from daskgraphpart.partitioner.assignment import owner_dtype
 from daskgraphpart.storage.region import Region, create_files, npy_region
 
@@ -26,7 +26,7 @@ SMALL_ROWS = 1 << 16
 """Edges of several blocks that share a run."""
 
 
-def bucket_all_edges(job: Job, nodes: NumberedNodes) -> tuple[RunTable, Mapping[str, Region]]:
+def bucket_all_edges(job: Job, nodes: NumberedNodes) -> tuple[EdgeRunIndex, Mapping[str, Region]]:
     """Write all blocks of edges as runs, in one pass or three.
 
     Also returns the owners of edges whose types carry data, or of all edges if IDs are kept.
@@ -57,7 +57,7 @@ def bucket_all_edges(job: Job, nodes: NumberedNodes) -> tuple[RunTable, Mapping[
         part_ends = np.cumsum(nodes.counts.sum(axis=1))
         ranges = RangeConfig(config, sizes.range_nodes, part_ends)
         counts = bucket_by_range(units, ranges, job.runner)
-    runs = RunTable(
+    runs = EdgeRunIndex(
         runs=np.repeat(np.arange(len(units)), [len(unit.blocks) for unit in units]),
         etype_ids=np.array([schema.etype_ids[edge_type.name] for edge_type in types], np.int64),
         first_rows=np.array([block.first_row for block in blocks], np.int64),

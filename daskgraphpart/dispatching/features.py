@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.dispatching.lay_out import RowTarget, write_groups
+from daskgraphpart.dispatching.make_files import RowTarget, write_groups
 from daskgraphpart.engine.runner import Pass, Unit
 from daskgraphpart.errors import InputFileError
-from daskgraphpart.graph.partitions import list_row_blocks
+from daskgraphpart.graph.dask_partitions import list_row_blocks
 from daskgraphpart.kernels.owner_sort import group_by_owner
 from daskgraphpart.storage.files import cached_listings, signature_of
 from daskgraphpart.storage.paths import to_path

@@ -19,9 +19,9 @@ from daskgraphpart.dispatching.output_directory import discard_output
 from daskgraphpart.engine.runner import Pass, Unit
 from daskgraphpart.ids.hash_id_maps import describe_id_maps
 from daskgraphpart.ids.recorded_id_maps import IdMaps
+from daskgraphpart.layouts.known_outputs import ID_MAP
 from daskgraphpart.layouts.layout import DispatchedGraph, GraphSizes
 from daskgraphpart.layouts.manifest import describe_files
-from daskgraphpart.layouts.written_files import ID_MAP
 from daskgraphpart.storage.atomic import changed_file, publish_once, temporary_path, write_bytes
 from daskgraphpart.storage.checksums import FileChecksum, hash_file
 from daskgraphpart.storage.files import delete_file, is_file, make_directory
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from daskgraphpart.dispatching.destination import StagedRows
     from daskgraphpart.dispatching.job import Job
-    from daskgraphpart.dispatching.lay_out import OutputFile, Places
+    from daskgraphpart.dispatching.make_files import OutputFile, Places
     from daskgraphpart.dispatching.workspace import Workspace
     from daskgraphpart.ids.book import PartitionBook
     from daskgraphpart.partitioner.assign_report import AssignReport

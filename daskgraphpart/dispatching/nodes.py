@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
-from daskgraphpart.dispatching.lay_out import Target, Targets, write_groups
+from daskgraphpart.dispatching.make_files import Target, Targets, write_groups
 from daskgraphpart.dispatching.offsets import RowOffsets, count_intervals
 from daskgraphpart.engine.runner import Pass, Unit
 from daskgraphpart.ids.book import PartitionBook
@@ -38,7 +38,7 @@ class NumberedNodes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NodeUnit(Generic[TargetT]):
-    """Nodes of one type, where each part's share of them begins (new ID or row), and the output."""
+    """One task's nodes of one type, their target offsets per part, and the output file."""
 
     nodes: Block[np.ndarray]  # their owners
     first: np.ndarray  # int64 (parts,)

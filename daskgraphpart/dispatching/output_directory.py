@@ -7,8 +7,8 @@ import re
 from typing import TYPE_CHECKING
 
 from daskgraphpart.errors import LayoutError, OutputExistsError
+from daskgraphpart.layouts.known_outputs import DIRECTORIES, FILES, is_description
 from daskgraphpart.layouts.plugin_layouts import load_layout
-from daskgraphpart.layouts.written_files import DIRECTORIES, FILES, is_description
 from daskgraphpart.registry import plugin_names
 from daskgraphpart.storage.atomic import TEMPORARY_SUFFIX
 from daskgraphpart.storage.files import delete_file, is_directory, is_file, list_directory

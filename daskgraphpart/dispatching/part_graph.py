@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.dispatching.lay_out import Target, write_rows
+from daskgraphpart.dispatching.make_files import Target, write_rows
 from daskgraphpart.ids.ranges import places_by_part
 from daskgraphpart.kernels.bitmap import list_members, local_ids, rank_words
 from daskgraphpart.storage.region import id_dtype
@@ -151,6 +151,6 @@ def local_ids_of(graph: PartGraph, config: GraphConfig, *columns: np.ndarray) ->
 
 
 def ranks_of(words: np.ndarray, num_nodes: int) -> tuple[np.ndarray, int]:
-    """Count the members before each word of a bitmap, and all of them: fewer than there are nodes."""
+    """Return the rank of each bitmap word, and the number of set bits."""
     ranks = np.empty(words.size, id_dtype(num_nodes))
     return ranks, int(rank_words(words, ranks))

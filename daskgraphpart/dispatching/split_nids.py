@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from daskgraphpart.dispatching.features import Feature, RowUnit, group_rows, row_units
-from daskgraphpart.dispatching.lay_out import Targets, wanted_arrays, write_groups
+from daskgraphpart.dispatching.make_files import Targets, wanted_arrays, write_groups
 from daskgraphpart.dispatching.offsets import exclusive_sums
 from daskgraphpart.engine.runner import Pass, Unit
 from daskgraphpart.kernels.owner_sort import group_starts

@@ -10,7 +10,7 @@ import numpy as np
 from daskgraphpart.dispatching.build_graph import EDGE_NBYTES, Segment, build_graph
 from daskgraphpart.dispatching.collect_extra import collect_extra_edges, order_extra
 from daskgraphpart.dispatching.compress_graph import compress_graphs
-from daskgraphpart.dispatching.edge_runs import SLICE, RunTable, Slices, cut_slices
+from daskgraphpart.dispatching.edge_runs import SLICE, EdgeRunIndex, Slices, cut_slices
 from daskgraphpart.dispatching.mark_halo import HaloUnit, mark_halo
 from daskgraphpart.dispatching.part_graph import (
     NODE_NBYTES,
@@ -30,18 +30,18 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from daskgraphpart.dispatching.job import Job
-    from daskgraphpart.dispatching.lay_out import Target, Targets
+    from daskgraphpart.dispatching.make_files import Target, Targets
     from daskgraphpart.ids.book import PartitionBook
 
 GRAPH_ARRAYS = ("nodes", "edges", "coo", "csr", "csc", "orig_eids", "edge_src", "edge_dst")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class HeldGraphs:
+class CachedGraphs:
     """What every part holds: its ranges and edges, extra edges, HALO nodes and cut edges."""
 
     config: GraphConfig
-    runs: RunTable
+    runs: EdgeRunIndex
     book: PartitionBook
     parts: Sequence[HaloUnit]
     halo: np.ndarray  # int64 (parts, 2): HALO nodes of each part, and its cut edges
@@ -62,7 +62,7 @@ class HeldGraphs:
         )
 
 
-def find_held(job: Job, runs: RunTable, book: PartitionBook) -> HeldGraphs:
+def plan_cache(job: Job, runs: EdgeRunIndex, book: PartitionBook) -> CachedGraphs:
     """Find the edges and nodes that each part holds besides its own."""
     schema = job.graph.schema
     halo = npy_region(job.work.file("halo", "words"), np.uint64, (job.num_parts, empty_bitmap(schema.num_nodes).size))
@@ -77,10 +77,10 @@ def find_held(job: Job, runs: RunTable, book: PartitionBook) -> HeldGraphs:
     parts = [HaloUnit(part, low, high, owned, others) for part, ((low, high), owned, others) in enumerate(held)]
     units = [Unit(part, int(part.owned["count"].sum()) * config.run_dtype.itemsize) for part in parts]
     halo_counts = job.runner.run(Pass("mark-halo", mark_halo, units, config))
-    return HeldGraphs(config, runs, book, parts, np.array(halo_counts, np.int64))
+    return CachedGraphs(config, runs, book, parts, np.array(halo_counts, np.int64))
 
 
-def write_graphs(job: Job, held: HeldGraphs, targets: Targets) -> None:
+def write_graphs(job: Job, held: CachedGraphs, targets: Targets) -> None:
     """Write every part's nodes, edges and adjacency, and its edges' original IDs."""
     arrays = {name: of for name, of in targets.items() if name.partition("/")[0] in GRAPH_ARRAYS}
     if not arrays:
@@ -109,7 +109,7 @@ def write_graphs(job: Job, held: HeldGraphs, targets: Targets) -> None:
         compress_graphs(job, config, to_compress)
 
 
-def _part_graphs(held: HeldGraphs, arrays: Targets) -> list[PartGraph]:
+def _part_graphs(held: CachedGraphs, arrays: Targets) -> list[PartGraph]:
     counts = zip(
         held.halo[:, 0].tolist(), held.runs.edges_of_parts.tolist(), held.num_extra_edges.tolist(), strict=True
     )
@@ -127,7 +127,7 @@ def _part_graphs(held: HeldGraphs, arrays: Targets) -> list[PartGraph]:
     ]
 
 
-def _segments(job: Job, parts: Sequence[PartGraph], held: HeldGraphs) -> tuple[list[Segment], list[Segment]]:
+def _segments(job: Job, parts: Sequence[PartGraph], held: CachedGraphs) -> tuple[list[Segment], list[Segment]]:
     """Cut the edges of all parts into segments: owned, and extra."""
     windows: Sequence[list[tuple[int, int, int]]] = [[]] * len(parts)
     if job.options.has_extra_edges:

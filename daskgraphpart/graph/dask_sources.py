@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daskgraphpart.errors import GraphPartError, InputFileError, OptionError
-from daskgraphpart.graph.rows import refuse_gaps, token_of
+from daskgraphpart.graph.rows import refuse_missing_values, token_of
 from daskgraphpart.graph.sources import INT64
 from daskgraphpart.source import Block, Source
 
@@ -86,7 +86,7 @@ def ends_of_frame(frame: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
 
 def _rows_of_chunk(rows: Any, dtype: np.dtype, row_shape: tuple[int, ...], name: str) -> np.ndarray:
     """Return a user's rows in the declared dtype and shape."""
-    refuse_gaps(rows, name)
+    refuse_missing_values(rows, name)
     values = np.asarray(rows)
     for what, expected, actual, is_held in (
         ("shape", row_shape, values.shape[1:], values.shape[1:] == row_shape),

@@ -6,14 +6,14 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import InputFileError, MetadataError, OptionError
-from daskgraphpart.graph.beside import codes_name, find_beside, map_name
-from daskgraphpart.graph.change_views import add_reverse_types, cast_features, double_edges
-from daskgraphpart.graph.changeable import Changeable
-from daskgraphpart.graph.check_changes import check_changes
 from daskgraphpart.graph.collections import data_array, edge_frame
+from daskgraphpart.graph.companion_files import codes_name, find_companions, map_name
 from daskgraphpart.graph.formats import edge_file, feature_files
+from daskgraphpart.graph.graph_methods import GraphMethods
 from daskgraphpart.graph.metadata import Metadata, data_key, read_metadata
 from daskgraphpart.graph.sources import CsvEdges, FileEdges, FileRows
+from daskgraphpart.graph.transforms.change_views import add_reverse_types, cast_features, double_edges
+from daskgraphpart.graph.transforms.check_changes import check_changes
 from daskgraphpart.keywords import check_keywords
 from daskgraphpart.lazy_mapping import LazyMapping
 from daskgraphpart.schema import DataSpec, GraphSchema, NodeType, parse_edge_type
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
 
-    from daskgraphpart.graph.changes import GraphChanges
     from daskgraphpart.graph.formats import InputFile
     from daskgraphpart.graph.scan import Scan
+    from daskgraphpart.graph.transforms.changes import GraphChanges
     from daskgraphpart.schema import RowType
     from daskgraphpart.source import FilePath, Source
     from daskgraphpart.storage.paths import Location
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Graph(Changeable["Graph"]):
+class Graph(GraphMethods["Graph"]):
     """A graph: its schema and lazy collections of its edges and features. Immutable: methods return a new graph.
 
     Attributes
@@ -59,7 +59,7 @@ class Graph(Changeable["Graph"]):
     """
 
     __all__ = (
-        *Changeable.__all__, "directory", "edge_data", "edge_frame", "edges", "files", "id_maps", "name", "nbytes",
+        *GraphMethods.__all__, "directory", "edge_data", "edge_frame", "edges", "files", "id_maps", "name", "nbytes",
         "node_data", "schema",
     )  # fmt: skip
 
@@ -72,7 +72,7 @@ class Graph(Changeable["Graph"]):
     # by node type, the files of GSProcessing's `raw_id_mappings`: node IDs before it
     raw_ids: Mapping[str, tuple[FilePath, ...]] = field(default_factory=dict)
     # by name, files that go with the graph: maps of IDs, what codes stand for, what GraphStorm's commands read
-    beside: Mapping[str, FilePath] = field(default_factory=dict)
+    companions: Mapping[str, FilePath] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -141,11 +141,11 @@ class Graph(Changeable["Graph"]):
     def id_maps(self) -> dict[str, Location]:
         """By node type, the file whose row i is the user's own ID of node i, if there is one."""
         names = {ntype: map_name(ntype) for ntype in self.schema.ntypes}
-        return {ntype: to_path(self.beside[name]) for ntype, name in names.items() if name in self.beside}
+        return {ntype: to_path(self.companions[name]) for ntype, name in names.items() if name in self.companions}
 
     def refuse_codes(self, type_name: str, feature: str, place: str) -> None:
         """Refuse a feature as a weight if its numbers are codes of strings."""
-        if codes_name(type_name, feature) in self.beside:
+        if codes_name(type_name, feature) in self.companions:
             what, hint = f"{type_name}/{feature} holds text, which cannot be a weight", "name a column of numbers"
             raise OptionError(what, place=place, hint=hint)
 
@@ -156,12 +156,12 @@ class Graph(Changeable["Graph"]):
     def _viewed(self, changes: GraphChanges) -> Graph:
         ntypes = self.schema.ntypes
         check_changes(changes, ntypes, self.schema.etypes, self.data_sources)
-        edges, beside = dict(self.edge_sources), dict(self.beside)
+        edges, companions = dict(self.edge_sources), dict(self.companions)
         data = cast_features(changes, self.data_sources)
         double_edges(changes, ntypes, edges, data)
-        edges = add_reverse_types(changes, ntypes, edges, data, beside)
+        edges = add_reverse_types(changes, ntypes, edges, data, companions)
         counts = {of.name: of.num_nodes for of in self.schema.node_types}
-        return replace(graph_of(self.name, counts, edges, data), raw_ids=self.raw_ids, beside=beside)
+        return replace(graph_of(self.name, counts, edges, data), raw_ids=self.raw_ids, companions=companions)
 
     def _scanned(self, changes: GraphChanges) -> Scan:
         check_changes(changes, self.schema.ntypes, self.schema.etypes, self.data_sources)
@@ -310,7 +310,7 @@ def _read_headers(metadata: Metadata) -> Graph:
         tuple(replace(t, data=specs[t.name]) for t in schema.edge_types),
     )
     directory = to_path(metadata.path).parent.absolute()
-    return Graph(schema, edges, data, to_key(directory), metadata.raw_ids, find_beside(directory, schema))
+    return Graph(schema, edges, data, to_key(directory), metadata.raw_ids, find_companions(directory, schema))
 
 
 def _check_num_rows(

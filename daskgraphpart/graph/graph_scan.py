@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.graph.leaves import describe_views
 from daskgraphpart.graph.metadata import METADATA_FILE
 from daskgraphpart.graph.scan import ROWS_OF, Scan
 from daskgraphpart.graph.share_arrays import share_arrays
 from daskgraphpart.graph.stage_collections import make_seekable
+from daskgraphpart.graph.stored_sources import describe_views
 from daskgraphpart.storage.files import cached_listings, is_file, read_file
 from daskgraphpart.storage.paths import Location, join_path, to_path
 from daskgraphpart.storage.scratch import scratch_directory
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from daskgraphpart.engine.progress import Progress
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.engine.runner import Runner
-    from daskgraphpart.graph.changes import GraphChanges
     from daskgraphpart.graph.graph import Graph
     from daskgraphpart.graph.scan import ScanJob
+    from daskgraphpart.graph.transforms.changes import GraphChanges
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

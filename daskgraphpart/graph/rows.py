@@ -61,7 +61,7 @@ class ArrayRows(Source):
 
 def array_rows(array: Any, what: str = "an array") -> Source:
     """Rows of an array without masked values; a whole mapped file becomes its file's rows."""
-    refuse_gaps(array, what)
+    refuse_missing_values(array, what)
     base: Any = getattr(array, "base", None)
     if isinstance(array, np.memmap) and isinstance(base, mmap.mmap) and array.flags.c_contiguous and array.filename:
         return Region(os.fspath(array.filename), array.offset, array.dtype, array.shape)
@@ -303,7 +303,7 @@ class EdgeEnds(Source):
         return np.stack(ends, axis=1, dtype=np.int64, casting="unsafe")
 
 
-def refuse_gaps(values: Any, what: str) -> None:
+def refuse_missing_values(values: Any, what: str) -> None:
     """Refuse values that a numpy array cannot hold: masked ones, and missing ones of pandas' integers and bools."""
     dtype = None if hasattr(values, "dask") else getattr(values, "dtype", None)
     is_nullable = hasattr(values, "isna") and not isinstance(dtype, np.dtype)

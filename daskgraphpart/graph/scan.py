@@ -1,4 +1,4 @@
-"""`Scan`: how to get a graph that must be read first; and what a job asks of it."""
+"""`Scan`: A graph that has not been read: its files, its identity, and how to read it."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, detect_resources
 from daskgraphpart.engine.runner import Runner, open_runner
 from daskgraphpart.errors import OptionError
-from daskgraphpart.graph.changeable import Changeable
 from daskgraphpart.graph.formats import InputFile
 from daskgraphpart.graph.graph import Graph
+from daskgraphpart.graph.graph_methods import GraphMethods
 from daskgraphpart.graph.rows import CastRows, ConstantRows, EdgeEnds, JoinedRows, KeptRows, ReversedEdges, SlicedRows
 from daskgraphpart.graph.share_arrays import store_arrays
 from daskgraphpart.graph.sources import FileEdges, FileRows
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from daskgraphpart.engine.progress import Progress
     from daskgraphpart.engine.resources import Resources
-    from daskgraphpart.graph.changes import GraphChanges
+    from daskgraphpart.graph.transforms.changes import GraphChanges
     from daskgraphpart.storage.paths import Location
 
 ROWS_OF = "rows of"
@@ -74,7 +74,7 @@ class ScanJob:
         return self.directory if self.seen is None else self.seen
 
     @property
-    def beside(self) -> Path:
+    def companions(self) -> Path:
         """Directory of the files that go with the graph."""
         return self.directory / "beside"
 
@@ -85,11 +85,11 @@ class ScanJob:
 
     def started(self) -> ScanJob:
         """Make the directories."""
-        self.beside.mkdir(parents=True)
+        self.companions.mkdir(parents=True)
         return self
 
 
-class Scan(Changeable["Scan"]):
+class Scan(GraphMethods["Scan"]):
     """How to get a graph: files, options and changes, of which nothing is read yet.
 
     Every job takes a scan where it takes a graph, and reads it as its first step. `collect` gives the graph itself.
@@ -113,7 +113,7 @@ class Scan(Changeable["Scan"]):
     """
 
     __slots__ = ()
-    __all__ = (*Changeable.__all__, "collect", "collect_schema", "files", "name")
+    __all__ = (*GraphMethods.__all__, "collect", "collect_schema", "files", "name")
 
     @property
     @abstractmethod
@@ -269,7 +269,7 @@ class Scan(Changeable["Scan"]):
     def counted(
         self, resources: Resources, edge_weights: tuple[str, ...] = (), progress: Progress | None = None
     ) -> Iterator[Graph]:
-        """Yield the graph, with files beside it, but perhaps without rows."""
+        """Yield the graph with all counts; its feature rows may be missing."""
         with (
             scratch_directory(resources.workspace or tempfile.gettempdir()) as scratch,
             open_runner(replace(resources, cluster="threads"), progress) as runner,

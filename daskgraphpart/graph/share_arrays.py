@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from daskgraphpart.graph.beside import copy_beside
-from daskgraphpart.graph.leaves import leaves_of, replace_leaves
+from daskgraphpart.graph.companion_files import copy_companions
 from daskgraphpart.graph.rows import ArrayRows, MadeRows
+from daskgraphpart.graph.stored_sources import replace_stored_sources, stored_sources
 from daskgraphpart.storage.atomic import whole_file
 from daskgraphpart.storage.files import make_directory
 from daskgraphpart.storage.mounts import depot_of
@@ -36,18 +36,18 @@ def store_arrays(graph: Graph, directory: Path) -> Graph:
     """
     stored: dict[Source, Source] = {}
     is_shared = depot_of(directory) is None
-    for leaf in (leaf for source in graph.sources for leaf in leaves_of(source)):
+    for leaf in (leaf for source in graph.sources for leaf in stored_sources(source)):
         is_made = isinstance(leaf, (ArrayRows, MadeRows))
         if leaf not in stored and (is_made or not (is_shared or all(map(_is_in_store, leaf.paths)))):
             make_directory(directory)
             stored[leaf] = write_rows(leaf, directory / f"rows-{len(stored)}.npy")
-    beside = graph.beside if is_shared else copy_beside(graph.beside, directory / "beside")
-    return replace(replace_leaves(graph, stored), beside=beside)
+    companions = graph.companions if is_shared else copy_companions(graph.companions, directory / "beside")
+    return replace(replace_stored_sources(graph, stored), companions=companions)
 
 
 def is_seen_everywhere(graph: Graph) -> bool:
     """Whether machines that share nothing but a store can read all rows: no array in memory, no local file."""
-    leaves = [leaf for source in graph.sources for leaf in leaves_of(source)]
+    leaves = [leaf for source in graph.sources for leaf in stored_sources(source)]
     return all(not isinstance(leaf, ArrayRows) and all(map(_is_in_store, leaf.paths)) for leaf in leaves)
 
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daskgraphpart.engine.runner import Pass, Runner, Unit
+from daskgraphpart.graph.dask_partitions import count_lines
 from daskgraphpart.graph.dask_sources import run_collections
-from daskgraphpart.graph.leaves import leaves_of, replace_leaves
-from daskgraphpart.graph.partitions import count_lines
 from daskgraphpart.graph.rows import JoinedRows
+from daskgraphpart.graph.stored_sources import replace_stored_sources, stored_sources
 from daskgraphpart.source import Source
 from daskgraphpart.storage.region import Region, npy_region, save_npy
 
@@ -45,7 +45,7 @@ def stage_collections(graph: Graph, directory: Path, runner: Runner) -> Graph:
     named |= {f"{of}/{name}": rows for of, data in graph.data_sources.items() for name, rows in data.items()}
     lazy: dict[Source, str] = {}
     for name, source in named.items():
-        for leaf in leaves_of(source):
+        for leaf in stored_sources(source):
             if not leaf.can_seek:
                 lazy.setdefault(leaf, name)
     units, owners = list[Unit[StageUnit]](), list[Source]()
@@ -57,7 +57,7 @@ def stage_collections(graph: Graph, directory: Path, runner: Runner) -> Graph:
     staged: dict[Source, list[Region]] = {source: [] for source in lazy}
     for source, region in zip(owners, regions, strict=True):
         staged[source].append(region)
-    return replace_leaves(graph, {source: JoinedRows(tuple(of)) for source, of in staged.items() if of})
+    return replace_stored_sources(graph, {source: JoinedRows(tuple(of)) for source, of in staged.items() if of})
 
 
 def _units(name: str, source: Source, path: str) -> list[Unit[StageUnit]]:

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from distributed.deploy import Cluster
 
     from daskgraphpart.engine.progress import Progress
-    from daskgraphpart.graph.changeable import Changeable
     from daskgraphpart.graph.graph import Graph
+    from daskgraphpart.graph.graph_methods import GraphMethods
 
 
 def write_chunked(
-    graph: Changeable[Any],
+    graph: GraphMethods[Any],
     out: str | os.PathLike[str],
     *,
     name: str | None = None,

@@ -11,15 +11,15 @@ from daskgraphpart.engine.progress import open_progress
 from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.errors import OptionError
 from daskgraphpart.extras import is_dgl_graph
-from daskgraphpart.graph.changeable import change
-from daskgraphpart.graph.changes import GraphChanges, etypes_of
 from daskgraphpart.graph.graph import Graph, read_chunked
+from daskgraphpart.graph.graph_methods import change
 from daskgraphpart.graph.graph_scan import GraphScan
 from daskgraphpart.graph.metadata import METADATA_FILE
+from daskgraphpart.graph.transforms.changes import GraphChanges, etypes_of
 from daskgraphpart.graph.write_graph import TASK_MEMORY, ChunkFormat
 from daskgraphpart.jobs.save_graph import Saving, save_graph
 from daskgraphpart.keywords import check_keywords
-from daskgraphpart.readers.objects.open_given import complete_graph
+from daskgraphpart.readers.objects.open_object import complete_graph
 from daskgraphpart.readers.open_scan import open_scan
 from daskgraphpart.readers.tables.read_options import ReadOptions, Tables
 from daskgraphpart.readers.tables.stage_frames import is_split_by_text, named_tables
@@ -208,7 +208,7 @@ def chunk_graph(
             limited = resources.limited(TASK_MEMORY)
             further: dict[str, Any] = {"num_nodes": num_nodes, "node_data": ndata_paths, "edge_data": edata_paths}
             graph = complete_graph(g, limited, name=name, **further)
-            scan = GraphScan(replace(graph, beside=g.beside) if isinstance(g, Graph) else graph)
+            scan = GraphScan(replace(graph, companions=g.companions) if isinstance(g, Graph) else graph)
         else:
             scan = open_scan(g, storage_options, resources)
         saving = Saving(form, name, overwrite, resources, listener)

@@ -13,8 +13,8 @@ from daskgraphpart.engine.progress import open_progress
 from daskgraphpart.engine.resources import ON_THIS_MACHINE
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.errors import OutputExistsError
-from daskgraphpart.graph.beside import copy_beside, maps_and_codes
-from daskgraphpart.graph.partitions import count_lines
+from daskgraphpart.graph.companion_files import copy_companions, maps_and_codes
+from daskgraphpart.graph.dask_partitions import count_lines
 from daskgraphpart.graph.share_arrays import write_rows
 from daskgraphpart.jobs.estimate_job import announce
 from daskgraphpart.jobs.forecast import smallest_memory
@@ -144,7 +144,7 @@ def _assign_to(
         ):
             assignment = assign_nodes(staged, num_parts, options, work.owners, runner, read_owners=read_owners)
             if not staged.directory:  # the maps of the job go with the owners
-                staged = replace(staged, beside=copy_beside(maps_and_codes(staged.beside), out))
+                staged = replace(staged, companions=copy_companions(maps_and_codes(staged.companions), out))
             seed = options.seed if options.is_named else None
             id_maps = None
             if runner.depot is None or not staged.directory:

@@ -14,8 +14,8 @@ from daskgraphpart.dispatching.job import Job, choose_sizes
 from daskgraphpart.dispatching.output_directory import check_claimable, check_output, discard_output, discard_unfinished
 from daskgraphpart.engine.progress import open_progress
 from daskgraphpart.errors import InputFileNotFoundError, OptionError
-from daskgraphpart.graph.beside import copy_file, maps_and_codes
-from daskgraphpart.graph.partitions import count_lines
+from daskgraphpart.graph.companion_files import copy_file, maps_and_codes
+from daskgraphpart.graph.dask_partitions import count_lines
 from daskgraphpart.jobs.estimate_job import announce
 from daskgraphpart.jobs.forecast import smallest_memory
 from daskgraphpart.jobs.job_inputs import (
@@ -178,9 +178,9 @@ def _dispatch_scan(
     graph = scan.stage(Path(work.root) / "tables", runner, weights)
     wanted, (first, *others) = fitting(graph, wanted)
     if not graph.directory:
-        paths = maps_and_codes(graph.beside)
+        paths = maps_and_codes(graph.companions)
         maps = {name: raw_file_layout((), partial(copy_file, path)) for name, path in paths.items()}
-        first = replace(first, beside={**first.beside, **maps})
+        first = replace(first, companions={**first.companions, **maps})
     smallest = smallest_memory(graph.schema, wanted.num_parts, wanted.owners, wanted.options)
     with runner.for_tasks_of(*smallest) as limited:
         if scan.known is None:
@@ -290,7 +290,7 @@ def _layouts(options: DispatchOptions, graph: Graph | None) -> tuple[Layout, ...
         dgl = DglLayout(tuple(options.graph_formats), options.config_name, options.reshuffle, options.graphs, stored)
         with environment_faults():
             arranged = options.arrangement
-            layouts.append(dgl if arranged is None else _arrangement(arranged).around(dgl, graph))
+            layouts.append(dgl if arranged is None else _arrangement(arranged).wrap(dgl, graph))
     return (*layouts, *plugin_layouts(options.plugins, options.layout_options or {}))
 
 

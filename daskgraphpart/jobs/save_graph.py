@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.engine.runner import open_runner
-from daskgraphpart.graph.beside import copy_beside
+from daskgraphpart.graph.companion_files import copy_companions
 from daskgraphpart.graph.graph import read_chunked
 from daskgraphpart.graph.output import claimed_directory
 from daskgraphpart.graph.scan import ScanJob
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from daskgraphpart.engine.progress import ProgressListener
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.engine.runner import Runner
-    from daskgraphpart.graph.changeable import Changeable
     from daskgraphpart.graph.graph import Graph
+    from daskgraphpart.graph.graph_methods import GraphMethods
     from daskgraphpart.graph.scan import Scan
     from daskgraphpart.storage.mounts import Depot
     from daskgraphpart.storage.output_lock import OutputLock
@@ -59,7 +59,7 @@ class Saving:
                     seen=seen,
                 )
                 graph = scan.read_for(job)
-            copy_beside(graph.beside, out)
+            copy_companions(graph.companions, out)
             schema = replace(graph.schema, name=self.name or graph.schema.name)
             with self._runner(self.depot is not None and is_seen_everywhere(graph), scratch) as runner:
                 write_graph(replace(graph, schema=schema), out, self.form, runner)
@@ -79,7 +79,7 @@ class Saving:
 
 
 def save_graph(
-    graph: Changeable[Any], out: str | os.PathLike[str], storage_options: Mapping[str, Any] | None, saving: Saving
+    graph: GraphMethods[Any], out: str | os.PathLike[str], storage_options: Mapping[str, Any] | None, saving: Saving
 ) -> Graph:
     """Write a graph or scan as a chunked graph; return it, open."""
     check_name(saving.name or "graph", "graph name")

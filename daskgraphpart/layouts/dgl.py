@@ -15,17 +15,7 @@ import numpy as np
 from daskgraphpart.layouts.dgl_config import PartitionConfig, PartPaths, config_bytes
 from daskgraphpart.layouts.dgl_graph_file import graph_file_layout, tensor_file_layout
 from daskgraphpart.layouts.graphbolt import graphbolt_layout
-from daskgraphpart.layouts.layout import (
-    WITH_EIDS,
-    ArraySpec,
-    FileLayout,
-    GraphBoltAttributes,
-    Layout,
-    npy_file_layout,
-    split_names,
-)
-from daskgraphpart.layouts.manifest import SUFFIX, stated_data
-from daskgraphpart.layouts.written_files import (
+from daskgraphpart.layouts.known_outputs import (
     EDGE_FEAT,
     EDGE_MAP,
     GRAPH,
@@ -36,6 +26,16 @@ from daskgraphpart.layouts.written_files import (
     ORIG_NIDS,
     SPLIT_NIDS,
 )
+from daskgraphpart.layouts.layout import (
+    WITH_EIDS,
+    ArraySpec,
+    FileLayout,
+    GraphBoltAttributes,
+    Layout,
+    npy_file_layout,
+    split_names,
+)
+from daskgraphpart.layouts.manifest import SUFFIX, stated_data
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -98,13 +98,13 @@ class DglLayout(Layout):
     def graph_files(self, schema: GraphSchema) -> dict[str, FileLayout]:
         """Lay out the maps of owners, if IDs are kept."""
         if self.reshuffle:
-            return {**self.beside}
+            return {**self.companions}
         owned = ((NODE_MAP, "node_owners", schema.node_types[0]), (EDGE_MAP, "edge_owners", schema.edge_types[0]))
         maps = {
             file: npy_file_layout(ArraySpec(f"{array}/{kind.name}", INT64, (kind.num_rows,)))
             for file, array, kind in owned
         }
-        return {**maps, **self.beside}
+        return {**maps, **self.companions}
 
     def descriptions(self, schema: GraphSchema) -> tuple[str, ...]:
         """Name the manifest and the config."""
@@ -188,7 +188,7 @@ class DglArrangement(Layout):
         return ()
 
     @classmethod
-    def around(cls, layout: DglLayout, graph: Graph | None) -> Self:
+    def wrap(cls, layout: DglLayout, graph: Graph | None) -> Self:
         """Arrange a layout; of a graph that is not read yet, nothing is known that could lie beside."""
         return cls(layout=layout)
 

@@ -15,8 +15,8 @@ from daskgraphpart.errors import LayoutError
 from daskgraphpart.ids.book import PartitionBook
 from daskgraphpart.layouts.dgl_config import ConfigKeys, Count, PartitionConfig, PartPaths
 from daskgraphpart.layouts.dgl_graph import read_graph_file
+from daskgraphpart.layouts.known_outputs import ORIG_EIDS, ORIG_NIDS, SPLIT_NIDS, description_of
 from daskgraphpart.layouts.manifest import SUFFIX
-from daskgraphpart.layouts.written_files import ORIG_EIDS, ORIG_NIDS, SPLIT_NIDS, description_of
 from daskgraphpart.registry import plugin_names
 from daskgraphpart.storage.files import is_directory, is_file, list_directory
 from daskgraphpart.storage.json_file import convert_json, read_json_object, shown

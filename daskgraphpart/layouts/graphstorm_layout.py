@@ -17,10 +17,10 @@ import numpy as np
 
 from daskgraphpart.errors import OptionError
 from daskgraphpart.layouts.dgl import DglArrangement
-from daskgraphpart.layouts.files_beside import files_beside, hard_negatives
+from daskgraphpart.layouts.graphstorm_files import graphstorm_files, hard_negatives
+from daskgraphpart.layouts.known_outputs import ASSIGNMENT, ASSIGNMENT_META, DIST_GRAPH
 from daskgraphpart.layouts.layout import ArraySpec, FileLayout, raw_file_layout
-from daskgraphpart.layouts.owned_arrays import check_file_names, refuse_bfloat16
-from daskgraphpart.layouts.written_files import ASSIGNMENT, ASSIGNMENT_META, DIST_GRAPH
+from daskgraphpart.layouts.part_arrays import check_file_names, refuse_bfloat16
 from daskgraphpart.storage.atomic import json_bytes, whole_file
 from daskgraphpart.storage.text import number_lines
 
@@ -49,9 +49,9 @@ class GraphStormLayout(DglArrangement):
         return hard_negatives(graph)
 
     @classmethod
-    def around(cls, layout: DglLayout, graph: Graph | None) -> Self:
+    def wrap(cls, layout: DglLayout, graph: Graph | None) -> Self:
         """Arrange a layout, with the files beside a graph."""
-        return cls(layout=layout, beside={} if graph is None else files_beside(graph))
+        return cls(layout=layout, companions={} if graph is None else graphstorm_files(graph))
 
     @property
     def dgl(self) -> DglLayout:
@@ -93,7 +93,7 @@ class GraphStormLayout(DglArrangement):
             )
             for kind in schema.node_types
         }
-        return {**owners, **self.beside}
+        return {**owners, **self.companions}
 
     def descriptions(self, schema: GraphSchema) -> tuple[str, ...]:
         """Name what GraphStorm reads, then DGL's manifest and config, by which partitions are found."""

@@ -155,7 +155,7 @@ class Layout(ABC):
     own_files: ClassVar[str] = ""
     """Regular expression of the paths of its files below that directory: no others are ever deleted."""
 
-    beside: Mapping[str, FileLayout] = field(default_factory=dict)
+    companions: Mapping[str, FileLayout] = field(default_factory=dict)
 
     @classmethod
     def of(cls, keywords: Mapping[str, Any]) -> Self:
@@ -177,7 +177,7 @@ class Layout(ABC):
 
     def graph_files(self, schema: GraphSchema) -> Mapping[str, FileLayout]:
         """Files of the whole graph by path below the output."""
-        return self.beside
+        return self.companions
 
     @abstractmethod
     def descriptions(self, schema: GraphSchema) -> tuple[str, ...]:

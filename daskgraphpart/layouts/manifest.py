@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.layouts.written_files import MANIFEST_FORMAT, description_of
+from daskgraphpart.layouts.known_outputs import MANIFEST_FORMAT, description_of
 from daskgraphpart.storage.atomic import json_bytes
 from daskgraphpart.storage.checksums import ALGORITHM, FileChecksum, hash_bytes
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from daskgraphpart.errors import GraphPartError, LayoutError
+from daskgraphpart.layouts.known_outputs import MANIFEST_FORMAT
 from daskgraphpart.layouts.manifest import DIGEST, SUFFIX, VERSION, digest_of
-from daskgraphpart.layouts.written_files import MANIFEST_FORMAT
 from daskgraphpart.storage.checksums import ALGORITHM, FileChecksum
 from daskgraphpart.storage.files import is_file, list_directory
 from daskgraphpart.storage.json_file import convert_json, read_json_object, shown

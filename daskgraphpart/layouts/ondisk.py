@@ -28,10 +28,10 @@ from daskgraphpart.layouts.graphbolt import (
     shortest_int,
     type_numbers,
 )
+from daskgraphpart.layouts.known_outputs import GRAPHBOLT, description_of
 from daskgraphpart.layouts.layout import ArraySpec, Layout, npy_file_layout, raw_file_layout, split_names
 from daskgraphpart.layouts.manifest import describe_layout
-from daskgraphpart.layouts.owned_arrays import check_file_names, edge_arrays, file_name, node_arrays, refuse_bfloat16
-from daskgraphpart.layouts.written_files import GRAPHBOLT, description_of
+from daskgraphpart.layouts.part_arrays import check_file_names, edge_arrays, file_name, node_arrays, refuse_bfloat16
 from daskgraphpart.storage.atomic import whole_file
 
 if TYPE_CHECKING:

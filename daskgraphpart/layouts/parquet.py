@@ -21,10 +21,10 @@ import numpy as np
 
 from daskgraphpart.errors import OptionError
 from daskgraphpart.ids.id_map import STRINGS, mean_bytes, read_map_header, take_column
+from daskgraphpart.layouts.known_outputs import description_of
 from daskgraphpart.layouts.layout import Layout, raw_file_layout
 from daskgraphpart.layouts.manifest import describe_layout
-from daskgraphpart.layouts.owned_arrays import check_file_names, edge_arrays, file_name, node_arrays, refuse_bfloat16
-from daskgraphpart.layouts.written_files import description_of
+from daskgraphpart.layouts.part_arrays import check_file_names, edge_arrays, file_name, node_arrays, refuse_bfloat16
 from daskgraphpart.storage.atomic import whole_file
 from daskgraphpart.storage.here import file_here
 from daskgraphpart.storage.paths import is_remote

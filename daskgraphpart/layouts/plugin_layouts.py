@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import OptionError
+from daskgraphpart.layouts.known_outputs import description_of
 from daskgraphpart.layouts.layout import FileLayout, Layout
-from daskgraphpart.layouts.written_files import description_of
 from daskgraphpart.options import stated_options
 from daskgraphpart.registry import blaming, broken_contract, load_class
 
@@ -69,7 +69,7 @@ class PluginLayout(Layout):
             files = dict(self.layout.graph_files(schema))
             for path, file in files.items():
                 self._check(path, file)
-        return {**files, **self.beside}
+        return {**files, **self.companions}
 
     def descriptions(self, schema: GraphSchema) -> tuple[str, ...]:
         """Ask the layout; the last must be the JSON file that all commands look for."""

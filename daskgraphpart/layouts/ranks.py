@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daskgraphpart.errors import OptionError
+from daskgraphpart.layouts.known_outputs import description_of
 from daskgraphpart.layouts.layout import ArraySpec, FileLayout, Layout, raw_file_layout, split_names
 from daskgraphpart.layouts.manifest import describe_layout
-from daskgraphpart.layouts.owned_arrays import check_file_names, edge_arrays, file_name, marked_arrays, node_arrays
-from daskgraphpart.layouts.written_files import description_of
+from daskgraphpart.layouts.part_arrays import check_file_names, edge_arrays, file_name, marked_arrays, node_arrays
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -11,7 +11,7 @@ import numpy as np
 from daskgraphpart.errors import LayoutError
 from daskgraphpart.keywords import check_keywords
 from daskgraphpart.layouts.dgl_graph import read_graph_file, read_tensor_file
-from daskgraphpart.layouts.written_files import GRAPHBOLT, ORIG_EIDS, ORIG_NIDS, SPLIT_NIDS
+from daskgraphpart.layouts.known_outputs import GRAPHBOLT, ORIG_EIDS, ORIG_NIDS, SPLIT_NIDS
 from daskgraphpart.lazy_mapping import LazyMapping
 from daskgraphpart.partitioned.methods import hot_rows_method, pyg_methods, remap_methods
 from daskgraphpart.partitioned.part_collections import lazy_rows, part_edge_frame

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daskgraphpart.errors import AssignmentError, OptionError
-from daskgraphpart.graph.rows import refuse_gaps
+from daskgraphpart.graph.rows import refuse_missing_values
 from daskgraphpart.partitioner.assignment import Assignment, create_owner_files
 from daskgraphpart.partitioner.weigh_nodes import MAX_VALUES
 from daskgraphpart.storage.region import create_npy
@@ -93,6 +93,6 @@ def _checked(classes: Any, ntype: str, count: int) -> np.ndarray:
 
 
 def _array(given: Any) -> np.ndarray:
-    refuse_gaps(given, "an array by node")
+    refuse_missing_values(given, "an array by node")
     array: np.ndarray = given.detach().cpu().numpy() if hasattr(given, "detach") else np.asarray(given)
     return array

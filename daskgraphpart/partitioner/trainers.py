@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.engine.runner import Pass, Runner, Unit
-from daskgraphpart.graph.partitions import list_edge_blocks
+from daskgraphpart.graph.dask_partitions import list_edge_blocks
 from daskgraphpart.partitioner.assignment import TRAINERS
 from daskgraphpart.partitioner.owner_parts import write_parts
 from daskgraphpart.schema import DataSpec, GraphSchema

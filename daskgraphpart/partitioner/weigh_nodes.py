@@ -11,7 +11,7 @@ import numpy as np
 
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import AssignmentError, OptionError
-from daskgraphpart.graph.partitions import list_row_blocks
+from daskgraphpart.graph.dask_partitions import list_row_blocks
 from daskgraphpart.graph.share_arrays import write_rows
 from daskgraphpart.partitioner.balance import (
     BalanceConstraint,

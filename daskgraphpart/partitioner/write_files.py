@@ -12,7 +12,7 @@ from daskgraphpart.engine.runner import Pass, Runner, Unit, open_runner
 from daskgraphpart.errors import OutputExistsError
 from daskgraphpart.graph.metadata import METADATA_FILE
 from daskgraphpart.ids.hash_id_maps import describe_id_maps
-from daskgraphpart.layouts.written_files import ID_MAP
+from daskgraphpart.layouts.known_outputs import ID_MAP
 from daskgraphpart.partitioner.assignment import META_FILE, OURS_FILE, ROWS_PER_BATCH, TRAINERS
 from daskgraphpart.partitioner.owner_forms import binary_form, copy_npy
 from daskgraphpart.storage.atomic import publish, temporary_path, whole_file, write_json

@@ -184,7 +184,7 @@ def drop_rows(connection: duckdb.DuckDBPyConnection, name: str, is_dropped: str)
 
 
 def first_twice(connection: duckdb.DuckDBPyConnection, name: str, column: str) -> Any:
-    """Return the least value that a column of a table has twice; None if there is none."""
+    """Return the smallest duplicate value of a column, or None."""
     query = f"SELECT min(v) FROM (SELECT {column} AS v FROM {name} GROUP BY v HAVING count(*) > 1)"
     ((value,),) = run(connection, query)
     return value

@@ -32,9 +32,9 @@ def open_scan(given: Any, storage_options: Mapping[str, Any] | None = None, reso
         with suppress(InputFileNotFoundError):
             return GraphScan(read_chunked(given, storage_options=storage_options))
     if not is_path:
-        from daskgraphpart.readers.objects.open_given import not_a_graph, open_given  # imports dask's collections
+        from daskgraphpart.readers.objects.open_object import not_a_graph, open_object  # imports dask's collections
 
-        if (graph := open_given(given, resources or detect_resources())) is not None:
+        if (graph := open_object(given, resources or detect_resources())) is not None:
             return GraphScan(graph)
     scan, fault = first_answer("readers", lambda kind: kind.open(given), Scan)
     if scan is not None:

@@ -1,4 +1,4 @@
-"""Number different values by their rank, those of an earlier graph first, and keep them in a map."""
+"""Assign node IDs to distinct user IDs in sorted order; IDs of an earlier graph keep theirs."""
 
 from __future__ import annotations
 

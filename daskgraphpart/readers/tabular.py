@@ -124,7 +124,7 @@ def is_numeric(table: Any, name: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Keyed:
+class ById:
     """A table whose column `key` has the ID of each row, and `name` the values; empty in a list of IDs."""
 
     table: Any
@@ -132,7 +132,7 @@ class Keyed:
     name: str = ""
 
 
-def keyed(values: Any, feature: str, what: str) -> Keyed | None:
+def keyed(values: Any, feature: str, what: str) -> ById | None:
     """Find the IDs of the rows of a feature: a column `id`, or the index; None if it has neither.
 
     An index of rows 0, 1, 2, ... without a name tells no IDs.
@@ -151,12 +151,12 @@ def keyed(values: Any, feature: str, what: str) -> Keyed | None:
     return _checked(table, ID, feature, what) if ID in names else None
 
 
-def _checked(table: Any, key: str, feature: str, what: str) -> Keyed:
+def _checked(table: Any, key: str, feature: str, what: str) -> ById:
     others = [name for name in column_names(table) if name != key]
     if len(others) != 1 and feature not in others:
         shown, hint = ", ".join(others) or "none", f"give one: table[[{key!r}, 'COLUMN']]"
         raise OptionError(f"{what}: not exactly one column in addition to the IDs", found=shown, hint=hint)
-    return Keyed(table, key, others[0] if len(others) == 1 else feature)
+    return ById(table, key, others[0] if len(others) == 1 else feature)
 
 
 def without_ids(what: str) -> OptionError:
@@ -166,12 +166,12 @@ def without_ids(what: str) -> OptionError:
     return OptionError(f"{what}: nothing says which node a row belongs to", expected=expected, hint=hint)
 
 
-def ids_of_mask(given: Any, what: str) -> Keyed:
+def ids_of_mask(given: Any, what: str) -> ById:
     """Return the IDs that a mask lists: a list, array or series, or a frame with them in `id` or its first column."""
     table = as_table(given, what, index_as_ids)
     if is_frame(table):
         names = column_names(table)
-        return Keyed(table, ID if ID in names else names[0])
+        return ById(table, ID if ID in names else names[0])
     import pyarrow as pa  # slow to import
 
     values = given.to_numpy() if hasattr(given, "to_numpy") else np.asarray(given)
@@ -179,7 +179,7 @@ def ids_of_mask(given: Any, what: str) -> Keyed:
         kind, hint = f"{values.dtype} of shape {values.shape}", "give a mask with a value per node as node data"
         raise OptionError(f"{what}: not a list of node IDs", expected="one ID per row", found=kind, hint=hint)
     try:
-        return Keyed(pa.table({ID: pa.array(values.tolist())}), ID)
+        return ById(pa.table({ID: pa.array(values.tolist())}), ID)
     except (pa.ArrowException, ValueError, TypeError) as fault:
         raise OptionError(f"{what}: not a list of node IDs", found=str(fault)[:200]) from fault
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from inside import AssignOptions, DispatchOptions, Resources
 
-from daskgraphpart.graph.changes import GraphChanges
+from daskgraphpart.graph.transforms.changes import GraphChanges
 from daskgraphpart.interop.parmetis.parmetis import ConvertOptions
 from daskgraphpart.jobs.run_options import RunOptions
 from daskgraphpart.options import stated_options

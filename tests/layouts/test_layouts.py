@@ -16,9 +16,9 @@ from daskgraphpart import EdgeType, GraphSchema, NodeType, open_partitions, read
 from daskgraphpart.dispatching.dispatch_graph import dispatch_graph
 from daskgraphpart.dispatching.workspace import Workspace
 from daskgraphpart.layouts.dgl import DglLayout
+from daskgraphpart.layouts.known_outputs import description_of
 from daskgraphpart.layouts.layout import ArraySpec, Layout, npy_file_layout
 from daskgraphpart.layouts.manifest import describe_layout
-from daskgraphpart.layouts.written_files import description_of
 from daskgraphpart.partitioner.assignment import Assignment, create_owner_files
 
 if TYPE_CHECKING:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from daskgraphpart.dispatching.destination import StagedRows
     from daskgraphpart.dispatching.job import Job
-    from daskgraphpart.dispatching.lay_out import OutputFile
+    from daskgraphpart.dispatching.make_files import OutputFile
     from daskgraphpart.storage.store_lock import Claim
 
 STAGING_NAME = ".daskgraphpart-staging"

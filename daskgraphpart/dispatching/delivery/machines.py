@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from daskgraphpart.dispatching.destination import StagedRows
     from daskgraphpart.dispatching.job import Job
-    from daskgraphpart.dispatching.lay_out import OutputFile
+    from daskgraphpart.dispatching.make_files import OutputFile
 
 
 ConfigT = TypeVar("ConfigT")
@@ -86,7 +86,7 @@ class Machines(ZarrExporter, Destination):
             )
 
     def check_claimable(self, own_names: Sequence[str], overwrite: bool) -> None:
-        """Leave that to `check`: machines are asked once workers are there."""
+        """No-op: `check` asks the machines, once workers are there."""
 
     def check(self, runner: Runner) -> None:
         """Check on each machine whether it can take the parts."""

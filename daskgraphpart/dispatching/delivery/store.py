@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from daskgraphpart.dispatching.destination import StagedRows
     from daskgraphpart.dispatching.job import Job
-    from daskgraphpart.dispatching.lay_out import OutputFile
+    from daskgraphpart.dispatching.make_files import OutputFile
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.storage.checksums import FileChecksum
     from daskgraphpart.storage.output_lock import OutputLock

@@ -27,7 +27,7 @@ from daskgraphpart.partitioner.assign_options import AssignOptions
 from daskgraphpart.partitioner.assignment import Assignment, owner_dtype
 from daskgraphpart.partitioner.choose import expected_choice
 from daskgraphpart.partitioner.from_arrays import assignment_of, write_type_weights
-from daskgraphpart.readers.objects.open_given import complete_graph
+from daskgraphpart.readers.objects.open_object import complete_graph
 from daskgraphpart.readers.open_scan import open_scan
 from daskgraphpart.schema import check_name
 from daskgraphpart.storage.lock import is_unfinished

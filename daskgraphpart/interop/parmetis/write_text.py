@@ -23,7 +23,7 @@ from pyarrow import csv, parquet
 
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import InputFileError, OptionError, OutputExistsError
-from daskgraphpart.graph.partitions import list_edge_blocks
+from daskgraphpart.graph.dask_partitions import list_edge_blocks
 from daskgraphpart.partitioner.balance import ByFeature
 from daskgraphpart.partitioner.weigh_nodes import feature_of, weigh_nodes
 from daskgraphpart.public import Public

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from daskgraphpart.engine.runner import Pass, Runner, Unit, share_tasks
-from daskgraphpart.graph.partitions import list_edge_blocks
+from daskgraphpart.graph.dask_partitions import list_edge_blocks
 from daskgraphpart.kernels.arcs import count_edge_arcs, scatter_edge_arcs
 from daskgraphpart.kernels.owner_sort import group_starts
 from daskgraphpart.partitioner.adjacency.weigh_edges import count_units

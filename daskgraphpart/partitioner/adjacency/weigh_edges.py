@@ -14,7 +14,7 @@ import numpy as np
 
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import InputFileError, OptionError
-from daskgraphpart.graph.partitions import list_edge_blocks, list_row_blocks
+from daskgraphpart.graph.dask_partitions import list_edge_blocks, list_row_blocks
 from daskgraphpart.schema import EDGE_WEIGHT, DataSpec, GraphSchema, find_feature
 from daskgraphpart.storage.region import Region, create_files, npy_region
 

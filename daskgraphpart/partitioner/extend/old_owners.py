@@ -20,8 +20,8 @@ from daskgraphpart.ids.id_map import find_map, read_map_header
 from daskgraphpart.ids.recorded_id_maps import IdMaps
 from daskgraphpart.layouts.dgl_config_reader import find_config, read_config
 from daskgraphpart.layouts.dgl_graph import read_tensor_file
+from daskgraphpart.layouts.known_outputs import ORIG_NIDS
 from daskgraphpart.layouts.manifest_reader import find_manifest, read_manifest
-from daskgraphpart.layouts.written_files import ORIG_NIDS
 from daskgraphpart.partitioner.assignment import OURS_FILE, create_owner_files
 from daskgraphpart.partitioner.read_files import choose_form, read_meta, read_owner_files
 from daskgraphpart.storage.files import is_directory, is_file

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 
 from daskgraphpart.engine.runner import Pass, Runner, Unit
-from daskgraphpart.graph.partitions import list_row_blocks
+from daskgraphpart.graph.dask_partitions import list_row_blocks
 from daskgraphpart.kernels.arcs import count_edge_arcs, scatter_edge_arcs
 from daskgraphpart.kernels.owner_sort import group_starts
 from daskgraphpart.kernels.sample_in_edges import chances_of_picks

@@ -14,7 +14,7 @@ import numpy as np
 
 from daskgraphpart.engine.resources import SMALLEST_DATABASE_MEMORY
 from daskgraphpart.errors import InputFileError, OptionError
-from daskgraphpart.graph.beside import list_beside
+from daskgraphpart.graph.companion_files import list_companions
 from daskgraphpart.graph.graph import graph_of
 from daskgraphpart.graph.metadata import LABEL_COUNTS, TRANSFORMED
 from daskgraphpart.graph.rows import ConstantRows, JoinedRows, KeptRows, ReversedEdges
@@ -115,7 +115,7 @@ class ConstructionScan(Scan):
             job.on_open(self.files)
             for ntype in _types_without_table(config):
                 job.runner.progress.note(f"{ntype!r} nodes have no table, so their IDs come from edges")
-            ids = _read_ids(connection, job.directory, job.beside, opened)
+            ids = _read_ids(connection, job.directory, job.companions, opened)
             built = _Built()
             for of in described:
                 _add(built, ids, opened, of, self.seed)
@@ -124,13 +124,13 @@ class ConstructionScan(Scan):
             for table in (table for table in tables if table.entry.is_edges):
                 ends = find_ends(ids, table, nodes, job.runner.progress, drop_unknown=self.drop_unknown)
                 _add_edges(built, table.entry.of_type, *ends)
-        write_json(job.beside / TRANSFORMED, describe_transforms(config, described, is_reversed=self.add_reverse))
-        write_stats(config, built.stats, job.beside)
+        write_json(job.companions / TRANSFORMED, describe_transforms(config, described, is_reversed=self.add_reverse))
+        write_stats(config, built.stats, job.companions)
         if self.add_reverse and config.is_homogeneous:
             _double(built)
         num_nodes = {ntype: ids.num_nodes[ntype] for ntype in sorted(ids.num_nodes)}
         edges = {etype: built.edges[etype] for etype in sorted(built.edges, key=canonical_tuple)}
-        return replace(graph_of(self.name, num_nodes, edges, built.data), beside=list_beside(job.beside))
+        return replace(graph_of(self.name, num_nodes, edges, built.data), companions=list_companions(job.companions))
 
 
 def _types_without_table(config: Construction) -> list[str]:

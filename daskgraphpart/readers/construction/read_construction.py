@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from daskgraphpart.errors import OptionError
-from daskgraphpart.graph.changeable import change
-from daskgraphpart.graph.changes import GraphChanges, etypes_of
+from daskgraphpart.graph.graph_methods import change
+from daskgraphpart.graph.transforms.changes import GraphChanges, etypes_of
 from daskgraphpart.keywords import check_keywords
 from daskgraphpart.readers.construction.build import ConstructionScan
 from daskgraphpart.readers.construction.read_config import read_config

@@ -8,7 +8,7 @@ from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.errors import OptionError
 from daskgraphpart.extras import is_made_by
 from daskgraphpart.keywords import check_keywords
-from daskgraphpart.readers.objects.open_given import complete_graph
+from daskgraphpart.readers.objects.open_object import complete_graph
 from daskgraphpart.schema import check_name
 
 if TYPE_CHECKING:

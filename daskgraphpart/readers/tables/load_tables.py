@@ -6,14 +6,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from daskgraphpart.engine.resources import SMALLEST_DATABASE_MEMORY
-from daskgraphpart.graph.beside import list_beside
-from daskgraphpart.graph.changes import NO_CHANGES
+from daskgraphpart.graph.companion_files import list_companions
+from daskgraphpart.graph.transforms.changes import NO_CHANGES
 from daskgraphpart.readers.database import open_database
 from daskgraphpart.readers.tables.changes.change_graph import change_graph
 from daskgraphpart.readers.tables.describe.describe_tables import check_memory, describe_tables
 from daskgraphpart.readers.tables.describe.description import kinds_of_ids
 from daskgraphpart.readers.tables.describe.earlier_graph import check_old_ids
-from daskgraphpart.readers.tables.describe.split_sets import SetRows
+from daskgraphpart.readers.tables.describe.split_sets import SplitRows
 from daskgraphpart.readers.tables.load.feature_file import StagedRows
 from daskgraphpart.readers.tables.load.load_rows import load_rows
 from daskgraphpart.readers.tables.load.loaded_tables import Load
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from daskgraphpart.graph.scan import ScanJob
     from daskgraphpart.readers.tables.table_scan import TableScan
 
-SOURCE_TYPES = (SetRows, StagedRows, TextEdges, TableLines)
+SOURCE_TYPES = (SplitRows, StagedRows, TextEdges, TableLines)
 """Classes of sources that only tables have."""
 
 
@@ -55,5 +55,5 @@ def load_tables(scan: TableScan, job: ScanJob) -> Graph:
         )
         load_rows(load)
         graph = place_graph(load, scan.name, job, resources.memory, counts_only=counts_only)
-    graph = replace(graph, beside=list_beside(job.beside))
+    graph = replace(graph, companions=list_companions(job.companions))
     return graph if scan.changes == NO_CHANGES else change_graph(graph, scan.changes, job)

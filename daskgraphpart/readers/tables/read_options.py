@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import OptionError, check_choice
-from daskgraphpart.graph.changes import name_of
+from daskgraphpart.graph.transforms.changes import name_of
 from daskgraphpart.options import by_name, option, words_of
 
 if TYPE_CHECKING:

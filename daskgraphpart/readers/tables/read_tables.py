@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import check_choice
-from daskgraphpart.graph.changes import NO_CHANGES, GraphChanges
+from daskgraphpart.graph.transforms.changes import NO_CHANGES, GraphChanges
 from daskgraphpart.keywords import check_keywords
 from daskgraphpart.options import chosen, words_of
 from daskgraphpart.readers.tables.datasets import describe_dataset

@@ -13,17 +13,17 @@ import numpy as np
 
 from daskgraphpart.engine.runner import Pass, Unit
 from daskgraphpart.errors import OptionError, check_choice
-from daskgraphpart.graph.check_changes import split_column
 from daskgraphpart.graph.dask_sources import return_unchanged, run_collections
 from daskgraphpart.graph.rows import array_rows
-from daskgraphpart.readers.given_values import as_array
+from daskgraphpart.graph.transforms.check_changes import split_column
 from daskgraphpart.readers.names_of_ends import known_id
+from daskgraphpart.readers.object_values import as_array
 from daskgraphpart.readers.table_index import ENDS, ID, index_as_ends, index_as_ids
 from daskgraphpart.readers.tables.describe.split_sets import EXPECTED, SPLIT
 from daskgraphpart.readers.tables.describe.table_files import TableFile, are_files
-from daskgraphpart.readers.tables.describe.table_words import EACH, takes_each
+from daskgraphpart.readers.tables.describe.table_words import EVERY_COLUMN, takes_each
 from daskgraphpart.readers.tabular import (
-    Keyed,
+    ById,
     are_paths,
     as_pandas,
     as_table,
@@ -45,8 +45,8 @@ from daskgraphpart.storage.atomic import whole_file
 from daskgraphpart.storage.here import file_here
 
 if TYPE_CHECKING:
-    from daskgraphpart.graph.changes import GraphChanges
     from daskgraphpart.graph.scan import ScanJob
+    from daskgraphpart.graph.transforms.changes import GraphChanges
     from daskgraphpart.readers.tables.read_options import ReadOptions
     from daskgraphpart.readers.tables.table_scan import TableScan
 
@@ -103,7 +103,7 @@ def named_tables(
     for ntype in frames:
         check_choice("node type", "ndata_paths", ntype, ntypes)
     whole, of_edges = (
-        {of: {EACH: table} for of, table in data.items() if of in types and takes_each(table)}
+        {of: {EVERY_COLUMN: table} for of, table in data.items() if of in types and takes_each(table)}
         for types, data in ((ntypes, node_data), (etypes, edge_data))
     )
     beside = {key: rows for key, rows in node_data.items() if key not in (*frames, *whole)}
@@ -131,7 +131,7 @@ def named_tables(
 def _of_nodes(rows: Any, name: str, what: str, needs_ids: bool) -> Any:
     """Return a feature of nodes with the IDs of its rows, if it has any; rows of arrays are in the order of nodes."""
     rows = as_table(rows, what)
-    if isinstance(rows, (Source, Keyed)) or are_files(rows):
+    if isinstance(rows, (Source, ById)) or are_files(rows):
         return rows
     with_ids = keyed(rows, name, what)
     if with_ids is None and needs_ids and (is_frame(rows) or is_series(rows)):
@@ -151,8 +151,8 @@ def _of_split(words: Any, what: str, are_mapped: bool) -> Any:
     """Return the words of sets with the IDs of their nodes; without any, they are in the order of nodes from 0."""
     if are_files(words) and (isinstance(words, str) or are_paths(words)):
         return words
-    table = words if isinstance(words, (list, Keyed)) else as_table(words, what)
-    with_ids = table if isinstance(table, Keyed) else keyed(table, SPLIT, what)
+    table = words if isinstance(words, (list, ById)) else as_table(words, what)
+    with_ids = table if isinstance(table, ById) else keyed(table, SPLIT, what)
     if with_ids is not None:
         return with_ids
     if are_mapped or is_frame(table):
@@ -164,11 +164,11 @@ def _of_split(words: Any, what: str, are_mapped: bool) -> Any:
         values = pa.array(np.asarray(table, object), pa.string(), from_pandas=True)
     except (pa.ArrowException, ValueError, TypeError) as fault:
         raise OptionError(f"{what}: not the names of sets", expected=EXPECTED, found=str(fault)[:200]) from fault
-    return Keyed(pa.table({ID: np.arange(len(values)), SPLIT: values}), ID, SPLIT)
+    return ById(pa.table({ID: np.arange(len(values)), SPLIT: values}), ID, SPLIT)
 
 
 def _of_mask(ids: Any, what: str) -> Any:
-    is_known = isinstance(ids, (Keyed, Source)) or (are_files(ids) and are_paths(ids))
+    is_known = isinstance(ids, (ById, Source)) or (are_files(ids) and are_paths(ids))
     return ids if is_known else ids_of_mask(ids, what)
 
 
@@ -221,7 +221,7 @@ class _Stage:
 
     def keyed(self, given: Any, what: str) -> Any:
         """Write a table of IDs, or of IDs and a feature; anything else stays."""
-        if not isinstance(given, Keyed):
+        if not isinstance(given, ById):
             return given
         columns = (given.key, given.name) if given.name else (given.key,)
         return [replace(file, columns=columns) for file in self.write(given.table, what)]

@@ -11,9 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.engine.resources import SMALLEST_DATABASE_MEMORY
 from daskgraphpart.errors import GraphPartError, OptionError, option_name
-from daskgraphpart.graph.changes import NO_CHANGES, GraphChanges, describe_changes, join_changes, outline_changes
 from daskgraphpart.graph.metadata import is_table
 from daskgraphpart.graph.scan import ROWS_OF, Scan, described_files
+from daskgraphpart.graph.transforms.changes import (
+    NO_CHANGES,
+    GraphChanges,
+    describe_changes,
+    join_changes,
+    outline_changes,
+)
 from daskgraphpart.options import stated_options
 from daskgraphpart.readers.identify_collections import lasting_token
 from daskgraphpart.readers.tables.describe.collect_faults import collect_fault, raise_together

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from daskgraphpart.errors import InputFileError, OptionError
-from daskgraphpart.graph.beside import codes_name
+from daskgraphpart.graph.companion_files import codes_name
 from daskgraphpart.graph.read_parquet import open_parquet
 from daskgraphpart.partitioned.stored_rows import BLOCK_NBYTES
 from daskgraphpart.storage.files import is_file

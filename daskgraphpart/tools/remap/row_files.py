@@ -25,7 +25,7 @@ from daskgraphpart.errors import (
 from daskgraphpart.extras import torch_module
 from daskgraphpart.graph.output import parquet_writer, to_arrow
 from daskgraphpart.graph.read_parquet import read_parquet_header, read_rows, row_of
-from daskgraphpart.graph.rows import refuse_gaps
+from daskgraphpart.graph.rows import refuse_missing_values
 from daskgraphpart.ids.id_map import COLUMN, find_map, id_batches
 from daskgraphpart.ids.ranges import is_tensor, to_array, to_tensor
 from daskgraphpart.ids.recorded_id_maps import IdMaps
@@ -50,7 +50,7 @@ VALUE = "value"
 
 def open_rows(rows: Any, num_rows: int, what: str) -> Any:
     """Open given rows as something with `shape`, `dtype` and slices."""
-    refuse_gaps(rows, what)
+    refuse_missing_values(rows, what)
     array, source = rows, None
     if isinstance(rows, (str, os.PathLike)):
         source = os.fspath(rows)

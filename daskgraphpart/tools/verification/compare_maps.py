@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daskgraphpart.errors import GraphPartError
-from daskgraphpart.graph.beside import map_name, maps_and_codes
+from daskgraphpart.graph.companion_files import map_name, maps_and_codes
 from daskgraphpart.ids.hash_id_maps import hash_id_maps
 from daskgraphpart.ids.recorded_id_maps import IdMaps
-from daskgraphpart.layouts.written_files import DIST_GRAPH
+from daskgraphpart.layouts.known_outputs import DIST_GRAPH
 from daskgraphpart.storage.files import file_size, is_file
 from daskgraphpart.storage.paths import join_path, to_path
 from daskgraphpart.tools.verification.findings import Finding, differences
@@ -42,7 +42,7 @@ def map_findings(graph: Graph, manifest: Manifest, runner: Runner, most_bytes: f
     digests = {} if recorded is None else {map_name(of): digest for of, digest in recorded.checksums.items()}
     if recorded is not None:  # beside the partitions, or in the directory of their graph
         root = join_path(here, recorded.directory).parent
-    given = maps_and_codes(graph.beside)
+    given = maps_and_codes(graph.companions)
     paths = {name: to_path(path) for name, path in given.items() if file_size(path) <= most_bytes}
     others = {name: other for name in paths if is_file(other := join_path(root, name))}
     files = list(dict.fromkeys([*paths.values(), *others.values()]))

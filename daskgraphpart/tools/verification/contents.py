@@ -13,7 +13,7 @@ import numpy as np
 
 from daskgraphpart.dispatching.job import choose_sizes
 from daskgraphpart.engine.runner import Pass, Runner, Unit
-from daskgraphpart.graph.partitions import list_edge_blocks, list_row_blocks
+from daskgraphpart.graph.dask_partitions import list_edge_blocks, list_row_blocks
 from daskgraphpart.storage.region import create_files, create_npy
 from daskgraphpart.tools.verification.findings import Finding
 from daskgraphpart.tools.verification.passes import (

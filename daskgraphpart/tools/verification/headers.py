@@ -19,9 +19,9 @@ import numpy as np
 
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.layouts.dgl_graph_file import FORMAT_BITS
+from daskgraphpart.layouts.known_outputs import ASSIGNMENT, DIST_GRAPH, description_of
 from daskgraphpart.layouts.manifest import SUFFIX, stated_data
 from daskgraphpart.layouts.manifest_reader import Manifest, find_manifest, read_manifest
-from daskgraphpart.layouts.written_files import ASSIGNMENT, DIST_GRAPH, description_of
 from daskgraphpart.registry import plugin_names
 from daskgraphpart.schema import DEFAULT_ETYPE, DEFAULT_NTYPE, GraphSchema, RowType
 from daskgraphpart.storage.checksums import hash_file

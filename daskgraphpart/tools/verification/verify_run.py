@@ -104,7 +104,7 @@ def open_part(number: int, run: Run) -> Part:
 def check_parts(
     numbers: Iterable[int], run: Run, check: Callable[[Part], Iterable[Finding]], limit: int | None = 1
 ) -> list[Finding]:
-    """Collect what a check finds in some parts; of each the first alone if what comes after it relies on it."""
+    """Run one check on parts; stop at the first finding of a part if later checks depend on it."""
     return [finding for number in numbers for finding in check_part(open_part(number, run), check, limit)]
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 PARTS = 3
 OLD = {"user": 600, "item": 150}
-GONE = {"user": 40, "item": 0}
+REMOVED_KEYWORDS = {"user": 40, "item": 0}
 NEW = {"user": 90, "item": 30}
 NUM_EDGES = 4_000
 
@@ -71,7 +71,7 @@ def ids() -> dict[str, dict[str, list[str]]]:
     for ntype, count in OLD.items():
         names = names_of(ntype, count + NEW[ntype])
         found["old"][ntype] = sorted(names[:count])
-        found["new"][ntype] = sorted(names[GONE[ntype] :])
+        found["new"][ntype] = sorted(names[REMOVED_KEYWORDS[ntype] :])
     return found
 
 

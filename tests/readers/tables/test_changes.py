@@ -23,9 +23,9 @@ from strategies import graphs
 
 import daskgraphpart as dgp
 from daskgraphpart import GraphPartError
-from daskgraphpart.graph.changes import GraphChanges
-from daskgraphpart.graph.check_changes import doubled_types, reverse_types
 from daskgraphpart.graph.rows import ArrayRows, KeptRows
+from daskgraphpart.graph.transforms.changes import GraphChanges
+from daskgraphpart.graph.transforms.check_changes import doubled_types, reverse_types
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -257,7 +257,7 @@ def test_a_plan_of_tables_writes_nothing_but_maps_of_ids_and_codes(more: dict[st
     resources = replace(RESOURCES, workspace=str(tmp_path / "work"))
     with scan.counted(resources) as counted:
         written = [str(path) for path in (tmp_path / "work").rglob("*") if path.is_file()]
-        assert {*written} == {*counted.beside.values()} != set()
+        assert {*written} == {*counted.companions.values()} != set()
     with scan.open_graph(resources) as staged:
         assert counted.schema == staged.schema
         assert counted.nbytes == staged.nbytes

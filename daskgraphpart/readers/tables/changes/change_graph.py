@@ -16,13 +16,19 @@ import pyarrow as pa
 
 from daskgraphpart.engine.resources import SMALLEST_DATABASE_MEMORY
 from daskgraphpart.errors import OptionError
-from daskgraphpart.graph.beside import codes_name
-from daskgraphpart.graph.change_views import add_reverse_types, cast_features, copy_codes, double_edges, remove_codes
-from daskgraphpart.graph.check_changes import split_column, split_feature
+from daskgraphpart.graph.companion_files import codes_name
 from daskgraphpart.graph.formats import check_ends
 from daskgraphpart.graph.graph import graph_of
 from daskgraphpart.graph.output import EDGES_PER_PIECE
 from daskgraphpart.graph.rows import KeptRows, SlicedRows
+from daskgraphpart.graph.transforms.change_views import (
+    add_reverse_types,
+    cast_features,
+    copy_codes,
+    double_edges,
+    remove_codes,
+)
+from daskgraphpart.graph.transforms.check_changes import split_column, split_feature
 from daskgraphpart.ids.id_map import id_map_frame
 from daskgraphpart.readers.database import insert_batches, open_database, run, stage_rows, translated_errors
 from daskgraphpart.readers.tables.place.scatter_rows import scatter_rows
@@ -36,9 +42,9 @@ if TYPE_CHECKING:
     import duckdb
 
     from daskgraphpart.engine.progress import ProgressListener
-    from daskgraphpart.graph.changes import GraphChanges
     from daskgraphpart.graph.graph import Graph
     from daskgraphpart.graph.scan import ScanJob
+    from daskgraphpart.graph.transforms.changes import GraphChanges
     from daskgraphpart.source import FilePath, Source
 
 _KEY = ("v", "src", "dst")
@@ -50,7 +56,7 @@ MOST_SHOWN = 3
 
 def change_graph(graph: Graph, changes: GraphChanges, job: ScanJob) -> Graph:
     """Return the changed graph; files go to the directory of the job."""
-    ntypes, edges, beside = graph.schema.ntypes, dict(graph.edge_sources), dict(graph.beside)
+    ntypes, edges, companions = graph.schema.ntypes, dict(graph.edge_sources), dict(graph.companions)
     data = cast_features(changes, graph.data_sources)
     double_edges(changes, ntypes, edges, data)
     if changes.read_edges:
@@ -59,11 +65,11 @@ def change_graph(graph: Graph, changes: GraphChanges, job: ScanJob) -> Graph:
         graph = replace(graph, edge_sources=edges, data_sources=data)
         with open_database(directory, resources) as connection:
             progress = job.runner.progress
-            selection = _Selection(connection, changes, beside, directory, resources.memory, progress)
+            selection = _Selection(connection, changes, companions, directory, resources.memory, progress)
             edges, data = selection.of_graph(graph)
-    edges = add_reverse_types(changes, ntypes, edges, data, beside)
+    edges = add_reverse_types(changes, ntypes, edges, data, companions)
     counts = {of.name: of.num_nodes for of in graph.schema.node_types}
-    return replace(graph_of(graph.name, counts, edges, data), raw_ids=graph.raw_ids, beside=beside)
+    return replace(graph_of(graph.name, counts, edges, data), raw_ids=graph.raw_ids, companions=companions)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,7 +78,7 @@ class _Selection:
 
     connection: duckdb.DuckDBPyConnection
     changes: GraphChanges
-    beside: dict[str, FilePath]
+    companions: dict[str, FilePath]
     directory: Path
     memory: int
     progress: ProgressListener
@@ -101,9 +107,9 @@ class _Selection:
                     if split_name in edges or (split_name != etype and split_name in sizes):
                         raise OptionError("the edge type exists already", option="split_by", found=split_name)
                     edges[split_name], data[split_name] = chosen, with_them
-                    copy_codes(self.beside, etype, split_name)
+                    copy_codes(self.companions, etype, split_name)
                 if column is not None and relation not in names:
-                    remove_codes(self.beside, etype)
+                    remove_codes(self.companions, etype)
             if column is not None:
                 self.progress.note(f"{etype}: split by {split_column(self.changes, etype)!r} into {len(names):,}")
             self.progress.advance(sizes[etype])
@@ -152,7 +158,7 @@ class _Selection:
         if len(values) > MAX_SPLIT:
             what, number = f"edges of type {etype!r}: too many values for relations", f"more than {MAX_SPLIT:,}"
             raise OptionError(what, option="split_by", expected=f"at most {MAX_SPLIT:,}", found=number)
-        categories = self.beside.pop(codes_name(etype, column), None)
+        categories = self.companions.pop(codes_name(etype, column), None)
         names = list(map(str, values))
         if categories is not None:
             texts = id_map_frame(to_path(categories))["id"].compute(scheduler="sync").tolist()

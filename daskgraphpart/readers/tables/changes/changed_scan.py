@@ -7,16 +7,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.engine.resources import SMALLEST_DATABASE_MEMORY
-from daskgraphpart.graph.changes import describe_changes, join_changes, outline_changes
-from daskgraphpart.graph.check_changes import check_changes
 from daskgraphpart.graph.graph_scan import GraphScan
 from daskgraphpart.graph.scan import ROWS_OF, Scan
+from daskgraphpart.graph.transforms.changes import describe_changes, join_changes, outline_changes
+from daskgraphpart.graph.transforms.check_changes import check_changes
 from daskgraphpart.readers.tables.changes.change_graph import change_graph
 
 if TYPE_CHECKING:
-    from daskgraphpart.graph.changes import GraphChanges
     from daskgraphpart.graph.graph import Graph
     from daskgraphpart.graph.scan import ScanJob
+    from daskgraphpart.graph.transforms.changes import GraphChanges
     from daskgraphpart.storage.paths import Location
 
 

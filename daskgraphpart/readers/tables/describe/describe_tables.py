@@ -17,8 +17,8 @@ from daskgraphpart.errors import (
     PlanError,
     check_choice,
 )
-from daskgraphpart.graph.check_changes import check_changes
 from daskgraphpart.graph.metadata import check_num_nodes
+from daskgraphpart.graph.transforms.check_changes import check_changes
 from daskgraphpart.readers.tables.describe.collect_faults import collect_fault, raise_together
 from daskgraphpart.readers.tables.describe.column_file import ColumnFile
 from daskgraphpart.readers.tables.describe.columns import FLOATS, INTEGERS, UNKNOWN
@@ -27,7 +27,7 @@ from daskgraphpart.readers.tables.describe.earlier_graph import continue_codes, 
 from daskgraphpart.readers.tables.describe.open_tables import open_table
 from daskgraphpart.readers.tables.describe.split_sets import SPLIT
 from daskgraphpart.readers.tables.describe.table_files import is_pipe
-from daskgraphpart.readers.tables.describe.table_requests import TableRequests
+from daskgraphpart.readers.tables.describe.table_requests import TableOptions
 from daskgraphpart.readers.type_names import check_type_name
 from daskgraphpart.schema import DataSpec
 from daskgraphpart.source import Source
@@ -85,10 +85,10 @@ def check_memory(described: Description, memory: int) -> None:
         raise PlanError(what, file=file.path, option="memory", found=budget, hint=hint)
 
 
-def _request_tables(directory: Path, scan: TableScan, ntypes: Sequence[str]) -> TableRequests:
+def _request_tables(directory: Path, scan: TableScan, ntypes: Sequence[str]) -> TableOptions:
     """Find the files of all tables, edges first."""
     given, faults = scan.tables, list[GraphPartError]()
-    requests = TableRequests(directory, scan.reading, faults)
+    requests = TableOptions(directory, scan.reading, faults)
     for etype in sorted(given.edges):
         with collect_fault(faults):
             requests.add_edges(etype, given.edges[etype], scan.changes, given.edge_data.get(etype, ()))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 from daskgraphpart.errors import InputFileError
-from daskgraphpart.graph.check_changes import split_feature
+from daskgraphpart.graph.transforms.check_changes import split_feature
 from daskgraphpart.ids.id_map import read_map_header
 from daskgraphpart.readers.tables.describe.column_file import ColumnFile, open_array_file, open_parquet_file
 from daskgraphpart.readers.tables.describe.columns import BYTES, INTEGERS, STRINGS, TIMES, UNKNOWN, Column
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from daskgraphpart.graph.changes import GraphChanges
+    from daskgraphpart.graph.transforms.changes import GraphChanges
     from daskgraphpart.readers.tables.read_options import ReadOptions
     from daskgraphpart.source import Source
     from daskgraphpart.storage.paths import Location

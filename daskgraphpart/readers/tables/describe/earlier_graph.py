@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from daskgraphpart.errors import InputFileError, InputFileNotFoundError, LayoutError, OptionError
-from daskgraphpart.graph.check_changes import split_column, split_feature
 from daskgraphpart.graph.metadata import CATEGORIES, METADATA_FILE, read_metadata
+from daskgraphpart.graph.transforms.check_changes import split_column, split_feature
 from daskgraphpart.ids.id_map import find_map, read_map_header
 from daskgraphpart.ids.recorded_id_maps import IdMaps
 from daskgraphpart.layouts.dgl_config_reader import find_config, read_config
@@ -25,7 +25,7 @@ from daskgraphpart.storage.paths import AnyPath, Location, join_path, resolve_pa
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
-    from daskgraphpart.graph.changes import GraphChanges
+    from daskgraphpart.graph.transforms.changes import GraphChanges
     from daskgraphpart.readers.tables.describe.description import Table
 
 

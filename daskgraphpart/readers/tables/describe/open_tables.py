@@ -10,7 +10,7 @@ from daskgraphpart.readers.tables.describe.collect_faults import collect_fault, 
 from daskgraphpart.readers.tables.describe.columns import BYTES, OTHERS, OTHERS_AND_CONSTANTS, STRINGS, UNKNOWN
 from daskgraphpart.readers.tables.describe.description import OpenFile, Table, open_file
 from daskgraphpart.readers.tables.describe.split_sets import EXPECTED, SPLIT
-from daskgraphpart.readers.tables.describe.table_words import EACH
+from daskgraphpart.readers.tables.describe.table_words import EVERY_COLUMN
 from daskgraphpart.readers.tables.describe.text_file import TextFile
 from daskgraphpart.schema import plain_name
 
@@ -60,7 +60,7 @@ def _open(directory: Path, given: TableFile, request: TableRequest, first: OpenF
     if first is not None and len(file.columns) != len(first.columns):
         expected = f"{len(first.columns)}, as in {first.path}"
         raise InputFileError("wrong number of columns", file=file.path, expected=expected, found=len(file.columns))
-    if EACH in request.features:
+    if EVERY_COLUMN in request.features:
         _check_columns(file, first or file, len(ids))
     return file
 
@@ -72,7 +72,9 @@ def _number_features(request: TableRequest, file: OpenFile) -> dict[str, tuple[i
     features: dict[str, tuple[int, ...]] = {}
     for name, column in request.features.items():
         numbers = tuple(range(number, number + (wide if column in (OTHERS, OTHERS_AND_CONSTANTS) else 1)))
-        features |= {plain_name(file.columns[i].name): (i,) for i in numbers} if name == EACH else {name: numbers}
+        features |= (
+            {plain_name(file.columns[i].name): (i,) for i in numbers} if name == EVERY_COLUMN else {name: numbers}
+        )
         number += len(numbers)
     return features
 

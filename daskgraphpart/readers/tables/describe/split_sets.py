@@ -23,7 +23,7 @@ SETS = {
     "test_mask": ("test", "testing"),
 }
 """Words of the column, in any case, by mask."""
-IN_NONE = -1
+IN_NO_SET = -1
 EXPECTED = "train, val (valid, validation, dev) or test, or nothing"
 
 
@@ -37,7 +37,7 @@ _SETS = [*enumerate(SETS.values())]  # tuples of several words are written as SQ
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SetRows(ChangedRows):
+class SplitRows(ChangedRows):
     """A mask: whether nodes are in the set of this number."""
 
     number: int
@@ -56,5 +56,5 @@ class SetRows(ChangedRows):
 def with_masks(features: Mapping[str, Source]) -> dict[str, Source]:
     """Return features with masks in the place of the column."""
     others = {name: rows for name, rows in features.items() if name != SPLIT}
-    masks = {mask: SetRows(features[SPLIT], number) for number, mask in enumerate(SETS)} if SPLIT in features else {}
+    masks = {mask: SplitRows(features[SPLIT], number) for number, mask in enumerate(SETS)} if SPLIT in features else {}
     return {**others, **masks}

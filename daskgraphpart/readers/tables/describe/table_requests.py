@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import InputFileError, OptionError
-from daskgraphpart.graph.check_changes import features_of_table
 from daskgraphpart.graph.rows import JoinedRows, array_rows
-from daskgraphpart.readers.given_values import file_rows
+from daskgraphpart.graph.transforms.check_changes import features_of_table
+from daskgraphpart.readers.object_values import file_rows
 from daskgraphpart.readers.tables.describe.columns import OTHERS, OTHERS_AND_CONSTANTS
 from daskgraphpart.readers.tables.describe.map_arrays import map_rows
 from daskgraphpart.readers.tables.describe.split_sets import DEFAULT_COLUMN, SPLIT
@@ -19,7 +19,7 @@ from daskgraphpart.readers.tables.describe.table_files import (
     refuse_pipes_twice,
     with_form,
 )
-from daskgraphpart.readers.tables.describe.table_words import EACH
+from daskgraphpart.readers.tables.describe.table_words import EVERY_COLUMN
 from daskgraphpart.source import Source
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from daskgraphpart.errors import GraphPartError
-    from daskgraphpart.graph.changes import GraphChanges
+    from daskgraphpart.graph.transforms.changes import GraphChanges
     from daskgraphpart.readers.tables.read_options import ReadOptions
 
 
@@ -45,7 +45,7 @@ class TableRequest:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TableRequests:
+class TableOptions:
     """What is wanted so far: tables, rows that need no reading, and faults; `directory` is for copies."""
 
     directory: Path
@@ -77,7 +77,7 @@ class TableRequests:
         elif place == "--mask":
             files = self._find(given, place)
             self.requests.append(TableRequest(of_type, (of_type,), files, files[0].columns[:1] or ("",), {}, name))
-        elif name == EACH:
+        elif name == EVERY_COLUMN:
             self._add_columns(of_type, self._find(given, place), place)
         else:
             files = self._find(given, place, (DEFAULT_COLUMN,) if name == SPLIT else ())
@@ -119,7 +119,7 @@ class TableRequests:
 
     def _add_columns(self, of_type: str, files: tuple[TableFile, ...], place: str) -> None:
         """Request every column of a table but its IDs; the edges' own table gives its other columns."""
-        each, named = {EACH: OTHERS_AND_CONSTANTS}, _with_names(files, place)
+        each, named = {EVERY_COLUMN: OTHERS_AND_CONSTANTS}, _with_names(files, place)
         if place == "--node-data":
             ids = named[0].columns or self._ids_of_list(of_type)
             self.requests.append(TableRequest(of_type, (of_type,), named, ids, each))
@@ -164,6 +164,6 @@ def _with_names(files: tuple[TableFile, ...], place: str) -> tuple[TableFile, ..
         if file.options.header is False or file.dtype:
             what, hint = "columns without names cannot become features", "name them: NAME=FILE:COLUMN"
             raise OptionError(what, file=file.path, place=place, hint=hint)
-        ids = file.columns[:-1] if file.columns[-1:] == (EACH,) else file.columns
+        ids = file.columns[:-1] if file.columns[-1:] == (EVERY_COLUMN,) else file.columns
         named.append(replace(file, options=replace(file.options, header=True), columns=ids))
     return tuple(named)

@@ -49,7 +49,7 @@ WORDS: Mapping[str, Collection[str]] = {
     "decimal": DECIMALS,
 }
 """Words after a file, by what they give."""
-EACH = "*"
+EVERY_COLUMN = "*"
 """Name of the feature that stands for each column of a table."""
 USAGE = {
     "--edges": "FILE:SRC,DST",
@@ -131,7 +131,9 @@ def split_words(text: str) -> tuple[str, list[str]]:
 def takes_each(given: Any) -> bool:
     """Whether files give each of their columns: ``FILE:*``."""
     files = [given] if isinstance(given, (str, os.PathLike)) else given if isinstance(given, (list, tuple)) else []
-    return bool(files) and all(isinstance(f, (str, os.PathLike)) and os.fspath(f).endswith(f":{EACH}") for f in files)
+    return bool(files) and all(
+        isinstance(f, (str, os.PathLike)) and os.fspath(f).endswith(f":{EVERY_COLUMN}") for f in files
+    )
 
 
 def parse_typed(text: str, default: str, place: str) -> tuple[str, str]:
@@ -173,7 +175,7 @@ def _feature(text: str, default: str, place: str, types: Collection[str]) -> tup
     if takes_columns and takes_each(text):
         of_type, file = parse_typed(text, default, place)
         if file == text or of_type in types:
-            return of_type, EACH, [file]
+            return of_type, EVERY_COLUMN, [file]
     full_name, sign, files = text.partition("=")
     of_type, colon, name = full_name.rpartition(":")
     if not (sign and files and name) or (colon and not of_type):

@@ -22,15 +22,15 @@ DENSE_BELOW, IDS_PER_EDGE = 2**31, 1000
 """Beyond so many IDs, for each edge and in total, a number of nodes is taken for a mistake."""
 
 
-def map_ids(load: Load, beside: Path) -> dict[str, int]:
+def map_ids(load: Load, companions: Path) -> dict[str, int]:
     """Make a table of each node type's IDs, whose row numbers are the new IDs, and write the maps."""
     described = load.described
     for ntype, (kind, _) in load.kinds.items():
         every = select_ids([*described.ends_in_edges(ntype), *((table, 0) for table in described.of_nodes(ntype))])
-        kept, old = beside / ID_MAP / f"{ntype}.parquet", described.old_ids.get(ntype)
+        kept, old = companions / ID_MAP / f"{ntype}.parquet", described.old_ids.get(ntype)
         num_old = rank_ids(load.connection, ids_table(load, ntype), every, kept, is_text=kind == STRINGS, old=old)
         if described.options.ids_from is not None:
-            _tell_old(load, ntype, every, num_old)
+            _warn_old_ids(load, ntype, every, num_old)
         if kind == STRINGS:
             _tell_blanks(load, ntype)
         load.progress.advance(1)
@@ -49,7 +49,7 @@ def _tell_blanks(load: Load, ntype: str) -> None:
         load.progress.note(f"{ntype!r} nodes: {count:,} IDs have blanks around them, such as {shown(least)}{twins}")
 
 
-def _tell_old(load: Load, ntype: str, every: str, num_old: int) -> None:
+def _warn_old_ids(load: Load, ntype: str, every: str, num_old: int) -> None:
     """Report how many nodes keep an earlier graph's IDs, and how many of those no table has."""
     ids = ids_table(load, ntype)
     is_there = f"EXISTS (SELECT 1 FROM ({every}) e WHERE e.id = i.id)"

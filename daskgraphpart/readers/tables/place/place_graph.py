@@ -17,7 +17,12 @@ from daskgraphpart.readers.tables.place.node_ids import count_ids, map_ids
 from daskgraphpart.readers.tables.place.place_features import place_rows, place_table
 from daskgraphpart.readers.tables.place.placement import Placement
 from daskgraphpart.readers.tables.place.strangers import refuse_strangers
-from daskgraphpart.readers.tables.place.unknown_nodes import Unknown, refuse_lost_edges, settle_unknown, tell_unknown
+from daskgraphpart.readers.tables.place.unknown_nodes import (
+    Unknown,
+    refuse_lost_edges,
+    settle_unknown,
+    warn_unknown_ids,
+)
 
 if TYPE_CHECKING:
     from daskgraphpart.graph.graph import Graph
@@ -43,7 +48,7 @@ def place_graph(load: Load, name: str, job: ScanJob, memory: int, *, counts_only
     with collect_fault(faults):
         refuse_lost_edges(load)
     raise_together([*faults, *find_bad_weights(load, job.edge_weights)])
-    num_nodes = map_ids(load, job.beside) if is_mapped else count_ids(load)
+    num_nodes = map_ids(load, job.companions) if is_mapped else count_ids(load)
     placement = Placement(load, num_nodes, job, memory, counts_only)
     data: dict[str, dict[str, Source]] = {of_type: {} for of_type in (*num_nodes, *described.etypes)}
     for table in described.tables:
@@ -58,5 +63,5 @@ def place_graph(load: Load, name: str, job: ScanJob, memory: int, *, counts_only
         progress.advance(1)
     progress.end()
     for ntype, count in () if counts_only else unknown.items():
-        tell_unknown(placement, ntype, count)
+        warn_unknown_ids(placement, ntype, count)
     return graph_of(name, num_nodes, edges, {of_type: with_masks(features) for of_type, features in data.items()})

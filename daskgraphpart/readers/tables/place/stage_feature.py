@@ -9,13 +9,13 @@ import duckdb
 import numpy as np
 
 from daskgraphpart.errors import InputFileError, OptionError, PlanError
-from daskgraphpart.graph.check_changes import split_column
 from daskgraphpart.graph.metadata import CATEGORIES
 from daskgraphpart.graph.rows import KeptRows
+from daskgraphpart.graph.transforms.check_changes import split_column
 from daskgraphpart.readers.database import count_rows, quote, run
 from daskgraphpart.readers.rank_ids import rank_ids
 from daskgraphpart.readers.tables.describe.columns import STRINGS, TIMES
-from daskgraphpart.readers.tables.describe.split_sets import IN_NONE, SETS, SPLIT, set_of
+from daskgraphpart.readers.tables.describe.split_sets import IN_NO_SET, SETS, SPLIT, set_of
 from daskgraphpart.readers.tables.load.feature_file import staged_rows
 from daskgraphpart.readers.tables.load.long_texts import TABLE
 from daskgraphpart.units import format_number, format_size
@@ -65,7 +65,7 @@ def _stage_sets(placement: Placement, table: Table, number: int) -> Region:
     others = placement.num_nodes[table.of_type] - sum(set_counts)
     where = _place(table, number)
     load.progress.note(f"{where}: {', '.join(shown_counts)}; in none: {others:,} {table.of_type!r} nodes")
-    query = f"SELECT coalesce({set_of(f't.c{number}')}, {IN_NONE}) FROM {table.name} t ORDER BY t.row"
+    query = f"SELECT coalesce({set_of(f't.c{number}')}, {IN_NO_SET}) FROM {table.name} t ORDER BY t.row"
     return placement.stage(query, _path(placement, table, number), np.dtype(np.int8))
 
 
@@ -77,12 +77,12 @@ def _stage_codes(placement: Placement, table: Table, name: str) -> Region:
     if long_texts.keys:
         every = f"(SELECT DISTINCT id FROM ({every})) e LEFT JOIN {TABLE} l ON l.key = e.id"
         every = f"SELECT coalesce(l.text, e.id) AS id FROM {every}"
-    kept = placement.job.beside / CATEGORIES / of_type / f"{name}.parquet"
+    kept = placement.job.companions / CATEGORIES / of_type / f"{name}.parquet"
     old = load.described.old_codes.get((of_type, name))
     with _enough_named(long_texts):
         num_old = rank_ids(load.connection, categories, every, kept, is_text=True, old=old)
     code = code_of_missing(load, table, name)
-    _tell_codes(placement, table, name, num_old, code)
+    _warn_unlisted_categories(placement, table, name, num_old, code)
     keyed = categories
     if long_texts.keys:
         keyed = f"(SELECT coalesce(l.key, c.id) AS id, new_id FROM {categories} c LEFT JOIN {TABLE} l ON l.text = c.id)"
@@ -111,7 +111,7 @@ def _categories(table: Table, number: int) -> str:
 def code_of_missing(load: Load, table: Table, name: str) -> int:
     """Return the code of missing strings: -1, or that of a category given as the fill value."""
     if name == SPLIT:
-        return IN_NONE
+        return IN_NO_SET
     number, fill = table.features[name][0], load.described.fill(table, name)
     if load.described.is_split(table, name):  # a gap has no name for a relation
         ((count,),) = run(load.connection, f"SELECT count(*) FROM {table.name} WHERE c{number} IS NULL")
@@ -130,7 +130,7 @@ def code_of_missing(load: Load, table: Table, name: str) -> int:
     return int(codes[0][0])
 
 
-def _tell_codes(placement: Placement, table: Table, name: str, num_old: int, code: int) -> None:
+def _warn_unlisted_categories(placement: Placement, table: Table, name: str, num_old: int, code: int) -> None:
     """Report that a feature has codes, and where their values are; split edge types share them."""
     load, of_type, number = placement.load, table.of_type, table.features[name][0]
     described = load.described

@@ -95,7 +95,7 @@ def refuse_lost_edges(load: Load) -> None:
         )
 
 
-def tell_unknown(placement: Placement, ntype: str, unknown: Unknown) -> None:
+def warn_unknown_ids(placement: Placement, ntype: str, unknown: Unknown) -> None:
     """Report IDs missing from the list of nodes, and listed nodes without edges."""
     load, num_nodes = placement.load, placement.num_nodes[ntype]
     has_edge = np.zeros(num_nodes, bool)

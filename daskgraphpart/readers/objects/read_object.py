@@ -38,7 +38,7 @@ class Given:
     left_out: Mapping[str, str] = field(default_factory=dict)
 
 
-def read_given(graph: Any) -> Given | None:
+def read_object(graph: Any) -> Given | None:
     """Read a graph, the path of a chunked graph, or an object that holds edges; None if it is none of these."""
     check_read(graph)
     if isinstance(graph, (str, os.PathLike)):

@@ -14,8 +14,8 @@ import numpy as np
 
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import InputFileError
-from daskgraphpart.graph.leaves import leaves_of, replace_leaves
 from daskgraphpart.graph.sources import CsvEdges, LineEdges, read_edges
+from daskgraphpart.graph.stored_sources import replace_stored_sources, stored_sources
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -45,7 +45,7 @@ def count_lines(graph: Graph, max_bytes: int, runner: Runner) -> Graph:
     """Return the graph with all lines of its text counted."""
     texts: dict[CsvEdges, str] = {}
     for etype, source in graph.edge_sources.items():
-        for leaf in leaves_of(source):
+        for leaf in stored_sources(source):
             if isinstance(leaf, CsvEdges):
                 texts.setdefault(leaf, etype)
     lines = {source: source.lines(max_bytes) for source in texts}
@@ -63,7 +63,7 @@ def count_lines(graph: Graph, max_bytes: int, runner: Runner) -> Graph:
                 found=f"{counted[source].shape[0]:,} lines",
                 hint="check num_edges_per_type (or per_chunk) and the list of files in metadata.json",
             )
-    return replace_leaves(graph, counted)
+    return replace_stored_sources(graph, counted)
 
 
 def scan_edges(lines: Lines, _: None) -> int:

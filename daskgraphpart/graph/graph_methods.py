@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from daskgraphpart.graph import write_method
-from daskgraphpart.graph.changes import NO_CHANGES, GraphChanges
+from daskgraphpart.graph.transforms.changes import NO_CHANGES, GraphChanges
 from daskgraphpart.keywords import check_keywords
 from daskgraphpart.public import Public
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
     from daskgraphpart.graph.scan import Scan
 
-ChangedT = TypeVar("ChangedT", bound="Changeable[Any]", covariant=True)
+ChangedT = TypeVar("ChangedT", bound="GraphMethods[Any]", covariant=True)
 
 
-class Changeable(Public, ABC, Generic[ChangedT]):
+class GraphMethods(Public, ABC, Generic[ChangedT]):
     """A graph, or how to get one; `ChangedT` is what changes without reading edges return."""
 
     __slots__ = ()

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from daskgraphpart.graph.check_changes import doubled_types, dtype_of, reverse_types, split_feature
 from daskgraphpart.graph.metadata import CATEGORIES
 from daskgraphpart.graph.rows import CastRows, ConstantRows, JoinedRows, ReversedEdges
+from daskgraphpart.graph.transforms.check_changes import doubled_types, dtype_of, reverse_types, split_feature
 from daskgraphpart.schema import canonical_tuple
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from daskgraphpart.graph.changes import GraphChanges
+    from daskgraphpart.graph.transforms.changes import GraphChanges
     from daskgraphpart.source import FilePath, Source
 
 
@@ -43,7 +43,7 @@ def add_reverse_types(
     ntypes: Collection[str],
     edges: Mapping[str, Source],
     data: dict[str, dict[str, Source]],
-    beside: dict[str, FilePath],
+    companions: dict[str, FilePath],
 ) -> dict[str, Source]:
     """Return the edges with a reverse type after every type without both directions; copied features go to `data`."""
     reverses = reverse_types(changes, ntypes, edges)
@@ -54,20 +54,20 @@ def add_reverse_types(
             doubled[reverse] = ReversedEdges(rows)
             if changes.copy_edata:
                 data[reverse] = data.get(etype, {})
-                copy_codes(beside, etype, reverse)
+                copy_codes(companions, etype, reverse)
     if changes.add_reverse == "graphstorm":  # which sorts types, as DGL does
         doubled = {etype: doubled[etype] for etype in sorted(doubled, key=canonical_tuple)}
     return doubled
 
 
-def copy_codes(beside: dict[str, FilePath], etype: str, other: str) -> None:
-    """Let what codes of an edge type's features stand for hold for another type, too."""
+def copy_codes(companions: dict[str, FilePath], etype: str, other: str) -> None:
+    """Share the category files of one edge type with its reverse."""
     start = f"{CATEGORIES}/{etype}/"
-    for name in [name for name in beside if name.startswith(start)]:
-        beside[f"{CATEGORIES}/{other}/{name.removeprefix(start)}"] = beside[name]
+    for name in [name for name in companions if name.startswith(start)]:
+        companions[f"{CATEGORIES}/{other}/{name.removeprefix(start)}"] = companions[name]
 
 
-def remove_codes(beside: dict[str, FilePath], etype: str) -> None:
-    """Remove what codes of an edge type's features stand for."""
-    for name in [name for name in beside if name.startswith(f"{CATEGORIES}/{etype}/")]:
-        del beside[name]
+def remove_codes(companions: dict[str, FilePath], etype: str) -> None:
+    """Remove the category files of an edge type."""
+    for name in [name for name in companions if name.startswith(f"{CATEGORIES}/{etype}/")]:
+        del companions[name]

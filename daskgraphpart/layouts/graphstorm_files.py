@@ -15,13 +15,13 @@ import msgspec
 import numpy as np
 
 from daskgraphpart.errors import InputFileError, MetadataError
-from daskgraphpart.graph.beside import copy_file
+from daskgraphpart.graph.companion_files import copy_file
 from daskgraphpart.graph.metadata import LABEL_COUNTS, TRANSFORMED
 from daskgraphpart.graph.output import parquet_writer
 from daskgraphpart.graph.read_parquet import read_parquet_header
 from daskgraphpart.ids.id_map import IDS_PER_GROUP, id_batches
+from daskgraphpart.layouts.known_outputs import DIST_GRAPH, RAW_IDS, TRANSFORMATIONS
 from daskgraphpart.layouts.layout import FileLayout, raw_file_layout
-from daskgraphpart.layouts.written_files import DIST_GRAPH, RAW_IDS, TRANSFORMATIONS
 from daskgraphpart.storage.atomic import whole_file
 from daskgraphpart.storage.files import is_file, read_file
 from daskgraphpart.storage.json_file import convert_json, read_json_object
@@ -39,7 +39,7 @@ HARD_NEGATIVES = "edge_dst_hard_negative"
 COLUMNS = ("orig", "new")
 
 
-def files_beside(graph: Graph) -> dict[str, FileLayout]:
+def graphstorm_files(graph: Graph) -> dict[str, FileLayout]:
     """Files of all nodes' original IDs, and of the transformations, by path below the output."""
     layouts: dict[str, FileLayout] = {}
     for kind in graph.schema.node_types:
@@ -49,8 +49,8 @@ def files_beside(graph: Graph) -> dict[str, FileLayout]:
         content = read_file(path)
         layouts[TRANSFORMATIONS] = FileLayout(((0, content),), {}, len(content))
     for name in LABEL_COUNTS:
-        if name in graph.beside:
-            content = read_file(to_path(graph.beside[name]))
+        if name in graph.companions:
+            content = read_file(to_path(graph.companions[name]))
             layouts[f"{DIST_GRAPH}/{name}"] = FileLayout(((0, content),), {}, len(content))
     return layouts
 
@@ -162,8 +162,8 @@ def _of_relations(content: dict[str, Any], file: str) -> Iterator[str]:
 
 def _find_transformations(graph: Graph) -> Location | None:
     """Find the config with transformations that `chunk` or GSProcessing left in a graph's directory."""
-    if TRANSFORMED in graph.beside:
-        return to_path(graph.beside[TRANSFORMED])
+    if TRANSFORMED in graph.companions:
+        return to_path(graph.companions[TRANSFORMED])
     directory = to_path(graph.directory)
     arguments = directory / LAUNCH_ARGUMENTS
     if not graph.directory or not is_file(arguments):

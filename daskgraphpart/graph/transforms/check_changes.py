@@ -12,7 +12,7 @@ from daskgraphpart.schema import by_plain_name, plain_name
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from daskgraphpart.graph.changes import GraphChanges
+    from daskgraphpart.graph.transforms.changes import GraphChanges
 
 
 def split_column(changes: GraphChanges, etype: str) -> str | None:

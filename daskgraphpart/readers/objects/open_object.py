@@ -16,10 +16,10 @@ from daskgraphpart.graph.collections import array_of, frame_of_arrays
 from daskgraphpart.graph.dask_sources import DaskRows
 from daskgraphpart.graph.graph import graph_of
 from daskgraphpart.graph.rows import EdgeEnds, array_rows
-from daskgraphpart.readers.given_values import as_array, as_ids, file_rows, paths_in
 from daskgraphpart.readers.identify_collections import lasting_token
+from daskgraphpart.readers.object_values import as_array, as_ids, file_rows, paths_in
 from daskgraphpart.readers.objects.count_nodes import count_frames, count_nodes
-from daskgraphpart.readers.objects.read_given import read_given
+from daskgraphpart.readers.objects.read_object import read_object
 from daskgraphpart.readers.tabular import as_pandas, as_table, is_lazy, keyed, what_to_give
 from daskgraphpart.readers.type_names import by_type, count_known
 from daskgraphpart.source import Source
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.graph.graph import Graph
-    from daskgraphpart.readers.objects.read_given import Given
+    from daskgraphpart.readers.objects.read_object import Given
 
 
 KINDS = (
@@ -42,8 +42,8 @@ KINDS = (
 
 
 def complete_graph(given: Any, resources: Resources, **further: Any) -> Graph:
-    """Return the graph of an object, of a path or of another graph, with what `open_given` takes further."""
-    graph = open_given(given, resources, **further)
+    """Return the graph of an object, of a path or of another graph, with what `open_object` takes further."""
+    graph = open_object(given, resources, **further)
     if graph is None:
         raise not_a_graph(given)
     return graph
@@ -55,7 +55,7 @@ def not_a_graph(given: Any) -> OptionError:
     return OptionError("not a graph", expected=f"a Graph, {KINDS}", found=kind, hint=what_to_give(given))
 
 
-def open_given(
+def open_object(
     given: Any,
     resources: Resources,
     *,
@@ -69,7 +69,7 @@ def open_given(
     Copies nothing. Counts dask frames on the cluster of `resources`, and reads edges for their largest IDs if nobody
     knows the number of nodes.
     """
-    arrays = read_given(given)
+    arrays = read_object(given)
     if arrays is None:
         return None
     counts = count_known(arrays.num_nodes, num_nodes)

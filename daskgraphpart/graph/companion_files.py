@@ -1,4 +1,4 @@
-"""Files that go with a graph: maps of IDs, what codes stand for, and what GraphStorm's commands read."""
+"""Files that go with a graph: ID maps, category files, and what GraphStorm's commands read."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def map_name(ntype: str) -> str:
 
 
 def codes_name(of_type: str, feature: str) -> str:
-    """Name of the file whose row i is the string that code i of a feature stands for."""
+    """File that maps the category codes of a feature to strings."""
     return f"{CATEGORIES}/{of_type}/{feature}.parquet"
 
 
-def find_beside(directory: Location, schema: GraphSchema) -> dict[str, FilePath]:
-    """Find the files beside a graph's metadata: paths by name."""
+def find_companions(directory: Location, schema: GraphSchema) -> dict[str, FilePath]:
+    """Find the companion files of a chunked graph: paths by name."""
     names = [TRANSFORMED, *LABEL_COUNTS]
     if is_directory(join_path(directory, ID_MAP)):
         names += map(map_name, schema.ntypes)
@@ -40,23 +40,23 @@ def find_beside(directory: Location, schema: GraphSchema) -> dict[str, FilePath]
     return {name: to_key(path) for name, path in paths.items() if is_file(path)}
 
 
-def list_beside(directory: Path) -> dict[str, FilePath]:
-    """List the files that a scan has put into the directory of those beside its graph."""
+def list_companions(directory: Path) -> dict[str, FilePath]:
+    """List the companion files that a scan has written to a directory."""
     paths = sorted(path for path in directory.rglob("*") if path.is_file())
     return {path.relative_to(directory).as_posix(): str(path) for path in paths}
 
 
-def maps_and_codes(beside: Mapping[str, FilePath]) -> dict[str, FilePath]:
-    """Return the files that tell what numbers stand for: what goes with owners and partitions."""
-    return {name: path for name, path in beside.items() if name.startswith((f"{ID_MAP}/", f"{CATEGORIES}/"))}
+def maps_and_codes(companions: Mapping[str, FilePath]) -> dict[str, FilePath]:
+    """Return the ID maps and category files; they are copied into the output."""
+    return {name: path for name, path in companions.items() if name.startswith((f"{ID_MAP}/", f"{CATEGORIES}/"))}
 
 
-def copy_beside(beside: Mapping[str, FilePath], out: Path) -> dict[str, FilePath]:
+def copy_companions(companions: Mapping[str, FilePath], out: Path) -> dict[str, FilePath]:
     """Copy files to a directory; return their paths there."""
-    for name, path in beside.items():
+    for name, path in companions.items():
         make_directory((out / name).parent)
         copy_file(path, None, str(out / name))
-    return {name: str(out / name) for name in beside}
+    return {name: str(out / name) for name in companions}
 
 
 def copy_file(source: FilePath, _: Any, path: str) -> None:

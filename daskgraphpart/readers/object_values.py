@@ -13,7 +13,7 @@ from daskgraphpart.errors import InputFileError, InputFileNotFoundError, OptionE
 from daskgraphpart.graph.formats import feature_files
 from daskgraphpart.graph.metadata import Files
 from daskgraphpart.graph.read_parquet import read_parquet_header
-from daskgraphpart.graph.rows import refuse_gaps
+from daskgraphpart.graph.rows import refuse_missing_values
 from daskgraphpart.graph.sources import FileRows
 from daskgraphpart.readers.list_files import local_name
 from daskgraphpart.readers.tabular import what_to_give
@@ -61,7 +61,7 @@ def _is_plain_column(path: str) -> bool:
 
 def as_array(values: Any, what: str) -> np.ndarray:
     """Return a tensor, frame column or list as an array; arrays and memory maps stay."""
-    refuse_gaps(values, what)
+    refuse_missing_values(values, what)
     try:
         array: np.ndarray = values.detach().cpu().numpy() if hasattr(values, "detach") else np.asarray(values)
     except (TypeError, ValueError, RuntimeError) as fault:

@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from daskgraphpart.graph.graph import Graph
 
 
-def leaves_of(source: Source) -> Iterator[Source]:
+def stored_sources(source: Source) -> Iterator[Source]:
     """Yield the sources without inputs that a source reads, or itself."""
     if not source.inputs:
         yield source
     for one in source.inputs:
-        yield from leaves_of(one)
+        yield from stored_sources(one)
 
 
-def replace_leaves(graph: Graph, others: Mapping[Source, Source]) -> Graph:
+def replace_stored_sources(graph: Graph, others: Mapping[Source, Source]) -> Graph:
     """Return a graph that reads other sources in place of some, wherever these are read."""
     if not others:
         return graph
@@ -48,5 +48,5 @@ def replace_leaves(graph: Graph, others: Mapping[Source, Source]) -> Graph:
 
 
 def describe_views(source: Source) -> Any:
-    """Describe what is made of rows on their way, as nested lists of names: equal for equal changes."""
+    """Describe the views on a source as JSON, for the job's identity."""
     return [type(source).__name__, *map(describe_views, source.inputs)] if source.inputs else ""

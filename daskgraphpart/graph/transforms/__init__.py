@@ -1,0 +1,1 @@
+"""Changes of a graph: what was asked for, its checks, and the views that need no reading."""
