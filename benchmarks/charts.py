@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import partitioner_tables
+from claims import newest_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,17 +41,14 @@ GRAPHS = (
 )
 
 
-def draw_all(memory_vs_scale: dict[str, Any], cuts: list[dict[str, Any]]) -> None:
-    """Write all charts: memory by number of edges, and cuts of real graphs, are given."""
+def draw_all(to: Path = PICTURES) -> None:
+    """Write all charts."""
     with mpl.rc_context(STYLE):
-        save(against_metis(), "against-metis")
-        save(memory_by_edges(memory_vs_scale), "memory-by-edges")
-        save(cut_by_kind(cuts), "cut-by-kind")
-
-
-def save(figure: Figure, name: str) -> None:
-    figure.savefig(PICTURES / f"{name}.svg", bbox_inches="tight", pad_inches=0.05, metadata={"Date": None})
-    plt.close(figure)
+        for chart in (against_metis, memory_by_edges, cut_by_kind):
+            figure = chart()
+            path = to / f"{chart.__name__.replace('_', '-')}.svg"
+            figure.savefig(path, bbox_inches="tight", pad_inches=0.05, metadata={"Date": None, "Creator": None})
+            plt.close(figure)
 
 
 def against_metis() -> Figure:
@@ -82,27 +80,31 @@ def finish_bars(axes: Axes, title: str) -> None:
     axes.margins(x=0.18)
 
 
-def memory_by_edges(results: dict[str, Any]) -> Figure:
-    """Memory of METIS, which holds the graph, of our partitioner, and of a whole job with a budget."""
+def memory_by_edges() -> Figure:
+    """Memory of METIS, which holds the graph, of our partitioner, and of a whole job with random owners."""
     runs = sorted((case[1], run) for case, run in partitioner_tables.large_cases().items() if is_community(case))
+    (largest,) = newest_of("memory_vs_scale_multilevel")["results"]["1e9"]
+    writing = newest_of("memory_vs_scale")["results"]
     lines = [
-        ("METIS", THEIRS, (8, -4), [(edges, run["metis"]["peak"] / 1e9) for edges, run in runs]),
-        ("daskgraphpart", OURS, (-34, 8), [(edges, run["auto"]["peak"] / 1e9) for edges, run in runs]),
-        ("writing parts", "#6366f1", (8, -3), [
-            (float(edges), max(run["peak_bytes"] for run in of) / 1e9) for edges, of in results.items()
+        ("METIS", THEIRS, (8, -4), [(edges, run["metis"]["peak"]) for edges, run in runs]),
+        ("daskgraphpart", OURS, (-88, 6), [
+            *((edges, run["auto"]["peak"]) for edges, run in runs), (1e9, largest["peak_bytes"])
+        ]),
+        ("writing parts", "#6366f1", (8, -12), [
+            (float(edges), max(run["peak_bytes"] for run in of)) for edges, of in writing.items()
         ]),
     ]  # fmt: skip
-    figure = plt.figure(figsize=(WIDTH, 3.2))
+    figure = plt.figure(figsize=(WIDTH, 3.6))
     axes = figure.add_subplot()
     for name, color, shift, points in lines:
         axes.plot(*zip(*points, strict=True), color=color, lw=2.5, marker="o")
-        axes.annotate(name, points[-1], shift, textcoords="offset points", weight="bold", color=color)
-    axes.set_xscale("log")
-    ticks = (5e6, 1e7, 2e7, 4e7, 8e7, 1.6e8)
-    axes.set_xticks(ticks, [f"{edges / 1e6:.0f} M" for edges in ticks])
+        text = f"{name}, {points[-1][1] / 1e9:.1f} GB"
+        axes.annotate(text, points[-1], shift, textcoords="offset points", weight="bold", color=color)
+    axes.set(xscale="log", yscale="log", xlim=(4e6, 1.4e9), ylim=(1.5e8, 2e10), xlabel="edges, ten for each node")
+    axes.set_xticks([1e7, 1e8, 1e9], ["10 M", "100 M", "1,000 M"])
+    axes.set_yticks([2e8, 5e8, 1e9, 2e9, 5e9, 1e10], ["0.2", "0.5", "1", "2", "5", "10"])
     axes.minorticks_off()
-    axes.set(xlim=(4e6, 8e8), ylim=(0, None), xlabel="edges")
-    axes.set_title("Peak memory, GB", weight="bold")
+    axes.set_title("Peak memory, GB (both axes logarithmic)", weight="bold")
     axes.grid(axis="y", color=LINE, alpha=0.3)
     return figure
 
@@ -111,10 +113,10 @@ def is_community(case: tuple[Any, ...]) -> bool:
     return case[0] == "communities" and case[2:] == (8, "nodes,edges")
 
 
-def cut_by_kind(rows: list[dict[str, Any]]) -> Figure:
+def cut_by_kind() -> Figure:
     """Cut of the default method over that of METIS, by kind of graph."""
     ratios: dict[str, list[float]] = defaultdict(list)
-    for row in rows:
+    for row in partitioner_tables.kept("cuts"):
         kind = partitioner_tables.KINDS.get(row["graph"], "meshes")
         ratios[kind].append(partitioner_tables.over(row["both"]["auto"], row["both"]["metis"]))
     means = sorted(((statistics.mean(of) - 1, kind) for kind, of in ratios.items()), reverse=True)

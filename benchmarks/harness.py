@@ -15,6 +15,7 @@ import statistics
 import subprocess
 import sys
 from dataclasses import asdict
+from datetime import date
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -103,11 +104,8 @@ def keep(name: str, setting: dict[str, Any], results: dict[str, list[Measurement
 def keep_lines(name: str, setting: dict[str, Any], results: Any) -> None:
     """Append results of any kind to ``results/<name>.jsonl`` with what is needed to judge them."""
     RESULTS.mkdir(exist_ok=True)
-    commit = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False, cwd=Path(__file__).parent
-    ).stdout.strip()
     line = {
-        "commit": commit,
+        **state(),
         "python": platform.python_version(),
         "versions": {package: version(package) for package in ("dask", "numba", "numpy", "pyarrow", "zarr")},
         "cores": len(os.sched_getaffinity(0)),
@@ -117,6 +115,13 @@ def keep_lines(name: str, setting: dict[str, Any], results: Any) -> None:
     }
     with (RESULTS / f"{name}.jsonl").open("a", encoding="utf-8") as file:
         file.write(json.dumps(line) + "\n")
+
+
+def state() -> dict[str, str]:
+    """The commit that is measured, and the date."""
+    command = ["git", "rev-parse", "--short", "HEAD"]
+    commit = subprocess.run(command, capture_output=True, text=True, check=False, cwd=Path(__file__).parent)
+    return {"commit": commit.stdout.strip(), "date": date.today().isoformat()}
 
 
 def our_command(*arguments: str) -> list[str]:

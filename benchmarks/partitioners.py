@@ -6,7 +6,7 @@ heterogeneous graphs), ``large`` (graphs with more than ten million edges: time 
 our adjacency and in real DGL), ``external`` (memory and speed of multilevel, edges quadrupled at equal nodes, one core
 against two), ``speed`` (multilevel on one worker, on two and with little memory, and KaMinPar, in turn; arcs that the
 passes of multilevel read per second and core), ``weights`` (the cut by weights of edges against METIS called directly
-with the same weights), ``limits`` (the cut within looser and looser limits), ``efforts`` (high beside default).
+with the same weights), ``limits`` (the cut within looser and looser limits), ``efforts`` (beside the default).
 ``python benchmarks/partitioners.py --sections cuts``.
 """
 
@@ -30,8 +30,18 @@ from unittest import mock
 import numpy as np
 import pymetis
 import scipy.sparse
-from harness import generate_once, measure, our_command, touch_memory
-from partitioner_tables import KEPT, LARGE_KEY, LOOSER, METHODS, MULTILEVEL_SHARE, NEXT_TO_NOTHING, WEIGHTED, write
+from harness import generate_once, measure, our_command, state, touch_memory
+from partitioner_tables import (
+    EFFORTS,
+    KEPT,
+    LARGE_KEY,
+    LOOSER,
+    METHODS,
+    MULTILEVEL_SHARE,
+    NEXT_TO_NOTHING,
+    WEIGHTED,
+    write,
+)
 
 import daskgraphpart as dgp
 from daskgraphpart.partitioner import partition_pass
@@ -75,6 +85,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=options.directory) as scratch:
         for section in options.sections.split(","):
             found[section] = SECTIONS[section](Path(scratch), options)
+            found.setdefault("measured", {})[section] = state()
             KEPT.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     write(found)
 
@@ -311,10 +322,10 @@ def of_real_graphs(
 
 
 def efforts(root: Path, options: argparse.Namespace) -> list[dict[str, Any]]:
-    """Cut and CPU time of `high` beside the default's, nodes and edges balanced."""
+    """Cut and CPU time of `fast` and `high` beside the default's, nodes and edges balanced."""
 
     def each(graph: Path, parts: int) -> dict[str, Any]:
-        return {effort: assigned(graph, parts, "auto", None, effort=effort) for effort in ("default", "high")}
+        return {effort: assigned(graph, parts, "auto", None, effort=effort) for effort in EFFORTS}
 
     return of_real_graphs(root / "efforts", options, each)
 

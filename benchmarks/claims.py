@@ -1,0 +1,185 @@
+"""Sentences of docs/benchmarks.md, and tables of the guides, each from its results; `table.py` writes them."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from typing import TYPE_CHECKING, Any
+
+import partitioner_tables
+from harness import RESULTS
+from partitioner_tables import hundredths, kept, over
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def newest_of(name: str, **setting: Any) -> dict[str, Any]:
+    """The last result of a benchmark, or the last with these settings."""
+    lines = (RESULTS / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
+    found: list[dict[str, Any]] = [json.loads(line) for line in lines]
+    return [result for result in found if setting.items() <= result["setting"].items()][-1]
+
+
+def middle(runs: list[dict[str, Any]], key: str) -> float:
+    return statistics.median(run[key] for run in runs)
+
+
+def peak(runs: list[dict[str, Any]]) -> float:
+    return max(run["peak_bytes"] for run in runs) / 1e9
+
+
+def beyond(runs: list[dict[str, Any]]) -> float:
+    """Peak memory without what the process held before, in GB."""
+    return max(run["peak_bytes"] - run["before"] for run in runs) / 1e9
+
+
+def large_claim() -> str:
+    """Beyond a million edges, the mean over all cases with nodes and edges balanced, and the worst."""
+    cases = [found for case, found in partitioner_tables.large_cases().items() if case[3] == "nodes,edges"]
+    of = {key: [found["auto"][key] / found["metis"][key] for found in cases] for key in ("cpu", "peak", "cut")}
+    mean = {key: hundredths(statistics.mean(ratios)) for key, ratios in of.items()}
+    worst = {key: hundredths(max(ratios)) for key, ratios in of.items()}
+    return (
+        f"**Beyond a million edges, `auto` takes {mean['cpu']} of METIS' CPU time and {mean['peak']} of its memory, "
+        f"and cuts {mean['cut']} of its edges:** the means of {len(cases)} cases with nodes and edges balanced. The "
+        f"worst cases are {worst['cpu']}, {worst['peak']} and {worst['cut']}."
+    )
+
+
+def cuts_claim() -> str:
+    """The same on real graphs, with all numbers of parts."""
+    rows = [row["both"] for row in kept("cuts")]
+    ratios = [over(row["auto"], row["metis"]) for row in rows]
+    ours, theirs = (sum(row[method]["cpu"] for row in rows) for method in ("auto", "metis"))
+    fewer = sum(ratio <= 1 for ratio in ratios)
+    return (
+        f"**On {len({row['graph'] for row in kept('cuts')})} real graphs, `auto` cuts "
+        f"{statistics.mean(ratios):.2f} of METIS' edges** with the same limits on nodes and edges: the mean of "
+        f"{len(ratios)} cases. In {fewer} it cuts no more, in the worst {max(ratios):.2f}. It takes "
+        f"{ours / theirs:.1f} times METIS' CPU time."
+    )
+
+
+def vs_dgl_claim() -> str:
+    results = newest_of("vs_dgl")["results"]
+    ours, theirs = results["ours"], results["dgl.distributed.partition_graph"]
+    return (
+        f"**Writing the parts takes {middle(ours, 'seconds'):.0f} s instead of {middle(theirs, 'seconds'):.0f} s, "
+        f"and {peak(ours):.2f} GB of memory instead of {peak(theirs):.1f} GB.**"
+    )
+
+
+def vs_clusterdata_claim() -> str:
+    results = newest_of("vs_clusterdata")["results"]
+    ours, theirs = results["ours"], results["ClusterData"]
+    return (
+        f"**`daskgraphpart` takes {middle(ours, 'cpu'):.0f} s of CPU time instead of {middle(theirs, 'cpu'):.0f} s, "
+        f"and {peak(ours):.1f} GB instead of {peak(theirs):.1f} GB, for {middle(ours, 'cut'):.1%} instead of "
+        f"{middle(theirs, 'cut'):.1%} of the edges cut.**"
+    )
+
+
+def vs_gconstruct_claim() -> str:
+    results = newest_of("vs_gconstruct")["results"]
+    ours, theirs = results["ours"], results["gconstruct"]
+    return (
+        f"**From a construction config, `daskgraphpart` takes {ours['cpu_seconds']:.0f} s of CPU time instead of the "
+        f"{theirs['cpu_seconds']:.0f} s of gconstruct, and {ours['peak_bytes'] / 1e9:.1f} GB instead of "
+        f"{theirs['peak_bytes'] / 1e9:.1f} GB.**"
+    )
+
+
+def layouts_claim() -> str:
+    took = {name: middle(runs, "cpu_seconds") for name, runs in newest_of("layouts")["results"].items()}
+    ratios = {name: f"{took[name] / took['dgl']:.1f}" for name in ("ranks", "graphstorm", "parquet", "graphbolt")}
+    return (
+        f"**`graphbolt` takes {ratios['graphbolt']} times the CPU time of `dgl`, `parquet` {ratios['parquet']}, "
+        f"`graphstorm` {ratios['graphstorm']} and `ranks` {ratios['ranks']}.**"
+    )
+
+
+def loader_claim() -> str:
+    """How long a model waits for batches, on a processor and on a GPU."""
+    runs = newest_of("loader_gpu", device="no GPU, 2 threads", model=True)["results"]
+    files = {run["workers"]: run for run in runs if "files" in run["loader"]}
+    ahead = max(run["waiting"] for workers, run in files.items() if workers)
+    gpu = newest_of("loader_gpu", device="NVIDIA H100, 16 cores")["results"]
+    rates = {
+        run["workers"]: run["rate"] for run in gpu if run["loader"] == "parts.neighbor_loader, features from files"
+    }
+    others = {run["loader"]: run["rate"] for run in gpu}
+    *most, last = (f"{rate:.0f}" for rate in rates.values())
+    *some, end = map(str, rates)
+    return (
+        f"A GraphSAGE on this processor takes {1 / runs[0]['rate']:.1f} s per batch and waits "
+        f"{files[0]['waiting']:.0%} of the time for `parts.neighbor_loader`, {ahead:.1%} with workers.\n\n"
+        f"On an H100 with 16 cores and 50 M edges, the model alone takes "
+        f"{others['one batch on the device again and again: the model alone']:.0f} batches a second. "
+        f"`parts.neighbor_loader` gives it {', '.join(most)} and {last} from files with {', '.join(some)} and {end} "
+        f"workers ({others['parts.neighbor_loader, features from files, not pinned']:.0f} without pinned memory), and "
+        f"{others['the same sampler, features on the GPU']:.0f} with the features on the GPU."
+    )
+
+
+def measured() -> str:
+    """When each result that the page shows was measured."""
+    rows = [["result", "measured", "commit"]]
+    rows += [[f"`partitioners.py`, `{name}`", of["date"], of["commit"]] for name, of in sections().items()]
+    for name in SHOWN_RESULTS:
+        newest = newest_of(name)
+        rows.append([f"`{name}`", newest.get("date", ""), newest["commit"]])
+    return "\n".join(["| " + " | ".join(row) + " |" for row in (rows[0], ["---"] * 3, *rows[1:])])
+
+
+SHOWN_RESULTS = (
+    *("memory_vs_scale", "memory_vs_scale_multilevel", "drop_in", "vs_dgl", "vs_clusterdata", "vs_gconstruct"),
+    *("cores", "many_parts", "vs_copy", "layouts", "verify", "accuracy", "loader_gpu", "fetched_rows", "extend"),
+)
+
+
+def sections() -> dict[str, dict[str, str]]:
+    """Date and commit of each section of `partitioners.py`."""
+    found: dict[str, dict[str, str]] = json.loads(partitioner_tables.KEPT.read_text(encoding="utf-8"))["measured"]
+    return found
+
+
+def efforts() -> list[list[str]]:
+    """Cut and CPU time of each effort over the default's, beyond a million edges and below."""
+    cases = [found for case, found in partitioner_tables.large_cases().items() if case[3] == "nodes,edges"]
+    large = [found for found in cases if "auto:fast" in found]
+    fast = {
+        key: statistics.geometric_mean(of["auto:fast"][key] / of["auto"][key] for of in large) for key in ("cut", "cpu")
+    }
+    means = [
+        statistics.geometric_mean(of)
+        for of in zip(*map(partitioner_tables.effort_ratios, kept("efforts")), strict=True)
+    ]
+    rows = [["`--effort`", "what it does", "cut", "CPU time", "beyond a million edges: cut", "CPU time"]]
+    said = {
+        "fast": "uses one library and fewer sweeps",
+        "default": "the six steps above",
+        "high": "combines four seeds of each library, given the whole graph, then up to four V-cycles",
+    }
+    figures = {
+        "default": ["1", "1", "1", "1"],
+        "fast": [*map(hundredths, means[:2]), hundredths(fast["cut"]), hundredths(fast["cpu"])],
+        "high": [*map(hundredths, means[2:]), "", ""],
+    }
+    return rows + [[f"`{effort}`", what, *figures[effort]] for effort, what in said.items()]
+
+
+def extended() -> list[list[str]]:
+    """The cut of `--extend` over that of new parts."""
+    rows = [["graph", "`auto` anew", "`--extend`", "`--extend --may-move 2%`"]]
+    for line in (RESULTS / "extend.jsonl").read_text(encoding="utf-8").splitlines():
+        for row in json.loads(line)["results"]["rows"]:
+            cuts = [run["cut"] for run in row["runs"].values()]
+            rows.append([row["graph"], f"{cuts[0]:.2%}", *(hundredths(cut / cuts[0]) for cut in cuts[1:])])
+    return rows
+
+
+ALL: tuple[Callable[[], str], ...] = (
+    *(large_claim, cuts_claim, vs_dgl_claim, vs_clusterdata_claim, vs_gconstruct_claim, layouts_claim, loader_claim),
+    measured,
+)

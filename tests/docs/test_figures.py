@@ -1,0 +1,66 @@
+"""Every figure of a measurement in README, the pages and their pictures is that of ``benchmarks/results``.
+
+Figures stand between comments that name them, and ``python benchmarks/table.py`` writes what stands there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+BLOCK = re.compile(r"<!-- (\w+) -->\n?(.*?)\n?<!-- end -->", re.DOTALL)
+CODE = re.compile(r"^( *)```.*?^\1```|`[^`\n]+`", re.DOTALL | re.MULTILINE)
+MEASURED = re.compile(
+    r"\d[\d.,]* ?(?:s|ms|ns|seconds|minutes|hours|[kMGT]B|%)(?!\w)|\b(?:half|third|fifth|tenth|twice)\b"
+)
+SETTINGS = {
+    "README.md": {"24 GB"},
+    "docs/index.md": {"24 GB", "10 minutes"},
+    "docs/benchmarks.md": {"tenth"},
+}
+"""Figures that stand elsewhere on pages of results: they say what was given, not what was found."""
+
+
+@pytest.fixture
+def table(monkeypatch: pytest.MonkeyPatch) -> object:
+    """The script that writes them."""
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    import table  # type: ignore[import-not-found]
+
+    return table
+
+
+def test_every_block_says_what_the_results_say(table: object) -> None:
+    expected: dict[str, dict[str, str]] = defaultdict(dict)
+    for page, name, content in table.blocks():  # type: ignore[attr-defined]
+        expected[str(page.relative_to(ROOT))][name] = content
+    pages = ["README.md", *(str(path.relative_to(ROOT)) for path in sorted((ROOT / "docs").rglob("*.md")))]
+    shown = {page: dict(BLOCK.findall((ROOT / page).read_text())) for page in pages}
+    wrong = {page: names for page, names in shown.items() if names != expected.get(page, {})}
+    assert wrong == {}, "`python benchmarks/table.py` writes them anew"
+
+
+@pytest.mark.parametrize("page", SETTINGS)
+def test_no_figure_of_a_measurement_stands_elsewhere(page: str) -> None:
+    text = CODE.sub("", BLOCK.sub("", (ROOT / page).read_text()))
+    assert set(MEASURED.findall(text)) - SETTINGS[page] == set()
+
+
+def test_pictures_show_what_the_results_say(table: object, tmp_path: Path) -> None:
+    table.charts.draw_all(tmp_path)  # type: ignore[attr-defined]
+    shown = {path.name: labels(ROOT / "docs" / "pictures" / path.name) for path in tmp_path.glob("*.svg")}
+    assert len(shown) == 3
+    assert {path.name: labels(path) for path in tmp_path.glob("*.svg")} == shown
+
+
+def labels(picture: Path) -> list[str]:
+    """What is written in a picture, and where lines and bars are, to a tenth of a point."""
+    text = picture.read_text()
+    places = [
+        f"{float(number):.1f}" for path in re.findall(r' d="([^"]*)"', text) for number in re.findall(r"[\d.]+", path)
+    ]
+    return re.findall(r">([^<\n]+)</text>", text) + places
