@@ -51,3 +51,13 @@ def call(installed: Path, *arguments: Any) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(installed), str(HERE.parent), before])}
     command = [sys.executable, "-m", "daskgraphpart", *map(str, arguments)]
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+
+def run_suite(installed: Path, directory: Path, code: str) -> None:
+    """Run a module of tests, as the author of an installed package would."""
+    (directory / "test_suite.py").write_text(code)
+    how = ("-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--rootdir", str(directory), str(directory))
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(installed), str(HERE.parent)])}
+    command = [sys.executable, "-m", "pytest", *how]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from daskgraphpart.schema import GraphSchema
 
 GRAPH_FORMATS = ("coo", "csr", "csc")
+_CONFIG_NAME = re.compile(r"[^/\\]+\.json")
 OF_DGL = ("dgl", "graphbolt")
 ARRANGEMENTS = ("graphstorm",)
 """Layouts that have DGL's files in other places; those in `layouts` each have a directory of their own."""
@@ -45,7 +47,9 @@ class DispatchOptions:
         "Also store the edges that leave a part. dgl.distributed.partition_graph does; DGL's distributed pipeline "
         "does not.",
     )
-    config_name: str | None = option(None, "File name of the partition config. Default: <graph name>.json.")
+    config_name: str | None = option(
+        None, "File name of the partition config, which ends in .json. Default: <graph name>.json."
+    )
     reshuffle: bool = option(
         True,
         "Give nodes and edges new IDs, contiguous in every part, as DGL 1.0 and later needs. With False they keep "
@@ -85,6 +89,9 @@ class DispatchOptions:
         if "pyg" in self.layout:
             raise OptionError("unknown layout 'pyg'", hint="use the layout dgl, which PyG reads by `to_pyg`")
         check_options(self)
+        if self.config_name is not None and not _CONFIG_NAME.fullmatch(self.config_name):
+            what, expected = "unusable name of the partition config", "a file name that ends in .json"
+            raise OptionError(what, option="config_name", expected=expected, found=repr(self.config_name))
         if not self.reshuffle and (self.layout != ("dgl",) or self.map_feature):
             raise OptionError(
                 "only the layout dgl can keep original IDs",

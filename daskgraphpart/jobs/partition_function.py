@@ -147,7 +147,7 @@ def partition(
         Also store the edges that leave a part. dgl.distributed.partition_graph does; DGL's distributed pipeline does
         not.
     config_name : str, optional
-        File name of the partition config. Default: <graph name>.json.
+        File name of the partition config, which ends in .json. Default: <graph name>.json.
     reshuffle : bool, default True
         Give nodes and edges new IDs, contiguous in every part, as DGL 1.0 and later needs. With False they keep theirs,
         as in DGL 0.9; only for graphs with one node type and one edge type.

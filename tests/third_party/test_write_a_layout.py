@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 import torch
-from foreign_packages import call, install
+from foreign_packages import call, install, run_suite
 from graphs import Graph
 from remote_stores import make_graph
 
 from daskgraphpart import EdgeType, GraphSchema, NodeType, open_partitions
+from daskgraphpart.testing import LayoutSuite
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -28,6 +29,31 @@ if TYPE_CHECKING:
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The directory into which pip has installed the package."""
     return install("graphlearn_layout", tmp_path_factory)
+
+
+SUITE = """
+from daskgraphpart.testing import LayoutSuite
+
+
+class TestGraphLearn(LayoutSuite):
+    layout = "graphlearn"
+"""
+
+
+class TestRanks(LayoutSuite):
+    layout = "ranks"
+
+
+class TestParquet(LayoutSuite):
+    layout = "parquet"
+
+
+class TestOnDisk(LayoutSuite):
+    layout, num_parts = "ondisk", 1
+
+
+def test_the_example_passes_the_suite(installed: Path, tmp_path: Path) -> None:
+    run_suite(installed, tmp_path, SUITE)
 
 
 @pytest.fixture(scope="module")

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from foreign_packages import call, install
+from foreign_packages import call, install, run_suite
 from graphs import file_hashes
 
 import daskgraphpart as dgp
+from daskgraphpart.testing import ReaderSuite
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,6 +24,35 @@ OPTIONS = ("--num-parts", 3, "--method", "fennel", "--edge-weight", "weight", "-
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The directory into which pip has installed the package."""
     return install("dimacs_reader", tmp_path_factory)
+
+
+class TestTables(ReaderSuite):
+    reader = "tables"
+
+    def example(self, directory: Path) -> tuple[Path, dgp.Graph]:
+        (directory / "graph.csv").write_text("src,dst\n0,1\n1,2\n2,0\n0,2\n")
+        return directory / "graph.csv", dgp.from_edges(([0, 1, 2, 0], [1, 2, 0, 2]), name="graph", num_nodes=3)
+
+
+SUITE = r"""
+import numpy as np
+
+import daskgraphpart as dgp
+from daskgraphpart.testing import ReaderSuite
+
+
+class TestDimacs(ReaderSuite):
+    reader = "dimacs"
+
+    def example(self, directory):
+        path, weights = directory / "roads.gr", {"weight": np.array([7, 9, 1])}
+        path.write_text("p sp 4 3\na 1 2 7\na 4 1 9\na 3 3 1\n")
+        return path, dgp.from_edges(([0, 3, 2], [1, 0, 2]), name="roads", num_nodes=4, edge_data=weights)
+"""
+
+
+def test_the_example_passes_the_suite(installed: Path, tmp_path: Path) -> None:
+    run_suite(installed, tmp_path, SUITE)
 
 
 @pytest.fixture(scope="module")

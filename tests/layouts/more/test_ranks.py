@@ -244,6 +244,13 @@ def test_original_ids_are_kept_by_dgl_alone(tmp_path: Path) -> None:
         DispatchOptions(reshuffle=False, layout=("dgl", "ranks"))
 
 
+@pytest.mark.parametrize("name", ["graph", "a/graph.json", ".json"])
+def test_a_config_that_nobody_would_find_is_refused(name: str) -> None:
+    with pytest.raises(OptionError, match=r"expected a file name that ends in \.json") as caught:
+        DispatchOptions(config_name=name)
+    assert caught.value.option == "config_name"
+
+
 def test_a_store_gets_the_same_files(small: Graph, tmp_path: Path) -> None:
     small.node_data["u"].pop("none")  # type: ignore[attr-defined]
     source, options = small.write(tmp_path / "in"), DispatchOptions(layout=("dgl", "graphbolt", "ranks", "parquet"))
