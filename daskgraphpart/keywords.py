@@ -23,6 +23,7 @@ REMOVED_KEYWORDS = {
     "edata_paths": "use edge_data",
     "add_reverse": "call with_reverse_edges() of the graph",
     "remove_self_loops": "call without_self_loops() of the graph",
+    "add_self_loops": "call with_self_loops() of the graph",
     "deduplicate": "call without_duplicates() of the graph",
     "split_by": "call split_edges() of the graph",
     "cast": "call astype() of the graph",

@@ -23,7 +23,8 @@ class GraphMethods(Public, ABC, Generic[ChangedT]):
 
     __slots__ = ()
     __all__: ClassVar[tuple[str, ...]] = (
-        "astype", "split_edges", "with_reverse_edges", "without_duplicates", "without_self_loops", "write_chunked",
+        "astype", "split_edges", "with_reverse_edges", "with_self_loops", "without_duplicates", "without_self_loops",
+        "write_chunked",
     )  # fmt: skip
 
     write_chunked = check_keywords(write_method.write_chunked)
@@ -87,6 +88,40 @@ class GraphMethods(Public, ABC, Generic[ChangedT]):
         1    1    0
         """
         return self._scanned(GraphChanges(remove_self_loops=_etypes(etypes)))
+
+    @check_keywords
+    def with_self_loops(self, etypes: str | Sequence[str] | None = None) -> Scan:
+        """Add an edge from every node to itself, which GCN, GAT and GIN expect.
+
+        Self-loops that are there are dropped first, and the new ones follow all other edges. Their features are 1 (True
+        in masks), as with `dgl.AddSelfLoop`.
+
+        Parameters
+        ----------
+        etypes : str or sequence of str, optional
+            Canonical edge type, or several; default: all that join nodes of one type.
+
+        Returns
+        -------
+        Scan
+            Nothing is read yet. The job that takes it copies the edges to its workspace; so does `collect`.
+
+        Raises
+        ------
+        OptionError
+            If there is no such edge type, or if it joins nodes of two types.
+
+        Examples
+        --------
+        >>> follows = dgp.from_edges(pd.DataFrame({"src": [0, 0, 1], "dst": [0, 1, 0]}))
+        >>> follows.with_self_loops().collect().edges["_N:_E:_N"].compute()
+           src  dst
+        0    0    1
+        1    1    0
+        2    0    0
+        3    1    1
+        """
+        return self._scanned(GraphChanges(add_self_loops=_etypes(etypes)))
 
     @check_keywords
     def without_duplicates(self, etypes: str | Sequence[str] | None = None) -> Scan:

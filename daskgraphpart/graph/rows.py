@@ -280,6 +280,23 @@ class ConstantRows(Source):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class SelfLoops(Source):
+    """An edge from every node of a type to itself."""
+
+    num_nodes: int
+    dtype = INT64  # of IDs
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of edges, and 2."""
+        return self.num_nodes, 2
+
+    def read(self, start: int, stop: int) -> np.ndarray:
+        """Make edges ``[start, stop)``, int64 (edges, 2)."""
+        return np.arange(start, stop).repeat(2).reshape(-1, 2)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class EdgeEnds(Source):
     """Edges from two columns: IDs of sources and destinations."""
 

@@ -73,6 +73,7 @@ def chunk_graph(
     copy_edata: bool = False,
     remove_self_loops: bool | str | Sequence[str] = (),
     deduplicate: bool | str | Sequence[str] = (),
+    add_self_loops: bool | str | Sequence[str] = (),
     cast: Mapping[str, str] | Sequence[str] = (),
     memory: str | int | None = None,
     cluster: str | Client | Cluster | None = None,
@@ -139,6 +140,9 @@ def chunk_graph(
     deduplicate : bool | str | Sequence[str], default ()
         Keep only the first of several edges between the same two nodes. It keeps its features. Of one edge type, or of
         all if you give none.
+    add_self_loops : bool | str | Sequence[str], default ()
+        Add an edge from every node to itself, as dgl.AddSelfLoop: those that are there are dropped first, and edge
+        features of the new ones are 1. Of one edge type, or of all within one node type if you give none.
     cast : Mapping[str, str] | Sequence[str], default ()
         Change the dtype of a feature, such as paper/feat=float16. Floats are rounded; a value that would become
         infinite, or a different integer, is refused.
@@ -178,7 +182,8 @@ def chunk_graph(
     check_name(name, "graph name")
     wanted = GraphChanges(
         split_by=split_by, add_reverse=add_reverse, copy_edata=copy_edata,
-        remove_self_loops=etypes_of(remove_self_loops), deduplicate=etypes_of(deduplicate), cast=cast,
+        remove_self_loops=etypes_of(remove_self_loops), deduplicate=etypes_of(deduplicate),
+        add_self_loops=etypes_of(add_self_loops), cast=cast,
     )  # fmt: skip
     resources = detect_resources(memory, cluster, workers, workspace=workspace, takes_store=True)
     chunks_of = {

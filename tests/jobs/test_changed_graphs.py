@@ -46,15 +46,16 @@ CHANGES: dict[str, tuple[Callable[[dgp.Graph], dgp.Graph | dgp.Scan], dict[str, 
         lambda g: g.without_duplicates([FOLLOWS]).without_self_loops(FOLLOWS).without_duplicates(LIKES),
         {"deduplicate": (FOLLOWS, LIKES), "remove_self_loops": True},
     ),
+    "added self-loops": (lambda g: g.with_self_loops(), {"add_self_loops": True}),
     "dtypes": (lambda g: g.astype(DTYPES), {"cast": DTYPES}),
     "split": (lambda g: g.split_edges(LIKES, by="kind"), {"split_by": {LIKES: "kind"}}),
     "all": (
         lambda g: (
             g.astype({"x": "float16"}).split_edges(LIKES, by="kind").with_reverse_edges("graphstorm")
-            .without_duplicates().without_self_loops()
+            .without_duplicates().without_self_loops().with_self_loops()
         ),
         {"cast": {"x": "float16"}, "split_by": {LIKES: "kind"}, "add_reverse": "graphstorm", "deduplicate": True,
-         "remove_self_loops": True},
+         "remove_self_loops": True, "add_self_loops": True},
     ),
 }  # fmt: skip
 
@@ -116,6 +117,8 @@ def test_changes_are_made_in_their_order() -> None:
     before, after = (scan.collect() for scan in scans)
     assert before.edges["n:r:n"].compute().to_numpy().tolist() == [[0, 1], [1, 0], [1, 0], [0, 1]]
     assert after.edges["n:r:n"].compute().to_numpy().tolist() == [[0, 1], [1, 0]]
+    without = graph.with_self_loops().without_self_loops().collect()
+    assert without.edges["n:r:n"].compute().to_numpy().tolist() == [[0, 1], [1, 0], [1, 0]]
 
 
 def test_one_edge_type_loses_its_loops_and_repeats() -> None:
@@ -134,8 +137,10 @@ def test_one_edge_type_loses_its_loops_and_repeats() -> None:
     assert counts(reverse) == {**dict.fromkeys(counts(reverse), 4), "b:t-by:a": 3}
     with pytest.raises(GraphPartError, match=r"deduplicate: unknown edge type 'a:q:a'.*Choose from a:r:a"):
         graph.without_duplicates("a:q:a")
-    with pytest.raises(GraphPartError, match="a:t:b has no self-loops"):
-        graph.without_self_loops("a:t:b")
+    assert counts(graph.with_self_loops("a:r:a").with_self_loops("a:s:a")) == {"a:r:a": 5, "a:s:a": 5, "a:t:b": 4}
+    for change in (graph.without_self_loops, graph.with_self_loops):
+        with pytest.raises(GraphPartError, match="a:t:b has no self-loops"):
+            change("a:t:b")
 
 
 def test_a_changed_graph_is_shown_before_it_is_read_and_travels() -> None:

@@ -1,4 +1,4 @@
-"""Add reverse edges, and make the graph simple, with DGL; print the edges with their features."""
+"""Add reverse edges and self-loops, and make the graph simple, with DGL; print the edges with their features."""
 
 from __future__ import annotations
 
@@ -35,4 +35,5 @@ def columns(found: dgl.DGLGraph, is_sorted: bool) -> dict[str, Any]:
 
 simple = dgl.to_simple(dgl.remove_self_loop(graph, etype="follows"), return_counts=None)
 found = {f"AddReverse(copy_edata={copied})": columns(dgl.AddReverse(copied)(graph), False) for copied in (False, True)}
+found["AddSelfLoop()"] = columns(dgl.AddSelfLoop()(graph), False)
 print(json.dumps({**found, "to_simple(remove_self_loop)": columns(simple, True)}))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from daskgraphpart.graph.metadata import CATEGORIES
-from daskgraphpart.graph.rows import CastRows, ConstantRows, JoinedRows, ReversedEdges
+from daskgraphpart.graph.rows import CastRows, ConstantRows, JoinedRows, ReversedEdges, SelfLoops
 from daskgraphpart.graph.transforms.check_changes import doubled_types, dtype_of, reverse_types, split_feature
 from daskgraphpart.schema import canonical_tuple
 
@@ -36,6 +36,13 @@ def double_edges(
             is_copied = changes.copy_edata or name == split_feature(changes, etype)
             of_reverse = rows if is_copied else ConstantRows(rows.dtype, rows.shape, 0)
             data[etype][name] = JoinedRows((rows, of_reverse))
+
+
+def append_loops(edges: Source, features: Mapping[str, Source], num_nodes: int) -> tuple[Source, dict[str, Source]]:
+    """Return edges, then a self-loop per node, and their features, of which those of self-loops are 1, as in DGL."""
+    of_loops = {n: ConstantRows(rows.dtype, (num_nodes, *rows.shape[1:]), 1) for n, rows in features.items()}
+    joined = {name: JoinedRows((rows, of_loops[name])) for name, rows in features.items()}
+    return JoinedRows((edges, SelfLoops(num_nodes))), {**joined}
 
 
 def add_reverse_types(

@@ -12,13 +12,15 @@ from daskgraphpart.schema import STORED_DTYPES, check_name
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+_OF_ETYPES = ("remove_self_loops", "deduplicate", "add_self_loops")
+"""Changes of edge types that are named, or of all."""
 REVERSE_NAMES = {"dgl": "rev_{}", "graphstorm": "{}-rev"}
 """Relations of reverse edge types, as `dgl.AddReverse` and GraphStorm's GSProcessing name them."""
 
 
 @dataclass(frozen=True, slots=True)
 class GraphChanges:
-    """Changes of a graph: first split edge types, then add edges, then drop some."""
+    """Changes of a graph: first split edge types, then add reverse edges, then drop some, then add self-loops."""
 
     split_by: Mapping[str, str] | Sequence[str] = option(
         (),
@@ -55,6 +57,14 @@ class GraphChanges:
         given="bool | str | Sequence[str]",
         kind=tuple,
     )
+    add_self_loops: tuple[str, ...] = option(
+        (),
+        "Add an edge from every node to itself, as dgl.AddSelfLoop: those that are there are dropped first, and edge "
+        "features of the new ones are 1. Of one edge type, or of all within one node type if you give none.",
+        values="[SRC:REL:DST]",
+        given="bool | str | Sequence[str]",
+        kind=tuple,
+    )
     cast: Mapping[str, str] | Sequence[str] = option(
         (),
         "Change the dtype of a feature, such as paper/feat=float16. Floats are rounded; a value that would become "
@@ -63,7 +73,7 @@ class GraphChanges:
     )
 
     def __post_init__(self) -> None:
-        for name in ("remove_self_loops", "deduplicate"):
+        for name in _OF_ETYPES:
             object.__setattr__(self, name, etypes_of(getattr(self, name)))
         if self.add_reverse is not None:
             if self.pattern.count("{}") != 1 or self.pattern == "{}":
@@ -78,7 +88,7 @@ class GraphChanges:
     @property
     def read_edges(self) -> bool:
         """Whether numbers of edges are known only after reading them."""
-        return bool(self.remove_self_loops or self.deduplicate or self.split_by)
+        return bool(self.remove_self_loops or self.deduplicate or self.add_self_loops or self.split_by)
 
     @property
     def stated(self) -> dict[str, Any]:
@@ -88,7 +98,11 @@ class GraphChanges:
 
     def removes_loops(self, etype: str) -> bool:
         """Whether self-loops of an edge type are dropped, if it has any."""
-        return bool({"", etype} & {*self.remove_self_loops})
+        return bool({"", etype} & {*self.remove_self_loops, *self.add_self_loops})
+
+    def adds_loops(self, etype: str) -> bool:
+        """Whether every node gets a self-loop of an edge type, if its ends are of one node type."""
+        return bool({"", etype} & {*self.add_self_loops})
 
     def removes_repeats(self, etype: str) -> bool:
         """Whether repeated edges of an edge type are dropped."""
@@ -127,16 +141,24 @@ def etypes_of(given: Any) -> tuple[str, ...]:
 
 NO_CHANGES = GraphChanges()
 
-_ORDER = {"cast": 0, "split_by": 1, "add_reverse": 2, "copy_edata": 2, "remove_self_loops": 3, "deduplicate": 3}
+_ORDER = {
+    "cast": 0,
+    "split_by": 1,
+    "add_reverse": 2,
+    "copy_edata": 2,
+    "remove_self_loops": 3,
+    "deduplicate": 3,
+    "add_self_loops": 4,
+}
 """When a scan makes a change: one that comes later joins those before it, any other begins anew."""
 
 
 def join_changes(made: GraphChanges, wanted: GraphChanges) -> GraphChanges | None:
     """Return changes that do both, the wanted ones after those made before; None if they take two turns."""
     before, now = ([_ORDER[name] for name in of.stated] for of in (made, wanted))
-    is_later = max(before, default=-1) < min(now, default=4) or {*before, *now} == {3}
+    is_later = max(before, default=-1) < min(now, default=5) or {*before, *now} == {3}
     stated = wanted.stated
-    selected = {name: stated[name] for name, order in _ORDER.items() if order == 3 and name in stated}
+    selected = {name: stated[name] for name in _OF_ETYPES if name in stated}
     # these types may not be there until others are split or reversed
     is_early = bool({1, 2} & {*before}) and any(etypes != ("",) for etypes in selected.values())
     if not is_later or is_early:

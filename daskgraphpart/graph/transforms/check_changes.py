@@ -66,7 +66,8 @@ def reverse_types(changes: GraphChanges, ntypes: Collection[str], etypes: Collec
 
 
 def _selections(changes: GraphChanges) -> tuple[tuple[str, Collection[str]], ...]:
-    return ("--remove-self-loops", changes.remove_self_loops), ("--deduplicate", changes.deduplicate)
+    loops = ("--remove-self-loops", changes.remove_self_loops), ("--add-self-loops", changes.add_self_loops)
+    return *loops, ("--deduplicate", changes.deduplicate)
 
 
 def check_changes(
@@ -76,11 +77,12 @@ def check_changes(
     for place, named in (("--split-by", changes.columns), *_selections(changes)):
         for etype in {*named} - {""}:
             check_choice("edge type", place, etype, etypes)
-    for etype in {*changes.remove_self_loops} - {""}:
-        src, _, dst = etype.split(":")
-        if src != dst:
-            what = f"{etype} has no self-loops: it joins nodes of two types"
-            raise OptionError(what, option="remove_self_loops", hint="leave it out")
+    for name in ("remove_self_loops", "add_self_loops"):
+        for etype in {*getattr(changes, name)} - {""}:
+            src, _, dst = etype.split(":")
+            if src != dst:
+                what = f"{etype} has no self-loops: it joins nodes of two types"
+                raise OptionError(what, option=name, hint="leave it out")
     for etype in etypes:
         feature, known = split_feature(changes, etype), data.get(etype, ())
         if feature is not None and feature not in known:

@@ -33,6 +33,7 @@ def read_construction(
     copy_edata: bool = False,
     remove_self_loops: bool | str | Sequence[str] = (),
     deduplicate: bool | str | Sequence[str] = (),
+    add_self_loops: bool | str | Sequence[str] = (),
     cast: Mapping[str, str] | Sequence[str] = (),
 ) -> Scan:
     """Describe a graph by a GraphStorm construction config, for gconstruct or GSProcessing.
@@ -49,7 +50,7 @@ def read_construction(
         What to do with edges whose nodes are missing from the table of their type: ``"error"`` or ``"drop"``.
     split_seed : int
         Random seed for the train, validation and test sets.
-    split_by, add_reverse, copy_edata, remove_self_loops, deduplicate, cast : optional
+    split_by, add_reverse, copy_edata, remove_self_loops, deduplicate, add_self_loops, cast : optional
         As in `chunk_graph`.
 
     Returns
@@ -76,7 +77,8 @@ def read_construction(
     """
     wanted = GraphChanges(
         split_by=split_by, add_reverse=add_reverse, copy_edata=copy_edata,
-        remove_self_loops=etypes_of(remove_self_loops), deduplicate=etypes_of(deduplicate), cast=cast,
+        remove_self_loops=etypes_of(remove_self_loops), deduplicate=etypes_of(deduplicate),
+        add_self_loops=etypes_of(add_self_loops), cast=cast,
     )  # fmt: skip
     if unknown_nodes not in ("error", "drop"):
         expected = "error or drop, because node features come from tables"

@@ -150,6 +150,7 @@ def test_real_dgl_makes_the_same_graph(tmp_path: Path) -> None:
     ways: dict[str, dict[str, Any]] = {
         "AddReverse(copy_edata=False)": {"add_reverse": "dgl"},
         "AddReverse(copy_edata=True)": {"add_reverse": "dgl", "copy_edata": True},
+        "AddSelfLoop()": {"add_self_loops": True},
         "to_simple(remove_self_loop)": {"remove_self_loops": True, "deduplicate": True},
     }
     assert ways.keys() == result.keys()

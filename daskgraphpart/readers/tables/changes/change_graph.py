@@ -1,4 +1,4 @@
-"""Change a graph on its way: split and reverse edge types, drop edges, cast features.
+"""Change a graph on its way: split and reverse edge types, drop edges, add self-loops, cast features.
 
 Every source is rows by now. Most changes only change how rows are read; sorted or filtered edges, and their features,
 go through files of a temporary directory. Edges keep their order within a type, and neither memory nor the cut of rows
@@ -23,6 +23,7 @@ from daskgraphpart.graph.output import EDGES_PER_PIECE
 from daskgraphpart.graph.rows import KeptRows, SlicedRows
 from daskgraphpart.graph.transforms.change_views import (
     add_reverse_types,
+    append_loops,
     cast_features,
     copy_codes,
     double_edges,
@@ -84,7 +85,7 @@ class _Selection:
     progress: ProgressListener
 
     def of_graph(self, graph: Graph) -> tuple[dict[str, Source], dict[str, dict[str, Source]]]:
-        """Split edge types, and drop self-loops and repeated edges; return edges and features."""
+        """Split edge types, drop self-loops and repeated edges, add self-loops; return edges and features."""
         edges: dict[str, Source] = {}
         data = {ntype: dict(graph.data_sources.get(ntype, {})) for ntype in graph.schema.ntypes}
         sizes = {etype: 16 * rows.shape[0] for etype, rows in graph.edge_sources.items()}
@@ -106,6 +107,8 @@ class _Selection:
                     split_name = f"{src}:{name}:{dst}"
                     if split_name in edges or (split_name != etype and split_name in sizes):
                         raise OptionError("the edge type exists already", option="split_by", found=split_name)
+                    if src == dst and self.changes.adds_loops(etype):
+                        chosen, with_them = append_loops(chosen, with_them, graph.schema.node_type(src).num_nodes)
                     edges[split_name], data[split_name] = chosen, with_them
                     copy_codes(self.companions, etype, split_name)
                 if column is not None and relation not in names:
