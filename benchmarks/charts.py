@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
+import numpy as np
 import partitioner_tables
+import predict
 from claims import newest_of
 
 if TYPE_CHECKING:
@@ -44,7 +46,7 @@ GRAPHS = (
 def draw_all(to: Path = PICTURES) -> None:
     """Write all charts."""
     with mpl.rc_context(STYLE):
-        for chart in (against_metis, memory_by_edges, cut_by_kind):
+        for chart in (against_metis, memory_by_edges, memory_by_nodes, cut_by_kind):
             figure = chart()
             path = to / f"{chart.__name__.replace('_', '-')}.svg"
             figure.savefig(path, bbox_inches="tight", pad_inches=0.05, metadata={"Date": None, "Creator": None})
@@ -105,6 +107,37 @@ def memory_by_edges() -> Figure:
     axes.set_yticks([2e8, 5e8, 1e9, 2e9, 5e9, 1e10], ["0.2", "0.5", "1", "2", "5", "10"])
     axes.minorticks_off()
     axes.set_title("Peak memory, GB (both axes logarithmic)", weight="bold")
+    axes.grid(axis="y", color=LINE, alpha=0.3)
+    return figure
+
+
+def memory_by_nodes() -> Figure:
+    """Memory that the partitioner needs, from `plan`'s formula, and what whole jobs took."""
+    runs = [(case[1] / 10, run) for case, run in partitioner_tables.large_cases().items() if is_community(case)]
+    (largest,) = newest_of("memory_vs_scale_multilevel")["results"]["1e9"]
+    nodes = np.logspace(5.5, 9, 50)
+    figure = plt.figure(figsize=(WIDTH, 3.6))
+    axes = figure.add_subplot()
+    for method, style, place, shift in (("multilevel", "-", -1, (-205, -4)), ("fennel", "--", 34, (12, -12))):
+        need = [predict.needed(int(number), method) for number in nodes]
+        axes.plot(nodes, need, color=OURS, lw=2.5, ls=style)
+        name = "auto" if method == "multilevel" else method
+        text = f"{name}: {need[-1] / nodes[-1]:.0f} bytes a node, {need[-1] / 1e9:.0f} GB"
+        at = (nodes[place], need[place])
+        axes.annotate(text, at, shift, textcoords="offset points", weight="bold", color=OURS)
+    for name, color, shift, points in (
+        ("METIS, measured", THEIRS, (8, -4), [(number, run["metis"]["peak"]) for number, run in runs]),
+        ("auto, measured", OURS, (-96, 0), [
+            *((number, run["auto"]["peak"]) for number, run in runs), (1e8, largest["peak_bytes"])
+        ]),
+    ):  # fmt: skip
+        axes.plot(*zip(*sorted(points), strict=True), color=color, lw=0, marker="o")
+        axes.annotate(name, max(points), shift, textcoords="offset points", color=color)
+    axes.set(xscale="log", yscale="log", xlim=(3e5, 1.3e9), ylim=(1e8, 8e10), xlabel="nodes")
+    axes.set_xticks([1e6, 1e7, 1e8, 1e9], ["1 M", "10 M", "100 M", "1,000 M"])
+    axes.set_yticks([1e8, 1e9, 1e10], ["0.1", "1", "10"])
+    axes.minorticks_off()
+    axes.set_title("Memory, GB (both axes logarithmic)", weight="bold")
     axes.grid(axis="y", color=LINE, alpha=0.3)
     return figure
 

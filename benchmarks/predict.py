@@ -152,13 +152,19 @@ def sizes() -> list[list[str]]:
         output = output_nbytes(schema, NUM_PARTS, dispatch, expect(schema, NUM_PARTS, dispatch))
         for method in ("multilevel", "fennel"):
             options = AssignOptions(method)
-            need = needs(schema.num_nodes, 2 * num_edges, len(options.constraints), options)[method]
+            need = needed(schema.num_nodes, method)
             temporary = workspace_nbytes(schema, options, expected_choice(schema, options))
             each = f"{need / schema.num_nodes:.0f}"
             rows.append(
                 [f"{num_edges:,}", method, format_size(need), each, format_size(temporary), format_size(output)]
             )
     return [["edges", "method", "memory of its machine", "bytes per node", "workspace", "partitions"], *rows]
+
+
+def needed(num_nodes: int, method: str) -> int:
+    """Memory of the partitioner, in bytes."""
+    options = AssignOptions(method)
+    return needs(num_nodes, 2 * EDGES_PER_NODE * num_nodes, len(options.constraints), options)[method]
 
 
 def times() -> list[list[str]]:

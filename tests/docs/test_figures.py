@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+import daskgraphpart as dgp
+
 ROOT = Path(__file__).parent.parent.parent
 BLOCK = re.compile(r"<!-- (\w+) -->\n?(.*?)\n?<!-- end -->", re.DOTALL)
 CODE = re.compile(r"^( *)```.*?^\1```|`[^`\n]+`", re.DOTALL | re.MULTILINE)
@@ -52,9 +54,32 @@ def test_no_figure_of_a_measurement_stands_elsewhere(page: str) -> None:
 
 def test_pictures_show_what_the_results_say(table: object, tmp_path: Path) -> None:
     table.charts.draw_all(tmp_path)  # type: ignore[attr-defined]
-    shown = {path.name: labels(ROOT / "docs" / "pictures" / path.name) for path in tmp_path.glob("*.svg")}
-    assert len(shown) == 3
-    assert {path.name: labels(path) for path in tmp_path.glob("*.svg")} == shown
+    assert len(compared(tmp_path)) == 4
+
+
+@pytest.mark.filterwarnings("ignore")  # of PyG, as it is imported
+def test_pictures_of_concepts_show_partitions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "docs" / "pictures"))
+    import draw_concepts  # type: ignore[import-not-found]
+
+    draw_concepts.draw_all(tmp_path)
+    assert len(compared(tmp_path)) == 3
+
+
+def test_the_tree_on_the_page_of_concepts_has_every_file(tmp_path: Path) -> None:
+    (tmp_path / "follows.csv").write_text("src,dst\nann,bob\nbob,cid\ncid,dan\n")
+    edges = dgp.read_tables(str(tmp_path / "follows.csv"), map_ids=True)
+    parts = dgp.partition(edges, tmp_path / "parts", 2, progress=False)
+    written = {path.name for path in parts.config.parent.rglob("*") if path.is_file()}
+    page = (ROOT / "docs" / "concepts.md").read_text()
+    assert written == set(re.findall(r"── (?:\w+/)?([\w.]+\.\w+) ", page))
+
+
+def compared(drawn: Path) -> list[Path]:
+    """Pictures in a directory, each equal to the one in the docs."""
+    found = sorted(drawn.glob("*.svg"))
+    assert [labels(path) for path in found] == [labels(ROOT / "docs" / "pictures" / path.name) for path in found]
+    return found
 
 
 def labels(picture: Path) -> list[str]:

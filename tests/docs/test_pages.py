@@ -38,14 +38,14 @@ PAGES = [
     *(
         f"docs/{name}"
         for name in (
-            *("index", "tutorial", "install", "coming_from_dgl", "input", "new_data", "partitioners"),
+            *("index", "tutorial", "concepts", "install", "coming_from_dgl", "input", "new_data", "partitioners"),
             *("memory_and_disk", "clusters", "stores", "resume", "command_line"),
         )
     ),
 ] + [str(path.relative_to(ROOT).with_suffix("")) for path in sorted((ROOT / "docs" / "howto").glob("*.md"))]
 LONG_PAGES = ("docs/index", "clusters", "stores", "howto/dgl", "howto/heterogeneous")
 MAKE_THEIR_GRAPH = (
-    *("index", "tutorial", "install", "input", "new_data", "coming_from_dgl", "partitioners"),
+    *("index", "tutorial", "concepts", "install", "input", "new_data", "coming_from_dgl", "partitioners"),
     *("two_machines", "heterogeneous"),
 )
 __all__ = ["s3", "s3_server"]
