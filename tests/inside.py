@@ -10,10 +10,11 @@ from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, Resources, dete
 from daskgraphpart.engine.runner import Pass, Runner, TaskCall, Unit, open_runner
 from daskgraphpart.partitioner.assign_options import METHODS, AssignOptions
 from daskgraphpart.storage.region import Region, create_npy, npy_region, open_npy
-from daskgraphpart.tools.generate import MIN_MAG_NODES, NUM_CLASSES, RMAT_THRESHOLDS, generate, mag_graph
+from daskgraphpart.tools.generate import KINDS, MIN_MAG_NODES, NUM_CLASSES, RMAT_THRESHOLDS, generate, mag_graph
 
 __all__ = [
     "COMMANDS",
+    "KINDS",
     "METHODS",
     "MIN_MAG_NODES",
     "NUM_CLASSES",

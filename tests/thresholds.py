@@ -151,7 +151,7 @@ OTHERS = (
     "tools.report.figures:MAX_MATRIX", "tools.report.report_parts:MAX_CLASSES",
     "storage.store_workspace.traffic:STATUS_FAILED", "kernels.sample:SMALLEST_TABLE",
     "readers.database:MEMORY_PER_THREAD", "storage.store_objects:HTTP_CONFLICT",
-    "storage.upload:MAX_REQUESTS", "storage.upload:SEND_NBYTES",
+    "storage.upload:MAX_REQUESTS", "storage.upload:SEND_NBYTES", "tools.kinds:LARGEST", "tools.kinds:RELATIONS",
 )  # fmt: skip
 """Numbers of formats, estimates, what numba compiles in, and what a page shows."""
 

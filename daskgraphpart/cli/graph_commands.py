@@ -22,6 +22,7 @@ from daskgraphpart.schema import check_name
 from daskgraphpart.storage.files import is_directory, is_file, list_directory
 from daskgraphpart.storage.json_file import read_json_object
 from daskgraphpart.storage.paths import Location, resolve_path
+from daskgraphpart.tools.generate import KINDS
 from daskgraphpart.tools.generate import generate as write_synthetic
 from daskgraphpart.units import parse_count
 
@@ -45,10 +46,11 @@ NAMES = ("kind", "seed", *FORMAT_NAMES, "labels", "overwrite")
 @click.argument("out_dir", type=click.Path(), metavar="OUT")
 @click.option(
     "--kind",
-    type=click.Choice(["rmat", "mag", "communities"]),
+    type=click.Choice(KINDS),
     default="rmat",
     show_default=True,
-    help="Power-law, heterogeneous like MAG, or with communities.",
+    help="Power law, communities, or as MAG; papers in order of time, pages of hosts, users and items, LFR's "
+    "communities, a knowledge graph of 200 relations, or a 3-d grid with some long edges.",
 )
 @click.option("--nodes", default="1e6", show_default=True, help="Number of nodes, such as 5e6.")
 @click.option("--edges", default="1e7", show_default=True, help="Number of edges.")

@@ -62,6 +62,13 @@ def uniform_floats(key, first, out):  # type: ignore[no-untyped-def]
             out[i + 1] = (word & uint64(0xFFFFFF)) * scale
 
 
+@kernel
+def uniform_shares(key, numbers, out):  # type: ignore[no-untyped-def]
+    """Draw a float64 in [0, 1) for each of `numbers`."""
+    for i in range(out.size):
+        out[i] = _unit(splitmix64(key + uint64(numbers[i]) * uint64(GOLDEN)))
+
+
 @inlined
 def _unit(word):  # type: ignore[no-untyped-def]
     return float(word >> uint64(11)) * (1.0 / (1 << 53))

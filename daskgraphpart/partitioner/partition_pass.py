@@ -273,7 +273,7 @@ class Solver:
             directory.rmdir()
             if self._may_stream and graph.num_arcs <= LARGE_ARCS:
                 streamed = stream(graph, self.limits, 1, self.each, given=parts)
-                parts = min(parts, streamed, key=lambda each: self._value(graph, each))
+                parts = self._best(graph, (parts, streamed))
         refine(graph, parts, self.limits, self.each, self._effort.refine_sweeps)
         return parts, taken
 
@@ -307,28 +307,28 @@ class Solver:
 
     def _partition_held(self, graph: WeightedGraph, starts: list[tuple[np.ndarray, str]]) -> tuple[np.ndarray, str]:
         """Partition a graph in memory, beginning with given parts, or those of libraries."""
-        options = self.options
-        parts, taken = min(starts, key=lambda start: self._value(graph, start[0]))
-        if self.method in ("auto", "multilevel") or self._value(graph, parts)[0] > 0:
-            if options.effort == "high" or (graph.num_arcs <= LARGE_ARCS and options.effort != "fast"):
-                better = v_cycle(graph, [start for start, _ in starts], self.limits, options.seed, self.each)
-                better = min([better, *self._balance(graph, starts)], key=lambda each: self._value(graph, each))
-            else:
-                better = parts.copy()
-                refine(graph, better, self.limits, self.each)
-            parts = min(parts, better, key=lambda each: self._value(graph, each))
-            taken = max(starts, key=lambda start: np.count_nonzero(start[0] == parts))[1]
+        options, candidates = self.options, [start for start, _ in starts]
+        combines = self.method in ("auto", "multilevel")
+        if options.effort == "high" or (graph.num_arcs <= LARGE_ARCS and options.effort != "fast"):
+            # libraries miss limits, or know only one: parts are ranked when all that can be are within the limits
+            candidates = [self._keep_limits(graph, parts) for parts in candidates]
+            if combines:
+                candidates.append(v_cycle(graph, candidates, self.limits, options.seed, self.each))
+        elif combines or self._value(graph, self._best(graph, candidates))[0] > 0:
+            candidates.append(self._best(graph, candidates).copy())
+            refine(graph, candidates[-1], self.limits, self.each)
+        parts = self._best(graph, candidates)
+        taken = max(starts, key=lambda start: np.count_nonzero(start[0] == parts))[1]
         return self._finish(graph, parts), taken
 
-    def _balance(self, graph: WeightedGraph, starts: list[tuple[np.ndarray, str]]) -> list[np.ndarray]:
-        """Refine parts that exceed limits without V-cycles.
-
-        V-cycles move heavy clusters first, which can lose a cut that looser limits would keep.
-        """
-        copies = [start.copy() for start, _ in starts if self._value(graph, start)[0] > 0]
-        for parts in copies:
-            refine(graph, parts, self.limits, self.each)
-        return copies
+    def _keep_limits(self, graph: WeightedGraph, parts: np.ndarray) -> np.ndarray:
+        """Bring parts within the limits, with a V-cycle and without: moving heavy clusters first can cut more."""
+        if self._value(graph, parts)[0] == 0:
+            return parts
+        refined = parts.copy()
+        refine(graph, refined, self.limits, self.each)
+        ways = (parts, refined, v_cycle(graph, [parts], self.limits, self.options.seed, self.each))
+        return self._best(graph, ways)
 
     def _export(self, graph: WeightedGraph, *, for_metis: bool) -> tuple[Exported, np.ndarray]:
         """Write a graph without its isolated nodes for libraries, and return the others; memory is left to them."""
@@ -375,6 +375,9 @@ class Solver:
                 break
             parts, value = further, after
         return parts
+
+    def _best(self, graph: WeightedGraph, candidates: Sequence[np.ndarray]) -> np.ndarray:
+        return min(candidates, key=lambda parts: self._value(graph, parts))
 
     def _value(self, graph: WeightedGraph, parts: np.ndarray) -> tuple[float, int]:
         return self.limits.value(graph, parts, self.each)

@@ -24,15 +24,17 @@ from daskgraphpart.kernels.synthetic import (
 )
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.paths import require_local
+from daskgraphpart.tools import kinds
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.graph.graph import Graph
 
+KINDS = ("rmat", "communities", "mag", *kinds.KINDS)
 RMAT_THRESHOLDS = tuple(round(65536 * share) for share in (0.57, 0.57 + 0.19, 0.57 + 0.19 + 0.19))
 SHARE_INSIDE_COMMUNITIES = 0.75
 WRITES, CITES = "author:writes:paper", "paper:cites:paper"
@@ -64,7 +66,7 @@ def generate(
 
     Content depends on kind, sizes and seed; formats and the number of chunks only divide it into files.
     """
-    check_choice("kind of graph", "--kind", kind, ("rmat", "mag", "communities"))
+    check_choice("kind of graph", "--kind", kind, KINDS)
     form = ChunkFormat(edge_format, data_format, num_chunks=num_chunks, names="named")
     if num_nodes < 1 or num_edges < 0:
         sizes = f"{num_nodes} nodes, {num_edges} edges"
@@ -74,23 +76,29 @@ def generate(
     if kind == "mag":
         graph = mag_graph(num_nodes, num_edges, feature_width, seed)
     else:
-        graph = homogeneous_graph(kind, num_nodes, num_edges, feature_width, labels, seed)
+        graph = graph_of_kind(kind, num_nodes, num_edges, feature_width, labels, seed)
     graph = replace(graph, schema=replace(graph.schema, name=name or kind))
     out = require_local(out_dir, "a graph that is written")
     with environment_faults(), claimed_directory(out, (), overwrite):
         return write_graph(graph, out, form, runner)
 
 
-def homogeneous_graph(kind: str, num_nodes: int, num_edges: int, width: int | None, labels: bool, seed: int) -> Graph:
-    """Power-law graph with 50 float32 features, as in DGL's scaling study, or one with communities.
+def graph_of_kind(kind: str, num_nodes: int, num_edges: int, width: int | None, labels: bool, seed: int) -> Graph:
+    """Graph with 50 float32 features: a power law, as in DGL's scaling study, communities, or one of `kinds.KINDS`.
 
     Communities have a thousand nodes on average, and three quarters of the edges.
     """
-    make = make_rmat_edges if kind == "rmat" else make_community_edges
-    key = stream_key(seed, "_N:_E:_N")
-    edges = MadeRows(np.dtype(np.int64), (num_edges, 2), partial(make, key, num_nodes))
-    data = _features("_N", num_nodes, np.float32, 50 if width is None else width, labels, seed)
-    return graph_of(kind, {"_N": num_nodes}, {"_N:_E:_N": edges}, {"_N": data})
+    counts, numbers = kinds.nodes_and_edges(kind, num_nodes, num_edges)
+    edges = {}
+    for etype, count in numbers.items():
+        key = stream_key(seed, etype)
+        make: Callable[[int, int], np.ndarray] = partial(make_edges, kind, key, (*counts.values(), count))
+        if kind in PLAIN:
+            make = partial(PLAIN[kind], key, num_nodes)
+        edges[etype] = MadeRows(np.dtype(np.int64), (count, 2), make)
+    width = 50 if width is None else width
+    data = {ntype: _features(ntype, count, np.float32, width, labels, seed) for ntype, count in counts.items()}
+    return graph_of(kind, counts, edges, data)
 
 
 def mag_graph(num_nodes: int, num_edges: int, width: int | None, seed: int) -> Graph:
@@ -152,6 +160,14 @@ def make_community_edges(key: np.uint64, num_nodes: int, start: int, stop: int) 
     sizes = num_nodes, number_of_communities(num_nodes), SHARE_INSIDE_COMMUNITIES, scatter_step(num_nodes)
     community_edges(key, start, *sizes, *edges)
     return edges.T
+
+
+PLAIN = {"rmat": make_rmat_edges, "communities": make_community_edges}
+
+
+def make_edges(kind: str, key: np.uint64, sizes: Sequence[int], start: int, stop: int) -> np.ndarray:
+    """Edges ``[start, stop)`` of a kind, by its numbers of nodes and edges."""
+    return np.stack(kinds.KINDS[kind](key, *sizes, np.arange(start, stop)), axis=1)
 
 
 def make_skewed_edges(ends: Sequence[tuple[np.uint64, int, float]], start: int, stop: int) -> np.ndarray:

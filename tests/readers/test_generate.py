@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from graphs import file_hashes
-from inside import MIN_MAG_NODES, NUM_CLASSES, detect_resources, generate, mag_graph, open_runner
+from inside import KINDS, MIN_MAG_NODES, NUM_CLASSES, detect_resources, generate, mag_graph, open_runner
 
 from daskgraphpart import read_chunked
 from daskgraphpart.errors import OptionError, OutputExistsError
@@ -34,7 +34,7 @@ def content(directory: Path) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("kind", ["rmat", "mag"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_chunks_and_formats_cut_the_same_values(kind: str, tmp_path: Path) -> None:
     ways: list[dict[str, Any]] = [
         {"num_chunks": 1},
@@ -100,6 +100,26 @@ def test_degrees_of_mag_are_skewed(tmp_path: Path) -> None:
     assert degrees[: len(degrees) // 100].sum() > 5 * degrees.sum() / 100
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_kind_has_as_many_nodes_and_edges_as_asked_for(kind: str, tmp_path: Path) -> None:
+    for number, (num_nodes, num_edges) in enumerate(((3000, 20_000), (7, 50), (1000, 300))):
+        sizes = {"num_nodes": num_nodes, "num_edges": num_edges}
+        graph = read_chunked(make(tmp_path / str(number), kind=kind, **sizes))
+        assert (graph.schema.num_nodes, graph.schema.num_edges) == (num_nodes, num_edges)
+        counts = {node_type.name: node_type.num_nodes for node_type in graph.schema.node_types}
+        for edge_type in graph.schema.edge_types:
+            edges = graph.edges[edge_type.name].compute().to_numpy()
+            assert edges.min(initial=0) >= 0
+            assert (edges.max(axis=0, initial=0) < [counts[edge_type.src], counts[edge_type.dst]]).all()
+
+
+def test_papers_cite_earlier_ones_and_copy_citations(tmp_path: Path) -> None:
+    edges = read_chunked(make(tmp_path / "graph", kind="citations")).edges["_N:_E:_N"].compute().to_numpy()
+    assert (np.diff(edges[:, 0]) >= 0).all()
+    assert (edges[1:, 1] <= edges[1:, 0]).all()
+    assert np.bincount(edges[:, 1]).max() > 10 * len(edges) / 3000
+
+
 def test_mag_has_as_many_nodes_and_edges_as_asked_for() -> None:
     for size in range(MIN_MAG_NODES, 500):
         graph = mag_graph(size, size, None, 0)
@@ -110,7 +130,7 @@ def test_mag_has_as_many_nodes_and_edges_as_asked_for() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"kind": "tree"}, "Unknown kind of graph 'tree'. Choose from rmat, mag, communities."),
+        ({"kind": "tree"}, "Unknown kind of graph 'tree'. Choose from " + ", ".join(KINDS) + "."),
         (
             {"edge_format": "json"},
             "--edge-format: unknown format of edges 'json'. Choose from csv, numpy, parquet.",

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from inside import RMAT_THRESHOLDS
 
 from daskgraphpart.kernels.hashing import stream_key, uniform_ints
-from daskgraphpart.kernels.synthetic import rmat_edges, skewed_ids, uniform_floats
+from daskgraphpart.kernels.synthetic import rmat_edges, skewed_ids, uniform_floats, uniform_shares
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 FIRST = st.integers(0, 2**40)
@@ -73,6 +73,13 @@ def test_uniform_floats_equal_their_twin(seed: int, half_of_first: int, size: in
     words = words_twin(key, half_of_first, (size + 1) // 2)
     pairs = np.stack([words >> np.uint64(40), words & np.uint64(0xFFFFFF)], axis=1)
     assert (pairs.reshape(-1)[:size] / 2**24).astype(np.float32).tolist() == out.tolist()
+
+
+@given(SEEDS, FIRST, SIZES)
+def test_uniform_shares_equal_their_twin(seed: int, first: int, size: int) -> None:
+    key, out = stream_key(seed, "shares"), np.empty(size)
+    uniform_shares(key, np.arange(first, first + size), out)
+    assert ((words_twin(key, first, size) >> np.uint64(11)) / 2.0**53).tolist() == out.tolist()
 
 
 @given(SEEDS, FIRST, st.integers(1, 2**33), st.sampled_from([1.0, 2.0, 2.5, 3.0]), SIZES)
