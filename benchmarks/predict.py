@@ -145,20 +145,27 @@ def schema_of(num_edges: int) -> GraphSchema:
 
 def sizes() -> list[list[str]]:
     """Memory of the partitioner's machine, and disk, by method."""
-    dispatch = DispatchOptions()
     rows = []
     for num_edges in PREDICTED_EDGES:
-        schema = schema_of(num_edges)
-        output = output_nbytes(schema, NUM_PARTS, dispatch, expect(schema, NUM_PARTS, dispatch))
+        num_nodes = num_edges // EDGES_PER_NODE
         for method in ("multilevel", "fennel"):
-            options = AssignOptions(method)
-            need = needed(schema.num_nodes, method)
-            temporary = workspace_nbytes(schema, options, expected_choice(schema, options))
-            each = f"{need / schema.num_nodes:.0f}"
+            need, temporary, output = sizes_of(num_edges, method)
+            each = f"{need / num_nodes:.0f}"
             rows.append(
                 [f"{num_edges:,}", method, format_size(need), each, format_size(temporary), format_size(output)]
             )
     return [["edges", "method", "memory of its machine", "bytes per node", "workspace", "partitions"], *rows]
+
+
+def sizes_of(num_edges: int, method: str) -> tuple[int, int, int]:
+    """Bytes of memory, of the workspace and of the output."""
+    dispatch, schema, options = DispatchOptions(), schema_of(num_edges), AssignOptions(method)
+    output = output_nbytes(schema, NUM_PARTS, dispatch, expect(schema, NUM_PARTS, dispatch))
+    return (
+        needed(schema.num_nodes, method),
+        workspace_nbytes(schema, options, expected_choice(schema, options)),
+        output,
+    )
 
 
 def needed(num_nodes: int, method: str) -> int:

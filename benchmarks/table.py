@@ -15,6 +15,7 @@ import drop_in
 import fetched_rows
 import partitioner_tables
 import predict
+import prices
 import vs_clusterdata
 import vs_gconstruct
 from claims import beyond, middle, newest_of, peak
@@ -70,6 +71,9 @@ def blocks() -> Iterator[tuple[Path, str, str]]:
         yield page, name, in_lines(rows_of(newest_of(name)["results"]))
     for content in (*claims.ALL, cores, many_parts, memory_vs_scale_multilevel, loaders, vs_copy, verify):
         yield BENCHMARKS, content.__name__, content()
+    yield README, "dollars", prices.dollars()
+    yield SIZING, "blog", prices.blog()
+    yield SIZING, "rented", in_lines(prices.rented())
     for made in (predict.times, predict.sizes, predict.passes, predict.checks):
         yield SIZING, f"sizing_{made.__name__}", in_lines([*made()])
     for name, lines in (
