@@ -50,6 +50,11 @@ def marks_training(name: str) -> bool:
     return MASK_NAME.match(name) is not None and name.startswith("train")
 
 
+def is_fetched(name: str) -> bool:
+    """Whether trainers need a feature of sampled neighbours: of all but masks and labels."""
+    return name not in LABEL_NAMES and not MASK_NAME.match(name)
+
+
 @dataclass(frozen=True, slots=True)
 class DataSpec(Public):
     """One feature of one node or edge type."""

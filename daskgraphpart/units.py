@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _COUNT = re.compile(r"\s*([0-9][0-9_]*(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?)\s*([kKmMgGbBtT]?)\s*")
+_RATE = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?)\s*([kKMGT]?)bit(?:/s)?\s*")
 LARGEST = 2.0**62
 _POWERS: dict[str, int] = {"": 0, "k": 1, "m": 2, "g": 3, "b": 3, "t": 4}
 
@@ -35,6 +36,21 @@ def parse_share(share: str | float, place: str) -> float:
     if rest or not 0 <= value <= 1:
         raise OptionError(f"{place} {share} is not a share", place=place, hint="use 0% to 100%")
     return value
+
+
+def parse_rate(rate: str, place: str) -> float:
+    """Bits per second of a network, such as ``"25Gbit"`` or ``"100 Mbit/s"``."""
+    match = _RATE.fullmatch(rate)
+    bits = float(match[1]) * 1000.0 ** _POWERS[match[2].lower()] if match else 0.0
+    if bits <= 0:
+        raise OptionError(f"{place} {rate} is not a speed", place=place, hint="use bits per second, such as 25Gbit")
+    return bits
+
+
+def format_rate(bits: float) -> str:
+    """Bits per second with a decimal unit: ``"10 Gbit/s"``."""
+    unit = next((unit for unit in "TGMk" if bits >= 1000.0 ** _POWERS[unit.lower()]), "")
+    return f"{bits / 1000.0 ** _POWERS[unit.lower()]:g} {unit}bit/s"
 
 
 def format_size(nbytes: float) -> str:

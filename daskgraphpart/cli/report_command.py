@@ -39,6 +39,7 @@ ENDINGS = {".txt": "text", ".json": "json", ".html": "html", ".htm": "html"}
     help="Estimate what trainers fetch from other parts, if they sample 10,10 neighbours, say.",
 )
 @click.option("--batch-size", type=int, help="Training nodes per batch. Default: what partition was told, or 1,000.")
+@click.option("--network", metavar="SPEED", help="Speed at which a part fetches. Default: 10Gbit.")
 @with_options(*RESOURCE_OPTIONS)
 def report(**values: Any) -> None:
     """Show how good the partitions in OUT are.
@@ -60,6 +61,7 @@ def report(**values: Any) -> None:
             "labels": values["labels"] or None,
             "fanouts": values["fanouts"] or None,
             "batch_size": values["batch_size"],
+            "network": values["network"],
         }
         statistics = open_partitions(values["out_dir"]).report(**wanted, **run)
     if form == "json":

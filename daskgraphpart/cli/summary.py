@@ -94,7 +94,9 @@ def rows_of(report: AssignReport) -> dict[str, str]:
     if report.rows is None:
         return {}
     rows, inputs = report.rows, sum(report.rows.inputs)
-    fetched = f"{rows.share:.2%} of rows ({format_count(rows.num_fetched)} of {format_count(inputs)} in an epoch)"
+    counts = f"{format_count(rows.num_fetched)} of {format_count(inputs)} in an epoch"
+    size = f", {format_size(sum(rows.nbytes))}" if any(rows.nbytes) else ""
+    fetched = f"{rows.share:.2%} of rows ({counts}{size})"
     return {"fetched": f"{fetched}; work of the busiest part {rows.busiest:.3f} of the average"}
 
 

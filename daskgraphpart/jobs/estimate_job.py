@@ -21,6 +21,7 @@ from daskgraphpart.jobs.estimate_dispatch import (
 )
 from daskgraphpart.jobs.forecast import smallest_memory
 from daskgraphpart.kernels.compiled import note_on_compiling
+from daskgraphpart.partitioner.assign_nodes import list_ways
 from daskgraphpart.partitioner.assign_options import METHODS, AssignOptions
 from daskgraphpart.partitioner.assignment import Assignment
 from daskgraphpart.partitioner.choose import Choice, expected_choice, solving_nbytes
@@ -155,7 +156,7 @@ def estimate(
         elif method in METHODS and method != "random" and num_parts > 1:
             choice = expected_choice(schema, owners)
             method, why = choice.method, choice.why
-        assigning = assign_workspace_nbytes(schema, owners, choice)
+        assigning = assign_workspace_nbytes(schema, owners, choice, len(list_ways(owners, schema.num_edges, num_parts)))
         solving = solving_nbytes(schema, owners, choice) - 8 * schema.num_nodes  # in-degrees are not copied
     is_random = isinstance(owners, AssignOptions) and owners.counts_nodes
     output, temporary, disks, local = 0, 0, {}, (0, 0, 0)

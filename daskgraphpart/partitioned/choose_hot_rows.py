@@ -17,7 +17,8 @@ from daskgraphpart.partitioned.pyg.seeds import Seeds
 from daskgraphpart.partitioned.sampling.count_fetches import ID_NBYTES, Batches, budget_of, most_fetched
 from daskgraphpart.partitioned.sampling.sampled_rows import group_by_part
 from daskgraphpart.partitioned.sampling.sampler import Sampler, stream_key_of
-from daskgraphpart.partitioned.sampling.training_nodes import is_fetched, marked_nodes, training_masks
+from daskgraphpart.partitioned.sampling.training_nodes import marked_nodes, training_masks
+from daskgraphpart.schema import is_fetched
 from daskgraphpart.units import format_number, format_size
 
 if TYPE_CHECKING:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -78,8 +79,7 @@ def assign_nodes(
     if options.fanouts:
         training = read_training_graph(graph, total, options, directory / "training", runner)
     tried = []
-    is_free = given is None and old is None and total > 1
-    for number, way in enumerate(_ways(options, graph.schema.num_edges, is_free=is_free)):
+    for number, way in enumerate(list_ways(options, graph.schema.num_edges, num_parts)):
         place = directory / f"adjacency-{number}"
         problem = _prepare(graph, total, way, place, runner, training)
         solved = _partition(graph.schema, problem, given, old, way.options, runner)
@@ -213,25 +213,29 @@ class Tried(NamedTuple):
     rows: PredictedRows | None
 
 
-def _ways(options: AssignOptions, num_edges: int, *, is_free: bool) -> list[Way]:
+def list_ways(options: AssignOptions, num_edges: int, num_parts: int) -> list[Way]:
     """List what to try: for fewest rows, several ways on a small graph, of which none is best on all."""
     if options.objtype != "fetch":
         return [Way(options, None)]
+    is_free = options.is_named and options.extend is None and num_parts * options.num_trainers_per_machine > 1
     if not is_free or num_edges > MOST_EDGES_OF_SEVERAL:
         return [Way(options, "rows")]
     return [Way(replace(options, objtype="cut"), "edges"), Way(options, "samples"), Way(options, "rows")]
 
 
 def _best(tried: Sequence[Tried]) -> tuple[Tried, str]:
-    """Choose the fewest rows, but the cut where it is as good; say so."""
+    """Choose the fewest rows with even work, if that is to be had, but the cut where it is as good; say so."""
     if len(tried) == 1:
         return tried[0], ""
     cut, *weighed = [(one, one.rows) for one in tried if one.rows is not None]
-    best = min(weighed, key=lambda pair: pair[1].num_fetched)
+    tolerances = [item.tolerance for item in weighed[0][0].way.options.constraints if item.name == "work"]
+    most = (1 + SAME) * (1 + min(tolerances, default=math.inf))
+    best = min(weighed, key=lambda pair: (pair[1].busiest > most, pair[1].num_fetched))
     ratio = (best[1].num_fetched + 1) / (cut[1].num_fetched + 1)
     is_even = cut[1].busiest <= (1 + SAME) * best[1].busiest
     if ratio > 1 + SAME or (ratio > 1 - SAME and is_even):
-        return cut[0], "edges are cut, because their weights in training would not save rows"
+        uneven = ", though work is uneven" if cut[1].busiest > most else ""
+        return cut[0], f"edges are cut, because their weights in training would not save rows{uneven}"
     saved = f"{1 - ratio:.0%} fewer rows than with the fewest cut edges"
     if ratio > 1 - SAME:
         saved = "as many rows as with the fewest cut edges, and more even work"

@@ -149,17 +149,23 @@ def method_memory(schema: GraphSchema, num_parts: int | None, options: AssignOpt
     return need["multilevel" if options.refine or options.extend is not None else "fennel"]
 
 
-def workspace_nbytes(schema: GraphSchema, options: AssignOptions, choice: Choice | None) -> int:
-    """Estimate the peak size of temporary files."""
+def workspace_nbytes(schema: GraphSchema, options: AssignOptions, choice: Choice | None, num_ways: int) -> int:
+    """Estimate the peak size of temporary files, of which those of other ways to partition stay until one is chosen."""
     in_edges = read_training(options, schema).in_edges_nbytes(schema) if options.fanouts else 0
     building = building_nbytes(schema, options.edge_weight, has_weights=options.has_weights)
-    return in_edges + max(building, solving_nbytes(schema, options, choice))
+    of_others = (num_ways - 1) * _lasting_nbytes(schema, options)
+    return in_edges + of_others + max(building, solving_nbytes(schema, options, choice))
+
+
+def _lasting_nbytes(schema: GraphSchema, options: AssignOptions) -> int:
+    """Estimate the adjacency, weights of nodes, and their parts."""
+    adjacency = adjacency_nbytes(schema, has_weights=options.has_weights)
+    return adjacency + (8 * len(options.constraints) + SOLVING_PER_NODE) * schema.num_nodes
 
 
 def solving_nbytes(schema: GraphSchema, options: AssignOptions, choice: Choice | None) -> int:
     """Estimate the temporary files of a method: the adjacency, and its own graph."""
     nodes, arcs, item = schema.num_nodes, 2 * schema.num_edges, id_dtype(schema.num_nodes).itemsize
-    weights = 8 * len(options.constraints)
     adjacency, made = adjacency_nbytes(schema, has_weights=options.has_weights), 0
     if choice is not None and choice.coarse:
         # arcs between clusters, and the next level, which is merged from them
@@ -167,4 +173,4 @@ def solving_nbytes(schema: GraphSchema, options: AssignOptions, choice: Choice |
     elif choice is not None and choice.whole:
         nbytes = 16 if any(call.library == "metis" for call in choice.whole) else item + 8  # per exported arc
         made = 8 * nodes + nbytes * arcs
-    return adjacency + made + (weights + SOLVING_PER_NODE) * nodes
+    return made + _lasting_nbytes(schema, options)

@@ -51,7 +51,7 @@ class WeightColumn:
     feature: tuple[str, DataSpec] | None = None  # node type and feature
     value: int | None = None
     rows: tuple[Region, int] | None = None  # file of all nodes, and the number of its column
-    exponent: int | None = None  # of the unit of fractions
+    scales: tuple[float, ...] | None = None  # of the file's columns, whose sum is then the weight, rounded
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,8 +267,9 @@ def weigh(unit: WeighUnit, config: WeighConfig) -> tuple[int, int, int, int]:
         weights += as_weights(rows) if column.value is None else rows == column.value
     elif column.rows is not None:
         region, number = column.rows
-        rows = region.read(unit.start, unit.stop).reshape(weights.size, -1)[:, number]
-        weights = as_weights(rows if column.exponent is None else np.rint(np.ldexp(rows, -column.exponent)))
+        columns = region.read(unit.start, unit.stop).reshape(weights.size, -1)
+        is_one = column.scales is None
+        weights = as_weights(columns[:, number] if is_one else np.rint((columns * column.scales).sum(axis=1)))
     elif column.feature is None:
         weights += column.per_node[unit.ntype_id]
         if per_edge := column.per_edge[unit.ntype_id]:

@@ -22,6 +22,7 @@ def report(
     *,
     fanouts: Any = None,
     batch_size: int | None = None,
+    network: str | None = None,
     memory: str | int | None = None,
     cluster: str | Client | Cluster | None = None,
     workers: int | None = None,
@@ -42,6 +43,8 @@ def report(
         edges, 16 bytes each.
     batch_size : int, optional
         Training nodes per batch. Default: what `partition` was told, or 1,000.
+    network : str, default "10Gbit"
+        Bits per second at which a part fetches: the report says how long it takes.
     memory, cluster, workers, workspace, progress : optional
         As in `partition`.
 
@@ -75,7 +78,7 @@ def report(
         graphs,
         regions,
         labels=labels,
-        sampling=None if fanouts is None else Sampling(fanouts, 1000 if batch_size is None else batch_size),
+        sampling=Sampling(fanouts, batch_size, network),
         resources=detect_resources(memory, cluster, workers, workspace=workspace),
         progress=progress,
     )

@@ -1,4 +1,4 @@
-"""A part's training nodes, by the columns that mark them, and the bytes that a trainer fetches of a node."""
+"""A part's training nodes, by the columns that mark them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.schema import LABEL_NAMES, MASK_NAME, marks_training
+from daskgraphpart.schema import marks_training
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -33,8 +33,3 @@ def marked_nodes(masks: Mapping[str, Region], book: PartitionBook, part: int) ->
         start = int(book.node_ranges[part, book.ntypes.index(ntype), 0])
         for low, rows in region.pieces(ROWS_PER_READ):
             yield np.flatnonzero(rows), start + low
-
-
-def is_fetched(name: str) -> bool:
-    """Whether trainers need a feature of sampled neighbours: of all but masks and labels."""
-    return name not in LABEL_NAMES and not MASK_NAME.match(name)

@@ -3,7 +3,11 @@
 A batch has seeds, and each hop samples in-edges of all nodes so far, as in DGL. With B seeds in each of k batches, a
 seed is reached with chance p(v) = min(1, B k / seeds). A hop samples the in-edge (u, v) with x = p(v) min(1, fan-out /
 in-edges of v of its type), p(v) being the chance that v was reached before; u is reached unless all its out-edges fail.
-An edge's expected samples are the sum of x over the hops, and so is the work of v, over its in-edges.
+An edge's expected samples are the sum of x over the hops.
+
+Of a part's work it is known where it is done and where it begins: samples at its nodes, which others' seeds reach as
+well, and samples below its seeds, which also reach others' nodes, and the same node twice. What is counted lies between
+both, so that a node's work is their mean.
 
 Edges weigh their expected ``samples``; or ``rows``, if each sample counts one and the rows that are sampled below its
 source in the hops to come: what a cut of the edge fetches, if nothing below is met twice.
@@ -240,10 +244,11 @@ def add_up_samples(unit: SumUnit, config: SumConfig) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """In-edges expected to be sampled at each node, float64 (nodes,), and their sum."""
+    """In-edges expected to be sampled at each node, and below it if it is a seed, float64 (nodes, 2); their sums."""
 
     region: Region
-    total: float
+    at_nodes: float
+    below_seeds: float
 
 
 class WorkConfig(NamedTuple):
@@ -255,19 +260,25 @@ class WorkConfig(NamedTuple):
 
 def expect_work(expected: Expected, directory: Path, runner: Runner) -> Work:
     """Write the work of each node."""
-    work = npy_region(directory / "work.npy", np.float64, (expected.in_edges.num_nodes,))
+    work = npy_region(directory / "work.npy", np.float64, (expected.in_edges.num_nodes, 2))
     runner.step("create-work", lambda: create_files([work]))
     sums = runner.run(Pass("expect-work", add_up_work, expected.in_edges.units(8), WorkConfig(expected, work)))
-    return Work(work, math.fsum(sums))
+    return Work(work, *map(math.fsum, zip(*sums, strict=True)))
 
 
-def add_up_work(span: Columns, config: WorkConfig) -> float:
-    """Write the work of some nodes; return their sum."""
-    expected, work = config.expected, np.zeros(span.stop - span.start)
-    for _, degrees, _, chances in _hops(expected, span):
-        work += _by_node(chances, degrees)
+def add_up_work(span: Columns, config: WorkConfig) -> tuple[float, float]:
+    """Write the work of some nodes; return its sums."""
+    expected, below, work = config.expected, config.expected.below[:1], np.zeros((span.stop - span.start, 2))
+    for hop, degrees, sources, chances in _hops(expected, span):
+        work[:, 0] += _by_node(chances, degrees)
+        if hop == 0:
+            for rows in below:
+                chances *= 1 + rows.memmap()[sources]
+                work[:, 1] = expected.chances(0, span) * rows.read(span.start, span.stop)
+            work[:, 1] += _by_node(chances, degrees)
     config.work.write(work, span.start)
-    return float(work.sum())
+    at_nodes, below_seeds = work.sum(axis=0).tolist()
+    return at_nodes, below_seeds
 
 
 def _hops(expected: Expected, span: Columns) -> Iterator[tuple[int, np.ndarray, np.ndarray, np.ndarray]]:

@@ -39,6 +39,7 @@ class PredictedRows(Public):
     inputs: tuple[int, ...]  # rows that batches need
     fetched: tuple[int, ...]  # those of them that other parts own
     work: tuple[int, ...]  # in-edges sampled
+    nbytes: tuple[int, ...]  # of features of the fetched rows
 
     @property
     def num_fetched(self) -> int:
@@ -107,8 +108,7 @@ class PredictConfig(NamedTuple):
     """The graph, how it is sampled, and the part of each node."""
 
     in_edges: InEdges
-    fanouts: np.ndarray
-    batch_size: int
+    training: Training
     seeds: DrawnSeeds
     parts: Region
 
@@ -117,15 +117,15 @@ def predict_rows(
     in_edges: InEdges, training: Training, seeds: DrawnSeeds, parts: Region, num_parts: int, runner: Runner
 ) -> PredictedRows:
     """Sample batches of every part."""
-    config = PredictConfig(in_edges, training.fanouts, training.batch_size, seeds, parts)
+    config = PredictConfig(in_edges, training, seeds, parts)
     each = -(-num_parts // (4 * runner.resources.workers))
     units = [Unit(range(first, min(first + each, num_parts)), 1) for first in range(0, num_parts, each)]
     counted = [row for rows in runner.run(Pass("predict-rows", sample_parts, units, config)) for row in rows]
     return PredictedRows(*(tuple(map(round, column)) for column in zip(*counted, strict=True)))
 
 
-def sample_parts(parts: range, config: PredictConfig) -> list[tuple[float, float, float, float]]:
-    """Sample batches of some parts; return seeds, inputs, fetched rows and work of an epoch of each."""
+def sample_parts(parts: range, config: PredictConfig) -> list[tuple[float, ...]]:
+    """Sample batches of some parts; return the numbers of `PredictedRows` of each."""
     owners = config.parts.memmap()
     seeds = np.concatenate([file.read() for file in config.seeds.files] or [np.empty(0, np.int64)])
     owners_of_seeds = owners[seeds]
@@ -137,21 +137,24 @@ def sample_parts(parts: range, config: PredictConfig) -> list[tuple[float, float
 
 def _sample_part(
     part: int, seeds: np.ndarray, owners: np.ndarray, graph: tuple[np.ndarray, ...], config: PredictConfig
-) -> tuple[float, float, float, float]:
-    key, size = stream_key(0, "predict-rows"), config.batch_size
+) -> tuple[float, ...]:
+    key, training = stream_key(0, "predict-rows"), config.training
+    size = training.batch_size
     numbers = np.empty(seeds.size, np.int64)
     uniform_ints(stream_key(part, "order-seeds"), 0, ALWAYS, numbers)
     seeds = seeds[np.argsort(numbers, kind="stable")]
     total = seeds.size / config.seeds.share
     # whole batches only, unless these are all seeds, or too few
     stop = seeds.size if config.seeds.share == 1 or seeds.size < size else seeds.size - seeds.size % size
-    inputs = fetched = work = 0
+    inputs = fetched = work = nbytes = 0
     for first in range(0, stop, size):
-        nodes, picks = _sample(seeds[first : first + size], graph, config.fanouts, stream_key(int(key), str(first)))
+        nodes, picks = _sample(seeds[first : first + size], graph, training.fanouts, stream_key(int(key), str(first)))
         inputs, work = inputs + nodes.size, work + picks
-        fetched += int(np.count_nonzero(owners[nodes] != part))
+        foreign = nodes[owners[nodes] != part]
+        types = np.searchsorted(training.last_nodes, foreign, side="right")
+        fetched, nbytes = fetched + foreign.size, nbytes + int(training.row_nbytes[types].sum())
     scale = total / max(stop, 1)
-    return total, inputs * scale, fetched * scale, work * scale
+    return total, inputs * scale, fetched * scale, work * scale, nbytes * scale
 
 
 def _sample(

@@ -9,7 +9,7 @@ import numpy as np
 
 from daskgraphpart.errors import OptionError, choose_from
 from daskgraphpart.ids.fanouts import read_fanouts
-from daskgraphpart.schema import find_feature, marks_training
+from daskgraphpart.schema import find_feature, is_fetched, marks_training
 from daskgraphpart.storage.region import id_dtype
 
 if TYPE_CHECKING:
@@ -34,6 +34,8 @@ class Training:
     batch_size: int
     masks: Mapping[str, DataSpec]
     place: str  # of an error about the seeds
+    last_nodes: np.ndarray  # int64 (node types,): homogeneous ID after those of each type
+    row_nbytes: np.ndarray  # int64 (node types,): features that are fetched of a node
 
     def batch_nbytes(self, schema: GraphSchema) -> int:
         """Bytes to sample a batch: at most these picks and nodes, as picked, numbered, and in a table."""
@@ -60,9 +62,10 @@ def read_training(options: AssignOptions, schema: GraphSchema) -> Training:
     if not fanouts.any():
         hint = "give a number above 0 for a hop, or -1 for all neighbours"
         raise OptionError("nothing is sampled: all fan-outs are 0", option="fanouts", hint=hint)
-    return Training(
-        fanouts, options.batch_size, _masks(options.seeds, schema), f"--seeds {options.seeds or 'train_mask'}"
-    )
+    of_types = [sum(of.row_nbytes for of in kind.data if is_fetched(of.name)) for kind in schema.node_types]
+    place, last_nodes = f"--seeds {options.seeds or 'train_mask'}", np.array(schema.homo_starts[1:], np.int64)
+    masks = _masks(options.seeds, schema)
+    return Training(fanouts, options.batch_size, masks, place, last_nodes, np.array(of_types, np.int64))
 
 
 def split_fanouts(given: Any) -> Any:

@@ -61,9 +61,10 @@ class TrainingGraph:
         """What can be balanced: seeds, and work."""
         columns = {"seeds": WeightColumn("seeds", 0.0, rows=(self.seeds.marks, 0))}
         if self.work is not None:
-            mean = self.work.total / max(1, self.in_edges.num_nodes)
-            exponent = math.frexp(mean)[1] - WORK_BITS
-            columns["work"] = WeightColumn("work", 0.0, rows=(self.work.region, 0), exponent=exponent)
+            mean = self.work.at_nodes / max(1, self.in_edges.num_nodes)
+            half = math.ldexp(0.5, WORK_BITS - math.frexp(mean)[1])
+            scales = half, half * self.work.at_nodes / (self.work.below_seeds or 1.0)
+            columns["work"] = WeightColumn("work", 0.0, rows=(self.work.region, 0), scales=scales)
         return columns
 
     def weigh(self, weights: Weights, directory: Path, runner: Runner) -> Adjacency:

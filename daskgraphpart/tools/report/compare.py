@@ -22,6 +22,7 @@ from daskgraphpart.keywords import check_keywords
 from daskgraphpart.options import stated_options
 from daskgraphpart.partitioner.assign_nodes import check_method
 from daskgraphpart.partitioner.assign_options import GUESTS, METHODS, AssignOptions
+from daskgraphpart.partitioner.training.predict_rows import PredictedRows
 from daskgraphpart.partitioner.training.training import texts_of_fanouts
 from daskgraphpart.public import Public
 from daskgraphpart.readers.open_scan import open_scan
@@ -40,7 +41,8 @@ if TYPE_CHECKING:
     from daskgraphpart.graph.graph_like import GraphLike
 
 
-NAMES = ("method", "used", "cut_share", "remote_share", "replication_factor", "seconds", "peak_bytes")
+OF_TRAINING = ("remote_share", "remote_rows", "remote_bytes", "busiest")
+NAMES = ("method", "used", "cut_share", *OF_TRAINING, "replication_factor", "seconds", "peak_bytes")
 PANELS = {
     "cut_share": "edge cut",
     "remote_share": "rows that training fetches from other parts",
@@ -68,6 +70,9 @@ class Compared:
     fault: str = ""  # the error, if it failed
     # share of training input rows fetched from other parts; needs `fanouts`
     remote_share: float | None = None
+    remote_rows: int | None = None  # these rows in an epoch, and their bytes
+    remote_bytes: int | None = None
+    busiest: float | None = None  # work of the busiest part / average
 
 
 @check_keywords
@@ -217,8 +222,12 @@ def _run(graph: str | os.PathLike[str], num_parts: int, method: str, flags: Sequ
         content = json.loads(report.read_text(encoding="utf-8"))
     balances = {balance["name"]: balance["ratio"] for balance in content["balances"]}
     shares = content["method"], content["cut_share"], content["replication_factor"]
-    remote = content["rows"] and sum(content["rows"]["fetched"]) / max(1, sum(content["rows"]["inputs"]))
-    return Compared(method, num_parts, *shares, balances, taken.seconds, taken.peak_bytes, remote_share=remote)
+    known: dict[str, Any] = {}
+    if content["rows"]:
+        rows = PredictedRows(**{name: tuple(values) for name, values in content["rows"].items()})
+        counts = rows.share, rows.num_fetched, sum(rows.nbytes), rows.busiest
+        known = dict(zip(OF_TRAINING, counts, strict=True))
+    return Compared(method, num_parts, *shares, balances, taken.seconds, taken.peak_bytes, **known)
 
 
 def _measured(arguments: Sequence[str]) -> tuple[Measurement, str]:
@@ -263,14 +272,16 @@ def _cells(results: Sequence[Compared]) -> tuple[list[str], list[list[str]]]:
     rows: list[list[str]] = []
     heads = list(HEADERS)
     if any(result.remote_share is not None for result in results):
-        heads.insert(2, "remote rows")
+        heads[2:2] = ["remote rows", "in an epoch", "bytes", "work"]
     for result in results:
         cells = [str(result.num_parts), result.method]
         if result.fault:
             cells += [""] * (len(heads) - 3) + [result.fault]
         else:
             balances = result.balances or {}
-            cells += [] if result.remote_share is None else [f"{result.remote_share:.1%}"]
+            if result.remote_share is not None:
+                cells += [f"{result.remote_share:.1%}", f"{result.remote_rows:,}"]
+                cells += [format_size(result.remote_bytes or 0), f"{result.busiest:.3f}"]
             cells += [f"{result.cut_share:.2%}", f"{balances['nodes']:.3f}", f"{balances['edges']:.3f}"]
             cells += [f"{result.replication_factor:.2f}", format_seconds(result.seconds)]
             cells += [format_size(result.peak_bytes), result.used if result.used != result.method else ""]

@@ -9,7 +9,7 @@ first, into temporary files of 16 bytes per edge and 8 per node, in the workspac
 from __future__ import annotations
 
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,10 +23,12 @@ from daskgraphpart.kernels.sample import shuffled
 from daskgraphpart.partitioned.sampling.count_fetches import budget_of, most_fetched
 from daskgraphpart.partitioned.sampling.part_columns import map_columns, sort_edges, stored_columns
 from daskgraphpart.partitioned.sampling.sampler import Sampler, stream_key_of
-from daskgraphpart.partitioned.sampling.training_nodes import is_fetched, marked_nodes, training_masks
+from daskgraphpart.partitioned.sampling.training_nodes import marked_nodes, training_masks
 from daskgraphpart.partitioner.training.training import split_fanouts
+from daskgraphpart.schema import is_fetched
 from daskgraphpart.storage.paths import is_remote, require_local
-from daskgraphpart.tools.report.figures import Fetching
+from daskgraphpart.tools.report.figures import MAX_MATRIX, Fetching
+from daskgraphpart.units import parse_rate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from daskgraphpart.storage.region import Region
     from daskgraphpart.tools.report.figures import NodeRegions
 
+NETWORK = "10Gbit"
 TASKS_PER_WORKER = 4
 HOT_SHARE = "5%"
 """Of a part's nodes: the hot rows beside it."""
@@ -48,16 +51,35 @@ MAX_BATCHES = 20
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """What training samples: neighbours at each hop, and seeds per batch."""
+    """What training samples: neighbours at each hop, and seeds per batch; and its network, if these are given."""
 
     fanouts: Any  # a number per hop, or such a list per edge type; or texts such as ``"10,10"``
-    batch_size: int
+    batch_size: int | None
+    network: str | None
 
     def __post_init__(self) -> None:
-        if self.batch_size < 1:
+        if self.batch_size is not None and self.batch_size < 1:
             what = f"--batch-size {self.batch_size} is too small"
             raise OptionError(what, option="batch_size", hint="use 1 or more")
-        object.__setattr__(self, "fanouts", split_fanouts(self.fanouts))
+        assert self.bits > 0
+        if self.fanouts is not None:
+            object.__setattr__(self, "fanouts", split_fanouts(self.fanouts))
+
+    @property
+    def bits(self) -> float:
+        """Bits per second of the network."""
+        return parse_rate(self.network or NETWORK, "--network")
+
+    def with_recorded(self, recorded: Mapping[str, Any]) -> Sampling | None:
+        """Return this with what is recorded in place of what is not given; None without fan-outs."""
+        fanouts = recorded.get("fanouts") if self.fanouts is None else self.fanouts
+        if fanouts is not None:
+            return replace(self, fanouts=fanouts, batch_size=self.batch_size or recorded.get("batch_size", 1000))
+        for name in ("batch_size", "network"):
+            if getattr(self, name) is not None:
+                what = f"--{name.replace('_', '-')} tells nothing without fan-outs"
+                raise OptionError(what, option=name, hint="add --fanouts, such as 10,10")
+        return None
 
     def read(self, book: PartitionBook) -> np.ndarray:
         """Read the fan-outs, int64 (hops, edge types)."""
@@ -74,7 +96,8 @@ def estimate_fetching(
     is_ours: bool,
 ) -> Fetching:
     """Sample batches of every part; `is_ours` says whether we wrote the files."""
-    fanouts, resources = sampling.read(book), runner.resources
+    fanouts, resources, batch_size = sampling.read(book), runner.resources, sampling.batch_size
+    assert batch_size is not None, "it is recorded, or has a default"
     if any(is_remote(graph.node_arrays["_ID"].path) for graph in graphs):
         path, why = graphs[0].node_arrays["_ID"].path, "copy the partitions to a file system first"
         require_local(path, "what is sampled", why)
@@ -90,19 +113,22 @@ def estimate_fetching(
             masks,
             _row_nbytes(nodes, book),
             fanouts,
-            sampling.batch_size,
+            batch_size,
             any(masks),
             resources.task_memory // 2,
         )
         each = -(-book.num_parts // (resources.workers * TASKS_PER_WORKER))
         ranges = [range(first, min(first + each, book.num_parts)) for first in range(0, book.num_parts, each)]
         counted = runner.run(Pass("report-sampling", sample_parts, [Unit(of, 1) for of in ranges], config))
-    columns = np.array([of_part for of_range in counted for of_part in of_range], np.int64).T
+    of_parts = [of_part for of_range in counted for of_part in of_range]
+    columns = np.array([counts for counts, _ in of_parts], np.int64).T
+    inputs_from = np.array([of_part for _, of_part in of_parts]).T if book.num_parts <= MAX_MATRIX else None
     shown = tuple(fanouts.max(axis=1).tolist())  # where edge types differ, the largest
     seeds, batches, inputs, remote, nbytes, hot, cold, cold_nbytes = columns
     return Fetching(
-        shown, sampling.batch_size, seeds, batches, inputs, remote, nbytes, hot, cold, cold_nbytes, config.has_masks
-    )
+        shown, batch_size, sampling.bits, seeds, batches, inputs, remote, nbytes, hot, cold, cold_nbytes,
+        inputs_from, config.has_masks,
+    )  # fmt: skip
 
 
 def _columns(
@@ -153,8 +179,8 @@ class EstimateConfig:
     memory: int  # for counts of hot rows
 
 
-def sample_parts(parts: range, config: EstimateConfig) -> list[tuple[int, ...]]:
-    """Sample batches of consecutive parts; return the arrays of `Fetching` by part.
+def sample_parts(parts: range, config: EstimateConfig) -> list[tuple[tuple[int, ...], np.ndarray]]:
+    """Sample batches of consecutive parts; return of each the counts of `Fetching`, and inputs by owner.
 
     Memory: a batch with its edges, some 100 bytes each, and `MAX_BATCHES` batches of seeds; files are mapped. Counts of
     hot rows have half of a task's memory.
@@ -167,18 +193,21 @@ def sample_parts(parts: range, config: EstimateConfig) -> list[tuple[int, ...]]:
     return [_sample_part(part, sampler, config) for part in parts]
 
 
-def _sample_part(part: int, sampler: Sampler, config: EstimateConfig) -> tuple[int, ...]:
+def _sample_part(part: int, sampler: Sampler, config: EstimateConfig) -> tuple[tuple[int, ...], np.ndarray]:
     key, hot = stream_key(part, "estimate"), _hot_rows(part, sampler, config)
-    totals, num_batches = np.zeros(5, np.int64), 0
+    totals, num_batches, inputs_from = np.zeros(5, np.int64), 0, np.zeros(config.book.num_parts, np.int64)
     for batch, of_batch in _batches(part, config, key):
         located = sampler.nodes(nodes := sampler.sample(batch, of_batch).nodes)
         foreign = located.owners != part
+        inputs_from += np.bincount(located.owners, minlength=inputs_from.size)
         nbytes, is_cold = config.row_nbytes[located.types[foreign]], ~np.isin(nodes[foreign], hot)
         totals += nodes.size, nbytes.size, nbytes.sum(), is_cold.sum(), nbytes[is_cold].sum()
         num_batches += 1
     inputs, remote, remote_nbytes, cold, cold_nbytes = totals.tolist()
     num_seeds, _ = _choose_seeds(part, config, key)
-    return num_seeds, num_batches, inputs, remote, remote_nbytes, hot.size, cold, cold_nbytes
+    return (num_seeds, num_batches, inputs, remote, remote_nbytes, hot.size, cold, cold_nbytes), inputs_from[
+        :MAX_MATRIX
+    ]
 
 
 def _hot_rows(part: int, sampler: Sampler, config: EstimateConfig) -> np.ndarray:

@@ -63,6 +63,7 @@ class Fetching:
 
     fanouts: tuple[int, ...]
     batch_size: int
+    network: float  # bits per second
     seeds: np.ndarray  # int64 (parts,): training nodes; all nodes without a mask
     num_batches: np.ndarray  # int64 (parts,): sampled batches
     input_nodes: np.ndarray  # int64 (parts,): distinct input nodes of each batch, summed up
@@ -71,6 +72,7 @@ class Fetching:
     hot_rows: np.ndarray  # int64 (parts,): rows that would lie beside the part, chosen in other epochs
     cold_nodes: np.ndarray  # int64 (parts,): remote nodes that are none of these
     cold_nbytes: np.ndarray  # int64 (parts,): bytes of their features
+    inputs_from: np.ndarray | None  # int64 (parts, parts): input nodes by owner, and part; None of too many parts
     has_masks: bool
 
     @property
@@ -99,6 +101,12 @@ class Fetching:
     def epoch_nbytes(self) -> np.ndarray:
         """Bytes fetched from other parts per epoch, int64 (parts,)."""
         return self.per_epoch(self.remote_nbytes)
+
+    @property
+    def seconds(self) -> np.ndarray:
+        """Seconds per epoch in which the network brings these bytes, float64 (parts,)."""
+        seconds: np.ndarray = 8 * self.epoch_nbytes / self.network
+        return seconds
 
     @property
     def share(self) -> float:
@@ -140,6 +148,9 @@ class Fetching:
             "remote_share_by_part": self.shares.tolist(),
             "rows_per_epoch_by_part": self.per_epoch(self.remote_nodes).tolist(),
             "bytes_per_epoch_by_part": self.epoch_nbytes.tolist(),
+            "network_bits_per_second": self.network,
+            "seconds_per_epoch_by_part": self.seconds.tolist(),
+            "rows_by_owner_and_part": None if self.inputs_from is None else self.inputs_from.tolist(),
             "with_hot_rows": {
                 "hot_rows_by_part": self.hot_rows.tolist(),
                 "remote_share": self.cold_share,

@@ -43,7 +43,12 @@ def pictures_of(report: Figures) -> Iterator[tuple[str, str, str]]:
         yield "How even are the parts?", _drawn(_parts, report, 4.4), about
         if report.num_parts > 1 and report.edge_matrix.any():
             about = "Read down a column: where the edges of a part come from. Off the diagonal, features travel."
-            yield "Who talks to whom?", _drawn(_matrix, report, 4.4), about
+            yield "Who talks to whom?", _drawn(_edges, report, 4.4), about
+        if report.sampling is not None and report.sampling.inputs_from is not None and report.num_parts > 1:
+            about = (
+                "Read down a column: who owns the rows that a part's batches need. Off the diagonal, they are fetched."
+            )
+            yield "Who fetches from whom?", _drawn(_fetches, report, 4.4), about
         if len(report.etypes) > 1 and report.num_edges:
             about = "Share of the edges of each type whose ends are in different parts."
             yield "Which types are cut?", _drawn(_types, report, _height(len(report.etypes))), about
@@ -107,20 +112,31 @@ def _bars(axes: Axes, own: np.ndarray, foreign: np.ndarray | None, of_foreign: s
     axes.yaxis.set_major_locator(MaxNLocator(3))
 
 
-def _matrix(figure: Figure, report: Figures) -> None:
-    """Heat map: share of each part's edges by the part that owns the source."""
-    each = -(-report.num_parts // MOST_BARS)  # with many parts, neighbours share a cell
-    starts = np.arange(0, report.num_parts, each)
-    edges = np.add.reduceat(np.add.reduceat(report.edge_matrix, starts, axis=0), starts, axis=1)
-    shares = edges / np.maximum(edges.sum(axis=0), 1)
+def _edges(figure: Figure, report: Figures) -> None:
+    _matrix(figure, report.edge_matrix, "part that owns the edge", "part of the source")
+
+
+def _fetches(figure: Figure, report: Figures) -> None:
+    assert report.sampling is not None
+    assert report.sampling.inputs_from is not None
+    _matrix(figure, report.sampling.inputs_from, "part that trains", "part that owns the row")
+
+
+def _matrix(figure: Figure, counts: np.ndarray, of_column: str, of_row: str) -> None:
+    """Heat map of counts between parts, as shares of each column."""
+    num_parts = len(counts)
+    each = -(-num_parts // MOST_BARS)  # with many parts, neighbours share a cell
+    starts = np.arange(0, num_parts, each)
+    counts = np.add.reduceat(np.add.reduceat(counts, starts, axis=0), starts, axis=1)
+    shares = counts / np.maximum(counts.sum(axis=0), 1)
     of_parts = "" if each == 1 else f", {each} to a cell"
     axes = figure.subplots()
-    last = report.num_parts - 0.5
+    last = num_parts - 0.5
     image = axes.imshow(shares, cmap="BuGn", vmin=0, interpolation="nearest", extent=(-0.5, last, last, -0.5))
-    axes.set(xlabel=f"part that owns the edge{of_parts}", ylabel="part of the source")
+    axes.set(xlabel=f"{of_column}{of_parts}", ylabel=of_row)
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
-    if report.num_parts <= MOST_NUMBERS:
+    if num_parts <= MOST_NUMBERS:
         for (row, column), value in np.ndenumerate(shares):
             ink = "white" if value > 0.6 * shares.max() else "#1f2937"
             axes.text(column, row, f"{value:.0%}", ha="center", va="center", fontsize=9, color=ink)

@@ -56,7 +56,7 @@ def report_parts(
     node_regions: NodeRegions,
     *,
     labels: Iterable[str] | None = None,
-    sampling: Sampling | None = None,
+    sampling: Sampling,
     resources: Resources,
     progress: Progress | None = None,
 ) -> Report:
@@ -68,8 +68,8 @@ def report_parts(
     ranges = _ranges_of_nodes(graphs, max(1, (resources.task_memory - BYTES_OF_BLOCKS) // 8))
     manifest = find_manifest(path.parent, config.graph_name)
     stated = None if manifest is None else read_manifest(manifest).content
-    if sampling is None and stated is not None and not is_remote(path):  # where nothing can be sampled
-        sampling = _recorded_sampling(stated)
+    # in a store nothing can be sampled
+    wanted = sampling.with_recorded({} if stated is None or is_remote(path) else _recorded_sampling(stated))
     columns = find_columns(node_regions, book, labels)
     sizes = _file_sizes(path.parent, config)
     with open_runner(resources, progress) as runner:
@@ -77,9 +77,9 @@ def report_parts(
         units = [Unit(region, region.nbytes) for column in columns for region in column.regions.values()]
         counted = runner.run(Pass("report-columns", report_columns, units, None))
         fetching = None
-        if sampling is not None:
+        if wanted is not None:
             is_ours = stated is not None
-            fetching = estimate_fetching(sampling, book, graphs, node_regions, runner, is_ours=is_ours)
+            fetching = estimate_fetching(wanted, book, graphs, node_regions, runner, is_ours=is_ours)
     of_labels, masks, notes = gather_columns(columns, iter(counted), config.num_parts)
     return Report(
         config.graph_name, config.halo_hops, book.ntypes, book.etypes, inner_nodes=book.node_counts,
@@ -88,12 +88,12 @@ def report_parts(
     )  # fmt: skip
 
 
-def _recorded_sampling(stated: Mapping[str, Any]) -> Sampling | None:
+def _recorded_sampling(stated: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return how training samples, if the parts were made for it, from the seeds that are counted."""
     recorded = stated.get("training")
     if not isinstance(recorded, dict) or recorded.get("seeds") is not None:
-        return None
-    return Sampling(recorded.get("fanouts"), recorded.get("batch_size", 1000))
+        return {}
+    return recorded
 
 
 def _describe(path: Location, config: PartitionConfig, stated: Mapping[str, Any] | None) -> dict[str, str]:

@@ -10,7 +10,7 @@ import pandas as pd
 
 from daskgraphpart.errors import printable
 from daskgraphpart.tools.report.figures import balance, share
-from daskgraphpart.units import format_count, format_number, format_seconds, format_size
+from daskgraphpart.units import format_count, format_number, format_rate, format_seconds, format_size
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,7 +22,6 @@ EVEN, UNEVEN, SMALL = 1.105, 1.25, 0.6
 below the third are named."""
 
 LIKE_RANDOM = 0.9
-BITS_PER_SECOND = 1e10  # of a network
 """A cut above this share of that of random owners is not worth a partitioner."""
 
 TERMS = {
@@ -35,14 +34,16 @@ TERMS = {
     "total variation": "how far the mix of classes in a part is from that of the graph: 0 is the same, 1 is disjoint.",
 }
 
+LEAST_WAIT = 0.1  # seconds of an epoch that are worth a sentence
 MAX_CLASSES = 12
 CUT, OF_ALL, ON_DISK, RATIO, VARIATION = "cut", "of all", "on disk", "largest / average", "total variation"
-REMOTE, ROWS, FETCHED = "remote rows", "rows in an epoch", "bytes in an epoch"
+REMOTE, ROWS, FETCHED, SECONDS = "remote rows", "rows in an epoch", "bytes in an epoch", "fetching takes"
 COLD_ROWS, COLD = "rows with hot rows", "bytes with hot rows"
 FORMATS: dict[Any, Any] = {
     **dict.fromkeys((CUT, OF_ALL, REMOTE), "{:.1%}".format),
     **dict.fromkeys((RATIO, VARIATION, "replication"), "{:.3f}".format),
     **dict.fromkeys((ON_DISK, FETCHED, COLD), format_size),
+    SECONDS: format_seconds,
 }
 """How the values of a column are written: by default as counts, below a number (of a part, a class) as shares."""
 
@@ -68,9 +69,9 @@ def _sentences(report: Figures) -> Iterator[str]:
         hot = f"; with the hottest 5% beside each part, {of.cold_share:.0%}" if of.hot_rows.any() else ""
         yield f"A trainer fetches {of.share:.0%} of its input rows from other parts{hot}."
         most = int(of.epoch_nbytes.max(initial=0))
-        if 8 * most >= BITS_PER_SECOND / 10:
-            waits = format_seconds(8 * most / BITS_PER_SECOND)
-            yield f"The part that fetches most gets {format_size(most)} an epoch, {waits} of a network of 10 Gbit/s."
+        if (waits := of.seconds.max(initial=0)) >= LEAST_WAIT:
+            how_long = f"{format_seconds(waits)} of a network of {format_rate(of.network)}"
+            yield f"The part that fetches most gets {format_size(most)} an epoch, {how_long}."
     shares = report.cut_edges.sum(axis=0) / np.maximum(report.owned_edges.sum(axis=0), 1)
     worst = int(shares.argmax())
     if len(report.etypes) > 1 and shares[worst] > report.cut_share:
@@ -241,9 +242,10 @@ def _sampling(fetching: Fetching) -> Section:
     columns |= {"batches": fetching.batches_per_epoch, "input nodes of one": np.rint(fetching.inputs_per_batch)}
     columns |= {REMOTE: fetching.shares, ROWS: fetching.per_epoch(fetching.remote_nodes)}
     columns |= {FETCHED: fetching.epoch_nbytes, COLD_ROWS: fetching.per_epoch(fetching.cold_nodes)}
-    columns |= {COLD: fetching.per_epoch(fetching.cold_nbytes)}
+    columns |= {SECONDS: fetching.seconds, COLD: fetching.per_epoch(fetching.cold_nbytes)}
     drawn = "training nodes" if fetching.has_masks else "all nodes, as no mask tells which are trained on"
     about = f"Estimated from sampled batches of {fetching.batch_size:,} {drawn}, {_fanouts(fetching)} neighbours."
+    about += f" Fetching takes what a network of {format_rate(fetching.network)} needs for these bytes."
     about += " With hot rows: if the rows that are fetched most, 5% of a part's nodes, lie beside the part."
     return Section("What training fetches", pd.DataFrame(columns), about=about)
 

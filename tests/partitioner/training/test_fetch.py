@@ -11,6 +11,7 @@ from graphs import Graph, load_real_graph
 
 import daskgraphpart as dgp
 from daskgraphpart import EdgeType, GraphSchema, NodeType
+from daskgraphpart.partitioner.adjacency.build_adjacency import adjacency_nbytes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -97,7 +98,7 @@ def test_the_summary_tells_rows_and_work(cora: Path, tmp_path: Path, capsys: pyt
     for command in (("assign", cora, tmp_path / "owners"), ("partition", cora, tmp_path / "parts")):
         assert call(*command, *wanted) == 0
         shown = capsys.readouterr().out
-        assert "in an epoch); work of the busiest part 1." in shown
+        assert " B); work of the busiest part 1." in shown.replace("kB", " B")
         assert "fewer rows than with the fewest cut edges" in shown
 
 
@@ -134,3 +135,10 @@ def test_owners_that_stay_are_refused(cora: Path, tmp_path: Path) -> None:
     with pytest.raises(dgp.GraphPartError, match="stay as they are") as fault:
         dgp.assign(cora, 4, method=tmp_path / "random", **FETCH)
     assert "add refine" in str(fault.value).lower()
+
+
+def test_the_plan_counts_the_files_of_every_way_that_is_tried(cora: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    several = dgp.plan(cora, 4, **FETCH).workspace_nbytes
+    monkeypatch.setattr("daskgraphpart.partitioner.assign_nodes.MOST_EDGES_OF_SEVERAL", 0)
+    schema, one = dgp.read_chunked(cora).schema, dgp.plan(cora, 4, **FETCH).workspace_nbytes
+    assert several - one >= 2 * adjacency_nbytes(schema, has_weights=True)

@@ -53,6 +53,8 @@ def test_methods_are_sorted_by_what_training_fetches(
         rows = list(csv.DictReader(file))
     assert [row["method"] for row in rows] == ["metis", "random"]
     assert 0 < float(rows[0]["remote_share"]) < float(rows[1]["remote_share"]) < 0.75
+    assert 0 < int(rows[0]["remote_rows"]) < int(rows[1]["remote_rows"])
+    assert float(rows[0]["busiest"]) >= 1
 
 
 @pytest.mark.parametrize(

@@ -71,6 +71,9 @@ def test_of_all_neighbours_it_is_exact(has_masks: bool, formats: tuple[str, ...]
         assert found.num_batches[part] == found.batches_per_epoch[part] == 1
         assert found.input_nodes[part] == sum(map(len, nodes.values()))
         assert found.remote_nodes[part] == sum(remote.values())
+        assert found.inputs_from is not None
+        assert found.inputs_from[:, part].sum() == found.input_nodes[part]
+        assert found.inputs_from[part, part] == found.input_nodes[part] - found.remote_nodes[part]
         assert found.epoch_nbytes[part] == remote["u"] * 12 + remote["v"] * 10
         # every batch fetches all of them
         assert found.hot_rows[part] == -(-int(parts.book.node_counts[part].sum()) // 20)
@@ -147,8 +150,13 @@ def test_all_forms_of_the_report_have_it(tmp_path: Path, capsys: pytest.CaptureF
     assert "What training fetches" in text
     assert "remote rows" in text
     assert "bytes with hot rows" in text
-    page = parts.report(fanouts=[4, 3], batch_size=20).to_html()
+    slow = parts.report(fanouts=[4, 3], batch_size=20, network="64 bit/s")
+    assert slow.sampling is not None
+    assert slow.sampling.seconds.tolist() == (slow.sampling.epoch_nbytes / 8).tolist()
+    assert " of a network of 64 bit/s." in str(slow).replace("\n", " ")
+    page = slow.to_html()
     assert "A trainer fetches" in page
+    assert "Who fetches from whom?" in page
     assert "with the hottest 5% beside each part" in page
     assert "What training fetches" in page
     command = ("report", out, "--fanouts", "4,3", "--batch-size", "20", "--format", "json", "--quiet")
@@ -158,12 +166,23 @@ def test_all_forms_of_the_report_have_it(tmp_path: Path, capsys: pytest.CaptureF
 
 
 @pytest.mark.parametrize(
-    ("sampling", "batch_size", "place"),
-    [("ten", 10, "--fanouts"), ("", 10, "--fanouts"), ([], 10, "--fanouts"), ([2], 0, "--batch-size")],
+    ("sampling", "batch_size", "network", "place"),
+    [
+        ("ten", 10, None, "--fanouts"),
+        ("", 10, None, "--fanouts"),
+        ([], 10, None, "--fanouts"),
+        ([2], 0, None, "--batch-size"),
+        ([2], 10, "fast", "--network"),
+        ([2], 10, "0Gbit", "--network"),
+        (None, None, "1Gbit", "--network"),
+        (None, 10, None, "--batch-size"),
+    ],
 )
-def test_bad_values_are_one_error(sampling: Any, batch_size: int, place: str, tmp_path: Path) -> None:
+def test_bad_values_are_one_error(
+    sampling: Any, batch_size: int | None, network: str | None, place: str, tmp_path: Path
+) -> None:
     parts = dgp.partition_graph((np.array([0, 1]), np.array([1, 0])), "g", 1, tmp_path / "out")
     with pytest.raises(OptionError) as caught:
-        parts.report(fanouts=sampling, batch_size=batch_size)
+        parts.report(fanouts=sampling, batch_size=batch_size, network=network)
     assert isinstance(caught.value, GraphPartError)
     assert caught.value.option == place.removeprefix("--").replace("-", "_")
