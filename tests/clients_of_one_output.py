@@ -15,7 +15,7 @@ from listeners import Listener
 
 from daskgraphpart import GraphPartError
 from daskgraphpart.storage import output_lock, store_lock, upload
-from daskgraphpart.storage.store_workspace import indexes, store_depot, store_log
+from daskgraphpart.storage.store_workspace import indexes, pieced_store, store_log
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -156,7 +156,7 @@ def gates(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
             (store_lock, "delete_version", "release"),
             (indexes, "put_objects", "index"),
             (store_log, "create_object", "log"),
-            (store_depot, "delete_below", "clear"),
+            (pieced_store, "delete_below", "clear"),
         ):
             patched.setattr(module, name, gated(getattr(module, name), what))
         yield

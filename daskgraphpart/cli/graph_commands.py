@@ -19,7 +19,7 @@ from daskgraphpart.layouts.known_outputs import description_of
 from daskgraphpart.partitioned.partitioned_graph import open_partitions
 from daskgraphpart.registry import plugin_names
 from daskgraphpart.schema import check_name
-from daskgraphpart.storage.files import is_directory, is_file, list_directory
+from daskgraphpart.storage.files import is_file, list_directory
 from daskgraphpart.storage.json_file import read_json_object
 from daskgraphpart.storage.paths import Location, resolve_path
 from daskgraphpart.tools.generate import KINDS
@@ -110,7 +110,7 @@ def name_of_directory(directory: Path, otherwise: str) -> str:
 
 def _is_partitioned(path: Location) -> bool:
     """Whether there is a partition config (perhaps named like a graph's metadata), or another layout."""
-    names = list_directory(path) if is_directory(path) else {}
+    names = list_directory(path)
     if any(is_file(path / description_of(layout)) for layout in plugin_names("layouts")):
         return True
     candidates = [path / name for name in names if name.endswith(".json")] if names else [path]

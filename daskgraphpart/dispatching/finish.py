@@ -22,10 +22,9 @@ from daskgraphpart.ids.recorded_id_maps import IdMaps
 from daskgraphpart.layouts.known_outputs import ID_MAP
 from daskgraphpart.layouts.layout import DispatchedGraph, GraphSizes
 from daskgraphpart.layouts.manifest import describe_files
-from daskgraphpart.storage.atomic import changed_file, publish_once, temporary_path, write_bytes
+from daskgraphpart.storage.atomic import publish_once, temporary_path, write_bytes
 from daskgraphpart.storage.checksums import FileChecksum, hash_file
-from daskgraphpart.storage.files import delete_file, is_file, make_directory
-from daskgraphpart.storage.here import directory_here
+from daskgraphpart.storage.files import delete_file, directory_on_disk, is_file, make_directory, workspace_store
 from daskgraphpart.storage.region import Region
 from daskgraphpart.units import format_number
 
@@ -97,7 +96,7 @@ def _complete(job: Job, sizes: GraphSizes, book: PartitionBook, quality: Quality
         id_maps = IdMaps(ID_MAP, {ntype: beside[path].digest for ntype, path in named.items()})
     elif elsewhere is None and job.graph.id_maps:
         id_maps = describe_id_maps(job.graph.id_maps, Path(job.out), job.runner)
-    with directory_here(job.out) as out:
+    with directory_on_disk(job.out) as out:
         for layout, of_layout in reversed([*places.files.items()]):  # by the first layout's config partitions are whole
             dispatched = DispatchedGraph(
                 out=out,
@@ -160,7 +159,7 @@ def encode_file(file: OutputFile, config: EncodeConfig) -> None:
     assert write is not None, "only files that need their arrays whole are units"
     arrays = {name: Region(source, *where) for name, where in file.layout.regions.items()}
     if file.layout.complete:
-        with changed_file(str(target)) as place:
+        with workspace_store(target).changed_file(target) as place:
             write({**arrays, **file.held}, place)
         return
     write({**arrays, **file.held}, str(target))

@@ -50,8 +50,8 @@ class Job:
 
     @property
     def is_staged(self) -> bool:
-        """Whether features are staged; a depot's files are in pieces already."""
-        return self.exporter is not None and self.runner.depot is None
+        """Whether features are staged; in a workspace in a store, files are in pieces already."""
+        return self.exporter is not None and self.runner.store.is_on_disk
 
 
 EDGE_NBYTES = 80  # parquet or npy: decoded 16 + 16, owner 2, run 24, writing buffers

@@ -10,9 +10,9 @@ from daskgraphpart.errors import LayoutError, OutputExistsError
 from daskgraphpart.layouts.known_outputs import DIRECTORIES, FILES, is_description
 from daskgraphpart.layouts.plugin_layouts import load_layout
 from daskgraphpart.registry import plugin_names
-from daskgraphpart.storage.atomic import TEMPORARY_SUFFIX
-from daskgraphpart.storage.files import delete_file, is_directory, is_file, list_directory
+from daskgraphpart.storage.files import delete_file, is_directory, is_file, kind_of, list_directory
 from daskgraphpart.storage.json_file import read_json_object
+from daskgraphpart.storage.local_store import TEMPORARY_SUFFIX
 from daskgraphpart.storage.paths import Location, check_apart, is_remote
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _UNFINISHED = re.compile(rf"(.*?)(\.[0-9a-f]{{12}})?{re.escape(TEMPORARY_SUFFIX)
 def check_output(out: Location, inputs: Iterable[Location]) -> None:
     """Check that a directory can be the output, without changing anything."""
     check_apart(out, inputs)
-    if is_file(out) or (not is_remote(out) and out.exists() and not out.is_dir()):
+    if kind_of(out) in ("file", "other"):
         raise OutputExistsError("the output is a file", file=out, hint="give a directory")
 
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from daskgraphpart.storage.atomic import TEMPORARY_SUFFIX
-from daskgraphpart.storage.files import delete_file, delete_tree
-from daskgraphpart.storage.mounts import depot_of
+from daskgraphpart.storage.files import delete_file, delete_tree, workspace_store
+from daskgraphpart.storage.local_store import TEMPORARY_SUFFIX
 
 WORKSPACE_NAME = ".daskgraphpart-work"
 EDGE_DIRECTORIES = {
@@ -52,32 +50,16 @@ class Workspace:
     def create(cls, out: Path, elsewhere: str | None, is_kept: bool = False) -> Workspace:
         """Make an empty workspace, beside the output unless given elsewhere."""
         work = cls.of(out, elsewhere, is_kept)
-        root = Path(work.root)
-        if (depot := depot_of(root)) is not None:
-            depot.delete_all()
-            return work
-        shutil.rmtree(root, ignore_errors=True)
-        root.parent.mkdir(parents=True, exist_ok=True)
-        root.mkdir(mode=0o700)  # on a shared disk, a planted link is an error
-        for name in DIRECTORIES:
-            (root / name).mkdir()
+        workspace_store(work.root).renew(work.root, [*DIRECTORIES])
         return work
 
     def remove(self) -> None:
         """Delete everything."""
-        if (depot := depot_of(self.root)) is not None:
-            depot.delete_all()
-        shutil.rmtree(self.root, ignore_errors=True)
+        workspace_store(self.root).remove(self.root)
 
     def remove_all_but(self, name: str) -> None:
         """Delete everything but one file."""
-        if depot_of(self.root) is not None:
-            return  # `remove` deletes the journal last
-        for path in Path(self.root).iterdir():
-            if path.is_dir():
-                shutil.rmtree(path, ignore_errors=True)
-            elif path.name != name:
-                path.unlink(missing_ok=True)
+        workspace_store(self.root).remove(self.root, name)
 
     def remove_torn_files(self, out: Path) -> None:
         """Delete what a killed run left half written, here and in the output."""

@@ -23,14 +23,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.engine.journal_log import create_log, open_log, read_log
 from daskgraphpart.errors import ResumeError
-from daskgraphpart.storage.mounts import shown_name
+from daskgraphpart.storage.files import shown_name, workspace_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from daskgraphpart.storage.mounts import Log, Writes
+    from daskgraphpart.storage.store import Log, Writes
 
 JOURNAL_NAME = "journal"
 _FORMAT = {"format": "daskgraphpart journal", "version": 1}
@@ -72,7 +71,8 @@ class Journal:
     def create(cls, directory: str | Path, header: Mapping[str, Any], claim: str = "") -> Journal:
         """Start a journal in a workspace; it exists once its header (JSON values) is complete; see `begin_run`."""
         path = Path(directory) / JOURNAL_NAME
-        journal = cls(path, header, create_log(path, _line({**_FORMAT, "job": header})))
+        journal = cls(path, header, workspace_store(path).open_log(path))
+        journal._append({**_FORMAT, "job": header})
         journal.begin_run(claim)
         return journal
 
@@ -80,7 +80,7 @@ class Journal:
     def open(cls, directory: str | Path) -> Journal | None:
         """Open a workspace's journal, if one was started."""
         path = Path(directory) / JOURNAL_NAME
-        content = read_log(path)
+        content = workspace_store(path).read_log(path)
         if content is None:
             return None
         try:
@@ -90,7 +90,7 @@ class Journal:
             header = lines[0]["job"]
             if lines[0] != {**_FORMAT, "job": header} or not isinstance(header, dict):
                 raise ValueError(f"expected {_FORMAT}")
-            journal = cls(path, header, open_log(path), lines[1:])
+            journal = cls(path, header, workspace_store(path).open_log(path), lines[1:])
             journal.is_of_earlier_run = True
         except (LookupError, TypeError, ValueError, RecursionError) as fault:
             raise ResumeError(
@@ -127,7 +127,7 @@ class Journal:
         return number, finished
 
     def record(self, number: int, results: Mapping[int, Any], writes: Sequence[Writes] = ()) -> None:
-        """Note finished units of a pass, their results, and in a depot what their task wrote."""
+        """Note finished units of a pass, their results, and what their task wrote at offsets."""
         self._append(
             *(["writes", number, of_task] for of_task in writes),
             *(["unit", number, unit, to_json(result)] for unit, result in results.items()),
@@ -140,12 +140,12 @@ class Journal:
         self._log.flush()
 
     def take_writes(self, number: int) -> list[Writes]:
-        """Return what a finished pass wrote in a depot, unless its files are known to be indexed."""
+        """Return what a finished pass wrote, unless its files are known to be indexed."""
         writes = self.writes.pop(number, [])
         return [] if number in self._indexed else writes
 
     def note_indexed(self, number: int) -> None:
-        """Note that the files that a pass wrote in a depot are indexed."""
+        """Note that the files that a pass wrote are indexed."""
         self._append(["indexed", number])
 
     def finish(self) -> None:
@@ -165,7 +165,8 @@ class Journal:
 def read_header(directory: str | Path) -> Mapping[str, Any] | None:
     """Read what a workspace's job is, changing nothing; None without a sound journal."""
     try:
-        lines, _ = _read_lines(read_log(Path(directory) / JOURNAL_NAME) or b"")
+        path = Path(directory) / JOURNAL_NAME
+        lines, _ = _read_lines(workspace_store(path).read_log(path) or b"")
         return dict(lines[0]["job"])
     except (OSError, LookupError, TypeError, ValueError, RecursionError):
         return None

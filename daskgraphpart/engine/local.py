@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from daskgraphpart.storage.mounts import Depot
+    from daskgraphpart.storage.store import WorkspaceStore
 
 Key: TypeAlias = tuple[str | int, ...]
 Graph: TypeAlias = dict[Any, Any]
@@ -31,8 +31,8 @@ KEPT_NBYTES = 64 << 20
 class Scheduler(Protocol):
     """What computes tasks, on this machine or others."""
 
-    def check_shared(self, directories: Sequence[tuple[str, Path, str]], depot: Depot | None = None) -> None:
-        """Check that all workers see directories as this process does, and give them a depot.
+    def check_shared(self, directories: Sequence[tuple[str, Path, str]], store: WorkspaceStore) -> None:
+        """Check that all workers see directories as this process does, and give them the store of the workspace.
 
         Each has a word for it, its path, and the name of a file with unique and constant first bytes; without a name,
         it is only read.
@@ -68,7 +68,7 @@ class LocalScheduler(Scheduler):
             from dask.local import get_sync as get
         self._get: Callable[..., Any] = get
 
-    def check_shared(self, directories: Sequence[tuple[str, Path, str]], depot: Depot | None = None) -> None:
+    def check_shared(self, directories: Sequence[tuple[str, Path, str]], store: WorkspaceStore) -> None:
         """Do nothing: workers on this machine share its directories."""
 
     def compute(

@@ -9,7 +9,7 @@ import logging
 import secrets
 import time
 from collections import defaultdict
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import count, repeat
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -23,14 +23,15 @@ from daskgraphpart.engine.progress import Progress, ProgressListener, open_progr
 from daskgraphpart.errors import GraphPartError
 from daskgraphpart.source import Input, Source
 from daskgraphpart.storage.faults import environment_faults
-from daskgraphpart.storage.mounts import mount
+from daskgraphpart.storage.local_store import LOCAL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Sequence
+    from pathlib import Path
 
     from daskgraphpart.engine.local import Scheduler
     from daskgraphpart.engine.resources import Resources
-    from daskgraphpart.storage.mounts import Depot, Writes
+    from daskgraphpart.storage.store import WorkspaceStore, Writes
 
 WorkT = TypeVar("WorkT")
 ConfigT = TypeVar("ConfigT")
@@ -68,31 +69,25 @@ class Pass(Generic[WorkT, ConfigT, ResultT]):
 class TaskCall:
     """Calls a pass's task on units in turn; opaque to dask, which would search them for collections.
 
-    What the task writes in a depot at offsets becomes one object of the given name.
+    In an object store, what the task writes at offsets becomes one object of the given name.
     """
 
-    __slots__ = ("config", "depot", "name", "task", "works")
+    __slots__ = ("config", "name", "store", "task", "works")
 
     def __init__(
-        self, task: Callable[..., Any], works: Sequence[Any], config: Any, depot: Depot | None = None, name: str = ""
+        self, task: Callable[..., Any], works: Sequence[Any], config: Any, store: WorkspaceStore, name: str
     ) -> None:
-        self.task, self.works, self.config, self.depot, self.name = task, works, config, depot, name
+        self.task, self.works, self.config, self.store, self.name = task, works, config, store, name
 
     def __call__(self, *partitions: Any) -> tuple[list[Any], list[Writes]] | GraphPartError:
-        """Return the task's result for each unit and what it wrote in a depot, or the first of our errors."""
+        """Return the task's result for each unit and what it wrote at offsets, or the first of our errors."""
         try:
-            if self.depot is None:
-                return self.call_all(partitions), []
-            mount(self.depot)
-            with self.depot.gathered_writes(self.name) as writes:
-                values = self.call_all(partitions)
+            self.store.attach()
+            with self.store.gathered_writes(self.name) as writes:
+                values = [self.call(with_inputs(work, iter(partitions)) if partitions else work) for work in self.works]
             return values, writes
         except GraphPartError as fault:
             return fault
-
-    def call_all(self, partitions: Sequence[Any]) -> list[Any]:
-        """Call the task on each unit."""
-        return [self.call(with_inputs(work, iter(partitions)) if partitions else work) for work in self.works]
 
     def call(self, work: Any) -> Any:
         """Call the task on one unit."""
@@ -138,7 +133,7 @@ def share_tasks(sizes: Sequence[int], limit: int) -> list[range]:
 
 
 def build_graph(
-    pass_: Pass[Any, Any, Any], results: Container[int], token: str, depot: Depot | None = None
+    pass_: Pass[Any, Any, Any], results: Container[int], token: str, store: WorkspaceStore
 ) -> tuple[Graph, dict[Key, Sequence[int]]]:
     """Make the dask graph of units without results, and of the dask partitions they read.
 
@@ -163,10 +158,10 @@ def build_graph(
         works, written = [pass_.units[i].work for i in mine], f"{pass_.name}-{token}/{mine[0]}"
         partitions = [block.partition for block in inputs_of(works[0]) if block.partition is not None]
         if not partitions:
-            graph[key] = Task(key, TaskCall(pass_.task, works, pass_.config, depot, written))
+            graph[key] = Task(key, TaskCall(pass_.task, works, pass_.config, store, written))
             continue
         works = [with_inputs(works[0], repeat("computed before"))]
-        call = TaskCall(pass_.task, works, pass_.config, depot, written)
+        call = TaskCall(pass_.task, works, pass_.config, store, written)
         delayed = dask.delayed(call, traverse=False)(*partitions, dask_key_name=key)
         for layer in delayed.dask.layers.values():
             graph.update(layer)
@@ -190,13 +185,17 @@ class Runner:
         scheduler: Scheduler,
         progress: ProgressListener,
         journal: Journal | None = None,
-        depot: Depot | None = None,
+        store: WorkspaceStore = LOCAL,
     ) -> None:
-        self.depot = depot
+        self.store = store
         self.resources = resources
         self.scheduler = scheduler
         self.progress = progress
         self._journal = journal
+
+    def check_shared(self, directories: Sequence[tuple[str, Path, str]]) -> None:
+        """Check that all workers see directories as this process does; see `Scheduler`."""
+        self.scheduler.check_shared(directories, self.store)
 
     def step(self, name: str, work: Callable[[], ResultT], result_types: tuple[type, ...] = ()) -> ResultT:
         """Do something journalled as a whole; if it was finished before, look up the result.
@@ -210,13 +209,13 @@ class Runner:
         if finished:
             value: ResultT = from_json(finished[0], result_types)
             return value
-        self._journal, depot, writing = None, self.depot, f"{name}-{number}-{secrets.token_hex(4)}"
+        self._journal = None
         try:
-            with nullcontext([]) if depot is None else depot.gathered_writes(writing) as told:
+            with self.store.gathered_writes(f"{name}-{number}-{secrets.token_hex(4)}") as told:
                 result = work()
         finally:
             self._journal = journal
-        journal.record(number, {0: result}, [] if depot is None else depot.settle(told))
+        journal.record(number, {0: result}, self.store.settle(told))
         self._settle(number)
         return result
 
@@ -227,13 +226,13 @@ class Runner:
         if resources == self.resources:
             yield self
             return
-        with open_runner(resources, self.progress, self._journal, depot=self.depot) as runner:
+        with open_runner(resources, self.progress, self._journal, store=self.store) as runner:
             yield runner
 
     @contextmanager
     def on_this_machine(self) -> Iterator[Runner]:
         """Give a runner whose tasks see the disk of this machine: threads here if machines share none."""
-        if self.depot is None:
+        if self.store.is_on_disk:
             yield self
             return
         with open_runner(replace(self.resources, cluster="threads"), self.progress) as runner:
@@ -260,15 +259,14 @@ class Runner:
         if results:
             logger.info("%s: %d of %d units are done", pass_.name, len(results), len(pass_.units))
         # two jobs on one scheduler have different keys, as do two runs of a pass
-        depot = None if self.depot is None else replace(self.depot, number=number)
-        graph, tasks = build_graph(pass_, results, secrets.token_hex(4), depot)
+        graph, tasks = build_graph(pass_, results, secrets.token_hex(4), self.store.at_pass(number))
         started, which = time.monotonic(), [*tasks.values()]
 
         def done(place: int, outcome: Any) -> None:
             if isinstance(outcome, GraphPartError):
                 raise outcome
             values, told = outcome
-            writes = told if depot is None else depot.settle(told)
+            writes = self.store.settle(told)
             finished = dict(zip(which[place], values, strict=True))
             results.update(finished)
             if self._journal is not None:
@@ -285,16 +283,14 @@ class Runner:
         logger.debug("%s: %d units in %.3f s", pass_.name, len(missing), time.monotonic() - started)
 
     def _settle(self, number: int) -> None:
-        """Let what a finished pass wrote outlive this process; in a depot, let later passes find it."""
+        """Let what a finished pass wrote outlive this process, and let later passes find it."""
         if self._journal is None:
             return
         self._journal.flush()
-        if self.depot is None:
-            return
         if writes := self._journal.take_writes(number):
-            self.depot.add_writes(number, writes)
+            self.store.add_writes(number, writes)
             self._journal.note_indexed(number)
-        mount(replace(self.depot, number=number + 1))
+        self.store.at_pass(number + 1).attach()
 
 
 @contextmanager
@@ -303,7 +299,7 @@ def open_runner(
     progress: Progress | None = None,
     journal: Journal | None = None,
     plan: Resources | None = None,
-    depot: Depot | None = None,
+    store: WorkspaceStore = LOCAL,
 ) -> Iterator[Runner]:
     """Open a runner on the scheduler in `resources`, and close it when done."""
     cluster = resources.cluster
@@ -312,7 +308,7 @@ def open_runner(
     scheduler: Scheduler = kind(cluster, resources.workers)
     try:
         with open_progress(progress) as listener:
-            yield Runner(plan or resources, scheduler, listener, journal, depot)
+            yield Runner(plan or resources, scheduler, listener, journal, store)
     finally:
         scheduler.close()
 

@@ -17,9 +17,16 @@ from daskgraphpart.errors import OutputExistsError, OutputLockedError
 from daskgraphpart.graph.metadata import CATEGORIES, ID_MAP, LABEL_COUNTS, METADATA_FILE, TRANSFORMED
 from daskgraphpart.storage.atomic import whole_file, write_json
 from daskgraphpart.storage.faults import attach_path_to_error
-from daskgraphpart.storage.files import delete_files, delete_tree, is_file, list_directory, make_directory
-from daskgraphpart.storage.lock import LOCK_NAME, lock_directory
-from daskgraphpart.storage.mounts import depot_of, shown_name
+from daskgraphpart.storage.files import (
+    delete_files,
+    delete_tree,
+    is_file,
+    list_directory,
+    make_directory,
+    shown_name,
+    workspace_store,
+)
+from daskgraphpart.storage.lock import LOCK_NAME
 from daskgraphpart.storage.paths import check_apart
 from daskgraphpart.storage.region import create_npy
 
@@ -42,13 +49,13 @@ def claimed_directory(
 ) -> Iterator[None]:
     """Make and lock the output directory, or empty it of a graph to replace; failed jobs leave nothing.
 
-    An output in a store is `claimed`, and its directory is names in a depot.
+    An output in a store is `claimed`, and its directory is that of a workspace in a store.
     """
     if is_file(out):
         raise OutputExistsError("not a directory", file=str(out), hint="choose another directory")
     is_new = not out.exists()
     make_directory(out)
-    lock, depot = lock_directory(out), depot_of(out)
+    lock = workspace_store(out).lock(out)
     is_claimed = is_whole = False
     try:
         _check_claim(out, inputs, overwrite)
@@ -65,8 +72,8 @@ def claimed_directory(
     finally:
         if is_claimed and not is_whole:
             _discard(out)
-        if is_claimed and depot is not None:
-            depot.delete_all()
+        if is_claimed and claimed is not None:
+            workspace_store(out).remove(str(out))
         lock.release(keep_notes=not is_claimed and lock.notes.workspace is not None)
         if is_new and not is_whole:
             with suppress(OSError):  # something else was put there

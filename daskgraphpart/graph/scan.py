@@ -24,8 +24,7 @@ from daskgraphpart.keywords import check_keywords
 from daskgraphpart.registry import blaming
 from daskgraphpart.schema import DataSpec, EdgeType, GraphSchema, NodeType
 from daskgraphpart.storage.faults import environment_faults
-from daskgraphpart.storage.files import delete_tree
-from daskgraphpart.storage.here import directory_here
+from daskgraphpart.storage.files import delete_tree, directory_on_disk
 from daskgraphpart.storage.region import Region
 from daskgraphpart.storage.scratch import lasting_directory, scratch_directory
 from daskgraphpart.units import format_size
@@ -213,7 +212,7 @@ class Scan(GraphMethods["Scan"]):
         resources = detect_resources(memory, cluster, workers, workspace=workspace).limited(self.smallest_memory)
         with environment_faults(), open_runner(resources, progress) as runner:
             directory = lasting_directory(resources.workspace)
-            runner.scheduler.check_shared([("workspace", directory, "")])
+            runner.check_shared([("workspace", directory, "")])
             return self.stage(directory / "tables", runner)
 
     @check_keywords
@@ -259,7 +258,7 @@ class Scan(GraphMethods["Scan"]):
 
         def work() -> Graph:
             delete_tree(directory)  # left by a killed run
-            with directory_here(directory) as here:
+            with directory_on_disk(directory) as here:
                 job = ScanJob(here, runner, edge_weights=edge_weights, seen=directory)
                 return store_arrays(self.read_for(job), directory)
 

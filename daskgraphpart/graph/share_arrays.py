@@ -9,9 +9,7 @@ from daskgraphpart.graph.companion_files import copy_companions
 from daskgraphpart.graph.rows import ArrayRows, MadeRows
 from daskgraphpart.graph.stored_sources import replace_stored_sources, stored_sources
 from daskgraphpart.storage.atomic import whole_file
-from daskgraphpart.storage.files import make_directory
-from daskgraphpart.storage.mounts import depot_of
-from daskgraphpart.storage.paths import is_remote
+from daskgraphpart.storage.files import make_directory, store_of, workspace_store
 from daskgraphpart.storage.region import Region, create_npy
 
 if TYPE_CHECKING:
@@ -32,10 +30,10 @@ def share_arrays(graph: Graph, directory: Path, resources: Resources) -> Graph:
 def store_arrays(graph: Graph, directory: Path) -> Graph:
     """Return a graph whose arrays in memory, and rows that are made, lie in files of a new directory.
 
-    In a depot, so do all rows that lie on this machine's disk, and the files beside the graph.
+    In a store, so do all rows that lie on this machine's disk, and the files beside the graph.
     """
     stored: dict[Source, Source] = {}
-    is_shared = depot_of(directory) is None
+    is_shared = workspace_store(directory).is_on_disk
     for leaf in (leaf for source in graph.sources for leaf in stored_sources(source)):
         is_made = isinstance(leaf, (ArrayRows, MadeRows))
         if leaf not in stored and (is_made or not (is_shared or all(map(_is_in_store, leaf.paths)))):
@@ -52,7 +50,7 @@ def is_seen_everywhere(graph: Graph) -> bool:
 
 
 def _is_in_store(path: FilePath) -> bool:
-    return is_remote(path) or depot_of(path) is not None
+    return not store_of(path).is_on_disk
 
 
 def write_rows(rows: Source, path: Path) -> Region:

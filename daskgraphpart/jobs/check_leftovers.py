@@ -8,16 +8,16 @@ from daskgraphpart.engine.runner import Pass, Runner, Unit
 
 if TYPE_CHECKING:
     from daskgraphpart.engine.journal import Journal
-    from daskgraphpart.storage.mounts import Depot
+    from daskgraphpart.storage.store import WorkspaceStore
 
 
-def check_leftovers(depot: Depot, journal: Journal, runner: Runner) -> None:
+def check_leftovers(store: WorkspaceStore, journal: Journal, runner: Runner) -> None:
     """Raise `ResumeError` if anything is not as the journal has it."""
-    units = [Unit(suspect, nbytes) for nbytes, suspect in depot.suspects(journal.writes)]
-    outside = Runner(runner.resources, runner.scheduler, runner.progress, depot=depot)
-    outside.run(Pass("check-leftovers", check_leftover, units, depot))
+    units = [Unit(suspect, nbytes) for nbytes, suspect in store.suspects(journal.writes)]
+    outside = Runner(runner.resources, runner.scheduler, runner.progress, store=store)
+    outside.run(Pass("check-leftovers", check_leftover, units, store))
 
 
-def check_leftover(suspect: Any, depot: Depot) -> None:
+def check_leftover(suspect: Any, store: WorkspaceStore) -> None:
     """Read it, and compare."""
-    depot.check(suspect)
+    store.check(suspect)

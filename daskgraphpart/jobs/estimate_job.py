@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import shutil
 import tempfile
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,7 @@ from daskgraphpart.partitioner.assignment import Assignment
 from daskgraphpart.partitioner.choose import Choice, expected_choice, solving_nbytes
 from daskgraphpart.partitioner.choose import workspace_nbytes as assign_workspace_nbytes
 from daskgraphpart.public import Public
-from daskgraphpart.storage.mounts import depot_of, mount
+from daskgraphpart.storage.files import workspace_store
 from daskgraphpart.units import format_number, format_size, html_table
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ def estimate(
         )
         files = workspace_files(schema, num_parts, options, likely, limited)
         output, temporary = output_nbytes(schema, num_parts, options, likely), workspace_nbytes(files)
-        if depot_of(out):
+        if not workspace_store(out).is_on_disk:
             local = copies_nbytes(files, limited), task_upload_nbytes(schema, limited), solving
             if is_on_this_machine(limited.cluster):
                 disks = {tempfile.gettempdir(): max(solving, local[0] + limited.workers * local[1])}
@@ -177,7 +177,7 @@ def estimate(
     warnings = [
         f"the disk of {place} may be too small: about {format_size(nbytes)} to write, {format_size(free)} free"
         for place, nbytes in needs.items()
-        if depot_of(place) is None and nbytes > (free := _free_near(place))
+        if workspace_store(place).is_on_disk and nbytes > (free := _free_near(place))
     ]
     if isinstance(owners, AssignOptions) and owners.objtype == "vol" and num_parts > 1 and not _asks_metis(choice):
         warnings.append(f"--objtype vol has no effect: {method} minimises cut edges; --method metis, the volume")
@@ -222,8 +222,7 @@ def announce(
     """Show the plan of a job in one line, and its warnings."""
     plan = estimate(graph, num_parts, owners, options, resources, out)
     listener.note(f"plan: {plan.summary}")
-    if (depot := depot_of(out)) is not None:
-        mount(replace(depot, needed=(plan.local_nbytes, plan.local_task_nbytes, plan.local_method_nbytes)))
+    workspace_store(out).note_needs(plan.local_nbytes, plan.local_task_nbytes, plan.local_method_nbytes)
     if note := note_on_compiling():
         listener.note(note)
     for warning in plan.warnings:

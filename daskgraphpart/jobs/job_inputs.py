@@ -20,8 +20,7 @@ from daskgraphpart.partitioner.owner_forms import binary_forms
 from daskgraphpart.partitioner.read_files import has_owners, read_assignment
 from daskgraphpart.partitioner.start import find_start
 from daskgraphpart.registry import package_of
-from daskgraphpart.storage.files import cached_listings, signatures_of
-from daskgraphpart.storage.here import directory_here
+from daskgraphpart.storage.files import cached_listings, directory_on_disk, signatures_of
 from daskgraphpart.storage.paths import Location, is_remote, require_local, writable_path
 from daskgraphpart.storage.region import Region
 
@@ -54,9 +53,9 @@ def output_of(
     location = writable_path(out_dir, storage_options)
     if not is_remote(location):
         return location
-    from daskgraphpart.dispatching.delivery.store import Store  # imports zarr
+    from daskgraphpart.dispatching.delivery.to_store import StoreDestination  # imports zarr
 
-    return Store(location)
+    return StoreDestination(location)
 
 
 def local_directory(target: Path | Destination, workspace: str | None) -> Path:
@@ -115,14 +114,14 @@ def identify_owners(
 
 def read_owners(directory: Path, graph: Graph, workspace: Path, runner: Runner, num_parts: int | None) -> Assignment:
     """Read owners from a directory: ours and DGL's or, if it has none, those of ParMETIS."""
-    with runner.on_this_machine() as here, directory_here(workspace) as place:
+    with runner.on_this_machine() as here, directory_on_disk(workspace) as place:
         owners = _read_owners(directory, graph.schema, place, here, num_parts)
         check_ids(directory, graph, here)
-        return owners if runner.depot is None else store_owners(owners, workspace, runner)
+        return owners if runner.store.is_on_disk else store_owners(owners, workspace, runner)
 
 
 def store_owners(owners: Assignment, workspace: Path, runner: Runner) -> Assignment:
-    """Return owners whose files, which only this machine has, are copied into a depot."""
+    """Return owners whose files, which only this machine has, are copied into a workspace in a store."""
     named = {"owners": owners.files, "trainers": owners.trainers}
 
     def work() -> dict[str, dict[str, Region]]:

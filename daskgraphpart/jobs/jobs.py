@@ -22,9 +22,8 @@ from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, InputFil
 from daskgraphpart.jobs.check_leftovers import check_leftovers
 from daskgraphpart.jobs.job_inputs import check_unchanged, input_paths
 from daskgraphpart.storage.faults import environment_faults
-from daskgraphpart.storage.files import make_directory
-from daskgraphpart.storage.lock import LOCK_NAME, lock_directory
-from daskgraphpart.storage.mounts import depot_of, shown_name
+from daskgraphpart.storage.files import make_directory, shown_name, workspace_store
+from daskgraphpart.storage.lock import LOCK_NAME
 from daskgraphpart.units import format_number, format_size
 
 if TYPE_CHECKING:
@@ -65,8 +64,8 @@ def open_job(
     or was started with other input or options.
     """
     make_directory(output.path)
-    lock = lock_directory(output.path)
-    depot = depot_of(output.path)  # which knows by now that it is locked
+    lock = workspace_store(output.path).lock(output.path)
+    store = workspace_store(output.path)  # which knows by now that it is locked
     try:
         work, journal = _begin_or_continue(output, lock, fingerprint, run)
     except BaseException:
@@ -74,12 +73,11 @@ def open_job(
         raise
     try:
         plan, usable = _shares(run.resources, journal.header["plan"])
-        with environment_faults(), open_runner(usable, run.progress, journal, plan, depot) as runner:
+        with environment_faults(), open_runner(usable, run.progress, journal, plan, store) as runner:
             directories = [(output.name, output.path, LOCK_NAME), ("workspace", Path(work.root), JOURNAL_NAME)]
-            shared = [] if depot is not None else directories
-            runner.scheduler.check_shared([*shared, *input_directory(scan)], depot)
-            if depot is not None:
-                check_leftovers(depot, journal, runner)
+            shared = directories if store.is_on_disk else []
+            runner.check_shared([*shared, *input_directory(scan)])
+            check_leftovers(store, journal, runner)
             yield work, runner
         _end(work, journal, lock)
     except BaseException as fault:
@@ -195,7 +193,7 @@ def _find_journal(workspace: Path, restart: bool, claimed: OutputLock | None) ->
         journal.close()
         return None, not journal.is_done and _is_of_run(journal, claimed)
     machine = journal.machine
-    is_local = depot_of(workspace) is None
+    is_local = workspace_store(workspace).is_on_disk
     if is_local and machine.get("host") == socket.gethostname() and machine.get("boot") != boot_id():
         logger.warning(
             "starting over: this machine has restarted since the unfinished run, whose files may be incomplete"

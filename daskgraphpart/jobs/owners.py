@@ -253,7 +253,7 @@ def read_assignment(
     is_here = resources.cluster in ON_THIS_MACHINE
     with environment_faults(), open_runner(resources, progress) as runner:
         kept = lasting_directory(resources.workspace or (None if is_here else directory))
-        runner.scheduler.check_shared([("directory of owners", directory, ""), ("workspace", kept, "")])
+        runner.check_shared([("directory of owners", directory, ""), ("workspace", kept, "")])
         owners = read_owners(directory, opened_graph, kept, runner, num_parts)
     owners.check_fits(opened_graph.schema)
     return public(replace(owners, id_maps=opened_graph.id_maps))

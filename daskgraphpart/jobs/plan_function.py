@@ -149,20 +149,20 @@ def plan(
         check_known(scan.name, wanted)
         check_order(scan, owners)
     weights = tuple(owners.edge_weight) if isinstance(owners, AssignOptions) else ()
-    with _mounted(resources, wanted) as mounted, scan.counted(resources, weights) as counted:
-        return _plan(counted, num_parts, wanted, mounted)
+    with _named_workspace(resources, wanted) as named, scan.counted(resources, weights) as counted:
+        return _plan(counted, num_parts, wanted, named)
 
 
 @contextmanager
-def _mounted(resources: Resources, wanted: Wanted) -> Iterator[Resources]:
+def _named_workspace(resources: Resources, wanted: Wanted) -> Iterator[Resources]:
     """Name a workspace in a store as a job does."""
     if not is_url(resources.workspace):
         yield resources
         return
-    from daskgraphpart.jobs.open_depot import open_depot  # imports fsspec
+    from daskgraphpart.jobs.open_workspace import open_workspace  # imports fsspec
 
-    with open_depot(resources, wanted.target) as depot:
-        yield replace(resources, workspace=depot.root)
+    with open_workspace(resources, wanted.target) as store:
+        yield replace(resources, workspace=store.root)
 
 
 def _plan(graph: Graph, num_parts: int, wanted: Wanted, resources: Resources) -> Plan:

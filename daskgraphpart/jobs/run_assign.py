@@ -25,10 +25,9 @@ from daskgraphpart.partitioner.assign_nodes import assign_nodes, check_assignabl
 from daskgraphpart.partitioner.assignment import META_FILE, TRAINERS, Assignment
 from daskgraphpart.readers.open_scan import open_scan
 from daskgraphpart.storage.faults import environment_faults
-from daskgraphpart.storage.files import is_file, make_directory
-from daskgraphpart.storage.mounts import shown_name
+from daskgraphpart.storage.files import is_file, make_directory, shown_name
 from daskgraphpart.storage.output_lock import output_lock
-from daskgraphpart.storage.paths import check_apart, is_remote, is_url, require_local, resolve_path
+from daskgraphpart.storage.paths import check_apart, is_url, require_local, resolve_path
 from daskgraphpart.storage.scratch import lasting_directory
 
 if TYPE_CHECKING:
@@ -72,19 +71,18 @@ def _assign_to_store(
 ) -> Assignment:
     """Do it with a workspace in a store, whose names of the output are written to `out`."""
     check_apart(out, input_paths(scan))
-    from daskgraphpart.jobs.open_depot import open_depot  # imports fsspec
+    from daskgraphpart.jobs.open_workspace import open_workspace  # imports fsspec
 
     with (
-        open_depot(run.resources, out, input_paths(scan)) as depot,
+        open_workspace(run.resources, out, input_paths(scan)) as store,
         open_progress(run.progress) as listener,
     ):
-        run = replace(run, resources=replace(run.resources, workspace=depot.root), progress=listener)
-        assert is_remote(out), "the depot's output is in a store"
-        with output_lock(out) as claimed:
-            depot.with_claim(claimed.claim)
-            assignment = _assign_to(scan, num_parts, options, depot.output, form, run, claimed)
-        listener.note(f"store: {depot.describe_traffic()}")
-    maps = {of: depot.place_of(path) for of, path in assignment.id_maps.items()}
+        run = replace(run, resources=replace(run.resources, workspace=store.root), progress=listener)
+        with output_lock(store.out) as claimed:
+            store.with_claim(claimed.claim)
+            assignment = _assign_to(scan, num_parts, options, store.output, form, run, claimed)
+        listener.note(f"store: {store.describe_traffic()}")
+    maps = {of: store.place_of(path) for of, path in assignment.id_maps.items()}
     return replace(assignment, id_maps=maps)
 
 
@@ -93,7 +91,7 @@ def _assign_here(scan: Scan, num_parts: int, options: AssignOptions, run: RunOpt
     directory = lasting_directory(workspace)
     name = "temporary directory" if workspace is None else "workspace"
     with environment_faults(), open_runner(resources, run.progress) as first:
-        first.scheduler.check_shared([(name, directory, ""), *input_directory(scan)])
+        first.check_shared([(name, directory, ""), *input_directory(scan)])
         return _assign_in(directory, scan, num_parts, options, first)
 
 
@@ -147,11 +145,11 @@ def _assign_to(
                 staged = replace(staged, companions=copy_companions(maps_and_codes(staged.companions), out))
             seed = options.seed if options.is_named else None
             id_maps = None
-            if runner.depot is None or not staged.directory:
+            if runner.store.is_on_disk or not staged.directory:
                 id_maps = describe_id_maps(staged.id_maps, out, runner)
             write_assignment(assignment, out, runner, form=form, seed=seed, id_maps=id_maps)
             owned = replace(assignment, id_maps=staged.id_maps, seed=seed)
-            if runner.depot is not None:
+            if not runner.store.is_on_disk:
                 return _kept_here(owned)
             # keep them until Python exits, where workers see them: the workspace of the job goes
             kept = lasting_directory(run.resources.workspace or (None if resources.cluster in ON_THIS_MACHINE else out))
@@ -164,7 +162,7 @@ def _assign_to(
 
 
 def _kept_here(assignment: Assignment) -> Assignment:
-    """Return the owners that a depot has, in files of this machine until Python exits."""
+    """Return owners that lie in a store, in files of this machine until Python exits."""
     kept = lasting_directory()
 
     def keep(files: Mapping[str, Region], name: str) -> dict[str, Region]:

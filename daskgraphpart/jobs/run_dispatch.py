@@ -118,14 +118,14 @@ def partition_job(
 
 
 def run_dispatch(scan: Scan, wanted: Wanted, run: RunOptions) -> Outcome:
-    """Dispatch a graph, which the job reads first; mount a workspace in a store."""
+    """Dispatch a graph, which the job reads first; open a workspace in a store."""
     if not is_url(run.resources.workspace):
         return _run_dispatch(scan, wanted, run)
-    from daskgraphpart.jobs.open_depot import open_depot  # imports fsspec
+    from daskgraphpart.jobs.open_workspace import open_workspace  # imports fsspec
 
-    with open_depot(run.resources, wanted.target, input_paths(scan)) as depot:
-        outcome = _run_dispatch(scan, wanted, replace(run, resources=replace(run.resources, workspace=depot.root)))
-        return replace(outcome, traffic=depot.describe_traffic())
+    with open_workspace(run.resources, wanted.target, input_paths(scan)) as store:
+        outcome = _run_dispatch(scan, wanted, replace(run, resources=replace(run.resources, workspace=store.root)))
+        return replace(outcome, traffic=store.describe_traffic())
 
 
 def _run_dispatch(scan: Scan, wanted: Wanted, run: RunOptions) -> Outcome:
@@ -312,7 +312,7 @@ def _assign(
         return assign_nodes(graph, num_parts, owners, work.owners, runner, read_owners=read_owners, report=False)
     if isinstance(owners, Path):
         owners = read_owners(owners, graph, work.owners, runner, num_parts)
-    elif runner.depot is not None:
+    elif not runner.store.is_on_disk:
         owners = store_owners(owners, work.owners, runner)
     owners.check_fits(graph.schema)
     return owners

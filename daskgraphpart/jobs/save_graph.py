@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.engine.runner import open_runner
@@ -16,14 +15,16 @@ from daskgraphpart.graph.share_arrays import is_seen_everywhere
 from daskgraphpart.graph.write_graph import TASK_MEMORY, ChunkFormat, write_graph
 from daskgraphpart.readers.open_scan import open_scan
 from daskgraphpart.schema import check_name
-from daskgraphpart.storage.here import directory_here
+from daskgraphpart.storage.files import directory_on_disk
+from daskgraphpart.storage.local_store import LOCAL
 from daskgraphpart.storage.output_lock import output_lock
-from daskgraphpart.storage.paths import check_apart, is_remote, is_url, require_local, resolve_path
+from daskgraphpart.storage.paths import check_apart, is_url, require_local, resolve_path
 from daskgraphpart.storage.scratch import scratch_directory
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
     from daskgraphpart.engine.progress import ProgressListener
     from daskgraphpart.engine.resources import Resources
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
     from daskgraphpart.graph.graph import Graph
     from daskgraphpart.graph.graph_methods import GraphMethods
     from daskgraphpart.graph.scan import Scan
-    from daskgraphpart.storage.mounts import Depot
     from daskgraphpart.storage.output_lock import OutputLock
+    from daskgraphpart.storage.store import WorkspaceStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +45,12 @@ class Saving:
     overwrite: bool
     resources: Resources
     progress: ProgressListener
-    depot: Depot | None = None
+    store: WorkspaceStore = LOCAL
     claimed: OutputLock | None = None
 
     def write(self, scan: Scan, out: Path, scratch: Path) -> None:
         """Read a graph and write it to a directory."""
-        seen = None if self.depot is None else Path(self.depot.root) / "tables"
+        seen = None if self.store.is_on_disk else out.parent / "tables"
         with ExitStack() as stack:
             with self._runner(self._is_read_by_workers(scan.known), scratch) as runner:
                 job = ScanJob(
@@ -61,20 +62,20 @@ class Saving:
                 graph = scan.read_for(job)
             copy_companions(graph.companions, out)
             schema = replace(graph.schema, name=self.name or graph.schema.name)
-            with self._runner(self.depot is not None and is_seen_everywhere(graph), scratch) as runner:
+            with self._runner(not self.store.is_on_disk and is_seen_everywhere(graph), scratch) as runner:
                 write_graph(replace(graph, schema=schema), out, self.form, runner)
 
     def _is_read_by_workers(self, known: Graph | None) -> bool:
         """Whether workers read what is not read in place: else neither arrays nor local files are sent anywhere."""
-        if self.depot is not None:
+        if not self.store.is_on_disk:
             return known is None or is_seen_everywhere(known)
         return known is not None and not all(source.can_seek for source in known.sources)
 
     @contextmanager
     def _runner(self, has_workers: bool, scratch: Path) -> Iterator[Runner]:
         resources = self.resources if has_workers else replace(self.resources, cluster="threads")
-        with open_runner(resources, self.progress, depot=self.depot) as runner:
-            runner.scheduler.check_shared([("workspace", scratch, "")] if self.depot is None else [], self.depot)
+        with open_runner(resources, self.progress, store=self.store) as runner:
+            runner.check_shared([("workspace", scratch, "")] if self.store.is_on_disk else [])
             yield runner
 
 
@@ -89,14 +90,13 @@ def save_graph(
     if is_url(resources.workspace):
         place = resolve_path(out, storage_options)
         check_apart(place, scan.paths)
-        from daskgraphpart.jobs.open_depot import open_depot  # imports fsspec
+        from daskgraphpart.jobs.open_workspace import open_workspace  # imports fsspec
 
-        with open_depot(resources, place, scan.paths) as depot:
-            assert is_remote(place), "the depot's output is in a store"
-            with output_lock(place) as claimed, directory_here(depot.output) as scratch:
-                depot = depot.with_claim(claimed.claim)
-                replace(saving, depot=depot, claimed=claimed).write(scan, depot.output, scratch)
-            saving.progress.note(f"store: {depot.describe_traffic()}")
+        with open_workspace(resources, place, scan.paths) as store:
+            with output_lock(store.out) as claimed, directory_on_disk(store.output) as scratch:
+                store = store.with_claim(claimed.claim)
+                replace(saving, store=store, claimed=claimed).write(scan, store.output, scratch)
+            saving.progress.note(f"store: {store.describe_traffic()}")
     else:
         where = "give a --workspace in the store, too, or a directory"
         directory = require_local(out, "a graph that is written", where).absolute()

@@ -50,9 +50,8 @@ import numpy as np
 
 from daskgraphpart.options import check_options, chosen
 from daskgraphpart.storage.atomic import temporary_path
-from daskgraphpart.storage.faults import attach_path_to_error
-from daskgraphpart.storage.mounts import depot_of
-from daskgraphpart.storage.region import Region, reserve, write_exactly
+from daskgraphpart.storage.files import workspace_store
+from daskgraphpart.storage.region import Region
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
@@ -196,9 +195,6 @@ class Layout(ABC):
         return {}
 
 
-LEAST_RESERVED_NBYTES = 64 << 10
-
-
 @dataclass(frozen=True, slots=True)
 class ArraySpec:
     """Name, dtype and shape of an array in a file."""
@@ -270,19 +266,6 @@ def npy_file_layout(spec: ArraySpec) -> FileLayout:
 
 def create_file(path: str | Path, layout: FileLayout) -> dict[str, Region]:
     """Create the temporary file of `path` without the elements of arrays; return where these go."""
-    temporary, pieces = temporary_path(path), layout.pieces
-    regions = {key: Region(temporary, *where) for key, where in layout.regions.items()}
-    if (depot := depot_of(temporary)) is not None:
-        depot.create(temporary, layout.nbytes, pieces)
-        return regions
-    with attach_path_to_error(temporary), open(temporary, "wb", buffering=0) as file:
-        if layout.nbytes >= LEAST_RESERVED_NBYTES:
-            reserve(file.fileno(), layout.nbytes, temporary)
-        else:  # small ones, of which there may be many thousands, are one write
-            whole = bytearray(layout.nbytes)
-            for offset, content in pieces:
-                whole[offset : offset + len(content)] = content
-            pieces = ((0, bytes(whole)),)
-        for offset, content in pieces:
-            write_exactly(file.fileno(), memoryview(content), offset, temporary)
-    return regions
+    temporary = temporary_path(path)
+    workspace_store(temporary).create(temporary, layout.nbytes, layout.pieces)
+    return {key: Region(temporary, *where) for key, where in layout.regions.items()}

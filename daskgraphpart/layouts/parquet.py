@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,8 +25,8 @@ from daskgraphpart.layouts.layout import Layout, raw_file_layout
 from daskgraphpart.layouts.manifest import describe_layout
 from daskgraphpart.layouts.part_arrays import check_file_names, edge_arrays, file_name, node_arrays, refuse_bfloat16
 from daskgraphpart.storage.atomic import whole_file
-from daskgraphpart.storage.here import file_here
-from daskgraphpart.storage.paths import is_remote
+from daskgraphpart.storage.files import store_of
+from daskgraphpart.storage.paths import to_path
 from daskgraphpart.storage.region import id_dtype
 
 if TYPE_CHECKING:
@@ -133,7 +132,7 @@ class Table:
 
 
 def _map_here(path: Location) -> Location:
-    return path if is_remote(path) else Path(file_here(path))
+    return to_path(store_of(path).local_copy(path) or path)
 
 
 def _column(spec: ArraySpec) -> str:

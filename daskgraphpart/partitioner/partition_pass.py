@@ -32,7 +32,7 @@ from daskgraphpart.partitioner.multilevel.refine import REFINE_SWEEPS, Limits, a
 from daskgraphpart.partitioner.multilevel.side_by_side import by_threads, in_turn
 from daskgraphpart.partitioner.multilevel.stream import FENNEL_PASSES, stream
 from daskgraphpart.partitioner.multilevel.weighted_graph import WeightedGraph, hold
-from daskgraphpart.storage.here import directory_here, file_here
+from daskgraphpart.storage.files import directory_on_disk, local_copy
 from daskgraphpart.storage.region import save_npy
 
 if TYPE_CHECKING:
@@ -119,10 +119,10 @@ def partition_graph(_: None, config: PartitionConfig) -> str:
     threads = min(config.workers, len(os.sched_getaffinity(0)), max(1, config.memory // max(1, block)))
     problem, balanced = config.problem, config.problem.balanced
     columns = tuple(problem.weights.columns[i].memmap() for i in balanced)
-    blocks = tuple(replace(block, path=file_here(block.path)) for block in problem.adjacency.blocks)
+    blocks = tuple(replace(block, path=local_copy(block.path)) for block in problem.adjacency.blocks)
     graph = WeightedGraph(blocks, columns, problem.adjacency.total_weight)
     most = [problem.weights.constraints[i].limit(problem.num_parts) for i in balanced]
-    with directory_here(problem.directory) as directory, ThreadPoolExecutor(threads) as pool:
+    with directory_on_disk(problem.directory) as directory, ThreadPoolExecutor(threads) as pool:
         scratch = Path(tempfile.mkdtemp(prefix="partition-", dir=directory))
         job = MethodJob(
             config.schema, problem.num_parts, config.options.seed, range(graph.num_nodes), graph,

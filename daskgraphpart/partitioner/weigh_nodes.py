@@ -210,9 +210,9 @@ def _open_weights(path: str, num_nodes: int) -> Region:
 
 
 def _file_columns(path: str, tolerance: float, region: Region, copy: Path, runner: Runner) -> list[WeightColumn]:
-    """Return the columns of a file; in a depot, of a copy there, which tasks can read."""
+    """Return the columns of a file; with a workspace in a store, of a copy there, which tasks can read."""
     stem = Path(path).stem
-    if runner.depot is not None:
+    if not runner.store.is_on_disk:
         region = runner.step("store-weights", lambda: write_rows(region, copy), (Region,))
     if len(region.shape) == 1 or region.shape[1] == 1:
         return [WeightColumn(stem, tolerance, rows=(region, 0))]

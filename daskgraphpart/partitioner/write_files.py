@@ -17,8 +17,14 @@ from daskgraphpart.partitioner.assignment import META_FILE, OURS_FILE, ROWS_PER_
 from daskgraphpart.partitioner.owner_forms import binary_form, copy_npy
 from daskgraphpart.storage.atomic import publish, temporary_path, whole_file, write_json
 from daskgraphpart.storage.faults import environment_faults
-from daskgraphpart.storage.files import delete_files, delete_tree, is_file, make_directory
-from daskgraphpart.storage.here import directory_here, file_here
+from daskgraphpart.storage.files import (
+    delete_files,
+    delete_tree,
+    directory_on_disk,
+    is_file,
+    local_copy,
+    make_directory,
+)
 from daskgraphpart.storage.lock import locked_output
 from daskgraphpart.storage.text import number_lines
 
@@ -113,13 +119,13 @@ def _copy_trainers(trainers: Mapping[str, Region], directory: Path) -> None:
     for ntype, region in trainers.items():
         make_directory(directory)
         with whole_file(directory / f"{ntype}.npy") as temporary:
-            copy_npy(region.moved(file_here(region.path)), temporary)
+            copy_npy(region.moved(local_copy(region.path)), temporary)
 
 
 def write_owners(ntype: str, config: WriteConfig) -> tuple[int, int]:
     """Write one node type's owners; return the CRC-32 of the text and of the owners as 64-bit integers."""
     region, directory = config.owners[ntype], Path(config.directory)
-    region = region.moved(file_here(region.path))
+    region = region.moved(local_copy(region.path))
     text_crc = owners_crc = 0
     with whole_file(directory / f"{ntype}.txt") as temporary, open(temporary, "wb") as file:
         for _, owners in region.pieces(ROWS_PER_BATCH):
@@ -137,8 +143,8 @@ def write_owners(ntype: str, config: WriteConfig) -> tuple[int, int]:
 
 
 def _write_directory(region: Region, target: Path, write: Callable[[Region, str], None]) -> None:
-    """Write a form that is a directory, here or in a depot."""
-    with directory_here(target.parent) as here:
+    """Write a form that is a directory, on a disk or in a store."""
+    with directory_on_disk(target.parent) as here:
         made = Path(temporary_path(here / target.name))
         write(region, str(made))
         delete_tree(target)

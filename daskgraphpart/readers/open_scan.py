@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,7 @@ from daskgraphpart.graph.graph_scan import GraphScan
 from daskgraphpart.graph.metadata import is_table
 from daskgraphpart.graph.scan import Scan
 from daskgraphpart.registry import first_answer
-from daskgraphpart.storage.paths import is_remote
+from daskgraphpart.storage.paths import is_path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,11 +26,11 @@ def open_scan(given: Any, storage_options: Mapping[str, Any] | None = None, reso
         return given
     if isinstance(given, Graph):
         return GraphScan(given)
-    is_path = isinstance(given, (str, os.PathLike)) or is_remote(given)
-    if is_path and not str(given).endswith(".json") and not is_table(given):
+    is_named = is_path(given)
+    if is_named and not str(given).endswith(".json") and not is_table(given):
         with suppress(InputFileNotFoundError):
             return GraphScan(read_chunked(given, storage_options=storage_options))
-    if not is_path:
+    if not is_named:
         from daskgraphpart.readers.objects.open_object import not_a_graph, open_object  # imports dask's collections
 
         if (graph := open_object(given, resources or detect_resources())) is not None:
@@ -39,7 +38,7 @@ def open_scan(given: Any, storage_options: Mapping[str, Any] | None = None, reso
     scan, fault = first_answer("readers", lambda kind: kind.open(given), Scan)
     if scan is not None:
         return scan
-    if not is_path:
+    if not is_named:
         raise fault or not_a_graph(given)
     try:
         return GraphScan(read_chunked(given, storage_options=storage_options))

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-import uuid
-from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.storage.faults import attach_path_to_error
-from daskgraphpart.storage.mounts import depot_of
+from daskgraphpart.storage.files import workspace_store
+from daskgraphpart.storage.local_store import TEMPORARY_SUFFIX
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
-TEMPORARY_SUFFIX = ".unfinished"
+    from daskgraphpart.storage.store import LocalPath
+
 DELETED_FORMAT = "daskgraphpart deleted"
 """What a file in a store says, as JSON, that is about to be deleted."""
 
@@ -31,7 +30,7 @@ def publish(path: str | os.PathLike[str]) -> None:
 
 
 def publish_once(path: str | os.PathLike[str]) -> None:
-    """Do the same, unless a killed run has done it."""
+    """Publish the file unless an earlier run already did."""
     try:
         publish(path)
     except FileNotFoundError:
@@ -39,37 +38,13 @@ def publish_once(path: str | os.PathLike[str]) -> None:
             raise
 
 
-@contextmanager
-def whole_file(path: str | os.PathLike[str]) -> Iterator[str]:
+def whole_file(path: LocalPath) -> AbstractContextManager[str]:
     """Yield a private temporary name, to be renamed to `path` on success.
 
     For files that a task writes whole. The task may run twice at a time, if its worker was believed dead or outlives
     its client; readers of `path` always find the same complete file.
     """
-    depot = depot_of(path)
-    if depot is not None:
-        with depot.whole_file(os.fspath(path)) as temporary:
-            yield temporary
-        return
-    temporary = f"{os.fspath(path)}.{uuid.uuid4().hex[:12]}{TEMPORARY_SUFFIX}"
-    try:
-        with attach_path_to_error(path):
-            yield temporary
-            os.replace(temporary, path)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(temporary)
-        raise
-
-
-@contextmanager
-def changed_file(path: str) -> Iterator[str]:
-    """Yield the name under which a file can be changed in place."""
-    if (depot := depot_of(path)) is None:
-        yield path
-        return
-    with depot.changed_file(path) as copy:
-        yield copy
+    return workspace_store(path).whole_file(path)
 
 
 def write_bytes(path: Path, content: bytes) -> None:

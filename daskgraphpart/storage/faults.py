@@ -13,7 +13,6 @@ from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, OptionEr
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from daskgraphpart.storage.paths import AnyPath
 
 # faults of the machine, and what helps; a rerun can survive each
 _DISK = "EIO EREMOTEIO EBADMSG EUCLEAN ETIMEDOUT EHOSTDOWN EHOSTUNREACH ENXIO ENODEV ENOTCONN ESTALE"
@@ -46,7 +45,7 @@ class attach_path_to_error:  # noqa: N801  # around every read and write: a gene
 
     __slots__ = ("path",)
 
-    def __init__(self, path: AnyPath) -> None:
+    def __init__(self, path: object) -> None:
         self.path = path
 
     def __enter__(self) -> None:

@@ -1,46 +1,45 @@
-"""Ask about, list and read files, local or in a store; local ones directly through the system.
-
-Stores are on the rim: a file in one imports `stores.py`.
-"""
+"""Ask about, list and read files; a path tells in which store it lies."""
 
 from __future__ import annotations
 
 import io
 import os
-import shutil
-import stat
-from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
-from daskgraphpart.errors import InputFileError
-from daskgraphpart.storage.mounts import depot_of
+from daskgraphpart.storage.local_store import LOCAL
+from daskgraphpart.storage.object_store import OBJECTS
 from daskgraphpart.storage.paths import AnyPath, Location, is_remote
-from daskgraphpart.storage.stores import (
-    cached_store,
-    kind_in_store,
-    list_in_store,
-    open_in_store,
-    open_store,
-    read_range,
-    signature_in_store,
-    size_in_store,
-)
+from daskgraphpart.storage.store import attached
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from daskgraphpart.storage.store import LocalPath, Store, WorkspaceStore
+
+
+def store_of(path: AnyPath) -> Store[Any]:
+    """Return the store in which a file lies."""
+    return OBJECTS if is_remote(path) else workspace_store(path)
+
+
+def workspace_store(path: AnyPath) -> WorkspaceStore:
+    """Return the store in which a file of a job lies; names on no disk are those of a job that is attached."""
+    if not attached:
+        return LOCAL
+    name = str(path)
+    return next((store for root, store in [*attached.items()] if name.startswith(f"{root}/")), LOCAL)
+
+
+def shown_name(path: AnyPath) -> str:
+    """Name a file for people."""
+    return store_of(path).shown_name(path)
 
 
 def kind_of(path: AnyPath) -> str | None:
     """Return ``"file"``, ``"directory"``, ``"other"`` (a pipe, for example), or None."""
-    if is_remote(path):
-        return kind_in_store(path)
-    if (depot := depot_of(path)) is not None:
-        return None if depot.size(str(path)) is None else "file"
-    try:
-        mode = os.stat(path).st_mode
-    except (OSError, ValueError):  # a name may be too long, or hold a NUL
-        return None
-    return "file" if stat.S_ISREG(mode) else "directory" if stat.S_ISDIR(mode) else "other"
+    return store_of(path).kind(path)
 
 
 def is_file(path: AnyPath) -> bool:
@@ -55,22 +54,12 @@ def is_directory(path: AnyPath) -> bool:
 
 def file_size(path: AnyPath) -> int:
     """Return a file's size; `FileNotFoundError` if it does not exist."""
-    if (depot := depot_of(path)) is not None:
-        return depot.existing_size(str(path))
-    if not is_remote(path):
-        return os.stat(path).st_size
-    return size_in_store(path)
+    return store_of(path).size(path)
 
 
 def signature_of(path: AnyPath) -> tuple[int | str, ...] | None:
-    """Return a file's size, mtime, ctime (ns) and inode, or what its store tells; None if it does not exist."""
-    if is_remote(path):
-        return signature_in_store(path)
-    try:
-        status = os.stat(path)
-    except FileNotFoundError:
-        return None
-    return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
+    """Return what changes with a file's content; None if it does not exist."""
+    return store_of(path).signature(path)
 
 
 def signatures_of(paths: Iterable[Location]) -> dict[str, Any]:
@@ -80,14 +69,8 @@ def signatures_of(paths: Iterable[Location]) -> dict[str, Any]:
 
 
 def list_directory(directory: Location) -> dict[str, int | None]:
-    """List a directory: sorted names, with sizes of files and None for others; a store may lack it."""
-    if (depot := depot_of(directory)) is not None:
-        return depot.list_names(str(directory))
-    if not is_remote(directory):
-        with os.scandir(directory) as entries:
-            entries_by_name = {entry.name: entry.stat().st_size if entry.is_file() else None for entry in entries}
-        return dict(sorted(entries_by_name.items()))
-    return list_in_store(directory)
+    """List a directory: sorted names, with sizes of files and None for others; empty if it is none."""
+    return store_of(directory).list_names(directory)
 
 
 def file_sizes_in(directory: Location) -> dict[str, int]:
@@ -95,31 +78,20 @@ def file_sizes_in(directory: Location) -> dict[str, int]:
     return {name: size for name, size in list_directory(directory).items() if size is not None}
 
 
-@contextmanager
-def cached_listings(directory: AnyPath) -> Iterator[None]:
+def cached_listings(directory: AnyPath) -> AbstractContextManager[None]:
     """List a directory of a bucket, or a config's, and answer questions about its files meanwhile."""
-    if not is_remote(directory):
-        yield
-        return
-    with cached_store(directory):
-        yield
+    return store_of(directory).cached_listings(directory)
 
 
 def read_file(path: AnyPath) -> bytes:
     """Read a small file."""
-    if is_remote(path):
-        return read_range(path, 0, file_size(path))
     with open_for_reading(path) as file:
         return file.read()
 
 
 def open_for_reading(path: AnyPath) -> BinaryIO:
     """Open a file for reading bytes."""
-    if is_remote(path):
-        return open_in_store(path)
-    if (depot := depot_of(path)) is not None:
-        return depot.open(os.fspath(path))
-    return os.fdopen(open_regular(path), "rb")
+    return store_of(path).open(path)
 
 
 def size_of_open(file: BinaryIO) -> int:
@@ -133,34 +105,35 @@ def size_of_open(file: BinaryIO) -> int:
         return size
 
 
-def open_regular(path: str | os.PathLike[str]) -> int:
-    """Open a regular file for reading; refuse a pipe, which would block, or a directory."""
-    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    if stat.S_ISREG(os.fstat(fd).st_mode):
-        return fd
-    os.close(fd)
-    raise InputFileError("not a regular file", file=str(path), hint="was it replaced while it was in use?")
-
-
 def delete_file(path: AnyPath) -> None:
     """Delete a file or link, if it exists."""
-    if is_remote(path):
-        with open_store(path) as fs:
-            fs.rm_file(path.path)
-    elif (depot := depot_of(path)) is not None:
-        depot.delete_files([os.fspath(path)])
-    else:
-        with suppress(FileNotFoundError):
-            os.unlink(path)
+    store_of(path).delete_files([path])
 
 
 def delete_files(paths: Sequence[str]) -> None:
-    """Delete files of one directory of this machine, or of a depot."""
-    if paths and (depot := depot_of(paths[0])) is not None:
-        depot.delete_files(paths)
-        return
-    for path in paths:
-        delete_file(path)
+    """Delete files of one directory."""
+    if paths:
+        workspace_store(paths[0]).delete_files(paths)
+
+
+def delete_tree(directory: LocalPath) -> None:
+    """Delete a directory and all that is below it, as far as that can be done."""
+    workspace_store(directory).delete_tree(directory)
+
+
+def make_directory(path: LocalPath) -> None:
+    """Make a directory and those above it, unless they exist; a store has none."""
+    workspace_store(path).make_directory(path)
+
+
+def local_copy(path: LocalPath) -> str:
+    """Return the name of a file on this machine's disk, copied there once if it lies elsewhere."""
+    return workspace_store(path).local_copy(path)
+
+
+def directory_on_disk(path: LocalPath) -> AbstractContextManager[Path]:
+    """Yield a directory on this machine's disk: the one given or, in place of one elsewhere, a temporary one."""
+    return workspace_store(path).directory_on_disk(path)
 
 
 FileState: TypeAlias = tuple[int, int, int] | None
@@ -174,17 +147,3 @@ def file_state(path: str) -> FileState:
     except FileNotFoundError:
         return None
     return status.st_size, status.st_mtime_ns, status.st_ino
-
-
-def delete_tree(directory: str | os.PathLike[str]) -> None:
-    """Delete a directory and all that is below it, as far as that can be done."""
-    if (depot := depot_of(directory)) is not None:
-        depot.delete_tree(os.fspath(directory))
-    else:
-        shutil.rmtree(directory, ignore_errors=True)
-
-
-def make_directory(path: str | os.PathLike[str]) -> None:
-    """Make a directory and those above it, unless they exist; a store has none."""
-    if depot_of(path) is None:
-        os.makedirs(path, exist_ok=True)

@@ -21,8 +21,6 @@ import msgspec
 
 from daskgraphpart.errors import OptionError, OutputExistsError, OutputLockedError
 from daskgraphpart.storage.faults import attach_path_to_error
-from daskgraphpart.storage.mounts import depot_of
-from daskgraphpart.storage.region import write_exactly
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -81,8 +79,8 @@ class DirectoryLock:
         """Leave notes for whoever follows."""
         self.notes = LockNotes(workspace, output, socket.gethostname(), os.getpid())
         content = json.dumps(msgspec.to_builtins(self.notes)).encode() + b"\n"
-        write_exactly(self._fd, memoryview(content), 0, str(self.path))
         with attach_path_to_error(self.path):
+            os.pwrite(self._fd, content, 0)
             os.ftruncate(self._fd, len(content))
 
     def commit(self) -> None:
@@ -100,12 +98,6 @@ class DirectoryLock:
                 self.path.unlink(missing_ok=True)
         os.close(self._fd)
         self._fd = -1
-
-
-def lock_directory(directory: Path) -> Lock:
-    """Lock an existing directory, or the job of a depot's output."""
-    depot = depot_of(directory)
-    return DirectoryLock(directory) if depot is None else depot.lock()
 
 
 @contextlib.contextmanager

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 from daskgraphpart.errors import GraphPartError, InputFileNotFoundError
 from daskgraphpart.storage.atomic import DELETED_FORMAT
 from daskgraphpart.storage.lock import LOCK_NAME
+from daskgraphpart.storage.object_store import open_store
 from daskgraphpart.storage.store_lock import StoreLock
 from daskgraphpart.storage.store_objects import delete_version, is_s3, list_below, place_in_s3
-from daskgraphpart.storage.stores import open_store
 from daskgraphpart.storage.upload import PROBE, abort_uploads, open_for_upload
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from daskgraphpart.errors import OptionError, OutputExistsError
-from daskgraphpart.storage.stores import open_known, open_url
+from daskgraphpart.storage.object_store import open_known, open_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -31,10 +31,15 @@ _CHAIN = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*::")
 _LOCAL = ("file", "local")
 
 
-def is_remote(path: AnyPath | None) -> TypeIs[UPath]:
+def is_remote(path: object) -> TypeIs[UPath]:
     """Whether a path is in a store; does not import `UPath`."""
     kind = getattr(sys.modules.get("upath"), "UPath", None)
     return kind is not None and isinstance(path, kind) and not isinstance(path, os.PathLike)
+
+
+def is_path(given: object) -> TypeIs[AnyPath]:
+    """Whether something names a file: a string, a path, or one in a store."""
+    return isinstance(given, (str, os.PathLike)) or is_remote(given)
 
 
 def is_url(path: AnyPath | None) -> bool:

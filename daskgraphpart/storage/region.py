@@ -9,10 +9,7 @@ threads during garbage collection, and few headers are valid.
 
 from __future__ import annotations
 
-import ctypes
-import errno
 import math
-import os
 import re
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -26,23 +23,16 @@ from daskgraphpart.schema import BFLOAT16
 from daskgraphpart.source import FilePath, Source
 from daskgraphpart.storage.atomic import whole_file
 from daskgraphpart.storage.faults import attach_path_to_error
-from daskgraphpart.storage.files import is_file, open_for_reading, open_regular, size_of_open
-from daskgraphpart.storage.mounts import depot_of
+from daskgraphpart.storage.files import is_file, open_for_reading, size_of_open, store_of, workspace_store
+from daskgraphpart.storage.object_store import take_rows
 from daskgraphpart.storage.paths import AnyPath, is_remote, to_key
-from daskgraphpart.storage.stores import read_range_into, take_rows
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable, Iterator
 
-
-MAX_WRITE_NBYTES = 128 << 10
-"""Bytes written by one call, to between two multiples of it: for longer ones Linux looks for larger runs of free pages,
-which takes longer than to fill them where free memory is in pieces."""
-
-
 MAX_WHOLE_NBYTES = 64 << 10
-"""Bytes of a region that is read as a whole where some rows are wanted: a map takes longer."""
-_MAX_READ_NBYTES = 1 << 30  # Linux moves at most 2 GiB - 4 KiB in one call
+"""Bytes of a region that is read as a whole where some rows are requested: a map takes longer."""
 MAX_AXES = 32
 MAX_NBYTES = 1 << 62
 MAX_NPY_HEADER = 1 << 14  # more than numpy writes for plain numbers
@@ -103,41 +93,20 @@ class Region(Source):
 
     def read_into(self, rows: np.ndarray, start: int) -> None:
         """Fill the C-contiguous array `rows` from row `start` on."""
-        buffer, offset = _as_bytes(rows), self.offset + start * self.row_nbytes
-        if is_remote(self.path):
-            read_range_into(buffer, self.path, offset)
-            return
-        if (depot := depot_of(self.path)) is not None:
-            depot.read_into(buffer, os.fspath(self.path), offset)
-            return
-        fd = open_regular(self.path)
-        try:
-            _read_exactly(fd, buffer, offset, self.path)
-        finally:
-            os.close(fd)
+        offset = self.offset + start * self.row_nbytes
+        store_of(self.path).read_into(_as_bytes(rows), self.path, offset)
 
     def write(self, rows: np.ndarray, start: int) -> None:
         """Write `rows` from row `start` on; the file must exist."""
         content, offset = _as_bytes(np.ascontiguousarray(rows, self.dtype)), self.offset + start * self.row_nbytes
-        if (depot := depot_of(self.path)) is not None:
-            depot.write(os.fspath(self.path), offset, content)
-            return
-        fd = os.open(self.path, os.O_WRONLY | os.O_CLOEXEC)
-        try:
-            write_exactly(fd, content, offset, self.path)
-        finally:
-            os.close(fd)
+        workspace_store(self.path).write(to_key(self.path), offset, content)
 
     def memmap(self) -> np.ndarray:
-        """Return the rows as a read-only memory map, for any alignment; reads remote files."""
+        """Return the rows as a read-only memory map, for any alignment; read files that cannot be mapped."""
         if self.nbytes == 0:
             return np.empty(self.shape, self.dtype)
-        if is_remote(self.path):
-            return self.read()
-        path = self.path
-        if (depot := depot_of(path)) is not None:
-            path = depot.copy_here(os.fspath(path))
-        return np.memmap(path, self.dtype, "r", self.offset, self.shape)
+        copy = store_of(self.path).local_copy(self.path)
+        return self.read() if copy is None else np.memmap(copy, self.dtype, "r", self.offset, self.shape)
 
     def take(self, rows: np.ndarray) -> np.ndarray:
         """Read the rows of these numbers, in any order, and little around them."""
@@ -156,19 +125,10 @@ def npy_region(path: str | os.PathLike[str], dtype: np.dtype | type, shape: tupl
 def create_npy(
     path: str | os.PathLike[str], dtype: np.dtype | type, shape: tuple[int, ...], *, is_mapped: bool = False
 ) -> Region:
-    """Create an npy file and return the region of its rows.
-
-    A file to be mapped for writing takes its space at once: a hole on a full disk would kill the process.
-    """
+    """Create an npy file, perhaps to be mapped for writing, and return the region of its rows."""
     region = npy_region(path, dtype, shape)
-    if (depot := depot_of(path)) is not None:
-        depot.create(os.fspath(path), region.offset + region.nbytes, ((0, _npy_header(region.dtype, shape)),))
-        return region
-    with attach_path_to_error(path), open(path, "wb") as file:
-        reserve(file.fileno(), region.offset + region.nbytes, str(path))
-        file.write(_npy_header(region.dtype, shape))
-        if is_mapped and region.nbytes:
-            os.posix_fallocate(file.fileno(), region.offset, region.nbytes)
+    header, nbytes = _npy_header(region.dtype, shape), region.offset + region.nbytes
+    workspace_store(path).create(path, nbytes, ((0, header),), is_mapped=is_mapped)
     return region
 
 
@@ -204,46 +164,6 @@ def map_npy(path: str | os.PathLike[str]) -> np.ndarray:
     """Map a local npy file for writing; unlike numpy's, parses headers safely beside other threads."""
     region = open_npy(path)
     return np.memmap(region.path, region.dtype, "r+", region.offset, region.shape)
-
-
-_fallocate = getattr(ctypes.CDLL(None, use_errno=True), "fallocate", None)
-
-
-def write_exactly(fd: int, content: memoryview, offset: int, path: str) -> None:
-    """Write all of `content` at an offset of the open file `path`, which errors name."""
-    done = 0
-    with attach_path_to_error(path):
-        while done < len(content):
-            stop = done + MAX_WRITE_NBYTES - (offset + done) % MAX_WRITE_NBYTES
-            done += os.pwrite(fd, content[done:stop], offset + done)
-
-
-def reserve(fd: int, nbytes: int, path: str) -> None:
-    """Give the empty open file `path` its length, and its space if the file system can: less work later.
-
-    Where it cannot, `os.posix_fallocate` would write to every block.
-    """
-    with attach_path_to_error(path):
-        os.ftruncate(fd, nbytes)
-        if _fallocate is not None and _fallocate(fd, 0, ctypes.c_int64(0), ctypes.c_int64(nbytes)):
-            number = ctypes.get_errno()
-            if number in (errno.ENOSPC, errno.EDQUOT):
-                raise OSError(number, os.strerror(number))
-
-
-def _read_exactly(fd: int, buffer: memoryview, offset: int, path: str) -> None:
-    done = 0
-    while done < len(buffer):
-        with attach_path_to_error(path):
-            count = os.preadv(fd, [buffer[done : done + _MAX_READ_NBYTES]], offset + done)
-        if count == 0:
-            raise InputFileError(
-                "file ends too early",
-                file=path,
-                expected=f"at least {offset + len(buffer):,} bytes",
-                found=f"{offset + done:,}",
-            )
-        done += count
 
 
 def _as_bytes(rows: np.ndarray) -> memoryview:

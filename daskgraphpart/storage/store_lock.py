@@ -22,6 +22,7 @@ import msgspec
 
 from daskgraphpart.errors import EnvironmentFaultError, OutputLockedError
 from daskgraphpart.storage.lock import LockNotes
+from daskgraphpart.storage.object_store import OBJECTS
 from daskgraphpart.storage.store_objects import (
     content_of,
     create_object,
@@ -30,7 +31,6 @@ from daskgraphpart.storage.store_objects import (
     replace_object,
     version_in_store,
 )
-from daskgraphpart.storage.stores import list_in_store
 
 if TYPE_CHECKING:
     from upath import UPath
@@ -56,7 +56,7 @@ class Claim:
         if content.run == self.run and not content.state:
             return
         directory = self.place.parent
-        names = [name for name in list_in_store(directory) if name > self.place.name]
+        names = [name for name in OBJECTS.list_names(directory) if name > self.place.name]
         other = notes_of(content_of(directory / names[-1])) if names else None
         by = "" if other is None else f" (pid {other.pid} on host {other.host})"
         raise OutputLockedError(
@@ -108,7 +108,7 @@ class StoreLock:
         self._thread.join()
         is_left = keep_notes and self.is_committed
         with suppress(EnvironmentFaultError):  # whoever follows will wait a while
-            listed = list_in_store(self._directory) if self.is_committed else {}
+            listed = OBJECTS.list_names(self._directory) if self.is_committed else {}
             places = [self._directory / name for name in listed if name < self.claim.place.name]
             left = [(place, version_in_store(place)) for place in places]
             self.check()  # what has these versions is of earlier holders
@@ -168,7 +168,7 @@ class StoreLock:
         return True
 
     def _last(self) -> tuple[int, bytes]:
-        names = [name for name in list_in_store(self._directory) if name.isdecimal()]
+        names = [name for name in OBJECTS.list_names(self._directory) if name.isdecimal()]
         if not names:
             return 0, b""
         return int(names[-1]), content_of(self._directory / names[-1])

@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, InputFileNotFoundError
-from daskgraphpart.storage.stores import open_store, signature_in_store, version_of
+from daskgraphpart.storage.object_store import OBJECTS, open_store, version_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -148,7 +148,7 @@ def _is_refusal(fault: GraphPartError) -> bool:
 
 def version_in_store(path: UPath) -> str | None:
     """Return what changes with the content of an object, None if there is none."""
-    signature = signature_in_store(path)
+    signature = OBJECTS.signature(path)
     return None if signature is None else str(signature[1])
 
 
@@ -168,13 +168,6 @@ def versions_below(directory: UPath) -> dict[str, str]:
             name: version_of(info if TAGS & info.keys() else fs.info((directory / name).path))
             for name, info in listed.items()
         }
-
-
-def delete_objects(paths: Sequence[UPath]) -> None:
-    """Delete objects of one store, of which some may be gone."""
-    if paths:
-        with suppress(InputFileNotFoundError), open_store(paths[0]) as fs:
-            fs.rm([path.path for path in paths])
 
 
 def delete_below(directory: UPath) -> None:

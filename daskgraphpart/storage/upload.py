@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, InputFileNotFoundError, OutputLockedError
 from daskgraphpart.storage.checksums import FileChecksum, hash_file
 from daskgraphpart.storage.files import file_size, open_for_reading
+from daskgraphpart.storage.object_store import OBJECTS, open_store, version_of, waiting_for
 from daskgraphpart.storage.store_objects import (
     is_s3,
     place_in_s3,
     version_in_store,
     writable_store,
 )
-from daskgraphpart.storage.stores import kind_in_store, open_store, version_of, waiting_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -143,7 +143,7 @@ def _complete(fs: Any, path: UPath, file: Any, sent: FileChecksum) -> str:
             file.parts.append({"PartNumber": 1, "ETag": part["ETag"]})
         return complete_upload(fs, upload, file.parts)
     except Exception:
-        if kind_in_store(path) is None or hash_file(path) != sent:
+        if OBJECTS.kind(path) is None or hash_file(path) != sent:
             raise
         return ""
 

@@ -177,12 +177,12 @@ NOT_EXPORTED: dict[str, set[str]] = {
     "parquet": {  # the user's IDs, from maps that may lie in a store
         "Location",
         "STRINGS",
-        "file_here",
         "id_dtype",
-        "is_remote",
         "mean_bytes",
         "read_map_header",
+        "store_of",
         "take_column",
+        "to_path",
     },
 }
 """What layouts of ours use that other packages cannot import, to be fewer."""

@@ -13,7 +13,8 @@ from remote_stores import S3, contents_of, copy_in, local_contents, make_graph
 from upath import UPath
 
 from daskgraphpart import partition
-from daskgraphpart.storage import stores
+from daskgraphpart.storage import object_store
+from daskgraphpart.storage.object_store import OBJECTS
 from daskgraphpart.storage.store_objects import create_object
 from daskgraphpart.storage.upload import SEND_NBYTES, upload_file
 
@@ -108,11 +109,11 @@ def test_a_request_that_met_another_one_is_made_again(s3: S3, tmp_path: Path) ->
 def test_a_store_that_does_not_answer_is_named(
     s3: S3, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(stores, "SECONDS_OF_SILENCE", SLOW_SECONDS / 5)
+    monkeypatch.setattr(object_store, "SECONDS_OF_SILENCE", SLOW_SECONDS / 5)
     (tmp_path / "large").write_bytes(bytes(SEND_NBYTES + 1))
     with faulty_store(s3.address, lambda *_: "slow") as (address, _):
         root = UPath("s3://bucket", **patient_options(replace(s3, address=address)))
-        for ask in (lambda path: path.fs and upload_file(str(tmp_path / "large"), path), stores.size_in_store):
+        for ask in (lambda path: path.fs and upload_file(str(tmp_path / "large"), path), OBJECTS.size):
             caplog.clear()
             ask(root / "large")
             assert "s3://bucket/large: no answer for" in caplog.text

@@ -19,7 +19,7 @@ import pytest
 from apart import machines_apart, start_client, start_worker
 
 import daskgraphpart as dgp
-from daskgraphpart.storage.stores import open_known
+from daskgraphpart.storage.object_store import open_known
 from daskgraphpart.storage.upload import upload_file
 
 if TYPE_CHECKING:

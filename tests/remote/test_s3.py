@@ -18,7 +18,7 @@ from remote_stores import S3, contents_of, copy_in, local_contents, make_graph
 from upath import UPath
 
 from daskgraphpart import GraphPartError, load_partition, open_partitions, partition, read_chunked, verify
-from daskgraphpart.dispatching.delivery.store import _check_sent
+from daskgraphpart.dispatching.delivery.to_store import _check_sent
 from daskgraphpart.errors import EnvironmentFaultError, InputFileError, OutputExistsError, ResumeError
 from daskgraphpart.storage.checksums import hash_bytes
 from daskgraphpart.storage.upload import SEND_NBYTES, upload_file

@@ -31,8 +31,8 @@ from daskgraphpart import (
 )
 from daskgraphpart.errors import EnvironmentFaultError, InputFileError, MetadataError, MissingPackageError, OptionError
 from daskgraphpart.partitioned.stored_rows import StoredRows
+from daskgraphpart.storage.object_store import MAX_REQUEST_NBYTES
 from daskgraphpart.storage.paths import join_path, require_local, resolve_path, to_path
-from daskgraphpart.storage.stores import MAX_REQUEST_NBYTES
 
 if TYPE_CHECKING:
     from daskgraphpart import Graph

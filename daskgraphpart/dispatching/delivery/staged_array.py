@@ -16,7 +16,8 @@ import numpy as np
 
 from daskgraphpart.schema import BFLOAT16
 from daskgraphpart.storage.faults import attach_path_to_error
-from daskgraphpart.storage.region import Region, write_exactly
+from daskgraphpart.storage.local_store import write_exactly
+from daskgraphpart.storage.region import Region
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -22,7 +22,6 @@ from daskgraphpart.engine.clusters.cluster_names import active_client, resolve_e
 from daskgraphpart.engine.clusters.connect import cluster_size, connect, wait_for_worker
 from daskgraphpart.engine.settings import read_settings
 from daskgraphpart.errors import EnvironmentFaultError
-from daskgraphpart.storage.mounts import depot_of, mount
 from daskgraphpart.units import format_number, format_size
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from distributed import Client, Future, Worker
 
     from daskgraphpart.engine.local import Graph, Key
-    from daskgraphpart.storage.mounts import Depot
+    from daskgraphpart.storage.store import WorkspaceStore
 
 __all__ = ["ClusterScheduler", "active_client", "cluster_size", "resolve_elsewhere"]
 
@@ -55,15 +54,15 @@ class ClusterScheduler:
             wait_for_worker(self._client)
             self._stack = stack.pop_all()
 
-    def check_shared(self, directories: Sequence[tuple[str, Path, str]], depot: Depot | None = None) -> None:
-        """Check that all workers, also later ones, see directories as this process does, or give them a depot."""
+    def check_shared(self, directories: Sequence[tuple[str, Path, str]], store: WorkspaceStore) -> None:
+        """Check that all workers, also later ones, see directories as this process does."""
         self._stack.callback(self._unregister)
         try:
             try:
-                self._client.register_plugin(SharedDirectories(directories, depot), name=self._plugin)
+                self._client.register_plugin(SharedDirectories(directories, store), name=self._plugin)
             except CommClosedError:  # a worker was lost while it was asked
                 wait_for_worker(self._client)
-                self._client.register_plugin(SharedDirectories(directories, depot), name=self._plugin)
+                self._client.register_plugin(SharedDirectories(directories, store), name=self._plugin)
         except CommClosedError as fault:
             what, hint = "workers were lost while the job began", "look at their logs, and run again"
             raise EnvironmentFaultError(what, option="cluster", found=str(fault), hint=hint) from fault
@@ -188,8 +187,8 @@ class SharedDirectories(WorkerPlugin):  # type: ignore[misc]
     only read.
     """
 
-    def __init__(self, directories: Sequence[tuple[str, Path, str]], depot: Depot | None) -> None:
-        self.depot, self.version = depot, _version()
+    def __init__(self, directories: Sequence[tuple[str, Path, str]], store: WorkspaceStore) -> None:
+        self.store, self.version = store, _version()
         self.directories = [
             (what, str(path), witness, _first_bytes(str(path), witness)) for what, path, witness in directories
         ]
@@ -204,9 +203,8 @@ class SharedDirectories(WorkerPlugin):  # type: ignore[misc]
                 found=_version(),
                 hint="start workers in the environment of the client",
             )
-        if self.depot is not None:
-            _check_disk(self.depot, worker)
-            mount(self.depot, worker.local_directory)
+        _check_disk(self.store.disk_nbytes(worker.state.nthreads), worker)
+        self.store.attach(worker.local_directory)
         for what, path, witness, content in self.directories:
             deadline = time.monotonic() + SECONDS_TO_SEE
             while not (os.path.isdir(path) and _first_bytes(path, witness).startswith(content)):
@@ -219,20 +217,17 @@ class SharedDirectories(WorkerPlugin):  # type: ignore[misc]
                 time.sleep(0.1)
 
     def teardown(self, worker: Worker) -> None:
-        """Delete copies of a depot's files."""
+        """Delete copies of files."""
         del worker
-        if self.depot is not None and (depot := depot_of(f"{self.depot.root}/")) is not None:
-            depot.forget()
+        self.store.forget()
 
 
 def _version() -> str:
     return str(sys.modules["daskgraphpart"].__version__)
 
 
-def _check_disk(depot: Depot, worker: Worker) -> None:
-    """Refuse a worker whose disk is too small for what it will keep of a depot."""
-    for_maps, per_thread, to_partition = depot.needed
-    needed = max(to_partition, for_maps + per_thread * worker.state.nthreads)
+def _check_disk(needed: int, worker: Worker) -> None:
+    """Refuse a worker whose disk is too small for copies of files that lie in a store."""
     free = shutil.disk_usage(worker.local_directory).free
     if free < needed:
         raise EnvironmentFaultError(

@@ -19,7 +19,7 @@ from daskgraphpart.graph.share_arrays import write_rows
 from daskgraphpart.ids.id_map import id_batches
 from daskgraphpart.partitioner.extend.old_owners import read_old_owners
 from daskgraphpart.readers.database import insert_batches, open_database, read
-from daskgraphpart.storage.here import directory_here
+from daskgraphpart.storage.files import directory_on_disk
 from daskgraphpart.storage.region import Region, create_files, map_npy, npy_region
 from daskgraphpart.storage.scratch import scratch_directory
 
@@ -58,9 +58,9 @@ class OldParts:
 
 def place_old_nodes(graph: Graph, num_parts: int, options: AssignOptions, directory: Path, runner: Runner) -> OldParts:
     """Read the owners of an earlier graph and give them to its nodes, on this machine if workers do not see them."""
-    with runner.on_this_machine() as here, directory_here(directory) as place:
+    with runner.on_this_machine() as here, directory_on_disk(directory) as place:
         old_parts = _place_here(graph, num_parts, options, place, here)
-        if runner.depot is None:
+        if runner.store.is_on_disk:
             return old_parts
         path = directory / "given.npy"
         stored = runner.step("store-given", lambda: write_rows(old_parts.parts, path), (Region,))

@@ -42,7 +42,7 @@ from daskgraphpart.readers.type_names import canonical_name, ends_of_types, name
 from daskgraphpart.schema import DEFAULT_ETYPE, by_plain_name
 from daskgraphpart.source import Input, Source
 from daskgraphpart.storage.atomic import whole_file
-from daskgraphpart.storage.here import file_here
+from daskgraphpart.storage.files import local_copy
 
 if TYPE_CHECKING:
     from daskgraphpart.graph.scan import ScanJob
@@ -241,7 +241,7 @@ class _Stage:
             for i, partition in enumerate(frame.to_delayed())
         ]
         run_collections(self.job.runner, Pass("stage-frames", write_frame, [Unit(work, 1) for work in works], None))
-        return [TableFile(work.what, self.options, content=file_here(work.path)) for work in works]
+        return [TableFile(work.what, self.options, content=local_copy(work.path)) for work in works]
 
 
 def write_frame(unit: FrameUnit, _: None) -> None:

@@ -28,7 +28,7 @@ from daskgraphpart.readers.tables.describe.table_files import TableFile, are_fil
 from daskgraphpart.readers.tables.read_options import ReadOptions, Tables
 from daskgraphpart.schema import DEFAULT_ETYPE, check_name
 from daskgraphpart.source import Source
-from daskgraphpart.storage.paths import is_remote
+from daskgraphpart.storage.paths import is_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,8 +54,7 @@ class TableScan(Scan):
     @classmethod
     def open(cls, given: Any) -> Scan | None:
         """Return a scan of a file, pattern or directory of edges."""
-        is_path = isinstance(given, (str, os.PathLike)) or is_remote(given)
-        return cls(Tables({DEFAULT_ETYPE: given})) if is_path and is_table(given) else None
+        return cls(Tables({DEFAULT_ETYPE: given})) if is_path(given) and is_table(given) else None
 
     @property
     def smallest_memory(self) -> int:
@@ -166,7 +165,7 @@ def _shown(given: Any) -> Any:
 
 def _words(given: Any) -> str:
     """Name what was given, without looking into it."""
-    if isinstance(given, (str, os.PathLike)) or is_remote(given):
+    if is_path(given):
         return str(given)
     if isinstance(given, TableFile):
         return str(given.path)

@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from hashlib import md5
 from typing import TYPE_CHECKING, BinaryIO
 
-from daskgraphpart.storage.stores import open_store
+from daskgraphpart.errors import ResumeError
+from daskgraphpart.storage.object_store import OBJECTS, open_store
 from daskgraphpart.storage.upload import SEND_NBYTES
 
 if TYPE_CHECKING:
@@ -74,6 +75,15 @@ def digest_file(file: BinaryIO) -> Written:
     while part := file.read(SEND_NBYTES):
         digest.add(part)
     return digest.written()
+
+
+def check_written(path: UPath, expected: Written) -> None:
+    """Read an object; `ResumeError` if it is not what a killed run wrote."""
+    with OBJECTS.open(path) as file:
+        there = digest_file(file)
+    if there != expected:
+        what, hint = "an unfinished run wrote this file, and it has changed since", "add --restart to start over"
+        raise ResumeError(what, file=path, expected=str(expected), found=str(there), hint=hint)
 
 
 def not_as_listed(directories: Sequence[UPath], written: Mapping[UPath, Written]) -> list[tuple[UPath, Written]]:

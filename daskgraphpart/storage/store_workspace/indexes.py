@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any
 
+from daskgraphpart.storage.object_store import version_of
 from daskgraphpart.storage.store_objects import list_below, put_objects, read_objects
 from daskgraphpart.storage.store_workspace.pieced_file import (
     PiecedFile,
@@ -14,14 +15,13 @@ from daskgraphpart.storage.store_workspace.pieced_file import (
     pieces_of,
     with_writes,
 )
-from daskgraphpart.storage.stores import version_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from upath import UPath
 
-    from daskgraphpart.storage.mounts import Writes
+    from daskgraphpart.storage.store import Writes
 
 
 class Indexes:

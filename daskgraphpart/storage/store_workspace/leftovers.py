@@ -8,9 +8,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from daskgraphpart.errors import GraphPartError
+from daskgraphpart.storage.object_store import OBJECTS, open_store
 from daskgraphpart.storage.store_lock import LOCK_DIRECTORY, is_released, notes_of
 from daskgraphpart.storage.store_objects import read_objects
-from daskgraphpart.storage.stores import list_in_store, open_store
 
 if TYPE_CHECKING:
     from upath import UPath
@@ -24,14 +24,14 @@ LIVE = datetime.timedelta(minutes=10)
 def name_leftovers(workspace: UPath, own: UPath, prefix: str) -> None:
     """Warn about each directory of a workspace that no run uses, other than one's own."""
     with suppress(GraphPartError):  # a key may not list the workspace
-        for name in list_in_store(workspace):
+        for name in OBJECTS.list_names(workspace):
             directory = workspace / name
             if name.startswith(prefix) and str(directory) != str(own):
                 _name(directory)
 
 
 def _name(directory: UPath) -> None:
-    numbers = [*list_in_store(directory / LOCK_DIRECTORY)]
+    numbers = [*OBJECTS.list_names(directory / LOCK_DIRECTORY)]
     if not numbers:
         logger.warning("%s: an unfinished run has left these files; delete them if none of yours runs there", directory)
         return

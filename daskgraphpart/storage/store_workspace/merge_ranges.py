@@ -4,12 +4,37 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from daskgraphpart.storage.stores import MAX_GAP_NBYTES, MAX_REQUEST_NBYTES
+from daskgraphpart.storage.object_store import (
+    MAX_GAP_NBYTES,
+    MAX_REQUEST_NBYTES,
+    open_store,
+    wrong_number_of_bytes,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from upath import UPath
+
     from daskgraphpart.storage.store_workspace.pieced_file import Request
+
+MAX_RANGES = 64
+"""Ranges of objects that are asked for at a time."""
+
+
+def read_merged(directory: UPath, requests: Sequence[Request]) -> list[memoryview]:
+    """Read ranges of objects in a directory, some at a time; neighbours are one request."""
+    spans = merge_ranges(requests)
+    contents: list[bytes] = []
+    for first in range(0, len(spans), MAX_RANGES):
+        names, starts, stops = ([*column] for column in zip(*spans[first : first + MAX_RANGES], strict=True))
+        with open_store(directory) as fs:
+            paths = [f"{directory.path}/{name}" for name in names]
+            contents += fs.cat_ranges(paths, starts, stops, on_error="raise")
+    for content, (name, start, stop) in zip(contents, spans, strict=True):
+        if len(content) != stop - start:
+            raise wrong_number_of_bytes(directory / name, stop - start, len(content))
+    return cut_ranges(requests, spans, contents)
 
 
 def merge_ranges(requests: Sequence[Request]) -> list[Request]:

@@ -12,7 +12,7 @@ from daskgraphpart.storage.faults import attach_path_to_error
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from daskgraphpart.storage.mounts import Writes
+    from daskgraphpart.storage.store import Writes
     from daskgraphpart.storage.store_workspace.digests import Written
 
 HELD_NBYTES = 8 << 20

@@ -11,8 +11,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from daskgraphpart.errors import GraphPartError, OutputLockedError
+from daskgraphpart.storage.object_store import OBJECTS
 from daskgraphpart.storage.store_objects import create_object, read_objects
-from daskgraphpart.storage.stores import list_in_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +25,7 @@ HELD_NBYTES = 1 << 20
 
 def read_log_in_store(path: UPath) -> bytes | None:
     """Read a log, None if there is none."""
-    return b"".join(read_objects([path / name for name in list_in_store(path)])) or None
+    return b"".join(read_objects([path / name for name in OBJECTS.list_names(path)])) or None
 
 
 class LogInStore:
@@ -33,7 +33,7 @@ class LogInStore:
 
     def __init__(self, path: UPath, check: Callable[[], None]) -> None:
         self.path, self._check = path, check
-        self._next = max((int(name) for name in list_in_store(path)), default=-1) + 1
+        self._next = max((int(name) for name in OBJECTS.list_names(path)), default=-1) + 1
         self._held: list[bytes] = []
         self._put_at = time.monotonic()
 

@@ -47,11 +47,6 @@ def add_to_run(run: str, asked: Mapping[str, int]) -> None:
     _of_runs[run].update(asked)
 
 
-def describe_run(run: str) -> str:
-    """Name a run's requests and bytes; empty if nothing was counted."""
-    return describe_traffic(_of_runs[run])
-
-
 @contextmanager
 def counting_task(store: UPath) -> Iterator[Counter[str]]:
     """Count what this thread asks."""
@@ -64,8 +59,9 @@ def counting_task(store: UPath) -> Iterator[Counter[str]]:
         _of_task.reset(token)
 
 
-def describe_traffic(asked: Mapping[str, int]) -> str:
-    """Name requests and bytes; empty if nothing was counted."""
+def describe_run(run: str) -> str:
+    """Name a run's requests and bytes; empty if nothing was counted."""
+    asked = _of_runs[run]
     requests = sum(asked.get(kind, 0) for kind in KINDS)
     if not requests:
         return ""

@@ -12,7 +12,6 @@ from daskgraphpart.dispatching.job import smallest_task_memory
 from daskgraphpart.jobs.job_inputs import input_paths
 from daskgraphpart.jobs.jobs import OutputDirectory, open_job
 from daskgraphpart.jobs.run_options import RunOptions
-from daskgraphpart.storage.mounts import mount
 from daskgraphpart.storage.region import id_dtype
 
 if TYPE_CHECKING:
@@ -36,18 +35,18 @@ def smallest_memory(schema: GraphSchema) -> int:
 def open_graph_in_store(
     scan: Scan, config: Location, resources: Resources, listener: ProgressListener
 ) -> Iterator[tuple[Graph, Runner]]:
-    """Yield the graph, and a runner with a depot; every run starts over."""
-    from daskgraphpart.jobs.open_depot import open_depot  # imports fsspec
+    """Yield the graph, and a runner with a workspace in the store; every run starts over."""
+    from daskgraphpart.jobs.open_workspace import open_workspace  # imports fsspec
 
-    with open_depot(resources, config, input_paths(scan), is_output=False) as depot:
+    with open_workspace(resources, config, input_paths(scan), is_output=False) as store:
         known = 0 if scan.known is None else scan.known.schema.num_nodes
-        mount(replace(depot, needed=(known * id_dtype(known).itemsize, 0, 0)))  # original IDs are looked up
+        store.note_needs(known * id_dtype(known).itemsize, 0, 0)  # original IDs are looked up
         smallest = scan.smallest_memory if scan.known is None else smallest_memory(scan.known.schema)
-        own = replace(resources.limited(smallest), workspace=depot.root)
+        own = replace(resources.limited(smallest), workspace=store.root)
         run = RunOptions(own, restart=True, progress=listener, can_continue=False)
-        place = OutputDirectory(depot.output, lambda _: None, lambda: None)
+        place = OutputDirectory(store.output, lambda _: None, lambda: None)
         with open_job(place, scan, {"command": "verify"}, run) as (work, runner):
             graph = scan.stage(Path(work.root) / "tables", runner)
             with runner.for_tasks_of(smallest_memory(graph.schema)) as limited:
                 yield graph, limited
-        listener.note(f"store: {depot.describe_traffic()}")
+        listener.note(f"store: {store.describe_traffic()}")

@@ -17,8 +17,7 @@ import numpy as np
 
 from daskgraphpart.kernels.bitmap import add_foreign, empty_bitmap, rank_words
 from daskgraphpart.kernels.sum_hashes import add_edge_hashes, add_row_hashes, mark_ends
-from daskgraphpart.storage.here import directory_here
-from daskgraphpart.storage.mounts import depot_of
+from daskgraphpart.storage.files import directory_on_disk, workspace_store
 from daskgraphpart.storage.region import create_npy, map_npy
 from daskgraphpart.tools.verification.findings import Finding, wrong_rows
 from daskgraphpart.tools.verification.row_sums import all_edges, original_ends
@@ -158,12 +157,12 @@ def _in_sums_of(part: Part, run: Run) -> Iterator[np.ndarray]:
         yield np.empty(0, np.uint64)
         return
     of_all, (low, high) = run.in_sums(), part.book.nodes.part_range(part.part_id)
-    if depot_of(run.scratch) is None:
+    if workspace_store(run.scratch).is_on_disk:
         sums = map_npy(run.temporary(IN_SUMS))[low:high]
         sums[:] = 0  # a killed worker may have added to them
         yield sums
         return
-    with directory_here(run.scratch) as here:
+    with directory_on_disk(run.scratch) as here:
         mine = create_npy(here / "sums.npy", np.uint64, (high - low,), is_mapped=True)
         yield map_npy(here / "sums.npy")
         for first, sums in mine.pieces(run.piece_rows):

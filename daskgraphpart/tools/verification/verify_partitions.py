@@ -306,8 +306,8 @@ def _check_headers(
 
 def _scratch(parts: PartitionedGraph, runner: Runner) -> AbstractContextManager[Path]:
     """Make a directory for temporary files: the system's if the partitions are read-only or in a store."""
-    if runner.depot is not None:
-        return nullcontext(Path(runner.depot.root) / "verify")
+    if not runner.store.is_on_disk:
+        return nullcontext(Path(runner.resources.workspace or "") / "verify")
     out = parts.config.parent
     beside = out if isinstance(out, Path) and os.access(out, os.W_OK) else tempfile.gettempdir()
     return scratch_directory(runner.resources.workspace or beside)

@@ -23,7 +23,7 @@ from daskgraphpart.readers.tables.describe.collect_faults import collect_fault, 
 from daskgraphpart.readers.tables.describe.table_words import parse_file
 from daskgraphpart.readers.tabular import what_to_give
 from daskgraphpart.storage.faults import attach_path_to_error
-from daskgraphpart.storage.paths import is_remote
+from daskgraphpart.storage.paths import is_path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -112,7 +112,7 @@ def are_files(given: Any) -> bool:
 
 
 def _is_file(given: Any) -> bool:
-    return isinstance(given, (str, os.PathLike, TableFile)) or is_remote(given)
+    return isinstance(given, TableFile) or is_path(given)
 
 
 def find_files(given: Any, place: str, options: ReadOptions, columns: tuple[str, ...] = ()) -> tuple[TableFile, ...]:

@@ -1,4 +1,4 @@
-"""Ask about, list and read files in stores through fsspec, without its caches.
+"""Ask about, list and read files in object stores through fsspec, without its caches.
 
 Reads get what was asked for, and listings are never old. Stores retry failing requests themselves; failures that arrive
 here are final, and become our errors.
@@ -6,14 +6,12 @@ here are final, and become our errors.
 
 from __future__ import annotations
 
-import io
 import logging
-import os
 import threading
 import time
 import warnings
 from contextlib import contextmanager, nullcontext, suppress
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -26,17 +24,17 @@ from daskgraphpart.errors import (
     OptionError,
 )
 from daskgraphpart.extras import how_to_install
+from daskgraphpart.storage.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from upath import UPath
 
+
 logger = logging.getLogger(__name__)
 
 SECONDS_OF_SILENCE = 15.0
-BUFFER_NBYTES = 64 << 10
-"""Bytes that are read of a remote file at least: headers come with one request."""
 EXTRAS = {"s3": "s3", "s3a": "s3", "gs": "gcs", "gcs": "gcs"}
 """Extras of the package, by protocol."""
 
@@ -144,73 +142,97 @@ def _info(path: UPath) -> dict[str, Any] | None:
     return None
 
 
-def kind_in_store(path: UPath) -> str | None:
-    """Return ``"file"`` or ``"directory"``, or None if there is nothing."""
-    info = _info(path)
-    return None if info is None else "directory" if info.get("type") == "directory" else "file"
-
-
-def size_in_store(path: UPath) -> int:
-    """Return a file's size; `FileNotFoundError` if it does not exist."""
-    info = _info(path)
-    if info is None or info.get("type") == "directory":
-        raise InputFileNotFoundError("no such file", file=path, hint="was it removed while it was in use?")
-    if not isinstance(info.get("size"), int):
-        raise EnvironmentFaultError("the store does not tell the file's size", file=path)
-    return int(info["size"])
-
-
-def signature_in_store(path: UPath) -> tuple[int | str, ...] | None:
-    """Return what a store tells about a file; None if it does not exist."""
-    info = _info(path)
-    if info is None:
-        return None
-    return int(info.get("size") or 0), version_of(info)
-
-
 def version_of(info: Mapping[str, Any]) -> str:
     """Return what a store tells of a file that changes with its content."""
     version = next((f"{key} {info[key]}" for key in VERSION_KEYS if info.get(key)), "version unknown")
     return version.replace('"', "")
 
 
-def list_in_store(directory: UPath) -> dict[str, int | None]:
-    """List a directory: sorted names, with sizes of files and None for others; it may not exist."""
-    with suppress(InputFileNotFoundError), open_store(directory) as fs:
-        own = str(fs._strip_protocol(directory.path)).rstrip("/")
-        by_name = {str(entry["name"]).rstrip("/"): entry for entry in fs.ls(directory.path, detail=True)}
-        # some stores list a directory, or a file asked for as one, as an entry of itself
-        return {
-            name.rpartition("/")[2]: None if entry["type"] == "directory" else int(entry["size"])
-            for name, entry in sorted(by_name.items())
-            if name != own
-        }
-    return {}
+class ObjectStore(Store["UPath"]):
+    """Stores of objects, and what else fsspec reaches: each path has its options."""
 
+    def kind(self, path: UPath) -> str | None:
+        """Return ``"file"`` or ``"directory"``, or None if there is nothing."""
+        info = _info(path)
+        return None if info is None else "directory" if info.get("type") == "directory" else "file"
 
-@contextmanager
-def cached_store(directory: UPath) -> Iterator[None]:
-    """List a directory of a bucket, or a config's, and answer questions about its files meanwhile."""
-    if directory.suffix == ".json":
-        directory = directory.parent
-    # a whole bucket may hold anything
-    if directory.protocol not in _BUCKETS or directory.parent == directory:
-        yield
-        return
-    with open_store(directory) as fs:
-        cache = fs.dircache
-    cache.clear()
-    cache.use_listings_cache = True
-    try:
-        try:
-            with open_store(directory) as fs:
-                fs.find(directory.path)
-        except (EnvironmentFaultError, InputFileNotFoundError):
-            cache.clear()  # a key may read, but not list; asking for a file tells what is wrong
-        yield
-    finally:
-        cache.use_listings_cache = False
+    def size(self, path: UPath) -> int:
+        """Return a file's size; `FileNotFoundError` if it does not exist."""
+        info = _info(path)
+        if info is None or info.get("type") == "directory":
+            raise InputFileNotFoundError("no such file", file=path, hint="was it removed while it was in use?")
+        if not isinstance(info.get("size"), int):
+            raise EnvironmentFaultError("the store does not tell the file's size", file=path)
+        return int(info["size"])
+
+    def signature(self, path: UPath) -> tuple[int, str] | None:
+        """Return what a store tells about a file; None if there is none."""
+        info = _info(path)
+        if info is None or info.get("type") == "directory":
+            return None
+        return int(info.get("size") or 0), version_of(info)
+
+    def list_names(self, path: UPath) -> dict[str, int | None]:
+        """List a directory: sorted names, with sizes of files and None for others; it may not exist."""
+        with suppress(InputFileNotFoundError), open_store(path) as fs:
+            own = str(fs._strip_protocol(path.path)).rstrip("/")
+            by_name = {str(entry["name"]).rstrip("/"): entry for entry in fs.ls(path.path, detail=True)}
+            # some stores list a directory, or a file asked for as one, as an entry of itself
+            return {
+                name.rpartition("/")[2]: None if entry["type"] == "directory" else int(entry["size"])
+                for name, entry in sorted(by_name.items())
+                if name != own
+            }
+        return {}
+
+    @contextmanager
+    def cached_listings(self, path: UPath) -> Iterator[None]:
+        """List a directory of a bucket, or a config's, and answer questions about its files meanwhile."""
+        directory = path.parent if path.suffix == ".json" else path
+        # a whole bucket may hold anything
+        if directory.protocol not in _BUCKETS or directory.parent == directory:
+            yield
+            return
+        with open_store(directory) as fs:
+            cache = fs.dircache
         cache.clear()
+        cache.use_listings_cache = True
+        try:
+            try:
+                with open_store(directory) as fs:
+                    fs.find(directory.path)
+            except (EnvironmentFaultError, InputFileNotFoundError):
+                cache.clear()  # a key may read, but not list; asking for a file tells what is wrong
+            yield
+        finally:
+            cache.use_listings_cache = False
+            cache.clear()
+
+    def read_into(self, buffer: memoryview, path: UPath, offset: int) -> None:
+        """Fill a buffer from an offset of a file, by several requests at a time; `InputFileError` if it ends early."""
+        starts = range(0, len(buffer), MAX_REQUEST_NBYTES)
+        for batch in range(0, len(starts), MAX_REQUESTS):
+            firsts = starts[batch : batch + MAX_REQUESTS]
+            stops = [min(first + MAX_REQUEST_NBYTES, len(buffer)) for first in firsts]
+            contents = read_ranges(path, [offset + first for first in firsts], [offset + stop for stop in stops])
+            for first, stop, content in zip(firsts, stops, contents, strict=True):
+                buffer[first:stop] = content
+
+    def delete_files(self, paths: Sequence[UPath]) -> None:
+        """Delete objects of one store, of which some may be gone."""
+        if not paths:
+            return
+        with open_store(paths[0]) as fs:
+            names = [path.path for path in paths]
+            try:
+                fs.rm(names)
+            except FileNotFoundError:  # some stores stop at the first that is gone
+                for name in names:
+                    with suppress(FileNotFoundError):
+                        fs.rm_file(name)
+
+
+OBJECTS = ObjectStore()
 
 
 def read_ranges(path: UPath, starts: Sequence[int], stops: Sequence[int]) -> list[bytes]:
@@ -235,20 +257,8 @@ def wrong_number_of_bytes(path: UPath, expected: int, num_bytes: int) -> Environ
 
 
 def _check_size(path: UPath, stop: int) -> None:
-    if (size := size_in_store(path)) < stop:
+    if (size := OBJECTS.size(path)) < stop:
         raise InputFileError("file ends too early", file=path, expected=f"at least {stop:,} bytes", found=f"{size:,}")
-
-
-def read_range(path: UPath, start: int, stop: int) -> bytes:
-    """Read bytes ``[start, stop)`` of a file; raises as `read_ranges`."""
-    return read_ranges(path, [start], [stop])[0] if start < stop else b""
-
-
-def read_range_into(buffer: memoryview, path: UPath, offset: int) -> None:
-    """Fill a buffer from an offset of a file in a store."""
-    for first in range(0, len(buffer), MAX_REQUEST_NBYTES):
-        stop = min(first + MAX_REQUEST_NBYTES, len(buffer))
-        buffer[first:stop] = read_range(path, offset + first, offset + stop)
 
 
 def take_rows(path: UPath, offset: int, dtype: np.dtype, shape: tuple[int, ...], rows: np.ndarray) -> np.ndarray:
@@ -272,38 +282,3 @@ def take_rows(path: UPath, offset: int, dtype: np.dtype, shape: tuple[int, ...],
                 span = np.frombuffer(content, dtype).reshape(-1, *shape[1:])
                 taken[low:high] = span[wanted[low:high] - wanted[low]]
     return taken[inverse].reshape(*rows.shape, *shape[1:])
-
-
-def open_in_store(path: UPath) -> BinaryIO:
-    """Open a file for reading bytes."""
-    return cast("BinaryIO", io.BufferedReader(StoreFile(path), BUFFER_NBYTES))
-
-
-class StoreFile(io.RawIOBase):
-    """A file in a store, open for reading; pyarrow passes on its errors, unlike those of fsspec's files."""
-
-    def __init__(self, path: UPath) -> None:
-        self.path, self.size = path, size_in_store(path)
-        self._position = 0
-
-    def readable(self) -> bool:
-        """Return True."""
-        return True
-
-    def seekable(self) -> bool:
-        """Return True."""
-        return True
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Go to a byte."""
-        origin = {os.SEEK_SET: 0, os.SEEK_CUR: self._position, os.SEEK_END: self.size}[whence]
-        self._position = max(0, origin + offset)
-        return self._position
-
-    def readinto(self, buffer: object) -> int:
-        """Fill a buffer with one request, up to the end of the file; return the number of bytes."""
-        view = memoryview(buffer).cast("B")  # type: ignore[arg-type]
-        content = read_range(self.path, self._position, min(self._position + len(view), self.size))
-        view[: len(content)] = content
-        self._position += len(content)
-        return len(content)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Store(ZarrExporter, Destination):
+class StoreDestination(ZarrExporter, Destination):
     """See `Destination`."""
 
     @contextmanager

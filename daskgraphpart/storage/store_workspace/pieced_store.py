@@ -1,4 +1,4 @@
-"""A depot: the files of a job whose machines share a store, and no disk.
+"""A workspace in an object store, for clusters without a shared disk.
 
 Files have names as on a shared disk, below a root that no machine has. What a task writes as a whole is an object; what
 many tasks write at offsets is a pieced file. Rows are read by ranges of bytes; what is looked up at random is copied to
@@ -8,43 +8,39 @@ the machine's own disk once, and mapped from there.
 from __future__ import annotations
 
 import hashlib
-import io
 import os
 import shutil
+import tempfile
 import threading
 import uuid
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import InputFileNotFoundError, OutputLockedError, ResumeError
 from daskgraphpart.storage.faults import attach_path_to_error
-from daskgraphpart.storage.mounts import Depot, Writes, depot_of, mount, unmount
+from daskgraphpart.storage.object_store import OBJECTS
 from daskgraphpart.storage.output_lock import delete_claimed_below
 from daskgraphpart.storage.paths import is_remote
+from daskgraphpart.storage.store import LocalPath, WorkspaceStore, Writes, attached
 from daskgraphpart.storage.store_lock import StoreLock
-from daskgraphpart.storage.store_objects import delete_below, delete_objects
-from daskgraphpart.storage.store_workspace.digests import Digest, Written, digest_file, in_parts, not_as_listed
+from daskgraphpart.storage.store_objects import delete_below
+from daskgraphpart.storage.store_workspace.digests import (
+    Digest,
+    Written,
+    check_written,
+    digest_file,
+    in_parts,
+    not_as_listed,
+)
 from daskgraphpart.storage.store_workspace.indexes import Indexes
-from daskgraphpart.storage.store_workspace.merge_ranges import cut_ranges, merge_ranges
+from daskgraphpart.storage.store_workspace.merge_ranges import read_merged
 from daskgraphpart.storage.store_workspace.spool import describe, running_spool, spooling
 from daskgraphpart.storage.store_workspace.store_log import LogInStore, read_log_in_store
 from daskgraphpart.storage.store_workspace.traffic import add_to_run, counting_run, counting_task, describe_run
-from daskgraphpart.storage.stores import (
-    BUFFER_NBYTES,
-    MAX_REQUEST_NBYTES,
-    MAX_REQUESTS,
-    StoreFile,
-    list_in_store,
-    open_in_store,
-    open_store,
-    read_ranges,
-    signature_in_store,
-    size_in_store,
-    wrong_number_of_bytes,
-)
 from daskgraphpart.storage.upload import abort_uploads, open_for_upload, upload_file
 
 if TYPE_CHECKING:
@@ -53,49 +49,84 @@ if TYPE_CHECKING:
     from upath import UPath
 
     from daskgraphpart.storage.store_lock import Claim
-    from daskgraphpart.storage.store_workspace.pieced_file import PiecedFile, Request
+    from daskgraphpart.storage.store_workspace.pieced_file import PiecedFile
 
 FILES, INDEXES, WRITES, LOGS = "files", "indexes", "writes", "logs"
 OUTPUT = "output"
 """Directory of names whose whole files are those of the output, at its own place in the store."""
 COPIED_NBYTES = 64 << 20
 """Bytes that a copy asks for at a time."""
-MAX_RANGES = 64
-"""Ranges of objects that are asked for at a time."""
-_copying = threading.Lock()
+_copying, _attaching = threading.Lock(), threading.Lock()
+_disks: dict[str, str] = {}
+"""Directories on this machine's disk by run: no task carries one, for it may run on another machine."""
 _of_runs: dict[str, Indexes] = {}
 """Indexes as this process knows them, by run."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class StoreDepot(Depot):
-    """A depot in a directory of a store."""
+class PiecedStore(WorkspaceStore):
+    """The workspace of a run in a directory of an object store; its names begin with `root`."""
 
-    store: UPath = field(kw_only=True)
-    out: UPath = field(kw_only=True)
-    claim: Claim | None = field(default=None, kw_only=True)
-    held: Claim | None = field(default=None, kw_only=True)  # on the workspace
+    root: str
+    run: str
+    store: UPath
+    out: UPath
+    number: int = 0  # of the pass that runs, as in the journal
+    needed: tuple[int, int, int] = (0, 0, 0)  # bytes of a worker's disk: for maps, per thread, to partition
+    claim: Claim | None = None  # on the output
+    held: Claim | None = None  # on the workspace
 
-    def with_claim(self, claim: Claim) -> StoreDepot:
+    def attach(self, directory: str | None = None) -> None:
+        """Let this process find the files by name, with copies in a directory of this machine, which stays."""
+        with _attaching:
+            known = attached.get(self.root)
+            if isinstance(known, PiecedStore) and known.run != self.run:  # the client of an earlier run was killed
+                known.forget()
+                del _disks[known.run]
+            disk = os.path.join(directory or tempfile.gettempdir(), f"daskgraphpart-{self.run}")
+            os.makedirs(_disks.setdefault(self.run, disk), 0o700, True)
+            attached[self.root] = self
+
+    def detach(self) -> None:
+        """Let no name lead here any more, and delete copies on this machine."""
+        with _attaching:
+            attached.pop(self.root, None)
+            self.forget()
+            del _disks[self.run]
+
+    def forget(self) -> None:
+        """Delete what this machine has copied, and forget what this process knows."""
+        shutil.rmtree(_disks.get(self.run, ""), ignore_errors=True)
+        _of_runs.pop(self.run, None)
+
+    def with_claim(self, claim: Claim) -> PiecedStore:
         """Let this run write to the output by its claim."""
-        depot = replace(self, claim=claim)
-        mount(depot)
-        return depot
+        store = replace(self, claim=claim)
+        store.attach()
+        return store
+
+    def at_pass(self, number: int) -> PiecedStore:
+        """Return the store as the tasks of a pass use it, which has this number in the journal."""
+        return replace(self, number=number)
+
+    def note_needs(self, for_maps: int, per_thread: int, to_partition: int) -> None:
+        """Note how many bytes of its own disk a worker needs for copies."""
+        replace(self, needed=(for_maps, per_thread, to_partition)).attach()
+
+    def disk_nbytes(self, num_threads: int) -> int:
+        """Bytes of its own disk that a worker needs for copies."""
+        for_maps, per_thread, to_partition = self.needed
+        return max(to_partition, for_maps + per_thread * num_threads)
 
     @property
     def output(self) -> Path:
         """Directory of names of the output's files; what is written there as a whole is complete output."""
         return Path(self.root) / OUTPUT
 
-    def forget(self) -> None:
-        """Delete what this machine has, and forget what this process knows."""
-        Depot.forget(self)
-        _of_runs.pop(self.run, None)
-
-    def url_of(self, path: str) -> str:
-        """Name a file or directory for people."""
+    def shown_name(self, path: LocalPath) -> str:
+        """Name a file or directory by its URL."""
         first, _, rest = self._relative(path).partition("/")
-        return f"{self.out}/{rest}".rstrip("/") if first == OUTPUT else f"{self.store}{path[len(self.root) :]}"
+        return f"{self.out}/{rest}".rstrip("/") if first == OUTPUT else f"{self.store}/{self._relative(path)}"
 
     def place_of(self, path: Path | UPath) -> Path | UPath:
         """Return where a file of the output lies, in the store; any other path as it is."""
@@ -105,7 +136,7 @@ class StoreDepot(Depot):
     # files written as a whole
 
     @contextmanager
-    def whole_file(self, path: str) -> Iterator[str]:
+    def whole_file(self, path: LocalPath) -> Iterator[str]:
         """Yield a name on this machine's disk; what is written there becomes the file."""
         temporary = self._temporary()
         try:
@@ -120,31 +151,34 @@ class StoreDepot(Depot):
                 os.unlink(temporary)
 
     @contextmanager
-    def changed_file(self, path: str) -> Iterator[str]:
+    def changed_file(self, path: LocalPath) -> Iterator[str]:
         """Yield a copy of a file on this machine's disk; what is there in the end becomes the file, as a whole."""
         with self.whole_file(path) as temporary:
             self._copy_to(temporary, path)
             yield temporary
-        delete_objects([self._place(INDEXES, path)])
+        OBJECTS.delete_files([self._place(INDEXES, path)])
         self._indexes().forget([self._relative(path)])
 
     # files written at offsets
 
-    def create(self, path: str, nbytes: int, constants: Sequence[tuple[int, bytes]]) -> None:
+    def create(
+        self, path: LocalPath, nbytes: int, constants: Sequence[tuple[int, bytes]], *, is_mapped: bool = False
+    ) -> None:
         """Create a file of a known size for tasks to fill."""
+        del is_mapped  # that is a copy
         self._indexes().create(self._relative(path), nbytes, constants, self.number)
 
-    def write(self, path: str, offset: int, content: memoryview) -> None:
+    def write(self, path: LocalPath, offset: int, content: memoryview) -> None:
         """Write to a file at an offset, as part of the running task."""
         spool = running_spool()
-        assert spool is not None, "only tasks and steps write at offsets of files in a depot"
+        assert spool is not None, "only tasks and steps write at offsets of files in a store"
         spool.write(self._relative(path), offset, content)
 
     @contextmanager
     def gathered_writes(self, name: str) -> Iterator[list[Writes]]:
         """Send the writes of a task as one object at the end, and fill the list: what they are, and what was asked."""
         told: list[Writes] = []
-        with spooling(self.disk) as spool, counting_task(self.store) as asked:
+        with spooling(self._disk) as spool, counting_task(self.store) as asked:
             self._indexes().begin(self.number, name.rpartition("/")[0] or name)
             yield told
             self._indexes().put_created()
@@ -175,13 +209,8 @@ class StoreDepot(Depot):
         return [(expected.nbytes, (path, expected)) for path, expected in changed]
 
     def check(self, suspect: tuple[UPath, Written]) -> None:
-        """Read an object; `ResumeError` if it is not what a killed run wrote."""
-        path, expected = suspect
-        with open_in_store(path) as file:
-            there = digest_file(file)
-        if there != expected:
-            what, hint = "an unfinished run wrote this file, and it has changed since", "add --restart to start over"
-            raise ResumeError(what, file=path, expected=str(expected), found=str(there), hint=hint)
+        """Raise `ResumeError` if an object is not what a killed run wrote."""
+        check_written(*suspect)
 
     def describe_traffic(self) -> str:
         """Name requests and bytes of this run; empty if they were not counted."""
@@ -193,48 +222,44 @@ class StoreDepot(Depot):
 
     # reading
 
-    def size(self, path: str) -> int | None:
-        """Return the size of a file, None if there is none."""
-        if (pieced := self._pieced(path)) is not None:
-            return pieced.nbytes
-        with suppress(InputFileNotFoundError):
-            return size_in_store(self._place(FILES, path))
-        return None
+    def kind(self, path: LocalPath) -> str | None:
+        """Return ``"file"`` or None: there are no directories."""
+        return None if self.signature(path) is None else "file"
 
-    def existing_size(self, path: str) -> int:
+    def size(self, path: LocalPath) -> int:
         """Return the size of a file; `ResumeError` if there is none."""
-        nbytes = self.size(path)
-        if nbytes is None:
+        signature = self.signature(path)
+        if signature is None:
             raise self._is_gone(path)
-        return nbytes
+        return signature[0]
 
-    def list_names(self, path: str) -> dict[str, int | None]:
+    def signature(self, path: LocalPath) -> tuple[int, str] | None:
+        """Return a file's size and version; None if there is none."""
+        if (pieced := self._pieced(path)) is not None:
+            return pieced.nbytes, pieced.version
+        return OBJECTS.signature(self._place(FILES, path))
+
+    def list_names(self, path: LocalPath) -> dict[str, int | None]:
         """List a directory: sorted names, with sizes of whole files and None for all others."""
-        names = dict.fromkeys(list_in_store(self._place(INDEXES, path)))
-        return dict(sorted({**names, **list_in_store(self._place(FILES, path))}.items()))
+        names = dict.fromkeys(OBJECTS.list_names(self._place(INDEXES, path)))
+        return dict(sorted({**names, **OBJECTS.list_names(self._place(FILES, path))}.items()))
 
-    def read_into(self, buffer: memoryview, path: str, offset: int) -> None:
+    def read_into(self, buffer: memoryview, path: LocalPath, offset: int) -> None:
         """Fill a buffer from an offset of a file; `ResumeError` if there is none."""
         if not len(buffer):
             return
-        with self._expected(path):
+        try:
             if (pieced := self._pieced(path)) is not None:
-                pieced.read_into(buffer, offset, self._read_ranges)
+                pieced.read_into(buffer, offset, partial(read_merged, self.store / WRITES))
             else:
-                _read_object(buffer, self._place(FILES, path), offset)
+                OBJECTS.read_into(buffer, self._place(FILES, path), offset)
+        except InputFileNotFoundError as fault:
+            raise self._is_gone(path) from fault
 
-    def open(self, path: str) -> BinaryIO:
-        """Open a file for reading bytes; `ResumeError` if there is none."""
-        with self._expected(path):
-            raw = OpenPieces(self, path) if self._pieced(path) else StoreFile(self._place(FILES, path))
-        return cast("BinaryIO", io.BufferedReader(raw, BUFFER_NBYTES))
-
-    def copy_here(self, path: str) -> str:
+    def local_copy(self, path: LocalPath) -> str:
         """Copy a file to this machine's disk, unless it is there, and return its name there."""
-        pieced = self._pieced(path)
-        version = repr(signature_in_store(self._place(FILES, path))) if pieced is None else pieced.version
-        directory = f"{self.disk}/copies/{_short_hash(path)}"
-        copy = f"{directory}/{_short_hash(version)}"
+        directory = f"{self._disk}/copies/{_short_hash(os.fspath(path))}"
+        copy = f"{directory}/{_short_hash(repr(self.signature(path)))}"
         with _copying:
             if not os.path.isfile(copy):
                 temporary = self._temporary()
@@ -244,27 +269,40 @@ class StoreDepot(Depot):
                 os.replace(temporary, copy)
         return copy
 
+    @contextmanager
+    def directory_on_disk(self, path: LocalPath) -> Iterator[Path]:
+        """Yield a temporary directory on this machine's disk."""
+        del path
+        directory = tempfile.mkdtemp(dir=self._disk)
+        try:
+            yield Path(directory)
+        finally:
+            shutil.rmtree(directory, ignore_errors=True)
+
     # deleting
 
-    def delete_files(self, paths: Sequence[str]) -> None:
+    def delete_files(self, paths: Sequence[LocalPath]) -> None:
         """Delete files, here and in the store."""
         for path in filter(self._claim_on, paths):
             self.delete_tree(path)
         of_job = [path for path in paths if not self._claim_on(path)]
-        delete_objects([self._place(kind, path) for path in of_job for kind in (FILES, INDEXES)])
+        OBJECTS.delete_files([self._place(kind, path) for path in of_job for kind in (FILES, INDEXES)])
         self._indexes().forget([self._relative(path) for path in paths])
         for path in paths:
-            shutil.rmtree(f"{self.disk}/copies/{_short_hash(path)}", ignore_errors=True)
+            shutil.rmtree(f"{self._disk}/copies/{_short_hash(os.fspath(path))}", ignore_errors=True)
 
-    def delete_tree(self, path: str) -> None:
+    def delete_tree(self, path: LocalPath) -> None:
         """Delete all files below a directory of the store."""
         if (claim := self._claim_on(path)) is not None:
             delete_claimed_below(self._place(FILES, path), claim)
         for kind in (FILES, INDEXES) if claim is None else ():
             delete_below(self._place(kind, path))
 
-    def delete_all(self) -> None:
-        """Delete everything in the store, the logs last."""
+    def remove(self, root: str, kept: str = "") -> None:
+        """Delete everything in the workspace, the logs last."""
+        del root
+        if kept:
+            return
         if self.held is not None:
             abort_uploads(self.store, self.held)
         for kind in (FILES, INDEXES, WRITES, LOGS):
@@ -272,27 +310,33 @@ class StoreDepot(Depot):
 
     # what only the client has
 
-    def open_log(self, path: str) -> LogInStore:
+    def open_log(self, path: LocalPath) -> LogInStore:
         """Open a log for appending."""
         return LogInStore(self._place(LOGS, path), self._check_held)
 
-    def read_log(self, path: str) -> bytes | None:
+    def read_log(self, path: LocalPath) -> bytes | None:
         """Read a log, None if there is none."""
         return read_log_in_store(self._place(LOGS, path))
 
-    def lock(self) -> StoreLock:
+    def lock(self, directory: Path) -> StoreLock:
         """Take the lock of the job; `OutputLockedError` if another run holds it."""
+        del directory
         lock = StoreLock(self.store)
-        mount(replace(self, held=lock.claim))
+        replace(self, held=lock.claim).attach()
         return lock
 
+    @property
+    def _disk(self) -> str:
+        """Where this machine keeps copies, and writes what is not in the store yet."""
+        return _disks[self.run]
+
     def _temporary(self) -> str:
-        return f"{self.disk}/{uuid.uuid4().hex}"
+        return f"{self._disk}/{uuid.uuid4().hex}"
 
-    def _relative(self, path: str) -> str:
-        return path[len(self.root) + 1 :]
+    def _relative(self, path: LocalPath) -> str:
+        return os.fspath(path)[len(self.root) + 1 :]
 
-    def _place(self, kind: str, path: str) -> UPath:
+    def _place(self, kind: str, path: LocalPath) -> UPath:
         relative = self._relative(path)
         first, _, rest = relative.partition("/")
         return self.out / rest if kind == FILES and first == OUTPUT else self.store / kind / relative
@@ -302,7 +346,7 @@ class StoreDepot(Depot):
         if self.held is not None:
             self.held.check()
 
-    def _claim_on(self, path: str) -> Claim | None:
+    def _claim_on(self, path: LocalPath) -> Claim | None:
         """Return the claim by which a file of the output is written, None for all other files."""
         if self._relative(path).partition("/")[0] != OUTPUT:
             return None
@@ -315,86 +359,37 @@ class StoreDepot(Depot):
         indexes.begin(self.number)
         return indexes
 
-    def _pieced(self, path: str) -> PiecedFile | None:
+    def _pieced(self, path: LocalPath) -> PiecedFile | None:
         return self._indexes().find(self._relative(path))
 
-    @contextmanager
-    def _expected(self, path: str) -> Iterator[None]:
-        try:
-            yield
-        except InputFileNotFoundError as fault:
-            raise self._is_gone(path) from fault
-
-    def _is_gone(self, path: str) -> ResumeError:
+    def _is_gone(self, path: LocalPath) -> ResumeError:
         what, hint = "a file of the unfinished run is gone", "add --restart to start over"
-        return ResumeError(what, file=self.url_of(path), hint=hint)
+        return ResumeError(what, file=self.shown_name(path), hint=hint)
 
-    def _copy_to(self, target: str, path: str) -> None:
-        nbytes = self.existing_size(path)
+    def _copy_to(self, target: str, path: LocalPath) -> None:
+        nbytes = self.size(path)
         with attach_path_to_error(target), open(target, "wb") as file:
             for start in range(0, nbytes, COPIED_NBYTES):
                 piece = bytearray(min(COPIED_NBYTES, nbytes - start))
                 self.read_into(memoryview(piece), path, start)
                 file.write(piece)
 
-    def _read_ranges(self, requests: Sequence[Request]) -> list[memoryview]:
-        """Read ranges of objects of writes, some at a time; neighbours are one request."""
-        spans = merge_ranges(requests)
-        contents: list[bytes] = []
-        directory = self.store / WRITES
-        for first in range(0, len(spans), MAX_RANGES):
-            names, starts, stops = ([*column] for column in zip(*spans[first : first + MAX_RANGES], strict=True))
-            with open_store(directory) as fs:
-                paths = [f"{directory.path}/{name}" for name in names]
-                contents += fs.cat_ranges(paths, starts, stops, on_error="raise")
-        for content, (name, start, stop) in zip(contents, spans, strict=True):
-            if len(content) != stop - start:
-                raise wrong_number_of_bytes(directory / name, stop - start, len(content))
-        return cut_ranges(requests, spans, contents)
-
 
 @contextmanager
-def mounted_depot(store: UPath, out: UPath) -> Iterator[StoreDepot]:
-    """Mount the depot of a directory in a store for one run of a job with an output."""
+def pieced_store(store: UPath, out: UPath) -> Iterator[PiecedStore]:
+    """Attach the workspace in a directory of a store for one run of a job with an output."""
     run = uuid.uuid4().hex[:12]
-    depot = StoreDepot(f"/{store.protocol}:/{store.path.strip('/')}", run, store=store, out=out)
-    if depot_of(f"{depot.root}/") is not None:
+    workspace = PiecedStore(f"/{store.protocol}:/{store.path.strip('/')}", run, store, out)
+    if workspace.root in attached:
         hint = "wait until it ends, or choose another output directory"
         raise OutputLockedError("another run of this process is writing here", file=store, hint=hint)
-    mount(depot)
+    workspace.attach()
     try:
         with counting_run(store, run):
-            yield depot
+            yield workspace
     finally:
-        unmount(depot)
-
-
-def _read_object(buffer: memoryview, path: UPath, offset: int) -> None:
-    """Fill a buffer from an offset of an object, by several requests at a time."""
-    starts = range(0, len(buffer), MAX_REQUEST_NBYTES)
-    for batch in range(0, len(starts), MAX_REQUESTS):
-        firsts = starts[batch : batch + MAX_REQUESTS]
-        stops = [min(first + MAX_REQUEST_NBYTES, len(buffer)) for first in firsts]
-        contents = read_ranges(path, [offset + first for first in firsts], [offset + stop for stop in stops])
-        for first, stop, content in zip(firsts, stops, contents, strict=True):
-            buffer[first:stop] = content
+        workspace.detach()
 
 
 def _short_hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-class OpenPieces(StoreFile):
-    """A pieced file, open for reading."""
-
-    def __init__(self, depot: StoreDepot, path: str) -> None:
-        self.depot, self.name = depot, path
-        self.size, self._position = depot.existing_size(path), 0
-
-    def readinto(self, buffer: object) -> int:
-        """Fill a buffer up to the end of the file; return the number of bytes."""
-        view = memoryview(buffer).cast("B")  # type: ignore[arg-type]
-        view = view[: max(0, min(len(view), self.size - self._position))]
-        self.depot.read_into(view, self.name, self._position)
-        self._position += len(view)
-        return len(view)

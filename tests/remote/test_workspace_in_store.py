@@ -30,12 +30,11 @@ from remote_stores import S3, contents_of, copy_in, local_contents, make_graph
 from upath import UPath
 
 from daskgraphpart import GraphPartError, assign, dispatch, from_edges, partition, plan, read_tables, verify
-from daskgraphpart.engine.clusters import on_cluster
 from daskgraphpart.errors import EnvironmentFaultError, OutputExistsError, ResumeError
+from daskgraphpart.storage.object_store import MAX_GAP_NBYTES
 from daskgraphpart.storage.store_workspace.merge_ranges import cut_ranges, merge_ranges
 from daskgraphpart.storage.store_workspace.pieced_file import dump_index, load_index, new_index, pieces_of, with_writes
-from daskgraphpart.storage.store_workspace.store_depot import StoreDepot, mounted_depot
-from daskgraphpart.storage.stores import MAX_GAP_NBYTES
+from daskgraphpart.storage.store_workspace.pieced_store import PiecedStore, pieced_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -284,9 +283,9 @@ def test_owners_and_weights_of_this_machine_are_used_by_others(
 def test_requests_are_few_and_counted(s3: S3, graph: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[str, str]] = []
     copied: dict[str, int] = {}
-    send, copy_to = AioEndpoint._send, StoreDepot._copy_to
+    send, copy_to = AioEndpoint._send, PiecedStore._copy_to
 
-    def recorded_copy(self: StoreDepot, target: str, path: str) -> None:
+    def recorded_copy(self: PiecedStore, target: str, path: str) -> None:
         copy_to(self, target, path)
         copied[path] = os.path.getsize(target)
 
@@ -297,7 +296,7 @@ def test_requests_are_few_and_counted(s3: S3, graph: Path, monkeypatch: pytest.M
 
     copy_in(graph, s3.files, URL_IN)
     monkeypatch.setattr(AioEndpoint, "_send", recorded)
-    monkeypatch.setattr(StoreDepot, "_copy_to", recorded_copy)
+    monkeypatch.setattr(PiecedStore, "_copy_to", recorded_copy)
     notes: list[str] = []
     progress = SimpleNamespace(begin=ignore, advance=ignore, end=ignore, note=notes.append)
     how = {**HOW, "workspace": URL_WORK, "storage_options": s3.options, "progress": progress}
@@ -321,7 +320,7 @@ def test_a_worker_without_room_for_its_copies_is_one_error_before_work(
     copy_in(graph, s3.files, URL_IN)
     with LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0") as cluster:
         there = {"workspace": URL_WORK, "storage_options": s3.options, "cluster": cluster.scheduler_address}
-        monkeypatch.setattr(on_cluster.shutil, "disk_usage", lambda _: SimpleNamespace(free=1000))
+        monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=1000))
         message = r"local disk of a worker on host .* at least 8.4 MB free, found 1.0 kB.*local_directory"
         with pytest.raises(EnvironmentFaultError, match=message):
             partition(URL_IN, URL_OUT, 3, method="fennel", **HOW, **there)
@@ -598,11 +597,11 @@ def test_a_bit_that_has_changed_in_an_index_is_named() -> None:
 def test_an_object_is_read_where_its_store_lists_no_digest(memory: Any) -> None:
     out = UPath("memory://out")
     memory.pipe_file("/out/a", b"as it was")
-    with mounted_depot(UPath("memory://work"), out) as depot:
+    with pieced_store(UPath("memory://work"), out) as store:
         written = {0: [[f"output/{name}", {}, 9, md5(b"as it was").hexdigest()] for name in ("a", "gone")]}
-        ((nbytes, suspect),) = depot.suspects(written)
-        depot.check(suspect)
+        ((nbytes, suspect),) = store.suspects(written)
+        store.check(suspect)
         memory.pipe_file("/out/a", b"as it is!")
         with pytest.raises(ResumeError, match=r"memory://out/a: .*expected 9 bytes, MD5 .*found 9 bytes, MD5"):
-            depot.check(suspect)
+            store.check(suspect)
     assert nbytes == 9

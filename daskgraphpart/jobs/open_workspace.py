@@ -1,4 +1,4 @@
-"""Open the depot of a job whose workspace is in a store, unless the job cannot have one."""
+"""Open the workspace of a job in a store, unless the job cannot have one there."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from daskgraphpart.errors import EnvironmentFaultError, OptionError
 from daskgraphpart.storage.files import cached_listings, signatures_of
 from daskgraphpart.storage.paths import is_remote, resolve_path
 from daskgraphpart.storage.store_workspace.leftovers import name_leftovers
-from daskgraphpart.storage.store_workspace.store_depot import StoreDepot, mounted_depot
+from daskgraphpart.storage.store_workspace.pieced_store import PiecedStore, pieced_store
 from daskgraphpart.storage.upload import WORK_DIRECTORY, check_writable
 from daskgraphpart.units import format_number
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def open_depot(
+def open_workspace(
     resources: Resources,
     target: Location | Destination,
     inputs: Sequence[Location] | None = None,
     *,
     is_output: bool = True,
-) -> Iterator[StoreDepot]:
-    """Yield the depot in a workspace for the job of an output; without its inputs, only for names.
+) -> Iterator[PiecedStore]:
+    """Yield the workspace in a store for the job of an output; without its inputs, only for names.
 
     Raises at the end if the inputs have changed. With `is_output` False, the job only reads the target.
     """
@@ -48,14 +48,14 @@ def open_depot(
     assert is_remote(place), "it is a URL"
     of_output = hashlib.sha256(str(out).encode()).hexdigest()[:12]
     own = place / f"{WORK_DIRECTORY}-{of_output}{'' if is_output else '-read'}"
-    with mounted_depot(own, out) as depot:
+    with pieced_store(own, out) as store:
         if inputs is None:
-            yield depot
+            yield store
             return
         check_writable(place)
         name_leftovers(place, own, f"{WORK_DIRECTORY}-")
         before = _signatures(inputs)
-        yield depot
+        yield store
         if is_output:
             _check_unchanged(before, _signatures(inputs), out)
 
