@@ -114,6 +114,7 @@ DECIDE = (
     "partitioner.choose:COARSE_ARCS", "partitioner.choose:LARGE_ARCS", "partitioner.choose:WHOLE_ARCS",
     "partitioner.multilevel.cycle:LEAST_NODES", "partitioner.multilevel.extend:MAX_ARCS_IN_MEMORY",
     "partitioner.multilevel.stream:STRETCH_ARCS", "partitioner.multilevel.weighted_graph:MOST_ARCS_OF_ONE_BLOCK",
+    "partitioner.multilevel.weighted_graph:PIECE_ARCS",
     "partitioner.partition_pass:MOST_STREAMED", "graph.write_graph:BYTES_PER_FILE",
     "graph.write_graph:EDGES_PER_FILE", "kernels.move_nodes:HUB", "dispatching.delivery.staged_array:CHUNK_NBYTES",
     "layouts.parquet:ROW_GROUP_NBYTES", "partitioner.zarr_owners:MAX_CHUNK_NBYTES",

@@ -124,6 +124,7 @@ def partition_graph(_: None, config: PartitionConfig) -> str:
     most = [problem.weights.constraints[i].limit(problem.num_parts) for i in balanced]
     with directory_on_disk(problem.directory) as directory, ThreadPoolExecutor(threads) as pool:
         scratch = Path(tempfile.mkdtemp(prefix="partition-", dir=directory))
+        graph = graph.cut_up(by_threads(pool, threads))
         job = MethodJob(
             config.schema, problem.num_parts, config.options.seed, range(graph.num_nodes), graph,
             np.array(most, np.int64), problem.adjacency.num_isolated, problem.is_impossible, scratch, config.memory,

@@ -127,6 +127,7 @@ def _cut(indptr: np.ndarray, num_arcs: int) -> Iterator[tuple[int, int]]:
 
 
 Block = CsrBlock | Rows
+Piece = CsrBlock | Rows | Stretch
 
 
 @dataclass(frozen=True, slots=True)

@@ -133,7 +133,8 @@ def contract(
     blocks = each(merge, group_ranges(totals, [0] * num_ranges, limit))
     each(lambda run: Path(run.path).unlink(), [run for _, run in runs if isinstance(run, Region)])
     columns = tuple(_contract_column(column, clusters, count) for column in graph.columns)
-    return WeightedGraph(blocks, columns, graph.total_weight)
+    coarse = WeightedGraph(blocks, columns, graph.total_weight)
+    return coarse if directory is None else coarse.cut_up(each)
 
 
 def _contract_column(column: np.ndarray, clusters: np.ndarray, count: int) -> np.ndarray:

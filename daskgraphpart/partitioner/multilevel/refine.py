@@ -1,4 +1,4 @@
-"""Restore balance and improve the cut by moving single nodes, block by block."""
+"""Restore balance and improve the cut by moving single nodes: pieces of the graph side by side."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from daskgraphpart.kernels.clusters import add_up
 from daskgraphpart.kernels.move_nodes import assign_greedily, overload, rebalance_rows, refine_rows
 from daskgraphpart.partitioner.multilevel.weighted_graph import spans
 
 if TYPE_CHECKING:
-    from daskgraphpart.partitioner.adjacency.csr_blocks import Block, Stretch
+    from daskgraphpart.partitioner.adjacency.csr_blocks import Piece
     from daskgraphpart.partitioner.multilevel.side_by_side import Map
     from daskgraphpart.partitioner.multilevel.weighted_graph import WeightedGraph
 
 MAX_REBALANCES = 6
+EAGERNESS = 8  # times the share of excess and room that a piece may use in one more try to balance
+BOLDNESS = 8  # times its share of room that a piece may use; few need it, and what exceeds a limit is not applied
 REFINE_SWEEPS = 16
 SETTLED = 0.02  # of what the best sweep gained; when one gains less, a further one is not worth its time
 NOTHING = 1e-12  # of overload
@@ -43,9 +44,13 @@ class Limits:
         over: np.ndarray = (loads - self.most).astype(np.float64)
         return over
 
+    def excess(self, loads: np.ndarray) -> float:
+        """Sum of overloads, each as a share of its limit."""
+        return float(overload(self.over(loads), self.shares))
+
     def overload(self, graph: WeightedGraph, parts: np.ndarray, each: Map) -> float:
         """Sum of overloads, each as a share of its limit."""
-        return round(float(overload(self.over(graph.loads(parts, self.num_parts, each)), self.shares)), 9)
+        return round(self.excess(graph.loads(parts, self.num_parts, each)), 9)
 
     def value(self, graph: WeightedGraph, parts: np.ndarray, each: Map) -> tuple[float, int]:
         """Rank parts, least best: overload, then cut."""
@@ -60,40 +65,39 @@ def refine(graph: WeightedGraph, parts: np.ndarray, limits: Limits, each: Map, s
 
 
 def rebalance(graph: WeightedGraph, parts: np.ndarray, limits: Limits, each: Map) -> float:
-    """Move nodes out of overloaded parts, a share per block, in place; return the remaining overload."""
+    """Move nodes out of overloaded parts, a share per piece, in place; return the remaining overload.
 
-    def move(call: tuple[Block, np.ndarray]) -> Moves:
-        block, over = call
-        mine, weights = parts[block.start : block.stop].copy(), graph.node_weights(block.start, block.stop)
-        fixed = graph.fixed[block.start : block.stop]
-        rebalance_rows(*block.read(), block.start, parts, mine, weights, over, limits.shares, fixed)
-        return Moves.between(parts[block.start : block.stop], mine, weights, limits.num_parts)
+    Pieces move more than their share in later sweeps, but only what lowers the overload is applied.
+    """
+
+    def move(piece: Piece) -> tuple[Moves, np.ndarray]:
+        span = slice(piece.start, piece.stop)
+        mine, counts = parts[span].copy(), np.bincount(parts[span], minlength=limits.num_parts)
+        excess, room = (counts / np.maximum(remaining, 1))[:, None], (piece.stop - piece.start) / rest
+        over = limits.over(loads)
+        over *= np.minimum(1, np.where(over > 0, excess, room) * eagerness)
+        before, weights = over.copy(), graph.node_weights(piece.start, piece.stop)
+        rebalance_rows(*piece.read(), piece.start, parts, mine, weights, over, limits.shares, graph.fixed[span])
+        return Moves.of(mine, over - before), counts
 
     loads = graph.loads(parts, limits.num_parts, each)
-    left = float(overload(limits.over(loads), limits.shares))
-    for number in range(MAX_REBALANCES):
-        if left <= NOTHING:
-            break
-        # nodes of each part, and all nodes, in the blocks to come
+    left, eagerness = limits.excess(loads), 1
+    for _ in range(MAX_REBALANCES):
+        # nodes of each part, and all nodes, in the rounds to come
         remaining, rest = np.bincount(parts, minlength=limits.num_parts), graph.num_nodes
-        for blocks in graph.rounds() if number == 0 else ([block] for block in graph.blocks):
-            over, calls = limits.over(loads), []
-            if overload(over, limits.shares) <= NOTHING:
-                break
-            for block in blocks:
-                counts = np.bincount(parts[block.start : block.stop], minlength=limits.num_parts)
-                excess, room = (counts / np.maximum(remaining, 1))[:, None], (block.stop - block.start) / rest
-                # little remains after the first round: the first blocks that can take it all do
-                share = over if number else np.where(over > 0, over * excess, over * room)
-                calls.append((block, share))
-            moved = each(move, calls)
-            remaining -= np.bincount(parts[blocks[0].start : blocks[-1].stop], minlength=limits.num_parts)
-            rest -= blocks[-1].stop - blocks[0].start
-            for block, moves in zip(blocks, moved, strict=True):
-                moves.apply(block, parts, loads)
-        before, left = left, float(overload(limits.over(loads), limits.shares))
-        if left >= before:
+        for pieces in graph.rounds():
+            if limits.excess(loads) <= NOTHING:
+                return 0.0
+            moved = each(move, pieces)
+            for piece, (moves, counts) in zip(pieces, moved, strict=True):
+                remaining -= counts
+                rest -= piece.stop - piece.start
+                if moves.change.any() and limits.excess(loads + moves.change) < limits.excess(loads):
+                    moves.apply(piece, parts, loads)
+        before, left = left, limits.excess(loads)
+        if left >= before and eagerness >= len(graph.pieces):
             break
+        eagerness *= EAGERNESS
     return left
 
 
@@ -109,28 +113,32 @@ def improve(graph: WeightedGraph, parts: np.ndarray, limits: Limits, each: Map, 
     # random lookups: the smaller the array, the more of it fits in cache
     narrow = parts.astype(np.min_scalar_type(-limits.num_parts))
 
-    def move(call: tuple[Block, int]) -> tuple[int, Moves] | None:
-        block, num_blocks = call
-        begin = active[block.start : block.stop]
+    def move(call: tuple[Piece, int]) -> tuple[int, Moves] | None:
+        piece, count = call
+        span = slice(piece.start, piece.stop)
+        begin = active[span]
         if not begin.any():
             return None
-        mine = narrow[block.start : block.stop].copy()
-        over, patience = limits.over(loads) / num_blocks, max(200, mine.size // PATIENCE)
-        weights, fixed = graph.node_weights(block.start, block.stop), graph.fixed[block.start : block.stop]
+        mine, over = narrow[span].copy(), limits.over(loads) * min(1, BOLDNESS / count)
+        before, weights = over.copy(), graph.node_weights(piece.start, piece.stop)
         gain = refine_rows(
-            *block.read(), block.start, narrow, mine, weights, over, limits.shares, begin, following, fixed, patience
-        )
-        return int(gain), Moves.between(narrow[block.start : block.stop], mine, weights, limits.num_parts)
+            *piece.read(), piece.start, narrow, mine, weights, over, limits.shares, begin, following,
+            graph.fixed[span], max(200, mine.size // PATIENCE),
+        )  # fmt: skip
+        return int(gain), Moves.of(mine, over - before)
 
     for _ in range(sweeps):
         gained = 0
-        for blocks in graph.rounds():
-            moved = each(move, [(block, len(blocks)) for block in blocks])
-            for block, proposal in zip(blocks, moved, strict=True):
-                if proposal is not None:
+        for pieces in graph.rounds():
+            moved, excess = each(move, [(piece, len(pieces)) for piece in pieces]), limits.excess(loads)
+            for piece, proposal in zip(pieces, moved, strict=True):
+                if proposal is not None and proposal[0]:
                     gain, moves = proposal
-                    moves.apply(block, narrow, loads)
-                    gained += gain
+                    if limits.excess(loads + moves.change) <= excess:
+                        moves.apply(piece, narrow, loads)
+                        gained += gain
+                    else:  # again in the next sweep
+                        following[piece.start : piece.stop] |= active[piece.start : piece.stop]
         active[:], following[:], highest = following, False, max(highest, gained)
         if gained <= SETTLED * highest:
             break
@@ -138,24 +146,19 @@ def improve(graph: WeightedGraph, parts: np.ndarray, limits: Limits, each: Map, 
 
 
 class Moves(NamedTuple):
-    """New parts of a block's nodes, and by how much the loads change, int64 (parts, constraints)."""
+    """New parts of a piece's nodes, and by how much the loads change, int64 (parts, constraints)."""
 
     parts: np.ndarray
     change: np.ndarray
 
     @classmethod
-    def between(cls, old: np.ndarray, new: np.ndarray, weights: np.ndarray, num_parts: int) -> Moves:
-        """Compare old and new parts of nodes with `weights`."""
-        change, moved = np.zeros((num_parts, weights.shape[1]), np.int64), np.flatnonzero(old != new)
-        weights = weights[moved]
-        # cast, for the kernel needs no second signature
-        add_up(new[moved].astype(np.int32, copy=False), 0, weights, change)
-        add_up(old[moved].astype(np.int32, copy=False), 0, -weights, change)
-        return cls(new, change)
+    def of(cls, parts: np.ndarray, change: np.ndarray) -> Moves:
+        """Take a kernel's changes, whole numbers up to rounding."""
+        return cls(parts, np.rint(change).astype(np.int64))
 
-    def apply(self, block: Block | Stretch, parts: np.ndarray, loads: np.ndarray) -> None:
+    def apply(self, piece: Piece, parts: np.ndarray, loads: np.ndarray) -> None:
         """Change parts and loads."""
-        parts[block.start : block.stop] = self.parts
+        parts[piece.start : piece.stop] = self.parts
         loads += self.change
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,11 +15,13 @@ from daskgraphpart.partitioner.adjacency.csr_blocks import Rows
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from daskgraphpart.partitioner.adjacency.csr_blocks import Block
+    from daskgraphpart.partitioner.adjacency.csr_blocks import Block, Piece
     from daskgraphpart.partitioner.multilevel.side_by_side import Map
 
 MOST_ARCS_OF_ONE_BLOCK = 1 << 23  # per block in memory; a larger graph is worked on by blocks side by side
-BLOCKS_PER_ROUND = 4
+PIECE_ARCS = 1 << 16  # of what one thread works on at a time
+ROUNDS = 4  # of a sweep over all pieces
+PIECES_PER_ROUND = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,12 +29,19 @@ class WeightedGraph:
     """A weighted undirected graph: blocks in node order, and a column of node weights per constraint.
 
     All arc weights sum to at most `total_weight`. Nodes in `fixed`, bool (nodes,) or (0,) for none, keep their parts.
+    Sweeps work on `pieces` of the blocks, or on blocks if there are none.
     """
 
     blocks: Sequence[Block]
     columns: tuple[np.ndarray, ...]
     total_weight: int
     fixed: np.ndarray = field(default_factory=lambda: np.empty(0, np.bool_))
+    pieces: Sequence[Piece] = ()
+
+    def cut_up(self, each: Map) -> WeightedGraph:
+        """Cut the blocks into pieces of few arcs, so that each is soon done."""
+        stretches = each(lambda block: list(block.stretches(PIECE_ARCS)), self.blocks)
+        return replace(self, pieces=list(chain.from_iterable(stretches)))
 
     @property
     def num_nodes(self) -> int:
@@ -47,14 +57,16 @@ class WeightedGraph:
         """Weights of the nodes ``start, ..., stop - 1``, int64 (nodes, constraints)."""
         return np.stack([column[start:stop] for column in self.columns], axis=1)
 
-    def rounds(self) -> Iterator[Sequence[Block]]:
-        """Group blocks into rounds; blocks of a round run side by side without seeing each other's moves.
+    def rounds(self) -> Iterator[Sequence[Piece]]:
+        """Group pieces into rounds; those of a round run side by side without seeing each other's moves.
 
-        The number of rounds depends on the graph alone, so the number of workers does not change results.
+        What a piece is, and the number of rounds, depend on the graph alone, so the number of workers does not change
+        results. A round's pieces lie far apart, so that neighbours with near IDs see each other's moves.
         """
-        size = max(BLOCKS_PER_ROUND, len(self.blocks) // 8)
-        for first in range(0, len(self.blocks), size):
-            yield self.blocks[first : first + size]
+        pieces = self.pieces or self.blocks
+        count = min(ROUNDS, -(-len(pieces) // PIECES_PER_ROUND))
+        for first in range(count):
+            yield pieces[first::count]
 
     def loads(self, parts: np.ndarray, num_parts: int, each: Map) -> np.ndarray:
         """Weight of each part, int64 (parts, constraints), without nodes of no part (-1)."""
@@ -71,9 +83,11 @@ class WeightedGraph:
 
     def cut(self, parts: np.ndarray, num_parts: int, each: Map) -> int:
         """Weight of the cut edges."""
-        return (
-            sum(each(lambda block: int(cut_of_rows(*block.read(), block.start, parts, num_parts)[0]), self.blocks)) // 2
-        )
+
+        def cut_of(piece: Piece) -> int:
+            return int(cut_of_rows(*piece.read(), piece.start, parts, num_parts)[0])
+
+        return sum(each(cut_of, self.pieces or self.blocks)) // 2
 
 
 def spans(num_nodes: int, size: int = 1 << 20) -> Iterator[tuple[int, int]]:
