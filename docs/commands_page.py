@@ -1,26 +1,27 @@
-"""Hooks of mkdocs: pages of notebooks, of what `--help-all` shows, and an overview of each page of the reference."""
+"""Hooks of mkdocs: pages of notebooks and of the reference, the address of the repository, how to install."""
 
 from __future__ import annotations
 
 import re
+import sys
 import tomllib
-from inspect import getdoc
 from pathlib import Path
-from pydoc import locate
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import click
 from mkdocs.plugins import event_priority
 from mkdocs.structure.files import File
 
-from daskgraphpart.cli.help import full_help
-from daskgraphpart.cli.main import group
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-WIDTH = 110
-FEWEST_IN_AN_OVERVIEW = 4
+sys.path.append(str(Path(__file__).parent))
+from reference_pages import (
+    SECTIONS,
+    command_page,
+    command_uri,
+    commands,
+    contents,
+    entries,
+    nav,
+    table_of_commands,
+)
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -28,10 +29,13 @@ ON_PYPI = PROJECT["tool"]["daskgraphpart"]["on-pypi"]
 
 
 def on_config(config: Any) -> Any:
-    """Link to the repository, once it has an address."""
+    """Link to the repository, once it has an address, and to each page of the reference."""
     address = PROJECT["project"]["urls"]["Repository"]
     if ".invalid/" not in address:
         config.repo_url = address
+    (reference,) = (part["Reference"] for part in config.nav if "Reference" in part)
+    below = nav()
+    reference[:] = [{title: below.get(page, page)} for of in reference for title, page in of.items()]
     return config
 
 
@@ -46,49 +50,21 @@ def installed(text: str, on_pypi: bool) -> str:
 
 @event_priority(100)  # before the plugin that makes pages of them
 def on_files(files: Any, config: Any) -> Any:
-    """Add the notebooks, which lie beside the docs."""
+    """Add the notebooks, which lie beside the docs, and the pages of the reference."""
     for path in sorted(ROOT.glob("notebooks/*.ipynb")):
         name = str(path.relative_to(ROOT))
         files.append(File(name, str(ROOT), config.site_dir, config.use_directory_urls))
+    for section in SECTIONS:
+        for entry in entries(section):
+            files.append(File.generated(config, entry.uri, content=entry.page))
+    for ctx in commands():
+        files.append(File.generated(config, command_uri(ctx), content=command_page(ctx)))
     return files
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Add the commands to their page, and an overview to a page of functions and classes."""
-    markdown = overview(installed(markdown, ON_PYPI))
-    return markdown + "".join(sections()) if page.file.src_uri == "reference/cli.md" else markdown
-
-
-def overview(markdown: str) -> str:
-    """A page with a table of what it documents above the first entry, if these are several."""
-    names = re.findall(r"^::: (\S+)$", markdown, re.MULTILINE)
-    if len(names) < FEWEST_IN_AN_OVERVIEW:
-        return markdown
-    rows = "\n".join(f"| [`{name.rpartition('.')[2]}`](#{name}) | {first_sentence(name)} |" for name in names)
-    head, entry, rest = markdown.partition("\n::: ")
-    table = f"<div class='overview stacked' markdown>\n\n| name | what it is |\n|---|---|\n{rows}\n\n</div>"
-    return f"{head}\n{table}\n{entry}{rest}"
-
-
-def first_sentence(name: str) -> str:
-    """What the docstring of an object begins with."""
-    first = (getdoc(locate(name)) or "").partition("\n\n")[0]
-    return " ".join(first.split()).replace("|", "\\|")
-
-
-def sections() -> Iterator[str]:
-    """A heading and the help of every command."""
-    yield from _sections(_context(group, "daskgraphpart"))
-
-
-def _sections(ctx: click.Context) -> Iterator[str]:
-    yield f"\n## {ctx.command_path}\n\n```text\n{full_help(ctx)}\n```\n"
-    if isinstance(ctx.command, click.Group):
-        for name in ctx.command.list_commands(ctx):
-            command = ctx.command.get_command(ctx, name)
-            assert command is not None
-            yield from _sections(_context(command, name, ctx))
-
-
-def _context(command: click.Command, name: str, parent: click.Context | None = None) -> click.Context:
-    return click.Context(command, parent, name, terminal_width=WIDTH, **command.context_settings)
+    """Add tables of what there is to the first pages of the reference."""
+    section = page.file.src_uri.removeprefix("reference/").removesuffix(".md")
+    if section in SECTIONS and page.file.src_uri == f"reference/{section}.md":
+        return contents(section, markdown)
+    return installed(markdown + (f"\n\n{table_of_commands()}" if section == "cli" else ""), ON_PYPI)

@@ -48,7 +48,9 @@ class ReferencePage(griffe.Extension):
             attr.docstring = None
 
     def on_function(self, *, func: griffe.Function, **_: Any) -> None:
-        """Group the parameters of a function."""
+        """Group the parameters of a function; a method is shown without the object that it is called on."""
+        if is_method(func.path):
+            del func.parameters[next(iter(func.parameters)).name]
         if func.docstring is not None and HAS_SECTIONS.search(func.docstring.value):
             rewrite(func.docstring, {of.name: of.default for of in func.parameters})
 
@@ -72,6 +74,11 @@ class ReferencePage(griffe.Extension):
         if fields:
             first = next((i for i, of in enumerate(sections) if of.kind.value == "examples"), len(sections))
             sections.insert(first, griffe.DocstringSectionAttributes(fields))
+
+
+def is_method(path: str) -> bool:
+    """Whether a function is called as a method of a class that is elsewhere."""
+    return ".methods." in path or path.endswith("write_method.write_chunked")
 
 
 @dataclass(frozen=True)

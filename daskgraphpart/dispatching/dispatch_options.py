@@ -71,14 +71,12 @@ class DispatchOptions:
     store_inner_edge: bool = option(False, "Mark in GraphBolt's graphs which edges a part owns.")
     map_feature: str | Sequence[str] = option(
         (),
-        "Translate a feature of node IDs, such as hard negatives, to new IDs. NTYPE is the type of these nodes; -1 "
-        "stays. Layouts may find such features themselves.",
+        "Translate a feature of node IDs, such as hard negatives, to new IDs: user/negatives=item, the type of these "
+        "nodes; -1 stays. Layouts may find such features themselves.",
         values="TYPE/FEATURE=NTYPE,...",
     )
 
-    layout_options: Mapping[str, object] | None = option(
-        None, "Options of layouts that are plug-ins, by name; on the command line, each is an option of its own."
-    )
+    layout_options: Mapping[str, object] | None = option(None, "Options of layouts that are plug-ins, by name.")
 
     # what DGL_DIST_DEBUG adds to these: only `partition_graph` asks for it
     store_types_and_owners: bool = False

@@ -35,7 +35,7 @@ class Resources:
     memory: int = option(
         MISSING,
         "Memory for all tasks; default half the machine's. The interpreter and its libraries add "
-        "about 200 MB per process. In Python, an integer is bytes.",
+        "about 200 MB per process. A plain number is bytes.",
         values="SIZE",
         common=True,
         is_open=True,

@@ -94,8 +94,9 @@ def partition(
         auto, metis, kaminpar, multilevel, fennel, random, or a directory of owners. auto picks by the number of edges.
     balance : str | Sequence[str], optional
         What to balance, such as nodes,edges=0.05; default nodes,edges. Any of nodes, ntypes, edges, edges-by-ntype,
-        bytes, types:NTYPE/FEATURE, weight:NTYPE/FEATURE and file:PATH.npy, and with --fanouts seeds and work, each with
-        a tolerance of its own if you like. Random owners and those from a directory are measured, not balanced.
+        bytes, types:paper/train_mask (each class of a node feature), weight:paper/cost, file:weights.npy, and with
+        fan-outs seeds and work, each with a tolerance of its own if you like. Random owners and those from a directory
+        are measured, not balanced.
     imbalance : float, default 0.03
         Tolerated excess over the average.
     seed : int, default 0
@@ -108,15 +109,15 @@ def partition(
         Passes that fennel makes over the graph; default 3.
     objtype : Literal["cut", "vol", "fetch"], default "cut"
         What to minimise. cut is the number of cut edges; fetch the rows that sampled training fetches from other parts,
-        and needs --fanouts; vol, of METIS only, the communication volume.
+        and needs fan-outs; vol, of METIS only, the communication volume.
     fanouts : str | Sequence[int] | Sequence[str] | Mapping[str, Sequence[int]], default ()
-        Neighbours that training samples at each hop, such as 15,10, for --objtype fetch; -1 samples all. For edge types
-        of their own, repeat the option with ETYPE=15,10.
+        Neighbours that training samples at each hop, such as 15,10, for the objective fetch; -1 samples all. Edge types
+        may have their own, such as author:writes:paper=15,10.
     batch_size : int, default 1000
         Seeds of each batch of training.
     seeds : str, optional
-        Where training starts: NTYPE/FEATURE, a mask of any type, such as valid_mask, or all. Default: train_mask, or
-        all nodes if there is none.
+        Where training starts: a mask of one type or of all that have it, such as paper/valid_mask, or all. Default:
+        train_mask, or all nodes if there is none.
     recursive : bool, default False
         Let METIS bisect recursively instead of k-way.
     fill_parts : bool, default False
@@ -128,12 +129,12 @@ def partition(
         How hard to look for a small cut. fast runs one library and refines less; default combines METIS and KaMinPar by
         a V-cycle; high tries several seeds of both and repeats V-cycles while the cut shrinks.
     edge_weight : str | Sequence[str], default ()
-        Use an edge feature as the weight of the cut. Repeat the option for further edge types; edges of other types
-        weigh 1. Values must be positive; 20 binary digits of them count.
+        Use an edge feature, such as paper:cites:paper/weight, as the weight of the cut; give one for each edge type,
+        others weigh 1. Values must be positive; 20 binary digits of them count.
     extend : str | os.PathLike[str], optional
-        Keep the owners in OLD; place only new nodes. OLD is a directory of owners, or of partitions in DGL's layout,
-        with as many parts. Nodes are matched by original ID if both graphs have ID maps; without, the first nodes of
-        each type are the old ones.
+        Keep the owners of an earlier graph; place only new nodes. A directory of owners, or of partitions in DGL's
+        layout, with as many parts. Nodes are matched by original ID if both graphs have ID maps; without, the first
+        nodes of each type are the old ones.
     old_id_map : str | os.PathLike[str], optional
         The graph whose owners you extend, or its directory id_map. Default: where it was.
     may_move : str | float, default "0%"
@@ -162,10 +163,10 @@ def partition(
     store_inner_edge : bool, default False
         Mark in GraphBolt's graphs which edges a part owns.
     map_feature : str | Sequence[str], default ()
-        Translate a feature of node IDs, such as hard negatives, to new IDs. NTYPE is the type of these nodes; -1 stays.
-        Layouts may find such features themselves.
+        Translate a feature of node IDs, such as hard negatives, to new IDs: user/negatives=item, the type of these
+        nodes; -1 stays. Layouts may find such features themselves.
     layout_options : Mapping[str, object], optional
-        Options of layouts that are plug-ins, by name; on the command line, each is an option of its own.
+        Options of layouts that are plug-ins, by name.
     staging : Literal["auto", "in-place", "zarr"], default "auto"
         How features travel: in place, or through zarr arrays in the workspace.
     overwrite : bool, default False
@@ -176,7 +177,7 @@ def partition(
         Keep the temporary files.
     memory : str | int, optional
         Memory for all tasks; default half the machine's. The interpreter and its libraries add about 200 MB per
-        process. In Python, an integer is bytes.
+        process. A plain number is bytes.
     cluster : str | Client | Cluster, optional
         Where: threads (default), processes, local, slurm, or an address. sync runs one task after the other; local is a
         dask LocalCluster; slurm, pbs, sge, lsf, htcondor, oar and moab submit jobs through dask-jobqueue; an address or

@@ -47,8 +47,9 @@ class AssignOptions:
     balance: str | Sequence[str] | None = option(
         None,
         "What to balance, such as nodes,edges=0.05; default nodes,edges. Any of nodes, ntypes, edges, edges-by-ntype, "
-        "bytes, types:NTYPE/FEATURE, weight:NTYPE/FEATURE and file:PATH.npy, and with --fanouts seeds and work, each "
-        "with a tolerance of its own if you like. Random owners and those from a directory are measured, not balanced.",
+        "bytes, types:paper/train_mask (each class of a node feature), weight:paper/cost, file:weights.npy, and with "
+        "fan-outs seeds and work, each with a tolerance of its own if you like. Random owners and those from a "
+        "directory are measured, not balanced.",
         values="ITEM,...",
         common=True,
     )
@@ -65,21 +66,21 @@ class AssignOptions:
     objtype: str = option(
         "cut",
         "What to minimise. cut is the number of cut edges; fetch the rows that sampled training fetches from other "
-        "parts, and needs --fanouts; vol, of METIS only, the communication volume.",
+        "parts, and needs fan-outs; vol, of METIS only, the communication volume.",
         choices=("cut", "vol", "fetch"),
     )
     fanouts: str | Sequence[int] | Sequence[str] | Mapping[str, Sequence[int]] = option(
         (),
-        "Neighbours that training samples at each hop, such as 15,10, for --objtype fetch; -1 samples all. For edge "
-        "types of their own, repeat the option with ETYPE=15,10.",
+        "Neighbours that training samples at each hop, such as 15,10, for the objective fetch; -1 samples all. Edge "
+        "types may have their own, such as author:writes:paper=15,10.",
         values="[ETYPE=]N,N",
         common=True,
     )
     batch_size: int = option(1000, "Seeds of each batch of training.", minimum=1)
     seeds: str | None = option(
         None,
-        "Where training starts: NTYPE/FEATURE, a mask of any type, such as valid_mask, or all. Default: train_mask, "
-        "or all nodes if there is none.",
+        "Where training starts: a mask of one type or of all that have it, such as paper/valid_mask, or all. Default: "
+        "train_mask, or all nodes if there is none.",
         values="MASK",
     )
     recursive: bool = option(False, "Let METIS bisect recursively instead of k-way.")
@@ -100,15 +101,15 @@ class AssignOptions:
 
     edge_weight: str | Sequence[str] = option(
         (),
-        "Use an edge feature as the weight of the cut. Repeat the option for further edge types; edges of other types "
-        "weigh 1. Values must be positive; 20 binary digits of them count.",
+        "Use an edge feature, such as paper:cites:paper/weight, as the weight of the cut; give one for each edge type, "
+        "others weigh 1. Values must be positive; 20 binary digits of them count.",
         values="ETYPE/FEATURE",
     )
 
     extend: str | os.PathLike[str] | None = option(
         None,
-        "Keep the owners in OLD; place only new nodes. OLD is a directory of owners, or of partitions in "
-        "DGL's layout, with as many parts. Nodes are matched by original ID if both graphs have ID maps; without, the "
+        "Keep the owners of an earlier graph; place only new nodes. A directory of owners, or of partitions in DGL's "
+        "layout, with as many parts. Nodes are matched by original ID if both graphs have ID maps; without, the "
         "first nodes of each type are the old ones.",
         values="OLD",
         common=True,

@@ -149,6 +149,17 @@ def test_each_error_is_said_by_itself() -> None:
     assert several == []
 
 
+def test_docstrings_have_words_of_python_and_not_of_the_command_line() -> None:
+    """A function has keywords and values; `--options`, metavariables and giving an option again are of a shell."""
+    of_a_shell = re.compile(r"(?<![\w-])--[a-z][\w-]*|\b(?:NTYPE|ETYPE|OLD)\b|[Rr]epeat (?:it|the option)")
+    found = {}
+    for name, value in documented():
+        text = re.sub(r"``[^`]*``|`[^`]*`", "", (value.__doc__ or "").partition("Examples\n")[0])
+        if words := of_a_shell.findall(text):
+            found[name] = words
+    assert found == {}
+
+
 def _class_of(name: str) -> str:
     """The class of a method by its name in the reference, "" for a function."""
     head, _, _ = name.rpartition(".")

@@ -192,12 +192,15 @@ def end_servers(directory: Path, names: dict[str, Any]) -> None:
             continue
 
 
-def test_the_page_of_the_command_line_has_every_command_as_its_help_shows_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_command_has_a_page_with_all_that_its_help_shows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(ROOT / "docs"))
-    import commands_page  # type: ignore[import-not-found]
+    import reference_pages  # type: ignore[import-not-found]
 
-    text = "".join(commands_page.sections())
-    assert "Sentinel" not in text and "\b" not in text
+    pages = {of.command_path: reference_pages.command_page(of) for of in reference_pages.commands()}
     for path in every_command():
-        assert f"\n## daskgraphpart {' '.join(path)}\n\n```text\nUsage: daskgraphpart {' '.join(path)} " in text
-    assert "\n  daskgraphpart partition graph parts --num-parts 4\n" in text
+        name = " ".join(("daskgraphpart", *path))
+        page = pages[name]
+        assert f"\n# {name}\n\n```text\nUsage: {name} " in page
+        assert "Sentinel" not in page and "\b" not in page
+    assert "\ndaskgraphpart partition graph parts --num-parts 4\n" in pages["daskgraphpart partition"]
+    assert "`--num-parts N`{#num-parts}" in pages["daskgraphpart partition"]

@@ -18,7 +18,7 @@ def open_staged(workspace: str | os.PathLike[str]) -> dict[str, Any]:
     Parameters
     ----------
     workspace : path
-        The job's workspace: ``.daskgraphpart-work`` in its output directory, or its directory in `--workspace`.
+        The job's workspace: ``.daskgraphpart-work`` in its output directory, or its directory in `workspace`.
 
     Returns
     -------

@@ -26,7 +26,7 @@ class Tables:
 
     edges: Mapping[str, Any] = option(
         (),
-        "A table of edges; repeat it for more. Text, Parquet, Matrix Market, npz or npy; a file, a directory (Delta "
+        "Tables of edges, one for each edge type. Text, Parquet, Matrix Market, npz or npy; a file, a directory (Delta "
         "and Iceberg, too), a quoted pattern, a pipe, or - for standard input. A WORD says how to read it: header, "
         "no-header, comma, tab, space, semicolon, decimal-comma, the columns SRC,DST, or for raw binary rows their "
         "dtype and width: uint32, int64:3. TYPE is SRC:REL:DST, _N:_E:_N if you leave it out.",
@@ -49,26 +49,26 @@ class Tables:
     )
     node_data: Mapping[str, Mapping[str, Any]] = option(
         (),
-        "A node feature; a COLUMN is joined by node ID. [TYPE=]FILE:* takes each column as a feature. The IDs are in "
-        "the column ID: default that of --nodes, id, or the first. A whole file (npy, Parquet, CSV, or raw binary as "
-        "FILE:float32:WIDTH) or an array of an npz file has its rows in the order of the list given to --nodes, or "
-        "of IDs if they are not mapped.",
+        "A node feature; a COLUMN is joined by node ID; * takes each column as a feature. The IDs are in the column "
+        "ID: default that of the list of nodes, id, or the first. A whole file (npy, Parquet, CSV, or raw binary as "
+        "FILE:float32:WIDTH) or an array of an npz file has its rows in the order of the list of nodes, or of "
+        "IDs if they are not mapped.",
         values="[TYPE:]NAME=FILE[:[ID:]COLUMN],...",
         common=True,
         given="Mapping[str, Mapping[str, Rows] | Rows]",
     )
     edge_data: Mapping[str, Mapping[str, Any]] = option(
         (),
-        "An edge feature from npy, Parquet or CSV, its rows in the order of the edges. [TYPE=]FILE:* takes each column "
-        "as a feature.",
+        "An edge feature from npy, Parquet or CSV, its rows in the order of the edges; * takes each column as a "
+        "feature.",
         values="[TYPE:]NAME=FILE[:COLUMN],...",
         given="Mapping[str, Mapping[str, Rows] | Rows]",
     )
     split: Mapping[str, Any] = option(
         (),
         "A column of nodes that names their sets: train, val (valid, validation) or test. It becomes train_mask, "
-        "val_mask and test_mask; nodes without a word or without a row are in none. COLUMN is joined by node ID, as in "
-        "--node-data; default split.",
+        "val_mask and test_mask; nodes without a word or without a row are in none. COLUMN is joined by node ID, as "
+        "for features; default split.",
         values="[TYPE=]FILE[:[ID:]COLUMN]",
         given="Mapping[str, Rows]",
     )

@@ -71,10 +71,10 @@ def read_tables(
     name : str
         Name of the graph.
     edges : Mapping[Any, Table] | Table
-        A table of edges; repeat it for more. Text, Parquet, Matrix Market, npz or npy; a file, a directory (Delta and
-        Iceberg, too), a quoted pattern, a pipe, or - for standard input. A WORD says how to read it: header, no-header,
-        comma, tab, space, semicolon, decimal-comma, the columns SRC,DST, or for raw binary rows their dtype and width:
-        uint32, int64:3. TYPE is SRC:REL:DST, _N:_E:_N if you leave it out.
+        Tables of edges, one for each edge type. Text, Parquet, Matrix Market, npz or npy; a file, a directory (Delta
+        and Iceberg, too), a quoted pattern, a pipe, or - for standard input. A WORD says how to read it: header,
+        no-header, comma, tab, space, semicolon, decimal-comma, the columns SRC,DST, or for raw binary rows their dtype
+        and width: uint32, int64:3. TYPE is SRC:REL:DST, _N:_E:_N if you leave it out.
     num_nodes : Mapping[str, int], optional
         Number of nodes of a type whose IDs are not mapped, or a file that holds it (./10 if its name is a number).
         Default: the rows of a feature, else the largest ID plus one.
@@ -83,17 +83,16 @@ def read_tables(
     nodes : Mapping[str, Table | tuple[Paths, str]], optional
         A list of nodes, which may have no edges. COLUMN holds the IDs; default id, else the first.
     node_data : Mapping[str, Mapping[str, Rows] | Rows], optional
-        A node feature; a COLUMN is joined by node ID. [TYPE=]FILE:* takes each column as a feature. The IDs are in the
-        column ID: default that of --nodes, id, or the first. A whole file (npy, Parquet, CSV, or raw binary as
-        FILE:float32:WIDTH) or an array of an npz file has its rows in the order of the list given to --nodes, or of IDs
-        if they are not mapped.
+        A node feature; a COLUMN is joined by node ID; * takes each column as a feature. The IDs are in the column ID:
+        default that of the list of nodes, id, or the first. A whole file (npy, Parquet, CSV, or raw binary as
+        FILE:float32:WIDTH) or an array of an npz file has its rows in the order of the list of nodes, or of IDs if they
+        are not mapped.
     edge_data : Mapping[str, Mapping[str, Rows] | Rows], optional
-        An edge feature from npy, Parquet or CSV, its rows in the order of the edges. [TYPE=]FILE:* takes each column as
-        a feature.
+        An edge feature from npy, Parquet or CSV, its rows in the order of the edges; * takes each column as a feature.
     split : Mapping[str, Rows], optional
         A column of nodes that names their sets: train, val (valid, validation) or test. It becomes train_mask, val_mask
-        and test_mask; nodes without a word or without a row are in none. COLUMN is joined by node ID, as in
-        --node-data; default split.
+        and test_mask; nodes without a word or without a row are in none. COLUMN is joined by node ID, as for features;
+        default split.
     masks : Mapping[str, Mapping[str, Rows] | Rows], optional
         A list of node IDs that becomes a mask, such as train_mask.
     columns : str | Sequence[str], optional
