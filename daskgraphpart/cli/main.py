@@ -33,6 +33,7 @@ COMMANDS = {
     "info": "Show what a graph or partitions hold.",
     "assign": "Give every node an owner; the first half of partition.",
     "dispatch": "Write the parts; the second half of partition.",
+    "add": "Add features of nodes to finished partitions.",
     "remap": "Bring rows (embeddings, say) back into the input's order.",
     "ids": "Show the new IDs of your own ones, or the reverse.",
     "generate": "Write a synthetic graph of any size.",
@@ -43,6 +44,7 @@ COMMANDS = {
 }
 """What `--help` lists, in the order of use."""
 MODULES = {
+    "cli.add_command": ("add",),
     "cli.assign_dispatch": ("assign", "dispatch"),
     "cli.completion": ("completion",),
     "cli.graph_commands": ("generate", "info"),

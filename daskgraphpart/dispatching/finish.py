@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from daskgraphpart.dispatching.make_files import OutputFile, Places
     from daskgraphpart.dispatching.workspace import Workspace
     from daskgraphpart.ids.book import PartitionBook
+    from daskgraphpart.layouts.layout import Layout
     from daskgraphpart.partitioner.assign_report import AssignReport
     from daskgraphpart.quality import Quality
     from daskgraphpart.storage.paths import Location
@@ -86,7 +87,7 @@ def _why_unreadable(job: Job, hosts: tuple[str, ...] | None) -> str:
 def _complete(job: Job, sizes: GraphSizes, book: PartitionBook, quality: Quality, places: Places) -> list[int]:
     """Write and describe all files; return the bytes of each part."""
     flat, staged = places.all_files, places.staged
-    _encode(job, flat)
+    encode_files(job, flat)
     elsewhere = job.destination
     checksums = _write_here(job, flat, staged) if elsewhere is None else elsewhere.send(job, flat, staged)
     beside = {path: sum_of for path, sum_of in checksums.items() if path.startswith(f"{ID_MAP}/")}
@@ -113,13 +114,7 @@ def _complete(job: Job, sizes: GraphSizes, book: PartitionBook, quality: Quality
                 training=job.assignment.training,
                 constraints=() if job.assignment.measured is None else job.assignment.measured.constraints,
             )
-            for path, target in layout.links().items():
-                (out / path).parent.mkdir(parents=True, exist_ok=True)
-                with suppress(FileExistsError):  # left by a killed run
-                    os.symlink(target, out / path)
-            for path, content in describe_files(layout, dispatched).items():
-                (out / path).parent.mkdir(parents=True, exist_ok=True)
-                write_bytes(out / path, content)
+            describe_layout(layout, dispatched)
         if elsewhere is not None:
             elsewhere.describe(job, out, {file: checksums[file.path] for file in flat})
     part_nbytes = np.zeros(job.num_parts, np.int64)
@@ -129,7 +124,19 @@ def _complete(job: Job, sizes: GraphSizes, book: PartitionBook, quality: Quality
     return sizes_of_parts
 
 
-def _encode(job: Job, files: Sequence[OutputFile]) -> None:
+def describe_layout(layout: Layout, dispatched: DispatchedGraph) -> None:
+    """Write what describes the files of a layout, the config last."""
+    out = dispatched.out
+    for path, target in layout.links().items():
+        (out / path).parent.mkdir(parents=True, exist_ok=True)
+        with suppress(FileExistsError):  # left by a killed run
+            os.symlink(target, out / path)
+    for path, content in describe_files(layout, dispatched).items():
+        (out / path).parent.mkdir(parents=True, exist_ok=True)
+        write_bytes(out / path, content)
+
+
+def encode_files(job: Job, files: Sequence[OutputFile]) -> None:
     """Write, or complete, the files that need whole arrays."""
     units = [
         Unit(file, file.layout.nbytes + sum(region.nbytes for region in file.held.values()))
@@ -174,10 +181,15 @@ def _write_here(job: Job, files: Sequence[OutputFile], staged: Mapping[str, Stag
         assert job.exporter is not None, "files are streamed for an exporter"
         checksums = job.exporter.export(job, streamed, staged)
     job.runner.step("discard-old", partial(discard_output, Path(job.out)))
+    return {**checksums, **publish_files(job, files)}
+
+
+def publish_files(job: Job, files: Sequence[OutputFile]) -> dict[str, FileChecksum]:
+    """Give complete files their names; return checksums of those that were not streamed."""
     for file in files:
         publish_once(f"{job.out}/{file.path}")
     made = [file for file in files if not file.is_streamed]
     units = [Unit(f"{job.out}/{file.path}", file.layout.nbytes) for file in made]
     # mostly still in the page cache
     checked = job.runner.run(Pass("hash-files", hash_file, units, None, (FileChecksum,)))
-    return {**checksums, **{file.path: checksum for file, checksum in zip(made, checked, strict=True)}}
+    return {file.path: checksum for file, checksum in zip(made, checked, strict=True)}

@@ -35,7 +35,7 @@ from daskgraphpart.layouts.layout import (
     npy_file_layout,
     split_names,
 )
-from daskgraphpart.layouts.manifest import SUFFIX, stated_data
+from daskgraphpart.layouts.manifest import ADDED, SUFFIX, stated_data
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -166,6 +166,7 @@ class DglLayout(Layout):
             **({"mapped_features": dict(graph.mapped_features)} if graph.mapped_features else {}),
             **({"training": dict(graph.training)} if graph.training else {}),
             **({"constraints": list(graph.constraints)} if graph.constraints else {}),
+            **({ADDED: list(graph.added)} if graph.added else {}),
             "node_data": stated_data(graph.schema.node_types),
             "edge_data": stated_data(graph.schema.edge_types),
             "num_cut_edges": graph.quality.num_cut_edges,

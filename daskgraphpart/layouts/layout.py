@@ -131,6 +131,7 @@ class DispatchedGraph:
     mapped_features: Mapping[str, str] = field(default_factory=dict)  # node types of features with new IDs
     training: Mapping[str, Any] = field(default_factory=dict)  # options that say what it samples, if known
     constraints: tuple[str, ...] = ()  # balance constraints with the ratios reached and allowed, if known
+    added: tuple[str, ...] = ()  # features ``<type>/<name>`` that the input had not, added to finished partitions
 
     @property
     def schema(self) -> GraphSchema:

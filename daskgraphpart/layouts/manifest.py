@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from daskgraphpart.layouts.known_outputs import MANIFEST_FORMAT, description_of
+from daskgraphpart.schema import DataSpec
 from daskgraphpart.storage.atomic import json_bytes
 from daskgraphpart.storage.checksums import ALGORITHM, FileChecksum, hash_bytes
 
@@ -21,6 +24,8 @@ DIGEST = "digest"
 SUFFIX = ".manifest.json"
 
 
+ADDED = "added_features"
+"""Key of the features ``<type>/<name>`` that were added to finished partitions, and that the input may not have."""
 CONFIGS, LINKS = "configs", "links"
 """Keys of the paths of small files that describe the others, and of what links lead to, by path."""
 
@@ -88,3 +93,9 @@ def stated_data(types: Sequence[RowType]) -> dict[str, Any]:
         for kind in types
         if kind.data
     }
+
+
+def data_of(kind: str, stated: Mapping[str, Any]) -> tuple[DataSpec, ...]:
+    """Return the features of a type, as a manifest states them."""
+    features = stated.get(kind, {}).items()
+    return tuple(DataSpec(name, np.dtype(of["dtype"]), tuple(of["row_shape"])) for name, of in features)

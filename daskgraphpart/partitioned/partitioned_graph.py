@@ -13,7 +13,7 @@ from daskgraphpart.keywords import check_keywords
 from daskgraphpart.layouts.dgl_config_reader import find_config, read_config
 from daskgraphpart.layouts.manifest_reader import find_manifest, read_manifest
 from daskgraphpart.lazy_mapping import LazyMapping
-from daskgraphpart.partitioned.methods import pyg_methods, remap_methods, report_method, verify_method
+from daskgraphpart.partitioned.methods import add_method, pyg_methods, remap_methods, report_method, verify_method
 from daskgraphpart.partitioned.part import Part
 from daskgraphpart.partitioned.part_collections import lazy_rows
 from daskgraphpart.partitioned.views import EdgeView, NodeView, TypeView
@@ -108,10 +108,10 @@ class PartitionedGraph(Public):
     """
 
     __all__ = (
-        "book", "canonical_etypes", "config", "edge_data", "edges", "etypes", "from_original", "ids_of",
-        "link_neighbor_loader", "name", "neighbor_loader", "node_data", "nodes", "ntypes", "num_edges", "num_nodes",
-        "num_parts", "original_ids", "own_ids", "part", "parts", "quality", "report", "schema", "to_original",
-        "to_pyg_stores", "verify",
+        "add_node_data", "book", "canonical_etypes", "config", "edge_data", "edges", "etypes", "from_original",
+        "ids_of", "link_neighbor_loader", "name", "neighbor_loader", "node_data", "nodes", "ntypes", "num_edges",
+        "num_nodes", "num_parts", "original_ids", "own_ids", "part", "parts", "quality", "report", "schema",
+        "to_original", "to_pyg_stores", "verify",
     )  # fmt: skip
 
     config: Location
@@ -127,6 +127,7 @@ class PartitionedGraph(Public):
     etypes: tuple[str, ...] = field(init=False)
     _opened: dict[int, Part] = field(init=False, default_factory=dict)
 
+    add_node_data = check_keywords(add_method.add_node_data)
     from_original = check_keywords(remap_methods.from_original)
     ids_of = check_keywords(remap_methods.ids_of)
     link_neighbor_loader = check_keywords(pyg_methods.link_neighbor_loader)

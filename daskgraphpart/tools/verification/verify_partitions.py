@@ -24,6 +24,7 @@ from daskgraphpart.engine.runner import Pass, Runner, Unit, open_runner
 from daskgraphpart.errors import LayoutError, OptionError
 from daskgraphpart.keywords import check_keywords
 from daskgraphpart.layouts.dgl_config_reader import find_config
+from daskgraphpart.layouts.manifest import ADDED, data_of
 from daskgraphpart.layouts.manifest_reader import find_manifest
 from daskgraphpart.readers.open_scan import open_scan
 from daskgraphpart.storage.files import is_directory, is_file
@@ -63,7 +64,9 @@ if TYPE_CHECKING:
     from daskgraphpart.graph.graph import Graph
     from daskgraphpart.graph.graph_like import GraphLike
     from daskgraphpart.graph.scan import Scan
+    from daskgraphpart.layouts.manifest_reader import Manifest
     from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph
+    from daskgraphpart.schema import GraphSchema, NodeType
 
 PIECE_NBYTES = 192
 """Memory that an edge of a part takes while it is checked: ends, new and original IDs, masks, windows."""
@@ -180,19 +183,22 @@ def _compare(
         return VerifyReport((*findings, _layout_finding(error, config)), notes=notes, num_files=num_files)
     parts.part(0).check_has_graph()
     findings += unlisted_findings(parts.config, parts.num_parts, manifest)
-    run, wrong, facts = _check_headers(graph, parts, manifest is not None, runner, token)
+    stated = _with_added(graph, manifest)
+    run, wrong, facts = _check_headers(stated, parts, manifest is not None, runner, token)
     counts, notes = (0, 0, 0), notes if run is not None and not quick else (*notes, QUICK)
     if run is not None and not quick:
         wanted = manifest is not None and manifest.content.get("out_edges") is True
         mapped = {} if manifest is None else manifest.content.get("mapped_features", {})
-        run = replace(run, has_extra=run.has_extra or wanted, mapped=mapped)
+        schema = align_types(graph.schema, parts)
+        assert schema is not None, "types are compared"
+        run = replace(run, schema=schema, has_extra=run.has_extra or wanted, mapped=mapped)
         with _scratch(parts, runner) as scratch:
             contents = Contents(graph, parts, manifest, replace(run, scratch=str(scratch)), runner, facts)
             wrong, num_rows = contents.compare(sample)
         notes += () if run.has_originals else (NO_ORIGINALS,)
         counts = graph.schema.num_nodes, graph.schema.num_edges, num_rows
     if manifest is not None:
-        findings += entry_findings(manifest, parts.content, graph.schema, facts)
+        findings += entry_findings(manifest, parts.content, stated, facts)
         findings += map_findings(graph, manifest, runner, QUICK_NBYTES if quick else math.inf)
     return VerifyReport((*findings, *wrong), *counts, notes, num_files)
 
@@ -280,13 +286,26 @@ def _layout_finding(error: LayoutError, config: Location) -> Finding:
     return Finding("layout", file, place + error.what, expected=expected, found=actual)
 
 
+def _with_added(graph: Graph, manifest: Manifest | None) -> GraphSchema:
+    """Return the graph's schema, with the features that partitions got later, if the graph has not got them, too."""
+    content = {} if manifest is None else manifest.content
+
+    def add(of: NodeType) -> NodeType:
+        later = [spec for spec in data_of(of.name, content["node_data"]) if f"{of.name}/{spec.name}" in content[ADDED]]
+        known = {spec.name for spec in of.data}
+        return replace(of, data=(*of.data, *(spec for spec in later if spec.name not in known)))
+
+    schema = graph.schema
+    return replace(schema, node_types=tuple(map(add, schema.node_types))) if ADDED in content else schema
+
+
 def _check_headers(
-    graph: Graph, parts: PartitionedGraph, has_manifest: bool, runner: Runner, token: str
+    given: GraphSchema, parts: PartitionedGraph, has_manifest: bool, runner: Runner, token: str
 ) -> tuple[Run | None, list[Finding], dict[str, Any]]:
     """Compare everything but data; return the run that compares data, if all is well, and facts of the parts."""
-    schema = align_types(graph.schema, parts)
+    schema = align_types(given, parts)
     if schema is None:
-        return None, [*type_findings(graph.schema, parts)], {}
+        return None, [*type_findings(given, parts)], {}
     rows = min(MAX_PIECE_ROWS, max(1024, runner.resources.task_memory // PIECE_NBYTES))
     run = Run(to_key(parts.config), token, schema, rows, parts.content.halo_hops)
     units = [Unit(group, len(group)) for group in group_parts(parts.num_parts)]

@@ -76,7 +76,7 @@ def describe_tables(directory: Path, scan: TableScan) -> Description:
 def check_memory(described: Description, memory: int) -> None:
     """Refuse a budget too small for the rows of a file, or the pages of one of parquet."""
     files = [file for table in described.tables for file in table.files]
-    file = max(files, key=lambda file: file.least_memory)
+    file = max(files, key=lambda file: file.least_memory, default=None)
     if isinstance(file, ColumnFile) and file.least_memory > memory:
         what, hint = "wide rows need more memory", f"use {-(-file.least_memory // 1_000_000)}MB or more"
         budget = f"{memory / 1e6:.6g}MB, for rows of {format_size(file.sizes.row)}"
@@ -115,7 +115,7 @@ def _known_counts(scan: TableScan, ntypes: Sequence[str], tables: Sequence[Table
 def _check_types(scan: TableScan) -> None:
     """Refuse names that are no types."""
     faults = list[GraphPartError]()
-    if not scan.tables.edges:
+    if not any((scan.tables.edges, scan.tables.nodes, scan.tables.num_nodes)):
         raise OptionError("no edges", option="edges", expected="files of edges")
     for etype in scan.tables.edges:
         if etype.count(":") != 2:
@@ -123,7 +123,8 @@ def _check_types(scan: TableScan) -> None:
     for etype in scan.reading.edge_columns.keys() - {""}:
         with collect_fault(faults):
             check_choice("edge type", "--edge-columns", etype, sorted(scan.tables.edges))
-    for name in [*":".join(scan.tables.edges).split(":"), *scan.tables.nodes, *scan.tables.num_nodes]:
+    parts = [name for etype in scan.tables.edges for name in etype.split(":")]
+    for name in [*parts, *scan.tables.nodes, *scan.tables.num_nodes]:
         with collect_fault(faults):
             check_type_name(name, OptionError)
     for ntype, count in scan.tables.num_nodes.items():

@@ -67,7 +67,7 @@ def count_ids(load: Load) -> dict[str, int]:
         columns = described.ends_in_edges(ntype) + [(table, 0) for table in described.of_nodes(ntype)]
         limits_of = [(*_limits(load, g, i), g) for g, i in columns]
         limits_of = [limits for limits in limits_of if limits[0] is not None]
-        most, _, table = max(limits_of, key=lambda limits: int(limits[0]), default=(-1, 0, described.tables[0]))
+        most, _, table = max(limits_of, key=lambda limits: int(limits[0]), default=(-1, 0, None))
         if known is None and described.ordered(ntype) is None:
             rows = [rows.shape[0] for rows in described.rows.get(ntype, {}).values()]
             rows += [load.num_read(table) for table in described.tables if (table.of_type, table.ends) == (ntype, ())]

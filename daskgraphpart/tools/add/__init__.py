@@ -1,0 +1,1 @@
+"""Add features to finished partitions."""

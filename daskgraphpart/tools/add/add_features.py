@@ -1,0 +1,259 @@
+"""Add features to finished partitions, in every layout that they have.
+
+Tables and arrays are read as for a graph, and the passes of a dispatch bring rows to the owners of their nodes, who
+follow from the original IDs in the parts. A file that gains an array is made anew under a temporary name, and takes
+what it had from the old one (pass `copy-arrays`). When all are complete they are renamed; the manifest, which lists
+features and checksums, comes last. Until then partitions are what they were, or hold features that nothing lists.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from daskgraphpart.dispatching.dispatch_options import DispatchOptions
+from daskgraphpart.dispatching.features import block_marks, cut_features, move_features
+from daskgraphpart.dispatching.finish import describe_layout, encode_files, publish_files
+from daskgraphpart.dispatching.job import Job, choose_sizes
+from daskgraphpart.dispatching.make_files import lay_out
+from daskgraphpart.dispatching.nodes import NumberedNodes
+from daskgraphpart.dispatching.offsets import count_intervals
+from daskgraphpart.dispatching.output_directory import discard_unfinished
+from daskgraphpart.dispatching.split_nids import count_marked, split_nids, wanted_masks
+from daskgraphpart.engine.progress import open_progress
+from daskgraphpart.engine.runner import Pass, Unit
+from daskgraphpart.errors import LayoutError, OptionError, check_choice
+from daskgraphpart.graph.companion_files import copy_file, maps_and_codes
+from daskgraphpart.graph.graph import graph_of
+from daskgraphpart.graph.graph_scan import GraphScan
+from daskgraphpart.graph.metadata import CATEGORIES
+from daskgraphpart.ids.id_map import COLUMN
+from daskgraphpart.ids.recorded_id_maps import IdMaps
+from daskgraphpart.jobs.job_inputs import fingerprint
+from daskgraphpart.jobs.jobs import OutputDirectory, open_job
+from daskgraphpart.jobs.run_options import RunOptions
+from daskgraphpart.layouts.known_outputs import DIST_GRAPH
+from daskgraphpart.layouts.layout import DispatchedGraph, GraphSizes, raw_file_layout
+from daskgraphpart.layouts.manifest import ADDED, data_of
+from daskgraphpart.layouts.manifest_reader import Manifest, find_manifest, read_manifest
+from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph, open_partitions
+from daskgraphpart.partitioner.assignment import Assignment, create_owner_files
+from daskgraphpart.partitioner.extend.old_owners import place_owners
+from daskgraphpart.readers.objects.open_object import complete_graph
+from daskgraphpart.readers.tables.read_tables import described_tables
+from daskgraphpart.schema import GraphSchema, NodeType
+from daskgraphpart.storage.checksums import hash_bytes
+from daskgraphpart.storage.faults import environment_faults
+from daskgraphpart.storage.files import read_file
+from daskgraphpart.tools.add.extended_layout import extended_layouts
+from daskgraphpart.tools.remap.row_files import recorded_maps
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+
+    from daskgraphpart.dispatching.make_files import Places, Target
+    from daskgraphpart.dispatching.workspace import Workspace
+    from daskgraphpart.engine.resources import Resources
+    from daskgraphpart.engine.runner import Runner
+    from daskgraphpart.graph.graph import Graph
+    from daskgraphpart.graph.scan import Scan
+    from daskgraphpart.storage.region import Region
+
+
+def add_features(
+    parts: PartitionedGraph, tables: Mapping[str, Any], resources: Resources, **how: Any
+) -> PartitionedGraph:
+    """Add what `tables` describe, by keywords of `read_tables` without edges; `how` are other `RunOptions`."""
+    run = RunOptions(resources, **how)
+    given = parts.config
+    if given.parent.name == DIST_GRAPH:  # GraphStorm's config, below that of the partitions
+        parts = open_partitions(given.parent.parent, confined=parts.is_confined)
+    manifest = _manifest_of(parts)
+    scan = _scan_of(parts, tables, run)
+    out = Path(str(parts.config.parent)).absolute()
+    with environment_faults(), open_progress(run.progress) as listener:
+        resources = run.resources.limited(scan.smallest_memory)
+        run = replace(run, resources=resources, progress=listener)
+        identity = fingerprint("add", scan, {"partitions": hash_bytes(read_file(parts.config)).digest})
+        output = OutputDirectory(out, lambda _: discard_unfinished(out), lambda: discard_unfinished(out))
+        with open_job(output, scan, identity, run) as (work, runner):
+            graph = scan.stage(Path(work.root) / "tables", runner)
+            _add(parts, manifest, graph, work, runner)
+    return open_partitions(given, confined=parts.is_confined)
+
+
+def _manifest_of(parts: PartitionedGraph) -> Manifest:
+    """Return the manifest; refuse partitions whose files are not all known, or cannot be written."""
+    parent = parts.config.parent
+    path = find_manifest(parent, parts.name)
+    manifest = None if path is None else read_manifest(path)
+    why = ""
+    if not isinstance(parent, Path):
+        why = "they are in a store: add features to a local copy"
+    elif manifest is None or manifest.files is None:
+        why = "there is no manifest of daskgraphpart beside their config: give the directory that you partitioned to"
+    elif manifest.content.get("reshuffle") is False:
+        why = "they keep their IDs: partition again, with the features"
+    if why or manifest is None:
+        raise LayoutError("features cannot be added to these partitions", file=str(parts.config), hint=why)
+    return manifest
+
+
+def _scan_of(parts: PartitionedGraph, tables: Mapping[str, Any], run: RunOptions) -> Scan:
+    """Describe the tables, with the nodes in their original order: by the recorded ID maps, or else by their number."""
+    ntypes = {ntype for name in ("node_data", "masks", "split") for ntype in tables.get(name) or ()}
+    if not ntypes:
+        raise OptionError("no features", option="node_data", hint="give node data, such as TYPE:NAME=FILE")
+    for ntype in sorted(ntypes):
+        check_choice("node type", "--node-data", ntype, parts.ntypes)
+    counts = {ntype: parts.num_nodes(ntype) for ntype in sorted(ntypes)}
+    values = [rows for features in tables["node_data"].values() for rows in features.values()]
+    if any(hasattr(rows, "dask") for rows in values):  # those of arrays are computed where their rows are needed
+        nodes = graph_of(parts.name, counts, {}, {})
+        return GraphScan(complete_graph(nodes, run.resources, name=parts.name, node_data=tables["node_data"]))
+    maps, how = _id_maps(parts), {**tables, "edges": {}, "name": parts.name}
+    if not maps:
+        return described_tables({**how, "num_nodes": counts})
+    how["nodes"] = {ntype: (str(maps[ntype]), COLUMN) for ntype in counts}
+    return described_tables({**how, "map_ids": True, "ids_from": str(parts.config)})
+
+
+def _id_maps(parts: PartitionedGraph) -> dict[str, Path]:
+    """Return the recorded maps of the user's own IDs by node type, if there are any."""
+    recorded = recorded_maps(parts.config, parts.name, confined=parts.is_confined)
+    return {} if recorded is None else {ntype: Path(str(recorded[0]), f"{ntype}.parquet") for ntype in parts.ntypes}
+
+
+def _add(parts: PartitionedGraph, manifest: Manifest, graph: Graph, work: Workspace, runner: Runner) -> None:
+    content, schema = manifest.content, graph.schema
+    before = {ntype: data_of(ntype, content["node_data"]) for ntype in parts.ntypes}
+    new = [f"{of.name}/{spec.name}" for of in schema.node_types for spec in of.data]
+    # a killed run may have listed them
+    old = {ntype: tuple(s for s in data if f"{ntype}/{s.name}" not in new) for ntype, data in before.items()}
+    sizes = _sizes(parts, content, old)
+    arrays = {f"node_data/{key}" for key in new} | {f"split_nids/{key}" for key in schema.masks}
+    layouts = extended_layouts(parts, manifest, sizes, arrays)
+    sizes = _sizes(parts, content, {**old, **{of.name: (*old[of.name], *of.data) for of in schema.node_types}})
+
+    def check() -> None:
+        if before != old:
+            known = [f"{ntype}/{spec.name}" for ntype, data in before.items() for spec in data]
+            what, hint = "the partitions have this feature", "give it another name"
+            raise OptionError(what, option="node_data", found=", ".join({*new} & {*known}), hint=hint)
+        for layout in layouts:
+            layout.check_fits(sizes.schema, parts.num_parts)
+
+    runner.step("check-features", check)
+    codes = {name: path for name, path in maps_and_codes(graph.companions).items() if name.startswith(CATEGORIES)}
+    companions = {name: raw_file_layout((), partial(copy_file, path)) for name, path in codes.items()}
+    layouts = (replace(layouts[0], companions=companions), *layouts[1:])
+    owners = create_owner_files(work.owners, schema, parts.num_parts, runner)
+    files = [part.directory / part.node_rows.originals_file for part in parts.parts]
+    runner.run(Pass("read-owners", place_owners, [Unit(files, 9 * schema.num_nodes)], owners))
+    assignment = Assignment(parts.num_parts, content["method"], owners)
+    out, wide = str(manifest.path.parent), choose_sizes(runner.resources)
+    job = Job(graph, assignment, out, DispatchOptions(), wide, work, runner, layouts)
+    sizes, places = _move(job, parts, sizes, arrays)
+    encode_files(job, places.all_files)
+    made = publish_files(job, places.all_files)
+    for layout in reversed(layouts):
+        of_layout = {file.path: made[file.path] for file in places.files[layout]}
+        describe_layout(layout, _described(parts, content, sizes, layout.checksums(sizes, of_layout), new))
+
+
+def _move(job: Job, parts: PartitionedGraph, sizes: GraphSizes, arrays: Collection[str]) -> tuple[GraphSizes, Places]:
+    """Lay out the files that gain arrays, and fill them; also return the sizes, with new lists of marked nodes."""
+    schema, owners = job.graph.schema, job.assignment.files
+    features = cut_features(job.graph, "node", job.sizes.row_block_bytes)
+    offsets = count_intervals(owners, block_marks(features), job.num_parts, job.sizes.interval_rows, job.runner)
+    nodes = NumberedNodes(np.stack([offsets[ntype].totals for ntype in schema.ntypes], axis=1), offsets, {})
+    masks = wanted_masks(job, features)
+    marked = count_marked(job, masks, nodes)
+    num_marked = {**sizes.num_marked, **{key: of_mask.sum(axis=0) for key, of_mask in marked.items()}}
+    sizes = replace(sizes, num_marked={key: num_marked[key] for key in sizes.schema.masks})
+    places = lay_out(job, sizes)
+    job.runner.run(_copy_pass(job, parts, {name: of for name, of in places.targets.items() if name not in arrays}))
+    move_features(job, features, owners, offsets, places.rows, {})
+    split_nids(job, masks, nodes, marked, places.targets)
+    return sizes, places
+
+
+def _sizes(parts: PartitionedGraph, content: Mapping[str, Any], node_data: Mapping[str, Any]) -> GraphSizes:
+    """Sizes of all parts; those of graphs, which stay as they are, are not needed."""
+    known, book = parts.schema, parts.book
+    node_types = [NodeType(of.name, of.num_nodes, node_data.get(of.name, ())) for of in known.node_types]
+    edge_types = [replace(of, data=data_of(of.name, content["edge_data"])) for of in known.edge_types]
+    schema = GraphSchema(parts.name, tuple(node_types), tuple(edge_types))
+    lists = [part.split_regions for part in parts.parts]
+    marked = {key: np.array([of[key].num_rows if key in of else 0 for of in lists], np.int64) for key in schema.masks}
+    halo, extra = np.array(content["num_halo_nodes"], np.int64), np.zeros(parts.num_parts, np.int64)
+    return GraphSizes(schema, book.node_counts, book.edge_counts, halo, extra, marked, _id_maps(parts))
+
+
+def _described(
+    parts: PartitionedGraph, content: Mapping[str, Any], sizes: GraphSizes, checksums: Mapping[str, Any], new: list[str]
+) -> DispatchedGraph:
+    """What layouts learn: what the manifest says, with the new features."""
+    return DispatchedGraph(
+        out=Path(str(parts.config.parent)),
+        sizes=sizes,
+        book=parts.book,
+        quality=parts.quality,
+        method=content["method"],
+        num_hops=content["num_hops"],
+        out_edges=content["out_edges"],
+        reshuffle=True,
+        checksums=checksums,
+        id_maps=IdMaps.of(content, parts.config),
+        mapped_features=content.get("mapped_features", {}),
+        training=content.get("training", {}),
+        constraints=tuple(content.get("constraints", ())),
+        added=tuple(dict.fromkeys([*content.get(ADDED, ()), *new])),
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CopyUnit:
+    """Rows ``[start, stop)`` of an array of a part, and its new place."""
+
+    old: Region
+    new: Region
+    start: int
+    stop: int
+
+
+def _copy_pass(
+    job: Job, parts: PartitionedGraph, targets: Mapping[str, tuple[Target, ...]]
+) -> Pass[CopyUnit, None, None]:
+    """Plan the pass over all arrays that new files take from old ones."""
+    units = []
+    for part, (name, places) in itertools.product(parts.parts, targets.items()):
+        for old in _old_regions(part, name):
+            step = max(1, job.sizes.row_block_bytes // max(8, old.row_nbytes))
+            for start in range(0, old.num_rows, step):
+                stop = min(start + step, old.num_rows)
+                works = [CopyUnit(old, target.region(part.part_id), start, stop) for target in places]
+                units += [Unit(work, 2 * old.row_nbytes * (stop - start), key=name) for work in works]
+    return Pass("copy-arrays", copy_rows, units, None)
+
+
+def _old_regions(part: Any, name: str) -> Iterator[Region]:
+    """Yield where an array of a part is, if it has any rows."""
+    kind, _, key = name.partition("/")
+    ntype, _, feature = key.rpartition("/")
+    if kind == "node_data":
+        yield part.node_rows.features[ntype][feature]
+    elif kind == "orig_nids":
+        yield part.node_rows.originals[key]
+    elif key in part.split_regions:
+        yield part.split_regions[key]
+
+
+def copy_rows(unit: CopyUnit, _: None) -> None:
+    """Copy some rows."""
+    unit.new.write(np.ascontiguousarray(unit.old.read(unit.start, unit.stop), unit.new.dtype), unit.start)
