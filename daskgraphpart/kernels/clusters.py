@@ -54,8 +54,9 @@ def propose_clusters(  # type: ignore[no-untyped-def]
 
     `labels` (all nodes,) are the clusters at the round's start, each named after one of its nodes, and `loads` (all
     nodes, constraints) their weights by label, at most `most`; with `parts` (all nodes,) clusters stay inside parts.
-    `salt` breaks ties. `mine` (block,) gets the proposals, `preferred` the cluster with the strongest bond, full or not
-    (-1 without neighbours), and `following` is set for neighbours of nodes that change.
+    Of equal bonds, that to the lighter cluster counts, then `salt` decides. `mine` (block,) gets the proposals,
+    `preferred` the cluster with the strongest bond, full or not (-1 without neighbours), and `following` is set for
+    neighbours of nodes that change.
     """
     num_rows, num_constraints = indptr.size - 1, node_weights.shape[1]
     widest = widest_row(indptr)
@@ -93,7 +94,7 @@ def propose_clusters(  # type: ignore[no-untyped-def]
         for j in range(count):
             label, strength = np.int64(keys[touched[j]]), bound[touched[j]]
             if strength >= strongest:
-                tie = _mix(label ^ salt)
+                tie = _tie(label, salt, first, num_rows, loads, changes, most)
                 if strength > strongest or tie > choice_tie:
                     choice, strongest, choice_tie = label, strength, tie
         best, best_bound, best_tie = old, old_bound, np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -105,7 +106,7 @@ def propose_clusters(  # type: ignore[no-untyped-def]
                     label, strength = np.int64(keys[touched[j]]), bound[touched[j]]
                     if label == old or strength < best_bound:
                         continue
-                    tie = _mix(label ^ salt)
+                    tie = _tie(label, salt, first, num_rows, loads, changes, most)
                     better = strength > best_bound or tie > best_tie
                     if better and _has_room(label, first, num_rows, row, node_weights, loads, changes, most):
                         best, best_bound, best_tie = label, strength, tie
@@ -121,6 +122,18 @@ def propose_clusters(  # type: ignore[no-untyped-def]
                     changes[label - first, c] += sign * node_weights[row, c]
         for i in range(start, stop):
             following[indices[i]] = True
+
+
+@inlined
+def _tie(label, salt, first, num_rows, loads, changes, most):  # type: ignore[no-untyped-def]
+    """Rank a cluster among equal ones: the emptier the higher, for hubs gather what has nothing in common."""
+    near, room = label - first, 1.0
+    for c in range(most.size):
+        load = loads[label, c]
+        if 0 <= near < num_rows:
+            load += changes[near, c]
+        room = min(room, 1.0 - load / max(1, most[c]))
+    return (np.uint64(max(room, 0.0) * 0x7FFFFFFF) << np.uint64(32)) | (_mix(label ^ salt) >> np.uint64(32))
 
 
 @inlined

@@ -57,7 +57,9 @@ COARSE_NODES_PER_PART, DENSE = 128, 2  # a graph with fewer may have so many tim
 HUB_PASSES, NEAR = 6, 1.5
 """Passes of streaming that gather hubs in few parts, and times the cut from which on one pass promises nothing."""
 MOST_STREAMED = 256  # parts; streaming looks at all of them for each node
-HOPELESS = 7 / 8  # of the edges that random parts cut; a graph of which one pass cuts more has nothing to coarsen
+HOPELESS = 7 / 8
+"""Of the edges that random parts cut, and of those that one pass cuts: where it, and further ones, cut more, nothing
+clusters."""
 WELL_CUT = 0.3  # share of edges, up to which a large graph is not streamed
 TIGHTER = (0.995, 0.99, 0.98)  # times the limits, to aim at if they are not reached
 
@@ -213,8 +215,10 @@ class Solver:
             hopeless = HOPELESS * (1 - 1 / self.limits.num_parts) * graph.total_weight / 2
             if promised and promised > hopeless and len(graph.columns) > 1:  # one constraint lets hubs gather
                 parts = self._stream(graph, FENNEL_PASSES)
-                rebalance(graph, parts, self.limits, self.each)
-                return parts, "fennel, because nothing clusters"
+                # users and items cluster, and further passes gain much by it
+                if graph.cut(parts, self.limits.num_parts, self.each) > HOPELESS * promised:
+                    rebalance(graph, parts, self.limits, self.each)
+                    return parts, "fennel, because nothing clusters"
         starts, seed = [], self.options.seed
         if coarse:
             starts.append(self._multilevel(graph, None, coarse, choose.COARSE_ARCS, seed))

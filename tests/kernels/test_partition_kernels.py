@@ -166,6 +166,17 @@ def test_clusters_stay_light_and_inside_their_parts(problem: Problem, inside: bo
     assert set(labels.tolist()) == set(range(count))
 
 
+def test_a_node_joins_the_lighter_of_two_clusters_with_equal_bonds() -> None:
+    indptr, indices = np.array([0, 1, 2, 4, 4, 4]), np.array([2, 2, 0, 1], np.int32)
+    labels, loads = np.array([0, 1, 2, 0, 0], np.int32), np.array([[3], [1], [1], [0], [0]])
+    for salt in range(8):
+        mine, preferred, only = labels.copy(), np.empty(5, np.int32), np.arange(5) == 2
+        none, ones = np.empty(0, np.int32), np.ones((5, 1), np.int64)
+        args = (labels, none, ones, loads, np.array([9]), salt, only, np.zeros(5, np.bool_), mine, preferred)
+        propose_clusters(indptr, indices, none, 0, *args)
+        assert mine[2] == preferred[2] == 1
+
+
 @given(problems(), st.sampled_from([0.5, 3.0]))
 def test_streams_give_every_node_with_neighbours_a_part(problem: Problem, alpha: float) -> None:
     node_weights, limits, n = problem.node_weights, problem.limits, problem.num_nodes

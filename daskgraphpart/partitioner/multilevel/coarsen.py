@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from daskgraphpart.partitioner.adjacency.csr_blocks import Block
     from daskgraphpart.partitioner.multilevel.side_by_side import Map
 
-CLUSTER_SWEEPS = 3
+CLUSTER_SWEEPS = 5
 SETTLED = 0.02  # of the nodes; when fewer move, a further sweep is not worth its time
 
 

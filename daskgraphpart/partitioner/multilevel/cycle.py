@@ -60,7 +60,10 @@ def overlay(starts: Sequence[np.ndarray], limits: Limits) -> np.ndarray:
 
 
 def largest_clusters(graph: WeightedGraph, limits: Limits, num_nodes: float = CLUSTER_NODES) -> np.ndarray:
-    """Most that a cluster may weigh, int64 (constraints,): so many average nodes, and a small share of a part."""
-    averages = np.array([column.sum() for column in graph.columns]) / max(1, graph.num_nodes)
-    most: np.ndarray = np.minimum(limits.most * CLUSTER_SHARE, averages * num_nodes)
+    """Most that a cluster may weigh, int64 (constraints,): a small share of a part, and so many average nodes.
+
+    The latter is of the first constraint alone, since hubs, which weigh much in edges, would stay without company.
+    """
+    most = limits.most * CLUSTER_SHARE
+    most[0] = min(most[0], graph.columns[0].sum() / max(1, graph.num_nodes) * num_nodes)
     return np.maximum(most.astype(np.int64), 1)
