@@ -32,6 +32,7 @@ from daskgraphpart.layouts.dgl_graph import read_graph_file, read_tensor_file
 from daskgraphpart.readers.tables.describe.column_file import open_parquet_file
 from daskgraphpart.readers.tables.describe.table_files import TableFile
 from daskgraphpart.readers.tables.read_options import ReadOptions
+from daskgraphpart.schema import BFLOAT16
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -327,7 +328,8 @@ def slow_tensors(content: bytes) -> dict[str, np.ndarray]:
         shape = struct.unpack_from(f"<{axes}q", content, at + 32)
         (nbytes,) = struct.unpack_from("<q", content, at + 32 + 8 * axes)
         at += 40 + 8 * axes
-        found[name] = np.frombuffer(content[at : at + nbytes], f"<{'iuf'[code]}{bits // 8}").reshape(shape)
+        dtype = BFLOAT16 if code == 4 else f"<{'iuf'[code]}{bits // 8}"
+        found[name] = np.frombuffer(content[at : at + nbytes], dtype).reshape(shape)
         at += nbytes
     return found
 

@@ -158,8 +158,10 @@ class PartitionedGraph(Public):
             return self._quality
         manifest = find_manifest(self.config.parent, self.name)
         content = {} if manifest is None else read_manifest(manifest).content
-        cut, halo = content.get("num_cut_edges"), content.get("num_halo_nodes", ())
-        return self._quality_of(cut, halo) if isinstance(cut, int) and len(halo) == self.num_parts else None
+        halo = content.get("num_halo_nodes")
+        counts = [content.get("num_cut_edges"), *halo] if isinstance(halo, list) else []
+        is_whole = len(counts) == 1 + self.num_parts and all(type(count) is int for count in counts)
+        return self._quality_of(counts[0], counts[1:]) if is_whole else None
 
     def _quality_of(self, num_cut_edges: int, num_halo_nodes: Iterable[int]) -> Quality:
         counts = (tuple(map(int, of.sum(axis=1))) for of in (self.book.node_counts, self.book.edge_counts))

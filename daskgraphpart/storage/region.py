@@ -212,7 +212,10 @@ def parse_npy_header(head: BytesIO, path: AnyPath) -> tuple[tuple[int, ...], boo
         version = np.lib.format.read_magic(head)
         if version not in ((1, 0), (2, 0), (3, 0)):
             raise ValueError(f"unknown version {version[0]}.{version[1]}")
-        text = head.read(int.from_bytes(head.read(2 if version == (1, 0) else 4), "little")).decode("latin-1")
+        length = int.from_bytes(head.read(2 if version == (1, 0) else 4), "little")
+        text = head.read(length).decode("latin-1")
+        if len(text) < length:
+            raise ValueError("the header ends early")
         if version < (3, 0):
             text = re.sub(r"(?<=\d)L", "", text)  # Python 2 appended it to lengths
         match = _HEADER.fullmatch(text)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 EDGES, ROWS = "edges/0-0.npy", "node_data/0-0-1.npy"
 NO_NPY = (EDGES, "not a readable npy file")
 OLD_SYNTAX = b"{'descr': '<i8', 'fortran_order': False, 'shape': (25L, 2), }"  # its kind was found by fuzzing
+ENDS_EARLY = b"\x93NUMPY\1\0v\0{'descr': '<i8', 'fortran_order': False, 'shape': (0, 2), }\n"  # found by fuzzing
 
 
 class Trap:
@@ -97,6 +98,7 @@ BYTES = [
     ("empty", change(EDGES, lambda _: b""), NO_NPY),
     ("magic alone", change(EDGES, lambda c: c[:6]), NO_NPY),
     ("half a header", change(EDGES, lambda c: c[:50]), NO_NPY),
+    ("header of no rows that ends early", change(EDGES, lambda _: ENDS_EARLY), (*NO_NPY, "the header ends early")),
     ("header alone", change(EDGES, lambda c: c[:128]), (EDGES, "truncated", "528 bytes", "128 bytes")),
     ("one byte short", change(EDGES, lambda c: c[:-1]), (EDGES, "truncated")),
     ("features one byte short", change(ROWS, lambda c: c[:-1]), (ROWS, "truncated")),

@@ -227,6 +227,16 @@ def named(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
+@pytest.mark.parametrize("halo", [5, None, ["many", 1, 2], [1, 2], {"0": 1}])
+def test_a_record_of_halo_nodes_that_is_damaged_is_none(halo: object, named: Path, tmp_path: Path) -> None:
+    expected = open_partitions(named / "out").quality
+    shutil.copytree(named / "out", tmp_path / "out")
+    manifest = tmp_path / "out" / "graph.manifest.json"
+    manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "num_halo_nodes": halo}))
+    damaged = open_partitions(tmp_path / "out")
+    assert "HALO" in repr(damaged) and damaged.quality == expected
+
+
 def test_predictions_come_back_with_string_ids_by_one_command(named: Path, tmp_path: Path) -> None:
     assert json.loads((named / "out" / "graph.manifest.json").read_text())["id_map"] == "../graph/id_map"
     out = tmp_path / "out.parquet"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -22,6 +23,8 @@ from daskgraphpart.schema import by_plain_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,7 +106,10 @@ def _from_frame(etype: str, frame: Any) -> tuple[Any, dict[str, Any]]:
     if is_lazy(frame):
         edges = frame[list(ends)].rename(columns=dict(zip(ends, ENDS, strict=True))) if ends != ENDS else frame[[*ENDS]]
     others = {str(name): name for name in names if name not in ends}
-    return edges, {feature: frame[others[name]] for feature, name in by_plain_name(others, "columns").items()}
+    features = by_plain_name(others, "columns")
+    if renamed := [f"{name!r} is {feature}" for feature, name in features.items() if name != feature]:
+        logger.warning("edges of type %r: columns get names that files can hold: %s", etype, ", ".join(renamed))
+    return edges, {feature: frame[others[name]] for feature, name in features.items()}
 
 
 def _from_scipy(matrix: Any) -> Given:

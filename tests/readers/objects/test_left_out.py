@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse
 
@@ -66,3 +67,17 @@ def test_what_is_no_row_per_node_of_pyg(caplog: pytest.LogCaptureFixture) -> Non
     several["a"].x, several["a", "to", "a"].edge_index, several.label = torch.ones(4, 2), index, torch.ones(3)
     dgp.from_pyg(several)
     assert "leaving out 'label': " in warned(caplog)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "dask"])
+def test_columns_that_get_other_names(kind: str, caplog: pytest.LogCaptureFixture) -> None:
+    import dask.dataframe as dd
+    import polars as pl
+
+    frame = pd.DataFrame({"src": [0, 1], "dst": [1, 0], "since:int": [1, 2], "~a/b": [0.5, 1.0], "w": [1, 2]})
+    makers = {"pandas": lambda: frame, "polars": lambda: pl.DataFrame(frame.to_dict("list"))}
+    made = {**makers, "dask": lambda: dd.from_pandas(frame, npartitions=2)}[kind]()
+    assert dgp.from_edges(made).schema.edge_type("_N:_E:_N").data[0].name == "since.int"
+    assert "_N:_E:_N': columns get names that files can hold: 'since:int' is since.int, '~a/b' is a.b" in warned(caplog)
+    dgp.from_edges(frame[["src", "dst", "w"]])
+    assert not warned(caplog)

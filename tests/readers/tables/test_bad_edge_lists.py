@@ -71,13 +71,13 @@ def refusal(tmp_path: Path, edges: Any, **options: Any) -> str:
          "integers"),
         (f"{MATRIX} real general\n3 3 1\n1 2\n", {}, "line 3: wrong number of fields in a line: expected 3 fields"),
         # IDs
-        ("1,2\n-3,4\n", {}, "e.csv, line 2, column '0': ID -3 of a '_N' node is negative. "
-         "Add --map-ids to use any IDs"),
+        ("1,2\n-3,4\n", {}, "e.csv, line 2, column '0': ID of a '_N' node is negative: "
+         "expected an integer from 0, found '-3' in '-3,4'. Add --map-ids to use any IDs"),
         ("1,2\n3,9223372036854775808\n", {}, "e.csv, line 2, column '1': not all IDs of '_N' nodes are "
          "integers"),
         ("1,2\n3,9223372036854775807\n", {}, "e.csv, line 2, column '1': ID of a '_N' node out of range"),
         ("src,dst\n1,2\n3,4.0\n", {}, "e.csv, line 3, column 'dst': not all IDs of '_N' nodes are integers: "
-         "expected an integer from 0, found '4.0'. Add --map-ids"),
+         "expected an integer from 0, found '4.0' in '3,4.0'. Add --map-ids"),
         ("1,2\nalice,4\n", {}, "e.csv, line 2, column '0': not all IDs of '_N' nodes are integers"),
         ("alice,bob\n", {}, "Add --map-ids to use any IDs. Add --header if the first line names the columns"),
         ("1,2\n3,\n", {}, "e.csv, line 2, column '1': ID is missing"),
@@ -87,7 +87,7 @@ def refusal(tmp_path: Path, edges: Any, **options: Any) -> str:
         ("0,5\n", {"num_nodes": {"_N": 5}}, "ID of a '_N' node out of range: expected an ID from 0 and "
          "below 5, found '5'"),
         ("a,1\n", MAPPED, "not all IDs of '_N' nodes are strings: expected strings, as in "
-         "e.csv, line 1, column '0' ('a'), found '1'. Make all of them strings by --id-type string"),
+         "e.csv, line 1, column '0' ('a'), found '1' in 'a,1'. Make all of them strings by --id-type string"),
         ("a,x\n", {**MAPPED, "id_type": "integer"}, "not all IDs of '_N' nodes are integers: expected an "
          "integer of 64 bits, found 'a'"),
         # columns
@@ -98,7 +98,7 @@ def refusal(tmp_path: Path, edges: Any, **options: Any) -> str:
         ("s,d,w\n1,2,1\n1,2,heavy\n", {"edge_columns": ("w",)}, "e.csv, line 3, column 'w': not a number: expected "
          "integers, as in line 2, column 'w' ('1'), found 'heavy'"),
         ("s,d,w\n1,2,1\n1,2,\n", {"edge_columns": ("w",)}, "e.csv, line 3, column 'w': value is missing: expected "
-         "integers, as in line 2, column 'w' ('1'), found nothing. Give a value by --fill w=VALUE"),
+         "integers, as in line 2, column 'w' ('1'), found nothing in '1,2,'. Give a value by --fill w=VALUE"),
         ("s,d,t\n1,2,2020-01-01\n1,2,late\n", {"edge_columns": ("t",)}, "line 3, column 't': not a timestamp"),
         ("s,d,w\n1,2,\n", {"edge_columns": ("w",), "fill": "x"}, "--fill: the fill value of a number "
          "must be a number: x"),
@@ -132,7 +132,8 @@ def test_a_line_of_megabytes_is_refused(tmp_path: Path) -> None:
          "expected integers, as in "),
         ({"src": ["a"], "dst": ["b"]}, {}, "column 'src': IDs are not integers: expected integers from 0, found "
          "strings. Add --map-ids"),
-        ({"src": [1, -2], "dst": [1, 2]}, {}, "e.parquet, row 1, column 'src': ID -2 of a '_N' node is negative"),
+        ({"src": [1, -2], "dst": [1, 2]}, {}, "e.parquet, row 1, column 'src': ID of a '_N' node is negative: expected "
+         "an integer from 0, found '-2'"),
         ({"src": ["a"], "dst": [1]}, MAPPED, "e.parquet, row 0, column 'dst': not all IDs of '_N' nodes are strings"),
         ({"src": ["a"], "dst": ["1"]}, {**MAPPED, "id_type": "integer"}, "e.parquet, row 0, column 'src': not all IDs "
          "of '_N' nodes are integers"),
@@ -300,7 +301,7 @@ def test_kinds_of_ids_may_not_differ_between_files(tmp_path: Path) -> None:
     edges = {"u:r:u": tmp_path / "a.csv", "u:s:u": tmp_path / "b.csv"}
     assert refusal(tmp_path, edges, map_ids=True, header=False) == (
         "b.csv, line 1, column '0': not all IDs of 'u' nodes are integers: expected integers, as in "
-        "a.csv, line 1, column '0' ('1'), found 'x'. Make all of them strings by --id-type string."
+        "a.csv, line 1, column '0' ('1'), found 'x' in 'x,y'. Make all of them strings by --id-type string."
     )
 
 
@@ -324,10 +325,11 @@ def test_kinds_of_ids_may_not_differ_between_files(tmp_path: Path) -> None:
         ({"node_data": {"_N": {"f": "g.npy"}}, "nodes": {"_N": "two.csv"}, **MAPPED}, "two.csv, feature "
          "'f': '_N' nodes without a row: 2 of 4. --fill f=VALUE gives them one. Drop unlisted nodes by "
          "--unknown-nodes drop"),
-        ({"nodes": {"_N": "two.csv"}, "unknown_nodes": "error"}, "two.csv: edges have IDs of '_N' nodes that "
-         "the list of nodes lacks: 2, such as 2. Add these nodes by --unknown-nodes add"),
-        ({"masks": {"_N": {"train": "nine.csv"}}}, "nine.csv: mask 'train' lists an unknown '_N' node: 9"),
-        ({"masks": {"_N": {"train": "nine.csv"}}, **MAPPED}, "mask 'train' lists an unknown '_N' node: 9"),
+        ({"nodes": {"_N": "two.csv"}, "unknown_nodes": "error"}, "line 2, column '0': the list of '_N' nodes "
+         "lacks 2 IDs: expected an ID in two.csv, found '2' in '2,3'. Add these nodes by --unknown-nodes add"),
+        ({"masks": {"_N": {"train": "nine.csv"}}}, "nine.csv, line 2, column '0': mask 'train' lists an unknown "
+         "'_N' node: '9'"),
+        ({"masks": {"_N": {"train": "nine.csv"}}, **MAPPED}, "mask 'train' lists an unknown '_N' node: '9'"),
         ({"node_data": {"_N": {"f": "table.csv:x"}}}, "table.csv: no column 'x': expected one of id, f"),
         ({"node_data": {"_N": {"f": "table.csv:a:b:c"}}}, "suffix ':c' in table.csv:a:b:c. Use FILE:COLUMN"),
         ({"node_data": {"_N": {"f": "table.csv:f"}}}, "table.csv, feature 'f': '_N' nodes without a row: 3 of 4"),
@@ -433,3 +435,24 @@ def test_damaged_files_are_read_or_refused(form: str, places: list[tuple[int, in
 def test_several_mistakes_are_a_list_with_what_to_do_below() -> None:
     with pytest.raises(OptionError, match=r"(?s)^2 things are wrong:\n  A\n  B: 3\nLeave it out\.$"):
         raise_together([OptionError("a", hint="leave it out"), OptionError("b", found=3, hint="leave it out")])
+
+
+@pytest.mark.parametrize(
+    ("row", "found"),
+    [
+        ("1;2;x;9", "'x' in '1;2;x;9'"),
+        ("1;2; ;" + "9" * 90, "nothing in '1;2; ;" + "9" * 54 + "...'"),
+        (
+            "1;" + "2" * 19 + ';"x;""y""\n";' + "9" * 90,
+            "'x;\"y\"\\n' in '..." + "2" * 19 + ';"x;""y""\\n";' + "9" * 29 + "...'",
+        ),
+        ("1;2;" + "x" * 90 + ";9", "'" + "x" * 60 + "...' in '1;2;" + "x" * 56 + "...'"),
+    ],
+)
+def test_an_error_about_a_value_shows_its_line_and_of_a_long_one_what_is_around_the_value(
+    row: str, found: str, tmp_path: Path
+) -> None:
+    (tmp_path / "e.csv").write_text(f"src;dst;w;é\n0;1;5;\n\n{row}\n")
+    with pytest.raises(InputFileError, match=re.escape(found)) as caught:
+        chunk(tmp_path / "out", tmp_path / "e.csv", edge_columns=("w",))
+    assert "e.csv, line 4, column 'w'" in str(caught.value)

@@ -35,8 +35,8 @@ def test_all_columns_with_missing_values_are_told_at_one_time(tmp_path: Path) ->
     data = [word for option in options for word in ("--node-data", option)]
     message = refused("chunk", tmp_path / "out", *edges, *data, words=["4 things are wrong"])
     for line in (
-        "e.csv, line 3, column 'w': value is missing: expected integers, as in line 2, column 'w' ('1'), found 'NA', "
-        "and 1 more of 3 rows",
+        "e.csv, line 3, column 'w': value is missing: expected integers, as in line 2, column 'w' ('1'), found 'NA' in "
+        "'1,2,NA,2024-05-01,2', and 1 more of 3 rows",
         "e.csv, line 2, column 't': value is missing: expected timestamps, as in line 3",
         "n.parquet, row 0, column 'age': value is missing: expected integers, as in column 'age', found nothing, and 1 "
         "more of 3 rows",
@@ -198,3 +198,12 @@ def test_edges_without_a_relation_are_refused_or_named(tmp_path: Path) -> None:
     (tmp_path / "e.csv").write_text("src,dst,kind\n0,1,a\n2,3,b\n")
     out = chunk(tmp_path / "none", tmp_path / "e.csv", split_by="kind", fill={"kind": "none"})
     assert read_chunked(out).schema.etypes == ("_N:a:_N", "_N:b:_N")
+
+
+@pytest.mark.parametrize(("dst", "expected"), [("2", [1.0, 2.5]), ("", [1])])
+def test_a_fraction_makes_floats_of_a_column_unless_its_row_is_left_out(
+    dst: str, expected: list[float], tmp_path: Path
+) -> None:
+    (tmp_path / "e.csv").write_text(f"src,dst,w\n0,1,1\n1,{dst},2.5\n")
+    found = edge_data(chunk(tmp_path / "out", tmp_path / "e.csv", edge_columns=("w",), missing_ids="drop"))["w"]
+    assert found == expected and type(found[0]) is type(expected[0])

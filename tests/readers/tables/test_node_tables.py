@@ -347,7 +347,7 @@ def test_a_column_of_any_table_is_a_feature_of_edges_and_gaps_have_names(tmp_pat
     (tmp_path / "e.csv").write_text("src,dst\n0,1\n1,2\n")
     (tmp_path / "w.csv").write_text("what,when,w\nbus,2024-05-01,NA\ncar,2024-05-02 00:00:00,3\n")
     features = {name: f"{tmp_path}/w.csv:{name}" for name in ("what", "when", "w")}
-    with pytest.raises(ValueError, match=r"w.csv, line 2, column 'w': value is missing.*found 'NA'\. .*fill w=VALUE"):
+    with pytest.raises(ValueError, match=r"w.csv, line 2, column 'w': value is missing.*found 'NA' in .*fill w=VALUE"):
         chunk(tmp_path / "out", tmp_path / "e.csv", edge_data={DEFAULT: features})
     out = chunk(tmp_path / "out", tmp_path / "e.csv", edge_data={DEFAULT: features}, fill={f"{DEFAULT}:w": 0.5})
     data = {
@@ -432,7 +432,9 @@ def test_features_obey_the_list_of_nodes_as_edges_do(unknown_nodes: str, tmp_pat
     keywords |= {"nodes": {"_N": f"{tmp_path}/nodes.csv"}, "node_data": {"_N": {"age": f"{tmp_path}/ages.csv:id:age"}}}
     notes = Listener()
     if unknown_nodes == "error":
-        with pytest.raises(InputFileError, match=r"edges or features have IDs of '_N' nodes .* 3, such as 'q'"):
+        with pytest.raises(
+            InputFileError, match=r"line 4, column 'src': the list .* lacks 3 IDs: .* found 'z' in 'z,a'"
+        ):
             chunk(tmp_path / "out", tmp_path / "edges.csv", map_ids=True, **keywords)
         return
     out = chunk(tmp_path / "out", tmp_path / "edges.csv", map_ids=True, progress=notes, **keywords)

@@ -107,7 +107,7 @@ def test_the_command_line_says_it_in_the_same_words(tmp_path: Path, caplog: pyte
         (
             {"user": "users.csv:age"},
             {},
-            r"users.csv, line 2, column 'age': not the name of a set: .* found '0', and 7 more",
+            r"users.csv, line 2, column 'age': not the name of a set: .* found '0' in 'h,0,dev', and 7 more",
         ),
         (
             {"user": "users.parquet:key:age"},

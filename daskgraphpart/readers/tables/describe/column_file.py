@@ -34,6 +34,7 @@ from daskgraphpart.readers.tables.describe.columns import (
     Column,
     constant_column,
     find_columns,
+    shown,
 )
 from daskgraphpart.readers.tables.describe.map_arrays import map_arrays
 from daskgraphpart.readers.tables.describe.parquet_batches import PAGES_HELD, Sizes, column_sizes, read_batches
@@ -87,8 +88,8 @@ class ColumnFile:
         """Arrow type of a column in `batches`; None if it is not in the file."""
         return self.schema.field(f"r{number}").type if self.columns[number].position is not None else None
 
-    def locate(self, row: int, column: int) -> tuple[str, str | None]:
-        """Return a value's place and text, None if missing."""
+    def locate(self, row: int, column: int) -> tuple[str, str | None, str]:
+        """Return a value's place, its text, None if missing, and how to show it."""
         chosen, first = self.columns[column], 0
         value: Any = chosen.constant
         for columns in self.batches([column]) if chosen.position is not None else ():
@@ -96,7 +97,8 @@ class ColumnFile:
                 value = columns[0][row - first].as_py()
                 break
             first += len(columns[0])
-        return f"row {row:,}, column {chosen.name!r}", None if value is None else str(value)
+        text = None if value is None else str(value)
+        return f"row {row:,}, column {chosen.name!r}", text, shown(text)
 
     def batches(self, numbers: Sequence[int]) -> Iterator[list[Any]]:
         """Yield the columns of these numbers that are in the file, or else of nothing, in batches of all rows."""
@@ -217,9 +219,7 @@ def open_parquet_file(file: TableFile, wanted: Sequence[str], num_ids: int) -> C
     """Open a parquet file of edges or nodes."""
     header = read_parquet_header(file.content)
     columns, schema = _choose(file, [(field.name, field.type, ()) for field in header.schema], wanted, num_ids)
-    sizes = column_sizes(
-        file.content, header.footer, [column.name for column in columns if column.position is not None]
-    )
+    sizes = column_sizes(file.content, header.footer, [of.name for of in columns if of.position is not None])
     return ColumnFile(file.path, file.content, columns, schema, header.num_rows, sizes=sizes)
 
 

@@ -199,4 +199,10 @@ def _are_named(names: Sequence[str]) -> bool:
 
 def shown(value: object) -> str:
     """Show a value in a message; text is quoted, and cut if long."""
-    return repr(value if len(value) <= 60 else value[:60] + "...") if isinstance(value, str) else str(value)
+    return shown_line(value, 0) if isinstance(value, str) else "nothing" if value is None else str(value)
+
+
+def shown_line(line: str, place: int) -> str:
+    """Show a line in a message, or of a long one what is around a place."""
+    first = max(0, min(place - 20, len(line) - 60))
+    return repr("..." * (first > 0) + line[first : first + 60] + "..." * (first + 60 < len(line)))

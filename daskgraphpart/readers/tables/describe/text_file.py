@@ -95,17 +95,13 @@ class TextFile:
         for lines, columns in self._cut(numbers):
             yield columns or [pa.nulls(len(lines), pa.string())]
 
-    def locate(self, row: int, column: int) -> tuple[str, str | None]:
-        """Return a value's place and text, None if blank."""
-        chosen, text, line = self.columns[column], self.columns[column].constant, 0
-        for lines, columns in self._cut([column]):
-            if row < len(lines):
-                line = int(lines[row])
-                if chosen.position is not None:
-                    text = columns[0][row].as_py()
-                break
-            row -= len(lines)
-        return f"line {line:,}, column {chosen.name!r}", text
+    def locate(self, row: int, column: int) -> tuple[str, str | None, str]:
+        """Return a value's place, its text, None if blank, and how to show both."""
+        chosen = self.columns[column]
+        number, text, line = self.rows.find(row, self.num_fields, chosen.position or 0)
+        text = text if chosen.position is not None else chosen.constant
+        shown_value = f"{shown(text)} in {line}" if self.num_fields > 1 else shown(text)
+        return f"line {number:,}, column {chosen.name!r}", text, shown_value
 
     def other_columns(self) -> Iterator[tuple[str, Any]]:
         """Yield the names of columns that are not its IDs, and their first values."""

@@ -12,6 +12,7 @@ import io
 import re
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,7 +33,7 @@ from daskgraphpart.kernels.cut_rows import (
     cut_rows,
 )
 from daskgraphpart.readers.database import ROWS_PER_BATCH
-from daskgraphpart.readers.tables.describe.columns import shown
+from daskgraphpart.readers.tables.describe.columns import shown, shown_line
 from daskgraphpart.readers.tables.describe.table_files import TAR
 from daskgraphpart.storage.faults import attach_path_to_error
 
@@ -137,6 +138,26 @@ class TextRows:
         Refuses a row of another number of fields, or of quotes that do not match.
         """
         chosen = sorted(set(positions))
+        for content, line, cut in self._cuts(num_fields, chosen):
+            arrays = [_strings(content, bounds) for bounds in cut.bounds]
+            yield line + cut.lines, [arrays[chosen.index(position)] for position in positions]
+
+    def find(self, row: int, num_fields: int, position: int) -> tuple[int, str | None, str]:
+        """Return the line of a row, its field at a position, None if blank, and how to show the line."""
+        chosen = sorted({0, position, num_fields - 1})
+        for content, line, cut in self._cuts(num_fields, chosen):
+            if row < len(cut.lines):
+                bounds = cut.bounds[:, row : row + 1]
+                of_field = bounds[chosen.index(position)]
+                places = (bounds[0, 0, 0], of_field[0, 0], bounds[-1, 0, 1])
+                before, after = (content[first:last].tobytes().decode() for first, last in pairwise(places))
+                field: str | None = _strings(content, of_field)[0].as_py()
+                return line + int(cut.lines[row]), field, shown_line(before + after, len(before))
+            row -= len(cut.lines)
+        raise AssertionError("no such row")
+
+    def _cuts(self, num_fields: int, chosen: Sequence[int]) -> Iterator[tuple[np.ndarray, int, _Cut]]:
+        """Yield text with rows cut from it, their fields at ascending positions, and the line where they begin."""
         columns = np.full(num_fields, -1)
         columns[chosen] = np.arange(len(chosen))
         max_rows = max(1, min(ROWS_PER_BATCH, BOUNDS_PER_BATCH // max(1, len(chosen))))
@@ -150,8 +171,7 @@ class TextRows:
                     cut = self._cut(content, place, is_last, num_fields, columns, max_rows)
                     self._check_text(text, place, cut.place, line)
                     if cut.lines.size:
-                        arrays = [_strings(content, bounds) for bounds in cut.bounds]
-                        yield line + cut.lines, [arrays[chosen.index(position)] for position in positions]
+                        yield content, line, cut
                     place, line = cut.place, line + cut.line
                     is_cut = self._check(cut, text, line, num_fields) or place == len(text)
                 text = text[place:]

@@ -132,7 +132,8 @@ class FeatureFile:
         """Return numbers, and which rows have none."""
         rows = None
         if column.is_text and not column.has_decimal_comma:
-            rows = _parse(values, are_whole=self.are_whole)
+            rows = _parse(values, dropped, are_whole=self.are_whole)
+            self.are_whole &= rows is None or rows.dtype == np.int64
         elif column.dtype is not None and column.kind != VECTORS:
             rows = _known(values).astype(column.dtype)
         if rows is None:
@@ -168,13 +169,14 @@ def _known(values: Any) -> np.ndarray:
     return numbers
 
 
-def _parse(texts: Any, *, are_whole: bool) -> np.ndarray | None:
+def _parse(texts: Any, dropped: np.ndarray, *, are_whole: bool) -> np.ndarray | None:
     """Return numbers in text, int64 if all so far `are_whole`, else float64; None if only DuckDB can tell."""
     try:
         floats = _known(texts.cast(pa.float64()))
         if not np.isfinite(floats).all() or (np.signbit(floats) & (floats == 0)).any():
             return None
-        return _known(texts.cast(pa.int64())) if are_whole else floats
+        has_fraction = ((floats != np.trunc(floats)) & ~dropped).any()
+        return _known(texts.cast(pa.int64())) if are_whole and not has_fraction else floats
     except pa.ArrowInvalid:
         return None
 

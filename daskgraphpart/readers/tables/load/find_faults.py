@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.readers.database import run
-from daskgraphpart.readers.tables.describe.columns import MISSING, TIME_HINT, TIMES, VECTORS, shown
+from daskgraphpart.readers.tables.describe.columns import MISSING, TIME_HINT, TIMES, VECTORS
 from daskgraphpart.readers.tables.describe.split_sets import EXPECTED, SPLIT, set_of
 from daskgraphpart.readers.tables.describe.text_file import TextFile
 
@@ -47,22 +47,18 @@ def _conditions(load: Load, table: Table) -> dict[int, str]:
 
 
 def _fault(load: Load, table: Table, number: int, row: int, count: int) -> InputFileError:
-    file, place, text = load.locate(table, row, number)
-    shown_text = "nothing" if text is None else shown(text)
+    file, place, text, shown_value = load.locate(table, row, number)
     if count > 1:
-        shown_text = f"{shown_text}, and {count - 1:,} more of {load.num_read(table):,} rows"
+        shown_value = f"{shown_value}, and {count - 1:,} more of {load.num_read(table):,} rows"
+    hint: str | None
     if number < len(table.ends):
         ((value,),) = run(load.connection, f"SELECT c{number} FROM {table.name} WHERE row = {row}")
-        expected: str | None
         what, expected, hint = _explain_id(load, table.ends[number], value, file)
         if text is None:
             what, hint = "ID is missing", "drop rows without an ID by --missing-ids drop"
     else:
         what, expected, hint = _explain_feature(load, table, number, text)
-    if expected is None:  # the first sentence has the value
-        is_one, such = count == 1, f"one of {count:,} such rows"
-        return InputFileError(what, file=file.path, place=place, found=None if is_one else such, hint=hint)
-    return InputFileError(what, file=file.path, place=place, expected=expected, found=shown_text, hint=hint)
+    return InputFileError(what, file=file.path, place=place, expected=expected, found=shown_value, hint=hint)
 
 
 def _explain_feature(load: Load, table: Table, number: int, text: str | None) -> tuple[str, str, str | None]:
@@ -83,7 +79,7 @@ def _explain_feature(load: Load, table: Table, number: int, text: str | None) ->
     return "not a number", expected, "if the comma separates fractions: --decimal comma" if "," in text else None
 
 
-def _explain_id(load: Load, ntype: str, value: Any, file: OpenFile) -> tuple[str, str | None, str | None]:
+def _explain_id(load: Load, ntype: str, value: Any, file: OpenFile) -> tuple[str, str, str]:
     """Say what is wrong with an ID (None if of the wrong kind), what was expected, and what to do."""
     kind, known = load.kinds[ntype]
     what, limit = f"not all IDs of {ntype!r} nodes are {kind}", load.described.num_nodes[ntype]
@@ -93,7 +89,7 @@ def _explain_id(load: Load, ntype: str, value: Any, file: OpenFile) -> tuple[str
     if value is not None:
         first = file.first_id
         if value < 0 and not first:
-            return f"ID {value} of a {ntype!r} node is negative", None, hint
+            return f"ID of a {ntype!r} node is negative", "an integer from 0", hint
         if value == limit and not first:
             hint += ". If IDs begin at 1, map them by --map-ids"
         expected = f"an integer of 63 bits from {first}"

@@ -59,8 +59,8 @@ class Load:
         """Count the rows of a table that are left."""
         return self.plain[table.name].num_rows if table.name in self.plain else count_rows(self.connection, table.name)
 
-    def locate(self, table: Table, row: int, number: int) -> tuple[OpenFile, str, str | None]:
-        """Return the file of a value, its place there and its text; None if it is missing."""
+    def locate(self, table: Table, row: int, number: int) -> tuple[OpenFile, str, str | None, str]:
+        """Return the file of a value, its place there, its text, None if it is missing, and how to show it."""
         starts = self.starts[table.name]
         index = bisect_right(starts, row) - 1
         file = table.files[index]

@@ -9,7 +9,7 @@ import numpy as np
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.graph.rows import ArrayRows, KeptRows
 from daskgraphpart.readers.database import read
-from daskgraphpart.readers.tables.describe.columns import BYTES, STRINGS, VECTORS, shown
+from daskgraphpart.readers.tables.describe.columns import BYTES, STRINGS, VECTORS
 from daskgraphpart.readers.tables.load.feature_file import staged_rows
 from daskgraphpart.schema import EDGE_WEIGHT
 
@@ -54,8 +54,8 @@ def _faults(load: Load, table: Table, feature: str) -> Iterator[InputFileError]:
         row = row if count else int(rows[is_bad.argmax()])
         count += int(np.count_nonzero(is_bad))
     if count:
-        file, place, text = load.locate(table, row, number)
-        shown_weight = f"nothing, filled with {load.described.fill(table, feature)}" if text is None else shown(text)
+        file, place, text, shown_weight = load.locate(table, row, number)
+        shown_weight += f", filled with {load.described.fill(table, feature)}" if text is None else ""
         shown_weight = (
             shown_weight if count == 1 else f"{shown_weight}, and {count - 1:,} more of {load.num_read(table):,} rows"
         )

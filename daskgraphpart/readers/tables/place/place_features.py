@@ -66,10 +66,11 @@ def _check_mask(placement: Placement, table: Table) -> None:
         refuse_strange_rows(load, table)
     if load.described.options.unknown_nodes == "drop":
         drop_rows(load.connection, table.name, is_unknown)
-    ((value,),) = run(load.connection, f"SELECT min(c0) FROM {table.name} WHERE {is_unknown}")
-    if value is not None:
+    ((row,),) = run(load.connection, f"SELECT min(row) FROM {table.name} WHERE {is_unknown}")
+    if row is not None:
+        file, place, _, shown_value = load.locate(table, row, 0)
         what, hint = f"mask {table.mask!r} lists an unknown {ntype!r} node", "skip it by --unknown-nodes drop"
-        raise InputFileError(what, file=table.files[0].path, found=shown(value), hint=hint)
+        raise InputFileError(what, file=file.path, place=place, found=shown_value, hint=hint)
 
 
 def _check_list(placement: Placement, table: Table) -> None:

@@ -10,12 +10,15 @@ import numpy as np
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.readers.compare_ids import match_without_blanks
 from daskgraphpart.readers.database import count_rows, drop_rows, run
-from daskgraphpart.readers.tables.describe.columns import STRINGS, shown
+from daskgraphpart.readers.tables.describe.columns import STRINGS
 from daskgraphpart.readers.tables.place.node_ids import select_ids
 from daskgraphpart.readers.tables.place.strangers import refuse_strangers
+from daskgraphpart.units import format_number
 
 if TYPE_CHECKING:
-    from daskgraphpart.readers.tables.describe.description import Table
+    from collections.abc import Sequence
+
+    from daskgraphpart.readers.tables.describe.description import OpenFile, Table
     from daskgraphpart.readers.tables.load.loaded_tables import Load
     from daskgraphpart.readers.tables.place.placement import Placement
 
@@ -48,17 +51,19 @@ def settle_unknown(load: Load, ntype: str) -> Unknown:
         f"SELECT c{i} AS id, {len(table.ends) == 2} AS is_edge FROM {table.name}" for table, i in (*edges, *features)
     ]
     unknown_ends = f"({' UNION ALL '.join(tables)}) e WHERE {is_unknown.format('e', 'id')}"
-    counts = "count(DISTINCT id), count(DISTINCT id) FILTER (is_edge), min(id)"
-    ((count, of_edges, least),) = run(load.connection, f"SELECT {counts} FROM {unknown_ends}")
+    counts = "count(DISTINCT id), count(DISTINCT id) FILTER (is_edge)"
+    ((count, of_edges),) = run(load.connection, f"SELECT {counts} FROM {unknown_ends}")
     if count and load.described.options.unknown_nodes != "drop":
         refuse_strangers(load, ntype)
     alike = _tell_blanks(load, ntype, " UNION ALL ".join(tables)) if count else ""
     if count and load.described.options.unknown_nodes == "error":
-        where = " or ".join([*(["edges"] if edges else []), *(["features"] if features else [])])
+        file, place, shown_value = _first_unknown(load, (*edges, *features), is_unknown)
         raise InputFileError(
-            f"{where} have IDs of {ntype!r} nodes that the list of nodes lacks",
-            file=load.described.lists(ntype)[0].files[0].path,
-            found=f"{count:,}, such as {shown(least)}",
+            f"the list of {ntype!r} nodes lacks {format_number(count, 'ID')}",
+            file=file.path,
+            place=place,
+            expected=f"an ID in {load.described.lists(ntype)[0].files[0].path}",
+            found=shown_value,
             hint=f"{alike}add these nodes by --unknown-nodes add, or drop their rows by --unknown-nodes drop",
         )
     if not count or load.described.options.unknown_nodes == "add":
@@ -69,6 +74,17 @@ def settle_unknown(load: Load, ntype: str) -> Unknown:
         drop_rows(load.connection, table.name, is_unknown.format(table.name, f"c{i}"))
         dropped[len(table.ends) == 1] += before - count_rows(load.connection, table.name)
     return Unknown(int(count), int(of_edges), *dropped)
+
+
+def _first_unknown(load: Load, columns: Sequence[tuple[Table, int]], is_unknown: str) -> tuple[OpenFile, str, str]:
+    """Return the file of the first unknown ID, its place there, and how to show it."""
+    for table, i in columns:
+        condition = is_unknown.format(table.name, f"c{i}")
+        ((row,),) = run(load.connection, f"SELECT min(row) FROM {table.name} WHERE {condition}")
+        if row is not None:
+            file, place, _, shown_value = load.locate(table, row, i)
+            return file, place, shown_value
+    raise AssertionError("all IDs are known")
 
 
 def _tell_blanks(load: Load, ntype: str, tables: str) -> str:
