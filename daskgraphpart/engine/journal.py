@@ -72,8 +72,8 @@ class Journal:
         """Start a journal in a workspace; it exists once its header (JSON values) is complete; see `begin_run`."""
         path = Path(directory) / JOURNAL_NAME
         journal = cls(path, header, workspace_store(path).open_log(path))
-        journal._append({**_FORMAT, "job": header})
-        journal.begin_run(claim)
+        journal._append({**_FORMAT, "job": header}, _run(claim))
+        journal.flush()
         return journal
 
     @classmethod
@@ -104,7 +104,7 @@ class Journal:
 
     def begin_run(self, claim: str = "") -> None:
         """Note that a run starts on this machine, and what it is called in the lock of an output in a store."""
-        self._append(["run", {"host": socket.gethostname(), "boot": boot_id(), "pid": os.getpid(), "claim": claim}])
+        self._append(_run(claim))
         self.flush()  # a run that is killed at once must find its name
 
     def begin(self, name: str, sizes: Sequence[int]) -> tuple[int, Mapping[int, Any]]:
@@ -178,6 +178,10 @@ def boot_id() -> str:
         return _BOOT_ID.read_text(encoding="ascii").strip()
     except OSError:
         return ""
+
+
+def _run(claim: str) -> list[Any]:
+    return ["run", {"host": socket.gethostname(), "boot": boot_id(), "pid": os.getpid(), "claim": claim}]
 
 
 def _line(value: Any) -> bytes:

@@ -72,6 +72,8 @@ def open_job(
         lock.release(keep_notes=lock.notes.workspace is not None)
         raise
     try:
+        if output.claimed is not None:
+            output.claimed.commit()  # by now the journal knows this run
         plan, usable = _shares(run.resources, journal.header["plan"])
         with environment_faults(), open_runner(usable, run.progress, journal, plan, store) as runner:
             directories = [(output.name, output.path, LOCK_NAME), ("workspace", Path(work.root), JOURNAL_NAME)]
@@ -111,6 +113,7 @@ def _begin_or_continue(
     wanted = Workspace.of(output.path, run.resources.workspace, run.keep_workspace)
     there = _find_workspace(output.path, lock, Path(wanted.root))
     claimed = output.claimed
+    claim = "" if claimed is None else claimed.run
     journal, is_unfinished = _find_journal(there, run.restart, claimed)
     if journal is not None:
         try:
@@ -127,8 +130,9 @@ def _begin_or_continue(
             _refuse_damaged(journal, fault)
             raise
         wanted.remove_torn_files(output.path)
+        lock.commit()
         logger.info("resuming the unfinished run: %s done", format_number(journal.num_finished, "task"))
-        journal.begin_run(_commit(lock, claimed))
+        journal.begin_run(claim)
         return wanted, journal
     output.claim(is_unfinished or (claimed is None and lock.notes.workspace is not None))
     shutil.rmtree(there, ignore_errors=True)
@@ -136,25 +140,15 @@ def _begin_or_continue(
     resources = run.resources
     plan = {"memory": resources.memory, "workers": resources.workers, "staging": resources.staging}
     directory = str(output.path.resolve())
-    journal = Journal.create(
-        work.root, {"fingerprint": fingerprint, "plan": plan, "output": directory}, _commit(lock, claimed)
-    )
+    lock.commit()
+    journal = Journal.create(work.root, {"fingerprint": fingerprint, "plan": plan, "output": directory}, claim)
     lock.write(workspace=work.root, output=directory)
     return work, journal
 
 
-def _commit(lock: Lock, claimed: OutputLock | None) -> str:
-    """Let nobody continue what earlier runs have left; name this one as it is known in the output."""
-    lock.commit()
-    if claimed is None:
-        return ""
-    claimed.commit()
-    return claimed.run
-
-
 def _is_of_run(journal: Journal, claimed: OutputLock | None) -> bool:
     """Whether no other run has taken the output since the journal's latest."""
-    return claimed is None or claimed.previous == journal.machine.get("claim")
+    return claimed is None or journal.machine.get("claim") in claimed.previous
 
 
 def _refuse_damaged(journal: Journal, fault: BaseException) -> None:

@@ -69,13 +69,14 @@ class Claim:
 class StoreLock:
     """The lock of a directory in a store, held until `release`; `notes` and `previous` are an earlier holder's, if any.
 
-    `previous` is the run that held the lock before and has not given it up as done; `is_after_silence` says that it has
-    not given it up at all, and may live.
+    `previous` are the run that held the lock before and has not given it up as done, and those before it if it has not
+    come to `commit`; `is_after_silence` says that it has not given it up at all, and may live.
     """
 
     def __init__(self, directory: UPath, name: str = LOCK_DIRECTORY) -> None:
         self.directory, self._directory = directory, directory / name
-        self.notes, self.previous, self.is_after_silence = LockNotes(), "", False
+        self.notes, self.is_after_silence = LockNotes(), False
+        self.previous: tuple[str, ...] = ()
         self.is_conditional = True
         self.run = secrets.token_hex(8)
         self._beats, self._is_lost, self.is_committed = 0, False, False
@@ -94,7 +95,9 @@ class StoreLock:
 
     def commit(self) -> None:
         """Let nobody continue what earlier holders have left."""
-        self.is_committed = True
+        if not self.is_committed:
+            self.is_committed = True
+            self._put()
 
     def check(self) -> None:
         """Raise `OutputLockedError` if another run has taken the lock."""
@@ -122,9 +125,11 @@ class StoreLock:
 
     def _take(self) -> UPath:
         """Create the next number, once the last one is released or has not changed for long enough."""
-        mine = self._content()
         while True:
             number, content = self._last()
+            noted = read_content(content)
+            self.previous = (noted.run, *noted.after) if content else ()
+            mine = self._content()
             if content and not is_released(content):
                 self._wait(number, content)
             last, place = (self._directory / f"{of:08d}" for of in (number, number + 1))
@@ -155,7 +160,7 @@ class StoreLock:
             is_same = version is not None and content_of(place) == content
             if not is_same or not (noted.state or replace_object(place, superseded, version or "")):
                 return False
-        self.notes, self.previous, self.is_after_silence = notes_of(content), noted.run, noted.state != RELEASED
+        self.notes, self.is_after_silence = notes_of(content), noted.state != RELEASED
         return True
 
     def _create(self, place: UPath, content: bytes) -> bool:
@@ -212,16 +217,19 @@ class StoreLock:
                 self._is_lost = self._version is None
 
     def _content(self, state: str = "") -> bytes:
-        content = {**msgspec.to_builtins(self.notes), "run": self.run, "beats": self._beats, "state": state}
+        after = () if self.is_committed else self.previous
+        own = {"run": self.run, "beats": self._beats, "state": state, "after": after}
+        content = {**msgspec.to_builtins(self.notes), **own}
         return msgspec.json.encode(content)
 
 
 class LockContent(LockNotes, frozen=True):
-    """Content of a lock's object: notes, and which run holds or held it."""
+    """Content of a lock's object: notes, which run holds or held it, and `after` which ones that it may continue."""
 
     run: str = ""
     beats: int = 0
     state: str = ""
+    after: tuple[str, ...] = ()
 
 
 def is_released(content: bytes) -> bool:

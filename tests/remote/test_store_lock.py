@@ -42,6 +42,14 @@ def sleep(claimed: OutputLock) -> None:
     claimed._thread.join()
 
 
+def dead(claimed: OutputLock, is_committed: bool) -> OutputLock:
+    """Kill a run before or after it commits."""
+    if is_committed:
+        claimed.commit()
+    sleep(claimed)
+    return claimed
+
+
 @pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("is_minio", [False, True])
 def test_who_takes_an_output_in_s3_ends_what_others_have_under_way(
@@ -77,6 +85,15 @@ def test_who_takes_an_output_in_s3_ends_what_others_have_under_way(
         write(first, b"late")
     assert contents_of(s3.files, "s3://bucket/out") == {"a": b"older"}
     assert s3.unfinished_uploads("bucket") == [] and "make sure" not in caplog.text
+
+
+@pytest.mark.usefixtures("impatient", "memory")
+def test_what_a_run_has_left_is_of_those_before_it_until_it_commits() -> None:
+    out = UPath("memory://out")
+    first, *others = (dead(OutputLock(out), is_committed) for is_committed in (True, False, False, True, False))
+    assert [of.previous for of in (first, *others)] == [
+        (), (first.run,), (others[0].run, first.run), (others[1].run, others[0].run, first.run), (others[2].run,),
+    ]  # fmt: skip
 
 
 @pytest.mark.usefixtures("impatient")

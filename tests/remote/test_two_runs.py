@@ -164,6 +164,24 @@ def test_a_run_that_was_refused_leaves_the_stopped_one_to_be_continued(
     assert jobs.contents() == jobs.expected(0)
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("kind", ["partition", "in-store", "assign"])
+def test_a_run_that_is_killed_again_as_it_begins_to_continue_is_continued(
+    kind: str, s3: S3, graphs: list[Path], tmp_path: Path
+) -> None:
+    jobs = Jobs(s3, graphs, tmp_path, kind)
+    stop_while_sending(jobs.client(0, "a"))
+    asleep_at = list[str]()
+    while not asleep_at or asleep_at[-1] in ("lock", "renew", "log", "abort", "release", ""):
+        killed = jobs.client(0, "a", len(asleep_at) + 1).start()
+        assert killed.sleeps, killed.outcome
+        asleep_at.append(killed.asleep_at)
+        killed.kill()
+    assert {"lock", "renew", "abort"} <= {*asleep_at}, asleep_at
+    assert not isinstance((last := jobs.client(0, "a").start()).outcome, BaseException), last.outcome
+    assert jobs.contents() == jobs.expected(0)
+
+
 SEVERAL = ("dgl", "graphstorm", "parquet")
 
 
