@@ -35,7 +35,7 @@ from harness import generate_once, keep_lines, show
 import daskgraphpart as dgp
 from daskgraphpart.dispatching.job import Sizes, choose_sizes
 from daskgraphpart.engine.progress import SilentProgress
-from daskgraphpart.jobs import run_dispatch
+from daskgraphpart.jobs import run_job as opening
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -215,7 +215,7 @@ def run_many_tasks(count: int, directory: Path, memory: str) -> dict[str, Any]:
     def small(resources: Resources) -> Sizes:
         return replace(choose_sizes(resources), edge_block_rows=100, row_block_bytes=60 * 2 * 4)
 
-    with mock.patch.object(run_dispatch, "choose_sizes", small), cluster_of(2) as cluster:
+    with mock.patch.object(opening, "choose_sizes", small), cluster_of(2) as cluster:
         run = run_job(cluster, graph, directory / f"out-{count}", 2, memory)
     shutil.rmtree(graph)
     shutil.rmtree(directory / f"out-{count}")

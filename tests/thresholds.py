@@ -109,8 +109,8 @@ CUTS = {
 """Where work is cut, and what is held in memory at most: no byte of a result follows it."""
 DECIDE = (
     "ids.id_map:BYTES_PER_GROUP", "ids.id_map:IDS_PER_GROUP",
-    "partitioner.adjacency.build_adjacency:MAX_BLOCK_ARCS", "partitioner.adjacency.build_adjacency:MIN_BLOCK_ARCS",
-    "partitioner.assign_nodes:MOST_EDGES_OF_SEVERAL",
+    "partitioner.adjacency.csr_blocks:MAX_BLOCK_ARCS", "partitioner.adjacency.csr_blocks:MIN_BLOCK_ARCS",
+    "partitioner.choose:MOST_EDGES_OF_SEVERAL",
     "partitioner.choose:COARSE_ARCS", "partitioner.choose:LARGE_ARCS", "partitioner.choose:WHOLE_ARCS",
     "partitioner.multilevel.cycle:LEAST_NODES", "partitioner.multilevel.extend:MAX_ARCS_IN_MEMORY",
     "partitioner.multilevel.stream:STRETCH_ARCS", "partitioner.multilevel.weighted_graph:MOST_ARCS_OF_ONE_BLOCK",
@@ -129,7 +129,7 @@ LIMITS = (
     "graph.metadata:MAX_ROWS",
     "graph.read_csv:LONGEST_LINE", "kernels.cut_rows:MAX_ROW_BYTES", "layouts.dgl_graph:MAX_ARRAYS",
     "layouts.dgl_graph:MAX_NAME_NBYTES", "readers.tables.changes.change_graph:MAX_SPLIT",
-    "readers.tables.load.find_faults:MAX_ID", "ids.fanouts:MOST_NEIGHBOURS", "schema:LONGEST_NAME",
+    "readers.tables.describe.columns:MAX_ID", "ids.fanouts:MOST_NEIGHBOURS", "schema:LONGEST_NAME",
     "storage.json_file:MAX_NBYTES", "storage.lock:MAX_NBYTES", "storage.region:MAX_NBYTES",
     "storage.region:MAX_NPY_HEADER", "engine.resources:SMALLEST_DATABASE_MEMORY",
     "engine.resources:SMALLEST_TASK_MEMORY",

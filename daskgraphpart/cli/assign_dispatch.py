@@ -25,8 +25,8 @@ from daskgraphpart.cli.help import Command, Option
 from daskgraphpart.cli.inputs import INPUT_OPTIONS, input_of
 from daskgraphpart.cli.summary import balance_of, cut_of, rows_of, show_facts, show_outcome, weight_of_cut
 from daskgraphpart.dispatching.dispatch_options import DispatchOptions
-from daskgraphpart.engine.resources import Resources, is_on_this_machine, resources_of
-from daskgraphpart.jobs.run_options import run_options
+from daskgraphpart.engine.resources import Resources, is_on_this_machine
+from daskgraphpart.jobs.job_options import job_options
 from daskgraphpart.options import chosen
 from daskgraphpart.partitioner.assign_options import AssignOptions
 from daskgraphpart.partitioner.owner_forms import binary_forms
@@ -112,7 +112,8 @@ def assign(**values: Any) -> None:
     daskgraphpart assign graph owners --num-parts 8 --method metis --balance nodes
     daskgraphpart assign graph better --num-parts 8 --method owners --refine
     """
-    from daskgraphpart.jobs.run_assign import assign_job
+    from daskgraphpart.jobs.job_spec import JobSpec
+    from daskgraphpart.jobs.run_job import run_assign
 
     given = (values["in_dir"], values["assign_dir"])
     if values["dgl_in_dir"] or values["dgl_out_dir"]:
@@ -121,9 +122,10 @@ def assign(**values: Any) -> None:
             one_of(values["assign_dir"], values["dgl_out_dir"], name="OUT"),
         )
     graph, (assign_dir,) = input_of(values, given, ("GRAPH", "OUT"))
-    options, how = chosen(AssignOptions, values), {"form": values["form"], "out": assign_dir}
-    with run_of(values) as run:
-        assignment = assign_job(graph, values["num_parts"], options, run_options(run), **how)
+    options, num_parts, form = chosen(AssignOptions, values), values["num_parts"], values["form"]
+    with run_of(values) as keywords:
+        run = job_options(keywords)
+        assignment = run_assign(JobSpec.of_owners(graph, options, num_parts, assign_dir, form, run.resources), run)
     if values["report_path"]:
         write_report(assignment, values["report_path"])
     show_assignment(assignment, values, assign_dir)
@@ -144,7 +146,8 @@ def dispatch(**values: Any) -> None:
     daskgraphpart dispatch graph owners parts
     daskgraphpart dispatch graph owners parts --layout graphbolt --memory 4GB
     """
-    from daskgraphpart.jobs.run_dispatch import dispatch_job
+    from daskgraphpart.jobs.job_spec import JobSpec
+    from daskgraphpart.jobs.run_job import run_dispatch
 
     names = ("GRAPH", "ASSIGNMENT", "OUT")
     given = (values["in_dir"], values["assign_dir"], values["out_dir"])
@@ -160,10 +163,12 @@ def dispatch(**values: Any) -> None:
     if values["store_eids"] is None:
         values["store_eids"] = not values["use_graphbolt"]
     options = chosen(DispatchOptions, {**values, "config_name": config_name})
-    with run_of(values) as run:
-        dispatch_to = _machines_of(values, resources_of(run, takes_store=True), assign_dir, out_dir)
-        how = {"num_parts": values["num_parts"], "dispatch_to": dispatch_to}
-        outcome = dispatch_job(graph, assign_dir, out_dir, options, run_options(run), **how)
+    num_parts = values["num_parts"]
+    with run_of(values) as keywords:
+        run = job_options(keywords)
+        machines = _machines_of(values, run.resources, assign_dir, out_dir)
+        spec = JobSpec.of(graph, assign_dir, num_parts, out_dir, options, run.resources, dispatch_to=machines)
+        outcome = run_dispatch(spec, run)
     show_outcome(outcome, values, None if is_given(values) else given[0])
 
 

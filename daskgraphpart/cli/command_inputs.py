@@ -64,11 +64,13 @@ def scan_of(path: str | None, values: dict[str, Any]) -> Any:
     if path is not None and not is_table(path):
         return None
     from daskgraphpart.readers.tables.read_tables import described_tables  # imports pandas
-    from daskgraphpart.readers.tables.table_scan import TableScan  # likewise
 
-    scan, _ = first_answer("readers", lambda kind: kind.open(path), Scan)
-    if path is not None and not isinstance(scan, TableScan):  # one of another package
-        return None
+    if path is not None:
+        from daskgraphpart.readers.tables.table_scan import TableScan  # likewise
+
+        scan, _ = first_answer("readers", lambda kind: kind.open(path), Scan)
+        if not isinstance(scan, TableScan):  # one of another package
+            return None
     return described_tables(tables_of(values if path is None else {**values, "edges": (path,)}))
 
 

@@ -25,7 +25,7 @@ from daskgraphpart.errors import OptionError
 from daskgraphpart.interop.parmetis.parmetis import ConvertOptions, convert_job
 from daskgraphpart.interop.parmetis.parmetis import read as read_parmetis
 from daskgraphpart.interop.parmetis.parmetis import write as write_parmetis
-from daskgraphpart.jobs.run_options import run_options
+from daskgraphpart.jobs.job_options import job_options
 from daskgraphpart.options import chosen
 from daskgraphpart.units import format_count, format_seconds
 
@@ -175,7 +175,7 @@ def convert(**values: Any) -> None:
             values["graph_name"] or _graph_name(Path(in_dir)),
             chosen(ConvertOptions, values),
             chosen(DispatchOptions, values),
-            run_options(run),
+            job_options(run),
         )
     show_outcome(outcome, values)
 

@@ -18,7 +18,7 @@ from daskgraphpart.cli.command_options import (
 from daskgraphpart.cli.inputs import INPUT_OPTIONS, input_of
 from daskgraphpart.cli.summary import show_outcome
 from daskgraphpart.dispatching.dispatch_options import DispatchOptions
-from daskgraphpart.jobs.run_options import run_options
+from daskgraphpart.jobs.job_options import job_options
 from daskgraphpart.options import chosen
 from daskgraphpart.partitioner.assign_options import AssignOptions
 
@@ -38,10 +38,17 @@ def partition(**values: Any) -> None:
     daskgraphpart partition parts --num-parts 4 --edges follows.csv --map-ids
     daskgraphpart partition graph parts --num-parts 8 --method metis --memory 8GB
     """
-    from daskgraphpart.jobs.run_dispatch import partition_job
+    from daskgraphpart.jobs.job_spec import JobSpec
+    from daskgraphpart.jobs.run_job import run_dispatch
 
     graph, (out_dir,) = input_of(values, (values["in_dir"], values["out_dir"]), ("GRAPH", "OUT"))
-    given = graph, out_dir, values["num_parts"], chosen(AssignOptions, values), chosen(DispatchOptions, values)
-    with run_of(values) as run:
-        outcome = partition_job(*given, run_options(run), dispatch_to=values.get("dispatch_to"))
+    owners, layouts, machines = (
+        chosen(AssignOptions, values),
+        chosen(DispatchOptions, values),
+        values.get("dispatch_to"),
+    )
+    with run_of(values) as keywords:
+        run = job_options(keywords)
+        spec = JobSpec.of(graph, owners, values["num_parts"], out_dir, layouts, run.resources, dispatch_to=machines)
+        outcome = run_dispatch(spec, run)
     show_outcome(outcome, values, None if is_given(values) else values["in_dir"])

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from daskgraphpart.dispatching.finish import Outcome
+    from daskgraphpart.dispatching.finish import JobResult
     from daskgraphpart.partitioner.assign_report import AssignReport
     from daskgraphpart.quality import Quality
 
 MAX_PARTS_SHOWN = 16
 
 
-def show_outcome(outcome: Outcome, values: Mapping[str, Any], in_dir: str | Path | None = None) -> None:
+def show_outcome(outcome: JobResult, values: Mapping[str, Any], in_dir: str | Path | None = None) -> None:
     """Print the quality and place of partitions; if verbose, a table of parts."""
     if values["quiet"]:
         return
@@ -69,7 +69,7 @@ def _changes() -> list[str]:
     return words
 
 
-def _part_table(outcome: Outcome) -> str:
+def _part_table(outcome: JobResult) -> str:
     quality, headings = outcome.quality, ["part", "inner nodes", "HALO nodes", "owned edges", "on disk"]
     columns = (quality.num_inner_nodes, quality.num_halo_nodes, quality.num_owned_edges)
     rows = [

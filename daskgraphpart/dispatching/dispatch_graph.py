@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from daskgraphpart.dispatching.copy_owners import copy_owners
 from daskgraphpart.dispatching.edges import bucket_all_edges
 from daskgraphpart.dispatching.features import NodeIds, block_marks, cut_features, move_features
-from daskgraphpart.dispatching.finish import Outcome, finish
+from daskgraphpart.dispatching.finish import JobResult, finish
 from daskgraphpart.dispatching.make_files import lay_out
 from daskgraphpart.dispatching.nodes import list_all_nodes, number_nodes
 from daskgraphpart.dispatching.offsets import count_intervals
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-def dispatch_graph(job: Job) -> Outcome:
+def dispatch_graph(job: Job) -> JobResult:
     """Bring every node, edge and row to its owner and write the partitions."""
     schema, owners = job.graph.schema, job.assignment.files
     node_features = cut_features(job.graph, "node", job.sizes.row_block_bytes)

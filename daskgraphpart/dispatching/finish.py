@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Outcome:
+class JobResult:
     """Result of a dispatch."""
 
     config_path: Location  # the partition config for DGL; with several machines, on each
@@ -58,19 +58,19 @@ class Outcome:
 
     def __repr__(self) -> str:
         parts = format_number(self.book.num_parts, "part")
-        return f"<Outcome {self.config_path}: {parts}, {self.quality.cut_share:.1%} of edges cut>"
+        return f"<JobResult {self.config_path}: {parts}, {self.quality.cut_share:.1%} of edges cut>"
 
 
-def finish(job: Job, sizes: GraphSizes, book: PartitionBook, quality: Quality, places: Places) -> Outcome:
+def finish(job: Job, sizes: GraphSizes, book: PartitionBook, quality: Quality, places: Places) -> JobResult:
     """Move the files of all layouts into place and describe them; return the first layout's config."""
     complete, elsewhere = partial(_complete, job, sizes, book, quality, places), job.destination
     hosts = None if elsewhere is None else elsewhere.hosts_of(job.num_parts)
     # all in one, because a lost machine may return with another disk
     part_nbytes = complete() if hosts is None else job.runner.step("deliver", complete)
-    config = job.layouts[0].config(job.graph.schema)
+    config = job.layouts[0].config(job.graph.schema.name)
     path, name = (Path(job.out) if elsewhere is None else elsewhere.root) / config, job.graph.schema.name
     hint = _why_unreadable(job, hosts)
-    return Outcome(path, name, book, quality, hosts, tuple(part_nbytes), job.assignment.measured, hint)
+    return JobResult(path, name, book, quality, hosts, tuple(part_nbytes), job.assignment.measured, hint)
 
 
 def _why_unreadable(job: Job, hosts: tuple[str, ...] | None) -> str:

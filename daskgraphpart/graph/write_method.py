@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from daskgraphpart.engine.progress import open_progress
+from daskgraphpart.engine.resources import detect_resources
+from daskgraphpart.storage.faults import environment_faults
+
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping
@@ -72,11 +76,8 @@ def write_chunked(
     >>> smaller.nbytes < graph.nbytes
     True
     """
-    from daskgraphpart.engine.progress import open_progress
-    from daskgraphpart.engine.resources import detect_resources  # imports dask
-    from daskgraphpart.graph.write_graph import ChunkFormat
-    from daskgraphpart.jobs.save_graph import Saving, save_graph  # reads graphs, which have this method
-    from daskgraphpart.storage.faults import environment_faults
+    from daskgraphpart.graph.write_graph import ChunkFormat  # read graphs, which have this method
+    from daskgraphpart.jobs.save_graph import Saving, save_graph
 
     form = ChunkFormat(edge_format, data_format, num_chunks=num_chunks)
     resources = detect_resources(memory, cluster, workers, workspace=workspace, takes_store=True)

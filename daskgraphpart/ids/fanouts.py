@@ -43,6 +43,39 @@ def read_fanouts(given: Any, etypes: Sequence[str], place: str = "num_neighbors"
     return np.array([[by_type[etype][hop] for etype in etypes] for hop in range(lengths[etypes[0]])], np.int64)
 
 
+def split_fanouts(given: Any) -> Any:
+    """Turn texts such as ``"15,10"`` and ``"user:buys:item=5,5"`` into a list, or lists by edge type."""
+    texts = [given] if isinstance(given, str) else given
+    if not (isinstance(texts, (list, tuple)) and texts and all(isinstance(text, str) for text in texts)):
+        return given
+    by_type: dict[str, list[int]] = {}
+    for text in texts:
+        etype, _, numbers = text.rpartition("=")
+        try:
+            fanouts = [int(number) for number in numbers.split(",")]
+        except ValueError as fault:
+            what = f"--fanouts {text} is not a list of numbers"
+            raise OptionError(what, option="fanouts", hint="use one such as 15,10") from fault
+        if etype in by_type:
+            raise OptionError(f"--fanouts are given twice for {etype or 'all types'}", option="fanouts")
+        by_type[etype] = fanouts
+    if by_type.keys() == {""}:
+        return by_type[""]
+    if "" in by_type:
+        hint = "give those of each type, such as --fanouts user:buys:item=15,10"
+        raise OptionError("--fanouts are given for one type and for all", option="fanouts", hint=hint)
+    return by_type
+
+
+def texts_of_fanouts(given: Any) -> list[str]:
+    """Write fan-outs as the command line takes them."""
+    if isinstance(given, str):
+        return [given]
+    if hasattr(given, "items"):
+        return [f"{etype}={','.join(map(str, numbers))}" for etype, numbers in given.items()]
+    return [*given] if all(isinstance(text, str) for text in given) else [",".join(map(str, given))]
+
+
 def resolve_type(given: Any, resolve: Callable[[Any], str], place: str) -> str:
     """Return the name of a type; an error says at which argument it is unknown."""
     try:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.engine.resources import detect_resources
-from daskgraphpart.jobs.endings import ending
-from daskgraphpart.jobs.run_assign import assign_job
-from daskgraphpart.jobs.run_options import RunOptions
+from daskgraphpart.jobs.job_options import JobOptions
+from daskgraphpart.jobs.job_spec import JobSpec
+from daskgraphpart.jobs.result_message import result_message
+from daskgraphpart.jobs.run_job import run_assign
 from daskgraphpart.keywords import check_keywords
 from daskgraphpart.partitioner.assign_options import AssignOptions
 
@@ -116,8 +117,8 @@ def assign(
         edge_weight=edge_weight, extend=extend, old_id_map=old_id_map, may_move=may_move,
     )  # fmt: skip
     resources = detect_resources(memory, cluster, workers, workspace=workspace, takes_store=True)
-    with ending(RunOptions(resources, overwrite, restart, keep_workspace, progress)) as (run, tell):
-        job = assign_job(graph, num_parts, options, run, out=out, form=form, storage_options=storage_options)
-        assignment = public(job)
-        tell(assignment.num_parts, assignment.quality.cut_share, "owners" if out is None else str(out))
+    with result_message(JobOptions(resources, overwrite, restart, keep_workspace, progress)) as (run, show):
+        job = JobSpec.of_owners(graph, options, num_parts, out, form, resources, storage_options)
+        assignment = public(run_assign(job, run))
+        show(assignment.num_parts, assignment.quality.cut_share, "owners" if out is None else str(out))
     return assignment

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import shutil
 import tempfile
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,12 +19,10 @@ from daskgraphpart.jobs.estimate_dispatch import (
     workspace_files,
     workspace_nbytes,
 )
-from daskgraphpart.jobs.forecast import smallest_memory
 from daskgraphpart.kernels.compiled import note_on_compiling
-from daskgraphpart.partitioner.assign_nodes import list_ways
 from daskgraphpart.partitioner.assign_options import METHODS, AssignOptions
 from daskgraphpart.partitioner.assignment import Assignment
-from daskgraphpart.partitioner.choose import Choice, expected_choice, solving_nbytes
+from daskgraphpart.partitioner.choose import Choice, expected_choice, list_ways, solving_nbytes
 from daskgraphpart.partitioner.choose import workspace_nbytes as assign_workspace_nbytes
 from daskgraphpart.public import Public
 from daskgraphpart.storage.files import workspace_store
@@ -33,10 +31,10 @@ from daskgraphpart.units import format_number, format_size, html_table
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from daskgraphpart.dispatching.dispatch_options import DispatchOptions
     from daskgraphpart.engine.progress import ProgressListener
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.graph.graph import Graph
+    from daskgraphpart.jobs.job_spec import JobSpec
 
 logger = logging.getLogger(__name__)
 
@@ -133,18 +131,11 @@ class Plan(Public):
         ]
 
 
-def estimate(
-    graph: Graph,
-    num_parts: int,
-    owners: AssignOptions | Assignment | Path,
-    options: DispatchOptions | None,
-    resources: Resources,
-    out: Path,
-) -> Plan:
-    """Evaluate the formulas of assignment and, with dispatch options, of dispatch."""
-    owners = AssignOptions(str(owners)) if isinstance(owners, Path) else owners
-    schema = graph.schema
-    smallest_task, need = smallest_memory(schema, num_parts, owners, options)
+def estimate(spec: JobSpec, graph: Graph, num_parts: int, resources: Resources, out: Path) -> Plan:
+    """Evaluate the formulas of assignment and, if partitions are written, of dispatch."""
+    owners = AssignOptions(str(spec.owners)) if isinstance(spec.owners, Path) else spec.owners
+    schema, options = graph.schema, spec.options
+    smallest_task, need = replace(spec, owners=owners, num_parts=num_parts).smallest_memory(schema)
     limited, workspace = resources.limited(smallest_task, need), Path(resources.workspace or out)
     method, why, assigning, solving, known = owners.method, "", 0, 0, None
     choice: Choice | None = None
@@ -210,17 +201,16 @@ def _asks_metis(choice: Choice | None) -> bool:
     return choice is not None and is_whole and any(call.library == "metis" for call in choice.whole)
 
 
-def announce(
-    graph: Graph,
-    num_parts: int,
-    owners: AssignOptions | Assignment | Path,
-    options: DispatchOptions | None,
-    resources: Resources,
-    out: Path,
-    listener: ProgressListener,
-) -> Plan:
-    """Show the plan of a job in one line, and its warnings."""
-    plan = estimate(graph, num_parts, owners, options, resources, out)
+def show_estimate(
+    spec: JobSpec, graph: Graph, resources: Resources, out: Path, listener: ProgressListener
+) -> Plan | None:
+    """Show the plan of a job in one line, if the number of parts is known; warn of what may not work."""
+    if spec.options is not None and spec.options.graphs and (held := graph.schema.bfloat16_features):
+        what = "DGL's servers cannot read bfloat16 (load_partition can); cast to float16 for them: %s"
+        logger.warning(what, ", ".join(held))
+    if (parts := spec.known_parts) is None:
+        return None
+    plan = estimate(spec, graph, parts, resources, out)
     listener.note(f"plan: {plan.summary}")
     workspace_store(out).note_needs(plan.local_nbytes, plan.local_task_nbytes, plan.local_method_nbytes)
     if note := note_on_compiling():

@@ -1,4 +1,4 @@
-"""Open input graphs, find the output directory, and fingerprint what a job depends on."""
+"""Open what a job reads: graphs and owners; and say what has changed since it began."""
 
 from __future__ import annotations
 
@@ -52,15 +52,10 @@ def output_of(
         return read_machines(dispatch_to, require_local(out_dir, "the output on machines", "leave out --dispatch-to"))
     location = writable_path(out_dir, storage_options)
     if not is_remote(location):
-        return location
+        return location.absolute()
     from daskgraphpart.dispatching.delivery.to_store import StoreDestination  # imports zarr
 
     return StoreDestination(location)
-
-
-def local_directory(target: Path | Destination, workspace: str | None) -> Path:
-    """Local directory to write to; for a store or machines, in the workspace."""
-    return target.absolute() if isinstance(target, Path) else target.local_directory(workspace)
 
 
 def input_paths(scan: Scan) -> list[Location]:
@@ -68,7 +63,7 @@ def input_paths(scan: Scan) -> list[Location]:
     return [*([] if scan.directory is None else [scan.directory]), *scan.paths]
 
 
-WORK_VERSION = 14
+WORK_VERSION = 15
 """Of what passes exchange through the workspace; raise it when a file or the order of passes changes."""
 
 MOST_SHOWN = 3
@@ -83,33 +78,38 @@ def fingerprint(command: str, scan: Scan, options: Mapping[str, Any], files: Ite
     facts: dict[str, Any] = {"command": command, "version of the workspace": WORK_VERSION}
     for name, value in options.items():
         facts[f"--{name.replace('_', '-')}"] = list(value) if isinstance(value, tuple) else value
-    with cached_listings(input_paths(scan)[0] if input_paths(scan) else ""):
+    with cached_listings(next(iter(input_paths(scan)), "")):
         return {**facts, **signatures_of([*scan.paths, *files]), **scan.identity()}
 
 
-def identify_owners(
-    scan: Scan, owners: Assignment | Path | AssignOptions, num_parts: int | None
-) -> tuple[str, dict[str, Any], list[Location]]:
-    """Return the command, options and files that a job's owners depend on."""
+def identify_owners(owners: Assignment | Path | AssignOptions) -> dict[str, Any]:
+    """Describe what owners depend on besides files, as JSON values by option."""
     if isinstance(owners, AssignOptions):
-        named = [None if owners.is_named else owners.method, owners.extend]
-        files: list[Location] = [
-            file for name in named if name is not None for file in _files_in(require_local(name, "an assignment"))
-        ]
-        if (start := find_start(owners)) is not None:
-            files += start.files(scan.known)
-        weights = [Path(item.path) for item in owners.constraints if isinstance(item, ByFile)]
         given = {name: getattr(owners, name) for name in stated_options(AssignOptions)}
         if package := package_of("methods", str(owners.method)):
             given["method"] = f"{owners.method} of {package}"
-        return "partition", {"num_parts": num_parts, **given}, [*files, *weights]
+        return given
+    if isinstance(owners, Path):
+        return {"assignment": str(owners.absolute())}
+    # a temporary directory's file names change from run to run
+    regions = {**owners.files, **{f"{TRAINERS}/{name}": region for name, region in owners.trainers.items()}}
+    crcs = {name: [region.num_rows, crc_of(Path(region.path))] for name, region in regions.items()}
+    return {"assignment": [owners.num_parts, owners.method, crcs]}
+
+
+def files_of_owners(scan: Scan, owners: Assignment | Path | AssignOptions) -> list[Location]:
+    """List the files that owners are read or made from."""
     if isinstance(owners, Assignment):
-        # a temporary directory's file names change from run to run
-        regions = {**owners.files, **{f"{TRAINERS}/{name}": region for name, region in owners.trainers.items()}}
-        crcs = {name: [region.num_rows, crc_of(Path(region.path))] for name, region in regions.items()}
-        return "dispatch", {"assignment": [owners.num_parts, owners.method, crcs]}, []
-    chosen = {"num_parts": num_parts, "assignment": str(owners.absolute())}
-    return "dispatch", chosen, [owners, *_files_in(owners)]
+        return []
+    if isinstance(owners, Path):
+        return [owners, *_files_in(owners)]
+    named = [None if owners.is_named else owners.method, owners.extend]
+    files: list[Location] = [
+        file for name in named if name is not None for file in _files_in(require_local(name, "an assignment"))
+    ]
+    if (start := find_start(owners)) is not None:
+        files += start.files(scan.known)
+    return [*files, *(Path(item.path) for item in owners.constraints if isinstance(item, ByFile))]
 
 
 def read_owners(directory: Path, graph: Graph, workspace: Path, runner: Runner, num_parts: int | None) -> Assignment:

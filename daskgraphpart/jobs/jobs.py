@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.graph.scan import Scan
-    from daskgraphpart.jobs.run_options import RunOptions
+    from daskgraphpart.jobs.job_options import JobOptions
     from daskgraphpart.storage.lock import Lock
     from daskgraphpart.storage.output_lock import OutputLock
 
@@ -45,6 +45,8 @@ class OutputDirectory:
     """The directory a job writes to."""
 
     path: Path
+    workspace: str | None
+    """Where the workspace is made; None: in the directory."""
     claim: Callable[[bool], None]
     """Make it ready for a new job, or raise; the argument says whether what is there is from an unfinished one."""
     discard: Callable[[], None]
@@ -56,7 +58,7 @@ class OutputDirectory:
 
 @contextmanager
 def open_job(
-    output: OutputDirectory, scan: Scan, fingerprint: dict[str, Any], run: RunOptions
+    output: OutputDirectory, scan: Scan, fingerprint: dict[str, Any], options: JobOptions
 ) -> Iterator[tuple[Workspace, Runner]]:
     """Lock the output directory, and start a job or resume the unfinished one.
 
@@ -67,15 +69,15 @@ def open_job(
     lock = workspace_store(output.path).lock(output.path)
     store = workspace_store(output.path)  # which knows by now that it is locked
     try:
-        work, journal = _begin_or_continue(output, lock, fingerprint, run)
+        work, journal = _begin_or_continue(output, lock, fingerprint, options)
     except BaseException:
         lock.release(keep_notes=lock.notes.workspace is not None)
         raise
     try:
         if output.claimed is not None:
             output.claimed.commit()  # by now the journal knows this run
-        plan, usable = _shares(run.resources, journal.header["plan"])
-        with environment_faults(), open_runner(usable, run.progress, journal, plan, store) as runner:
+        plan, usable = _shares(options.resources, journal.header["plan"])
+        with environment_faults(), open_runner(usable, options.progress, journal, plan, store) as runner:
             directories = [(output.name, output.path, LOCK_NAME), ("workspace", Path(work.root), JOURNAL_NAME)]
             shared = directories if store.is_on_disk else []
             runner.check_shared([*shared, *input_directory(scan)])
@@ -93,7 +95,7 @@ def open_job(
         except EnvironmentFaultError:
             pass  # the store cannot be reached
         journal.close()
-        _leave(output, work, journal, lock, fault, run.can_continue)
+        _leave(output, work, journal, lock, fault, options.can_continue)
         _refuse_damaged(journal, fault)
         raise
 
@@ -108,13 +110,13 @@ def input_directory(scan: Scan) -> list[tuple[str, Path, str]]:
 
 
 def _begin_or_continue(
-    output: OutputDirectory, lock: Lock, fingerprint: dict[str, Any], run: RunOptions
+    output: OutputDirectory, lock: Lock, fingerprint: dict[str, Any], options: JobOptions
 ) -> tuple[Workspace, Journal]:
-    wanted = Workspace.of(output.path, run.resources.workspace, run.keep_workspace)
+    wanted = Workspace.of(output.path, output.workspace, options.keep_workspace)
     there = _find_workspace(output.path, lock, Path(wanted.root))
     claimed = output.claimed
     claim = "" if claimed is None else claimed.run
-    journal, is_unfinished = _find_journal(there, run.restart, claimed)
+    journal, is_unfinished = _find_journal(there, options.restart, claimed)
     if journal is not None:
         try:
             if claimed is not None and not _is_of_run(journal, claimed):
@@ -124,7 +126,7 @@ def _begin_or_continue(
                     hint="choose another output directory, or add --restart and --overwrite to replace what it wrote",
                 )
             check_unchanged(journal.header["fingerprint"], fingerprint, shown_name(there))
-            _check_plan(journal, there, Path(wanted.root), run.resources)
+            _check_plan(journal, there, Path(wanted.root), options.resources)
         except BaseException as fault:
             journal.close()
             _refuse_damaged(journal, fault)
@@ -136,8 +138,8 @@ def _begin_or_continue(
         return wanted, journal
     output.claim(is_unfinished or (claimed is None and lock.notes.workspace is not None))
     shutil.rmtree(there, ignore_errors=True)
-    work = Workspace.create(output.path, run.resources.workspace, run.keep_workspace)
-    resources = run.resources
+    work = Workspace.create(output.path, output.workspace, options.keep_workspace)
+    resources = options.resources
     plan = {"memory": resources.memory, "workers": resources.workers, "staging": resources.staging}
     directory = str(output.path.resolve())
     lock.commit()

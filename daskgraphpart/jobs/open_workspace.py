@@ -6,7 +6,6 @@ import hashlib
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.dispatching.destination import Destination
 from daskgraphpart.errors import EnvironmentFaultError, OptionError
 from daskgraphpart.storage.files import cached_listings, signatures_of
 from daskgraphpart.storage.paths import is_remote, resolve_path
@@ -27,20 +26,19 @@ if TYPE_CHECKING:
 @contextmanager
 def open_workspace(
     resources: Resources,
-    target: Location | Destination,
+    out: Location,
     inputs: Sequence[Location] | None = None,
     *,
     is_output: bool = True,
 ) -> Iterator[PiecedStore]:
     """Yield the workspace in a store for the job of an output; without its inputs, only for names.
 
-    Raises at the end if the inputs have changed. With `is_output` False, the job only reads the target.
+    Raises at the end if the inputs have changed. With `is_output` False, the job only reads it.
     """
     assert resources.workspace is not None, "it is a URL"
-    out = target if not isinstance(target, Destination) else None if target.hosts else target.root
-    if out is None or not is_remote(out):
+    if not is_remote(out):
         what = "output" if is_output else "partitions"
-        raise _refusal(f"the {what} must be in a store, too", target, f"give the {what} as a URL")
+        raise _refusal(f"the {what} must be in a store, too", out, f"give the {what} as a URL")
     if resources.staging == "zarr":
         raise _refusal("features cannot be staged in zarr", "--staging zarr", "leave out --staging")
     options = out.storage_options if resources.workspace.startswith(f"{out.protocol}://") else {}

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 from daskgraphpart.dispatching.dispatch_options import DispatchOptions
 from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.errors import OptionError
-from daskgraphpart.jobs.endings import ending, parts_of
-from daskgraphpart.jobs.run_dispatch import partition_job
-from daskgraphpart.jobs.run_options import RunOptions
+from daskgraphpart.jobs.job_options import JobOptions
+from daskgraphpart.jobs.job_spec import JobSpec
+from daskgraphpart.jobs.result_message import open_result, result_message
+from daskgraphpart.jobs.run_job import run_dispatch
 from daskgraphpart.keywords import check_keywords
 from daskgraphpart.partitioner.assign_options import AssignOptions
 from daskgraphpart.partitioner.assignment import Assignment
@@ -246,10 +247,10 @@ def partition(
     )  # fmt: skip
     resources = detect_resources(memory, cluster, workers, staging, workspace, takes_store=True)
     how: Any = {"storage_options": storage_options, "dispatch_to": dispatch_to}
-    with ending(RunOptions(resources, overwrite, restart, keep_workspace, progress)) as (run, tell):
-        outcome = partition_job(graph, out, num_parts, owners, options, run, **how)
-        tell(len(outcome.part_nbytes), outcome.quality.cut_share, str(outcome.config_path), outcome.traffic)
-    return parts_of(outcome, storage_options)
+    with result_message(JobOptions(resources, overwrite, restart, keep_workspace, progress)) as (run, show):
+        result = run_dispatch(JobSpec.of(graph, owners, num_parts, out, options, resources, **how), run)
+        show(len(result.part_nbytes), result.quality.cut_share, str(result.config_path), result.traffic)
+    return open_result(result, storage_options)
 
 
 def _refuse_assignment(method: object) -> None:

@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.dispatching.destination import Destination
 from daskgraphpart.dispatching.dispatch_options import DispatchOptions
 from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.jobs.estimate_job import Plan, estimate
-from daskgraphpart.jobs.job_inputs import local_directory, output_of
-from daskgraphpart.jobs.order_of_nodes import check_order
-from daskgraphpart.jobs.run_dispatch import Wanted, check_known, fitting
+from daskgraphpart.jobs.job_options import JobOptions
+from daskgraphpart.jobs.job_spec import JobSpec
+from daskgraphpart.jobs.run_job import opened_workspace
 from daskgraphpart.keywords import check_keywords
 from daskgraphpart.partitioner.assign_options import AssignOptions
 from daskgraphpart.partitioner.assignment import Assignment
-from daskgraphpart.readers.open_scan import open_scan
 from daskgraphpart.storage.faults import environment_faults
-from daskgraphpart.storage.paths import is_url
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Literal
 
     from distributed import Client
     from distributed.deploy import Cluster
 
-    from daskgraphpart.engine.resources import Resources
-    from daskgraphpart.graph.graph import Graph
     from daskgraphpart.graph.graph_like import GraphLike
 
 
@@ -141,36 +135,20 @@ def plan(
         reshuffle=reshuffle, layout=layout, store_eids=store_eids, store_inner_node=store_inner_node,
         store_inner_edge=store_inner_edge, map_feature=map_feature, layout_options=layout_options,
     )  # fmt: skip
-    owners = making if assignment is None else assignment
     resources = detect_resources(memory, cluster, workers, staging, workspace, takes_store=True)
-    scan = open_scan(graph, storage_options, resources)
-    wanted = Wanted(output_of(out, dispatch_to, storage_options), options, owners, num_parts)
-    if scan.known is None:
-        check_known(scan.name, wanted)
-        check_order(scan, owners)
-    weights = tuple(owners.edge_weight) if isinstance(owners, AssignOptions) else ()
-    with _named_workspace(resources, wanted) as named, scan.counted(resources, weights) as counted:
-        return _plan(counted, num_parts, wanted, named)
-
-
-@contextmanager
-def _named_workspace(resources: Resources, wanted: Wanted) -> Iterator[Resources]:
-    """Name a workspace in a store as a job does."""
-    if not is_url(resources.workspace):
-        yield resources
-        return
-    from daskgraphpart.jobs.open_workspace import open_workspace  # imports fsspec
-
-    with open_workspace(resources, wanted.target) as store:
-        yield replace(resources, workspace=store.root)
-
-
-def _plan(graph: Graph, num_parts: int, wanted: Wanted, resources: Resources) -> Plan:
-    wanted, _ = fitting(graph, wanted)
-    if isinstance(wanted.owners, Assignment):
-        wanted.owners.check_fits(graph.schema)
-    if isinstance(wanted.target, Destination) and wanted.target.hosts:
-        wanted.target.check_place(resources.cluster)
-    out = local_directory(wanted.target, resources.workspace)
-    with environment_faults():
-        return estimate(graph, num_parts, wanted.owners, wanted.options, resources, out)
+    how: Any = {"storage_options": storage_options, "dispatch_to": dispatch_to}
+    owners = making if assignment is None else assignment
+    spec = JobSpec.of(graph, owners, num_parts, out, options, resources, **how)
+    if spec.scan.known is None:
+        spec.check(None)
+    with (
+        opened_workspace(spec, JobOptions(resources), is_run=False) as (named, _),
+        spec.scan.counted(resources, spec.edge_weights) as counted,
+        environment_faults(),
+    ):
+        spec, _ = spec.check(counted)
+        if isinstance(owners, Assignment):
+            owners.check_fits(counted.schema)
+        if isinstance(spec.target, Destination) and spec.target.hosts:
+            spec.target.check_place(resources.cluster)
+        return estimate(spec, counted, num_parts, named.resources, spec.directory(named.resources.workspace))

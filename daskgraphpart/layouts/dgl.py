@@ -106,16 +106,14 @@ class DglLayout(Layout):
         }
         return {**maps, **self.companions}
 
-    def descriptions(self, schema: GraphSchema) -> tuple[str, ...]:
+    def descriptions(self, graph_name: str) -> tuple[str, ...]:
         """Name the manifest and the config."""
-        return tuple(
-            self.directory + name for name in (schema.name + SUFFIX, self.config_name or f"{schema.name}.json")
-        )
+        return tuple(self.directory + name for name in (graph_name + SUFFIX, self.config_name or f"{graph_name}.json"))
 
     def describe(self, graph: DispatchedGraph) -> dict[str, bytes | Mapping[str, Any]]:
         """Content of the manifest and of the config."""
         schema, directory = graph.schema, graph.out
-        manifest, path = self.descriptions(schema)
+        manifest, path = self.descriptions(schema.name)
         config = PartitionConfig(
             graph_name=schema.name,
             # DGL's tools know two names; the manifest has ours

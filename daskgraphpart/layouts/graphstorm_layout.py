@@ -63,14 +63,8 @@ class GraphStormLayout(DglArrangement):
         """GraphStorm's config."""
         return replace(self.layout, config_name="metadata.json", directory=f"{DIST_GRAPH}/")
 
-    def check_fits(self, schema: GraphSchema, num_parts: int | None) -> None:
-        """Refuse names and shapes that GraphStorm refuses."""
-        name, hint = schema.name, "or write the layout dgl"
-        if name.startswith("part") or not re.sub(r"^\d+", "", name).replace("-", "_").isidentifier():
-            what = "GraphStorm cannot train on a graph of this name"
-            expected = "letters, digits, - and _, at least one letter, not beginning with 'part'"
-            hint = f"change graph_name in the metadata, {hint}"
-            raise OptionError(what, place=f"layout {NAME}", expected=expected, found=name, hint=hint)
+    def check_fits(self, schema: GraphSchema) -> None:
+        """Refuse type names and shapes that GraphStorm refuses."""
         check_file_names(schema, NAME)
         refuse_bfloat16(schema, NAME, "GraphStorm trains with DGL's servers, which hold")
         for kind in schema.row_types:
@@ -78,8 +72,19 @@ class GraphStormLayout(DglArrangement):
                 if len(spec.row_shape) > 1:
                     what, expected = "GraphStorm takes only scalars and vectors", "numbers or vectors"
                     feature = f"{kind.name}/{spec.name} of shape {list(spec.row_shape)}"
-                    hint = f"flatten its rows, {hint}"
+                    hint = "flatten its rows, or write the layout dgl"
                     raise OptionError(what, place=f"layout {NAME}", expected=expected, found=feature, hint=hint)
+
+    def check_request(self, graph_name: str, num_parts: int | None) -> None:
+        """Refuse graph names that GraphStorm refuses."""
+        if graph_name.startswith("part") or not re.sub(r"^\d+", "", graph_name).replace("-", "_").isidentifier():
+            raise OptionError(
+                "GraphStorm cannot train on a graph of this name",
+                place=f"layout {NAME}",
+                expected="letters, digits, - and _, at least one letter, not beginning with 'part'",
+                found=graph_name,
+                hint="change graph_name in the metadata, or write the layout dgl",
+            )
 
     def part_files(self, sizes: GraphSizes, part: int) -> dict[str, FileLayout]:
         """Lay out the files of one part; see `Layout`."""
@@ -95,13 +100,13 @@ class GraphStormLayout(DglArrangement):
         }
         return {**owners, **self.companions}
 
-    def descriptions(self, schema: GraphSchema) -> tuple[str, ...]:
+    def descriptions(self, graph_name: str) -> tuple[str, ...]:
         """Name what GraphStorm reads, then DGL's manifest and config, by which partitions are found."""
-        return ASSIGNMENT_META, *self.dist_graph.descriptions(schema), *self.dgl.descriptions(schema)
+        return ASSIGNMENT_META, *self.dist_graph.descriptions(graph_name), *self.dgl.descriptions(graph_name)
 
-    def config(self, schema: GraphSchema) -> str:
+    def config(self, graph_name: str) -> str:
         """Name the config that GraphStorm's trainer is started with."""
-        return self.dist_graph.config(schema)
+        return self.dist_graph.config(graph_name)
 
     def describe(self, graph: DispatchedGraph) -> dict[str, bytes | Mapping[str, Any]]:
         """Content of the configs."""

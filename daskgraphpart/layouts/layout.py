@@ -164,8 +164,11 @@ class Layout(ABC):
         check_options(layout)
         return layout
 
-    def check_fits(self, schema: GraphSchema, num_parts: int | None) -> None:  # noqa: B027 (most refuse nothing)
-        """Raise an `OptionError` if the files cannot hold the graph in so many parts (None: not known yet)."""
+    def check_fits(self, schema: GraphSchema) -> None:  # noqa: B027 (most refuse nothing)
+        """Raise an `OptionError` if the files cannot hold the graph."""
+
+    def check_request(self, graph_name: str, num_parts: int | None) -> None:  # noqa: B027
+        """Raise an `OptionError` for a name or a number of parts (None: not known yet), before the graph is read."""
 
     def wants(self, schema: GraphSchema) -> Collection[str]:
         """Names of arrays ``split_nids/...`` and ``edge_owners/...`` with room in the files."""
@@ -180,12 +183,12 @@ class Layout(ABC):
         return self.companions
 
     @abstractmethod
-    def descriptions(self, schema: GraphSchema) -> tuple[str, ...]:
+    def descriptions(self, graph_name: str) -> tuple[str, ...]:
         """Paths below the output of what `describe` returns, in writing order; with the last, the layout is whole."""
 
-    def config(self, schema: GraphSchema) -> str:
+    def config(self, graph_name: str) -> str:
         """Path below the output of the file that users see."""
-        return self.descriptions(schema)[-1]
+        return self.descriptions(graph_name)[-1]
 
     @abstractmethod
     def describe(self, graph: DispatchedGraph) -> Mapping[str, bytes | Mapping[str, Any]]:

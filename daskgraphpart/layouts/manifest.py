@@ -51,7 +51,7 @@ def describe_files(layout: Layout, graph: DispatchedGraph) -> dict[str, bytes]:
         content = {**manifests[path], **{key: values for key, values in beside.items() if values}}
         contents[path] = _manifest(content, {names[name]: checksums[name] for name in names})
         checksums[path] = hash_bytes(contents[path])
-    return {path: contents[path] for path in layout.descriptions(graph.schema)}
+    return {path: contents[path] for path in layout.descriptions(graph.schema.name)}
 
 
 def _manifest(content: Mapping[str, Any], files: Mapping[str, FileChecksum]) -> bytes:

@@ -59,11 +59,14 @@ class OnDiskLayout(Layout):
 
     own_files = rf"dataset/preprocessed|files/({re.escape(GRAPHBOLT)}|metadata\.yaml|dataset_hash_value\.txt|.+\.npy)"
 
-    def check_fits(self, schema: GraphSchema, num_parts: int | None) -> None:
-        """Refuse several parts, names that no file can have, and masks that share a set or a file."""
+    def check_fits(self, schema: GraphSchema) -> None:
+        """Refuse names that no file can have, and masks that share a set or a file."""
         check_file_names(schema, ONDISK)
         _check_masks(schema)
         refuse_bfloat16(schema, ONDISK, "GraphBolt's datasets are read by numpy, which has")
+
+    def check_request(self, graph_name: str, num_parts: int | None) -> None:
+        """Refuse several parts."""
         if num_parts not in (None, 1):
             raise OptionError(
                 "this layout has only one part",
@@ -93,7 +96,7 @@ class OnDiskLayout(Layout):
                 )
         return files
 
-    def descriptions(self, schema: GraphSchema) -> tuple[str, ...]:
+    def descriptions(self, graph_name: str) -> tuple[str, ...]:
         """Name the metadata, the hash and the JSON file."""
         return METADATA, HASH, description_of(ONDISK)
 

@@ -50,7 +50,7 @@ class ParquetLayout(Layout):
 
     own_files = r"(nodes|edges)/[^/]+/part=\d+/data\.parquet"
 
-    def check_fits(self, schema: GraphSchema, num_parts: int | None) -> None:
+    def check_fits(self, schema: GraphSchema) -> None:
         """Refuse features that no column can hold, and names that no column or directory can have."""
         check_file_names(schema, PARQUET)
         refuse_bfloat16(schema, PARQUET, "parquet has")
@@ -81,7 +81,7 @@ class ParquetLayout(Layout):
             for (name, arrays), counts in zip(of_types.items(), owned.T, strict=True)
         }
 
-    def descriptions(self, schema: GraphSchema) -> tuple[str, ...]:
+    def descriptions(self, graph_name: str) -> tuple[str, ...]:
         """Name the JSON file."""
         return (description_of(PARQUET),)
 

@@ -45,10 +45,15 @@ class PluginLayout(Layout):
     name: str
     layout: Layout
 
-    def check_fits(self, schema: GraphSchema, num_parts: int | None) -> None:
+    def check_fits(self, schema: GraphSchema) -> None:
         """Ask the layout."""
         with self._blaming("check_fits"):
-            self.layout.check_fits(schema, num_parts)
+            self.layout.check_fits(schema)
+
+    def check_request(self, graph_name: str, num_parts: int | None) -> None:
+        """Ask the layout."""
+        with self._blaming("check_request"):
+            self.layout.check_request(graph_name, num_parts)
 
     def wants(self, schema: GraphSchema) -> Collection[str]:
         """Ask the layout."""
@@ -71,10 +76,10 @@ class PluginLayout(Layout):
                 self._check(path, file)
         return {**files, **self.companions}
 
-    def descriptions(self, schema: GraphSchema) -> tuple[str, ...]:
+    def descriptions(self, graph_name: str) -> tuple[str, ...]:
         """Ask the layout; the last must be the JSON file that all commands look for."""
         with self._blaming("descriptions"):
-            names = tuple(self.layout.descriptions(schema))
+            names = tuple(self.layout.descriptions(graph_name))
         if not names or names[-1] != description_of(self.name):
             expected = f"descriptions that end in {description_of(self.name)}"
             raise broken_contract("layouts", self.name, expected, ", ".join(map(str, names)) or "none")
@@ -84,7 +89,7 @@ class PluginLayout(Layout):
         """Ask the layout; only the last description is a manifest."""
         with self._blaming("describe"):
             described = dict(self.layout.describe(graph))
-            *names, last = self.descriptions(graph.schema)
+            *names, last = self.descriptions(graph.schema.name)
             kinds = {path: isinstance(content, bytes) for path, content in described.items()}
         if kinds != {**dict.fromkeys(names, True), last: False}:
             expected = "describe returns bytes for each of the descriptions, and a mapping for the last"

@@ -35,7 +35,7 @@ class RanksLayout(Layout):
 
     own_files = r".+_part_\d+_of_\d+"
 
-    def check_fits(self, schema: GraphSchema, num_parts: int | None) -> None:
+    def check_fits(self, schema: GraphSchema) -> None:
         """Refuse names that no file can have, and features that WholeGraph cannot hold."""
         check_file_names(schema, RANKS)
         for kind in schema.row_types:
@@ -59,7 +59,7 @@ class RanksLayout(Layout):
         suffix = f"_part_{{part}}_of_{sizes.num_parts}"
         return {f"{RANKS}/{file_name(spec.key)}{suffix}": raw_file_layout([spec]) for spec in _arrays(sizes, part)}
 
-    def descriptions(self, schema: GraphSchema) -> tuple[str, ...]:
+    def descriptions(self, graph_name: str) -> tuple[str, ...]:
         """Name the JSON file."""
         return (description_of(RANKS),)
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import OptionError
+from daskgraphpart.ids.fanouts import split_fanouts, texts_of_fanouts
+from daskgraphpart.method import Method
 from daskgraphpart.options import check_options, option
 from daskgraphpart.partitioner.balance import (
     DEFAULT_BALANCE,
@@ -16,9 +18,7 @@ from daskgraphpart.partitioner.balance import (
     ByTraining,
     parse_balance,
 )
-from daskgraphpart.partitioner.find_method import reads_edges
-from daskgraphpart.partitioner.training.training import split_fanouts, texts_of_fanouts
-from daskgraphpart.registry import plugin_names
+from daskgraphpart.registry import load_class, plugin_names
 from daskgraphpart.units import format_number, parse_share
 
 if TYPE_CHECKING:
@@ -205,7 +205,7 @@ class AssignOptions:
     @property
     def counts_nodes(self) -> bool:
         """Whether the method reads no edges, such as random."""
-        return self.is_named and not reads_edges(str(self.method))
+        return self.is_named and not load_class("methods", str(self.method), Method).reads_edges
 
     @property
     def needs_adjacency(self) -> bool:

@@ -7,10 +7,10 @@ peaks of whole processes; METIS' are for R-MAT of 50 million edges, which it har
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from daskgraphpart.partitioner.adjacency.build_adjacency import adjacency_nbytes, max_arcs_of_block
-from daskgraphpart.partitioner.adjacency.build_adjacency import workspace_nbytes as building_nbytes
+from daskgraphpart.partitioner.adjacency.csr_blocks import adjacency_nbytes, max_arcs_of_block
+from daskgraphpart.partitioner.adjacency.weigh_edges import find_weights
 from daskgraphpart.partitioner.find_method import find_method
 from daskgraphpart.partitioner.libraries.call import Call, has_library, need_library
 from daskgraphpart.partitioner.owner_parts import ROWS_PER_UNIT
@@ -19,8 +19,10 @@ from daskgraphpart.storage.region import id_dtype
 
 if TYPE_CHECKING:
     from daskgraphpart.partitioner.assign_options import AssignOptions
+    from daskgraphpart.partitioner.training.expect_samples import Weights
     from daskgraphpart.schema import GraphSchema
 
+MOST_EDGES_OF_SEVERAL = 1 << 23  # of a graph that is partitioned in several ways
 LIBRARY_NAMES = {"metis": "METIS", "kaminpar": "KaMinPar"}
 HIGH_SEEDS = 4
 COARSE_ARCS, WHOLE_ARCS = 1 << 20, 1 << 21  # edges have two arcs: the second is a million edges
@@ -37,6 +39,7 @@ GRAPH_PER_ARC, CYCLE_PER_ARC, GRAPH_PER_NODE = 8, 36, 60  # in memory; during co
 MULTILEVEL_PER_NODE, STREAMING_PER_NODE = 24, 12
 TYPICAL_COARSE = 0.77  # share of arcs between clusters: 0.67 with communities, 0.94 for R-MAT
 TYPICAL_MERGED = 0.33  # size of the next level: 0.28 to 0.45 of this one with communities
+WEIGHT_NBYTES = 8  # of an edge weight in a file, at most
 SOLVING_PER_NODE = 20  # temporary files: parts, proposals, scores
 BLOCK_PER_ARC = 32  # a decoded block with weights
 TASK_NBYTES = 4 << 20  # of a task, besides its block
@@ -152,7 +155,12 @@ def method_memory(schema: GraphSchema, num_parts: int | None, options: AssignOpt
 def workspace_nbytes(schema: GraphSchema, options: AssignOptions, choice: Choice | None, num_ways: int) -> int:
     """Estimate the peak size of temporary files, of which those of other ways to partition stay until one is chosen."""
     in_edges = read_training(options, schema).in_edges_nbytes(schema) if options.fanouts else 0
-    building = building_nbytes(schema, options.edge_weight, has_weights=options.has_weights)
+    weights = 0
+    if options.edge_weight:
+        weighted = find_weights(schema, options.edge_weight)
+        weights = sum(schema.edge_type(etype).num_edges for etype in weighted) * WEIGHT_NBYTES
+    runs = (6 if options.has_weights else 4) * id_dtype(schema.num_nodes).itemsize * schema.num_edges
+    building = adjacency_nbytes(schema, has_weights=options.has_weights) + weights + runs
     of_others = (num_ways - 1) * _lasting_nbytes(schema, options)
     return in_edges + of_others + max(building, solving_nbytes(schema, options, choice))
 
@@ -174,3 +182,20 @@ def solving_nbytes(schema: GraphSchema, options: AssignOptions, choice: Choice |
         nbytes = 16 if any(call.library == "metis" for call in choice.whole) else item + 8  # per exported arc
         made = 8 * nodes + nbytes * arcs
     return made + _lasting_nbytes(schema, options)
+
+
+class Way(NamedTuple):
+    """One of the ways to partition: its options, and the weights of edges in place of those in the options."""
+
+    options: AssignOptions
+    weights: Weights | None
+
+
+def list_ways(options: AssignOptions, num_edges: int, num_parts: int) -> list[Way]:
+    """List what to try: for fewest rows, several ways on a small graph, of which none is best on all."""
+    if options.objtype != "fetch":
+        return [Way(options, None)]
+    is_free = options.is_named and options.extend is None and num_parts * options.num_trainers_per_machine > 1
+    if not is_free or num_edges > MOST_EDGES_OF_SEVERAL:
+        return [Way(options, "rows")]
+    return [Way(replace(options, objtype="cut"), "edges"), Way(options, "samples"), Way(options, "rows")]

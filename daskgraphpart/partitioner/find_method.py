@@ -18,11 +18,6 @@ if TYPE_CHECKING:
     from daskgraphpart.partitioner.assign_options import AssignOptions
 
 
-def reads_edges(name: str) -> bool:
-    """Whether the method of a name assigns by edges."""
-    return load_class("methods", name, Method).reads_edges
-
-
 def find_method(options: AssignOptions) -> CheckedMethod:
     """Make the method; raise a `PluginError` if it is not there, or fails."""
     name = str(options.method)

@@ -177,8 +177,9 @@ class Solver:
         limits = Limits(job.num_parts, job.limits)
         return cls(options, limits, job.directory, each, job.memory, job.num_isolated, job.is_impossible)
 
-    def solve(self, graph: WeightedGraph) -> tuple[np.ndarray, str]:
+    def solve(self, graph: object) -> tuple[np.ndarray, str]:
         """Partition by the method that is chosen."""
+        assert isinstance(graph, WeightedGraph), "jobs have no other"
         num_nodes = graph.num_nodes - self.num_isolated
         choice = choose.choose(num_nodes, graph.num_arcs, len(graph.columns), self.options)
         if choice.method == "fennel":

@@ -19,7 +19,7 @@ from inside import AssignOptions, DispatchOptions, Resources
 
 from daskgraphpart.graph.transforms.changes import GraphChanges
 from daskgraphpart.interop.parmetis.parmetis import ConvertOptions
-from daskgraphpart.jobs.run_options import RunOptions
+from daskgraphpart.jobs.job_options import JobOptions
 from daskgraphpart.options import stated_options
 from daskgraphpart.partitioned.pyg.sampled_source import LoaderOptions
 from daskgraphpart.readers.tables.read_options import ReadOptions, Tables
@@ -41,8 +41,8 @@ def options_of(kind: type, *names: str, without: tuple[str, ...] = ()) -> Stated
 
 ASSIGN, DISPATCH, CHANGES = options_of(AssignOptions), options_of(DispatchOptions), options_of(GraphChanges)
 WHERE, STAGING = options_of(Resources, "memory", "cluster", "workers", "workspace"), options_of(Resources, "staging")
-RUN = {**WHERE, **options_of(RunOptions, "progress")}
-JOB = {**options_of(RunOptions, "overwrite", "restart", "keep_workspace"), **RUN}
+RUN = {**WHERE, **options_of(JobOptions, "progress")}
+JOB = {**options_of(JobOptions, "overwrite", "restart", "keep_workspace"), **RUN}
 OF_PARTITION_GRAPH = options_of(AssignOptions, without=("method", "balance", "objtype", "num_trainers_per_machine"))
 OF_CHUNK_GRAPH = options_of(ReadOptions, "map_ids", "unknown_nodes", "missing_ids", "fill", "ids_from", "codes_from")
 FUNCTIONS: dict[str, dict[str, Stated]] = {

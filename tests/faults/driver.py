@@ -20,7 +20,7 @@ from typing import Any
 from faults.kills import TINY, make_inputs
 from inside import Runner, Sizes, main
 
-import daskgraphpart.jobs.run_dispatch as opening
+import daskgraphpart.jobs.run_job as opening
 from daskgraphpart.partitioner import choose, partition_pass
 
 PLACES = ("the-input", "the-output", "the-workspace")

@@ -26,7 +26,7 @@ from inside import DispatchOptions, Sizes
 from keywords import spelled
 
 import daskgraphpart as dgp
-import daskgraphpart.jobs.run_dispatch as opening
+import daskgraphpart.jobs.run_job as opening
 from daskgraphpart import write_chunked
 from daskgraphpart.engine.journal import Journal
 from daskgraphpart.storage.lock import LOCK_NAME

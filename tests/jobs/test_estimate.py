@@ -14,7 +14,8 @@ from keywords import spelled
 import daskgraphpart as dgp
 from daskgraphpart.errors import PlanError
 from daskgraphpart.jobs.estimate_dispatch import expect, workspace_files, workspace_nbytes
-from daskgraphpart.partitioner.adjacency.build_adjacency import adjacency_nbytes, build_adjacency
+from daskgraphpart.partitioner.adjacency.build_adjacency import build_adjacency
+from daskgraphpart.partitioner.adjacency.csr_blocks import adjacency_nbytes
 from daskgraphpart.tools import generate as generation
 
 if TYPE_CHECKING:

@@ -53,7 +53,7 @@ class NpyLayout(Layout):
             for name in self.wanted
         }
 
-    def descriptions(self, schema: GraphSchema) -> tuple[str, ...]:
+    def descriptions(self, graph_name: str) -> tuple[str, ...]:
         return (description_of("npy"),)
 
     def describe(self, graph: DispatchedGraph) -> dict[str, dict[str, Any]]:

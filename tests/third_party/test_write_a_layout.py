@@ -185,7 +185,7 @@ from daskgraphpart.extension import Layout, description_of, raw_file_layout
 class Whole(Layout):
     own_files = "x"
     def part_files(self, sizes, part): return {}
-    def descriptions(self, schema): return (description_of("odd"),)
+    def descriptions(self, graph_name): return (description_of("odd"),)
     def describe(self, graph): return {description_of("odd"): {}}
 """
 

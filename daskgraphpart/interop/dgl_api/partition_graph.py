@@ -17,8 +17,9 @@ from daskgraphpart.errors import OptionError
 from daskgraphpart.extras import torch_module
 from daskgraphpart.graph.graph_scan import GraphScan
 from daskgraphpart.interop.dgl_api.load import load_mappings
-from daskgraphpart.jobs.run_dispatch import Wanted, run_dispatch
-from daskgraphpart.jobs.run_options import RunOptions
+from daskgraphpart.jobs.job_options import JobOptions
+from daskgraphpart.jobs.job_spec import JobSpec
+from daskgraphpart.jobs.run_job import run_dispatch
 from daskgraphpart.keywords import check_keywords
 from daskgraphpart.options import words_of
 from daskgraphpart.partitioned.partitioned_graph import open_partitions
@@ -211,7 +212,7 @@ def partition_graph(
     if out.is_dir() and not is_unfinished(out):
         check_empty(out, overwrite)
     resources = detect_resources(memory, cluster, workers, workspace=workspace)
-    run = RunOptions(resources, overwrite, restart)
+    run = JobOptions(resources, overwrite, restart)
     with (
         scratch_directory(resources.workspace or out.parent) as scratch,
         open_progress(progress) as listener,
@@ -237,7 +238,7 @@ def partition_graph(
             if not isinstance(owners, Assignment):
                 owners = assignment_of(part_method, graph.schema, num_parts, scratch / "owners")
             _check_ready(owners, num_parts, num_trainers_per_machine)
-        run_dispatch(GraphScan(graph), Wanted(out, written, owners, num_parts), run)
+        run_dispatch(JobSpec(GraphScan(graph), owners, num_parts, out, written), run)
     if return_mapping:
         return load_mappings(out / f"{graph_name}.json")
     return open_partitions(out / f"{graph_name}.json") if is_open else None

@@ -21,11 +21,11 @@ from daskgraphpart.interop.parmetis.pm_dglpart import (
     read_type_counts,
 )
 from daskgraphpart.interop.parmetis.write_text import ParmetisInput, check_weights, claim_files, write_parmetis_files
-from daskgraphpart.jobs.endings import parts_of
 from daskgraphpart.jobs.job_inputs import open_chunked
-from daskgraphpart.jobs.run_assign import check_assignment_directory
-from daskgraphpart.jobs.run_dispatch import Wanted, run_dispatch
-from daskgraphpart.jobs.run_options import RunOptions
+from daskgraphpart.jobs.job_options import JobOptions
+from daskgraphpart.jobs.job_spec import JobSpec
+from daskgraphpart.jobs.result_message import open_result
+from daskgraphpart.jobs.run_job import check_assignment_directory, run_dispatch
 from daskgraphpart.keywords import check_keywords
 from daskgraphpart.options import option
 from daskgraphpart.partitioner.parmetis_files import ParmetisFiles, find_parts, read_parmetis_parts
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from distributed import Client
     from distributed.deploy import Cluster
 
-    from daskgraphpart.dispatching.finish import Outcome
+    from daskgraphpart.dispatching.finish import JobResult
     from daskgraphpart.engine.progress import Progress
     from daskgraphpart.graph.graph import Graph
     from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph
@@ -347,8 +347,8 @@ def convert(
         reshuffle=reshuffle, layout=layout, store_eids=store_eids, store_inner_node=store_inner_node,
         store_inner_edge=store_inner_edge, map_feature=map_feature, layout_options=layout_options,
     )  # fmt: skip
-    run = RunOptions(detect_resources(memory, cluster, workers, workspace=workspace), overwrite, progress=progress)
-    return parts_of(convert_job(path, out, graph_name, given, options, run))
+    run = JobOptions(detect_resources(memory, cluster, workers, workspace=workspace), overwrite, progress=progress)
+    return open_result(convert_job(path, out, graph_name, given, options, run))
 
 
 def convert_job(
@@ -357,8 +357,8 @@ def convert_job(
     graph_name: str,
     of: ConvertOptions,
     options: DispatchOptions,
-    run: RunOptions,
-) -> Outcome:
+    run: JobOptions,
+) -> JobResult:
     """Do what `convert` does, but do not open the result."""
     source = require_local(path, "what pm_dglpart has written")
     out = require_local(out, "the output of a conversion").absolute()
@@ -384,7 +384,7 @@ def convert_job(
             listener.end()
         # a failed conversion loses the staged graph: nothing to resume
         run = replace(run, resources=resources, restart=True, can_continue=False)
-        return run_dispatch(GraphScan(graph), Wanted(out, options, assignment, None), run)
+        return run_dispatch(JobSpec(GraphScan(graph), assignment, None, out, options), run)
 
 
 def _removed(source: Path, path: str | os.PathLike[str] | None) -> Path | None:

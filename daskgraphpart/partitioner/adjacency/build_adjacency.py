@@ -13,9 +13,9 @@ import numpy as np
 
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.kernels.arcs import merge_arcs
-from daskgraphpart.partitioner.adjacency.csr_blocks import Adjacency, CsrBlock, write_block
+from daskgraphpart.partitioner.adjacency.csr_blocks import Adjacency, CsrBlock, max_arcs_of_block, write_block
 from daskgraphpart.partitioner.adjacency.split_edges import ArcRuns, Slice, split_edges_of
-from daskgraphpart.partitioner.adjacency.weigh_edges import count_units, find_weights, weigh_edges
+from daskgraphpart.partitioner.adjacency.weigh_edges import count_units, weigh_edges
 from daskgraphpart.storage.files import delete_files, make_directory
 from daskgraphpart.storage.region import Region, create_files, id_dtype, npy_region
 
@@ -24,11 +24,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from daskgraphpart.graph.graph import Graph
-    from daskgraphpart.schema import GraphSchema
-
-MIN_BLOCK_ARCS, MAX_BLOCK_ARCS = 1 << 16, 1 << 21
-WEIGHT_NBYTES = 8  # of an edge weight in a file, at most
-BLOCKS = 16  # of a graph neither small nor large
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,24 +47,6 @@ class MergeConfig:
     dtype: np.dtype
     in_degrees: Region
     exponent: int | None = None
-
-
-def adjacency_nbytes(schema: GraphSchema, *, has_weights: bool = False) -> int:
-    """Estimate the bytes of CSR blocks and in-degrees; parallel edges and self-loops lower them.
-
-    Counts of parallel edges fit a byte but for a few.
-    """
-    per_arc = id_dtype(schema.num_nodes).itemsize + (4 if has_weights else 1)
-    return 16 * schema.num_nodes + 2 * per_arc * schema.num_edges
-
-
-def workspace_nbytes(schema: GraphSchema, edge_weight: Sequence[str], *, has_weights: bool) -> int:
-    """Peak bytes of temporary files: CSR blocks, the arcs to merge into them, and edge weights."""
-    weights = 0
-    if edge_weight:
-        weights = sum(schema.edge_type(etype).num_edges for etype in find_weights(schema, edge_weight)) * WEIGHT_NBYTES
-    runs = (6 if has_weights else 4) * id_dtype(schema.num_nodes).itemsize * schema.num_edges
-    return adjacency_nbytes(schema, has_weights=has_weights) + weights + runs
 
 
 def build_adjacency(graph: Graph, directory: Path, runner: Runner, edge_weight: Sequence[str] = ()) -> Adjacency:
@@ -100,11 +77,6 @@ def merge_arcs_of(runs: ArcRuns, config: MergeConfig, runner: Runner) -> Adjacen
     input_weight = total // 2 if runs.total_weight is None else runs.total_weight
     blocks, unit = tuple(block for block, _, _ in merged), None if config.exponent is None else 2.0**config.exponent
     return Adjacency(runs.num_nodes, num_isolated, total, blocks, config.in_degrees, input_weight, unit)
-
-
-def max_arcs_of_block(num_arcs: int) -> int:
-    """Most arcs of a block, given those of the graph; a single node may exceed it."""
-    return min(max(num_arcs // BLOCKS, MIN_BLOCK_ARCS), MAX_BLOCK_ARCS)
 
 
 def group_ranges(num_arcs: Sequence[int], num_nodes: Sequence[int], limit: int) -> list[tuple[int, int]]:

@@ -16,8 +16,8 @@ from daskgraphpart.kernels.clusters import (
     number_clusters,
     propose_clusters,
 )
-from daskgraphpart.partitioner.adjacency.build_adjacency import group_ranges, max_arcs_of_block
-from daskgraphpart.partitioner.adjacency.csr_blocks import Rows, write_block
+from daskgraphpart.partitioner.adjacency.build_adjacency import group_ranges
+from daskgraphpart.partitioner.adjacency.csr_blocks import Rows, max_arcs_of_block, write_block
 from daskgraphpart.partitioner.adjacency.split_edges import range_shift
 from daskgraphpart.partitioner.multilevel.weighted_graph import MOST_ARCS_OF_ONE_BLOCK, WeightedGraph, spans
 from daskgraphpart.storage.region import Region, create_npy, id_dtype

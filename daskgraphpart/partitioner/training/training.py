@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from daskgraphpart.errors import OptionError, choose_from
-from daskgraphpart.ids.fanouts import read_fanouts
+from daskgraphpart.ids.fanouts import read_fanouts, split_fanouts
 from daskgraphpart.schema import find_feature, is_fetched, marks_training
 from daskgraphpart.storage.region import id_dtype
 
@@ -66,39 +66,6 @@ def read_training(options: AssignOptions, schema: GraphSchema) -> Training:
     place, last_nodes = f"--seeds {options.seeds or 'train_mask'}", np.array(schema.homo_starts[1:], np.int64)
     masks = _masks(options.seeds, schema)
     return Training(fanouts, options.batch_size, masks, place, last_nodes, np.array(of_types, np.int64))
-
-
-def split_fanouts(given: Any) -> Any:
-    """Turn texts such as ``"15,10"`` and ``"user:buys:item=5,5"`` into a list, or lists by edge type."""
-    texts = [given] if isinstance(given, str) else given
-    if not (isinstance(texts, (list, tuple)) and texts and all(isinstance(text, str) for text in texts)):
-        return given
-    by_type: dict[str, list[int]] = {}
-    for text in texts:
-        etype, _, numbers = text.rpartition("=")
-        try:
-            fanouts = [int(number) for number in numbers.split(",")]
-        except ValueError as fault:
-            what = f"--fanouts {text} is not a list of numbers"
-            raise OptionError(what, option="fanouts", hint="use one such as 15,10") from fault
-        if etype in by_type:
-            raise OptionError(f"--fanouts are given twice for {etype or 'all types'}", option="fanouts")
-        by_type[etype] = fanouts
-    if by_type.keys() == {""}:
-        return by_type[""]
-    if "" in by_type:
-        hint = "give those of each type, such as --fanouts user:buys:item=15,10"
-        raise OptionError("--fanouts are given for one type and for all", option="fanouts", hint=hint)
-    return by_type
-
-
-def texts_of_fanouts(given: Any) -> list[str]:
-    """Write fan-outs as the command line takes them."""
-    if isinstance(given, str):
-        return [given]
-    if hasattr(given, "items"):
-        return [f"{etype}={','.join(map(str, numbers))}" for etype, numbers in given.items()]
-    return [*given] if all(isinstance(text, str) for text in given) else [",".join(map(str, given))]
 
 
 def _masks(given: str | None, schema: GraphSchema) -> dict[str, DataSpec]:

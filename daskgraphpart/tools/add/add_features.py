@@ -35,8 +35,8 @@ from daskgraphpart.graph.metadata import CATEGORIES
 from daskgraphpart.ids.id_map import COLUMN
 from daskgraphpart.ids.recorded_id_maps import IdMaps
 from daskgraphpart.jobs.job_inputs import fingerprint
+from daskgraphpart.jobs.job_options import JobOptions
 from daskgraphpart.jobs.jobs import OutputDirectory, open_job
-from daskgraphpart.jobs.run_options import RunOptions
 from daskgraphpart.layouts.known_outputs import DIST_GRAPH
 from daskgraphpart.layouts.layout import DispatchedGraph, GraphSizes, raw_file_layout
 from daskgraphpart.layouts.manifest import ADDED, data_of
@@ -68,8 +68,8 @@ if TYPE_CHECKING:
 def add_features(
     parts: PartitionedGraph, tables: Mapping[str, Any], resources: Resources, **how: Any
 ) -> PartitionedGraph:
-    """Add what `tables` describe, by keywords of `read_tables` without edges; `how` are other `RunOptions`."""
-    run = RunOptions(resources, **how)
+    """Add what `tables` describe, by keywords of `read_tables` without edges; `how` are other `JobOptions`."""
+    run = JobOptions(resources, **how)
     given = parts.config
     if given.parent.name == DIST_GRAPH:  # GraphStorm's config, below that of the partitions
         parts = open_partitions(given.parent.parent, confined=parts.is_confined)
@@ -80,7 +80,9 @@ def add_features(
         resources = run.resources.limited(scan.smallest_memory)
         run = replace(run, resources=resources, progress=listener)
         identity = fingerprint("add", scan, {"partitions": hash_bytes(read_file(parts.config)).digest})
-        output = OutputDirectory(out, lambda _: discard_unfinished(out), lambda: discard_unfinished(out))
+        output = OutputDirectory(
+            out, resources.workspace, lambda _: discard_unfinished(out), lambda: discard_unfinished(out)
+        )
         with open_job(output, scan, identity, run) as (work, runner):
             graph = scan.stage(Path(work.root) / "tables", runner)
             _add(parts, manifest, graph, work, runner)
@@ -104,7 +106,7 @@ def _manifest_of(parts: PartitionedGraph) -> Manifest:
     return manifest
 
 
-def _scan_of(parts: PartitionedGraph, tables: Mapping[str, Any], run: RunOptions) -> Scan:
+def _scan_of(parts: PartitionedGraph, tables: Mapping[str, Any], run: JobOptions) -> Scan:
     """Describe the tables, with the nodes in their original order: by the recorded ID maps, or else by their number."""
     ntypes = {ntype for name in ("node_data", "masks", "split") for ntype in tables.get(name) or ()}
     if not ntypes:
@@ -146,7 +148,7 @@ def _add(parts: PartitionedGraph, manifest: Manifest, graph: Graph, work: Worksp
             what, hint = "the partitions have this feature", "give it another name"
             raise OptionError(what, option="node_data", found=", ".join({*new} & {*known}), hint=hint)
         for layout in layouts:
-            layout.check_fits(sizes.schema, parts.num_parts)
+            layout.check_fits(sizes.schema)
 
     runner.step("check-features", check)
     codes = {name: path for name, path in maps_and_codes(graph.companions).items() if name.startswith(CATEGORIES)}

@@ -32,9 +32,9 @@ class ExtendedLayout(Layout):
     arrays: frozenset[str]
     written: Mapping[str, FileChecksum]
 
-    def check_fits(self, schema: GraphSchema, num_parts: int | None) -> None:
+    def check_fits(self, schema: GraphSchema) -> None:
         """Ask the layout."""
-        self.layout.check_fits(schema, num_parts)
+        self.layout.check_fits(schema)
 
     def wants(self, schema: GraphSchema) -> Collection[str]:
         """Ask the layout."""
@@ -45,9 +45,9 @@ class ExtendedLayout(Layout):
         files = self.layout.part_files(sizes, part).items()
         return {path: file for path, file in files if self.arrays & file.regions.keys()}
 
-    def descriptions(self, schema: GraphSchema) -> tuple[str, ...]:
+    def descriptions(self, graph_name: str) -> tuple[str, ...]:
         """Ask the layout."""
-        return self.layout.descriptions(schema)
+        return self.layout.descriptions(graph_name)
 
     def describe(self, graph: DispatchedGraph) -> Mapping[str, bytes | Mapping[str, Any]]:
         """Ask the layout."""
@@ -65,7 +65,7 @@ class ExtendedLayout(Layout):
             for part in range(sizes.num_parts)
             for path in self.layout.part_files(sizes, part)
         ]
-        described = self.layout.descriptions(sizes.schema)
+        described = self.layout.descriptions(sizes.schema.name)
         order = [path for path in dict.fromkeys([*of_parts, *files]) if path in files and path not in described]
         return {path: files[path] for path in order}
 

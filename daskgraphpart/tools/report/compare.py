@@ -17,13 +17,13 @@ from daskgraphpart.engine.measure import Measurement, measure
 from daskgraphpart.engine.progress import open_progress
 from daskgraphpart.engine.resources import resources_of
 from daskgraphpart.errors import OptionError, choose_from
+from daskgraphpart.ids.fanouts import texts_of_fanouts
 from daskgraphpart.jobs.order_of_nodes import check_order
 from daskgraphpart.keywords import check_keywords
 from daskgraphpart.options import stated_options
 from daskgraphpart.partitioner.assign_nodes import check_method
 from daskgraphpart.partitioner.assign_options import GUESTS, METHODS, AssignOptions
 from daskgraphpart.partitioner.training.predict_rows import PredictedRows
-from daskgraphpart.partitioner.training.training import texts_of_fanouts
 from daskgraphpart.public import Public
 from daskgraphpart.readers.open_scan import open_scan
 from daskgraphpart.storage.paths import to_key

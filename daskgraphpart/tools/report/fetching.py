@@ -17,14 +17,13 @@ import numpy as np
 
 from daskgraphpart.engine.runner import Pass, Unit
 from daskgraphpart.errors import OptionError
-from daskgraphpart.ids.fanouts import read_fanouts
+from daskgraphpart.ids.fanouts import read_fanouts, split_fanouts
 from daskgraphpart.kernels.hashing import stream_key
 from daskgraphpart.kernels.sample import shuffled
 from daskgraphpart.partitioned.sampling.count_fetches import budget_of, most_fetched
 from daskgraphpart.partitioned.sampling.part_columns import map_columns, sort_edges, stored_columns
 from daskgraphpart.partitioned.sampling.sampler import Sampler, stream_key_of
 from daskgraphpart.partitioned.sampling.training_nodes import marked_nodes, training_masks
-from daskgraphpart.partitioner.training.training import split_fanouts
 from daskgraphpart.schema import is_fetched
 from daskgraphpart.storage.paths import is_remote, require_local
 from daskgraphpart.tools.report.figures import MAX_MATRIX, Fetching

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from daskgraphpart.dispatching.dispatch_options import DispatchOptions
 from daskgraphpart.dispatching.job import smallest_task_memory
 from daskgraphpart.jobs.job_inputs import input_paths
+from daskgraphpart.jobs.job_options import JobOptions
 from daskgraphpart.jobs.jobs import OutputDirectory, open_job
-from daskgraphpart.jobs.run_options import RunOptions
 from daskgraphpart.storage.region import id_dtype
 
 if TYPE_CHECKING:
@@ -43,8 +43,8 @@ def open_graph_in_store(
         store.note_needs(known * id_dtype(known).itemsize, 0, 0)  # original IDs are looked up
         smallest = scan.smallest_memory if scan.known is None else smallest_memory(scan.known.schema)
         own = replace(resources.limited(smallest), workspace=store.root)
-        run = RunOptions(own, restart=True, progress=listener, can_continue=False)
-        place = OutputDirectory(store.output, lambda _: None, lambda: None)
+        run = JobOptions(own, restart=True, progress=listener, can_continue=False)
+        place = OutputDirectory(store.output, store.root, lambda _: None, lambda: None)
         with open_job(place, scan, {"command": "verify"}, run) as (work, runner):
             graph = scan.stage(Path(work.root) / "tables", runner)
             with runner.for_tasks_of(smallest_memory(graph.schema)) as limited:

@@ -10,7 +10,9 @@ from inside import AssignOptions, Resources
 from judges import run_in_dgl
 
 import daskgraphpart as dgp
+from daskgraphpart.graph.graph_scan import GraphScan
 from daskgraphpart.jobs.estimate_job import estimate
+from daskgraphpart.jobs.job_spec import JobSpec
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,5 +55,6 @@ def test_an_objective_that_has_no_effect_is_told(tmp_path: Path) -> None:
         ("random", True),
     ):
         options = AssignOptions(method=method, objtype="vol")
-        plan = estimate(graph, 2, options, None, Resources(memory=1 << 30, workers=1), tmp_path)
+        spec = JobSpec(GraphScan(graph), options, 2)
+        plan = estimate(spec, graph, 2, Resources(memory=1 << 30, workers=1), tmp_path)
         assert any("--objtype vol has no effect" in line for line in plan.warnings) is is_told, method

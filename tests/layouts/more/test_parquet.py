@@ -71,7 +71,7 @@ def test_row_groups_are_of_one_size_whatever_the_memory(tmp_path: Path) -> None:
 def test_features_that_no_column_can_hold_are_refused(spec: tuple[str, tuple[int, ...]]) -> None:
     feature = DataSpec(spec[0], np.dtype("f4"), spec[1])
     with pytest.raises(OptionError, match="cannot be a table column"):
-        ParquetLayout().check_fits(GraphSchema("g", (NodeType("u", 1, (feature,)),), ()), 1)
+        ParquetLayout().check_fits(GraphSchema("g", (NodeType("u", 1, (feature,)),), ()))
 
 
 @pytest.mark.parametrize("ids", ["strings", "integers"])

@@ -206,7 +206,7 @@ def test_names_that_files_cannot_have_are_refused(
         "g", tuple(NodeType(name, 2, features) for name in ntypes), tuple(EdgeType(*e, 1) for e in etypes)
     )
     with pytest.raises(OptionError, match=expected):
-        RanksLayout().check_fits(schema, 1)
+        RanksLayout().check_fits(schema)
 
 
 @pytest.mark.parametrize(
@@ -216,7 +216,7 @@ def test_names_that_files_cannot_have_are_refused(
 def test_features_that_wholegraph_cannot_hold_are_refused_with_the_layouts_that_can(spec: DataSpec) -> None:
     with pytest.raises(OptionError, match="cannot hold this feature") as fault:
         RanksLayout().check_fits(
-            GraphSchema("g", (NodeType("u", 2, (DataSpec("train_mask", np.dtype("?")), spec)),), ()), None
+            GraphSchema("g", (NodeType("u", 2, (DataSpec("train_mask", np.dtype("?")), spec)),), ())
         )
     assert f"u/{spec.name}" in str(fault.value)
     assert "the layout dgl or parquet" in str(fault.value.hint)

@@ -50,10 +50,13 @@ class GraphLearnLayout(Layout):
 
     graphlearn_feature: str = option("feat", "Feature of nodes and edges to write; GraphLearn has one per type.")
 
-    def check_fits(self, schema: GraphSchema, num_parts: int | None) -> None:
-        """Refuse what the files cannot hold: dispatch calls this before any work."""
+    def check_fits(self, schema: GraphSchema) -> None:
+        """Refuse what the files cannot hold."""
         check_file_names(schema, NAME)
         refuse_bfloat16(schema, NAME, "GraphLearn's features have")
+
+    def check_request(self, graph_name: str, num_parts: int | None) -> None:
+        """Refuse a single part."""
         if num_parts == 1:
             raise OptionError(
                 "GraphLearn needs several parts", place=f"layout {NAME}", found=1, hint="give --num-parts 2"
@@ -97,7 +100,7 @@ class GraphLearnLayout(Layout):
             for path, key in {**nodes, **edges}.items()
         }
 
-    def descriptions(self, schema: GraphSchema) -> tuple[str, ...]:
+    def descriptions(self, graph_name: str) -> tuple[str, ...]:
         """Name what `describe` returns; the JSON file is last, and has checksums of all files."""
         return f"{NAME}/META", description_of(NAME)
 

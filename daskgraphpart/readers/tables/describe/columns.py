@@ -24,6 +24,7 @@ INTEGERS, STRINGS = id_map.INTEGERS, id_map.STRINGS
 FLOATS, BYTES, TIMES, VECTORS, UNKNOWN = "floats", "bytes", "timestamps", "vectors", ""
 OTHERS, OTHERS_AND_CONSTANTS = "*", "**"
 """All columns of a file that are not IDs; and those that names of directories hold, too."""
+MAX_ID = 2**63 - 2
 MISSING = ("NA", "N/A", "null", "NULL", "None", "\\N")
 """Texts that stand for a missing value of a feature; IDs may have such names."""
 COLUMNS_TRIED = 64  # for IDs that were looked for in another one

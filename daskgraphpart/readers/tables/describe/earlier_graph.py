@@ -8,15 +8,13 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import InputFileError, InputFileNotFoundError, LayoutError, OptionError
 from daskgraphpart.graph.metadata import CATEGORIES, METADATA_FILE, read_metadata
 from daskgraphpart.graph.transforms.check_changes import split_column, split_feature
 from daskgraphpart.ids.id_map import find_map, read_map_header
 from daskgraphpart.ids.recorded_id_maps import IdMaps
-from daskgraphpart.layouts.dgl_config_reader import find_config, read_config
-from daskgraphpart.layouts.manifest_reader import find_manifest, read_manifest
 from daskgraphpart.readers.tables.describe.columns import BYTES, STRINGS, UNKNOWN
 from daskgraphpart.storage.checksums import hash_file
 from daskgraphpart.storage.files import is_directory, is_file, list_directory
@@ -59,15 +57,14 @@ def open_earlier(given: AnyPath, place: str) -> EarlierGraph:
         return EarlierGraph(directory, place)
     expected, hint = f"a chunked graph, with {METADATA_FILE}, or its partitions", f"give {place} the graph"
     try:
-        config = find_config(directory)
-        path = find_manifest(config.parent, read_config(config).graph_name)
-        maps = None if path is None else IdMaps.of(read_manifest(path).content, path)
+        path, content = _read_manifest(directory)
+        maps = IdMaps.of(content, path)
     except LayoutError as fault:
         raise InputFileNotFoundError("no graph", file=str(given), place=place, expected=expected, hint=hint) from fault
     if maps is None:
         what = "these partitions do not name their graph, which had no ID map"
         raise InputFileError(what, file=str(given), place=place, hint=hint)
-    where = Path(os.path.normpath(os.path.join(str(config.parent), maps.directory)))
+    where = Path(os.path.normpath(os.path.join(str(path.parent), maps.directory)))
     for ntype, checksum in maps.checksums.items():
         if not is_file(file := where / f"{ntype}.parquet"):
             raise InputFileNotFoundError(
@@ -146,10 +143,19 @@ def _feature_names(directory: Location) -> Mapping[str, Collection[str]]:
     """Return the features by type of a chunked graph, or of partitions made from tables."""
     if is_file(join_path(directory, METADATA_FILE)):
         return read_metadata(directory).data
+    _, content = _read_manifest(directory)
+    return {**content.get("node_data", {}), **content.get("edge_data", {})}
+
+
+def _read_manifest(directory: Location) -> tuple[Location, Mapping[str, Any]]:
+    """Return the config of partitions, or their manifest, if they have one; and what it says."""
+    # few jobs continue an earlier graph
+    from daskgraphpart.layouts.dgl_config_reader import find_config, read_config
+    from daskgraphpart.layouts.manifest_reader import find_manifest, read_manifest
+
     config = find_config(directory)
     path = find_manifest(config.parent, read_config(config).graph_name)
-    content = {} if path is None else read_manifest(path).content
-    return {**content.get("node_data", {}), **content.get("edge_data", {})}
+    return (config, {}) if path is None else (path, read_manifest(path).content)
 
 
 def _with_strings(table: Table, number: int, path: Location, place: str) -> Table:

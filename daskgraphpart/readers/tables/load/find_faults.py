@@ -6,15 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.readers.database import run
-from daskgraphpart.readers.tables.describe.columns import MISSING, TIME_HINT, TIMES, VECTORS
+from daskgraphpart.readers.tables.describe.columns import MAX_ID, MISSING, TIME_HINT, TIMES, VECTORS
 from daskgraphpart.readers.tables.describe.split_sets import EXPECTED, SPLIT, set_of
 from daskgraphpart.readers.tables.describe.text_file import TextFile
 
 if TYPE_CHECKING:
     from daskgraphpart.readers.tables.describe.description import OpenFile, Table
     from daskgraphpart.readers.tables.load.loaded_tables import Load
-
-MAX_ID = 2**63 - 2
 
 
 def find_faults(load: Load, table: Table) -> list[InputFileError]:

@@ -20,8 +20,8 @@ from daskgraphpart.graph.read_parquet import read_parquet_header
 from daskgraphpart.graph.rows import ArrayRows, EdgeEnds, JoinedRows
 from daskgraphpart.graph.sources import INT64, FileRows, LineEdges
 from daskgraphpart.kernels.parse_ints import parse_edges
+from daskgraphpart.readers.tables.describe.columns import MAX_ID
 from daskgraphpart.readers.tables.describe.text_file import TextFile
-from daskgraphpart.readers.tables.load.find_faults import MAX_ID
 from daskgraphpart.schema import DataSpec
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class RunOptions:
+class JobOptions:
     """How a job runs; changes no byte of its output."""
 
     resources: Resources
@@ -32,7 +32,7 @@ class RunOptions:
     """False for the end of a larger job, whose earlier results are lost with a failure."""
 
 
-def run_options(values: Mapping[str, Any]) -> RunOptions:
-    """Make run options from the values of a command."""
-    given = {name: values[name] for name in stated_options(RunOptions) if name in values}
-    return RunOptions(resources_of(values, takes_store=True), **given)
+def job_options(values: Mapping[str, Any]) -> JobOptions:
+    """Make job options from the values of a command."""
+    given = {name: values[name] for name in stated_options(JobOptions) if name in values}
+    return JobOptions(resources_of(values, takes_store=True), **given)
