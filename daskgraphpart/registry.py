@@ -48,6 +48,7 @@ BUILT_IN = {
     },
     "readers": {
         "construction": "daskgraphpart.readers.construction.build:ConstructionScan",
+        "metis": "daskgraphpart.readers.metis_files:MetisScan",
         "tables": "daskgraphpart.readers.tables.table_scan:TableScan",
     },
 }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from daskgraphpart.kernels.compiled import helper, kernel
 
-NEWLINE, RETURN, SPACE, TAB, QUOTE, MINUS, PLUS, ZERO = 10, 13, 32, 9, 34, 45, 43, 48
+NEWLINE, RETURN, SPACE, TAB, QUOTE, MINUS, PLUS, ZERO, PERCENT = 10, 13, 32, 9, 34, 45, 43, 48, 37
 NOT_INTEGERS, MISSING_COLUMN, TOO_LARGE = 1, 2, 3
 LARGEST_BEFORE_DIGIT = 922_337_203_685_477_580  # 2**63 - 1 without its last digit, 7
 
@@ -139,3 +139,54 @@ def _end_of_field(content, i, delimiter):  # type: ignore[no-untyped-def]
             return -1
         i += 1
     return i
+
+
+@kernel
+def parse_adjacency(content, form, state, arcs, weights, values, counts):  # type: ignore[no-untyped-def]
+    """Parse lines of neighbours as in METIS' files, int64, from uint8 `content` that ends where no number goes on.
+
+    `form` has the number of nodes, and of each line sizes to skip, weights of the node, and whether each neighbour has
+    a weight. `state` is the node of the line, the fields parsed of it, and whether it is a comment; it is changed.
+    `counts` become the numbers of arcs (both ends, from 0), their weights, and values of nodes that were written.
+    Returns the fault: 0, no number, too large a number, or a line that ends before its weights.
+    """
+    num_nodes, num_skipped, num_extra, size = form[0], form[1], form[1] + form[2], content.size
+    i = 0
+    while i < size:
+        c = content[i]
+        if c == NEWLINE:
+            of_arcs = state[1] - num_extra
+            is_line = state[2] == 0 and (state[0] < num_nodes or state[1] > 0)
+            if is_line and (of_arcs < 0 or (form[3] != 0 and of_arcs % 2 != 0)):
+                return MISSING_COLUMN + 1
+            if is_line:
+                state[0] += 1
+            state[1] = state[2] = 0
+            i += 1
+        elif state[2] != 0 or c in (SPACE, TAB, RETURN):
+            i += 1
+        elif c == PERCENT and state[1] == 0:
+            state[2] = 1
+        else:
+            begin, value = i, 0
+            while i < size and ZERO <= content[i] <= ZERO + 9:
+                digit = content[i] - ZERO
+                if value > LARGEST_BEFORE_DIGIT or (value == LARGEST_BEFORE_DIGIT and digit > 7):
+                    return MISSING_COLUMN
+                value = value * 10 + digit
+                i += 1
+            if i == begin:
+                return NOT_INTEGERS
+            field = state[1]
+            if num_skipped <= field < num_extra:
+                values[counts[2]] = value
+                counts[2] += 1
+            elif field >= num_extra and form[3] != 0 and (field - num_extra) % 2 == 1:
+                weights[counts[1]] = value
+                counts[1] += 1
+            elif field >= num_extra:
+                arcs[counts[0], 0] = state[0]
+                arcs[counts[0], 1] = value - 1
+                counts[0] += 1
+            state[1] += 1
+    return 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,6 +55,7 @@ class _Ours(msgspec.Struct):
 
 
 ContentT = TypeVar("ContentT")
+METIS_NAME = re.compile(r"\.part\.[1-9]\d{0,4}$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,12 +117,13 @@ def read_owner_files(
 
 def read_meta(directory: Path, num_parts: int | None) -> tuple[_Meta | None, _Ours, int]:
     """Read what a directory of owners says about itself, and the number of parts."""
-    if not directory.is_dir():
+    if not directory.is_dir() and not _is_of_metis(directory):
         hint = "give the output of assign"
         raise InputFileNotFoundError("no such directory of owners", file=str(directory), hint=hint)
-    meta, ours = _read_json(directory / META_FILE, _Meta), _read_json(directory / OURS_FILE, _Ours) or _Ours()
+    meta, ours = _read_meta_file(directory), _read_json(directory / OURS_FILE, _Ours) or _Ours()
     if meta is not None and num_parts not in (None, meta.num_parts):
-        what, file = "the assignment has a different number of parts", str(directory / META_FILE)
+        what, file = "the assignment has a different number of parts", directory
+        file = file if _is_of_metis(file) else file / META_FILE
         raise AssignmentError(what, file=file, expected=num_parts, found=meta.num_parts)
     parts = num_parts if meta is None else meta.num_parts
     if parts is None:
@@ -131,8 +134,20 @@ def read_meta(directory: Path, num_parts: int | None) -> tuple[_Meta | None, _Ou
 
 def read_num_parts(directory: Path) -> int | None:
     """Read the number of parts of a directory of owners, if stated."""
-    meta = _read_json(directory / META_FILE, _Meta)
+    meta = _read_meta_file(directory)
     return None if meta is None else meta.num_parts
+
+
+def _is_of_metis(path: Path) -> bool:
+    """Whether a file has the owners of one node type as METIS writes and names them: ``GRAPH.part.K``."""
+    return path.is_file() and METIS_NAME.search(path.name) is not None
+
+
+def _read_meta_file(path: Path) -> _Meta | None:
+    """Read what tells the number of parts: a file of a directory, or the name of METIS' file."""
+    if _is_of_metis(path):
+        return _Meta(int(path.suffix[1:]))
+    return _read_json(path / META_FILE, _Meta)
 
 
 def _read_json(path: Path, form: type[ContentT]) -> ContentT | None:
@@ -144,11 +159,15 @@ def _read_json(path: Path, form: type[ContentT]) -> ContentT | None:
 
 def has_owners(path: Path, schema: GraphSchema) -> bool:
     """Whether a path is a directory with owners; DGL's `parmetis_postprocess.py` puts them beside other files."""
-    return path.is_dir() and ((path / META_FILE).is_file() or any(find_forms(path, ntype) for ntype in schema.ntypes))
+    return _is_of_metis(path) or (
+        path.is_dir() and ((path / META_FILE).is_file() or any(find_forms(path, ntype) for ntype in schema.ntypes))
+    )
 
 
 def choose_form(directory: Path, ntype: str, ours: _Ours, trainers: Region | None) -> ReadUnit:
     """Find a node type's owner file."""
+    if _is_of_metis(directory):
+        return ReadUnit(ntype, directory, TEXT, None, None)
     forms, crcs = find_forms(directory, ntype), None
     if not forms:
         expected = " or ".join(f"{ntype}.{form}" for form in (TEXT, *binary_forms()))

@@ -57,7 +57,7 @@ RDF = (
     ", and give that to daskgraphpart.read_tables: read_tables({'entity:*:entity': frame}, map_ids=True)"
     ".split_edges(by='predicate')"
 )
-METIS = "METIS", "write it as one line per edge, with IDs from 0: metis files list the neighbours of a node, from 1"
+METIS = "METIS", "name it FILE.graph, and give it in the place of a graph: partition FILE.graph OUT"
 _FOREIGN = (
     (None, (".metis", ".graph"), *METIS),
     (None, (".tar", ".tgz", ".tbz2", ".txz"), *TAR),
