@@ -26,10 +26,10 @@ class Tables:
 
     edges: Mapping[str, Any] = option(
         (),
-        "Tables of edges, one for each edge type. Text, Parquet, Matrix Market, npz or npy; a file, a directory (Delta "
-        "and Iceberg, too), a quoted pattern, a pipe, or - for standard input. A WORD says how to read it: header, "
-        "no-header, comma, tab, space, semicolon, decimal-comma, the columns SRC,DST, or for raw binary rows their "
-        "dtype and width: uint32, int64:3. TYPE is SRC:REL:DST, _N:_E:_N if you leave it out.",
+        "Tables of edges, one for each edge type. Text, Parquet, JSON lines, Arrow, Matrix Market, npz or npy; a "
+        "file, a directory (Delta and Iceberg, too), a quoted pattern, a pipe, or - for standard input. A WORD says "
+        "how to read it: header, no-header, comma, tab, space, semicolon, decimal-comma, the columns SRC,DST, or for "
+        "raw binary rows their dtype and width: uint32, int64:3. TYPE is SRC:REL:DST, _N:_E:_N if you leave it out.",
         values="[TYPE=]FILE[:WORD]",
         common=True,
         given="Mapping[Any, Table] | Table",

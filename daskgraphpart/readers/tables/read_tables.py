@@ -71,10 +71,10 @@ def read_tables(
     name : str
         Name of the graph.
     edges : Mapping[Any, Table] | Table
-        Tables of edges, one for each edge type. Text, Parquet, Matrix Market, npz or npy; a file, a directory (Delta
-        and Iceberg, too), a quoted pattern, a pipe, or - for standard input. A WORD says how to read it: header,
-        no-header, comma, tab, space, semicolon, decimal-comma, the columns SRC,DST, or for raw binary rows their dtype
-        and width: uint32, int64:3. TYPE is SRC:REL:DST, _N:_E:_N if you leave it out.
+        Tables of edges, one for each edge type. Text, Parquet, JSON lines, Arrow, Matrix Market, npz or npy; a file, a
+        directory (Delta and Iceberg, too), a quoted pattern, a pipe, or - for standard input. A WORD says how to read
+        it: header, no-header, comma, tab, space, semicolon, decimal-comma, the columns SRC,DST, or for raw binary rows
+        their dtype and width: uint32, int64:3. TYPE is SRC:REL:DST, _N:_E:_N if you leave it out.
     num_nodes : Mapping[str, int], optional
         Number of nodes of a type whose IDs are not mapped, or a file that holds it (./10 if its name is a number).
         Default: the rows of a feature, else the largest ID plus one.

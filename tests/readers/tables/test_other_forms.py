@@ -1,100 +1,85 @@
-"""Files of other forms are read where that takes a line; else one sentence says what they are, and what to type."""
+"""JSON lines and Arrow IPC are tables like Parquet."""
 
 from __future__ import annotations
 
-import io
-import tarfile
-import zipfile
-from typing import TYPE_CHECKING
+import gzip
+import json
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
-from edge_lists import DEFAULT, chunk, edges_of
+from inside import Resources
+from keywords import spelled
+from pyarrow import feather
 
-from daskgraphpart import GraphPartError, read_chunked
-from daskgraphpart.readers.tables.describe.table_files import TableFile, with_form
-from daskgraphpart.readers.tables.describe.text_file import open_text_file
-from daskgraphpart.readers.tables.read_options import ReadOptions
+import daskgraphpart as dgp
+from daskgraphpart.errors import InputFileError
+from daskgraphpart.readers.tables.describe import convert_files
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-
-def refusal(path: Path, content: bytes, **options: object) -> str:
-    """What is said about a file of edges with some content."""
-    path.write_bytes(content)
-    with pytest.raises(GraphPartError) as caught:
-        chunk(path.parent / "out", path, **options)
-    return caught.value.for_command_line().replace(f"{path.parent}/", "")
-
-
-def test_lz4_files_are_read_with_all_their_frames(tmp_path: Path) -> None:
-    codec = pa.Codec("lz4")
-    frames = [codec.compress(text, asbytes=True) for text in (b"src,dst\n0,1\n1,", b"2\n2,0\n")]
-    (tmp_path / "e.csv.lz4").write_bytes(b"".join(frames))
-    src, dst = edges_of(chunk(tmp_path / "out", tmp_path / "e.csv.lz4"))
-    assert [src.tolist(), dst.tolist()] == [[0, 1, 2], [1, 2, 0]]
-    assert "damaged, or cut off" in refusal(tmp_path / "cut.lz4", frames[0][:-6])
+RNG = np.random.default_rng(4)
+HOW: dict[str, Any] = spelled(Resources(1 << 28, "sync", 1))
+EDGES = pd.DataFrame(
+    {
+        "src": [f"u{i}" for i in RNG.integers(0, 30, 200)],
+        "dst": [f"u{i}" for i in RNG.integers(0, 30, 200)],
+        "w": [1, *RNG.random(199).round(3)],
+        "day": ["2024-05-01"] * 100 + ["2024-05-02T10:00:00"] * 100,
+        "v": list(RNG.random((200, 2))),
+    }
+)
 
 
-@pytest.mark.parametrize("name", ["s.npy", "s.npz"])
-def test_fields_of_a_structured_array_are_columns(name: str, tmp_path: Path) -> None:
-    fields = [("kind", "i1"), ("dst", "<i8"), ("src", ">i4"), ("w", "<f4")]  # not aligned
-    rows = np.array([(7, 1, 0, 0.5), (8, 2, 1, 0.25)], fields)
-    np.savez(tmp_path / name, rows) if name == "s.npz" else np.save(tmp_path / name, rows)
-    out = chunk(tmp_path / "out", tmp_path / name, edge_columns=("w", "kind"))
-    assert np.array(edges_of(out)).tolist() == [[0, 1], [1, 2]]
-    data = read_chunked(out).edge_data[DEFAULT]
-    assert [data["w"].compute().tolist(), data["kind"].compute().tolist()] == [[0.5, 0.25], [7, 8]]
+def write(form: str, path: Path) -> None:
+    lines = "".join(
+        json.dumps({k: v.tolist() if k == "v" else int(v) if v == 1 else v for k, v in row.items()}) + "\n"
+        for row in EDGES.to_dict("records")
+    )
+    table = pa.Table.from_pandas(EDGES, preserve_index=False)
+    if form == "jsonl":
+        path.write_text(lines)
+    elif form == "ndjson.gz":
+        path.write_bytes(gzip.compress(lines.removesuffix("\n").encode()))
+    elif form == "feather":
+        feather.write_feather(table, path, chunksize=70)
+    else:
+        opened = pa.ipc.new_stream if form == "stream.arrow" else pa.ipc.new_file
+        with pa.OSFile(str(path), "w") as file, opened(file, table.schema) as writer:
+            writer.write_table(table, 70)
 
 
-def test_bars_are_a_delimiter_where_nothing_else_is(tmp_path: Path) -> None:
-    for text, delimiter in (("a|b|3\n", "|"), ("a|x b|y\n", " "), ("a|x,b\n", ",")):
-        (tmp_path / "e.txt").write_text(text)
-        file = with_form(TableFile(str(tmp_path / "e.txt"), ReadOptions(header=False)), tmp_path)
-        assert open_text_file(file, ["", ""], 2).rows.delimiter == delimiter
-
-
-def test_archives_are_named_with_what_they_hold(tmp_path: Path) -> None:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        archive.writestr("inside/e.csv", "0,1\n")
-    said = refusal(tmp_path / "e.zip", packed.getvalue())
-    assert "no arrays: inside/e.csv. Unpack it, for example by unzip e.zip" in said
-    packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w:gz") as tar:
-        tar.addfile(tarfile.TarInfo("e.csv"))
-    assert "but a tar archive" in refusal(tmp_path / "e.tar.gz", packed.getvalue())
-    assert "is not a table but a tar archive" in refusal(tmp_path / "e.gz", packed.getvalue())
+@pytest.mark.parametrize("form", ["jsonl", "ndjson.gz", "feather", "file.arrow", "stream.arrow"])
+def test_files_give_the_graph_of_parquet(form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(convert_files, "BYTES_PER_PIECE", 1000)
+    EDGES.to_parquet(tmp_path / "e.parquet")
+    write(form, tmp_path / f"e.{form}")
+    graphs = [
+        dgp.read_tables(tmp_path / name, map_ids=True, edge_columns=["w", "day", "v"]).collect(**HOW)
+        for name in ("e.parquet", f"e.{form}")
+    ]
+    etype = "_N:_E:_N"
+    expected, actual = (graph.edges[etype].compute().to_numpy().tolist() for graph in graphs)
+    assert actual == expected
+    for name in ("w", "day", "v"):
+        expected, actual = (graph.edge_data[etype][name].compute() for graph in graphs)
+        np.testing.assert_array_equal(actual, expected)
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "said"),
+    ("name", "content", "message"),
     [
-        ("k.nt", "<http://a> <http://p> <http://b> .\n", "but RDF: expected a row per edge. Read it with pandas"),
-        ("k.txt", "<http://a> <http://p> <http://b> .\n", "but RDF"),
-        ("k.xml", "<graphml></graphml>\n", "but GraphML or XML"),
-        ("ratings.dat", "1::1193::5\n", r"'1::1193::5'. Replace them, for example by sed 's/::/;/g' ratings.dat"),
-        ("out.konect", "% sym positive\n% 3 3\n1 2\n", "line 1: this line may be a comment or a row: '% sym positive'. "
-         "Add --comment % to skip"),
-        ("e.txt", "// made by hand\na b\n", "'// made by hand'. Add --comment / to skip"),
-        ("e.csv", "# c\nab\ncd\n", "line 2: 1 column where there should be 2: 'ab'. Check --delimiter"),
+        ("e.jsonl", b'{"src": 0, "dst": 1}\n{"src": 0, "dst"\n', "not JSON objects of one form"),
+        ("e.jsonl", b'{"src": 0, "dst": 1}\n{"src": "a", "dst": 1}\n', "not JSON objects of one form"),
+        ("e.jsonl", b"[1, 2]\n", "not JSON objects of one form"),
+        ("e.arrow", b"ARROW1\0\0cut off", "not a file of Arrow IPC"),
     ],
-)  # fmt: skip
-def test_text_of_other_forms_is_named_with_its_line_and_what_to_type(
-    name: str, text: str, said: str, tmp_path: Path
-) -> None:
-    assert said in refusal(tmp_path / name, text.encode(), map_ids=True)
-
-
-def test_what_is_advised_about_comments_and_colons_is_right(tmp_path: Path) -> None:
-    (tmp_path / "e.txt").write_text("% sym positive\n% 3 3\n1 2\n2 0\n")
-    assert np.array(edges_of(chunk(tmp_path / "out", tmp_path / "e.txt", comment="%"))).tolist() == [[1, 2], [2, 0]]
-    (tmp_path / "e.txt").write_text("//a b\nb c\n")
-    chunk(tmp_path / "rows", tmp_path / "e.txt", comment="", map_ids=True)
-    assert read_chunked(tmp_path / "rows").schema.num_edges == 2
-    assert "sed 's/::/;/g'" in refusal(tmp_path / "m.dat", b"1::2::5\n", delimiter="::")
-    (tmp_path / "m.csv").write_text("1::2::5\n0::1::3\n".replace("::", ";"))
-    src, dst = edges_of(chunk(tmp_path / "semicolons", tmp_path / "m.csv"))
-    assert [src.tolist(), dst.tolist()] == [[1, 0], [2, 1]]
+)
+def test_a_damaged_file_is_one_error(name: str, content: bytes, message: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InputFileError, match=message) as caught:
+        dgp.read_tables(tmp_path / name).collect(**HOW)
+    assert caught.value.file == str(tmp_path / name)

@@ -20,6 +20,7 @@ from urllib.parse import unquote
 from daskgraphpart.errors import GraphPartError, InputFileError, OptionError
 from daskgraphpart.readers.list_files import list_files, local_name
 from daskgraphpart.readers.tables.describe.collect_faults import collect_fault, raise_together
+from daskgraphpart.readers.tables.describe.convert_files import converter
 from daskgraphpart.readers.tables.describe.table_words import parse_file
 from daskgraphpart.readers.tabular import what_to_give
 from daskgraphpart.storage.faults import attach_path_to_error
@@ -63,8 +64,13 @@ _FOREIGN = (
     (None, (".tar", ".tgz", ".tbz2", ".txz"), *TAR),
     (RDF_BEGIN, (".nt", ".nq", ".ttl", ".n3", ".rdf", ".trig"), "RDF", RDF),
     (b"<", (".graphml", ".gexf", ".xml"), "GraphML or XML", _GRAPH.format("networkx.read_graphml(FILE)")),
-    (b"{", (".json", ".jsonl", ".ndjson"), "JSON", _FRAME.format("pandas.read_json(FILE, lines=True)")),
-    (b"ARROW1", (".feather", ".arrow"), "Arrow IPC", _FRAME.format("pandas.read_feather(FILE)")),
+    (
+        b"{",
+        (".json",),
+        "JSON",
+        "name it FILE.jsonl if it has an object per line, or " + _FRAME.format("pandas.read_json(FILE)"),
+    ),
+    (b"FEA1", (".feather", ".arrow"), "Feather", _FRAME.format("pandas.read_feather(FILE)")),
     (b"ORC", (".orc",), "ORC", _FRAME.format("pandas.read_orc(FILE)")),
     (b"Obj\x01", (".avro",), "Avro", _FRAME.format("polars.read_avro(FILE)")),
     (
@@ -174,9 +180,13 @@ def with_form(file: TableFile, directory: Path) -> TableFile:
                 begin = opened.read(16)
     if not begin:
         raise InputFileError("empty file", file=file.path, expected="rows", found="0 bytes")
+    packing = next((name for magic, name in _PACKED.items() if begin.startswith(magic)), "none")
+    if (convert := converter(file.path, begin, packing)) is not None:
+        copy = str(_next_copy(directory))
+        convert(content, copy)
+        return replace(file, content=copy, form="parquet")
     refuse_foreign(file.path, begin)
     form = _MAGIC.get(begin[:4]) or _SUFFIXES.get(Path(file.path).suffix.lower(), "text")
-    packing = next((name for magic, name in _PACKED.items() if begin.startswith(magic)), "none")
     return replace(file, content=content, form=form, packing=packing)
 
 
