@@ -23,7 +23,9 @@ from daskgraphpart.layouts.layout import (
 )
 from daskgraphpart.layouts.manifest import describe_layout
 from daskgraphpart.layouts.part_arrays import (
+    all_arrays,
     check_file_names,
+    describe_arrays,
     edge_arrays,
     file_name,
     marked_arrays,
@@ -55,8 +57,10 @@ __all__ = [
     "Scan",
     "ScanJob",
     "WeightedRows",
+    "all_arrays",
     "check_file_names",
     "create_npy",
+    "describe_arrays",
     "describe_layout",
     "described_files",
     "description_of",

@@ -3,7 +3,8 @@
 ``parquet/nodes/<ntype>/part=<i>/data.parquet`` has `new_id`, `own_id` (the user's own ID, if IDs were mapped),
 `orig_id` and features; edges have `new_id`, `src`, `dst`, `orig_id` and features. `src` and `dst` are new IDs; all IDs
 but own ones are type-wise; vectors are lists of fixed length.
-`parquet.json` is written last.
+`parquet.json` is written last. For WholeGraph, there are ``parquet/<array>_part_<i>_of_<n>.parquet`` instead, named as
+in `ranks.py`.
 
 Values have no fixed place in parquet, so arrays go to a raw file per table, which is encoded once complete, block by
 block, in a few times the memory of a row group. IDs there have 32 bits if they fit. Each part reads the map of own
@@ -21,16 +22,25 @@ import numpy as np
 from daskgraphpart.errors import OptionError
 from daskgraphpart.ids.id_map import STRINGS, mean_bytes, read_map_header, take_column
 from daskgraphpart.layouts.known_outputs import description_of
-from daskgraphpart.layouts.layout import Layout, raw_file_layout
+from daskgraphpart.layouts.layout import Layout, raw_file_layout, split_names
 from daskgraphpart.layouts.manifest import describe_layout
-from daskgraphpart.layouts.part_arrays import check_file_names, edge_arrays, file_name, node_arrays, refuse_bfloat16
+from daskgraphpart.layouts.part_arrays import (
+    all_arrays,
+    check_file_names,
+    describe_arrays,
+    edge_arrays,
+    file_name,
+    node_arrays,
+    refuse_bfloat16,
+)
+from daskgraphpart.options import option
 from daskgraphpart.storage.atomic import whole_file
 from daskgraphpart.storage.files import store_of
 from daskgraphpart.storage.paths import to_path
 from daskgraphpart.storage.region import id_dtype
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from daskgraphpart.layouts.layout import ArraySpec, DispatchedGraph, FileLayout, GraphSizes
     from daskgraphpart.schema import GraphSchema
@@ -48,7 +58,13 @@ IDS = {"orig_nids": "orig_id", "edge_src": "src", "edge_dst": "dst", "orig_eids"
 class ParquetLayout(Layout):
     """Tables by type and part; masks are features here."""
 
-    own_files = r"(nodes|edges)/[^/]+/part=\d+/data\.parquet"
+    own_files = r"(nodes|edges)/[^/]+/part=\d+/data\.parquet|.+_part_\d+_of_\d+\.parquet"
+
+    wholegraph: bool = option(
+        False,
+        "Instead of tables, write each array to Parquet files of its own, one a part, with scalar columns, as "
+        "WholeGraph and cuGraph-PyG read them.",
+    )
 
     def check_fits(self, schema: GraphSchema) -> None:
         """Refuse features that no column can hold, and names that no column or directory can have."""
@@ -66,8 +82,16 @@ class ParquetLayout(Layout):
                         hint="rename it or leave it out, or use the layout ranks",
                     )
 
+    def wants(self, schema: GraphSchema) -> Collection[str]:
+        """Lists of marked nodes, in files of their own."""
+        return split_names(schema) if self.wholegraph else ()
+
     def part_files(self, sizes: GraphSizes, part: int) -> dict[str, FileLayout]:
-        """Lay out one table of each type; see `Layout`."""
+        """Lay out one table of each type, or a file for each array; see `Layout`."""
+        if self.wholegraph:
+            suffix = f"_part_{{part}}_of_{sizes.num_parts}.parquet"
+            arrays = all_arrays(sizes, part)
+            return {f"{PARQUET}/{file_name(of.key)}{suffix}": raw_file_layout([of], ScalarColumns(of)) for of in arrays}
         raw_ids = id_dtype(max(sizes.schema.num_nodes, sizes.schema.num_edges))
         return {
             f"{PARQUET}/{kind}/{file_name(name)}/part={{part}}/data.parquet": raw_file_layout(
@@ -87,7 +111,34 @@ class ParquetLayout(Layout):
 
     def describe(self, graph: DispatchedGraph) -> dict[str, dict[str, Any]]:
         """Content of the JSON file."""
-        return describe_layout(graph, PARQUET, VERSION, {})
+        of_arrays = {"options": {"wholegraph": True}, "arrays": describe_arrays(graph.sizes)}
+        return describe_layout(graph, PARQUET, VERSION, of_arrays if self.wholegraph else {})
+
+
+@dataclass(frozen=True, slots=True)
+class ScalarColumns:
+    """Encodes an array as a file with a column for each number of a row, in row groups that are read on their own.
+
+    As pylibwholegraph 26.10 reads them (torch/tensor.py): names do not matter, and each process decodes the row groups
+    that meet its rows.
+    """
+
+    array: ArraySpec
+
+    def __call__(self, arrays: Mapping[str, Region], path: str) -> None:
+        """Write the file from the complete array."""
+        import pyarrow as pa
+        from pyarrow.parquet import ParquetWriter
+
+        rows, kind = arrays[self.array.key], pa.from_numpy_dtype(self.array.dtype)
+        schema = pa.schema([pa.field(str(i), kind, nullable=False) for i in range(math.prod(self.array.shape[1:]))])
+        group_rows = max(1, ROW_GROUP_NBYTES // _row_nbytes(self.array))
+        how: Any = {"use_dictionary": False, "write_statistics": False}
+        with whole_file(path) as temporary, ParquetWriter(temporary, schema, **how) as writer:
+            for _, piece in rows.pieces(group_rows):
+                values = piece.astype(self.array.dtype, copy=False).reshape(len(piece), -1)
+                columns = [_arrow_array(np.ascontiguousarray(column), kind) for column in values.T]
+                writer.write_table(pa.Table.from_arrays(columns, schema=schema), group_rows)
 
 
 @dataclass(frozen=True, slots=True)

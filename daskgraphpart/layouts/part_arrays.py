@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,6 +32,26 @@ def edge_arrays(sizes: GraphSizes, part: int) -> dict[str, list[ArraySpec]]:
 def marked_arrays(sizes: GraphSizes, part: int) -> list[ArraySpec]:
     """New IDs of a part's nodes that each mask marks."""
     return [ArraySpec(f"split_nids/{key}", INT64, (int(counts[part]),)) for key, counts in sizes.num_marked.items()]
+
+
+def all_arrays(sizes: GraphSizes, part: int) -> list[ArraySpec]:
+    """Arrays of a part's nodes and edges, and the nodes that masks mark."""
+    of_types = (*node_arrays(sizes, part).values(), *edge_arrays(sizes, part).values())
+    return [spec for of_type in of_types for spec in of_type] + marked_arrays(sizes, part)
+
+
+def describe_arrays(sizes: GraphSizes) -> dict[str, dict[str, Any]]:
+    """Prefix of the files, dtype, row shape, and first row of each part, of each array in files of its own."""
+    arrays = {}
+    for of_array in zip(*(all_arrays(sizes, part) for part in range(sizes.num_parts)), strict=True):
+        spec, rows = of_array[0], [of_part.shape[0] for of_part in of_array]
+        arrays[spec.key] = {
+            "prefix": file_name(spec.key),
+            "dtype": spec.dtype.name,
+            "row_shape": list(spec.shape[1:]),
+            "offsets": np.cumsum([0, *rows]).tolist(),
+        }
+    return arrays
 
 
 def file_name(array: str) -> str:

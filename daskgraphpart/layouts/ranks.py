@@ -15,9 +15,9 @@ import numpy as np
 
 from daskgraphpart.errors import OptionError
 from daskgraphpart.layouts.known_outputs import description_of
-from daskgraphpart.layouts.layout import ArraySpec, FileLayout, Layout, raw_file_layout, split_names
+from daskgraphpart.layouts.layout import FileLayout, Layout, raw_file_layout, split_names
 from daskgraphpart.layouts.manifest import describe_layout
-from daskgraphpart.layouts.part_arrays import check_file_names, edge_arrays, file_name, marked_arrays, node_arrays
+from daskgraphpart.layouts.part_arrays import all_arrays, check_file_names, describe_arrays, file_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -57,7 +57,7 @@ class RanksLayout(Layout):
     def part_files(self, sizes: GraphSizes, part: int) -> dict[str, FileLayout]:
         """Lay out one file for each array; see `Layout`."""
         suffix = f"_part_{{part}}_of_{sizes.num_parts}"
-        return {f"{RANKS}/{file_name(spec.key)}{suffix}": raw_file_layout([spec]) for spec in _arrays(sizes, part)}
+        return {f"{RANKS}/{file_name(spec.key)}{suffix}": raw_file_layout([spec]) for spec in all_arrays(sizes, part)}
 
     def descriptions(self, graph_name: str) -> tuple[str, ...]:
         """Name the JSON file."""
@@ -65,19 +65,4 @@ class RanksLayout(Layout):
 
     def describe(self, graph: DispatchedGraph) -> dict[str, dict[str, Any]]:
         """Content of the JSON file: files, dtype, row shape, and first row of each rank for each array."""
-        ranks = [_arrays(graph.sizes, part) for part in range(graph.sizes.num_parts)]
-        arrays = {}
-        for of_array in zip(*ranks, strict=True):
-            spec, rows = of_array[0], [of_rank.shape[0] for of_rank in of_array]
-            arrays[spec.key] = {
-                "prefix": file_name(spec.key),
-                "dtype": spec.dtype.name,
-                "row_shape": list(spec.shape[1:]),
-                "offsets": np.cumsum([0, *rows]).tolist(),
-            }
-        return describe_layout(graph, RANKS, VERSION, {"arrays": arrays})
-
-
-def _arrays(sizes: GraphSizes, part: int) -> list[ArraySpec]:
-    of_types = (*node_arrays(sizes, part).values(), *edge_arrays(sizes, part).values())
-    return [spec for of_type in of_types for spec in of_type] + marked_arrays(sizes, part)
+        return describe_layout(graph, RANKS, VERSION, {"arrays": describe_arrays(graph.sizes)})

@@ -83,8 +83,9 @@ def extended_layouts(
         dgl = GraphStormLayout.wrap(DglLayout(formats, graphs=graphs), None)
     names = [name for name in plugin_names("layouts") if is_file(out / description_of(name))]
     manifests = [manifest, *(read_manifest(out / description_of(name), name) for name in names)]
+    options = {name: value for of in manifests for name, value in of.content.get("options", {}).items()}
     layouts = []
-    for layout, of_layout in zip([dgl, *plugin_layouts(names, {})], manifests, strict=True):
+    for layout, of_layout in zip([dgl, *plugin_layouts(names, options)], manifests, strict=True):
         files = of_layout.files or {}
         unknown = [path for path in layout.part_files(sizes, 0) if path.replace("{part}", "0") not in files]
         if unknown:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -12,6 +13,7 @@ import pytest
 from commands import call
 from graphs import Graph, file_hashes
 from layout_readers import parquet_agrees
+from pyarrow import parquet
 
 import daskgraphpart as dgp
 from daskgraphpart import EdgeType, GraphSchema, NodeType
@@ -92,3 +94,25 @@ def test_nodes_have_their_own_ids(ids: str, tmp_path: Path) -> None:
     assert found[0] == found[1]
     one = duckdb.sql(f"select x from '{tmp_path}/a/parquet/nodes/_N/*/*.parquet' where own_id = '{names[5]}'")
     assert one.fetchall() == [(5,)]
+
+
+def test_wholegraph_gets_each_array_in_files_of_scalar_columns(tmp_path: Path) -> None:
+    """Read by pylibwholegraph 26.10's `_iter_parquet_tensors`, these files gave the same rows."""
+    rng = np.random.default_rng(3)
+    data = {"x": rng.random((90, 5), np.float32), "y": rng.integers(0, 9, 90), "train_mask": rng.random(90) < 0.5}
+    graph = dgp.from_edges(rng.integers(0, 90, (2, 400)), num_nodes=90, node_data={"_N": data})
+    how: Any = {"method": "random", "layout": "dgl,parquet", "layout_options": {"wholegraph": True}, "progress": False}
+    parts = dgp.partition(graph, tmp_path, 3, **how)
+    parts = parts.add_node_data({"_N": {"later": np.arange(90.0)}}, progress=False)
+    assert parts.verify(graph).ok
+    arrays = json.loads((tmp_path / "parquet/parquet.json").read_text())["arrays"]
+    for name in ("x", "y", "train_mask", "later"):
+        of = arrays[f"node_data/_N/{name}"]
+        files = [
+            parquet.ParquetFile(tmp_path / f"parquet/{of['prefix']}_part_{part}_of_3.parquet") for part in range(3)
+        ]
+        assert np.cumsum([0, *(file.metadata.num_rows for file in files)]).tolist() == of["offsets"]
+        columns = [np.column_stack([column.to_numpy() for column in file.read().columns]) for file in files]
+        expected = parts.node_data["_N"][name].compute().reshape(90, -1)
+        np.testing.assert_array_equal(np.concatenate(columns), expected)
+        assert columns[0].dtype.name == of["dtype"]
