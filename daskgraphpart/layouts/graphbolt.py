@@ -221,7 +221,7 @@ def graphbolt_layout(sizes: GraphSizes, part: int, stored: GraphBoltAttributes) 
         **({"_ID": Tensor(INT64, (num_edges,), "csc/id")} if stored.eids else {}),
         **({"inner_edge": Tensor(UINT8, (num_edges,), "edges/inner")} if stored.inner_edge else {}),
     }
-    if stored.coo:  # as DGL since 2.2: its `DistGraph.find_edges` needs both
+    if stored.coo:  # as DGL since 2.3: its `DistGraph.find_edges` needs both
         state["edge_attributes"] |= {
             "_dgl2gb_eid": Tensor(shortest_int(schema.num_edges), (num_edges,), "csc/places"),
             "_gb_dst_id": Tensor(shortest_int(schema.num_nodes), (num_edges,), "csc/rows"),

@@ -37,7 +37,7 @@ MAX_AXES = 32
 MAX_NBYTES = 1 << 62
 MAX_NPY_HEADER = 1 << 14  # more than numpy writes for plain numbers
 _ITEM = r"""\s*['"](descr|fortran_order|shape)['"]\s*:\s*('[^']*'|"[^"]*"|True|False|\([\d\s,]*\))\s*"""
-_HEADER = re.compile(rf"\s*\{{{_ITEM},{_ITEM},{_ITEM},?\s*\}}\s*", re.ASCII)
+_HEADER = re.compile(rf"\s*\{{{_ITEM},{_ITEM},{_ITEM},?\s*\}}[ \t]*(?:\s*\n)?", re.ASCII)
 _LENGTH = r"\s*(?:0|[1-9]\d{0,30})\s*"
 _SHAPE = re.compile(rf"\((?:\s*|{_LENGTH},|{_LENGTH}(?:,{_LENGTH})+,?\s*)\)", re.ASCII)
 

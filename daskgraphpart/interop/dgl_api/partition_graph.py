@@ -141,8 +141,9 @@ def partition_graph(
         Layouts to write, as in `dispatch`.
     store_eids, store_inner_node, store_inner_edge : bool
         Add edge IDs, and which nodes and edges the part owns, to GraphBolt's graphs, as in DGL; all of them, types
-        and owners with `DGL_DIST_DEBUG` in the environment. The defaults are those of DGL since 2.2; 2.1 leaves out
-        edge IDs unless asked, and what finds edges (`_dgl2gb_eid`, `_gb_dst_id`), as does ``graph_formats="csc"``.
+        and owners with `DGL_DIST_DEBUG` in the environment. The defaults are those of DGL since 2.3; earlier ones
+        leave out edge IDs unless asked, and what finds edges (`_dgl2gb_eid`, `_gb_dst_id`), as does
+        ``graph_formats="csc"``.
     num_nodes, node_data, edge_data : optional
         Numbers of nodes, and features beside those of `g`, as in `chunk_graph`.
     overwrite : bool

@@ -456,3 +456,11 @@ def test_an_error_about_a_value_shows_its_line_and_of_a_long_one_what_is_around_
     with pytest.raises(InputFileError, match=re.escape(found)) as caught:
         chunk(tmp_path / "out", tmp_path / "e.csv", edge_columns=("w",))
     assert "e.csv, line 4, column 'w'" in str(caught.value)
+
+
+def test_paths_in_a_parquet_footer_that_are_not_utf_8_are_not_needed(tmp_path: Path) -> None:
+    parquet.write_table(pa.table({"src": [0, 1], "dst": [1, 2]}), tmp_path / "e.parquet", store_schema=False)
+    content = (tmp_path / "e.parquet").read_bytes()
+    last = content.rindex(b"dst")  # found by fuzzing
+    (tmp_path / "e.parquet").write_bytes(content[:last] + b"\xff" + content[last + 1 :])
+    assert [end.tolist() for end in edges_of(chunk(tmp_path / "out", tmp_path / "e.parquet"))] == [[0, 1], [1, 2]]

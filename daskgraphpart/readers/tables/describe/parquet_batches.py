@@ -85,7 +85,7 @@ def _chunks(footer: Any, names: Sequence[str]) -> Iterator[tuple[Any, list[Any]]
     for number in range(footer.num_row_groups):
         group = footer.row_group(number)
         if not number:
-            paths = (group.column(i).path_in_schema.split(".") for i in range(group.num_columns))
+            paths = (footer.schema.column(i).path.split(".") for i in range(group.num_columns))
             chosen = [
                 i for i, words in enumerate(paths) if wanted & {".".join(words[: j + 1]) for j in range(len(words))}
             ]
