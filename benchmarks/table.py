@@ -13,6 +13,7 @@ import charts
 import claims
 import drop_in
 import fetched_rows
+import kinds
 import partitioner_tables
 import predict
 import prices
@@ -61,6 +62,7 @@ def blocks() -> Iterator[tuple[Path, str, str]]:
         (BENCHMARKS, "drop_in", drop_in.table),
         (BENCHMARKS, "vs_clusterdata", vs_clusterdata.table),
         (BENCHMARKS, "memory_vs_scale", memory_vs_scale),
+        (BENCHMARKS, "kinds", kinds.table),
         (BENCHMARKS, "layouts", of_layouts),
         (BENCHMARKS, "vs_gconstruct", of_gconstruct),
         (BENCHMARKS, "accuracy", of_accuracy),

@@ -25,6 +25,7 @@ LONG_RUNS = [
     ("chunk_string_ids", "--edges 2e4 --directory TMP", ("all restored",)),
     ("memory_vs_scale", "--edges 1e4,2e4 --runs 1 --directory TMP", ("| 10000 |", "| 20000 |")),
     ("verify", f"{TOY} --directory TMP", ("| dispatch |", "| verify |", "| checksums |", "| quick |")),
+    ("kinds", "--edges 2e4 --parts 4 --kinds web --directory TMP", ("| web | nodes |", "| web | nodes,edges |")),
     ("many_parts", f"{TOY} --parts 2,30 --directory TMP", ("| partition | 2 |", "| verify | 30 |")),
     ("many_types", "--cases 50:400:1,50:400:70 --runs 1 --directory TMP", ("| 50 | 400 | 1 |", "| 50 | 400 | 70 |")),
     ("layouts", f"{TOY} --directory TMP", ("| parquet |", "| ondisk (1 part) |")),

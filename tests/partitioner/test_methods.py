@@ -15,7 +15,7 @@ from unittest import mock
 import numpy as np
 import psutil
 import pytest
-from graphs import Graph
+from graphs import Graph, load_real_graph
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from inside import METHODS, Resources, generate, open_runner
@@ -113,6 +113,15 @@ def test_more_effort_cuts_less_and_every_effort_keeps_the_limits(communities: Pa
         reports.append(report)
     assert reports[0].cut_share > reports[1].cut_share >= reports[2].cut_share
     assert [report.why.count(" combined; kept ") for report in reports] == [0, 1, 1]
+
+
+def test_auto_cuts_no_more_than_the_libraries_that_it_calls() -> None:
+    """KaMinPar knows one limit, and cuts least here: its parts are ranked when they are within both."""
+    ((src, dst),) = load_real_graph("coauthor_physics").edges.values()
+    graph = dgp.from_edges((np.concatenate([src, dst]), np.concatenate([dst, src])))
+    reports = [dgp.assign(graph, 4, method=method).quality for method in ("auto", "metis", "kaminpar")]
+    cuts = [report.cut_share for report in reports if report is not None]
+    assert cuts[0] <= 1.01 * min(cuts)
 
 
 @pytest.mark.parametrize("method", ["auto", "metis", "kaminpar", "multilevel", "fennel"])
