@@ -163,7 +163,7 @@ def sizes_of(num_edges: int, method: str) -> tuple[int, int, int]:
     output = output_nbytes(schema, NUM_PARTS, dispatch, expect(schema, NUM_PARTS, dispatch))
     return (
         needed(schema.num_nodes, method),
-        workspace_nbytes(schema, options, expected_choice(schema, options)),
+        workspace_nbytes(schema, options, expected_choice(schema, options), num_ways=1),
         output,
     )
 

@@ -39,6 +39,15 @@ def on_config(config: Any) -> Any:
     return config
 
 
+def description(markdown: str) -> str:
+    """The first paragraph of a page as plain text, for search engines."""
+    text = re.sub(r"^---\n.*?\n---\n|<!--.*?-->|<[^>]*>", "", markdown, flags=re.DOTALL)
+    text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)(?:\{[^}]*\})?", r"\1", text)
+    paragraphs = [" ".join(of.split()) for of in text.split("\n\n") if of.strip()]
+    plain = [of for of in paragraphs if not of.startswith(("#", "```", "|", ":::", "-", "==="))]
+    return re.sub(r"[`*]", "", plain[0]) if plain else ""
+
+
 def installed(text: str, on_pypi: bool) -> str:
     """A page whose commands install a clone, or what is on PyPI."""
     if not on_pypi:
@@ -54,6 +63,9 @@ def on_files(files: Any, config: Any) -> Any:
     for path in sorted(ROOT.glob("notebooks/*.ipynb")):
         name = str(path.relative_to(ROOT))
         files.append(File(name, str(ROOT), config.site_dir, config.use_directory_urls))
+    for name in ("CHANGELOG", "CONTRIBUTING"):
+        text = (ROOT / f"{name}.md").read_text(encoding="utf-8").replace("](docs/", "](")
+        files.append(File.generated(config, f"{name.lower()}.md", content=text))
     for section in SECTIONS:
         for entry in entries(section):
             files.append(File.generated(config, entry.uri, content=entry.page))
@@ -64,6 +76,7 @@ def on_files(files: Any, config: Any) -> Any:
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Add tables of what there is to the first pages of the reference."""
+    page.meta.setdefault("description", description(markdown))
     section = page.file.src_uri.removeprefix("reference/").removesuffix(".md")
     if section in SECTIONS and page.file.src_uri == f"reference/{section}.md":
         return contents(section, markdown)
