@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+import sys
 from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PICTURES = Path(__file__).parent.parent / "docs" / "pictures"
-OURS, THEIRS, INK, LINE = "#0d9488", "#94a3b8", "#7a828e", "#9ca3af"  # legible on white and on black
+sys.path.append(str(PICTURES))
+from legible import INK, save_legible  # noqa: E402
+
+OURS, THEIRS, LINE = "#0d9488", "#94a3b8", "#9ca3af"  # legible on white and on black
 WIDTH = 5.6  # inches: on a phone letters are small, and can be read
 STYLE = {
     **dict.fromkeys(("text.color", "xtick.color", "ytick.color", "axes.labelcolor"), INK),
@@ -51,6 +55,7 @@ def draw_all(to: Path = PICTURES) -> None:
             path = to / f"{chart.__name__.replace('_', '-')}.svg"
             figure.savefig(path, bbox_inches="tight", pad_inches=0.05, metadata={"Date": None, "Creator": None})
             plt.close(figure)
+            save_legible(path)
 
 
 def against_metis() -> Figure:

@@ -1,5 +1,6 @@
 """Draw the picture of README and front page, what goes in and what comes out: python docs/figure.py"""
 
+import sys
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -7,8 +8,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import FancyBboxPatch
 
+sys.path.append(str(Path(__file__).parent / "pictures"))
+from legible import INK, save_legible
+
 PARTS = ("#f97316", "#0d9488", "#6366f1")  # of the logo
-INK, LINE = "#7a828e", "#9ca3af"  # legible on white and on black
+LINE = "#9ca3af"  # legible on white and on black
 SOURCES = (
     ("edge lists and tables", "CSV, Parquet, npy, Delta, ..."),
     ("frames and arrays", "dask, pandas, numpy, PyG, DGL, ..."),
@@ -67,6 +71,7 @@ def main() -> None:
     figure.tight_layout(pad=0.1)
     figure.savefig(Path(__file__).with_suffix(".svg"), transparent=True, metadata={"Date": None})
     plt.close(figure)
+    save_legible(Path(__file__).with_suffix(".svg"))
 
 
 if __name__ == "__main__":

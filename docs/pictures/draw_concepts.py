@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
+from legible import INK, save_legible
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
 import daskgraphpart as dgp
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).resolve().parent
 PARTS = ("#f97316", "#0d9488", "#6366f1", "#db2777")  # the first three of the logo
-INK, LINE = "#7a828e", "#9ca3af"  # legible on white and on black
+LINE = "#9ca3af"  # legible on white and on black
 WIDTH = 5.6  # inches: on a phone letters are small, and can be read
 STYLE = {"svg.fonttype": "none", "svg.hashsalt": "concepts", "savefig.transparent": True, "font.size": 10}
 FOLLOWS = (
@@ -50,6 +51,7 @@ def draw_all(to: Path = HERE) -> None:
                 to / f"{name}.svg", bbox_inches="tight", pad_inches=0.05, metadata={"Date": None, "Creator": None}
             )
             plt.close(figure)
+            save_legible(to / f"{name}.svg")
 
 
 def halo(parts: Any) -> Figure:
