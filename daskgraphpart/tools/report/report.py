@@ -169,7 +169,7 @@ def _body_of(report: Figures) -> str:
         for figure in key_figures(report)
     )
     pictures = "".join(
-        f"<section><h2>{question}</h2><p class='dgp-quiet'>{about}</p>{drawn}</section>"
+        f"<section><h2>{question}</h2><p class='dgp-quiet'>{about}</p>{_labelled(drawn, question, about)}</section>"
         for question, drawn, about in pictures_of(report)
     )
     tables = "".join(
@@ -184,6 +184,11 @@ def _body_of(report: Figures) -> str:
         f"<div class='dgp-tiles'>{tiles}</div><div class='dgp-pictures'>{pictures}</div>{tables}"
         f"{_folded('Terms', TERMS)}{_folded('How these partitions were made', report.about)}{_notes(report)}</div>"
     )
+
+
+def _labelled(drawn: str, question: str, about: str) -> str:
+    """A picture with the words that a screen reader says in its place."""
+    return drawn.replace("<svg role='img'", f"<svg role='img' aria-label='{_text(question)} {_text(about)}'", 1)
 
 
 def _folded(title: str, of_terms: dict[str, str] | Any) -> str:
