@@ -39,7 +39,8 @@ PAGES = [
     *(
         f"docs/{name}"
         for name in (
-            *("index", "tutorial", "concepts", "install", "coming_from_dgl", "input", "new_data", "partitioners"),
+            *("index", "tutorial", "concepts", "install", "coming_from_dgl", "new_data", "partitioners"),
+            *("input", "input_nodes", "input_changes", "datasets"),
             *("memory_and_disk", "clusters", "stores", "resume", "troubleshooting", "command_line"),
         )
     ),
