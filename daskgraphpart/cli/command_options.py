@@ -226,9 +226,8 @@ def run_of(values: dict[str, Any]) -> Iterator[dict[str, Any]]:
 @contextmanager
 def _answering_interrupts(can_continue: bool) -> Iterator[None]:
     """Answer the first Ctrl-C at once, since running tasks finish first; the second kills the process."""
-    before = signal.getsignal(signal.SIGINT)
-    if before is not signal.default_int_handler or threading.current_thread() is not threading.main_thread():
-        yield  # our caller handles or ignores it
+    if threading.current_thread() is not threading.main_thread():
+        yield
         return
 
     def answer(*_: Any) -> None:
@@ -243,15 +242,16 @@ def _answering_interrupts(can_continue: bool) -> Iterator[None]:
             logger.warning("terminated%s", "; run the same command again to continue" if can_continue else "")
         os.kill(os.getpid(), signal.SIGTERM)
 
-    signal.signal(signal.SIGINT, answer)
-    before_end = signal.getsignal(signal.SIGTERM)
-    if before_end is signal.SIG_DFL:  # queues send it when the time is up
-        signal.signal(signal.SIGTERM, end)
+    # queues send SIGTERM when the time is up; what our caller handles or ignores stays, as SIGINT of a job behind `&`
+    usual = ((signal.SIGINT, signal.default_int_handler, answer), (signal.SIGTERM, signal.SIG_DFL, end))
+    ours = [(number, before, handler) for number, before, handler in usual if signal.getsignal(number) is before]
+    for number, _, handler in ours:
+        signal.signal(number, handler)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
-        signal.signal(signal.SIGTERM, before_end)
+        for number, before, _ in ours:
+            signal.signal(number, before)
 
 
 def refuse_options(

@@ -358,10 +358,13 @@ def test_an_interruption_is_answered_and_the_same_command_continues(cluster: str
     assert call("verify", "large", "out", "--quiet") == 0
 
 
-def test_the_end_of_a_queues_patience_is_told_and_the_same_command_continues(directory: Path) -> None:
+@pytest.mark.parametrize("is_behind", [False, True])
+def test_the_end_of_a_queues_patience_is_told_and_the_same_command_continues(is_behind: bool, directory: Path) -> None:
+    """Shells let jobs behind ``&`` ignore SIGINT."""
     assert call("generate", "large", "--nodes", "2e4", "--edges", "2e6", "--features", "8", "--quiet") == 0
     arguments = ["partition", "large", "out", "--num-parts", "4", "--method", "random", "--workers", "1"]
-    command = [sys.executable, "-c", PROGRAM, *arguments, "--progress", "json"]
+    program = PROGRAM.replace("signal.default_int_handler", "signal.SIG_IGN") if is_behind else PROGRAM
+    command = [sys.executable, "-c", program, *arguments, "--progress", "json"]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
     assert process.stderr is not None
     for line in process.stderr:
