@@ -35,6 +35,7 @@ class StoreSuite(ABC):
         for ask in (store.size, store.open):
             with pytest.raises((FileNotFoundError, ResumeError), match="gone"):
                 ask(path)
+        assert store.list_names(path) == {}
         store.delete_files([path])
 
     def test_a_file_that_exists(self, root: Any) -> None:

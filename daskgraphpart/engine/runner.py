@@ -211,11 +211,11 @@ class Runner:
             return value
         self._journal = None
         try:
-            with self.store.gathered_writes(f"{name}-{number}-{secrets.token_hex(4)}") as told:
+            with self.store.gathered_writes(f"{name}-{number}-{secrets.token_hex(4)}") as gathered:
                 result = work()
         finally:
             self._journal = journal
-        journal.record(number, {0: result}, self.store.settle(told))
+        journal.record(number, {0: result}, self.store.settle(gathered))
         self._settle(number)
         return result
 
@@ -265,8 +265,8 @@ class Runner:
         def done(place: int, outcome: Any) -> None:
             if isinstance(outcome, GraphPartError):
                 raise outcome
-            values, told = outcome
-            writes = self.store.settle(told)
+            values, gathered = outcome
+            writes = self.store.settle(gathered)
             finished = dict(zip(which[place], values, strict=True))
             results.update(finished)
             if self._journal is not None:

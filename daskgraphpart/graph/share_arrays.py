@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from daskgraphpart.engine.resources import Resources
+    from daskgraphpart.engine.runner import Runner
     from daskgraphpart.graph.graph import Graph
     from daskgraphpart.source import FilePath, Source
 
@@ -41,6 +42,11 @@ def store_arrays(graph: Graph, directory: Path) -> Graph:
             stored[leaf] = write_rows(leaf, directory / f"rows-{len(stored)}.npy")
     companions = graph.companions if is_shared else copy_companions(graph.companions, directory / "beside")
     return replace(replace_stored_sources(graph, stored), companions=companions)
+
+
+def share_rows(name: str, rows: Region, path: Path, runner: Runner) -> Region:
+    """Return rows that all tasks can read: on a disk those given, in a store a copy, made as a step of that name."""
+    return rows if runner.store.is_on_disk else runner.step(name, lambda: write_rows(rows, path), (Region,))
 
 
 def is_seen_everywhere(graph: Graph) -> bool:

@@ -10,7 +10,7 @@ from daskgraphpart.engine.journal import RESTART_HINT
 from daskgraphpart.errors import ResumeError
 from daskgraphpart.graph.graph import Graph, read_chunked
 from daskgraphpart.graph.scan import ROWS_OF, check_read
-from daskgraphpart.graph.share_arrays import write_rows
+from daskgraphpart.graph.share_arrays import share_rows
 from daskgraphpart.jobs.order_of_nodes import check_ids
 from daskgraphpart.options import stated_options
 from daskgraphpart.partitioner.assign_options import AssignOptions
@@ -22,7 +22,6 @@ from daskgraphpart.partitioner.start import find_start
 from daskgraphpart.registry import package_of
 from daskgraphpart.storage.files import cached_listings, directory_on_disk, signatures_of
 from daskgraphpart.storage.paths import Location, is_remote, require_local, writable_path
-from daskgraphpart.storage.region import Region
 
 if TYPE_CHECKING:
     import os
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.graph.scan import Scan
     from daskgraphpart.schema import GraphSchema
+    from daskgraphpart.storage.region import Region
 
 
 def open_chunked(graph: Graph | str | os.PathLike[str]) -> Graph:
@@ -117,21 +117,17 @@ def read_owners(directory: Path, graph: Graph, workspace: Path, runner: Runner, 
     with runner.on_this_machine() as here, directory_on_disk(workspace) as place:
         owners = _read_owners(directory, graph.schema, place, here, num_parts)
         check_ids(directory, graph, here)
-        return owners if runner.store.is_on_disk else store_owners(owners, workspace, runner)
+        return share_owners(owners, workspace, runner)
 
 
-def store_owners(owners: Assignment, workspace: Path, runner: Runner) -> Assignment:
-    """Return owners whose files, which only this machine has, are copied into a workspace in a store."""
-    named = {"owners": owners.files, "trainers": owners.trainers}
+def share_owners(owners: Assignment, workspace: Path, runner: Runner) -> Assignment:
+    """Return owners that all tasks can read: with a workspace in a store, copied there."""
 
-    def work() -> dict[str, dict[str, Region]]:
-        return {
-            what: {ntype: write_rows(rows, workspace / what / f"{ntype}.npy") for ntype, rows in files.items()}
-            for what, files in named.items()
-        }
+    def share(files: Mapping[str, Region], what: str) -> dict[str, Region]:
+        places = {ntype: workspace / what / f"{ntype}.npy" for ntype in files}
+        return {ntype: share_rows("store-owners", files[ntype], place, runner) for ntype, place in places.items()}
 
-    stored = runner.step("store-owners", work, (Region,))
-    return replace(owners, files=stored["owners"], trainers=stored["trainers"])
+    return replace(owners, files=share(owners.files, "owners"), trainers=share(owners.trainers, "trainers"))
 
 
 def _read_owners(

@@ -23,7 +23,7 @@ from daskgraphpart.graph.dask_partitions import count_lines
 from daskgraphpart.graph.share_arrays import write_rows
 from daskgraphpart.ids.hash_id_maps import describe_id_maps
 from daskgraphpart.jobs.estimate_job import show_estimate
-from daskgraphpart.jobs.job_inputs import input_paths, read_owners, store_owners
+from daskgraphpart.jobs.job_inputs import input_paths, read_owners, share_owners
 from daskgraphpart.jobs.jobs import OutputDirectory, input_directory, open_job
 from daskgraphpart.layouts.layout import raw_file_layout
 from daskgraphpart.partitioner.assign_nodes import assign_nodes
@@ -152,7 +152,7 @@ def assign(job: StartedJob) -> tuple[Graph, Assignment]:
     if isinstance(spec.owners, Path):
         owners = read_owners(spec.owners, graph, directory, runner, spec.num_parts)
     else:
-        owners = spec.owners if runner.store.is_on_disk else store_owners(spec.owners, directory, runner)
+        owners = share_owners(spec.owners, directory, runner)
     owners.check_fits(graph.schema)
     return count_lines(graph, nbytes, runner), owners  # owners that are wrong are found first
 

@@ -12,7 +12,7 @@ import numpy as np
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import AssignmentError, OptionError
 from daskgraphpart.graph.dask_partitions import list_row_blocks
-from daskgraphpart.graph.share_arrays import write_rows
+from daskgraphpart.graph.share_arrays import share_rows
 from daskgraphpart.partitioner.balance import (
     BalanceConstraint,
     ByBytes,
@@ -212,8 +212,7 @@ def _open_weights(path: str, num_nodes: int) -> Region:
 def _file_columns(path: str, tolerance: float, region: Region, copy: Path, runner: Runner) -> list[WeightColumn]:
     """Return the columns of a file; with a workspace in a store, of a copy there, which tasks can read."""
     stem = Path(path).stem
-    if not runner.store.is_on_disk:
-        region = runner.step("store-weights", lambda: write_rows(region, copy), (Region,))
+    region = share_rows("store-weights", region, copy, runner)
     if len(region.shape) == 1 or region.shape[1] == 1:
         return [WeightColumn(stem, tolerance, rows=(region, 0))]
     return [WeightColumn(f"{stem} {i}", tolerance, rows=(region, i)) for i in range(region.shape[1])]

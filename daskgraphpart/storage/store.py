@@ -47,7 +47,7 @@ class Store(ABC, Generic[PathT]):
     """Where files lie that are read and deleted."""
 
     is_on_disk: ClassVar[bool] = False
-    """Whether all workers of this machine, or of all that share the disk, find the files by name."""
+    """Whether files lie on a disk, where all workers find them by name."""
 
     @abstractmethod
     def kind(self, path: PathT) -> str | None:
@@ -207,9 +207,9 @@ class WorkspaceStore(Store[LocalPath]):
         del name
         return nullcontext([])
 
-    def settle(self, told: Sequence[Writes]) -> Sequence[Writes]:
+    def settle(self, gathered: Sequence[Writes]) -> Sequence[Writes]:
         """Add a task's requests to the job's statistics, in the process that started the run; return its writes."""
-        return told
+        return gathered
 
     def add_writes(self, number: int, writes: Sequence[Writes]) -> None:
         """Let later passes read what all tasks of a pass wrote at offsets; the same again changes nothing."""

@@ -15,7 +15,7 @@ import pyarrow as pa
 from daskgraphpart.engine.resources import SMALLEST_DATABASE_MEMORY, Resources
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import InputFileError
-from daskgraphpart.graph.share_arrays import write_rows
+from daskgraphpart.graph.share_arrays import share_rows
 from daskgraphpart.ids.id_map import id_batches
 from daskgraphpart.partitioner.extend.old_owners import read_old_owners
 from daskgraphpart.readers.database import insert_batches, open_database, read
@@ -60,11 +60,7 @@ def place_old_nodes(graph: Graph, num_parts: int, options: AssignOptions, direct
     """Read the owners of an earlier graph and give them to its nodes, on this machine if workers do not see them."""
     with runner.on_this_machine() as here, directory_on_disk(directory) as place:
         old_parts = _place_here(graph, num_parts, options, place, here)
-        if runner.store.is_on_disk:
-            return old_parts
-        path = directory / "given.npy"
-        stored = runner.step("store-given", lambda: write_rows(old_parts.parts, path), (Region,))
-        return replace(old_parts, parts=stored)
+        return replace(old_parts, parts=share_rows("store-given", old_parts.parts, directory / "given.npy", runner))
 
 
 def _place_here(graph: Graph, num_parts: int, options: AssignOptions, directory: Path, runner: Runner) -> OldParts:

@@ -177,23 +177,23 @@ class PiecedStore(WorkspaceStore):
     @contextmanager
     def gathered_writes(self, name: str) -> Iterator[list[Writes]]:
         """Send the writes of a task as one object at the end, and fill the list: what they are, and what was asked."""
-        told: list[Writes] = []
+        gathered: list[Writes] = []
         with spooling(self._disk) as spool, counting_task(self.store) as asked:
             self._indexes().begin(self.number, name.rpartition("/")[0] or name)
-            yield told
+            yield gathered
             self._indexes().put_created()
-            told += spool.others
+            gathered += spool.others
             if spool.nbytes:  # an object of its own, whatever other runs write
                 digest = Digest()
                 with open_for_upload(self.store / WRITES / name, spool.nbytes) as sent:
                     for part in in_parts(spool.contents()):
                         sent.write(digest.add(part))
-                told.append(spool.writes(name, digest.written()))
-        told.append([dict(asked)])
+                gathered.append(spool.writes(name, digest.written()))
+        gathered.append([dict(asked)])
 
-    def settle(self, told: Sequence[Writes]) -> Sequence[Writes]:
+    def settle(self, gathered: Sequence[Writes]) -> Sequence[Writes]:
         """Add what a task asked to this run, and what it wrote to the step of which it is; return what it wrote."""
-        *writes, (asked,) = told
+        *writes, (asked,) = gathered
         add_to_run(self.run, asked)
         if (spool := running_spool()) is not None:
             spool.others += writes
