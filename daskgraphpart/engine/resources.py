@@ -68,7 +68,7 @@ class Resources:
     )
     workspace: str | None = option(
         None,
-        "For temporary files; by default next to the output. Required if the output is in a store; a URL then works, "
+        "For temporary files; default: next to the output. Required if the output is in a store; a URL then works, "
         "too, and the workers need share no disk.",
         values="DIRECTORY",
         common=True,

@@ -188,7 +188,7 @@ def partition(
         Tasks that run at once; default one per processor. On a cluster: one per thread of its workers; in a queue:
         those of one job.
     workspace : str | os.PathLike[str], optional
-        For temporary files; by default next to the output. Required if the output is in a store; a URL then works, too,
+        For temporary files; default: next to the output. Required if the output is in a store; a URL then works, too,
         and the workers need share no disk.
     progress : Progress, optional
         How progress is shown on standard error: "bar", "log", "json" (lines for programs) or False; or a function that

@@ -49,7 +49,7 @@ class Tables:
     )
     node_data: Mapping[str, Mapping[str, Any]] = option(
         (),
-        "A node feature; a COLUMN is joined by node ID; * takes each column as a feature. The IDs are in the column "
+        "A node feature; a COLUMN is joined by node ID. * takes each column as a feature. The IDs are in the column "
         "ID: default that of the list of nodes, id, or the first. A whole file (npy, Parquet, CSV, or raw binary as "
         "FILE:float32:WIDTH) or an array of an npz file has its rows in the order of the list of nodes, or of "
         "IDs if they are not mapped.",

@@ -83,7 +83,7 @@ def read_tables(
     nodes : Mapping[str, Table | tuple[Paths, str]], optional
         A list of nodes, which may have no edges. COLUMN holds the IDs; default id, else the first.
     node_data : Mapping[str, Mapping[str, Rows] | Rows], optional
-        A node feature; a COLUMN is joined by node ID; * takes each column as a feature. The IDs are in the column ID:
+        A node feature; a COLUMN is joined by node ID. * takes each column as a feature. The IDs are in the column ID:
         default that of the list of nodes, id, or the first. A whole file (npy, Parquet, CSV, or raw binary as
         FILE:float32:WIDTH) or an array of an npz file has its rows in the order of the list of nodes, or of IDs if they
         are not mapped.
