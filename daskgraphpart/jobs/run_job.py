@@ -159,7 +159,6 @@ def assign(job: StartedJob) -> tuple[Graph, Assignment]:
 
 def dispatch(job: StartedJob, graph: Graph, assignment: Assignment) -> JobResult:
     """Write the partitions; the maps of IDs go beside them, unless the graph's directory has them."""
-    graph = job.graph
     spec, runner, (first, *others) = job.spec, job.runner, job.layouts
     spec.check_parts(job.layouts, assignment.num_parts)
     if not graph.directory:
