@@ -172,20 +172,18 @@ def _labels_around(neighbors, weights, first, labels, parts, node, mine, around,
 
 
 @kernel
-def apply_clusters(first, proposals, node_weights, most, labels, loads):  # type: ignore[no-untyped-def]
-    """Apply proposals in node order unless a cluster gets too heavy; return how many nodes move."""
+def apply_clusters(nodes, chosen, node_weights, most, labels, loads):  # type: ignore[no-untyped-def]
+    """Move nodes to the clusters they chose, in turn, unless one gets too heavy; return how many move."""
     moved = 0
-    for row in range(proposals.size):
-        old, new = labels[first + row], proposals[row]
-        if new == old:
-            continue
+    for row in range(nodes.size):
+        old, new = labels[nodes[row]], chosen[row]
         # an emptied cluster stays empty: two nodes that chose each other's would swap forever
         fits, empty = True, True
         for c in range(most.size):
             empty = empty and loads[new, c] == 0
             fits = fits and loads[new, c] + node_weights[row, c] <= most[c]
         if fits and not empty:
-            labels[first + row] = new
+            labels[nodes[row]] = new
             moved += 1
             for c in range(most.size):
                 loads[old, c] -= node_weights[row, c]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import itertools
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -17,11 +18,13 @@ from hypothesis import strategies as st
 from inside import AssignOptions, Resources, generate, npy_region, open_runner
 
 import daskgraphpart as dgp
-from daskgraphpart.partitioner import choose
+from daskgraphpart.partitioner import choose, partition_pass
+from daskgraphpart.partitioner.adjacency import csr_blocks as building
 from daskgraphpart.partitioner.adjacency.build_adjacency import build_adjacency
 from daskgraphpart.partitioner.adjacency.csr_blocks import Rows, write_block
 from daskgraphpart.partitioner.libraries.call import Call, export_graph, run_library
 from daskgraphpart.partitioner.multilevel import stream as streaming
+from daskgraphpart.partitioner.multilevel import weighted_graph
 from daskgraphpart.partitioner.multilevel.coarsen import cluster, contract
 from daskgraphpart.partitioner.multilevel.cycle import v_cycle
 from daskgraphpart.partitioner.multilevel.refine import Limits, assign_rest, rebalance, refine
@@ -105,22 +108,20 @@ def test_streaming_side_by_side_is_the_same_from_memory_disk_and_threads(
     width: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rng, n, num_parts = np.random.default_rng(5), 400, 4
-    monkeypatch.setattr(streaming, "STRETCH_ARCS", 32)
-    monkeypatch.setattr(streaming, "MOST_SIDE_BY_SIDE", width)
-    monkeypatch.setattr(streaming, "LEAST_ROUNDS", 8)
+    monkeypatch.setattr(weighted_graph, "PIECE_ARCS", 32)
+    monkeypatch.setattr(streaming, "STREAM_ROUNDS", 60 // width)
     matrix = np.zeros((n, n), np.int32)
     ends = rng.integers(0, n, 900)
     np.add.at(matrix, (ends, np.where(rng.random(900) < 0.8, ends // 100 * 100, 0) + rng.integers(0, 100, 900)), 1)
     matrix += matrix.T
     np.fill_diagonal(matrix, 0)
-    graph = in_blocks(matrix, (np.ones(n, np.int64),), 90)
-    stretches = [stretch for block in graph.blocks for stretch in block.stretches(32)]
-    assert [stretch.start for stretch in stretches[1:]] == [stretch.stop for stretch in stretches[:-1]]
-    assert sum(stretch.num_arcs for stretch in stretches) == graph.num_arcs
+    graph = in_blocks(matrix, (np.ones(n, np.int64),), 90).cut_up(in_turn)
+    assert [piece.start for piece in graph.pieces[1:]] == [piece.stop for piece in graph.pieces[:-1]]
+    assert sum(piece.num_arcs for piece in graph.pieces) == graph.num_arcs
     limits = Limits(num_parts, np.array([int(1.05 * n / num_parts)]))
     parts = stream(graph, limits, 3, in_turn)
     with ThreadPoolExecutor(3) as pool:
-        assert np.array_equal(stream(on_disk(graph, tmp_path), limits, 3, by_threads(pool, 3)), parts)
+        assert np.array_equal(stream(on_disk(graph, tmp_path).cut_up(in_turn), limits, 3, by_threads(pool, 3)), parts)
     assert (graph.loads(parts, num_parts, in_turn)[:, 0] <= limits.most).all()
     assert graph.cut(parts, num_parts, in_turn) < 0.6 * matrix.sum() / 2  # random parts cut 3 of 4
     assert np.array_equal(parts >= 0, matrix.any(axis=1))
@@ -381,3 +382,32 @@ def test_a_graph_in_which_streaming_hardly_beats_chance_is_not_coarsened(rmat: P
     taken, graph, parts, limits = solve(rmat, 4, 2000, tmp_path, balance="nodes,edges")
     assert taken == "fennel, because nothing clusters"
     assert limits.overload(graph, parts, in_turn) == 0
+
+
+def test_there_are_enough_even_pieces_for_sixteen_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counted in arcs, each round's pieces are given to the thread that is free first; a thousand are in a sweep."""
+    sizes = {"num_nodes": 20_000, "num_edges": 200_000, "feature_width": 0}
+    with open_runner(Resources(1 << 28)) as runner:
+        generate(tmp_path / "graph", kind="communities", runner=runner, **sizes)
+    for module, values in (
+        (weighted_graph, {"PIECE_ARCS": 400}),
+        (building, {"MIN_BLOCK_ARCS": 5000, "MAX_BLOCK_ARCS": 5000}),
+        (choose, {"COARSE_ARCS": 4000}),
+    ):
+        for name, value in values.items():
+            monkeypatch.setattr(module, name, value)
+    all_arcs, longest = 0, 0
+
+    def each(call: Any, items: Any) -> list[Any]:
+        nonlocal all_arcs, longest
+        items, busy = list(items), [0] * 16
+        for item in items:
+            found = [of.num_arcs for of in (item if isinstance(item, tuple) else (item,)) if hasattr(of, "num_arcs")]
+            heapq.heapreplace(busy, busy[0] + sum(found))
+        all_arcs, longest = all_arcs + sum(busy), longest + max(busy)
+        return in_turn(call, items)
+
+    monkeypatch.setattr(partition_pass, "in_turn", each)
+    dgp.assign(tmp_path / "graph", 4, method="multilevel", workers=1)
+    assert all_arcs > 10 * 400_000
+    assert all_arcs > 12 * longest, all_arcs / longest

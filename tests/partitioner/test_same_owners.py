@@ -27,7 +27,7 @@ THRESHOLDS = {
     "MOST_ARCS_OF_ONE_BLOCK": "arcs of a graph in memory that is one block",
     "MIN_BLOCK_ARCS": "arcs of the smallest block",
     "MAX_BLOCK_ARCS": "arcs of the largest block",
-    "STRETCH_ARCS": "arcs that are streamed at a time",
+    "SPAN": "nodes that a thread works on at a time",
     "PIECE_ARCS": "arcs that a thread works on at a time",
     "ARCS_PER_READ": "arcs that are merged at a time",
     "MOST_STREAMED": "parts of a graph that is streamed, too",
@@ -67,7 +67,7 @@ KEPT = {
 """Those that are compiled, or change nothing in how owners are found; runs become small by the others."""
 SIDES = {
     "whole": {},
-    "half": {"COARSE_ARCS": 6000, "STRETCH_ARCS": 1000, "PIECE_ARCS": 500, "MIN_BLOCK_ARCS": 1000},
+    "half": {"COARSE_ARCS": 6000, "PIECE_ARCS": 500, "MIN_BLOCK_ARCS": 1000},
     "coarse": {
         **{name: 500 for name in THRESHOLDS if name not in KEPT},
         "COARSE_ARCS": 2000,

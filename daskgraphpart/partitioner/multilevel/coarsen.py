@@ -23,7 +23,7 @@ from daskgraphpart.partitioner.multilevel.weighted_graph import MOST_ARCS_OF_ONE
 from daskgraphpart.storage.region import Region, create_npy, id_dtype
 
 if TYPE_CHECKING:
-    from daskgraphpart.partitioner.adjacency.csr_blocks import Block
+    from daskgraphpart.partitioner.adjacency.csr_blocks import Block, Piece
     from daskgraphpart.partitioner.multilevel.side_by_side import Map
 
 CLUSTER_SWEEPS = 5
@@ -53,26 +53,27 @@ def cluster(
         labels[nodes], loads[nodes] = np.arange(*span), graph.node_weights(*span)
         active[nodes], following[nodes] = True, False
 
-    def propose(block: Block) -> tuple[np.ndarray, np.ndarray] | None:
-        span = slice(block.start, block.stop)
+    def propose(piece: Piece) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+        """Return the nodes that want to move, the clusters they chose, and their weights."""
+        span = slice(piece.start, piece.stop)
         if not active[span].any():
             return None
-        mine, weights = labels[span].copy(), graph.node_weights(block.start, block.stop)
+        mine, weights = labels[span].copy(), graph.node_weights(piece.start, piece.stop)
         propose_clusters(
-            *block.read(), block.start, labels, sets, weights, loads, most, seed, active[span], following, mine,
+            *piece.read(), piece.start, labels, sets, weights, loads, most, seed, active[span], following, mine,
             preferred[span],
         )  # fmt: skip
-        return mine, weights
+        moving = np.flatnonzero(mine != labels[span])
+        return moving + piece.start, mine[moving], weights[moving]
 
     each(begin, spans(n))
 
     for _ in range(sweeps):
         moved = 0
-        for blocks in graph.rounds():
-            for block, proposed in zip(blocks, each(propose, blocks), strict=True):
+        for pieces in graph.rounds():
+            for proposed in each(propose, pieces):
                 if proposed is not None:
-                    mine, weights = proposed
-                    moved += apply_clusters(block.start, mine, weights, most, labels, loads)
+                    moved += apply_clusters(*proposed, most, labels, loads)
         if moved < SETTLED * n:
             break
         # revisit only nodes whose neighbours have moved
@@ -132,7 +133,7 @@ def contract(
     limit = sum(totals) if is_one else max_arcs_of_block(sum(totals))
     blocks = each(merge, group_ranges(totals, [0] * num_ranges, limit))
     each(lambda run: Path(run.path).unlink(), [run for _, run in runs if isinstance(run, Region)])
-    columns = tuple(_contract_column(column, clusters, count) for column in graph.columns)
+    columns = tuple(each(lambda column: _contract_column(column, clusters, count), graph.columns))
     coarse = WeightedGraph(blocks, columns, graph.total_weight)
     return coarse if directory is None else coarse.cut_up(each)
 

@@ -22,7 +22,7 @@ BOLDNESS = 8  # times its share of room that a piece may use; few need it, and w
 REFINE_SWEEPS = 16
 SETTLED = 0.02  # of what the best sweep gained; when one gains less, a further one is not worth its time
 NOTHING = 1e-12  # of overload
-SPANS_AT_ONCE = 4  # whose nodes are sorted and held
+SPANS_AT_ONCE = 64  # of nodes that get parts side by side
 PATIENCE = 50  # stop a pass after this share of nodes moved without a better cut
 
 
@@ -163,18 +163,20 @@ class Moves(NamedTuple):
 
 
 def assign_rest(graph: WeightedGraph, parts: np.ndarray, limits: Limits, each: Map) -> None:
-    """Give nodes without a part to the parts with most room, heaviest first, in place."""
+    """Give nodes without a part to the parts with most room, heaviest of each span first, in place."""
     if parts.min(initial=0) >= 0:
         return
     over, shares = limits.over(graph.loads(parts, limits.num_parts, each)), limits.shares
 
-    def heaviest_first(span: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
+    def place(call: tuple[tuple[int, int], int]) -> np.ndarray:
+        span, count = call
         nodes = np.flatnonzero(parts[slice(*span)] < 0)
-        weights = graph.node_weights(*span)[nodes]
-        order = np.argsort(-(weights * shares).max(axis=1), kind="stable")
-        return nodes[order] + span[0], weights[order]
+        weights, mine = graph.node_weights(*span)[nodes], over / count
+        order, before = np.argsort(-(weights * shares).max(axis=1), kind="stable"), mine.copy()
+        assign_greedily(nodes[order] + span[0], weights[order], mine, shares, parts)
+        change: np.ndarray = mine - before
+        return change
 
     waiting = spans(graph.num_nodes)
     while some := list(islice(waiting, SPANS_AT_ONCE)):
-        for nodes, weights in each(heaviest_first, some):
-            assign_greedily(nodes, weights, over, shares, parts)
+        over += sum(each(place, [(span, len(some)) for span in some]))

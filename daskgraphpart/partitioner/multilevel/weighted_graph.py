@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 MOST_ARCS_OF_ONE_BLOCK = 1 << 23  # per block in memory; a larger graph is worked on by blocks side by side
 PIECE_ARCS = 1 << 16  # of what one thread works on at a time
 ROUNDS = 4  # of a sweep over all pieces
-PIECES_PER_ROUND = 4
+SPAN = 1 << 16  # nodes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,14 +57,14 @@ class WeightedGraph:
         """Weights of the nodes ``start, ..., stop - 1``, int64 (nodes, constraints)."""
         return np.stack([column[start:stop] for column in self.columns], axis=1)
 
-    def rounds(self) -> Iterator[Sequence[Piece]]:
+    def rounds(self, most: int = ROUNDS) -> Iterator[Sequence[Piece]]:
         """Group pieces into rounds; those of a round run side by side without seeing each other's moves.
 
         What a piece is, and the number of rounds, depend on the graph alone, so the number of workers does not change
         results. A round's pieces lie far apart, so that neighbours with near IDs see each other's moves.
         """
         pieces = self.pieces or self.blocks
-        count = min(ROUNDS, -(-len(pieces) // PIECES_PER_ROUND))
+        count = min(most, len(pieces))
         for first in range(count):
             yield pieces[first::count]
 
@@ -90,7 +90,7 @@ class WeightedGraph:
         return sum(each(cut_of, self.pieces or self.blocks)) // 2
 
 
-def spans(num_nodes: int, size: int = 1 << 20) -> Iterator[tuple[int, int]]:
+def spans(num_nodes: int, size: int = SPAN) -> Iterator[tuple[int, int]]:
     """Cut a range of nodes into spans of bounded size."""
     for start in range(0, num_nodes, size):
         yield start, min(start + size, num_nodes)
