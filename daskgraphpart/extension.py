@@ -12,6 +12,7 @@ from daskgraphpart.graph.graph import Graph, graph_of
 from daskgraphpart.graph.scan import Scan, ScanJob, described_files
 from daskgraphpart.layouts.known_outputs import description_of
 from daskgraphpart.layouts.layout import (
+    HOT_ROWS,
     ArraySpec,
     DispatchedGraph,
     FileLayout,
@@ -28,6 +29,7 @@ from daskgraphpart.layouts.part_arrays import (
     describe_arrays,
     edge_arrays,
     file_name,
+    hot_arrays,
     marked_arrays,
     node_arrays,
     refuse_bfloat16,
@@ -39,6 +41,7 @@ from daskgraphpart.storage.atomic import whole_file
 from daskgraphpart.storage.region import Region, create_npy
 
 __all__ = [
+    "HOT_ROWS",
     "ArraySpec",
     "DispatchedGraph",
     "EdgeType",
@@ -67,6 +70,7 @@ __all__ = [
     "edge_arrays",
     "file_name",
     "graph_of",
+    "hot_arrays",
     "marked_arrays",
     "node_arrays",
     "npy_file_layout",

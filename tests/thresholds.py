@@ -94,7 +94,7 @@ CUTS = {
     "tools.verification.verify_run:MAX_GROUPS": 2,
     "tools.verification.verify_run:MIN_WINDOW": 16,
     "tools.verification.verify_run:NUM_WINDOWS": 5,
-    "partitioned.sampling.count_fetches:FEWEST_MERGED": ROWS,
+    "partitioner.training.count_fetches:FEWEST_MERGED": ROWS,
     "partitioned.sampling.part_columns:EDGES_PER_PIECE": ROWS,
     "partitioned.sampling.part_columns:MAX_SORTED_NBYTES": BYTES,
     "readers.database:ROWS_PER_BATCH": ROWS,

@@ -107,7 +107,9 @@ CONFINED_OPTION = rare(
 )
 _output = partial(click.option, cls=Option, heading="Output")
 OUTPUT_OPTIONS = (
-    *options_of(DispatchOptions, "Output", "layout", "num_hops", "graph_formats", "out_edges", "map_feature"),
+    *options_of(
+        DispatchOptions, "Output", "layout", "num_hops", "graph_formats", "out_edges", "map_feature", "hot_rows"
+    ),
     _output("--overwrite", is_flag=True, common=True, help="Replace existing partitions in OUT."),
 )
 JOB_OPTIONS = (

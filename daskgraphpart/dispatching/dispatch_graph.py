@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from daskgraphpart.dispatching.copy_owners import copy_owners
 from daskgraphpart.dispatching.edges import bucket_all_edges
 from daskgraphpart.dispatching.features import NodeIds, block_marks, cut_features, move_features
 from daskgraphpart.dispatching.finish import JobResult, finish
+from daskgraphpart.dispatching.keep_hot_rows import find_hot_nodes, hot_targets, list_hot_nodes
 from daskgraphpart.dispatching.make_files import lay_out
 from daskgraphpart.dispatching.nodes import list_all_nodes, number_nodes
 from daskgraphpart.dispatching.offsets import count_intervals
@@ -30,6 +32,7 @@ def dispatch_graph(job: Job) -> JobResult:
     edge_features = cut_features(job.graph, "edge", job.sizes.row_block_bytes)
 
     nodes = number_nodes(job, block_marks(node_features))
+    hot = find_hot_nodes(job, nodes)
     runs, edge_owners = bucket_all_edges(job, nodes)
     edge_counts = runs.counts_by_type(len(schema.etypes))
     book = PartitionBook.from_counts(schema.ntypes, schema.etypes, nodes.counts, edge_counts)
@@ -39,16 +42,21 @@ def dispatch_graph(job: Job) -> JobResult:
     num_marked = {key: marked[key].sum(axis=0) for key in schema.masks}
     held_counts = held.halo[:, 0], held.num_extra_edges
     sizes = GraphSizes(schema, nodes.counts, edge_counts, *held_counts, num_marked, job.graph.id_maps)
+    if hot is not None:
+        sizes = replace(sizes, num_hot=hot.counts)
 
     places = lay_out(job, sizes)
     list_all_nodes(job, nodes, places.targets)
+    if hot is not None:
+        list_hot_nodes(job, hot, nodes, book, places.targets)
     write_graphs(job, held, places.targets)
     job.work.remove_edges()
     mapped = {key: NodeIds(nodes.maps[ntype], book) for key, ntype in job.options.mapped_features.items()}
-    move_features(job, node_features, owners, nodes.offsets, places.rows, mapped)
+    kept = hot_targets(hot, places.targets)
+    move_features(job, node_features, owners, nodes.offsets, places.rows, mapped, kept)
     edge_marks = block_marks(edge_features)
     edge_offsets = count_intervals(edge_owners, edge_marks, job.num_parts, job.sizes.interval_rows, job.runner)
-    move_features(job, edge_features, edge_owners, edge_offsets, places.rows, mapped)
+    move_features(job, edge_features, edge_owners, edge_offsets, places.rows, mapped, {})
     split_nids(job, masks, nodes, marked, places.targets)
     if places.whole:
         copy_owners(job, edge_owners, places.whole)

@@ -10,6 +10,7 @@ import numpy as np
 
 from daskgraphpart.errors import OptionError
 from daskgraphpart.options import by_name, check_options, option, words_of
+from daskgraphpart.partitioner.training.count_fetches import budget_of
 from daskgraphpart.registry import WHERE_FROM, plugin_names
 
 if TYPE_CHECKING:
@@ -76,6 +77,12 @@ class DispatchOptions:
         values="TYPE/FEATURE=NTYPE,...",
     )
 
+    hot_rows: str | int | None = option(
+        None,
+        "Keep beside each part, in the layouts ranks and parquet, the rows of other parts that its trainers fetch "
+        "most: a share of the part's nodes, such as 5%, or bytes, such as 2GB. Needs fan-outs.",
+        values="SIZE",
+    )
     layout_options: Mapping[str, object] | None = option(None, "Options of layouts that are plug-ins, by name.")
 
     # what DGL_DIST_DEBUG adds to these: only `partition_graph` asks for it
@@ -87,6 +94,8 @@ class DispatchOptions:
         if "pyg" in self.layout:
             raise OptionError("unknown layout 'pyg'", hint="use the layout dgl, which PyG reads by `to_pyg`")
         check_options(self)
+        if self.hot_rows is not None:
+            budget_of(self.hot_rows, "--hot-rows", np.ones(1, np.int64), np.zeros(1, np.int64))
         if self.config_name is not None and not _CONFIG_NAME.fullmatch(self.config_name):
             what, expected = "unusable name of the partition config", "a file name that ends in .json"
             raise OptionError(what, option="config_name", expected=expected, found=repr(self.config_name))

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from daskgraphpart.dispatching.job import Job
+    from daskgraphpart.dispatching.keep_hot_rows import HotTargets
     from daskgraphpart.dispatching.offsets import RowOffsets
     from daskgraphpart.graph.graph import Graph
     from daskgraphpart.ids.book import PartitionBook
@@ -83,6 +84,7 @@ class RowUnit:
     before: np.ndarray  # int64 (parts,)
     targets: Sequence[RowTarget]
     ids: NodeIds | None = None  # how to map values that are IDs
+    hot: HotTargets | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,15 +102,16 @@ def move_features(
     offsets: Mapping[str, RowOffsets],
     targets: Mapping[str, Sequence[RowTarget]],
     ids: Mapping[str, NodeIds],
+    hot: Mapping[str, HotTargets],
 ) -> None:
     """Bring all feature rows to their owners; types with features have owners and offsets.
 
-    `ids` map those that hold node IDs, by key.
+    `ids` map those that hold node IDs, by key; `hot` has places beside parts that fetch rows.
     """
     wanted = [feature for feature in features if feature.array in targets]
     moved = [feature for feature in wanted if feature.spec.row_nbytes]  # width 0 needs no bytes
     units = [
-        replace(unit, ids=ids.get(feature.key))
+        replace(unit, ids=ids.get(feature.key), hot=hot.get(feature.key))
         for feature in moved
         for unit in row_units(feature, owners, offsets, targets[feature.array])
     ]
@@ -143,6 +146,8 @@ def place_rows(unit: RowUnit, _: None) -> None:
     if unit.ids is not None:
         values = map_ids(values, unit.ids, unit.block)
     write_groups(*group_rows(values, unit), unit.targets, unit.before)
+    if unit.hot is not None:
+        unit.hot.write(values.view(unit.spec.stored_dtype), unit.block)
 
 
 def group_rows(values: np.ndarray, unit: RowUnit) -> tuple[np.ndarray, np.ndarray]:

@@ -26,6 +26,8 @@ DIRECTORIES = {
     "edge-owners": "owner of every edge of a type",
     "staged": "rows of one feature in owner order; see `open_staged`",
     "encoded": "arrays of files in which values have no fixed place, each under the path of its file",
+    "in-edges": "in-edges of the whole graph, seeds of training and the part of every node; see `keep_hot_rows`",
+    "hot": "hot nodes of a part and type: original IDs, fetches",
     **EDGE_DIRECTORIES,
 }
 _TORN = re.compile(rf"\.[0-9a-f]{{12}}{re.escape(TEMPORARY_SUFFIX)}$")  # of `storage.atomic.whole_file`

@@ -9,9 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from daskgraphpart.dispatching.job import choose_sizes
 from daskgraphpart.dispatching.workspace import EDGE_DIRECTORIES
 from daskgraphpart.partitioner.assignment import owner_dtype
+from daskgraphpart.partitioner.training.count_fetches import budget_of
+from daskgraphpart.schema import is_fetched
 from daskgraphpart.storage.region import id_dtype
 
 if TYPE_CHECKING:
@@ -70,7 +74,10 @@ def output_nbytes(schema: GraphSchema, num_parts: int, options: DispatchOptions,
     features = sum(kind.num_rows * spec.row_nbytes for kind in schema.row_types for spec in kind.data)
     original = 8 * (schema.num_nodes + schema.num_edges)
     split = 8 * sum(schema.node_type(ntype).num_nodes for ntype in {key.partition("/")[0] for key in schema.masks})
-    by_type = (features + original + split + 16 * schema.num_edges) * len({"ranks", "parquet"} & set(options.layout))
+    num_tables = len({"ranks", "parquet"} & set(options.layout))
+    by_type = (
+        features + original + split + 16 * schema.num_edges + hot_nbytes(schema, num_parts, options)
+    ) * num_tables
     if "ondisk" in options.layout:
         by_type += features + 2 * split + _whole_graph_nbytes(schema)
     if not options.graphs:
@@ -91,6 +98,18 @@ def output_nbytes(schema: GraphSchema, num_parts: int, options: DispatchOptions,
     return graph + features + original + split + kept + raw_ids + by_type
 
 
+def hot_nbytes(schema: GraphSchema, num_parts: int, options: DispatchOptions) -> int:
+    """Bytes of hot rows at most, with IDs and fetches."""
+    if options.hot_rows is None:
+        return 0
+    counts = np.array([kind.num_nodes for kind in schema.node_types])
+    rows = np.array([sum(of.row_nbytes for of in kind.data if is_fetched(of.name)) for kind in schema.node_types])
+    budget = budget_of(options.hot_rows, "--hot-rows", counts, rows)
+    if budget.weights.max(initial=0) > 1:  # bytes, of each part
+        return 2 * num_parts * budget.total
+    return (budget.total + num_parts) * int(16 + rows.max(initial=0))
+
+
 def workspace_files(
     schema: GraphSchema, num_parts: int, options: DispatchOptions, expected: Expected, resources: Resources
 ) -> dict[str, int]:
@@ -101,7 +120,7 @@ def workspace_files(
     fits_maps = (owner + item) * schema.num_nodes <= choose_sizes(resources).map_bytes
     compressed = len(set(options.graph_formats) - {"coo"})
     rows = sum(kind.num_rows * spec.row_nbytes for kind in schema.row_types for spec in kind.data)
-    is_staged = resources.staging == "zarr"
+    is_staged, keeps_hot = resources.staging == "zarr", options.hot_rows is not None
     encoded = 0
     if "parquet" in options.layout:  # features and original IDs are read from files of the same run that hold them
         is_beside = bool(options.graphs) or "ranks" in options.layout
@@ -127,13 +146,15 @@ def workspace_files(
         "local": local,
         "encoded": encoded,
         "staged": rows if is_staged else 0,
+        "in-edges": keeps_hot * ((item + 4 * (len(schema.edge_types) > 1)) * schema.num_edges + 13 * schema.num_nodes),
+        "hot": keeps_hot * hot_nbytes(schema, num_parts, options),
     }
 
 
 def workspace_nbytes(files: Mapping[str, int]) -> int:
     """Bytes of temporary files at their peak: what leads from edges to graphs is deleted before features travel."""
-    lasting = sum(files[name] for name in ("owners", "node-maps", "edge-owners", "encoded"))
-    return lasting + max(sum(files[name] for name in EDGE_DIRECTORIES), files["staged"])
+    lasting = sum(files[name] for name in ("owners", "node-maps", "edge-owners", "encoded", "hot"))
+    return lasting + max(sum(files[name] for name in EDGE_DIRECTORIES), files["staged"], files["in-edges"])
 
 
 def copies_nbytes(files: Mapping[str, int], resources: Resources) -> int:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.dispatching.destination import Destination
 from daskgraphpart.dispatching.job import smallest_task_memory
+from daskgraphpart.dispatching.keep_hot_rows import check_hot_rows
 from daskgraphpart.errors import InputFileNotFoundError, OptionError
 from daskgraphpart.jobs.job_inputs import files_of_owners, fingerprint, identify_owners, input_paths, output_of
 from daskgraphpart.jobs.order_of_nodes import check_order
@@ -157,6 +158,8 @@ class JobSpec:
             options = replace(options, map_feature=tuple(dict.fromkeys((*options.map_feature, *mapped))))
         layouts = _layouts(options, graph)
         self.check_parts(layouts, self.known_parts)
+        training = None if isinstance(self.owners, Path) else self.owners.training
+        check_hot_rows(options.hot_rows, layouts, training)
         if graph is not None:
             options.check_fits(graph.schema)
             for layout in layouts:
@@ -181,6 +184,8 @@ class JobSpec:
     def smallest_memory(self, schema: GraphSchema) -> tuple[int, int]:
         """Least bytes of any task, and of the one that finds owners; owners that are the output are measured."""
         dispatching = 0 if self.options is None else smallest_task_memory(schema, self.options)
+        if self.options is not None and self.options.hot_rows is not None and isinstance(self.owners, Assignment):
+            dispatching = max(dispatching, smallest_assign_memory(schema, AssignOptions(**self.owners.training)))
         if not isinstance(self.owners, AssignOptions):
             return dispatching, 0
         is_measured = self.options is None or self.owners.needs_adjacency

@@ -65,6 +65,7 @@ def partition(
     store_inner_node: bool = False,
     store_inner_edge: bool = False,
     map_feature: str | Sequence[str] = (),
+    hot_rows: str | int | None = None,
     layout_options: Mapping[str, object] | None = None,
     staging: Literal["auto", "in-place", "zarr"] = "auto",
     overwrite: bool = False,
@@ -166,6 +167,9 @@ def partition(
     map_feature : str | Sequence[str], default ()
         Translate a feature of node IDs, such as hard negatives, to new IDs: user/negatives=item, the type of these
         nodes; -1 stays. Layouts may find such features themselves.
+    hot_rows : str | int, optional
+        Keep beside each part, in the layouts ranks and parquet, the rows of other parts that its trainers fetch most: a
+        share of the part's nodes, such as 5%, or bytes, such as 2GB. Needs fan-outs.
     layout_options : Mapping[str, object], optional
         Options of layouts that are plug-ins, by name.
     staging : Literal["auto", "in-place", "zarr"], default "auto"
@@ -243,7 +247,7 @@ def partition(
     options = DispatchOptions(
         num_hops=num_hops, graph_formats=graph_formats, out_edges=out_edges, config_name=config_name,
         reshuffle=reshuffle, layout=layout, store_eids=store_eids, store_inner_node=store_inner_node,
-        store_inner_edge=store_inner_edge, map_feature=map_feature, layout_options=layout_options,
+        store_inner_edge=store_inner_edge, map_feature=map_feature, hot_rows=hot_rows, layout_options=layout_options,
     )  # fmt: skip
     resources = detect_resources(memory, cluster, workers, staging, workspace, takes_store=True)
     how: Any = {"storage_options": storage_options, "dispatch_to": dispatch_to}

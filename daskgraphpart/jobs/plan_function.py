@@ -65,6 +65,7 @@ def plan(
     store_inner_node: bool = False,
     store_inner_edge: bool = False,
     map_feature: str | Sequence[str] = (),
+    hot_rows: str | int | None = None,
     layout_options: Mapping[str, object] | None = None,
     staging: Literal["auto", "in-place", "zarr"] = "auto",
     memory: str | int | None = None,
@@ -97,7 +98,9 @@ def plan(
         As in `partition`.
     num_hops, graph_formats, out_edges, config_name, reshuffle, layout, store_eids, store_inner_node : optional
         As in `partition`.
-    store_inner_edge, map_feature, layout_options, staging, memory, cluster, workers, workspace : optional
+    store_inner_edge, map_feature, hot_rows, layout_options, staging, memory, cluster, workers : optional
+        As in `partition`.
+    workspace : optional
         As in `partition`.
 
     Returns
@@ -133,7 +136,7 @@ def plan(
     options = DispatchOptions(
         num_hops=num_hops, graph_formats=graph_formats, out_edges=out_edges, config_name=config_name,
         reshuffle=reshuffle, layout=layout, store_eids=store_eids, store_inner_node=store_inner_node,
-        store_inner_edge=store_inner_edge, map_feature=map_feature, layout_options=layout_options,
+        store_inner_edge=store_inner_edge, map_feature=map_feature, hot_rows=hot_rows, layout_options=layout_options,
     )  # fmt: skip
     resources = detect_resources(memory, cluster, workers, staging, workspace, takes_store=True)
     how: Any = {"storage_options": storage_options, "dispatch_to": dispatch_to}

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from daskgraphpart.dispatching.destination import Destination, Exporter
 from daskgraphpart.dispatching.dispatch_graph import dispatch_graph
 from daskgraphpart.dispatching.job import Job, choose_sizes
+from daskgraphpart.dispatching.keep_hot_rows import check_hot_rows
 from daskgraphpart.dispatching.output_directory import check_claimable, check_output, discard_output, discard_unfinished
 from daskgraphpart.dispatching.workspace import Workspace
 from daskgraphpart.engine.progress import open_progress
@@ -161,6 +162,8 @@ def dispatch(job: StartedJob, graph: Graph, assignment: Assignment) -> JobResult
     """Write the partitions; the maps of IDs go beside them, unless the graph's directory has them."""
     spec, runner, (first, *others) = job.spec, job.runner, job.layouts
     spec.check_parts(job.layouts, assignment.num_parts)
+    assert spec.options is not None, "it writes partitions"
+    check_hot_rows(spec.options.hot_rows, job.layouts, assignment.training)
     if not graph.directory:
         paths = maps_and_codes(graph.companions)
         maps = {name: raw_file_layout((), partial(copy_file, path)) for name, path in paths.items()}
@@ -174,7 +177,6 @@ def dispatch(job: StartedJob, graph: Graph, assignment: Assignment) -> JobResult
         from daskgraphpart.dispatching.delivery.export import ZarrExporter  # imports zarr
 
         exporter = ZarrExporter()
-    assert spec.options is not None, "it writes partitions"
     sizes, layouts = choose_sizes(runner.resources), (first, *others)
     return dispatch_graph(
         Job(graph, assignment, str(job.out), spec.options, sizes, job.work, runner, layouts, exporter)

@@ -35,3 +35,8 @@ def stream_key(seed: int, stream: str) -> np.uint64:
             key = (key ^ np.uint64(byte)) * np.uint64(0x100000001B3) + np.uint64(GOLDEN)
             key ^= key >> np.uint64(29)
     return key
+
+
+def stream_key_of(key: np.uint64, number: int) -> np.uint64:
+    """Key of a stream of random numbers below another: of an epoch, a batch, a hop."""
+    return stream_key(int(key), str(number))

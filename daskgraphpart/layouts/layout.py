@@ -28,6 +28,9 @@ Arrays of a part; local IDs have inner nodes before HALO nodes, and owned edges 
 ``edge_dst/<etype>``      (owned edges,)  as of sources
 ``node_data/<ntype>/<n>`` (owned nodes, ...) rows of a feature, by new ID
 ``edge_data/<etype>/<n>`` (owned edges, ...) as of nodes
+``hot_nids/<ntype>``      (hot rows,)     new type-wise IDs of foreign nodes, in the order of original IDs
+``hot_fetches/<ntype>``   (hot rows,)     how often the part's trainers fetch each in an epoch
+``hot_data/<ntype>/<n>``  (hot rows, ...) rows of a feature
 ``split_nids/<ntype>/<m>`` (marked nodes,) new type-wise IDs of the nodes that a mask marks
 ========================= =============== ====================================================================
 
@@ -66,13 +69,18 @@ if TYPE_CHECKING:
     from daskgraphpart.storage.paths import Location
 
 
+HOT_ROWS = "hot_rows"
+"""All arrays ``hot_...``."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class GraphSizes:
     """Sizes of all parts; int64 arrays.
 
     `num_nodes` (parts, node types) and `num_edges` (parts, edge types) count what parts own; `num_halo_nodes` and
     `num_extra_edges` (parts,) what else they hold; `num_marked` (parts,) the owned nodes marked by each mask
-    ``<ntype>/<name>``. `id_maps` are the files of users' own IDs by node type, which tasks can read.
+    ``<ntype>/<name>``; `num_hot` (parts, node types), if any are kept, the hot rows beside each part. `id_maps` are the
+    files of users' own IDs by node type, which tasks can read.
     """
 
     schema: GraphSchema
@@ -82,6 +90,7 @@ class GraphSizes:
     num_extra_edges: np.ndarray
     num_marked: Mapping[str, np.ndarray]
     id_maps: Mapping[str, Location] = field(default_factory=dict)
+    num_hot: np.ndarray | None = None
 
     @property
     def num_parts(self) -> int:
@@ -171,7 +180,7 @@ class Layout(ABC):
         """Raise an `OptionError` for a name or a number of parts (None: not known yet), before the graph is read."""
 
     def wants(self, schema: GraphSchema) -> Collection[str]:
-        """Names of arrays ``split_nids/...`` and ``edge_owners/...`` with room in the files."""
+        """Names of arrays ``split_nids/...`` and ``edge_owners/...``, and `HOT_ROWS`, with room in the files."""
         return ()
 
     @abstractmethod

@@ -2,7 +2,8 @@
 
 ``parquet/nodes/<ntype>/part=<i>/data.parquet`` has `new_id`, `own_id` (the user's own ID, if IDs were mapped),
 `orig_id` and features; edges have `new_id`, `src`, `dst`, `orig_id` and features. `src` and `dst` are new IDs; all IDs
-but own ones are type-wise; vectors are lists of fixed length.
+but own ones are type-wise; vectors are lists of fixed length. ``parquet/hot/<ntype>/part=<i>/data.parquet`` has the
+rows of other parts that are kept beside a part: `new_id`, `fetches` in an epoch, and features.
 `parquet.json` is written last. For WholeGraph, there are ``parquet/<array>_part_<i>_of_<n>.parquet`` instead, named as
 in `ranks.py`.
 
@@ -22,7 +23,7 @@ import numpy as np
 from daskgraphpart.errors import OptionError
 from daskgraphpart.ids.id_map import STRINGS, mean_bytes, read_map_header, take_column
 from daskgraphpart.layouts.known_outputs import description_of
-from daskgraphpart.layouts.layout import Layout, raw_file_layout, split_names
+from daskgraphpart.layouts.layout import HOT_ROWS, Layout, raw_file_layout, split_names
 from daskgraphpart.layouts.manifest import describe_layout
 from daskgraphpart.layouts.part_arrays import (
     all_arrays,
@@ -30,6 +31,7 @@ from daskgraphpart.layouts.part_arrays import (
     describe_arrays,
     edge_arrays,
     file_name,
+    hot_arrays,
     node_arrays,
     refuse_bfloat16,
 )
@@ -50,7 +52,8 @@ if TYPE_CHECKING:
 PARQUET, OWN_ID = "parquet", "own_id"
 VERSION = 1
 ROW_GROUP_NBYTES = 8 << 20
-IDS = {"orig_nids": "orig_id", "edge_src": "src", "edge_dst": "dst", "orig_eids": "orig_id"}
+IDS = {"orig_nids": "orig_id", "edge_src": "src", "edge_dst": "dst", "orig_eids": "orig_id", "hot_nids": "new_id"}
+COLUMNS = {**IDS, "hot_fetches": "fetches"}
 """Columns of arrays that are no features."""
 
 
@@ -58,7 +61,7 @@ IDS = {"orig_nids": "orig_id", "edge_src": "src", "edge_dst": "dst", "orig_eids"
 class ParquetLayout(Layout):
     """Tables by type and part; masks are features here."""
 
-    own_files = r"(nodes|edges)/[^/]+/part=\d+/data\.parquet|.+_part_\d+_of_\d+\.parquet"
+    own_files = r"(nodes|edges|hot)/[^/]+/part=\d+/data\.parquet|.+_part_\d+_of_\d+\.parquet"
 
     wholegraph: bool = option(
         False,
@@ -72,7 +75,7 @@ class ParquetLayout(Layout):
         refuse_bfloat16(schema, PARQUET, "parquet has")
         for kind in schema.row_types:
             for spec in kind.data:
-                taken = dict.fromkeys(("part", "new_id", OWN_ID, *IDS.values()))
+                taken = dict.fromkeys(("part", "new_id", OWN_ID, *COLUMNS.values()))
                 if 0 in spec.row_shape or spec.name.lower() in taken:
                     raise OptionError(
                         "this feature cannot be a table column",
@@ -83,8 +86,8 @@ class ParquetLayout(Layout):
                     )
 
     def wants(self, schema: GraphSchema) -> Collection[str]:
-        """Lists of marked nodes, in files of their own."""
-        return split_names(schema) if self.wholegraph else ()
+        """Hot rows; lists of marked nodes, in files of their own."""
+        return split_names(schema) if self.wholegraph else (HOT_ROWS,)
 
     def part_files(self, sizes: GraphSizes, part: int) -> dict[str, FileLayout]:
         """Lay out one table of each type, or a file for each array; see `Layout`."""
@@ -93,16 +96,20 @@ class ParquetLayout(Layout):
             arrays = all_arrays(sizes, part)
             return {f"{PARQUET}/{file_name(of.key)}{suffix}": raw_file_layout([of], ScalarColumns(of)) for of in arrays}
         raw_ids = id_dtype(max(sizes.schema.num_nodes, sizes.schema.num_edges))
-        return {
-            f"{PARQUET}/{kind}/{file_name(name)}/part={{part}}/data.parquet": raw_file_layout(
-                [replace(spec, dtype=raw_ids) if _is_id(spec) else spec for spec in arrays],
-                Table(tuple(arrays), int(counts[:part].sum()), sizes.id_maps.get(name)),
-            )
+        tables = {
+            f"{kind}/{file_name(name)}": Table(tuple(arrays), int(counts[:part].sum()), sizes.id_maps.get(name))
             for kind, of_types, owned in (
                 ("nodes", node_arrays(sizes, part), sizes.num_nodes),
                 ("edges", edge_arrays(sizes, part), sizes.num_edges),
             )
             for (name, arrays), counts in zip(of_types.items(), owned.T, strict=True)
+        }
+        tables |= {f"hot/{file_name(name)}": Table(tuple(of)) for name, of in hot_arrays(sizes, part).items()}
+        return {
+            f"{PARQUET}/{name}/part={{part}}/data.parquet": raw_file_layout(
+                [replace(spec, dtype=raw_ids) if _is_id(spec) else spec for spec in table.arrays], table
+            )
+            for name, table in tables.items()
         }
 
     def descriptions(self, graph_name: str) -> tuple[str, ...]:
@@ -143,13 +150,13 @@ class ScalarColumns:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Encodes a table from the arrays of its columns (raw values may have another dtype) and its first new ID.
+    """Encodes a table from the arrays of its columns (raw values may have another dtype) and its first new ID, if any.
 
     The map has the own IDs of nodes, by original ID.
     """
 
     arrays: tuple[ArraySpec, ...]
-    first_id: int
+    first_id: int | None = None
     id_map: Location | None = None
 
     def __call__(self, arrays: Mapping[str, Region], path: str) -> None:
@@ -168,12 +175,12 @@ class Table:
         fields = [pa.field(name, kind, nullable=False) for name, kind in {"new_id": pa.int64(), **types}.items()]
         schema = pa.schema(fields)
         # IDs mostly ascend: a seventh of the bytes in half the time
-        encoding = {name: "DELTA_BINARY_PACKED" for name in ("new_id", *IDS.values()) if name in schema.names}
+        encoding = {name: "DELTA_BINARY_PACKED" for name in dict.fromkeys(IDS.values()) if name in schema.names}
         how: Any = {"use_dictionary": False, "write_statistics": ["new_id", OWN_ID], "column_encoding": encoding}
         with whole_file(path) as temporary, ParquetWriter(temporary, schema, **how) as writer:
             for start in range(0, num_rows, group_rows):
                 stop = min(start + group_rows, num_rows)
-                rows = [np.arange(self.first_id + start, self.first_id + stop)]
+                rows = [] if self.first_id is None else [np.arange(self.first_id + start, self.first_id + stop)]
                 rows += [arrays[spec.key].read(start, stop).astype(spec.dtype, copy=False) for spec in self.arrays]
                 kinds = [field.type for field in fields if field.name != OWN_ID]
                 columns = [_arrow_array(values, kind) for values, kind in zip(rows, kinds, strict=True)]
@@ -188,7 +195,7 @@ def _map_here(path: Location) -> Location:
 
 def _column(spec: ArraySpec) -> str:
     kind, _, name = spec.key.partition("/")
-    return IDS.get(kind, name.rpartition("/")[2])
+    return COLUMNS.get(kind, name.rpartition("/")[2])
 
 
 def _is_id(spec: ArraySpec) -> bool:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from daskgraphpart.errors import OptionError
 from daskgraphpart.layouts.layout import ArraySpec
-from daskgraphpart.schema import LONGEST_NAME, GraphSchema, RowType
+from daskgraphpart.schema import LONGEST_NAME, GraphSchema, RowType, is_fetched
 
 if TYPE_CHECKING:
     from daskgraphpart.layouts.layout import GraphSizes
 
-INT64 = np.dtype("<i8")
+INT64, FLOAT64 = np.dtype("<i8"), np.dtype("<f8")
 
 
 def node_arrays(sizes: GraphSizes, part: int) -> dict[str, list[ArraySpec]]:
@@ -35,8 +36,9 @@ def marked_arrays(sizes: GraphSizes, part: int) -> list[ArraySpec]:
 
 
 def all_arrays(sizes: GraphSizes, part: int) -> list[ArraySpec]:
-    """Arrays of a part's nodes and edges, and the nodes that masks mark."""
-    of_types = (*node_arrays(sizes, part).values(), *edge_arrays(sizes, part).values())
+    """Arrays of a part's nodes and edges, hot rows, and the nodes that masks mark."""
+    by_type = node_arrays(sizes, part), edge_arrays(sizes, part), hot_arrays(sizes, part)
+    of_types = [arrays for of in by_type for arrays in of.values()]
     return [spec for of_type in of_types for spec in of_type] + marked_arrays(sizes, part)
 
 
@@ -52,6 +54,18 @@ def describe_arrays(sizes: GraphSizes) -> dict[str, dict[str, Any]]:
             "offsets": np.cumsum([0, *rows]).tolist(),
         }
     return arrays
+
+
+def hot_arrays(sizes: GraphSizes, part: int) -> dict[str, list[ArraySpec]]:
+    """Arrays of the hot rows beside a part, by node type; none if none are kept."""
+    if sizes.num_hot is None:
+        return {}
+    by_type = {}
+    for kind, count in zip(sizes.schema.node_types, sizes.num_hot[part].tolist(), strict=True):
+        fetched = replace(kind, data=tuple(spec for spec in kind.data if is_fetched(spec.name)))
+        ids, *rows = _arrays(fetched, ("hot_nids",), "hot_data", count)
+        by_type[kind.name] = [ids, ArraySpec(f"hot_fetches/{kind.name}", FLOAT64, (count,)), *rows]
+    return by_type
 
 
 def file_name(array: str) -> str:

@@ -3,7 +3,7 @@
 Below ``ranks/``, the file ``<array>_part_<r>_of_<k>`` holds part r's rows of an array and nothing else; arrays are
 named as in `layouts.layout`, with ``__`` for the colons of edge types. Row i over all ranks is new type-wise ID i, as
 WholeGraph and cuGraph-PyG expect of files given by prefix (rapidsai/cugraph-gnn 26.08,
-cpp/src/wholememory/file_io.cpp). `ranks.json` is written last.
+cpp/src/wholememory/file_io.cpp); but ``hot_...`` are of each rank alone. `ranks.json` is written last.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from daskgraphpart.errors import OptionError
 from daskgraphpart.layouts.known_outputs import description_of
-from daskgraphpart.layouts.layout import FileLayout, Layout, raw_file_layout, split_names
+from daskgraphpart.layouts.layout import HOT_ROWS, FileLayout, Layout, raw_file_layout, split_names
 from daskgraphpart.layouts.manifest import describe_layout
 from daskgraphpart.layouts.part_arrays import all_arrays, check_file_names, describe_arrays, file_name
 
@@ -51,8 +51,8 @@ class RanksLayout(Layout):
                     )
 
     def wants(self, schema: GraphSchema) -> Collection[str]:
-        """Lists of marked nodes."""
-        return split_names(schema)
+        """Lists of marked nodes, and hot rows."""
+        return *split_names(schema), HOT_ROWS
 
     def part_files(self, sizes: GraphSizes, part: int) -> dict[str, FileLayout]:
         """Lay out one file for each array; see `Layout`."""

@@ -9,22 +9,22 @@ import numpy as np
 
 from daskgraphpart.errors import OptionError, PlanError
 from daskgraphpart.ids.fanouts import read_fanouts
-from daskgraphpart.kernels.hashing import stream_key
+from daskgraphpart.kernels.hashing import stream_key, stream_key_of
 from daskgraphpart.partitioned.hot_rows import HotNodes, HotRows
 from daskgraphpart.partitioned.pyg.loader import open_source, read_nodes
 from daskgraphpart.partitioned.pyg.sampled_source import LoaderOptions
 from daskgraphpart.partitioned.pyg.seeds import Seeds
-from daskgraphpart.partitioned.sampling.count_fetches import ID_NBYTES, Batches, budget_of, most_fetched
 from daskgraphpart.partitioned.sampling.sampled_rows import group_by_part
-from daskgraphpart.partitioned.sampling.sampler import Sampler, stream_key_of
+from daskgraphpart.partitioned.sampling.sampler import Sampler
 from daskgraphpart.partitioned.sampling.training_nodes import marked_nodes, training_masks
+from daskgraphpart.partitioner.training.count_fetches import ID_NBYTES, Batches, budget_of, most_fetched
 from daskgraphpart.schema import is_fetched
 from daskgraphpart.units import format_number, format_size
 
 if TYPE_CHECKING:
     from daskgraphpart.partitioned.part import Part
     from daskgraphpart.partitioned.pyg.sampled_source import SampledSource
-    from daskgraphpart.partitioned.sampling.count_fetches import Budget
+    from daskgraphpart.partitioner.training.count_fetches import Budget
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ def choose_hot_rows(
     source = open_source(graph, None, loaded)
     features = [of for of in source.features if node_data is not None or is_fetched(of.name)]
     row_nbytes = np.array([sum(of.row_nbytes for of in features if of.kind == ntype) for ntype in book.ntypes])
-    budget = budget_of(options.size, "size", part_id, book, row_nbytes)
+    budget = budget_of(options.size, "size", book.node_counts[part_id], row_nbytes)
     _check_fits(budget, part, row_nbytes, memory)
     seeds = _seeds_of(part, source, input_nodes)
     sampler = Sampler(book, source.columns, fanouts, options.replace, from_all=True)
@@ -65,7 +65,7 @@ def choose_hot_rows(
         options.epochs,
     )
     key = stream_key_of(stream_key(int(options.seed), "hot-rows"), part_id)
-    ids, counts = most_fetched(sampler, part_id, batches, key, budget, memory)
+    ids, counts = most_fetched(sampler.fetches_of(part_id), batches, key, budget, memory)
     located = sampler.nodes(ids)
     by_type = {}
     for number, ntype in enumerate(book.ntypes):

@@ -63,7 +63,7 @@ FUNCTIONS: dict[str, dict[str, Stated]] = {
     "interop/parmetis/parmetis.py": {
         "write": RUN,
         "read": RUN,
-        "convert": {**options_of(ConvertOptions), **DISPATCH, **RUN},
+        "convert": {**options_of(ConvertOptions), **options_of(DispatchOptions, without=("hot_rows",)), **RUN},
     },
     "partitioned/methods/pyg_methods.py": dict.fromkeys(
         ("neighbor_loader", "link_neighbor_loader"), options_of(LoaderOptions)

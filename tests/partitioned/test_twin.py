@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from daskgraphpart.ids.book import PartitionBook
 from daskgraphpart.kernels.copy_rows import copy_rows
-from daskgraphpart.kernels.hashing import GOLDEN, stream_key
+from daskgraphpart.kernels.hashing import GOLDEN, stream_key, stream_key_of
 from daskgraphpart.kernels.sample import shuffled
 from daskgraphpart.partitioned.sampling.part_columns import PartColumns
-from daskgraphpart.partitioned.sampling.sampler import Sampler, stream_key_of
+from daskgraphpart.partitioned.sampling.sampler import Sampler
 from daskgraphpart.schema import canonical_tuple
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def hot_rows(
     part: Part,
-    num_neighbors: Sequence[int] | Mapping[Any, Sequence[int]],
+    num_neighbors: Sequence[int] | Mapping[Any, Sequence[int]] | None = None,
     input_nodes: Any = None,
     *,
     size: str | int = "5%",
@@ -33,8 +33,9 @@ def hot_rows(
 
     Parameters
     ----------
-    num_neighbors : list of int, or dict of such lists by edge type
-        In-edges to sample at each node, for every hop; -1 for all.
+    num_neighbors : list of int, or dict of such lists by edge type, optional
+        In-edges to sample at each node, for every hop; -1 for all. Default: nothing is sampled, but what `partition`
+        kept with `hot_rows` is read; all other arguments but `node_data` and `workspace` are then without effect.
     input_nodes : IDs, mask, str, or (str, IDs or mask), optional
         Seeds, as in `neighbor_loader`. Default: the part's training nodes, by masks named `train_mask` or similar,
         else all its nodes.
@@ -79,7 +80,10 @@ def hot_rows(
     """
     from daskgraphpart.engine.resources import detect_resources  # imports the schedulers
     from daskgraphpart.partitioned.choose_hot_rows import HotOptions, choose_hot_rows  # imports the sampler
+    from daskgraphpart.partitioned.read_hot_rows import read_hot_rows
 
+    if num_neighbors is None:
+        return read_hot_rows(part, node_data, workspace)
     options = HotOptions(size, batch_size, epochs, replace, seed)
     nbytes = detect_resources(memory).memory
     return choose_hot_rows(part, num_neighbors, input_nodes, options, node_data, nbytes, workspace)

@@ -13,14 +13,14 @@ import numpy as np
 from daskgraphpart.errors import OptionError, check_choice
 from daskgraphpart.extras import pyg_module
 from daskgraphpart.ids.fanouts import read_fanouts
-from daskgraphpart.kernels.hashing import stream_key
+from daskgraphpart.kernels.hashing import stream_key, stream_key_of
 from daskgraphpart.layouts.manifest_reader import find_manifest
 from daskgraphpart.partitioned.hot_rows import CacheUse
 from daskgraphpart.partitioned.pyg.sampled_source import SampledSource
 from daskgraphpart.partitioned.pyg.seeds import Seeds, read_links, seeds_of, split_type
 from daskgraphpart.partitioned.sampling.part_columns import PartColumns, open_columns
 from daskgraphpart.partitioned.sampling.sampled_rows import FeatureRows, open_rows
-from daskgraphpart.partitioned.sampling.sampler import Sampler, stream_key_of
+from daskgraphpart.partitioned.sampling.sampler import Sampler
 from daskgraphpart.public import Public
 from daskgraphpart.storage.files import file_state
 from daskgraphpart.storage.paths import require_local

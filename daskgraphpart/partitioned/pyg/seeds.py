@@ -12,9 +12,9 @@ from daskgraphpart.errors import IdOutOfRangeError, LayoutError, OptionError
 from daskgraphpart.extras import pyg_module
 from daskgraphpart.ids.fanouts import resolve_type
 from daskgraphpart.ids.ranges import as_ids, check_ids, is_tensor, places_by_part, to_array
-from daskgraphpart.kernels.hashing import uniform_ints
+from daskgraphpart.kernels.hashing import stream_key_of, uniform_ints
 from daskgraphpart.kernels.sample import shuffled
-from daskgraphpart.partitioned.sampling.sampler import Locator, stream_key_of
+from daskgraphpart.partitioned.sampling.sampler import Locator
 from daskgraphpart.schema import canonical_tuple
 
 if TYPE_CHECKING:

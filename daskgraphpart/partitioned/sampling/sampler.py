@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.kernels.hashing import stream_key
+from daskgraphpart.kernels.hashing import stream_key_of
 from daskgraphpart.kernels.sample import count_picks, find_in_edges, find_ranges, number_nodes, pick_edges, table_of
 from daskgraphpart.partitioned.sampling.sampled_rows import group_by_part
+from daskgraphpart.partitioner.training.count_fetches import Fetches
 from daskgraphpart.schema import canonical_tuple
 
 if TYPE_CHECKING:
@@ -97,6 +98,17 @@ class Sampler:
             by_type.append(slots)
         return by_type
 
+    def fetches_of(self, part: int) -> Fetches:
+        """What batches of a part fetch."""
+        first, stop = self.book.nodes.part_range(part)
+
+        def foreign_of(seeds: np.ndarray, key: np.uint64) -> np.ndarray:
+            nodes = self.sample(seeds, key).nodes
+            return nodes[(nodes < first) | (nodes >= stop)]
+
+        last = int(self.book.node_ranges.max(initial=0))
+        return Fetches(foreign_of, lambda ids: self.nodes(ids).types, last)
+
     def sample(self, seeds: np.ndarray, key: np.uint64) -> Sampled:
         """Sample around seeds, new homogeneous IDs, with a key's random numbers."""
         nodes, table = seeds.copy(), table_of(seeds, seeds.size)
@@ -155,8 +167,3 @@ class Sampler:
             local = nodes - self.book.node_ranges[:, 0, 0][located.owners]
             for number, places in group_by_part(located.owners):
                 yield self.columns[number], places, local
-
-
-def stream_key_of(key: np.uint64, number: int) -> np.uint64:
-    """Key of a stream of random numbers below another: of an epoch, a batch, a hop."""
-    return stream_key(int(key), str(number))

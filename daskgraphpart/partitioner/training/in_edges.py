@@ -71,6 +71,10 @@ class InEdges:
         etypes = self.etypes.read(*edges) if self.etypes.num_rows else self.etypes.read()
         return starts - span.first_edge, self.sources.read(*edges), etypes
 
+    def memmap(self) -> tuple[np.ndarray, ...]:
+        """Map row starts, sources and types of all nodes."""
+        return self.indptr.memmap(), self.sources.memmap(), self.etypes.memmap()
+
     def units(self, nbytes_per_edge: int) -> list[Unit[Columns]]:
         """List the spans as units that move so many bytes per edge."""
         return [Unit(span, nbytes_per_edge * span.num_edges) for span in self.spans]

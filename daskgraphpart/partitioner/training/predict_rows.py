@@ -73,12 +73,22 @@ class DrawnSeeds:
     files: tuple[Region, ...]
     share: float
 
+    def read(self) -> np.ndarray:
+        """Read them all, int64 (seeds,)."""
+        return np.concatenate([file.read() for file in self.files] or [np.empty(0, np.int64)])
+
 
 def draw_seeds(
-    marks: Region, num_seeds: int, training: Training, num_parts: int, directory: Path, runner: Runner
+    marks: Region,
+    num_seeds: int,
+    training: Training,
+    num_parts: int,
+    directory: Path,
+    runner: Runner,
+    num_batches: int = BATCHES,
 ) -> DrawnSeeds:
     """Draw enough seeds for the batches of all parts."""
-    share = min(1.0, BATCHES * training.batch_size * num_parts / num_seeds)
+    share = min(1.0, num_batches * training.batch_size * num_parts / num_seeds)
     config = DrawConfig(marks, round(share * ALWAYS), stream_key(0, "draw-seeds"), str(directory))
     spans = [
         range(start, min(start + ROWS_PER_UNIT, marks.num_rows)) for start in range(0, marks.num_rows, ROWS_PER_UNIT)
@@ -127,11 +137,9 @@ def predict_rows(
 def sample_parts(parts: range, config: PredictConfig) -> list[tuple[float, ...]]:
     """Sample batches of some parts; return the numbers of `PredictedRows` of each."""
     owners = config.parts.memmap()
-    seeds = np.concatenate([file.read() for file in config.seeds.files] or [np.empty(0, np.int64)])
+    seeds = config.seeds.read()
     owners_of_seeds = owners[seeds]
-    graph = tuple(
-        region.memmap() for region in (config.in_edges.indptr, config.in_edges.sources, config.in_edges.etypes)
-    )
+    graph = config.in_edges.memmap()
     return [_sample_part(part, seeds[owners_of_seeds == part], owners, graph, config) for part in parts]
 
 
@@ -148,16 +156,17 @@ def _sample_part(
     stop = seeds.size if config.seeds.share == 1 or seeds.size < size else seeds.size - seeds.size % size
     inputs = fetched = work = nbytes = 0
     for first in range(0, stop, size):
-        nodes, picks = _sample(seeds[first : first + size], graph, training.fanouts, stream_key(int(key), str(first)))
+        nodes, picks = sample_batch(
+            seeds[first : first + size], graph, training.fanouts, stream_key(int(key), str(first))
+        )
         inputs, work = inputs + nodes.size, work + picks
         foreign = nodes[owners[nodes] != part]
-        types = np.searchsorted(training.last_nodes, foreign, side="right")
-        fetched, nbytes = fetched + foreign.size, nbytes + int(training.row_nbytes[types].sum())
+        fetched, nbytes = fetched + foreign.size, nbytes + int(training.row_nbytes[training.types_of(foreign)].sum())
     scale = total / max(stop, 1)
     return total, inputs * scale, fetched * scale, work * scale, nbytes * scale
 
 
-def _sample(
+def sample_batch(
     seeds: np.ndarray, graph: tuple[np.ndarray, ...], fanouts: np.ndarray, key: np.uint64
 ) -> tuple[np.ndarray, int]:
     """Sample around seeds; return all nodes, and the number of in-edges picked."""

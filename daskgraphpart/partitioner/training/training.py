@@ -37,6 +37,10 @@ class Training:
     last_nodes: np.ndarray  # int64 (node types,): homogeneous ID after those of each type
     row_nbytes: np.ndarray  # int64 (node types,): features that are fetched of a node
 
+    def types_of(self, nodes: np.ndarray) -> np.ndarray:
+        """Types of homogeneous IDs."""
+        return np.searchsorted(self.last_nodes, nodes, side="right")
+
     def batch_nbytes(self, schema: GraphSchema) -> int:
         """Bytes to sample a batch: at most these picks and nodes, as picked, numbered, and in a table."""
         picks, most = self.batch_size, schema.num_edges + schema.num_nodes

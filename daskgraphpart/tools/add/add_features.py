@@ -180,7 +180,7 @@ def _move(job: Job, parts: PartitionedGraph, sizes: GraphSizes, arrays: Collecti
     sizes = replace(sizes, num_marked={key: num_marked[key] for key in sizes.schema.masks})
     places = lay_out(job, sizes)
     job.runner.run(_copy_pass(job, parts, {name: of for name, of in places.targets.items() if name not in arrays}))
-    move_features(job, features, owners, offsets, places.rows, {})
+    move_features(job, features, owners, offsets, places.rows, {}, {})
     split_nids(job, masks, nodes, marked, places.targets)
     return sizes, places
 

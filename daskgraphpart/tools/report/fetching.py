@@ -18,12 +18,12 @@ import numpy as np
 from daskgraphpart.engine.runner import Pass, Unit
 from daskgraphpart.errors import OptionError
 from daskgraphpart.ids.fanouts import read_fanouts, split_fanouts
-from daskgraphpart.kernels.hashing import stream_key
+from daskgraphpart.kernels.hashing import stream_key, stream_key_of
 from daskgraphpart.kernels.sample import shuffled
-from daskgraphpart.partitioned.sampling.count_fetches import budget_of, most_fetched
 from daskgraphpart.partitioned.sampling.part_columns import map_columns, sort_edges, stored_columns
-from daskgraphpart.partitioned.sampling.sampler import Sampler, stream_key_of
+from daskgraphpart.partitioned.sampling.sampler import Sampler
 from daskgraphpart.partitioned.sampling.training_nodes import marked_nodes, training_masks
+from daskgraphpart.partitioner.training.count_fetches import budget_of, most_fetched
 from daskgraphpart.schema import is_fetched
 from daskgraphpart.storage.paths import is_remote, require_local
 from daskgraphpart.tools.report.figures import MAX_MATRIX, Fetching
@@ -221,8 +221,8 @@ def _hot_rows(part: int, sampler: Sampler, config: EstimateConfig) -> np.ndarray
             if counted >= 2 * MAX_BATCHES:
                 break
 
-    budget = budget_of(HOT_SHARE, "size", part, config.book, config.row_nbytes)
-    ids, _ = most_fetched(sampler, part, batches, stream_key(part, "hot-rows"), budget, config.memory)
+    budget = budget_of(HOT_SHARE, "size", config.book.node_counts[part], config.row_nbytes)
+    ids, _ = most_fetched(sampler.fetches_of(part), batches, stream_key(part, "hot-rows"), budget, config.memory)
     return ids
 
 

@@ -14,7 +14,7 @@ from graphs import Graph
 import daskgraphpart as dgp
 from daskgraphpart import EdgeType, GraphSchema, NodeType
 from daskgraphpart.errors import IdOutOfRangeError, LayoutError, OptionError, PlanError
-from daskgraphpart.partitioned.sampling import count_fetches
+from daskgraphpart.partitioner.training import count_fetches
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -130,7 +130,7 @@ def test_hot_rows_save_in_another_epoch_what_they_are_counted_to(tmp_path: Path)
 def test_hot_rows_are_the_same_for_any_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     parts = partitioned(two_types(True), tmp_path)
     expected = parts.report(fanouts=[3, 2], batch_size=10).to_dict()["sampling"]
-    monkeypatch.setattr("daskgraphpart.partitioned.sampling.count_fetches.SLOT_NBYTES", 1 << 21)
+    monkeypatch.setattr("daskgraphpart.partitioner.training.count_fetches.SLOT_NBYTES", 1 << 21)
     assert parts.report(fanouts=[3, 2], batch_size=10, memory="64MB", workers=2).to_dict()["sampling"] == expected
 
 

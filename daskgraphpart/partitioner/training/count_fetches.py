@@ -14,14 +14,11 @@ import numpy as np
 
 from daskgraphpart.engine.settings import parse_size
 from daskgraphpart.errors import OptionError
-from daskgraphpart.partitioned.sampling.sampler import stream_key_of
+from daskgraphpart.kernels.hashing import stream_key_of
 from daskgraphpart.units import parse_share
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-    from daskgraphpart.ids.book import PartitionBook
-    from daskgraphpart.partitioned.sampling.sampler import Sampler
 
     BatchesOf: TypeAlias = Callable[[np.uint64], Iterator[tuple[np.ndarray, np.uint64]]]
     """Seeds and keys of batches, by a key: the same each time."""
@@ -42,15 +39,15 @@ class Budget:
     total: int  # that all chosen rows may weigh
 
 
-def budget_of(size: Any, place: str, part: int, book: PartitionBook, row_nbytes: np.ndarray) -> Budget:
+def budget_of(size: Any, place: str, num_nodes: np.ndarray, row_nbytes: np.ndarray) -> Budget:
     """Read how much to choose for a part: a share of its nodes, such as ``"5%"``, or bytes of IDs and features.
 
-    `row_nbytes`, int64 (node types,), are bytes of a node's features. Types without any have no rows to choose from; if
-    no type has any, IDs are chosen of all.
+    `num_nodes`, int64 (node types,), are those that the part owns; `row_nbytes`, likewise, bytes of a node's features.
+    Types without any have no rows to choose from; if no type has any, IDs are chosen of all.
     """
     has_rows = row_nbytes > 0 if row_nbytes.any() else np.ones(row_nbytes.size, bool)
     if is_share := isinstance(size, str) and "%" in size:
-        own = int(book.node_counts[part][has_rows].sum())
+        own = int(num_nodes[has_rows].sum())
         total = math.ceil(parse_share(size, place) * own)
     elif isinstance(size, str):
         total = parse_size(size, place)
@@ -79,26 +76,33 @@ class Batches:
                 yield self.seeds_of(number, of_epoch), stream_key_of(of_epoch, number + 1)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Fetches:
+    """What a part's batches fetch: nodes of other parts by seeds and key, types of such nodes, and the end of IDs."""
+
+    foreign_of: Callable[[np.ndarray, np.uint64], np.ndarray]
+    types_of: Callable[[np.ndarray], np.ndarray]
+    stop: int
+
+
 def most_fetched(
-    sampler: Sampler, part: int, batches: BatchesOf, key: np.uint64, budget: Budget, memory: int
+    fetches: Fetches, batches: BatchesOf, key: np.uint64, budget: Budget, memory: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """New homogeneous IDs of foreign nodes, most fetched first, and how often they were, int64 each.
+    """Homogeneous IDs of foreign nodes, most fetched first, and how often they were, int64 each.
 
     Equal ones are in the order of IDs. Holds `memory` bytes, and 80 for each that is chosen.
     """
     ids, counts = np.empty((2, 0), np.int64)
-    own, first, stop = sampler.book.nodes.part_range(part), 0, int(sampler.book.node_ranges.max(initial=0))
-    num_chosen = 0
-    while first < stop:
-        counter = FetchCounts(first, stop, max(1, memory // SLOT_NBYTES))
+    first, num_chosen = 0, 0
+    while first < fetches.stop:
+        counter = FetchCounts(first, fetches.stop, max(1, memory // SLOT_NBYTES))
         for seeds, of_batch in batches(key):
-            nodes = sampler.sample(seeds, of_batch).nodes
-            foreign = nodes[(nodes < own[0]) | (nodes >= own[1])]
-            counter.add(foreign[budget.weights[sampler.nodes(foreign).types] > 0])
+            foreign = fetches.foreign_of(seeds, of_batch)
+            counter.add(foreign[budget.weights[fetches.types_of(foreign)] > 0])
         counter.merge()
         ids, counts = np.append(ids, counter.ids), np.append(counts, counter.counts)
         order = np.lexsort((ids, -counts))
-        weights = np.cumsum(budget.weights[sampler.nodes(ids[order]).types])
+        weights = np.cumsum(budget.weights[fetches.types_of(ids[order])])
         num_chosen = int(np.searchsorted(weights, budget.total, side="right"))
         # the first that does not fit stays until the end: no lighter one may come in its place
         ids, counts, first = ids[order[: num_chosen + 1]], counts[order[: num_chosen + 1]], counter.stop
