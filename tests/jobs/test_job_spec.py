@@ -29,6 +29,7 @@ OTHERS: dict[str, Any] = {
     "old_id_map": "OLD", "may_move": "1%", "num_hops": 2, "graph_formats": "csc", "out_edges": True,
     "config_name": "x.json", "reshuffle": False, "layout": "ranks", "store_eids": False, "store_inner_node": True,
     "store_inner_edge": True, "map_feature": "_N/x=_N", "layout_options": {"x": 1}, "dispatch_to": "MACHINES",
+    "hot_rows": "5%",
 }  # fmt: skip
 """A value of each option that is not its default."""
 OPTIONS = sorted(set(inspect.signature(dgp.partition).parameters) - PLACES - NO_BYTE)

@@ -45,6 +45,7 @@ THRESHOLDS = {
     "ROWS_PER_CHUNK": "owners of a chunk that dask sees",
     "MOST_EDGES_OF_SEVERAL": "edges of a graph that is partitioned in several ways for training",
     "ARCS_PER_UNIT": "samples that are added up at a time",
+    "FEWEST_MERGED": "fetches that are counted before they are merged",
     "ALWAYS": "a random number",
     "MAX_PARTS": "parts",
     "MAX_TOTAL": "sum of weights",

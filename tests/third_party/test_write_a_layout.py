@@ -52,6 +52,7 @@ class TestOnDisk(LayoutSuite):
     layout, num_parts = "ondisk", 1
 
 
+@pytest.mark.long  # torch in each process
 def test_the_example_passes_the_suite(installed: Path, tmp_path: Path) -> None:
     run_suite(installed, tmp_path, SUITE)
 

@@ -11,7 +11,7 @@ from graphs import Graph, load_real_graph
 
 import daskgraphpart as dgp
 from daskgraphpart import EdgeType, GraphSchema, NodeType
-from daskgraphpart.partitioner.adjacency.build_adjacency import adjacency_nbytes
+from daskgraphpart.partitioner.adjacency.csr_blocks import adjacency_nbytes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -139,6 +139,6 @@ def test_owners_that_stay_are_refused(cora: Path, tmp_path: Path) -> None:
 
 def test_the_plan_counts_the_files_of_every_way_that_is_tried(cora: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     several = dgp.plan(cora, 4, **FETCH).workspace_nbytes
-    monkeypatch.setattr("daskgraphpart.partitioner.assign_nodes.MOST_EDGES_OF_SEVERAL", 0)
+    monkeypatch.setattr("daskgraphpart.partitioner.choose.MOST_EDGES_OF_SEVERAL", 0)
     schema, one = dgp.read_chunked(cora).schema, dgp.plan(cora, 4, **FETCH).workspace_nbytes
     assert several - one >= 2 * adjacency_nbytes(schema, has_weights=True)

@@ -139,6 +139,16 @@ def test_what_cannot_be_added_is_refused_and_changes_nothing(node_data: Any, mes
     assert file_hashes(tmp_path / "parts") == before
 
 
+@pytest.mark.parametrize("layout", ["ranks", "parquet"])
+def test_hot_rows_would_lack_the_features(layout: str, tmp_path: Path) -> None:
+    how: dict[str, Any] = {"objtype": "fetch", "fanouts": (2, 2), "hot_rows": "20%", **HOW}
+    parts = dgp.partition(graph_with(OLD), tmp_path, 2, layout=("dgl", layout), **how)
+    before = file_hashes(tmp_path)
+    with pytest.raises(GraphPartError, match="hot rows are kept beside these parts"):
+        parts.add_node_data(NEW, **HOW)
+    assert file_hashes(tmp_path) == before
+
+
 def test_partitions_of_others_take_no_features(tmp_path: Path) -> None:
     parts = dgp.partition(graph_with(OLD), tmp_path, 2, method="random", **HOW)
     (tmp_path / "graph.manifest.json").unlink()

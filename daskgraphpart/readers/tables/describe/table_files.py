@@ -20,7 +20,6 @@ from urllib.parse import unquote
 from daskgraphpart.errors import GraphPartError, InputFileError, OptionError
 from daskgraphpart.readers.list_files import list_files, local_name
 from daskgraphpart.readers.tables.describe.collect_faults import collect_fault, raise_together
-from daskgraphpart.readers.tables.describe.convert_files import converter
 from daskgraphpart.readers.tables.describe.table_words import parse_file
 from daskgraphpart.readers.tabular import what_to_give
 from daskgraphpart.storage.faults import attach_path_to_error
@@ -181,6 +180,8 @@ def with_form(file: TableFile, directory: Path) -> TableFile:
     if not begin:
         raise InputFileError("empty file", file=file.path, expected="rows", found="0 bytes")
     packing = next((name for magic, name in _PACKED.items() if begin.startswith(magic)), "none")
+    from daskgraphpart.readers.tables.describe.convert_files import converter  # pyarrow, which not all venvs have
+
     if (convert := converter(file.path, begin, packing)) is not None:
         copy = str(_next_copy(directory))
         convert(content, copy)
