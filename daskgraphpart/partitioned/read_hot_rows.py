@@ -31,7 +31,10 @@ COLUMNS = {IDS.name: "new_id", FETCHES.name: "fetches"}
 
 def read_hot_rows(part: Part, node_data: Any, workspace: Any) -> HotRows:
     """Read what `hot_rows_method.hot_rows` describes."""
-    book, read = part.book, _reader(part)
+    book, read = part.book, find_hot_rows(part)
+    if read is None:
+        hint = "partition with hot_rows and the layout ranks or parquet, or give num_neighbors"
+        raise OptionError("no hot rows are kept beside these parts", place="num_neighbors", hint=hint)
     source = open_source(part.whole, None, LoaderOptions(node_data=node_data, edge_data=(), workspace=workspace))
     wanted = [of for of in source.features if is_fetched(of.name)]
     by_type, ids = {}, []
@@ -51,8 +54,8 @@ class _Array(msgspec.Struct):
     offsets: list[int]
 
 
-def _reader(part: Part) -> Callable[[str, DataSpec], np.ndarray]:
-    """Return what reads an array of a node type: all its rows beside this part."""
+def find_hot_rows(part: Part) -> Callable[[str, DataSpec], np.ndarray] | None:
+    """Return what reads an array of a node type, all its rows beside this part; None if no layout has any."""
     root, number, num_parts = part.whole.config.parent, part.part_id, part.book.num_parts
     described = root / description_of("ranks")
     if is_file(described):
@@ -75,5 +78,4 @@ def _reader(part: Part) -> Callable[[str, DataSpec], np.ndarray]:
 
     if is_file(root / "parquet" / "hot" / file_name(part.book.ntypes[0]) / f"part={number}" / "data.parquet"):
         return of_table
-    hint = "partition with hot_rows and the layout ranks or parquet, or give num_neighbors"
-    raise OptionError("no hot rows are kept beside these parts", place="num_neighbors", hint=hint)
+    return None

@@ -42,6 +42,7 @@ from daskgraphpart.layouts.layout import DispatchedGraph, GraphSizes, raw_file_l
 from daskgraphpart.layouts.manifest import ADDED, data_of
 from daskgraphpart.layouts.manifest_reader import Manifest, find_manifest, read_manifest
 from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph, open_partitions
+from daskgraphpart.partitioned.read_hot_rows import find_hot_rows
 from daskgraphpart.partitioner.assignment import Assignment, create_owner_files
 from daskgraphpart.partitioner.extend.old_owners import place_owners
 from daskgraphpart.readers.objects.open_object import complete_graph
@@ -103,6 +104,9 @@ def _manifest_of(parts: PartitionedGraph) -> Manifest:
         why = "they keep their IDs: partition again, with the features"
     if why or manifest is None:
         raise LayoutError("features cannot be added to these partitions", file=str(parts.config), hint=why)
+    if find_hot_rows(parts.part(0)) is not None:
+        what, hint = "hot rows are kept beside these parts, and would lack the features", "partition again, with both"
+        raise LayoutError(what, file=str(parts.config), hint=hint)
     return manifest
 
 

@@ -91,11 +91,5 @@ def extended_layouts(
         if unknown:
             what, hint = "features cannot be added to this layout", "partition again, with the features"
             raise LayoutError(what, file=of_layout.path, expected=f"a file {unknown[0]}", hint=hint)
-        if any(path.startswith(("ranks/hot_", "parquet/hot/")) for path in files):
-            what, hint = (
-                "hot rows are kept beside these parts, and would lack the features",
-                "partition again, with both",
-            )
-            raise LayoutError(what, file=of_layout.path, hint=hint)
         layouts.append(ExtendedLayout(layout=layout, arrays=frozenset(arrays), written=files))
     return tuple(layouts)
