@@ -131,8 +131,7 @@ PARQUET_CODECS = ("snappy", "none", "zstd", "gzip", "brotli", "lz4")
 def parquet_file(table: pa.Table, **how: Any) -> bytes:
     """Bytes of a file of several row groups."""
     file = io.BytesIO()
-    # damaged lists in its statistics of sizes end the process in pyarrow 26, where no reader can catch it
-    parquet.write_table(table, file, row_group_size=8, write_statistics=False, **how)
+    parquet.write_table(table, file, row_group_size=8, **how)
     return file.getvalue()
 
 
