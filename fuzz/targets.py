@@ -254,7 +254,7 @@ def check_parquet(content: bytes) -> bool:
 
 
 def ends_the_process(path: str) -> bool:
-    """Whether histograms in a footer do not fit: where pyarrow 26 reads rows it says so, where it gives sizes it aborts."""
+    """Whether histograms in a footer do not fit: pyarrow 26 aborts when asked for sizes, and raises when rows are read."""
     try:
         file = parquet.ParquetFile(path)
     except (OSError, ValueError):
