@@ -182,7 +182,7 @@ def _machines_of(values: dict[str, Any], resources: Resources, assign_dir: str, 
         raise click.UsageError("Give only one of --dispatch-to and --ip-config.")
     if not by_dgl or not is_on_this_machine(resources.cluster):
         return machines or by_dgl
-    from daskgraphpart.dispatching.delivery.machines import read_machines  # imports distributed
+    from daskgraphpart.dispatching.delivery.machines import read_machines  # for few jobs
 
     destination = read_machines(by_dgl, Path(out_dir))
     num_parts = values["num_parts"] or read_num_parts(Path(assign_dir))

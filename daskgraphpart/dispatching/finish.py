@@ -1,7 +1,7 @@
 """Finish the output: move files into place, take checksums, let each layout describe its own.
 
-Local files, made in place under temporary names, are renamed. For stores, other machines or staged features,
-an exporter writes them from front to back. Files appear complete or not at all.
+Local files, made in place under temporary names, are renamed. For stores, other machines or staged features, they are
+written from front to back. Files appear complete or not at all.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from daskgraphpart.dispatching.delivery.export import export
 from daskgraphpart.dispatching.output_directory import discard_output
 from daskgraphpart.engine.runner import Pass, Unit
 from daskgraphpart.ids.hash_id_maps import describe_id_maps
@@ -31,9 +32,10 @@ from daskgraphpart.units import format_number
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from daskgraphpart.dispatching.destination import StagedRows
+    from daskgraphpart.dispatching.delivery.staged_array import StagedArray
+    from daskgraphpart.dispatching.destination import OutputFile
     from daskgraphpart.dispatching.job import Job
-    from daskgraphpart.dispatching.make_files import OutputFile, Places
+    from daskgraphpart.dispatching.make_files import Places
     from daskgraphpart.dispatching.workspace import Workspace
     from daskgraphpart.ids.book import PartitionBook
     from daskgraphpart.layouts.layout import Layout
@@ -64,7 +66,9 @@ class JobResult:
 def finish(job: Job, sizes: GraphSizes, book: PartitionBook, quality: Quality, places: Places) -> JobResult:
     """Move the files of all layouts into place and describe them; return the first layout's config."""
     complete, elsewhere = partial(_complete, job, sizes, book, quality, places), job.destination
-    hosts = None if elsewhere is None else elsewhere.hosts_of(job.num_parts)
+    hosts = None
+    if elsewhere is not None and elsewhere.hosts:
+        hosts = tuple(map(elsewhere.host_of, range(job.num_parts)))
     # all in one, because a lost machine may return with another disk
     part_nbytes = complete() if hosts is None else job.runner.step("deliver", complete)
     config = job.layouts[0].config(job.graph.schema.name)
@@ -89,7 +93,7 @@ def _complete(job: Job, sizes: GraphSizes, book: PartitionBook, quality: Quality
     flat, staged = places.all_files, places.staged
     encode_files(job, flat)
     elsewhere = job.destination
-    checksums = _write_here(job, flat, staged) if elsewhere is None else elsewhere.send(job, flat, staged)
+    checksums = _write_here(job, flat, staged) if elsewhere is None else elsewhere.send(flat, staged, job.runner)
     beside = {path: sum_of for path, sum_of in checksums.items() if path.startswith(f"{ID_MAP}/")}
     id_maps = None
     if beside:  # ID maps of tables go with the partitions
@@ -116,7 +120,7 @@ def _complete(job: Job, sizes: GraphSizes, book: PartitionBook, quality: Quality
             )
             describe_layout(layout, dispatched)
         if elsewhere is not None:
-            elsewhere.describe(job, out, {file: checksums[file.path] for file in flat})
+            elsewhere.describe(out, {file: checksums[file.path] for file in flat}, job.runner)
     part_nbytes = np.zeros(job.num_parts, np.int64)
     for file in flat:
         part_nbytes[file.part or 0] += checksums[file.path].nbytes
@@ -174,12 +178,11 @@ def encode_file(file: OutputFile, config: EncodeConfig) -> None:
         delete_file(source)
 
 
-def _write_here(job: Job, files: Sequence[OutputFile], staged: Mapping[str, StagedRows]) -> dict[str, FileChecksum]:
+def _write_here(job: Job, files: Sequence[OutputFile], staged: Mapping[str, StagedArray]) -> dict[str, FileChecksum]:
     """Replace the old files by the completed temporary ones."""
     checksums: dict[str, FileChecksum] = {}
     if streamed := [file for file in files if file.is_streamed]:
-        assert job.exporter is not None, "files are streamed for an exporter"
-        checksums = job.exporter.export(job, streamed, staged)
+        checksums = export(job.out, None, streamed, staged, job.runner)
     job.runner.step("discard-old", partial(discard_output, Path(job.out)))
     return {**checksums, **publish_files(job, files)}
 

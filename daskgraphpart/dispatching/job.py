@@ -10,11 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from daskgraphpart.dispatching.destination import Destination
 from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, Resources
 
 if TYPE_CHECKING:
-    from daskgraphpart.dispatching.destination import Exporter
+    from daskgraphpart.dispatching.destination import Destination
     from daskgraphpart.dispatching.dispatch_options import DispatchOptions
     from daskgraphpart.dispatching.workspace import Workspace
     from daskgraphpart.engine.runner import Runner
@@ -36,7 +35,7 @@ class Job:
     work: Workspace
     runner: Runner
     layouts: tuple[Layout, ...]
-    exporter: Exporter | None = None  # of staged features, and of files that do not go to `out`
+    destination: Destination | None = None  # where files go if not to `out`
 
     @property
     def num_parts(self) -> int:
@@ -44,14 +43,10 @@ class Job:
         return self.assignment.num_parts
 
     @property
-    def destination(self) -> Destination | None:
-        """Where files go if not to `out`."""
-        return self.exporter if isinstance(self.exporter, Destination) else None
-
-    @property
     def is_staged(self) -> bool:
         """Whether features are staged; in a workspace in a store, files are in pieces already."""
-        return self.exporter is not None and self.runner.store.is_on_disk
+        is_streamed = self.destination is not None or self.runner.resources.staging == "zarr"
+        return is_streamed and self.runner.store.is_on_disk
 
 
 EDGE_NBYTES = 80  # parquet or npy: decoded 16 + 16, owner 2, run 24, writing buffers

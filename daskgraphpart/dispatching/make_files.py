@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from daskgraphpart.dispatching.delivery.staged_array import StagedArray
+from daskgraphpart.dispatching.destination import OutputFile, file_of_part
 from daskgraphpart.kernels.owner_sort import group_starts
 from daskgraphpart.layouts.layout import ArraySpec, create_file, raw_file_layout
 from daskgraphpart.storage.atomic import temporary_path
@@ -18,7 +20,6 @@ from daskgraphpart.storage.region import Region
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from daskgraphpart.dispatching.destination import StagedRows
     from daskgraphpart.dispatching.job import Job
     from daskgraphpart.layouts.layout import FileLayout, GraphSizes, Layout
 
@@ -51,13 +52,8 @@ Targets: TypeAlias = Mapping[str, tuple[Target, ...]]
 """By name of the array, as `layouts.layout` lists them."""
 
 
-RowTarget: TypeAlias = "Target | StagedRows"
+RowTarget: TypeAlias = Target | StagedArray
 """Where rows of all parts go."""
-
-
-def file_of_part(name: str, part: int) -> str:
-    """Path of a part's file; fills in ``{part}``."""
-    return name.replace("{part}", str(part))
 
 
 def write_rows(regions: tuple[Region, ...], rows: np.ndarray, start: int) -> None:
@@ -82,22 +78,6 @@ def wanted_arrays(job: Job) -> frozenset[str]:
     return frozenset(name for layout in job.layouts for name in layout.wants(job.graph.schema))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class OutputFile:
-    """A file of one layout: `name` below the output, with ``{part}``, or for the whole graph if `part` is None."""
-
-    name: str
-    part: int | None
-    layout: FileLayout
-    is_streamed: bool  # written from front to back from staged arrays
-    held: Mapping[str, Region] = field(default_factory=dict)  # arrays in other files from which to encode it
-
-    @property
-    def path(self) -> str:
-        """Path below the output."""
-        return self.name if self.part is None else file_of_part(self.name, self.part)
-
-
 def array_directory(job: Job, file: FileLayout) -> str:
     """Directory for a file's arrays: the output, or the workspace if the file is encoded."""
     return job.out if file.encode is None else job.work.encoded
@@ -111,7 +91,7 @@ class Places:
 
     targets: dict[str, tuple[Target, ...]]  # in every part's files
     whole: dict[str, tuple[Region, ...]]  # in files of the whole graph
-    staged: dict[str, StagedRows]  # in the workspace, for streamed files
+    staged: dict[str, StagedArray]  # in the workspace, for streamed files
 
     @property
     def all_files(self) -> list[OutputFile]:
@@ -140,8 +120,7 @@ def lay_out(job: Job, sizes: GraphSizes) -> Places:
             places.targets[array] = (*places.targets.get(array, ()), target)
         elif array not in places.staged and 0 not in target.row_shape:
             path, limit = f"{job.work.root}/staged/{len(places.staged)}.zarr", job.sizes.row_block_bytes
-            assert job.exporter is not None, "files are streamed for an exporter"
-            places.staged[array] = job.exporter.stage(path, target.dtype, target.row_shape, target.num_rows, limit)
+            places.staged[array] = StagedArray.of(path, target.dtype, target.row_shape, target.num_rows, limit)
 
     def create() -> None:
         made = {

@@ -47,13 +47,13 @@ def output_of(
 ) -> Path | Destination:
     """Return the output directory, here, in a store or on the disks of machines."""
     if dispatch_to is not None:
-        from daskgraphpart.dispatching.delivery.machines import read_machines  # imports distributed
+        from daskgraphpart.dispatching.delivery.machines import read_machines  # for few jobs
 
         return read_machines(dispatch_to, require_local(out_dir, "the output on machines", "leave out --dispatch-to"))
     location = writable_path(out_dir, storage_options)
     if not is_remote(location):
         return location.absolute()
-    from daskgraphpart.dispatching.delivery.to_store import StoreDestination  # imports zarr
+    from daskgraphpart.dispatching.delivery.to_store import StoreDestination  # imports what writes to stores
 
     return StoreDestination(location)
 

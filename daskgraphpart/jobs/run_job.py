@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from daskgraphpart.dispatching.destination import Destination, Exporter
+from daskgraphpart.dispatching.destination import Destination
 from daskgraphpart.dispatching.dispatch_graph import dispatch_graph
 from daskgraphpart.dispatching.job import Job, choose_sizes
 from daskgraphpart.dispatching.keep_hot_rows import check_hot_rows
@@ -172,14 +172,9 @@ def dispatch(job: StartedJob, graph: Graph, assignment: Assignment) -> JobResult
         from daskgraphpart.partitioner.trainers import with_trainers
 
         graph = with_trainers(graph, assignment.trainers, job.work.owners / "edge-trainers", runner)
-    exporter: Exporter | None = job.destination
-    if exporter is None and runner.resources.staging == "zarr":
-        from daskgraphpart.dispatching.delivery.export import ZarrExporter  # imports zarr
-
-        exporter = ZarrExporter()
     sizes, layouts = choose_sizes(runner.resources), (first, *others)
     return dispatch_graph(
-        Job(graph, assignment, str(job.out), spec.options, sizes, job.work, runner, layouts, exporter)
+        Job(graph, assignment, str(job.out), spec.options, sizes, job.work, runner, layouts, job.destination)
     )
 
 
@@ -270,7 +265,7 @@ def claimed_parts(
             if elsewhere is None:
                 check_claimable(out, names, may_replace)
             else:
-                elsewhere.check_claimable(names, may_replace)
+                elsewhere.check_claimable(may_replace)
             discard()
             if plan is not None:
                 plan.check_disks()

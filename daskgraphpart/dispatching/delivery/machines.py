@@ -10,15 +10,9 @@ import errno
 import os
 from dataclasses import dataclass
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from daskgraphpart.dispatching.delivery.export import (
-    ZarrExporter,
-    attach_host_to_error,
-    host_of,
-    remove_staging,
-    staging_directory,
-)
+from daskgraphpart.dispatching.delivery.export import attach_host_to_error, export, open_whole
 from daskgraphpart.dispatching.destination import Destination
 from daskgraphpart.dispatching.output_directory import check_claimable, discard_output, discard_unfinished
 from daskgraphpart.engine.resources import is_on_this_machine
@@ -29,10 +23,10 @@ from daskgraphpart.storage.checksums import FileChecksum, hash_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
-    from daskgraphpart.dispatching.destination import StagedRows
-    from daskgraphpart.dispatching.job import Job
-    from daskgraphpart.dispatching.make_files import OutputFile
+    from daskgraphpart.dispatching.delivery.staged_array import StagedArray
+    from daskgraphpart.dispatching.destination import OutputFile
 
 
 ConfigT = TypeVar("ConfigT")
@@ -41,8 +35,10 @@ MARK = ".daskgraphpart-delivery"
 
 
 @dataclass(frozen=True, slots=True)
-class Machines(ZarrExporter, Destination):
+class Machines(Destination):
     """A directory on each of several machines: the machine on each line of a file, and that file."""
+
+    what = "the disks of machines"
 
     lines: tuple[str, ...] = ()
     file: str = ""
@@ -85,34 +81,31 @@ class Machines(ZarrExporter, Destination):
                 found=len(self.lines),
             )
 
-    def check_claimable(self, own_names: Sequence[str], overwrite: bool) -> None:
-        """No-op: `check` asks the machines, once workers are there."""
-
     def check(self, runner: Runner) -> None:
         """Check on each machine whether it can take the parts."""
         run_on_each("check-machines", check_machine, self, self, runner)
 
-    def local_directory(self, workspace: str | None) -> Path:
-        """Name the directory in which files are made."""
-        return staging_directory(self.root, "the disks of machines", workspace)
+    def open(self, path: str, nbytes: int) -> AbstractContextManager[Any]:
+        """Open a file on the disk of the machine that this runs on."""
+        del nbytes
+        return open_whole(self.directory / path)
 
-    def clean(self, directory: Path) -> None:
-        """Remove that directory."""
-        remove_staging(directory)
-
-    def send(self, job: Job, files: Sequence[OutputFile], staged: Mapping[str, StagedRows]) -> dict[str, FileChecksum]:
+    def send(
+        self, files: Sequence[OutputFile], staged: Mapping[str, StagedArray], runner: Runner
+    ) -> dict[str, FileChecksum]:
         """Replace what the machines have by the files of all parts; machines take turns."""
-        run_on_each("claim-machines", claim_machine, self, self, job.runner)
-        return self.export(job, sorted(files, key=lambda file: (PurePath(file.name).name, file.part or 0)), staged)
+        run_on_each("claim-machines", claim_machine, self, self, runner)
+        in_turns = sorted(files, key=lambda file: (PurePath(file.name).name, file.part or 0))
+        return export(self.staging, self, in_turns, staged, runner)
 
-    def describe(self, job: Job, made: Path, sent: Mapping[OutputFile, FileChecksum]) -> None:
+    def describe(self, made: Path, sent: Mapping[OutputFile, FileChecksum], runner: Runner) -> None:
         """Let each machine check its files, then copy what describes the parts."""
         checksums: dict[str, dict[str, FileChecksum]] = {host: {} for host in self.distinct}
         for file, checksum in sent.items():
-            checksums[host_of(self.lines, file.part)][file.path] = checksum
+            checksums[self.host_of(file.part)][file.path] = checksum
         sent_files = SentFiles(self, checksums)
-        run_on_each("check-files", check_files, self, sent_files, job.runner)
-        run_on_each("describe-parts", describe_parts, self, sent_files, job.runner)
+        run_on_each("check-files", check_files, self, sent_files, runner)
+        run_on_each("describe-parts", describe_parts, self, sent_files, runner)
 
 
 def read_machines(file: str | os.PathLike[str], directory: Path) -> Machines:

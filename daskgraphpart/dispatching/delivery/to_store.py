@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from daskgraphpart.dispatching.delivery.export import ZarrExporter, remove_staging, staging_directory
+from daskgraphpart.dispatching.delivery.export import export
 from daskgraphpart.dispatching.destination import Destination
 from daskgraphpart.dispatching.output_directory import check_claimable, old_files
 from daskgraphpart.errors import ResumeError
@@ -15,25 +15,27 @@ from daskgraphpart.storage.checksums import hash_file
 from daskgraphpart.storage.output_lock import delete_claimed, output_lock
 from daskgraphpart.storage.paths import is_remote
 from daskgraphpart.storage.store_objects import versions_below
-from daskgraphpart.storage.upload import abort_uploads, check_writable, upload_file
+from daskgraphpart.storage.upload import Upload, abort_uploads, check_writable, open_for_upload, upload_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from upath import UPath
 
-    from daskgraphpart.dispatching.destination import StagedRows
-    from daskgraphpart.dispatching.job import Job
-    from daskgraphpart.dispatching.make_files import OutputFile
+    from daskgraphpart.dispatching.delivery.staged_array import StagedArray
+    from daskgraphpart.dispatching.destination import OutputFile
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.storage.checksums import FileChecksum
     from daskgraphpart.storage.output_lock import OutputLock
 
 
 @dataclass(frozen=True, slots=True)
-class StoreDestination(ZarrExporter, Destination):
+class StoreDestination(Destination):
     """See `Destination`."""
+
+    what = "a store"
 
     @contextmanager
     def claimed(self) -> Iterator[tuple[Destination, OutputLock | None]]:
@@ -51,25 +53,20 @@ class StoreDestination(ZarrExporter, Destination):
         """Refuse a store that takes no files."""
         check_writable(self.directory)
 
-    def check_claimable(self, own_names: Sequence[str], overwrite: bool) -> None:
+    def check_claimable(self, overwrite: bool) -> None:
         """Refuse a place that holds something else."""
-        check_claimable(self.root, own_names, overwrite)
+        check_claimable(self.root, self.own_names, overwrite)
 
-    def check(self, runner: Runner) -> None:
-        """Need no task: all has been seen from here."""
+    def open(self, path: str, nbytes: int) -> AbstractContextManager[Upload]:
+        """Open a file of the output for upload."""
+        return open_for_upload(self.directory / path, nbytes, self.claim)
 
-    def local_directory(self, workspace: str | None) -> Path:
-        """Name the directory in which files are made."""
-        return staging_directory(self.root, "a store", workspace)
-
-    def clean(self, directory: Path) -> None:
-        """Remove that directory."""
-        remove_staging(directory)
-
-    def send(self, job: Job, files: Sequence[OutputFile], staged: Mapping[str, StagedRows]) -> dict[str, FileChecksum]:
+    def send(
+        self, files: Sequence[OutputFile], staged: Mapping[str, StagedArray], runner: Runner
+    ) -> dict[str, FileChecksum]:
         """Replace what the store has by the files of all parts."""
-        job.runner.step("discard-old", partial(self._discard_old, {file.path for file in files}))
-        return self.export(job, files, staged)
+        runner.step("discard-old", partial(self._discard_old, {file.path for file in files}))
+        return export(self.staging, self, files, staged, runner)
 
     def _discard_old(self, replaced: set[str]) -> None:
         """Delete configs, then the files of partitions that no new one replaces."""
@@ -78,7 +75,7 @@ class StoreDestination(ZarrExporter, Destination):
             if name not in replaced:
                 delete_claimed(self.directory / name, self.claim)
 
-    def describe(self, job: Job, made: Path, sent: Mapping[OutputFile, FileChecksum]) -> None:
+    def describe(self, made: Path, sent: Mapping[OutputFile, FileChecksum], runner: Runner) -> None:
         """Check what is there, send what describes the parts, the config last, and abort what killed runs began."""
         assert self.claim is not None, "the output was claimed"
         _check_sent(self.directory, {file.path: checksum for file, checksum in sent.items()})

@@ -288,7 +288,7 @@ def test_a_file_of_machines_is_read_as_dgl_reads_it(tmp_path: Path) -> None:
     found = read_machines(tmp_path / "ips", tmp_path)
     assert found.hosts == ("10.0.0.1", "node2", "10.0.0.1")
     assert found.distinct == ("10.0.0.1", "node2")
-    assert found.hosts_of(4) == ("10.0.0.1", "node2", "10.0.0.1", "10.0.0.1")
+    assert [found.host_of(part) for part in range(4)] == ["10.0.0.1", "node2", "10.0.0.1", "10.0.0.1"]
     (tmp_path / "ips").write_bytes(b"\xff\x00")
     with pytest.raises(OptionError, match="not a file of machines"):
         read_machines(tmp_path / "ips", tmp_path)
