@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 SECONDS_PER_INPUT = 20
 SECONDS_AT_ONCE = 300
-"""Atheris keeps up to 18 kB of each input; the same inputs replayed without it leave nothing."""
+INPUTS_AT_ONCE = 30_000
+"""Atheris keeps up to 40 kB of each input; the same inputs replayed without it leave nothing."""
 MEGABYTES = 2048
 
 
@@ -69,6 +70,7 @@ def run(
     arguments = [
         sys.argv[0],
         f"-max_total_time={options.seconds}",
+        f"-runs={INPUTS_AT_ONCE}",
         f"-max_len={longest}",
         f"-timeout={SECONDS_PER_INPUT}",
         f"-rss_limit_mb={MEGABYTES}",
