@@ -26,6 +26,25 @@ def _new_eid(place, data, new_eids, first_eid, num_owned):  # type: ignore[no-un
     return first_eid + eid if eid < num_owned else new_eids[eid]
 
 
+@inlined
+def stream_of(key, node, etype):  # type: ignore[no-untyped-def]
+    """Key of the random numbers of a node and an edge type."""
+    return splitmix64(key + uint64(node) * uint64(GOLDEN)) + uint64(etype) * uint64(0xD6E8FEB86659FD93)
+
+
+@inlined
+def draw_distinct(stream, degree, out, begin, count):  # type: ignore[no-untyped-def]
+    """Write `count` different numbers below `degree` to `out` from `begin` on, by Floyd's algorithm."""
+    for j in range(count):
+        last = degree - count + j
+        pick = int64(splitmix64(stream + uint64(j + 1) * uint64(GOLDEN)) % uint64(last + 1))
+        for k in range(begin, begin + j):
+            if out[k] == pick:
+                pick = last
+                break
+        out[begin + j] = pick
+
+
 @kernel
 def find_in_edges(columns, places, owners, ntypes, slots, csc, edge_ranges, starts, degrees):  # type: ignore[no-untyped-def]
     """Find the in-edges of nodes by edge type: first position and count.
@@ -88,10 +107,9 @@ def count_picks(ntypes, slots, fanouts, replace, degrees, offsets):  # type: ign
 def pick_edges(hop, places, key, picked, csc, new_nids, ends, edge_ranges, out):  # type: ignore[no-untyped-def]
     """Pick in-edges of nodes; `hop` is (IDs, owners, node types, slots, fan-outs), `found` (starts, degrees, offsets).
 
-    Takes all in-edges of a slot if they fit; else draws each pick: with replacement if more fit, or without by Floyd's
-    algorithm. `csc` is (indices, data, new edge IDs, first new edge ID, owned edges, whether with replacement), `ends`
-    (first new node ID, inner nodes), and `out` (sources, destinations as positions in the hop, new edge IDs). Returns
-    the first node with a damaged column, or -1.
+    Takes all in-edges of a slot if they fit; else draws. `csc` is (indices, data, new edge IDs, first new edge ID,
+    owned edges, whether with replacement), `ends` (first new node ID, inner nodes), and `out` (sources, destinations as
+    positions in the hop, new edge IDs). Returns the first node with a damaged column, or -1.
     """
     nodes, owners, ntypes, slots, fanouts = hop
     starts, degrees, offsets = picked
@@ -107,23 +125,15 @@ def pick_edges(hop, places, key, picked, csc, new_nids, ends, edge_ranges, out):
             if count == 0:
                 continue
             etype = slots[ntypes[node], s]
-            stream = splitmix64(key + uint64(nodes[node]) * uint64(GOLDEN)) + uint64(etype) * uint64(0xD6E8FEB86659FD93)
+            stream = stream_of(key, nodes[node], etype)
             if fanouts[etype] < 0 or (count == degree and not replace):
                 for j in range(count):
                     eids[begin + j] = j
-            else:
+            elif replace:
                 for j in range(count):
-                    word = splitmix64(stream + uint64(j + 1) * uint64(GOLDEN))
-                    if replace:
-                        eids[begin + j] = int64(word % uint64(degree))
-                        continue
-                    last = degree - count + j
-                    pick = int64(word % uint64(last + 1))
-                    for k in range(begin, begin + j):
-                        if eids[k] == pick:
-                            pick = last
-                            break
-                    eids[begin + j] = pick
+                    eids[begin + j] = int64(splitmix64(stream + uint64(j + 1) * uint64(GOLDEN)) % uint64(degree))
+            else:
+                draw_distinct(stream, degree, eids, begin, count)
             for j in range(begin, begin + count):
                 place = starts[node, s] + eids[j]
                 source = indices[place]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from numba import int64, uint64
+from numba import int64
 
 from daskgraphpart.kernels.compiled import inlined, kernel
-from daskgraphpart.kernels.hashing import GOLDEN, splitmix64
+from daskgraphpart.kernels.sample import draw_distinct, stream_of
 
 
 @inlined
@@ -47,7 +47,7 @@ def chances_of_picks(indptr, etypes, fanouts, chances):  # type: ignore[no-untyp
 def pick_sources(nodes, indptr, sources, etypes, fanouts, key, out):  # type: ignore[no-untyped-def]
     """Pick in-edges of nodes without replacement, and write their sources to `out`; return how many.
 
-    The picks at a node depend on the key, the node and the edge type (Floyd's algorithm).
+    The picks at a node depend on the key, the node and the edge type.
     """
     done = 0
     for node in nodes:
@@ -61,17 +61,9 @@ def pick_sources(nodes, indptr, sources, etypes, fanouts, key, out):  # type: ig
                     out[done] = sources[i]
                     done += 1
             else:
-                stream = splitmix64(key + uint64(node) * uint64(GOLDEN)) + uint64(etype) * uint64(0xD6E8FEB86659FD93)
-                begin = done
-                for j in range(degree - fanout, degree):
-                    pick = int64(splitmix64(stream + uint64(j + 1) * uint64(GOLDEN)) % uint64(j + 1))
-                    for k in range(begin, done):
-                        if out[k] == pick:
-                            pick = j
-                            break
-                    out[done] = pick
+                draw_distinct(stream_of(key, node, etype), degree, out, done, fanout)
+                for _ in range(fanout):
+                    out[done] = sources[first + out[done]]
                     done += 1
-                for k in range(begin, done):
-                    out[k] = sources[first + out[k]]
             first = end
     return done
