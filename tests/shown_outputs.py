@@ -1,7 +1,8 @@
 """Outputs that documents show: compared with those of the run that tests them, or written by `make outputs`.
 
 On a page, a block of `output` that follows a block of code is what that code prints; a line `...` of it stands for
-any lines. In a docstring, it is what follows `>>>`. Times, and the directory of the test, are not compared.
+any lines. In a docstring, it is what follows `>>>`. Times are not compared, nor is the
+directory of the test in values of Python.
 """
 
 from __future__ import annotations
@@ -53,8 +54,8 @@ def dedented(text: str, indent: str) -> str:
     return re.sub(rf"^{indent}", "", text, flags=re.MULTILINE)
 
 
-def captured(run: Callable[[], object], directory: Path) -> str:
-    """What code prints to both streams, without the directory of the test."""
+def captured(run: Callable[[], object], directory: Path | None = None) -> str:
+    """What code prints to both streams; without the directory of the test, which values of Python have."""
     printed, root = StringIO(), logging.getLogger()
     handlers, root.handlers = root.handlers, []  # without those of pytest, commands write to the terminal
     try:
@@ -62,7 +63,8 @@ def captured(run: Callable[[], object], directory: Path) -> str:
             run()
     finally:
         root.handlers = handlers
-    text = ONCE.sub("", printed.getvalue().replace(f"{directory}/", ""))
+    text = ONCE.sub("", printed.getvalue())
+    text = text if directory is None else text.replace(f"{directory}/", "")
     return "".join(f"{line.rstrip()}\n" for line in text.rstrip().splitlines())
 
 

@@ -15,6 +15,7 @@ from daskgraphpart.cli.command_options import (
     with_options,
 )
 from daskgraphpart.cli.help import Command
+from daskgraphpart.cli.session import show_result
 from daskgraphpart.engine.resources import resources_of
 from daskgraphpart.partitioned.partitioned_graph import open_partitions
 from daskgraphpart.readers.tables.describe.table_words import parse_by_type, parse_features
@@ -57,4 +58,4 @@ def add(**values: Any) -> None:
         names = [f"{ntype}/{name}" for ntype, data in parts.node_data.items() for name in data]
         click.echo(f"features  {', '.join(names)}")
         click.echo(f"time      {format_seconds(values['seconds'])}")
-        click.echo(f"config    {parts.config}")
+        show_result(f"config    {parts.config}")

@@ -169,7 +169,7 @@ def dispatch(**values: Any) -> None:
         machines = _machines_of(values, run.resources, assign_dir, out_dir)
         spec = JobSpec.of(graph, assign_dir, num_parts, out_dir, options, run.resources, dispatch_to=machines)
         outcome = run_dispatch(spec, run)
-    show_outcome(outcome, values, None if is_given(values) else given[0])
+    show_outcome(outcome, values, () if is_given(values) else given[:1])
 
 
 def _machines_of(values: dict[str, Any], resources: Resources, assign_dir: str, out_dir: str) -> str | None:

@@ -12,6 +12,7 @@ from daskgraphpart.cli.command_options import RESOURCE_OPTIONS, refuse_options, 
 from daskgraphpart.cli.graph_commands import FORMAT_NAMES, FORMAT_OPTIONS, name_of_directory
 from daskgraphpart.cli.help import Command
 from daskgraphpart.cli.inputs import INPUT_OPTIONS, changed_graph
+from daskgraphpart.cli.session import show_result
 from daskgraphpart.errors import OptionError
 from daskgraphpart.graph.metadata import ID_MAP, METADATA_FILE
 from daskgraphpart.storage.paths import to_path
@@ -60,9 +61,9 @@ def chunk(**values: Any) -> None:
         is_mapped = values["map_ids"] or configs
         kept = f"mapped; the original ones are in {directory / ID_MAP}" if is_mapped else "as they were"
         click.echo(f"{written!r}\n")
-        click.echo(f"IDs       {kept}")
+        show_result(f"IDs       {kept}")
         click.echo(f"time      {format_seconds(values['seconds'])}")
-        click.echo(f"metadata  {directory / METADATA_FILE}")
+        show_result(f"metadata  {directory / METADATA_FILE}")
 
 
 def _construction(path: str, values: dict[str, Any]) -> Any:

@@ -26,7 +26,7 @@ logger = logging.getLogger("daskgraphpart")
 COMMANDS = {
     "partition": "Partition a graph, or tables.",
     "verify": "Compare partitions with their graph, node by node.",
-    "report": "Show how good partitions are: cut, balance, HALO nodes.",
+    "report": "Show how good partitions are: rows fetched, cut, balance.",
     "plan": "Estimate disk, memory and method of a partition.",
     "compare": "Compare methods: cut, balance, time, memory.",
     "chunk": "Turn tables into a chunked graph.",
@@ -40,6 +40,7 @@ COMMANDS = {
     "parmetis": "Partition with ParMETIS.",
     "convert": "Turn ParMETIS' complete output into partitions.",
     "dgl-tools": "Write stand-ins for the scripts of dgl/tools.",
+    "plugins": "List layouts, methods and readers, and whose they are.",
     "completion": "Print a script that completes commands in your shell.",
 }
 """What `--help` lists, in the order of use."""
@@ -52,6 +53,7 @@ MODULES = {
     "cli.dgl_tools_command": ("dgl-tools",),
     "cli.parmetis_commands": ("convert", "parmetis"),
     "cli.plan_command": ("plan",),
+    "cli.plugins_command": ("plugins",),
     "cli.remap_command": ("ids", "remap"),
     "cli.compare_command": ("compare",),
     "cli.report_command": ("report",),
@@ -155,7 +157,7 @@ def main(arguments: list[str] | None = None) -> Any:
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by our caller
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
-    session = Session()
+    session = Session(sys.argv[1:] if arguments is None else arguments)
     session.open_log()
     try:
         code = _run(arguments, session)

@@ -51,4 +51,4 @@ def partition(**values: Any) -> None:
         run = job_options(keywords)
         spec = JobSpec.of(graph, owners, values["num_parts"], out_dir, layouts, run.resources, dispatch_to=machines)
         outcome = run_dispatch(spec, run)
-    show_outcome(outcome, values, None if is_given(values) else values["in_dir"])
+    show_outcome(outcome, values, () if is_given(values) else (values["in_dir"],))

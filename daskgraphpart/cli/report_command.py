@@ -36,7 +36,8 @@ ENDINGS = {".txt": "text", ".json": "json", ".html": "html", ".htm": "html"}
     "--fanouts",
     multiple=True,
     metavar="N,...",
-    help="Estimate what trainers fetch from other parts, if they sample 10,10 neighbours, say.",
+    help="Neighbours that training samples, to estimate what trainers fetch from other parts. Default: what partition "
+    "was told, or a few batches of 10,10.",
 )
 @click.option("--batch-size", type=int, help="Training nodes per batch. Default: what partition was told, or 1,000.")
 @click.option("--network", metavar="SPEED", help="Speed at which a part fetches. Default: 10Gbit.")
@@ -44,7 +45,7 @@ ENDINGS = {".txt": "text", ".json": "json", ".html": "html", ".htm": "html"}
 def report(**values: Any) -> None:
     """Show how good the partitions in OUT are.
 
-    Cut, balance, HALO nodes, edges between parts, sizes; as text, as JSON, or as one HTML page that needs no network.
+    What training fetches, cut, balance, HALO nodes, sizes; as text, as JSON, or as one HTML page that needs no network.
     OUT may be written by DGL's own tools.
 
     \b

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import os
+import re
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -15,7 +17,7 @@ from daskgraphpart.engine.displays import json_event
 from daskgraphpart.errors import EnvironmentFaultError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 logger = logging.getLogger("daskgraphpart")
 
@@ -27,6 +29,7 @@ FILE_FORMAT = "%(asctime)s %(levelname)s %(message)s"
 class Session:
     """State of one call."""
 
+    words: Sequence[str] = ()  # arguments, as typed
     as_json: bool = False  # standard error gets only JSON lines
     handlers: list[logging.Handler] = field(default_factory=list)  # added to the log by this command
 
@@ -51,16 +54,24 @@ class Session:
             logging.getLogger().removeHandler(handler)
             handler.close()
 
-    def show(self, event: str, line: str, **content: Any) -> None:
+    def show(self, event: str, prefix: str, text: str, **content: Any) -> None:
         """Write a line to standard error, or its event for programs."""
-        if self.as_json:
-            line = json_event(event, **content).rstrip()
-        click.echo(line, err=True)
+        text = self.as_typed(text)
+        line = f"{prefix}: {text}" if prefix else text
+        click.echo(json_event(event, **content, text=text).rstrip() if self.as_json else line, err=True)
 
     def show_error(self, text: str, exit_code: int) -> int:
         """Write why the command ends, in one line; return the exit code."""
-        self.show("error", f"error: {text}", text=text, exit_code=exit_code)
+        self.show("error", "error", text, exit_code=exit_code)
         return exit_code
+
+    def as_typed(self, text: str) -> str:
+        """Leave the working directory out of paths below it, unless an argument names it."""
+        with suppress(OSError):  # it may be gone
+            here = f"{os.getcwd().rstrip('/')}/"
+            if len(here) > 1 and not any(here in word for word in self.words):
+                return re.sub(rf"(?<![\w./:-]){re.escape(here)}", "", text)
+        return text
 
     def _add(self, handler: logging.Handler, form: str = "%(message)s") -> None:
         handler.setFormatter(logging.Formatter(form))
@@ -84,9 +95,13 @@ class _StderrHandler(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         text = self.format(record)
         with suppress(OSError):
-            level = record.levelname.lower()
-            line = text if record.levelno == logging.INFO else f"{level}: {text}"
-            self.session.show("log", line, level=level, text=text)
+            name = record.levelname.lower()
+            self.session.show("log", "" if record.levelno == logging.INFO else name, text, level=name)
+
+
+def show_result(text: str) -> None:
+    """Write to standard output, with paths as they were typed."""
+    click.echo(click.get_current_context().ensure_object(Session).as_typed(text))
 
 
 def _log_level(ctx: click.Context, param: click.Parameter, value: str | None) -> None:

@@ -9,6 +9,7 @@ import click
 from click.core import ParameterSource
 
 from daskgraphpart.cli.inputs import INPUT_NAMES
+from daskgraphpart.cli.session import show_result
 from daskgraphpart.dispatching.dispatch_options import DispatchOptions
 from daskgraphpart.graph.transforms.changes import GraphChanges
 from daskgraphpart.options import chosen, stated_options
@@ -16,8 +17,7 @@ from daskgraphpart.storage.paths import is_remote
 from daskgraphpart.units import format_count, format_number, format_seconds, format_size, text_table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
+    from collections.abc import Mapping, Sequence
 
     from daskgraphpart.dispatching.finish import JobResult
     from daskgraphpart.partitioner.assign_report import AssignReport
@@ -26,8 +26,11 @@ if TYPE_CHECKING:
 MAX_PARTS_SHOWN = 16
 
 
-def show_outcome(outcome: JobResult, values: Mapping[str, Any], in_dir: str | Path | None = None) -> None:
-    """Print the quality and place of partitions; if verbose, a table of parts."""
+def show_outcome(outcome: JobResult, values: Mapping[str, Any], graph: Sequence[str] | None = None) -> None:
+    """Print the quality and place of partitions; if verbose, a table of parts.
+
+    `graph` has the arguments that name it, none if options do.
+    """
     if values["quiet"]:
         return
     quality, config, sizes, report = outcome.quality, outcome.config_path, outcome.part_nbytes, outcome.report
@@ -48,9 +51,10 @@ def show_outcome(outcome: JobResult, values: Mapping[str, Any], in_dir: str | Pa
         facts["store"] = outcome.traffic
     if report is not None:
         facts = {"method": report.summary, **rows_of(report), **facts}
-    if in_dir is not None and not outcome.hosts and "dgl" in chosen(DispatchOptions, values).graphs:
+    if not outcome.hosts and "dgl" in chosen(DispatchOptions, values).graphs:
         out = str(config.parent)
-        facts["to verify"] = shlex.join(["daskgraphpart", "verify", str(in_dir), out, *_changes()])
+        if graph is not None:
+            facts["to verify"] = shlex.join(["daskgraphpart", "verify", *graph, out, *_changes()])
         facts["to report"] = shlex.join(["daskgraphpart", "report", out, "--output", "report.html"])
         if not is_remote(config):
             facts["in DGL"] = f"dgl.distributed.load_partition({str(config)!r}, 0)"
@@ -115,4 +119,4 @@ def balance_of(report: AssignReport) -> str:
 def show_facts(facts: Mapping[str, str]) -> None:
     """Print a line for each."""
     for name, value in facts.items():
-        click.echo(f"{name:<10}  {value}")
+        show_result(f"{name:<10}  {value}")

@@ -8,7 +8,7 @@ import re
 import sys
 from importlib import metadata
 
-from daskgraphpart.engine.resources import available_memory
+from daskgraphpart.engine.resources import available_memory, usable_cores
 
 PACKAGE = "daskgraphpart"
 
@@ -20,7 +20,7 @@ def version_report() -> str:
         PACKAGE: metadata.version(PACKAGE),
         "python": f"{platform.python_version()} ({sys.executable})",
         "system": platform.platform(),
-        "machine": f"{len(os.sched_getaffinity(0))} of {os.cpu_count()} cores, {memory:.1f} GB of memory",
+        "machine": f"{usable_cores()} of {os.cpu_count()} cores, {memory:.1f} GB of memory",
         **{name: _version(name) for name in _libraries()},
         "plug-ins": ", ".join(_packages_with_plugins()) or "none of other packages",
     }

@@ -155,7 +155,7 @@ def detect_resources(
 
         threads, thread_memory = cluster_size(cluster)
     if workers is None:
-        workers = threads or (1 if cluster == "sync" else len(os.sched_getaffinity(0)))
+        workers = threads or (1 if cluster == "sync" else usable_cores())
     if memory is None:
         budget = workers * thread_memory // 2 if thread_memory else available_memory() // 2
     else:
@@ -187,6 +187,11 @@ def resolve_cluster(cluster: Any) -> Any:
 def is_on_this_machine(cluster: Any) -> bool:
     """Whether we start it, on this machine."""
     return isinstance(cluster, str) and cluster in ON_THIS_MACHINE
+
+
+def usable_cores() -> int:
+    """Processors that this process may use; all, where the system restricts none (macOS)."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def available_memory() -> int:

@@ -8,7 +8,6 @@ inputs alone, so that it can run twice. Memory and workers say how many threads 
 from __future__ import annotations
 
 import logging
-import os
 import shutil
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from daskgraphpart.engine.local import give_memory_back
+from daskgraphpart.engine.resources import usable_cores
 from daskgraphpart.method import MethodJob
 from daskgraphpart.partitioner import choose
 from daskgraphpart.partitioner.assign_options import METHODS
@@ -118,7 +118,7 @@ def partition_graph(_: None, config: PartitionConfig) -> str:
     """Find and write the part of every node; return how."""
     give_memory_back()  # for the libraries
     block = block_nbytes(config.problem.adjacency.num_arcs)
-    threads = min(config.workers, len(os.sched_getaffinity(0)), max(1, config.memory // max(1, block)))
+    threads = min(config.workers, usable_cores(), max(1, config.memory // max(1, block)))
     problem, balanced = config.problem, config.problem.balanced
     columns = tuple(problem.weights.columns[i].memmap() for i in balanced)
     blocks = tuple(replace(block, path=local_copy(block.path)) for block in problem.adjacency.blocks)

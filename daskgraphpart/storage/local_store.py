@@ -123,7 +123,7 @@ class LocalStore(WorkspaceStore):
                 constants = ((0, bytes(whole)),)
             for offset, content in constants:
                 write_exactly(file.fileno(), memoryview(content), offset, path)
-            if is_mapped:
+            if is_mapped and hasattr(os, "posix_fallocate"):  # macOS has none
                 os.posix_fallocate(file.fileno(), 0, nbytes)
 
     def write(self, path: LocalPath, offset: int, content: memoryview) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import resource
+import shlex
 import signal
 import subprocess
 import sys
@@ -62,7 +63,7 @@ def test_every_help_has_an_example_that_parses(path: tuple[str, ...], capsys: py
     Path("ips.txt").touch()  # an example names it
     shown = capsys.readouterr().out.replace("\\\n", "")
     begin = f"daskgraphpart {' '.join(path)} "
-    examples = [line.strip() for line in shown.splitlines() if line.strip().startswith(begin)]
+    examples = [line.strip() for line in shown.splitlines() if f"{line.strip()} ".startswith(begin)]
     assert examples
     for example in examples:
         words = example.partition(" > ")[0].replace("'", "").split()[1 + len(path) :]
@@ -292,6 +293,19 @@ def test_in_a_terminal_there_are_bars(graph: Path) -> None:
     assert process.wait() == 0
     assert b"\x1b[" in shown
     assert b"bucket-edges" in shown
+
+
+def test_paths_are_shown_as_they_were_typed(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("edges.csv").write_text("src,dst\na,b\nb,c\n")
+    how = ("--edges", "edges*.csv", "--map-ids", *RANDOM)
+    for typed in ("out", f"{directory}/absolute"):
+        assert call("partition", typed, *how) == 0
+        shown = {row[:12].strip(): row[12:] for row in capsys.readouterr().out.splitlines()}
+        assert shown["config"] == f"{typed}/graph.json"
+        assert shown["in PyG"] == f"daskgraphpart.open_partitions('{typed}').part(0).to_pyg()"
+        assert call(*shlex.split(shown["to verify"])[1:]) == 0
+        assert call("partition", typed, *how) == 2
+        assert f"error: {typed}: the output directory is not empty" in capsys.readouterr().err
 
 
 def test_a_run_tells_what_matters_once(graph: Path, directory: Path, capsys: Any, caplog: Any) -> None:

@@ -158,7 +158,8 @@ def test_the_blocks_of_a_page_run(
         left.callback(os.environ.clear)
         left.callback(end_servers, directory, names)
         for block in read_blocks(text):
-            output = captured(lambda block=block: run_block(block, names), directory)  # type: ignore[misc]
+            of_python = directory if block.language == "python" else None
+            output = captured(lambda block=block: run_block(block, names), of_python)  # type: ignore[misc]
             if block.shown is not None:
                 printed[block.shown] = indent(output, block.indent)
     wrong = {place: output for place, output in printed.items() if not is_same(output, text[slice(*place)])}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from commands import call
 from foreign_packages import forget_packages
 from foreign_packages import register as install_odd
 
@@ -67,6 +68,18 @@ def test_it_is_one_sentence_and_the_rest_works(
     metadata = graph.write_chunked(tmp_path / "graph", memory="1GB", workers=1)
     dgp.assign(tmp_path / "graph" / "metadata.json", 2, method="random", **HOW)
     dgp.assign(metadata, 2, method="random", **HOW)
+
+
+@pytest.mark.parametrize(("code", "state"), [(SCAN + "pass", ""), ("import nothing_like_this", ": Cannot import ")])
+def test_plugins_are_listed_with_their_package(
+    code: str, state: str, register: Callable[[str, str], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    register("readers", code)
+    assert call("plugins") == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert "layout  dgl           daskgraphpart" in shown
+    (line,) = (line for line in shown if line.startswith("reader  aa"))
+    assert line[22:].startswith(f"odd-plugin 2.0{state}") and bool(state) == (len(line) > 36)
 
 
 def test_a_scan_that_fails_to_read_is_one_sentence(register: Callable[[str, str], None], tmp_path: Path) -> None:

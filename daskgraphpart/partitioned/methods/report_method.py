@@ -36,11 +36,11 @@ def report(
     labels : iterable of str, optional
         Node data that hold classes, as ``ntype:name``; default: integers named `label`, `labels` or `y`.
     fanouts : list of int, dict of such lists by edge type, or str, optional
-        Neighbours that training samples at each hop, such as ``[10, 10]`` or ``"10,10"``. Default:
-        what `partition` was told, if anything. With fan-outs, sample batches
-        of each part to estimate what trainers fetch from other parts, with and without `hot_rows`. Training nodes
+        Neighbours that training samples at each hop, such as ``[10, 10]`` or ``"10,10"``; 20 batches of each part
+        are sampled to estimate what trainers fetch from other parts, with and without `hot_rows`. Default: what
+        `partition` was told, or else five batches of ``[10, 10]``, without `hot_rows`. Training nodes
         come from masks named `train_mask` or similar, else all nodes. Needs the graph format csc, or else sorts the
-        edges, 16 bytes each.
+        edges, 16 bytes each; by default only if these fit into `memory`, and of at most 256 parts that are in no store.
     batch_size : int, optional
         Training nodes per batch. Default: what `partition` was told, or 1,000.
     network : str, default "10Gbit"

@@ -3,7 +3,8 @@
 Batches are those of DGL's distributed training: a trainer has its part's training nodes, each hop starts from all nodes
 so far, and the features of all are fetched. What hot rows beside each part would save is counted in these batches, the
 hot rows themselves in others. In-edges come from the parts' CSC. For parts without it, edges are sorted
-first, into temporary files of 16 bytes per edge and 8 per node, in the workspace if given.
+first, into temporary files of 16 bytes per edge and 8 per node, in the workspace if given. Unless asked for, this is
+done only if they fit into memory.
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
     from daskgraphpart.tools.report.figures import NodeRegions
 
 NETWORK = "10Gbit"
+FANOUTS = "10,10"
+"""Neighbours that are sampled if nobody says how training samples."""
 TASKS_PER_WORKER = 4
 HOT_SHARE = "5%"
 """Of a part's nodes: the hot rows beside it."""
@@ -46,6 +49,8 @@ COUNTED_EPOCHS = 5
 """In which hot rows are counted; fewer once these have twice `MAX_BATCHES`."""
 MAX_BATCHES = 20
 """Batches that are sampled of each part; with as many or fewer in an epoch, all of them."""
+FEW_BATCHES = 5
+"""The same if nobody asked for them; hot rows are then not counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +60,7 @@ class Sampling:
     fanouts: Any  # a number per hop, or such a list per edge type; or texts such as ``"10,10"``
     batch_size: int | None
     network: str | None
+    is_brief: bool = False  # few batches, without hot rows
 
     def __post_init__(self) -> None:
         if self.batch_size is not None and self.batch_size < 1:
@@ -69,20 +75,26 @@ class Sampling:
         """Bits per second of the network."""
         return parse_rate(self.network or NETWORK, "--network")
 
-    def with_recorded(self, recorded: Mapping[str, Any]) -> Sampling | None:
-        """Return this with what is recorded in place of what is not given; None without fan-outs."""
-        fanouts = recorded.get("fanouts") if self.fanouts is None else self.fanouts
-        if fanouts is not None:
-            return replace(self, fanouts=fanouts, batch_size=self.batch_size or recorded.get("batch_size", 1000))
-        for name in ("batch_size", "network"):
-            if getattr(self, name) is not None:
-                what = f"--{name.replace('_', '-')} tells nothing without fan-outs"
-                raise OptionError(what, option=name, hint="add --fanouts, such as 10,10")
-        return None
+    @property
+    def is_asked(self) -> bool:
+        """Whether anything is given."""
+        return (self.fanouts, self.batch_size, self.network) != (None, None, None)
+
+    def with_recorded(self, recorded: Mapping[str, Any]) -> Sampling:
+        """Return this with what is recorded, or else usual, in place of what is not given."""
+        fanouts = recorded.get("fanouts", FANOUTS) if self.fanouts is None else self.fanouts
+        batch_size = self.batch_size or recorded.get("batch_size", 1000)
+        return replace(self, fanouts=fanouts, batch_size=batch_size, is_brief=not (self.is_asked or recorded))
 
     def read(self, book: PartitionBook) -> np.ndarray:
         """Read the fan-outs, int64 (hops, edge types)."""
         return read_fanouts(self.fanouts, book.etypes, "--fanouts")
+
+
+def nbytes_to_sort(graphs: Sequence[GraphFile], book: PartitionBook, *, is_ours: bool) -> int:
+    """Bytes of temporary files for the in-edges of parts without CSC."""
+    without = (graph for graph in graphs if stored_columns(graph, book, is_sorted=is_ours) is None)
+    return sum(16 * graph.num_edges + 8 * graph.num_nodes for graph in without)
 
 
 def estimate_fetching(
@@ -106,16 +118,9 @@ def estimate_fetching(
         matrices = _columns(graphs, book, directory, runner, is_ours=is_ours)
         masks = [training_masks(of_part, book) for of_part in nodes]
         config = EstimateConfig(
-            book,
-            graphs,
-            matrices,
-            masks,
-            _row_nbytes(nodes, book),
-            fanouts,
-            batch_size,
-            any(masks),
-            resources.task_memory // 2,
-        )
+            book, graphs, matrices, masks, _row_nbytes(nodes, book), fanouts, batch_size, any(masks),
+            resources.task_memory // 2, sampling.is_brief,
+        )  # fmt: skip
         each = -(-book.num_parts // (resources.workers * TASKS_PER_WORKER))
         ranges = [range(first, min(first + each, book.num_parts)) for first in range(0, book.num_parts, each)]
         counted = runner.run(Pass("report-sampling", sample_parts, [Unit(of, 1) for of in ranges], config))
@@ -176,6 +181,12 @@ class EstimateConfig:
     batch_size: int
     has_masks: bool
     memory: int  # for counts of hot rows
+    is_brief: bool
+
+    @property
+    def num_batches(self) -> int:
+        """Batches of a part, at most."""
+        return FEW_BATCHES if self.is_brief else MAX_BATCHES
 
 
 def sample_parts(parts: range, config: EstimateConfig) -> list[tuple[tuple[int, ...], np.ndarray]]:
@@ -211,6 +222,8 @@ def _sample_part(part: int, sampler: Sampler, config: EstimateConfig) -> tuple[t
 
 def _hot_rows(part: int, sampler: Sampler, config: EstimateConfig) -> np.ndarray:
     """New homogeneous IDs of the part's hot rows, counted in batches of other epochs."""
+    if config.is_brief:
+        return np.zeros(0, np.int64)
 
     def batches(key: np.uint64) -> Iterator[tuple[np.ndarray, np.uint64]]:
         counted = 0
@@ -227,7 +240,7 @@ def _hot_rows(part: int, sampler: Sampler, config: EstimateConfig) -> np.ndarray
 
 
 def _batches(part: int, config: EstimateConfig, key: np.uint64) -> Iterator[tuple[np.ndarray, np.uint64]]:
-    """Seeds and keys of a part's batches: of an epoch, or `MAX_BATCHES` of them."""
+    """Seeds and keys of a part's batches: of an epoch, or some of them."""
     _, seeds = _choose_seeds(part, config, key)
     for number, first in enumerate(range(0, seeds.size, config.batch_size)):
         yield seeds[first : first + config.batch_size], stream_key_of(key, number)
@@ -251,6 +264,6 @@ def _choose_seeds(part: int, config: EstimateConfig, key: np.uint64) -> tuple[in
 
 def _some(total: int, config: EstimateConfig, key: np.uint64) -> np.ndarray:
     """First positions of a random order: whole batches, or everything."""
-    places = np.empty(min(total, MAX_BATCHES * config.batch_size), np.int64)
+    places = np.empty(min(total, config.num_batches * config.batch_size), np.int64)
     shuffled(key, 0, total, places)
     return places

@@ -118,6 +118,12 @@ class Fetching:
         """Share of all trainers' input nodes that are still fetched with hot rows beside each part."""
         return self._share_of(self.cold_nodes)
 
+    @property
+    def random_share(self) -> float:
+        """About the share if owners were random: seeds are a trainer's own, all other rows anybody's."""
+        seeds = np.minimum(self.num_batches * self.batch_size, self.seeds)
+        return self._share_of((self.input_nodes - seeds) * (1 - 1 / len(self.seeds)))
+
     def _share_of(self, counts: np.ndarray) -> float:
         return share(float((counts * self._scale).sum()), float((self.input_nodes * self._scale).sum()))
 
@@ -139,6 +145,7 @@ class Fetching:
             "batch_size": self.batch_size,
             "training_nodes": "masks" if self.has_masks else "all nodes",
             "remote_share": self.share,
+            "remote_share_of_random_parts": self.random_share,
             "worst_part": self.worst_part,
             "bytes_per_epoch": int(self.epoch_nbytes.sum()),
             "training_nodes_by_part": self.seeds.tolist(),

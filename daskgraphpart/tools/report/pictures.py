@@ -37,18 +37,18 @@ STYLE: Any = {  # matplotlib types the keys as literals
 
 
 def pictures_of(report: Figures) -> Iterator[tuple[str, str, str]]:
-    """Yield a question, its answer as SVG, and a line that explains the picture."""
+    """Yield a question, its answer as SVG, and a line that explains the picture; first what one can act on."""
     with style.context(STYLE, after_reset=True):  # overrides the user's own plot style
         about = "Bars are parts; the dashed line is their average."
         yield "How even are the parts?", _drawn(_parts, report, 4.4), about
-        if report.num_parts > 1 and report.edge_matrix.any():
-            about = "Read down a column: where the edges of a part come from. Off the diagonal, features travel."
-            yield "Who talks to whom?", _drawn(_edges, report, 4.4), about
         if report.sampling is not None and report.sampling.inputs_from is not None and report.num_parts > 1:
             about = (
                 "Read down a column: who owns the rows that a part's batches need. Off the diagonal, they are fetched."
             )
             yield "Who fetches from whom?", _drawn(_fetches, report, 4.4), about
+        if report.num_parts > 1 and report.edge_matrix.any():
+            about = "Read down a column: where the edges of a part come from. Off the diagonal, features travel."
+            yield "Who talks to whom?", _drawn(_edges, report, 4.4), about
         if len(report.etypes) > 1 and report.num_edges:
             about = "Share of the edges of each type whose ends are in different parts."
             yield "Which types are cut?", _drawn(_types, report, _height(len(report.etypes))), about

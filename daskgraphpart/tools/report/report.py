@@ -28,6 +28,9 @@ MAX_ROWS, MAX_COLUMNS = 16, 17
 PAGE_ROWS = 100
 """Of a table by part on a page; JSON has all."""
 
+SHOWN = 2
+"""Pictures that are not folded."""
+
 MAX_MATRIX = 32
 """Parts whose edges between each other are a matrix on a page."""
 
@@ -49,6 +52,7 @@ STYLE = """
 .dgp-report details{margin:14px 0 0;border-top:1px solid var(--line);padding-top:10px}
 .dgp-report summary{cursor:pointer;font-weight:600}
 .dgp-report details>div{max-height:560px;overflow:auto;margin-top:8px}
+.dgp-report details>.dgp-pictures{max-height:none}
 .dgp-report table{border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:.93em}
 .dgp-report th,.dgp-report td{padding:3px 12px;text-align:right;white-space:nowrap;border-top:1px solid var(--line)}
 .dgp-report th{position:sticky;top:0;background:Canvas;z-index:1}
@@ -168,10 +172,10 @@ def _body_of(report: Figures) -> str:
         f"<span class='dgp-quiet'>{_text(figure.more)}</span></div>"
         for figure in key_figures(report)
     )
-    pictures = "".join(
-        f"<section><h2>{question}</h2><p class='dgp-quiet'>{about}</p>{_labelled(drawn, question, about)}</section>"
+    pictures = [
+        f"<section><h2>{question}</h2><p class='dgp-quiet'>{about}</p>{_titled(drawn, question, about)}</section>"
         for question, drawn, about in pictures_of(report)
-    )
+    ]
     tables = "".join(
         f"<details><summary>{_text(section.title)}</summary><p class='dgp-quiet'>{_text(section.about)}</p>"
         f"<div>{html_table(*section.cells(PAGE_ROWS), align='<' + '>' * (section.table.shape[1] - 1))}</div></details>"
@@ -181,14 +185,22 @@ def _body_of(report: Figures) -> str:
         f"<style>{STYLE}</style><div class='dgp-report'><h1>Partitions of {_text(report.graph_name)}</h1>"
         f"<p class='dgp-quiet'>{title_of(report)}</p><p class='dgp-verdict'>{_text(verdict(report))}</p>"
         f"<p class='dgp-advice'>{_text(advice(report))}</p>"
-        f"<div class='dgp-tiles'>{tiles}</div><div class='dgp-pictures'>{pictures}</div>{tables}"
+        f"<div class='dgp-tiles'>{tiles}</div><div class='dgp-pictures'>{''.join(pictures[:SHOWN])}</div>"
+        f"{_more_pictures(pictures[SHOWN:])}{tables}"
         f"{_folded('Terms', TERMS)}{_folded('How these partitions were made', report.about)}{_notes(report)}</div>"
     )
 
 
-def _labelled(drawn: str, question: str, about: str) -> str:
+def _titled(drawn: str, question: str, about: str) -> str:
     """A picture with the words that a screen reader says in its place."""
-    return drawn.replace("<svg role='img'", f"<svg role='img' aria-label='{_text(question)} {_text(about)}'", 1)
+    head, _, rest = drawn.partition(">")
+    return f"{head}><title>{_text(question)}</title><desc>{_text(about)}</desc>{rest}"
+
+
+def _more_pictures(pictures: list[str]) -> str:
+    """Pictures that nobody acts on, folded."""
+    together = f"<div class='dgp-pictures'>{''.join(pictures)}</div>"
+    return f"<details><summary>More pictures</summary>{together}</details>" if pictures else ""
 
 
 def _folded(title: str, of_terms: dict[str, str] | Any) -> str:

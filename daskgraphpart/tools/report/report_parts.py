@@ -28,7 +28,7 @@ from daskgraphpart.layouts.manifest_reader import find_manifest, read_manifest
 from daskgraphpart.schema import LABEL_NAMES, MASK_NAME
 from daskgraphpart.storage.files import file_sizes_in
 from daskgraphpart.storage.paths import is_remote
-from daskgraphpart.tools.report.fetching import Sampling, estimate_fetching
+from daskgraphpart.tools.report.fetching import Sampling, estimate_fetching, nbytes_to_sort
 from daskgraphpart.tools.report.figures import MAX_MATRIX, Labels
 from daskgraphpart.tools.report.report import Report
 from daskgraphpart.units import format_number
@@ -68,8 +68,14 @@ def report_parts(
     ranges = _ranges_of_nodes(graphs, max(1, (resources.task_memory - BYTES_OF_BLOCKS) // 8))
     manifest = find_manifest(path.parent, config.graph_name)
     stated = None if manifest is None else read_manifest(manifest).content
-    # in a store nothing can be sampled
-    wanted = sampling.with_recorded({} if stated is None or is_remote(path) else _recorded_sampling(stated))
+    is_ours = stated is not None
+    # nobody has to ask, unless nothing can be sampled (in a store), there is nothing to fetch, or it takes long
+    is_sampled = sampling.is_asked or (
+        not is_remote(path)
+        and 1 < config.num_parts <= MAX_MATRIX
+        and bool(book.edge_counts.any())
+        and nbytes_to_sort(graphs, book, is_ours=is_ours) <= resources.memory
+    )
     columns = find_columns(node_regions, book, labels)
     sizes = _file_sizes(path.parent, config)
     with open_runner(resources, progress) as runner:
@@ -77,8 +83,8 @@ def report_parts(
         units = [Unit(region, region.nbytes) for column in columns for region in column.regions.values()]
         counted = runner.run(Pass("report-columns", report_columns, units, None))
         fetching = None
-        if wanted is not None:
-            is_ours = stated is not None
+        if is_sampled:
+            wanted = sampling.with_recorded({} if stated is None else _recorded_sampling(stated))
             fetching = estimate_fetching(wanted, book, graphs, node_regions, runner, is_ours=is_ours)
     of_labels, masks, notes = gather_columns(columns, iter(counted), config.num_parts)
     return Report(
@@ -107,6 +113,8 @@ def _describe(path: Location, config: PartitionConfig, stated: Mapping[str, Any]
         about["options"] = f"formats {named}; {hops} of HALO nodes; {out_edges}"
         if isinstance(stated.get("constraints"), list):
             about["constraints"] = ", ".join(map(str, stated["constraints"]))
+        if isinstance(recorded := stated.get("training"), dict):
+            about["training"] = ", ".join(f"{name} {value}" for name, value in recorded.items() if value is not None)
     return {**about, "report": f"{datetime.now(tz=UTC).date()}, daskgraphpart {version('daskgraphpart')}"}
 
 

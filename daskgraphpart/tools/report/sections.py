@@ -22,7 +22,7 @@ EVEN, UNEVEN, SMALL = 1.105, 1.25, 0.6
 below the third are named."""
 
 LIKE_RANDOM = 0.9
-"""A cut above this share of that of random owners is not worth a partitioner."""
+"""Parts that cut or fetch more than this share of what random ones do are not worth a partitioner."""
 
 TERMS = {
     "edge cut": "edges whose two ends have different owners. Sampling across them fetches features from another part.",
@@ -57,6 +57,8 @@ def _sentences(report: Figures) -> Iterator[str]:
     if report.num_parts == 1:
         yield "One part holds the whole graph: nothing is cut, and nothing has to be balanced."
         return
+    if report.sampling is not None:
+        yield from _rows(report.sampling)
     yield _evenness(report)
     if not report.num_edges:
         yield "There are no edges to cut."
@@ -64,41 +66,49 @@ def _sentences(report: Figures) -> Iterator[str]:
     halo = share(report.communication_volume, report.num_nodes)
     copies = f"parts hold {halo:.2f} HALO nodes for each node that they own"
     yield f"{report.cut_share:.1%} of edges are cut, and {copies}."
-    if report.sampling is not None:
-        of = report.sampling
-        hot = f"; with the hottest 5% beside each part, {of.cold_share:.0%}" if of.hot_rows.any() else ""
-        yield f"A trainer fetches {of.share:.0%} of its input rows from other parts{hot}."
-        most = int(of.epoch_nbytes.max(initial=0))
-        if (waits := of.seconds.max(initial=0)) >= LEAST_WAIT:
-            how_long = f"{format_seconds(waits)} of a network of {format_rate(of.network)}"
-            yield f"The part that fetches most gets {format_size(most)} an epoch, {how_long}."
     shares = report.cut_edges.sum(axis=0) / np.maximum(report.owned_edges.sum(axis=0), 1)
     worst = int(shares.argmax())
     if len(report.etypes) > 1 and shares[worst] > report.cut_share:
         yield f"The edge type that is cut most is {report.etypes[worst]} ({shares[worst]:.1%})."
 
 
+def _rows(of: Fetching) -> Iterator[str]:
+    hot = f"; with the hottest 5% beside each part, {of.cold_share:.0%}" if of.hot_rows.any() else ""
+    random = f"with random parts {of.random_share:.0%}"
+    yield f"A trainer fetches {of.share:.0%} of its rows from other parts ({random}{hot})."
+    most = int(of.epoch_nbytes.max(initial=0))
+    if (waits := of.seconds.max(initial=0)) >= LEAST_WAIT:
+        how_long = f"{format_seconds(waits)} of a network of {format_rate(of.network)}"
+        yield f"The part that fetches most gets {format_size(most)} an epoch, {how_long}."
+
+
 def advice(report: Figures) -> str:
     """Return what to do next, as one line."""
     if report.num_parts == 1 or not report.num_edges:
         return "Use more parts to train on several machines."
+    if report.about.get("method") == "random":
+        return (
+            "Owners are random: partition with --method auto, which cuts fewer edges wherever the graph has structure."
+        )
     balances = {name: balance(values) for name, values in _balanced(report).items()}
     worst = max(balances, key=balances.__getitem__)
     random = 1 - 1 / report.num_parts
     if balances[worst] > EVEN:
         item = worst if worst in ("nodes", "edges") else f"types:{worst.removeprefix('nodes in ')}"
         return f"To even out the {worst}, partition with {item} in --balance, or lower its tolerance ({item}=0.03)."
-    if report.about.get("method") == "random":
-        return (
-            "Owners are random: partition with --method auto, which cuts fewer edges wherever the graph has structure."
-        )
-    if report.cut_share > LIKE_RANDOM * random:
-        return (
-            f"Random owners would cut {random:.1%} of edges, hardly more: --method random is faster and as good here."
-        )
-    if report.sampling is None:
-        return f"Random owners would cut {random:.1%} of edges. Add --fanouts 10,10 to see what trainers fetch."
-    return f"With random owners, trainers would fetch about {random:.0%} of their input rows from other parts."
+    of = report.sampling
+    if of is None:
+        if report.cut_share > LIKE_RANDOM * random:
+            return f"Random owners would cut {random:.1%} of edges, hardly more: look with --fanouts what they save."
+        return "Add --fanouts 10,10 to see what trainers fetch."
+    if of.hot_rows.any() and of.cold_share < LIKE_RANDOM * of.share:
+        return f"Keep hot rows beside the parts (--hot-rows 5%): trainers fetch {of.cold_share:.0%} then."
+    if of.share > LIKE_RANDOM * of.random_share:
+        return "On this graph no parts save much: those of --method random train as well, and are made faster."
+    if "training" not in report.about:
+        numbers = ",".join(map(str, of.fanouts))
+        return f"To fetch fewer rows, partition for how you train: --objtype fetch --fanouts {numbers}."
+    return "Train on these parts."
 
 
 def _balanced(report: Figures) -> dict[str, np.ndarray]:
@@ -163,6 +173,8 @@ class Section:
 
 def all_sections(report: Figures, max_matrix: int) -> Iterator[Section]:
     """Yield all tables in order; edges between parts up to a number of parts."""
+    if report.sampling is not None:
+        yield _sampling(report.sampling)
     yield _parts(report)
     yield _balance(report)
     if len(report.ntypes) > 1:
@@ -179,8 +191,6 @@ def all_sections(report: Figures, max_matrix: int) -> Iterator[Section]:
         table.insert(0, "", _names(report.num_parts))
         about = "Row: owner of the source, column: owner of the destination."
         yield Section("Edges between parts", table, about=about)
-    if report.sampling is not None:
-        yield _sampling(report.sampling)
     yield _degrees(report)
     yield from map(_labels, report.labels)
     yield _files(report)
@@ -198,6 +208,12 @@ class KeyFigure:
 
 def key_figures(report: Figures) -> Iterator[KeyFigure]:
     """Yield the most important figures."""
+    if report.sampling is not None:
+        of, worst = report.sampling, report.sampling.worst_part
+        more = f"with random parts {of.random_share:.1%}; most in part {worst}, {of.shares[worst]:.1%}; "
+        more += f"{format_size(int(of.epoch_nbytes.sum()))} an epoch"
+        more += f"; {of.cold_share:.1%} with hot rows" if of.hot_rows.any() else ""
+        yield KeyFigure(REMOTE, f"{of.share:.1%}", more, TERMS[REMOTE])
     yield KeyFigure(
         "edge cut", f"{report.cut_share:.1%}", f"{format_count(report.num_cut_edges)} edges", TERMS["edge cut"]
     )
@@ -207,11 +223,6 @@ def key_figures(report: Figures) -> Iterator[KeyFigure]:
     for name in ("nodes", "edges"):
         value = f"{balance(report.measures[name]):.3f}"
         yield KeyFigure(f"balance of {name}", value, "largest part over average", TERMS["balance"])
-    if report.sampling is not None:
-        of, worst = report.sampling, report.sampling.worst_part
-        more = f"{format_size(int(of.epoch_nbytes.sum()))} an epoch; most in part {worst}, {of.shares[worst]:.1%}"
-        more += f"; {of.cold_share:.1%} with hot rows"
-        yield KeyFigure(REMOTE, f"{of.share:.1%}", more, TERMS[REMOTE])
     total, largest = format_sizes([int(report.nbytes.sum()), int(report.nbytes.max(initial=0))])
     yield KeyFigure("on disk", total, f"largest part {largest}", "files of all parts")
 
@@ -241,12 +252,15 @@ def _sampling(fetching: Fetching) -> Section:
     columns = {"part": _names(len(fetching.seeds)), "training nodes": fetching.seeds}
     columns |= {"batches": fetching.batches_per_epoch, "input nodes of one": np.rint(fetching.inputs_per_batch)}
     columns |= {REMOTE: fetching.shares, ROWS: fetching.per_epoch(fetching.remote_nodes)}
-    columns |= {FETCHED: fetching.epoch_nbytes, COLD_ROWS: fetching.per_epoch(fetching.cold_nodes)}
-    columns |= {SECONDS: fetching.seconds, COLD: fetching.per_epoch(fetching.cold_nbytes)}
+    columns |= {FETCHED: fetching.epoch_nbytes, SECONDS: fetching.seconds}
+    if has_hot := bool(fetching.hot_rows.any()):
+        columns |= {COLD_ROWS: fetching.per_epoch(fetching.cold_nodes)}
+        columns |= {COLD: fetching.per_epoch(fetching.cold_nbytes)}
     drawn = "training nodes" if fetching.has_masks else "all nodes, as no mask tells which are trained on"
     about = f"Estimated from sampled batches of {fetching.batch_size:,} {drawn}, {_fanouts(fetching)} neighbours."
     about += f" Fetching takes what a network of {format_rate(fetching.network)} needs for these bytes."
-    about += " With hot rows: if the rows that are fetched most, 5% of a part's nodes, lie beside the part."
+    if has_hot:
+        about += " With hot rows: if the rows that are fetched most, 5% of a part's nodes, lie beside the part."
     return Section("What training fetches", pd.DataFrame(columns), about=about)
 
 

@@ -15,6 +15,7 @@ from keywords import spelled
 import daskgraphpart as dgp
 from daskgraphpart import EdgeType, GraphPartError, GraphSchema, NodeType
 from daskgraphpart.errors import OptionError
+from daskgraphpart.tools.report.fetching import nbytes_to_sort
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -144,7 +145,6 @@ def test_one_part_fetches_nothing(tmp_path: Path) -> None:
 def test_all_forms_of_the_report_have_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     parts = partitioned(two_types(True), tmp_path)
     out = parts.config.parent
-    assert parts.report().sampling is None
     assert call("report", out, "--fanouts", "4,3", "--batch-size", "20", "--quiet") == 0
     text = capsys.readouterr().out
     assert "What training fetches" in text
@@ -174,8 +174,7 @@ def test_all_forms_of_the_report_have_it(tmp_path: Path, capsys: pytest.CaptureF
         ([2], 0, None, "--batch-size"),
         ([2], 10, "fast", "--network"),
         ([2], 10, "0Gbit", "--network"),
-        (None, None, "1Gbit", "--network"),
-        (None, 10, None, "--batch-size"),
+        (None, 0, None, "--batch-size"),
     ],
 )
 def test_bad_values_are_one_error(
@@ -186,3 +185,45 @@ def test_bad_values_are_one_error(
         parts.report(fanouts=sampling, batch_size=batch_size, network=network)
     assert isinstance(caught.value, GraphPartError)
     assert caught.value.option == place.removeprefix("--").replace("-", "_")
+
+
+def test_nobody_has_to_ask_where_in_edges_fit_into_memory(tmp_path: Path) -> None:
+    parts = partitioned(two_types(True), tmp_path)
+    found, asked = parts.report(workers=1).sampling, parts.report(fanouts=[10, 10]).sampling
+    assert found is not None and asked is not None
+    assert (found.fanouts, found.batch_size) == ((10, 10), 1000)
+    assert asked.hot_rows.all() and not found.hot_rows.any()  # which take more batches
+    assert found.share == asked.share  # a part has few training nodes: these are all its batches
+    nbytes = nbytes_to_sort([part.graph for part in parts.parts], parts.book, is_ours=True)
+    assert nbytes == 16 * 900 + 8 * sum(part.graph.num_nodes for part in parts.parts)
+
+
+def test_random_parts_fetch_what_is_said_of_random_parts(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    graph = dgp.from_edges({"n:r:n": rng.integers(0, 3000, (2, 9000))}, num_nodes=3000)
+    for method in ("random", "auto"):
+        parts = dgp.partition(graph, tmp_path / method, 4, method=method, progress=False)
+        found = parts.report(fanouts=[5, 5], batch_size=100).sampling
+        assert found is not None
+        if method == "random":
+            assert found.random_share == pytest.approx(found.share, rel=0.05)  # but for a small graph
+        assert found.share <= 1.05 * found.random_share
+
+
+@pytest.mark.parametrize(
+    ("how", "advice"),
+    [
+        ({"method": "random"}, "Owners are random: partition with --method auto"),
+        ({"balance": "nodes"}, "To even out the edges, partition with edges in --balance"),
+        ({}, "To fetch fewer rows, partition for how you train: --objtype fetch --fanouts 10,10."),
+        ({"objtype": "fetch", "fanouts": "3,3"}, "Keep hot rows beside the parts (--hot-rows 5%): trainers fetch "),
+    ],
+)
+def test_there_is_one_advice(how: dict[str, Any], advice: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    src, near = rng.integers(0, 400, 4000), rng.integers(1, 20, 4000)
+    hub = np.where(np.arange(4000) < 900, src % 20, (src + near) % 400)
+    graph = dgp.from_edges({"n:r:n": (src, hub)}, num_nodes=400)
+    report = dgp.partition(graph, tmp_path / "parts", 4, progress=False, **how).report(batch_size=20)
+    assert advice in " ".join(str(report).split())
+    assert f"<p class='dgp-advice'>{advice[:12]}" in report.to_html()
