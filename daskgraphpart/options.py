@@ -79,7 +79,7 @@ def check_options(options: Any) -> None:
                 raise OptionError(
                     f"{place} names a choice twice", place=place, found=",".join(value), hint="remove one"
                 )
-        elif choices and not limits["values"]:
+        elif choices and not limits["values"] and value != stated.default:
             check_choice(what, place, value, choices)
         if limits["min"] is not None and value is not None and value < limits["min"]:
             what = f"{place} {value} is too small"

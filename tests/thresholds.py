@@ -78,7 +78,7 @@ CUTS = {
     "readers.tables.describe.parquet_batches:PAGE_NBYTES": 300,
     "readers.tables.describe.text_rows:BOUNDS_PER_BATCH": ROWS,
     "readers.tables.describe.text_rows:BYTES_PER_READ": BYTES,
-    "readers.tables.load.long_texts:LONG": 3,
+    "readers.tables.load.loaded_tables:LONG": 3,
     "readers.tables.stage_frames:ROWS_PER_GROUP": ROWS,
     "readers.tables.stage_frames:COLUMN_NBYTES": BYTES,
     "readers.tables.stage_frames:GROUP_NBYTES": 4 * BYTES,

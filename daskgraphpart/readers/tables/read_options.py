@@ -8,16 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import OptionError, check_choice
 from daskgraphpart.graph.transforms.changes import name_of
-from daskgraphpart.options import by_name, option, words_of
+from daskgraphpart.options import by_name, check_options, option, words_of
 
 if TYPE_CHECKING:
     import os
 
-DELIMITERS = {"comma": ",", "tab": "\t", "space": " ", "semicolon": ";", "\\t": "\t"}
-DECIMALS = ("point", "comma")
-ID_TYPES = ("auto", "integer", "string")
 UNKNOWN_NODES = ("add", "drop", "error")
-MISSING_IDS = ("error", "drop")
+DELIMITERS = {"comma": ",", "tab": "\t", "space": " ", "semicolon": ";", "\\t": "\t"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +105,7 @@ class ReadOptions:
         None,
         "What separates fractions in text; guessed by default. Commas that may separate thousands are refused until "
         "you say so.",
-        choices=DECIMALS,
+        choices=("point", "comma"),
     )
     header: bool | None = option(
         None, "Whether the first line of text names the columns; guessed by default.", kind=bool
@@ -135,7 +132,7 @@ class ReadOptions:
     id_type: str = option(
         "auto",
         "What mapped IDs are. auto takes integers if all look like integers, and refuses a mixture.",
-        choices=ID_TYPES,
+        choices=("auto", "integer", "string"),
     )
     unknown_nodes: str = option(
         "add",
@@ -144,7 +141,9 @@ class ReadOptions:
         choices=UNKNOWN_NODES,
     )
     missing_ids: str = option(
-        "error", "What to do with rows that have no ID. They are refused, or dropped and counted.", choices=MISSING_IDS
+        "error",
+        "What to do with rows that have no ID. They are refused, or dropped and counted.",
+        choices=("error", "drop"),
     )
     fill: Mapping[str, object] | object = option(
         (),
@@ -154,7 +153,8 @@ class ReadOptions:
     )
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "columns", words_of(self.columns))
+        check_choice("choice", "--unknown-nodes", self.unknown_nodes, UNKNOWN_NODES)  # not "unknown unknown nodes"
+        check_options(self)
         object.__setattr__(self, "edge_columns", columns_by_type(self.edge_columns))
         if self.columns and len(self.columns) != 2:
             expected, shown = "those of sources and destinations, such as src,dst or 0,1", ",".join(self.columns)
@@ -165,13 +165,8 @@ class ReadOptions:
         if self.ids_from is not None and not self.map_ids:
             what, hint = "only mapped IDs can continue others", "add --map-ids"
             raise OptionError(what, option="ids_from", hint=hint)
-        check_choice("type of IDs", "--id-type", self.id_type, ID_TYPES)
         if self.id_type == "string" and not self.map_ids:
             raise OptionError("only mapped IDs can be strings", option="id_type", hint="add --map-ids")
-        if self.decimal is not None:
-            check_choice("choice", "--decimal", self.decimal, DECIMALS)
-        check_choice("choice", "--missing-ids", self.missing_ids, MISSING_IDS)
-        check_choice("choice", "--unknown-nodes", self.unknown_nodes, UNKNOWN_NODES)
         if len(self.comment.encode()) > 1:
             expected = "one ASCII character, or ''"
             raise OptionError("not one character", option="comment", expected=expected, found=repr(self.comment))

@@ -214,28 +214,7 @@ def verify_checksums(
 ) -> VerifyReport:
     """Compare partitions with the checksums in their manifest, after a copy for example; needs no graph.
 
-    Parameters
-    ----------
-    out_dir : path or URL
-        The partitions, or their config.
-    storage_options
-        As in `verify`.
-    quick : bool
-        Compare checksums of small files only; of others, the size.
-    sample : float
-        Must be 1: checksums cover whole files.
-
-    Returns
-    -------
-    VerifyReport
-        Files that are missing, or of another size or checksum.
-
-    Raises
-    ------
-    LayoutError
-        If there are no partitions at that path, or they have no checksums (DGL's own tools write none).
-    OptionError
-        If `sample` is not 1.
+    Checksums cover whole files, so `sample` must be 1; if `quick`, only those of small files, and the sizes of others.
     """
     if sample != 1:
         what, hint = "checksums cover whole files, so they cannot be sampled", "leave it out, or give the graph"

@@ -344,7 +344,7 @@ def test_kinds_of_ids_may_not_differ_between_files(tmp_path: Path) -> None:
         ({"name": "a/b"}, "--name: graph name 'a/b' cannot be used in DGL's files"),
         ({"columns": ("a",)}, "--columns: not two columns"),
         ({"edge_columns": (2, 2)}, "--edge-columns: a column is named twice"),
-        ({"id_type": "float"}, "--id-type: unknown type of IDs 'float'. Choose from auto, integer, string"),
+        ({"id_type": "float"}, "Unknown id type 'float'. Choose from auto, integer, string"),
         ({"delimiter": "::"}, "--delimiter: bad delimiter"),
         ({"comment": "//"}, "--comment: not one character"),
         ({"edge_format": "xml"}, "--edge-format: unknown format of edges"),

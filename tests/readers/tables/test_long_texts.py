@@ -13,7 +13,7 @@ from pyarrow import parquet
 
 import daskgraphpart as dgp
 from daskgraphpart.errors import InputFileError, PlanError
-from daskgraphpart.readers.tables.load import long_texts
+from daskgraphpart.readers.tables.load import loaded_tables
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,12 +35,12 @@ def write(path: Path, form: str, values: list[Any]) -> Any:
     return str(path)
 
 
-@pytest.mark.parametrize("longest", [long_texts.LONG, 3])
+@pytest.mark.parametrize("longest", [loaded_tables.LONG, 3])
 @pytest.mark.parametrize("form", ["csv", "parquet", "codes", "binary", "frame"])
 def test_codes_are_ranks_of_whole_texts(
     form: str, longest: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(long_texts, "LONG", longest)
+    monkeypatch.setattr(loaded_tables, "LONG", longest)
     values = [WORDS[i] for i in np.random.default_rng(0).integers(0, len(WORDS), 60)]
     given = write(tmp_path / "e", form, [v and v.encode() for v in values] if form == "binary" else values)
     dgp.read_tables(given, map_ids=True, edge_columns=["c"]).write_chunked(tmp_path / "out", memory="300MB", workers=2)

@@ -17,16 +17,15 @@ from daskgraphpart.readers.rank_ids import rank_ids
 from daskgraphpart.readers.tables.describe.columns import STRINGS, TIMES
 from daskgraphpart.readers.tables.describe.split_sets import IN_NO_SET, SETS, SPLIT, set_of
 from daskgraphpart.readers.tables.load.feature_file import staged_rows
-from daskgraphpart.readers.tables.load.long_texts import TABLE
+from daskgraphpart.readers.tables.load.loaded_tables import TABLE
 from daskgraphpart.units import format_number, format_size
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from daskgraphpart.readers.tables.describe.description import Table
-    from daskgraphpart.readers.tables.load.loaded_tables import Load
-    from daskgraphpart.readers.tables.load.long_texts import LongTexts
-    from daskgraphpart.readers.tables.place.placement import Placement
+    from daskgraphpart.readers.tables.load.loaded_tables import Load, LongTexts
+    from daskgraphpart.readers.tables.place.node_ids import NumberedTables
     from daskgraphpart.source import Source
     from daskgraphpart.storage.region import Region
 
@@ -34,14 +33,14 @@ MISSING_CODE = -1
 """Of strings that are missing: no category."""
 
 
-def stage_feature(placement: Placement, table: Table, name: str, kept: Region | None) -> Source:
+def stage_feature(numbered: NumberedTables, table: Table, name: str, kept: Region | None) -> Source:
     """Return a feature in the order of the table; `kept` are the rows that are left if some were dropped."""
     number = table.features[name][0]
-    kind, load = table.kind(number), placement.load
+    kind, load = table.kind(number), numbered.load
     if name == SPLIT:
-        return _stage_sets(placement, table, number)
+        return _stage_sets(numbered, table, number)
     if kind == STRINGS:
-        return _stage_codes(placement, table, name)
+        return _stage_codes(numbered, table, name)
     if kind == TIMES:
         load.progress.note(f"{_place(table, number)}: times, kept as microseconds since 1970")
     rows = staged_rows(table, name, load.staged[table.name, name])
@@ -52,42 +51,42 @@ def _place(table: Table, number: int) -> str:
     return f"{table.files[0].path}, column {table.column(number).name!r}"
 
 
-def _path(placement: Placement, table: Table, number: int) -> str:
-    return placement.path(f"{table.name}-{number}")
+def _path(numbered: NumberedTables, table: Table, number: int) -> str:
+    return numbered.path(f"{table.name}-{number}")
 
 
-def _stage_sets(placement: Placement, table: Table, number: int) -> Region:
+def _stage_sets(numbered: NumberedTables, table: Table, number: int) -> Region:
     """Write the number of each node's set, and report how many nodes are in each."""
-    load, found_set = placement.load, set_of(f"c{number}")
+    load, found_set = numbered.load, set_of(f"c{number}")
     counts = ", ".join(f"count(*) FILTER ({found_set} = {i})" for i in range(len(SETS)))
     (set_counts,) = run(load.connection, f"SELECT {counts} FROM {table.name}")
     shown_counts = [f"{mask} {count:,}" for mask, count in zip(SETS, set_counts, strict=True)]
-    others = placement.num_nodes[table.of_type] - sum(set_counts)
+    others = numbered.num_nodes[table.of_type] - sum(set_counts)
     where = _place(table, number)
     load.progress.note(f"{where}: {', '.join(shown_counts)}; in none: {others:,} {table.of_type!r} nodes")
     query = f"SELECT coalesce({set_of(f't.c{number}')}, {IN_NO_SET}) FROM {table.name} t ORDER BY t.row"
-    return placement.stage(query, _path(placement, table, number), np.dtype(np.int8))
+    return numbered.stage(query, _path(numbered, table, number), np.dtype(np.int8))
 
 
-def _stage_codes(placement: Placement, table: Table, name: str) -> Region:
+def _stage_codes(numbered: NumberedTables, table: Table, name: str) -> Region:
     """Write the codes of strings, which are ranks, and keep the strings."""
-    load, number, of_type = placement.load, table.features[name][0], table.of_type
+    load, number, of_type = numbered.load, table.features[name][0], table.of_type
     every = f"SELECT c{number} AS id FROM {table.name} WHERE c{number} IS NOT NULL"
     long_texts, categories = load.long_texts, _categories(table, number)
     if long_texts.keys:
         every = f"(SELECT DISTINCT id FROM ({every})) e LEFT JOIN {TABLE} l ON l.key = e.id"
         every = f"SELECT coalesce(l.text, e.id) AS id FROM {every}"
-    kept = placement.job.companions / CATEGORIES / of_type / f"{name}.parquet"
+    kept = numbered.job.companions / CATEGORIES / of_type / f"{name}.parquet"
     old = load.described.old_codes.get((of_type, name))
     with _enough_named(long_texts):
         num_old = rank_ids(load.connection, categories, every, kept, is_text=True, old=old)
     code = code_of_missing(load, table, name)
-    _warn_unlisted_categories(placement, table, name, num_old, code)
+    _warn_unlisted_categories(numbered, table, name, num_old, code)
     keyed = categories
     if long_texts.keys:
         keyed = f"(SELECT coalesce(l.key, c.id) AS id, new_id FROM {categories} c LEFT JOIN {TABLE} l ON l.text = c.id)"
     codes = f"SELECT coalesce(k.new_id, {code}) FROM {table.name} t LEFT JOIN {keyed} k ON t.c{number} = k.id"
-    return placement.stage(f"{codes} ORDER BY t.row", _path(placement, table, number), np.dtype(np.int64))
+    return numbered.stage(f"{codes} ORDER BY t.row", _path(numbered, table, number), np.dtype(np.int64))
 
 
 @contextmanager
@@ -130,9 +129,9 @@ def code_of_missing(load: Load, table: Table, name: str) -> int:
     return int(codes[0][0])
 
 
-def _warn_unlisted_categories(placement: Placement, table: Table, name: str, num_old: int, code: int) -> None:
+def _warn_unlisted_categories(numbered: NumberedTables, table: Table, name: str, num_old: int, code: int) -> None:
     """Report that a feature has codes, and where their values are; split edge types share them."""
-    load, of_type, number = placement.load, table.of_type, table.features[name][0]
+    load, of_type, number = numbered.load, table.of_type, table.features[name][0]
     described = load.described
     if of_type in described.etypes and split_column(described.changes, of_type) is not None:
         if described.is_split(table, name):
@@ -144,6 +143,6 @@ def _warn_unlisted_categories(placement: Placement, table: Table, name: str, num
     path = f"{CATEGORIES}/{of_type}/{name}.parquet"
     ((missing,),) = run(load.connection, f"SELECT count(*) FROM {table.name} WHERE c{number} IS NULL")
     if len(table.ends) == 1:  # nodes without a row
-        missing += max(0, placement.num_nodes[table.of_type] - load.num_rows(table))
+        missing += max(0, numbered.num_nodes[table.of_type] - load.num_rows(table))
     gaps = f"; {format_number(missing, 'missing value')}, as {code}" if missing else ""
     load.progress.note(f"{_place(table, number)}: {count:,} categories, {how}; {path} has them{gaps}")
