@@ -165,7 +165,7 @@ class Graph(GraphMethods["Graph"]):
 
     def _scanned(self, changes: GraphChanges) -> Scan:
         check_changes(changes, self.schema.ntypes, self.schema.etypes, self.data_sources)
-        from daskgraphpart.readers.tables.changes.changed_scan import ChangedScan  # a Scan, which returns graphs
+        from daskgraphpart.readers.tables.changes.change_graph import ChangedScan  # a Scan, which returns graphs
 
         return ChangedScan.of_graph(self, changes)
 

@@ -293,7 +293,7 @@ class Scan(GraphMethods["Scan"]):
         return self._scanned(changes)
 
     def _scanned(self, changes: GraphChanges) -> Scan:
-        from daskgraphpart.readers.tables.changes.changed_scan import ChangedScan  # a Scan itself
+        from daskgraphpart.readers.tables.changes.change_graph import ChangedScan  # a Scan itself
 
         return ChangedScan(self, changes)
 

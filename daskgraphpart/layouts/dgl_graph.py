@@ -13,10 +13,13 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 import numpy as np
 
 from daskgraphpart.errors import LayoutError
-from daskgraphpart.layouts.dgl_encoding import (
+from daskgraphpart.layouts.dgl_graph_file import (
+    ALL_FORMATS,
     ARRAY_HEADER,
     CPU,
     DTYPES,
+    FORMAT_BITS,
+    HETEROGRAPH,
     MAGIC_ARRAY,
     MAGIC_COO,
     MAGIC_CSR,
@@ -25,11 +28,6 @@ from daskgraphpart.layouts.dgl_encoding import (
     MAGIC_METAGRAPH,
     MAGIC_RELATION,
     MAGIC_TENSOR_FILE,
-)
-from daskgraphpart.layouts.dgl_graph_file import (
-    ALL_FORMATS,
-    FORMAT_BITS,
-    HETEROGRAPH,
     MATRIX_ARRAYS,
     METADATA_NBYTES,
     METAGRAPH,

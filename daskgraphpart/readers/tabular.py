@@ -14,8 +14,7 @@ import numpy as np
 
 from daskgraphpart.errors import OptionError
 from daskgraphpart.graph.collections import join_frames
-from daskgraphpart.readers.names_of_ends import choose_ends
-from daskgraphpart.readers.table_index import ENDS, ID, counts_rows, index_as_ids, is_pandas
+from daskgraphpart.readers.names_of_ends import ENDS, ID, choose_ends, counts_rows, index_as_ids, is_pandas
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

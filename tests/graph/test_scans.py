@@ -20,7 +20,7 @@ from daskgraphpart.errors import OptionError
 from daskgraphpart.graph.graph_scan import GraphScan
 from daskgraphpart.readers.construction.build import ConstructionScan
 from daskgraphpart.readers.open_scan import open_scan
-from daskgraphpart.readers.tables.changes.changed_scan import ChangedScan
+from daskgraphpart.readers.tables.changes.change_graph import ChangedScan
 from daskgraphpart.readers.tables.table_scan import TableScan
 
 if TYPE_CHECKING:

@@ -89,8 +89,14 @@ def to_original(
     >>> parts.to_original("user", scores, "scores.parquet")
     PosixPath('scores.parquet')
     """
-    from daskgraphpart.tools.remap.decode import codes_of, find_categories, largest_column  # imports pyarrow
-    from daskgraphpart.tools.remap.row_files import Legend, find_id_map, open_rows
+    from daskgraphpart.tools.remap.row_files import (  # imports pyarrow
+        Legend,
+        codes_of,
+        find_categories,
+        find_id_map,
+        largest_column,
+        open_rows,
+    )
 
     is_table, path = out is not None and Path(str(out)).suffix == ".parquet", None
     if id_map is not None and not is_table and decode is None:

@@ -20,13 +20,13 @@ from daskgraphpart.graph.metadata import LABEL_COUNTS, TRANSFORMED
 from daskgraphpart.graph.rows import ConstantRows, JoinedRows, KeptRows, ReversedEdges
 from daskgraphpart.graph.scan import Scan
 from daskgraphpart.kernels.hashing import stream_key
-from daskgraphpart.readers.construction.ends import find_ends
 from daskgraphpart.readers.construction.labels import count_classes, draw_masks, list_masks, open_splits
 from daskgraphpart.readers.construction.read_config import is_construction, read_config
 from daskgraphpart.readers.construction.statistics import Described, bounds, describe_rows, divisor, plan_columns
 from daskgraphpart.readers.construction.tables import (
     Ids,
     check_ids,
+    find_ends,
     find_files,
     finish_nodes,
     kinds_of_ids,

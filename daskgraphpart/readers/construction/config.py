@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import GraphPartError, InputFileError, MetadataError
-from daskgraphpart.readers.table_index import ENDS
+from daskgraphpart.readers.names_of_ends import ENDS
 from daskgraphpart.readers.type_names import check_type_name
 from daskgraphpart.schema import check_name
 

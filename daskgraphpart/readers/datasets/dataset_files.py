@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 DATASETS = {
     "igb": "daskgraphpart.readers.datasets.igb:read_igb",
-    "mag240m": "daskgraphpart.readers.datasets.ogb_lsc:read_mag240m",
+    "mag240m": "daskgraphpart.readers.datasets.ogb:read_mag240m",
     "ogb": "daskgraphpart.readers.datasets.ogb:read_ogb",
-    "wikikg": "daskgraphpart.readers.datasets.ogb_lsc:read_wikikg",
+    "wikikg": "daskgraphpart.readers.datasets.ogb:read_wikikg",
 }
 """Functions that name the tables of a public data set; imported when used, for there are several, and big."""
 

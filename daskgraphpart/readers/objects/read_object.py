@@ -14,7 +14,7 @@ from daskgraphpart.errors import OptionError
 from daskgraphpart.extras import is_dgl_graph, is_made_by
 from daskgraphpart.graph.graph import Graph, read_chunked
 from daskgraphpart.graph.scan import check_read
-from daskgraphpart.readers.table_index import ENDS, index_as_ends
+from daskgraphpart.readers.names_of_ends import ENDS, index_as_ends
 from daskgraphpart.readers.tabular import as_pandas, as_table, ends_of, is_frame, is_lazy, pair_of
 from daskgraphpart.readers.type_names import canonical_name, ends_of_types
 from daskgraphpart.schema import DEFAULT_ETYPE as HOMOGENEOUS_EDGES

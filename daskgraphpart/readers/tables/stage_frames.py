@@ -16,9 +16,8 @@ from daskgraphpart.errors import OptionError, check_choice
 from daskgraphpart.graph.dask_sources import return_unchanged, run_collections
 from daskgraphpart.graph.rows import array_rows
 from daskgraphpart.graph.transforms.check_changes import split_column
-from daskgraphpart.readers.names_of_ends import known_id
+from daskgraphpart.readers.names_of_ends import ENDS, ID, index_as_ends, index_as_ids, known_id
 from daskgraphpart.readers.object_values import as_array
-from daskgraphpart.readers.table_index import ENDS, ID, index_as_ends, index_as_ids
 from daskgraphpart.readers.tables.describe.split_sets import EXPECTED, SPLIT
 from daskgraphpart.readers.tables.describe.table_files import TableFile, are_files
 from daskgraphpart.readers.tables.describe.table_words import EVERY_COLUMN, takes_each

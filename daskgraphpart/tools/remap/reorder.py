@@ -21,12 +21,13 @@ from daskgraphpart.storage.faults import attach_path_to_error, environment_fault
 from daskgraphpart.storage.region import Region, create_npy, map_npy
 from daskgraphpart.storage.scratch import lasting_directory, scratch_directory
 from daskgraphpart.storage.zarr_arrays import create_rows_array
-from daskgraphpart.tools.remap.decode import LargestColumn, decode_block
 from daskgraphpart.tools.remap.row_files import (
     NUMBERS,
+    LargestColumn,
     Legend,
     TableConfig,
     check_output,
+    decode_block,
     open_rows,
     save_tensor,
     write_table,

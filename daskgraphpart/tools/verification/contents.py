@@ -1,6 +1,9 @@
 """Compare the data of partitions and input: passes over parts, and over blocks of the input.
 
 Temporary files take 4 bytes per node (8 from 2^31 nodes on), and 8 more with several hops of HALO nodes.
+
+IDs and categories of the input are compared with those beside the partitions: other IDs in the same order, or other
+words for the same codes, give the same numbers everywhere else.
 """
 
 from __future__ import annotations
@@ -13,9 +16,16 @@ import numpy as np
 
 from daskgraphpart.dispatching.job import choose_sizes
 from daskgraphpart.engine.runner import Pass, Runner, Unit
+from daskgraphpart.errors import GraphPartError
+from daskgraphpart.graph.companion_files import map_name, maps_and_codes
 from daskgraphpart.graph.dask_partitions import list_edge_blocks, list_row_blocks
+from daskgraphpart.ids.hash_id_maps import hash_id_maps
+from daskgraphpart.ids.recorded_id_maps import IdMaps
+from daskgraphpart.layouts.known_outputs import DIST_GRAPH
+from daskgraphpart.storage.files import file_size, is_file
+from daskgraphpart.storage.paths import join_path, to_path
 from daskgraphpart.storage.region import create_files, create_npy
-from daskgraphpart.tools.verification.findings import Finding
+from daskgraphpart.tools.verification.findings import Finding, differences
 from daskgraphpart.tools.verification.passes import (
     MISSING,
     UNWANTED,
@@ -36,12 +46,13 @@ from daskgraphpart.tools.verification.row_sums import (
 from daskgraphpart.tools.verification.verify_run import IN_SUMS, Run, group_parts, pieces, window_size
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from daskgraphpart.graph.graph import Graph
     from daskgraphpart.layouts.manifest_reader import Manifest
     from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph
     from daskgraphpart.source import Block
+    from daskgraphpart.storage.paths import Location
     from daskgraphpart.tools.verification.passes import EdgeSums, NodeSums
 
 MAX_EXPLAINED = 16
@@ -155,3 +166,68 @@ class Contents:
         """Run a pass over blocks of the input."""
         units = [Unit(block, compared.row_nbytes * block.num_rows, block.num_rows) for block in blocks]
         return self.runner.run(Pass(name, task, units, compared))
+
+
+CHECK = "maps"
+ROWS_AT_ONCE = 1 << 16
+
+
+def map_findings(graph: Graph, manifest: Manifest, runner: Runner, most_bytes: float) -> Iterator[Finding]:
+    """Compare maps of IDs, and of codes, of at most some bytes; what was not recorded cannot be compared."""
+    here = manifest.path.parent
+    try:
+        recorded = IdMaps.of(manifest.content, manifest.path)
+    except GraphPartError as error:
+        yield Finding(CHECK, manifest.path.name, str(error))
+        return
+    root = here.parent if here.name == DIST_GRAPH else here
+    digests = {} if recorded is None else {map_name(of): digest for of, digest in recorded.checksums.items()}
+    if recorded is not None:  # beside the partitions, or in the directory of their graph
+        root = join_path(here, recorded.directory).parent
+    given = maps_and_codes(graph.companions)
+    paths = {name: to_path(path) for name, path in given.items() if file_size(path) <= most_bytes}
+    others = {name: other for name in paths if is_file(other := join_path(root, name))}
+    files = list(dict.fromkeys([*paths.values(), *others.values()]))
+    hashed = dict(zip(files, hash_id_maps(files, runner), strict=True)) if files else {}
+    for name, path in paths.items():
+        there = hashed[others[name]] if name in others else None
+        expected = digests.get(name, there)
+        if hashed[path] == expected:
+            continue
+        if name in others and there == expected:
+            try:
+                yield from _compare_rows(name, path, others[name])
+            except GraphPartError as error:
+                yield Finding(CHECK, name, str(error))
+        elif name in digests:
+            what = "checksum of the IDs that the partitions were made with"
+            yield Finding(CHECK, name, what, expected=hashed[path], found=expected)
+
+
+def _compare_rows(name: str, path: Location, other: Location) -> Iterator[Finding]:
+    """Find the first row that differs; files of other versions of pyarrow may differ only in bytes."""
+    import pyarrow.compute as pc  # most graphs have no maps, and need no pyarrow
+
+    from daskgraphpart.ids.id_map import id_batches, read_map_header  # imports it, too
+
+    def batches(path: Location, count: int) -> Iterator[Any]:
+        of_path = id_batches(path, count, ROWS_AT_ONCE)
+        next(of_path)  # their type
+        return of_path
+
+    (kind, count), (other_kind, other_count) = read_map_header(path), read_map_header(other)
+    wrong = [*differences(CHECK, name, {"kind": kind, "rows": count}, {"kind": other_kind, "rows": other_count})]
+    yield from wrong
+    if wrong:
+        return
+    first, num_wrong, example = 0, 0, None
+    for values, others in zip(batches(path, count), batches(other, count), strict=True):
+        rows = np.flatnonzero(pc.not_equal(values, others).to_numpy(zero_copy_only=False))
+        if rows.size and example is None:
+            row = int(rows[0])
+            example = Finding(
+                CHECK, name, f"row {first + row:,}", None, first + row, str(values[row]), str(others[row])
+            )
+        num_wrong, first = num_wrong + rows.size, first + len(values)
+    if example is not None:
+        yield Finding(CHECK, name, example.what, None, example.row, example.expected, example.found, num_wrong)

@@ -18,10 +18,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from daskgraphpart.dispatching.dispatch_options import DispatchOptions
+from daskgraphpart.dispatching.job import smallest_task_memory
 from daskgraphpart.engine.progress import open_progress
 from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, detect_resources
 from daskgraphpart.engine.runner import Pass, Runner, Unit, open_runner
 from daskgraphpart.errors import LayoutError, OptionError
+from daskgraphpart.jobs.job_inputs import input_paths
+from daskgraphpart.jobs.job_options import JobOptions
+from daskgraphpart.jobs.jobs import OutputDirectory, open_job
 from daskgraphpart.keywords import check_keywords
 from daskgraphpart.layouts.dgl_config_reader import find_config
 from daskgraphpart.layouts.manifest import ADDED, data_of
@@ -29,9 +34,9 @@ from daskgraphpart.layouts.manifest_reader import find_manifest
 from daskgraphpart.readers.open_scan import open_scan
 from daskgraphpart.storage.files import is_directory, is_file
 from daskgraphpart.storage.paths import Location, is_url, resolve_path, to_key
+from daskgraphpart.storage.region import id_dtype
 from daskgraphpart.storage.scratch import scratch_directory
-from daskgraphpart.tools.verification.compare_maps import map_findings
-from daskgraphpart.tools.verification.contents import Contents
+from daskgraphpart.tools.verification.contents import Contents, map_findings
 from daskgraphpart.tools.verification.findings import Finding, VerifyReport
 from daskgraphpart.tools.verification.headers import (
     ORIGINALS,
@@ -49,7 +54,6 @@ from daskgraphpart.tools.verification.headers import (
     unlisted_findings,
     verify_headers,
 )
-from daskgraphpart.tools.verification.in_store import open_graph_in_store, smallest_memory
 from daskgraphpart.tools.verification.verify_run import Run, group_parts, open_once
 
 if TYPE_CHECKING:
@@ -309,3 +313,29 @@ def _scratch(parts: PartitionedGraph, runner: Runner) -> AbstractContextManager[
     out = parts.config.parent
     beside = out if isinstance(out, Path) and os.access(out, os.W_OK) else tempfile.gettempdir()
     return scratch_directory(runner.resources.workspace or beside)
+
+
+def smallest_memory(schema: GraphSchema) -> int:
+    """Least memory of a task: two bitmaps over the nodes, as for hops."""
+    return smallest_task_memory(schema, DispatchOptions(num_hops=2))
+
+
+@contextmanager
+def open_graph_in_store(
+    scan: Scan, config: Location, resources: Resources, listener: ProgressListener
+) -> Iterator[tuple[Graph, Runner]]:
+    """Yield the graph, and a runner with a workspace in the store; every run starts over."""
+    from daskgraphpart.jobs.open_workspace import open_workspace  # imports fsspec
+
+    with open_workspace(resources, config, input_paths(scan), is_output=False) as store:
+        known = 0 if scan.known is None else scan.known.schema.num_nodes
+        store.note_needs(known * id_dtype(known).itemsize, 0, 0)  # original IDs are looked up
+        smallest = scan.smallest_memory if scan.known is None else smallest_memory(scan.known.schema)
+        own = replace(resources.limited(smallest), workspace=store.root)
+        run = JobOptions(own, restart=True, progress=listener, can_continue=False)
+        place = OutputDirectory(store.output, store.root, lambda _: None, lambda: None)
+        with open_job(place, scan, {"command": "verify"}, run) as (work, runner):
+            graph = scan.stage(Path(work.root) / "tables", runner)
+            with runner.for_tasks_of(smallest_memory(graph.schema)) as limited:
+                yield graph, limited
+        listener.note(f"store: {store.describe_traffic()}")

@@ -2,12 +2,13 @@
 
 Every source is rows by now. Most changes only change how rows are read; sorted or filtered edges, and their features,
 go through files of a temporary directory. Edges keep their order within a type, and neither memory nor the cut of rows
-changes the result.
+changes the result. `ChangedScan` is a scan with such changes.
 """
 
 from __future__ import annotations
 
 import itertools
+import zlib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +20,10 @@ from daskgraphpart.errors import OptionError
 from daskgraphpart.graph.companion_files import codes_name
 from daskgraphpart.graph.formats import check_ends
 from daskgraphpart.graph.graph import graph_of
+from daskgraphpart.graph.graph_scan import GraphScan
 from daskgraphpart.graph.output import EDGES_PER_PIECE
 from daskgraphpart.graph.rows import KeptRows, SlicedRows
+from daskgraphpart.graph.scan import ROWS_OF, Scan
 from daskgraphpart.graph.transforms.change_views import (
     add_reverse_types,
     append_loops,
@@ -29,10 +32,11 @@ from daskgraphpart.graph.transforms.change_views import (
     double_edges,
     remove_codes,
 )
-from daskgraphpart.graph.transforms.check_changes import split_column, split_feature
+from daskgraphpart.graph.transforms.changes import describe_changes, join_changes, outline_changes
+from daskgraphpart.graph.transforms.check_changes import check_changes, split_column, split_feature
 from daskgraphpart.ids.id_map import id_map_frame
 from daskgraphpart.readers.database import insert_batches, open_database, run, stage_rows, translated_errors
-from daskgraphpart.readers.tables.place.scatter_rows import scatter_rows
+from daskgraphpart.readers.tables.place.place_features import scatter_rows
 from daskgraphpart.schema import by_plain_name, check_name, parse_edge_type
 from daskgraphpart.storage.paths import to_path
 
@@ -47,6 +51,7 @@ if TYPE_CHECKING:
     from daskgraphpart.graph.scan import ScanJob
     from daskgraphpart.graph.transforms.changes import GraphChanges
     from daskgraphpart.source import FilePath, Source
+    from daskgraphpart.storage.paths import Location
 
 _KEY = ("v", "src", "dst")
 _SCHEMA = pa.schema([(name, pa.int64()) for name in (*_KEY, "r")])
@@ -197,3 +202,67 @@ class _Selection:
         for start, stop in zip([0, *ends], ends, strict=False):
             of_value: dict[str, Source] = {n: SlicedRows(rows, start, stop) for n, rows in placed.items()}
             yield SlicedRows(edges, start, stop), of_value
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class ChangedScan(Scan):
+    """A scan, and changes to make of its graph."""
+
+    before: Scan
+    changes: GraphChanges
+
+    @classmethod
+    def of_graph(cls, graph: Graph, changes: GraphChanges) -> ChangedScan:
+        """Describe changes of a graph that is there."""
+        return cls(GraphScan(graph), changes)
+
+    @property
+    def name(self) -> str:
+        """Name of the graph."""
+        return self.before.name
+
+    @property
+    def files(self) -> list[str]:
+        """All files of the graph before."""
+        return self.before.files
+
+    @property
+    def paths(self) -> list[Location]:
+        """The same as locations."""
+        return self.before.paths
+
+    @property
+    def source_types(self) -> tuple[type, ...]:
+        """Those of the graph before."""
+        return self.before.source_types
+
+    @property
+    def maps_ids(self) -> bool:
+        """Whether nodes are in the order of their IDs, which nobody has seen yet."""
+        return self.before.maps_ids
+
+    @property
+    def smallest_memory(self) -> int:
+        """Bytes without which nothing can be read."""
+        return max(SMALLEST_DATABASE_MEMORY, self.before.smallest_memory)
+
+    def identity(self) -> dict[str, Any]:
+        """Describe the changes, and the graph before: its rows in memory by name, the rest by a checksum."""
+        before = self.before.identity()
+        rows = {what: before.pop(what) for what in [*before] if what.startswith(ROWS_OF)}
+        return {**describe_changes(self.changes), **rows, "before": zlib.crc32(repr(sorted(before.items())).encode())}
+
+    def read(self, job: ScanJob) -> Graph:
+        """Read the graph before, and change it."""
+        inner = job.inner("before")
+        graph = self.before.read(replace(inner, counts_only=job.counts_only and not self.changes.read_edges))
+        check_changes(self.changes, graph.schema.ntypes, graph.schema.etypes, graph.data_sources)
+        return change_graph(graph, self.changes, job)
+
+    def outline(self) -> list[tuple[str, str]]:
+        """Say what is known of the graph before, and which changes follow."""
+        return [*self.before.outline(), *outline_changes(self.changes)]
+
+    def _scanned(self, changes: GraphChanges) -> Scan:
+        joined = join_changes(self.changes, changes)
+        return ChangedScan(self, changes) if joined is None else replace(self, changes=joined)

@@ -24,10 +24,9 @@ from daskgraphpart.readers.tables.describe.column_file import ColumnFile
 from daskgraphpart.readers.tables.describe.columns import FLOATS, INTEGERS, UNKNOWN
 from daskgraphpart.readers.tables.describe.description import Description, Table, check_row_count
 from daskgraphpart.readers.tables.describe.earlier_graph import continue_codes, find_old_codes, find_old_ids
-from daskgraphpart.readers.tables.describe.open_tables import open_table
+from daskgraphpart.readers.tables.describe.open_tables import TableOptions, open_table
 from daskgraphpart.readers.tables.describe.split_sets import SPLIT
 from daskgraphpart.readers.tables.describe.table_files import is_pipe
-from daskgraphpart.readers.tables.describe.table_requests import TableOptions
 from daskgraphpart.readers.type_names import check_type_name
 from daskgraphpart.schema import DataSpec
 from daskgraphpart.source import Source

@@ -17,11 +17,10 @@ from daskgraphpart.readers.tables.describe.description import check_row_count
 from daskgraphpart.readers.tables.describe.fills import filled_dtype
 from daskgraphpart.readers.tables.load.feature_file import staged_rows
 from daskgraphpart.readers.tables.place.node_ids import ids_table
-from daskgraphpart.readers.tables.place.scatter_rows import scatter_rows
 from daskgraphpart.readers.tables.place.stage_feature import code_of_missing, stage_feature
 from daskgraphpart.readers.tables.place.unknown_nodes import refuse_strange_rows
 from daskgraphpart.schema import EDGE_WEIGHT
-from daskgraphpart.storage.region import Region
+from daskgraphpart.storage.region import Region, create_npy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -173,3 +172,38 @@ def _faults(load: Load, table: Table, feature: str) -> Iterator[InputFileError]:
         )
         what = f"invalid edge weight: {table.of_type}/{feature}"
         yield InputFileError(what, file=file.path, place=place, expected=EDGE_WEIGHT, found=shown_weight)
+
+
+def scatter_rows(rows: Source, new_ids: Region, num_rows: int, fill: Any, path: str, max_bytes: int) -> Region:
+    """Bring rows to their new IDs, in a file: sort blocks, then read a range of IDs from each; others get `fill`.
+
+    A single block needs no sorting.
+
+    Holds about four times `max_bytes`.
+    """
+    dtype = filled_dtype(rows.dtype, str(fill))
+    placed = create_npy(f"{path}.npy", dtype, (num_rows, *rows.shape[1:]))
+    step = max(1, max_bytes // (8 + placed.row_nbytes))
+    if max(rows.shape[0], num_rows) <= step:
+        whole = np.full(placed.shape, fill, dtype)
+        whole[new_ids.read()] = rows.read(0, rows.shape[0])
+        placed.write(whole, 0)
+        return placed
+    sorted_rows = create_npy(f"{path}-rows.npy", dtype, rows.shape)
+    sorted_ids = create_npy(f"{path}-ids.npy", np.int64, rows.shape[:1])
+    for start in range(0, rows.shape[0], step):
+        stop = min(start + step, rows.shape[0])
+        ids = new_ids.read(start, stop)
+        order = np.argsort(ids, kind="stable")
+        sorted_ids.write(ids[order], start)
+        sorted_rows.write(rows.read(start, stop)[order], start)
+    ids, begins = sorted_ids.memmap(), list(range(0, rows.shape[0], step))  # of what is left of each block
+    for first in range(0, num_rows, step):
+        last = min(first + step, num_rows)
+        block = np.full((last - first, *rows.shape[1:]), fill, dtype)
+        for number, start in enumerate(begins):
+            stop = start + int(np.searchsorted(ids[start : (number + 1) * step], last))
+            block[ids[start:stop] - first] = sorted_rows.read(start, stop)
+            begins[number] = stop
+        placed.write(block, first)
+    return placed
