@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 GRAPH_FORMATS = ("coo", "csr", "csc")
 _CONFIG_NAME = re.compile(r"[^/\\]+\.json")
 OF_DGL = ("dgl", "graphbolt")
-ARRANGEMENTS = ("graphstorm",)
-"""Layouts that have DGL's files in other places; those in `layouts` each have a directory of their own."""
-LAYOUTS = (*OF_DGL, *ARRANGEMENTS, *plugin_names("layouts"))
+GRAPHSTORM = "graphstorm"
+"""Layout that has DGL's files in other places; those in `layouts` each have a directory of their own."""
+LAYOUTS = (*OF_DGL, GRAPHSTORM, *plugin_names("layouts"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,12 +111,12 @@ class DispatchOptions:
     @property
     def plugins(self) -> tuple[str, ...]:
         """The layouts of plug-ins that have directories of their own."""
-        return tuple(name for name in LAYOUTS if name in self.layout and name not in (*OF_DGL, *ARRANGEMENTS))
+        return tuple(name for name in LAYOUTS if name in self.layout and name not in (*OF_DGL, GRAPHSTORM))
 
     @property
-    def arrangement(self) -> str | None:
-        """The layout that has DGL's files in other places; if there are several, the first."""
-        return next((name for name in ARRANGEMENTS if name in self.layout), None)
+    def is_for_graphstorm(self) -> bool:
+        """Whether DGL's files go where GraphStorm looks for them."""
+        return GRAPHSTORM in self.layout
 
     @property
     def mapped_features(self) -> dict[str, str]:
@@ -149,7 +149,7 @@ class DispatchOptions:
     def graphs(self) -> tuple[str, ...]:
         """Graphs in the parts: dgl, graphbolt, both or none."""
         names = tuple(name for name in ("dgl", "graphbolt") if name in self.layout)
-        return names or (() if self.arrangement is None else ("dgl",))
+        return names or (("dgl",) if self.is_for_graphstorm else ())
 
     @property
     def has_extra_edges(self) -> bool:

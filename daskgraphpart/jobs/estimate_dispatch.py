@@ -94,7 +94,7 @@ def output_nbytes(schema: GraphSchema, num_parts: int, options: DispatchOptions,
             12 + options.store_inner_node
         ) * nodes + of_edge * edges  # integers of 32 bits but for IDs, types of 8
     kept = 0 if options.reshuffle else original
-    raw_ids = 0 if options.arrangement is None else 20 * schema.num_nodes
+    raw_ids = 20 * schema.num_nodes if options.is_for_graphstorm else 0
     return graph + features + original + split + kept + raw_ids + by_type
 
 
@@ -128,7 +128,7 @@ def workspace_files(
         raw_id = id_dtype(max(schema.num_nodes, schema.num_edges)).itemsize
         encoded += 0 if is_beside else raw_id * (schema.num_nodes + schema.num_edges)
         encoded += 0 if "ranks" in options.layout else 2 * raw_id * schema.num_edges
-    encoded += 0 if options.arrangement is None else 4 * schema.num_nodes
+    encoded += 4 * schema.num_nodes if options.is_for_graphstorm else 0
     if {"graphbolt", "ondisk"} & set(options.layout):
         compressed = len({*options.graph_formats, "csc"} - {"coo"})
     local = 3 * item * compressed * (schema.num_edges + expected.num_extra)

@@ -12,7 +12,7 @@ from daskgraphpart.dispatching.keep_hot_rows import check_hot_rows
 from daskgraphpart.errors import InputFileNotFoundError, OptionError
 from daskgraphpart.jobs.job_inputs import files_of_owners, fingerprint, identify_owners, input_paths, output_of
 from daskgraphpart.jobs.order_of_nodes import check_order
-from daskgraphpart.layouts.dgl import DglArrangement, DglLayout
+from daskgraphpart.layouts.dgl import DglLayout
 from daskgraphpart.layouts.layout import GraphBoltAttributes, Layout
 from daskgraphpart.layouts.plugin_layouts import plugin_layouts
 from daskgraphpart.partitioner.assign_nodes import check_assignable, check_wanted
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.graph.graph import Graph
     from daskgraphpart.graph.scan import Scan
+    from daskgraphpart.layouts.graphstorm_layout import GraphStormLayout
     from daskgraphpart.schema import GraphSchema
     from daskgraphpart.storage.paths import Location
 
@@ -152,10 +153,10 @@ class JobSpec:
             raise InputFileNotFoundError("no such directory of owners", file=self.owners, hint=hint)
         if (options := self.options) is None:
             return self, ()
-        if graph is not None and options.arrangement is not None:
+        if graph is not None and options.is_for_graphstorm:
             with environment_faults():
-                mapped = _arrangement(options.arrangement).mapped_features(graph)
-            options = replace(options, map_feature=tuple(dict.fromkeys((*options.map_feature, *mapped))))
+                mapped = dict.fromkeys((*options.map_feature, *_graphstorm().mapped_features(graph)))
+            options = replace(options, map_feature=tuple(mapped))
         layouts = _layouts(options, graph)
         self.check_parts(layouts, self.known_parts)
         training = None if isinstance(self.owners, Path) else self.owners.training
@@ -201,12 +202,11 @@ def _layouts(options: DispatchOptions, graph: Graph | None) -> tuple[Layout, ...
         stored = GraphBoltAttributes(options.store_eids, *marks, coo="coo" in options.graph_formats)
         dgl = DglLayout(tuple(options.graph_formats), options.config_name, options.reshuffle, options.graphs, stored)
         with environment_faults():
-            arranged = options.arrangement
-            layouts.append(dgl if arranged is None else _arrangement(arranged).wrap(dgl, graph))
+            layouts.append(_graphstorm().wrap(dgl, graph) if options.is_for_graphstorm else dgl)
     return (*layouts, *plugin_layouts(options.plugins, options.layout_options or {}))
 
 
-def _arrangement(name: str) -> type[DglArrangement]:
+def _graphstorm() -> type[GraphStormLayout]:
     from daskgraphpart.layouts.graphstorm_layout import GraphStormLayout  # for few jobs
 
-    return {"graphstorm": GraphStormLayout}[name]
+    return GraphStormLayout

@@ -39,9 +39,7 @@ from daskgraphpart.layouts.manifest import ADDED, SUFFIX, stated_data
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
-    from typing import Self
 
-    from daskgraphpart.graph.graph import Graph
     from daskgraphpart.layouts.layout import DispatchedGraph, GraphSizes
     from daskgraphpart.schema import GraphSchema, RowType
 
@@ -170,30 +168,6 @@ class DglLayout(Layout):
             "num_cut_edges": graph.quality.num_cut_edges,
             "num_halo_nodes": list(graph.quality.num_halo_nodes),
         }
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class DglArrangement(Layout):
-    """A layout that puts the files of `DglLayout` where another framework looks for them, and files of its own beside.
-
-    A plug-in registers a subclass by its name in the group ``daskgraphpart.arrangements``.
-    """
-
-    layout: DglLayout
-
-    @classmethod
-    def mapped_features(cls, graph: Graph) -> Iterable[str]:
-        """Features that hold IDs of nodes, in the form of the option `map_feature`."""
-        return ()
-
-    @classmethod
-    def wrap(cls, layout: DglLayout, graph: Graph | None) -> Self:
-        """Arrange a layout; of a graph that is not read yet, nothing is known that could lie beside."""
-        return cls(layout=layout)
-
-    def wants(self, schema: GraphSchema) -> Collection[str]:
-        """What DGL's files hold."""
-        return self.layout.wants(schema)
 
 
 def _features(types: Sequence[RowType], counts: Sequence[int]) -> list[ArraySpec]:

@@ -27,9 +27,8 @@ from daskgraphpart.graph.metadata import LABEL_COUNTS, TRANSFORMED
 from daskgraphpart.graph.output import parquet_writer
 from daskgraphpart.graph.read_parquet import read_parquet_header
 from daskgraphpart.ids.id_map import IDS_PER_GROUP, id_batches
-from daskgraphpart.layouts.dgl import DglArrangement
 from daskgraphpart.layouts.known_outputs import ASSIGNMENT, ASSIGNMENT_META, DIST_GRAPH, RAW_IDS, TRANSFORMATIONS
-from daskgraphpart.layouts.layout import ArraySpec, FileLayout, raw_file_layout
+from daskgraphpart.layouts.layout import ArraySpec, FileLayout, Layout, raw_file_layout
 from daskgraphpart.layouts.part_arrays import check_file_names, refuse_bfloat16
 from daskgraphpart.storage.atomic import json_bytes, whole_file
 from daskgraphpart.storage.files import is_file, read_file
@@ -38,7 +37,7 @@ from daskgraphpart.storage.paths import Location, leads_outside, to_path
 from daskgraphpart.storage.text import number_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
     from typing import Self
 
     from daskgraphpart.graph.graph import Graph
@@ -52,20 +51,25 @@ NAME = "graphstorm"
 ROWS_PER_PIECE = 1 << 18
 
 
-class GraphStormLayout(DglArrangement):
+@dataclass(frozen=True, slots=True, eq=False)
+class GraphStormLayout(Layout):
     """Formats and graphs as in `DglLayout`; beside them files of original IDs and transformations."""
 
-    __slots__ = ()
-
-    @classmethod
-    def mapped_features(cls, graph: Graph) -> Iterable[str]:
-        """Hard negatives of GSProcessing and construction configs."""
-        return hard_negatives(graph)
+    layout: DglLayout
 
     @classmethod
     def wrap(cls, layout: DglLayout, graph: Graph | None) -> Self:
-        """Arrange a layout, with the files beside a graph."""
+        """Put DGL's files elsewhere, and those of a graph beside; of one that is not read yet, none are known."""
         return cls(layout=layout, companions={} if graph is None else graphstorm_files(graph))
+
+    @staticmethod
+    def mapped_features(graph: Graph) -> Iterator[str]:
+        """Hard negatives of GSProcessing and construction configs, in the form of the option `map_feature`."""
+        return hard_negatives(graph)
+
+    def wants(self, schema: GraphSchema) -> Collection[str]:
+        """What DGL's files hold."""
+        return self.layout.wants(schema)
 
     @property
     def dgl(self) -> DglLayout:
