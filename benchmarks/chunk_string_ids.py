@@ -1,4 +1,4 @@
-"""String IDs to dense ones: how long, and does memory grow with edges and IDs? `chunk --map-ids` within one budget.
+"""String IDs to dense ones: how long, and does memory grow with edges and IDs? `build --map-ids` within one budget.
 
 The input is text, two fields of ``user-<16 hexadecimal digits>`` in a line; there are a quarter as many users as edges,
 some of them in far more edges than others. Afterwards every edge is looked up: the map must give back both of its
@@ -40,7 +40,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory(dir=options.directory) as scratch:
             root = Path(scratch)
             command = our_command(
-                "chunk", str(root / "graph"), "--edges", str(root / "edges.tsv"), "--map-ids", "--quiet",
+                "build", str(root / "graph"), "--edges", str(root / "edges.tsv"), "--map-ids", "--quiet",
                 "--memory", options.memory, "--workers", options.workers, "--overwrite",
             )  # fmt: skip
             write_edges(root / "edges.tsv", min(num_edges, 1000))

@@ -145,11 +145,11 @@ def sections() -> dict[str, dict[str, str]]:
 
 
 def efforts() -> list[list[str]]:
-    """Cut and CPU time of each effort over the default's, beyond a million edges and below."""
+    """Cut and CPU time of each effort over normal effort's, beyond a million edges and below."""
     cases = [found for case, found in partitioner_tables.large_cases().items() if case[3] == "nodes,edges"]
-    large = [found for found in cases if "auto:fast" in found]
-    fast = {
-        key: statistics.geometric_mean(of["auto:fast"][key] / of["auto"][key] for of in large) for key in ("cut", "cpu")
+    large = [found for found in cases if "auto:low" in found]
+    low = {
+        key: statistics.geometric_mean(of["auto:low"][key] / of["auto"][key] for of in large) for key in ("cut", "cpu")
     }
     means = [
         statistics.geometric_mean(of)
@@ -157,13 +157,13 @@ def efforts() -> list[list[str]]:
     ]
     rows = [["`--effort`", "what it does", "cut", "CPU time", "beyond a million edges: cut", "CPU time"]]
     said = {
-        "fast": "uses one library and fewer sweeps",
-        "default": "the six steps above",
+        "low": "uses one library and fewer sweeps",
+        "normal": "the six steps above",
         "high": "combines four seeds of each library, given the whole graph, then up to four V-cycles",
     }
     figures = {
-        "default": ["1", "1", "1", "1"],
-        "fast": [*map(hundredths, means[:2]), hundredths(fast["cut"]), hundredths(fast["cpu"])],
+        "normal": ["1", "1", "1", "1"],
+        "low": [*map(hundredths, means[:2]), hundredths(low["cut"]), hundredths(low["cpu"])],
         "high": [*map(hundredths, means[2:]), "", ""],
     }
     return rows + [[f"`{effort}`", what, *figures[effort]] for effort, what in said.items()]

@@ -8,7 +8,7 @@ The earlier commit is checked out beside this one and run with the same interpre
 - ``scale``: peak memory of the same job on growing graphs, budget 1 GB
 - ``cuts``: `auto`, balanced nodes, all real graphs in 4, 8 and 64 parts: cut against METIS, CPU seconds
 - ``both``: likewise with the default constraints
-- ``ids``: string IDs to dense ones, `chunk --map-ids`, budget 1 GB
+- ``ids``: string IDs to dense ones, `build --map-ids`, budget 1 GB
 - ``weight``: lines, files, packages
 - ``core``: lines and files of the package that `partition` of a chunked graph into `dgl` loads
 - ``writes``: how often an edge of a table is written before `bucket-edges`, a feature column before its file
@@ -77,8 +77,8 @@ class Listener(SilentProgress):
             found.append(written() - before)
 
 before, graph = written(), scratch + "/chunked"
-if hasattr(dgp, "read_tables"):
-    graph = dgp.read_tables(**tables)
+if hasattr(dgp, "scan_tables"):
+    graph = dgp.scan_tables(**tables)
 else:
     dgp.chunk_edge_lists(graph, **tables)
 dgp.partition(graph, scratch + "/partitions", 4, method="random", progress=Listener())
@@ -226,7 +226,7 @@ class Gates:
         text, out = self.scratch / "edges.tsv", self.scratch / "chunked"
         write_edges(text, int(float(self.options.id_edges)))
         command = (
-            "chunk",
+            "chunk",  # as earlier checkouts call build
             str(out),
             "--edges",
             str(text),

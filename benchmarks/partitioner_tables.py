@@ -19,7 +19,7 @@ EVERY_CASE = HERE / "results" / "partitioners.md"
 METHODS = ("metis", "auto", "kaminpar", "multilevel", "fennel", "random")
 LOOSER = (*(f"nodes,edges={share}" for share in (0.05, 0.1, 0.2, 0.3, 0.5)), "nodes")
 WEIGHTED = ("metis", "auto", "kaminpar", "multilevel", "fennel", "auto, unweighted")
-EFFORTS = ("default", "fast", "high")
+EFFORTS = ("normal", "low", "high")
 LARGE_KEY = ("graph", "edges", "parts", "balance", "method")
 METIS_TOLERANCE = 1.03005  # METIS takes 3 % and a little more
 NEXT_TO_NOTHING = 1000  # nodes and edges
@@ -259,7 +259,7 @@ def large_table(rows: list[dict[str, Any]], *, short: bool = False) -> list[str]
         for name, figure in (("mean", statistics.mean), ("worst", max)):
             body.append([f"**{name}**", "", "", balance, "", "", "", *(f"{figure(column):.2f}" for column in columns)])
     lines = [
-        "Whole `assign` commands in turn, from the files to the owners. `auto:fast` is `--effort fast`. Its figures",
+        "Whole `assign` commands in turn, from the files to the owners. `auto:low` is `--effort low`. Its figures",
         "and those of `auto` are divided by those of `--method metis`, which is given the same constraints.",
         "",
         *table(head, body),
@@ -307,19 +307,19 @@ def limits_table(rows: list[dict[str, Any]]) -> list[str]:
 
 
 def efforts_table(rows: list[dict[str, Any]]) -> list[str]:
-    """Cut and CPU time over the default's."""
+    """Cut and CPU time over normal effort's."""
     ratios = [effort_ratios(row) for row in rows]
     columns = [*zip(*ratios, strict=True)]
-    body = [[row["graph"], row["parts"], percent(row["default"]["cut"]), *map(hundredths, of)]
+    body = [[row["graph"], row["parts"], percent(row["normal"]["cut"]), *map(hundredths, of)]
             for row, of in zip(rows, ratios, strict=True)]  # fmt: skip
     body.append(["**mean**", "", "", *(hundredths(statistics.geometric_mean(column)) for column in columns)])
-    headers = ["graph", "parts", "default: cut", *(f"{e}: {what}" for e in EFFORTS[1:] for what in ("cut", "CPU time"))]
-    return ["## `--effort` beside the default, nodes and edges balanced", "", *table(headers, body)]
+    headers = ["graph", "parts", "normal: cut", *(f"{e}: {what}" for e in EFFORTS[1:] for what in ("cut", "CPU time"))]
+    return ["## `--effort` beside normal, nodes and edges balanced", "", *table(headers, body)]
 
 
 def effort_ratios(row: dict[str, Any]) -> list[float]:
-    """Cut and CPU time of every other effort over the default's."""
-    return [row[effort][what] / row["default"][what] for effort in EFFORTS[1:] for what in ("cut", "cpu")]
+    """Cut and CPU time of every other effort over normal effort's."""
+    return [row[effort][what] / row["normal"][what] for effort in EFFORTS[1:] for what in ("cut", "cpu")]
 
 
 def hundredths(ratio: float) -> str:

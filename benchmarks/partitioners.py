@@ -73,7 +73,7 @@ def main() -> None:
         default="communities,rmat,vcs_curl",
         help="of `large` that are measured anew, and of `speed`; names or directories",
     )
-    parser.add_argument("--large-methods", default="metis,dgl,auto", help="of `large`; auto:fast for an effort")
+    parser.add_argument("--large-methods", default="metis,dgl,auto", help="of `large`; auto:low for an effort")
     parser.add_argument("--balances", default="nodes;nodes,edges", help="of `large`")
     parser.add_argument("--external-edges", default="8e6", help="edges of the smaller graph of `external`")
     parser.add_argument("--external-runs", type=int, default=3, help="runs in turn of `external` and `speed`")
@@ -201,7 +201,7 @@ def large(root: Path, options: argparse.Namespace) -> list[dict[str, Any]]:
                     found = run_dgl(graph, root, parts, balance, options)
                 else:
                     name, _, effort = method.partition(":")
-                    more = ("--memory", "16GB", "--effort", effort or "default")
+                    more = ("--memory", "16GB", "--effort", effort or "normal")
                     found = run(graph, root, parts, name, balance, more)
                 key = (kind, edges, parts, balance, method)
                 rows[key] = {**dict(zip(LARGE_KEY, key, strict=True)), **found}
@@ -322,7 +322,7 @@ def of_real_graphs(
 
 
 def efforts(root: Path, options: argparse.Namespace) -> list[dict[str, Any]]:
-    """Cut and CPU time of `fast` and `high` beside the default's, nodes and edges balanced."""
+    """Cut and CPU time of `low` and `high` effort beside normal's, nodes and edges balanced."""
 
     def each(graph: Path, parts: int) -> dict[str, Any]:
         return {effort: assigned(graph, parts, "auto", None, effort=effort) for effort in EFFORTS}

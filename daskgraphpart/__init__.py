@@ -33,14 +33,16 @@ if TYPE_CHECKING:
     from daskgraphpart.jobs.plan_function import plan as plan
     from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph as PartitionedGraph
     from daskgraphpart.partitioned.partitioned_graph import open_partitions as open_partitions
-    from daskgraphpart.readers.construction.read_construction import read_construction as read_construction
+    from daskgraphpart.readers.construction.scan_graphstorm_config import (
+        scan_graphstorm_config as scan_graphstorm_config,
+    )
     from daskgraphpart.readers.objects.from_edges import from_dgl as from_dgl
     from daskgraphpart.readers.objects.from_edges import from_edges as from_edges
     from daskgraphpart.readers.objects.from_edges import from_networkx as from_networkx
     from daskgraphpart.readers.objects.from_edges import from_pyg as from_pyg
     from daskgraphpart.readers.objects.from_edges import from_scipy as from_scipy
-    from daskgraphpart.readers.tables.read_tables import read_dataset as read_dataset
-    from daskgraphpart.readers.tables.read_tables import read_tables as read_tables
+    from daskgraphpart.readers.tables.scan_tables import scan_dataset as scan_dataset
+    from daskgraphpart.readers.tables.scan_tables import scan_tables as scan_tables
     from daskgraphpart.schema import EdgeType as EdgeType
     from daskgraphpart.schema import GraphSchema as GraphSchema
     from daskgraphpart.schema import NodeType as NodeType
@@ -60,7 +62,7 @@ _NAMES = {
     "errors": "GraphPartError",
     "ids.id_map": "read_id_map",
     "partitioned.partitioned_graph": "PartitionedGraph open_partitions",
-    "readers.construction.read_construction": "read_construction",
+    "readers.construction.scan_graphstorm_config": "scan_graphstorm_config",
     "dispatching.delivery.open_staged": "open_staged",
     "interop.dgl_api.hot_tensor": "HotTensor",
     "interop.dgl_api.id_converter": "IdConverter",
@@ -70,7 +72,7 @@ _NAMES = {
     "jobs.plan_function": "plan",
     "tools.report.compare": "compare",
     "jobs.chunk_graph": "chunk_graph",
-    "readers.tables.read_tables": "read_dataset read_tables",
+    "readers.tables.scan_tables": "scan_dataset scan_tables",
     "tools.verification.verify_partitions": "verify",
     "schema": "EdgeType GraphSchema NodeType",
 }

@@ -26,7 +26,7 @@ _OPTION = re.compile(r"--([a-z]+(?:-[a-z]+)*)")
 _ENDS = (".", "?", "!")
 _WORD = re.compile(r"[a-z][a-z-]*(?=[ ,;]|$)")
 _SWITCHES = (
-    "copy-edata", "fill-parts", "header", "map-ids", "overwrite", "recursive", "refine", "restart",
+    "copy-edge-data", "fill-parts", "header", "map-ids", "overwrite", "recursive", "refine", "restart",
 )  # fmt: skip
 _KEYWORDS = {"no-header": "header=False"}
 _FIELDS = ("what", "file", "place", "option", "expected", "found", "hint")

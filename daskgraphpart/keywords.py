@@ -18,6 +18,9 @@ REMOVED_KEYWORDS = {
     "options": "give each option as a keyword, such as num_hops=2",
     "part_method": "use method",
     "ip_config": "use dispatch_to",
+    "columns": "use endpoints",
+    "edge_columns": "use edge_features",
+    "imbalance": "give items of balance their tolerance, such as balance='nodes=0.03,edges=0.1'",
     "return_mapping": "use original_ids of the returned partitions",
     "ndata_paths": "use node_data",
     "edata_paths": "use edge_data",
@@ -25,7 +28,7 @@ REMOVED_KEYWORDS = {
     "remove_self_loops": "call without_self_loops() of the graph",
     "add_self_loops": "call with_self_loops() of the graph",
     "deduplicate": "call without_duplicates() of the graph",
-    "split_by": "call split_edges() of the graph",
+    "edge_types_from": "call split_edges() of the graph",
     "cast": "call astype() of the graph",
 }
 """What to type in the place of keywords that there were once, or that users of DGL may expect."""

@@ -94,7 +94,7 @@ class MethodSuite:
     def test_limits_are_kept(self) -> None:
         """No part has more nodes than the tolerance allows, where that is easy."""
         for num_parts in (2, 5) if self.keeps_limits else ():
-            report = self.assigned(groups(), num_parts, imbalance=0.1).quality
+            report = self.assigned(groups(), num_parts, balance="nodes=0.1,edges").quality
             assert report.balance_of("nodes").is_kept, report.constraints
 
     def test_groups_are_found(self) -> None:

@@ -32,7 +32,7 @@ sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]
 
 from tables_oracle import RefusedError, codes_of, column_of_text, fill_of, integer_of, rows_of_text  # noqa: E402
 
-from daskgraphpart import GraphPartError, read_chunked, read_id_map, read_tables  # noqa: E402
+from daskgraphpart import GraphPartError, read_chunked, read_id_map, scan_tables  # noqa: E402
 from daskgraphpart.readers.tables.describe.text_file import ROWS_LOOKED_AT  # noqa: E402
 
 if TYPE_CHECKING:
@@ -153,7 +153,8 @@ def check_text(chance: random.Random, most_rows: int) -> str:
     map_ids, fill = chance.choice((None, None, "integer", "string")), fill_for(chance, num_rows)
     columns = [f"c{i}" if has_header else str(i) for i in range(num_columns)]
     how: dict[str, Any] = {
-        "delimiter": DELIMITERS[delimiter], "header": has_header, "columns": columns[:2], "edge_columns": columns[2:],
+        "delimiter": DELIMITERS[delimiter], "header": has_header, "endpoints": columns[:2],
+        "edge_features": columns[2:],
     }  # fmt: skip
     how |= {} if map_ids is None else {"map_ids": True, "id_type": map_ids}
     how |= ({} if fill is None else {"fill": fill}) | resources(chance, num_rows)
@@ -275,7 +276,7 @@ def check_parquet(chance: random.Random, most_rows: int) -> str:
                 found[name] = [filled if value is None else value for value in column]
         return found
 
-    how: dict[str, Any] = {"edge_columns": list(values), **resources(chance, num_rows)}
+    how: dict[str, Any] = {"edge_features": list(values), **resources(chance, num_rows)}
     how |= {} if fill is None else {"fill": fill}
     return compare("e.parquet", how, expected)
 
@@ -301,7 +302,7 @@ def compare(path: str, how: dict[str, Any], expected: Callable[[], dict[str, Any
     shutil.rmtree("out", ignore_errors=True)
     try:
         where = {name: how[name] for name in how if name in ("memory", "cluster", "workers")}
-        read_tables(path, **{name: how[name] for name in how if name not in where}).write_chunked("out", **where)
+        scan_tables(path, **{name: how[name] for name in how if name not in where}).write_chunked("out", **where)
         error = None
     except GraphPartError as refusal:
         error = refusal

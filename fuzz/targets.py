@@ -286,7 +286,7 @@ def parquet_edges(path: str) -> np.ndarray | None:
 
 
 def check_edge_list(path: str) -> bool:
-    """A parquet file as the command `chunk` reads it, where columns may be strings. Returns whether it was accepted."""
+    """A parquet file as the command `build` reads it, where columns may be strings. Returns whether it was accepted."""
     try:
         table = open_parquet_file(TableFile(path, ReadOptions(), content=path), ("", ""), 2)
         if table.num_rows > MOST_BYTES_TO_COMPARE // 16:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from daskgraphpart import Graph, chunk_graph, read_chunked, read_construction
+from daskgraphpart import Graph, chunk_graph, read_chunked, scan_graphstorm_config
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,7 +21,7 @@ def chunk(config: Path | dict[str, Any], out: Path, **options: Any) -> Graph:
     """Chunk the graph of a config, and open it."""
     if isinstance(config, dict):
         config = write_config(out.parent, config)
-    return read_chunked(chunk_graph(read_construction(config, **options), "graph", output_path=out).parent)
+    return read_chunked(chunk_graph(scan_graphstorm_config(config, **options), "graph", output_path=out).parent)
 
 
 def write_config(directory: Path, content: dict[str, Any]) -> Path:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from daskgraphpart import read_chunked, read_id_map
-from daskgraphpart.readers.tables.read_tables import described_tables
+from daskgraphpart.readers.tables.scan_tables import described_tables
 
 DEFAULT = "_N:_E:_N"
 

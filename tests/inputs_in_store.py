@@ -30,5 +30,5 @@ def inputs(place: str, options: dict[str, Any] | None) -> dict[str, Callable[[],
         "changed": lambda: chunked().without_duplicates(),
         "tables": lambda: stored_tables.scan(tempfile.mkdtemp()),
         "frame": lambda: daskgraphpart.from_edges(frame()),
-        "mapped": lambda: daskgraphpart.read_tables({"a:b:a": frame()}, map_ids=True),
+        "mapped": lambda: daskgraphpart.scan_tables({"a:b:a": frame()}, map_ids=True),
     }

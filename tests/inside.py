@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from daskgraphpart.cli.main import COMMANDS, group, main
+from daskgraphpart.cli.old_names import NEW_NAMES
 from daskgraphpart.dispatching.dispatch_options import DispatchOptions
 from daskgraphpart.dispatching.job import Job, Sizes, choose_sizes, smallest_task_memory
 from daskgraphpart.engine.progress import PROGRESS_KINDS, ProgressListener, SilentProgress, open_progress
@@ -17,6 +18,7 @@ __all__ = [
     "KINDS",
     "METHODS",
     "MIN_MAG_NODES",
+    "NEW_NAMES",
     "NUM_CLASSES",
     "PROGRESS_KINDS",
     "RMAT_THRESHOLDS",

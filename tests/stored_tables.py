@@ -33,7 +33,7 @@ def scan(directory: str | os.PathLike[str]) -> daskgraphpart.Scan:
         with open(os.path.join(directory, f"{name}.csv"), "w", encoding="utf-8") as file:
             file.write(content)
     edges = {"user:buys:item": f"{directory}/buys.csv", "user:knows:user": f"{directory}/knows.csv"}
-    return daskgraphpart.read_tables(edges, nodes={"user": f"{directory}/users.csv"}, map_ids=True)
+    return daskgraphpart.scan_tables(edges, nodes={"user": f"{directory}/users.csv"}, map_ids=True)
 
 
 def partition(directory: str | os.PathLike[str], **how: Any) -> None:

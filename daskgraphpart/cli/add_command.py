@@ -39,7 +39,7 @@ def add(**values: Any) -> None:
 
     \b
     daskgraphpart add parts --node-data feat=embeddings.npy
-    daskgraphpart add parts --node-data user:age=users.csv:id:age --fill age=-1
+    daskgraphpart add parts --node-data user/age=users.csv:id:age --fill age=-1
     """
     from daskgraphpart.tools.add.add_features import add_features  # imports DuckDB
 

@@ -1,4 +1,4 @@
-"""The options of commands that name tables, and what they become: keywords of `read_tables`, or of a config."""
+"""The options of commands that name tables, and what they become: keywords of `scan_tables`, or of a config."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ OPTIONS = (
     _table("--split-seed", type=int, default=0, help="Seed of the splits that a GraphStorm config asks for."),
     _table(
         "--name",
-        help="Name of the graph. chunk names it after its directory; default elsewhere: graph, or the name it has.",
+        help="Name of the graph. build names it after its directory; default elsewhere: graph, or the name it has.",
     ),
     *options_of(ReadOptions, "Tables"),
 )
@@ -63,7 +63,7 @@ def scan_of(path: str | None, values: dict[str, Any]) -> Any:
         return scan_of_config(path, values)
     if path is not None and not is_table(path):
         return None
-    from daskgraphpart.readers.tables.read_tables import described_tables  # imports pandas
+    from daskgraphpart.readers.tables.scan_tables import described_tables  # imports pandas
 
     if path is not None:
         from daskgraphpart.readers.tables.table_scan import TableScan  # likewise
@@ -84,13 +84,13 @@ def is_config(path: str) -> bool:
 
 
 def tables_of(values: dict[str, Any]) -> dict[str, Any]:
-    """Keywords of `read_tables`, from options and any public data set, which the options extend."""
+    """Keywords of `scan_tables`, from options and any public data set, which the options extend."""
     if not is_given(values):
         raise click.UsageError("Missing option '--edges', '--from' or '--graph'.")
     tables = describe_dataset(*values["from"]) if values.get("from") else {}
     refuse_options(("split_seed",), "a job", "only a GraphStorm config has sets to draw")
-    if values["split_by"]:
-        tables.pop("split_by", None)
+    if values["edge_types_from"]:
+        tables.pop("edge_types_from", None)
     edges = parse_by_type(values["edges"], DEFAULT_ETYPE, "--edges")
     nodes = parse_by_type(values["nodes"], DEFAULT_NTYPE, "--nodes")
     counts, known_edges = _num_nodes(values["num_nodes"]), (*edges, *tables.get("edges", ()))
@@ -110,18 +110,18 @@ def tables_of(values: dict[str, Any]) -> dict[str, Any]:
     if values.get("cast"):
         tables["cast"] = {**tables.get("cast", {}), **by_name(values["cast"], "--cast")}
     options = {"name": values["name"] or "graph", "nodes": nodes, **keywords_of(values, ReadOptions)}
-    options["edge_columns"] = _edge_columns(values["edge_columns"])
+    options["edge_features"] = _edge_features(values["edge_features"])
     return {**keywords_of(values, GraphChanges), **tables, **options}
 
 
-def _edge_columns(given: Iterable[str]) -> dict[str, str]:
+def _edge_features(given: Iterable[str]) -> dict[str, str]:
     """Columns by edge type; a column's name may hold an equals sign."""
     columns: dict[str, str] = {}
     for text in given:
         etype, sign, names = text.partition("=")
         etype, names = (etype, names) if sign and etype.count(":") == 2 else ("", text)
         if etype in columns:
-            raise OptionError("given twice for the same", option="edge_columns", found=text, hint="remove one")
+            raise OptionError("given twice for the same", option="edge_features", found=text, hint="remove one")
         columns[etype] = names
     return columns
 
@@ -155,9 +155,9 @@ def scan_of_config(path: str, values: dict[str, Any]) -> Any:
     refused = [name for name in NAMES if name not in ("split_seed", "unknown_nodes")]
     refuse_options(refused, "a job", "a construction config names its own tables")
     unknown = click.get_current_context().get_parameter_source("unknown_nodes")
-    from daskgraphpart.readers.construction.read_construction import read_construction  # imports DuckDB
+    from daskgraphpart.readers.construction.scan_graphstorm_config import scan_graphstorm_config  # imports DuckDB
 
-    return read_construction(
+    return scan_graphstorm_config(
         path,
         name=values["name"] or "graph",
         unknown_nodes=values["unknown_nodes"] if unknown is ParameterSource.COMMANDLINE else "error",

@@ -25,4 +25,5 @@ def completion(shell: str) -> None:
     root = click.get_current_context().find_root()
     kind = get_completion_class(shell)
     assert kind is not None, "click completes in these shells"
-    click.echo(kind(root.command, {}, "daskgraphpart", "_DASKGRAPHPART_COMPLETE").source())
+    for name in ("daskgraphpart", "dgp"):
+        click.echo(kind(root.command, {}, name, "_DASKGRAPHPART_COMPLETE").source())

@@ -17,6 +17,7 @@ from typing import Any
 import click
 
 from daskgraphpart import __version__
+from daskgraphpart.cli.old_names import GONE, renew
 from daskgraphpart.cli.session import LOG_OPTIONS, Session
 from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, did_you_mean, write_sentences
 from daskgraphpart.storage.faults import environment_faults
@@ -29,16 +30,16 @@ COMMANDS = {
     "report": "Show how good partitions are: rows fetched, cut, balance.",
     "plan": "Estimate disk, memory and method of a partition.",
     "compare": "Compare methods: cut, balance, time, memory.",
-    "chunk": "Turn tables into a chunked graph.",
+    "build": "Turn tables into a chunked graph.",
     "info": "Show what a graph or partitions hold.",
     "assign": "Give every node an owner; the first half of partition.",
     "dispatch": "Write the parts; the second half of partition.",
     "add": "Add features of nodes to finished partitions.",
-    "remap": "Bring rows (embeddings, say) back into the input's order.",
+    "to-original": "Put predictions or embeddings back into your own order.",
+    "from-original": "Put rows of your own order into that of the parts.",
     "ids": "Show the new IDs of your own ones, or the reverse.",
     "generate": "Write a synthetic graph of any size.",
-    "parmetis": "Partition with ParMETIS.",
-    "convert": "Turn ParMETIS' complete output into partitions.",
+    "parmetis": "Partition with ParMETIS: write, read, convert.",
     "dgl-tools": "Write stand-ins for the scripts of dgl/tools.",
     "plugins": "List layouts, methods and readers, and whose they are.",
     "completion": "Print a script that completes commands in your shell.",
@@ -47,17 +48,17 @@ COMMANDS = {
 MODULES = {
     "cli.add_command": ("add",),
     "cli.assign_dispatch": ("assign", "dispatch"),
+    "cli.build_command": ("build",),
     "cli.completion": ("completion",),
     "cli.graph_commands": ("generate", "info"),
     "cli.partition": ("partition",),
     "cli.dgl_tools_command": ("dgl-tools",),
-    "cli.parmetis_commands": ("convert", "parmetis"),
+    "cli.parmetis_commands": ("parmetis",),
     "cli.plan_command": ("plan",),
     "cli.plugins_command": ("plugins",),
-    "cli.remap_command": ("ids", "remap"),
+    "cli.id_commands": ("from-original", "ids", "to-original"),
     "cli.compare_command": ("compare",),
     "cli.report_command": ("report",),
-    "cli.chunk_command": ("chunk",),
     "cli.verify_command": ("verify",),
 }
 MISTAKE_EXIT_CODE, ENVIRONMENT_EXIT_CODE, BUG_EXIT_CODE, INTERRUPTED_EXIT_CODE = 2, 3, 70, 130
@@ -91,6 +92,7 @@ class _Commands(click.Group):
         # one program reads all, so earlier warnings and errors are JSON, too
         if "--progress=json" in args or ("--progress", "json") in pairwise(args):
             ctx.ensure_object(Session).as_json = True
+        args = renew(args)
         name = _with_dashes(args[0])
         if name not in COMMANDS and not name.startswith("-"):
             ctx.fail(write_sentences([f"No such command {args[0]!r}", *filter(None, [did_you_mean(name, COMMANDS)])]))
@@ -208,6 +210,8 @@ def _show_usage(error: click.ClickException, session: Session) -> int:
         error.show()  # no arguments at all is no mistake
         return error.exit_code
     text = " ".join(error.format_message().split())
+    if isinstance(error, click.NoSuchOption) and error.option_name in GONE:
+        text = write_sentences([text, GONE[error.option_name]])
     if ctx is not None:
         text += f" See {ctx.command_path} --help."
     return session.show_error(text, MISTAKE_EXIT_CODE)

@@ -1,4 +1,4 @@
-"""``daskgraphpart parmetis`` and ``convert``: in place of DGL's scripts for ParMETIS."""
+"""``daskgraphpart parmetis``: in place of DGL's scripts for ParMETIS."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ BEFORE, AFTER = "parmetis_preprocess.py", "parmetis_postprocess.py"
 
 @click.group()
 def parmetis() -> None:
-    """Partition with ParMETIS: write its input, read its output.
+    """Partition with ParMETIS: write its input, read or convert its output.
 
     The programs are on the branch dgl of github.com/KarypisLab/ParMETIS.
 
@@ -134,7 +134,7 @@ def _graph(in_dir: str, values: dict[str, Any]) -> Any:
     return graph_of(Path(in_dir) / values["schema_file"] if values["schema_file"] else in_dir, values)
 
 
-@click.command(cls=Command)
+@parmetis.command("convert", cls=Command)
 @click.argument("in_dir", required=False, type=click.Path(), metavar="FROM")
 @click.argument("out_dir", required=False, type=click.Path(), metavar="OUT")
 @click.option("--graph-name", help="Name of the graph in the file names; default: found there.")
@@ -163,8 +163,8 @@ def convert(**values: Any) -> None:
     did.
 
     \b
-    daskgraphpart convert for-parmetis parts --graph-name mag
-    daskgraphpart convert for-parmetis parts --removed-edges mag_removed_edges.txt
+    daskgraphpart parmetis convert for-parmetis parts --graph-name mag
+    daskgraphpart parmetis convert for-parmetis parts --removed-edges mag_removed_edges.txt
     """
     in_dir = one_of(values["in_dir"], values["dgl_in_dir"], name="FROM")
     out_dir = one_of(values["out_dir"], values["dgl_out_dir"], name="OUT")

@@ -29,7 +29,7 @@ ENDINGS = {".txt": "text", ".json": "json", ".html": "html", ".htm": "html"}
 @click.option(
     "--labels",
     multiple=True,
-    metavar="NTYPE:NAME",
+    metavar="TYPE/NAME",
     help="Node data that hold classes; repeat it for more. Default: integers named label, labels or y.",
 )
 @click.option(

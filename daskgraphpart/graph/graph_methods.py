@@ -30,7 +30,7 @@ class GraphMethods(Public, ABC, Generic[ChangedT]):
     write_chunked = check_keywords(write_method.write_chunked)
 
     @check_keywords
-    def with_reverse_edges(self, names: str = "dgl", *, copy_edata: bool = False) -> ChangedT:
+    def with_reverse_edges(self, names: str = "dgl", *, copy_edge_data: bool = False) -> ChangedT:
         """Add the reverse of every edge.
 
         Parameters
@@ -39,7 +39,7 @@ class GraphMethods(Public, ABC, Generic[ChangedT]):
             How to name reverse types: ``"dgl"`` for ``rev_REL``, ``"graphstorm"`` for ``REL-rev``, or your own pattern
             such as ``"{}-by"``. Where DGL and GraphStorm add no type, reverse edges join the type itself: ``"dgl"`` if
             source and destination type are the same, ``"graphstorm"`` if the graph has one node and one edge type.
-        copy_edata : bool
+        copy_edge_data : bool
             Copy edge features to reverse edges. Otherwise reverse types have none, and reverse edges within their own
             type get zeros, as in DGL.
 
@@ -58,7 +58,7 @@ class GraphMethods(Public, ABC, Generic[ChangedT]):
         >>> graph.with_reverse_edges().schema.etypes
         ('user:buys:item', 'item:rev_buys:user')
         """
-        return self._viewed(GraphChanges(add_reverse=names, copy_edata=copy_edata))
+        return self._viewed(GraphChanges(add_reverse=names, copy_edge_data=copy_edge_data))
 
     @check_keywords
     def without_self_loops(self, etypes: str | Sequence[str] | None = None) -> Scan:
@@ -202,11 +202,11 @@ class GraphMethods(Public, ABC, Generic[ChangedT]):
         Examples
         --------
         >>> events = pd.DataFrame({"src": [0, 0, 1], "dst": [0, 1, 1], "kind": ["saw", "bought", "saw"]})
-        >>> scan = dgp.read_tables({"user:*:item": events}, edge_columns=["kind"])
+        >>> scan = dgp.scan_tables({"user:*:item": events}, edge_features=["kind"])
         >>> scan.split_edges("user:*:item", by="kind").collect_schema().etypes
         ('user:bought:item', 'user:saw:item')
         """
-        return self._scanned(GraphChanges(split_by={etype or "": by}))
+        return self._scanned(GraphChanges(edge_types_from={etype or "": by}))
 
     @abstractmethod
     def _viewed(self, changes: GraphChanges) -> ChangedT:

@@ -102,7 +102,7 @@ class Scan(GraphMethods["Scan"]):
 
     Examples
     --------
-    >>> scan = dgp.read_tables("follows.tsv", map_ids=True).without_duplicates()
+    >>> scan = dgp.scan_tables("follows.tsv", map_ids=True).without_duplicates()
     >>> scan
     Scan of 'graph', not read yet; collect() reads it
     edges      _N:_E:_N: follows.tsv
@@ -202,7 +202,7 @@ class Scan(GraphMethods["Scan"]):
 
         Examples
         --------
-        >>> graph = dgp.read_tables("follows.tsv", map_ids=True).collect(memory="1GB", workers=2)
+        >>> graph = dgp.scan_tables("follows.tsv", map_ids=True).collect(memory="1GB", workers=2)
         >>> graph.edges["_N:_E:_N"].compute()
            src  dst
         0    0    1
@@ -246,7 +246,7 @@ class Scan(GraphMethods["Scan"]):
 
         Examples
         --------
-        >>> dgp.read_tables("follows.tsv", map_ids=True).collect_schema().num_nodes
+        >>> dgp.scan_tables("follows.tsv", map_ids=True).collect_schema().num_nodes
         3
         """
         resources = detect_resources(memory, cluster, workers, workspace=workspace)

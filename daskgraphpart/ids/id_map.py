@@ -101,7 +101,7 @@ def read_id_map(directory: str | os.PathLike[str], ntype: str) -> Any:
 
     Examples
     --------
-    >>> dgp.read_tables("follows.tsv", map_ids=True).write_chunked("follows")
+    >>> dgp.scan_tables("follows.tsv", map_ids=True).write_chunked("follows")
     Graph 'graph': 3 nodes, 3 edges, 723 B
     type      count  files   size  features
     --------  -----  -----  -----  --------
@@ -198,7 +198,7 @@ def take_column(path: Location, rows: np.ndarray) -> Any:
 @contextmanager
 def _open(path: Location) -> Iterator[Any]:
     if not is_file(path):
-        hint = "write one by chunk --map-ids"
+        hint = "write one by build --map-ids"
         raise InputFileNotFoundError("no ID map", file=str(path), hint=hint)
     with open_parquet(to_key(path)) as file:
         format_name = (file.metadata.metadata or {}).get(FORMAT_KEY)

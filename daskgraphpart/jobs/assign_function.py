@@ -35,7 +35,6 @@ def assign(
     storage_options: Mapping[str, Any] | None = None,
     method: str | os.PathLike[str] = "auto",
     balance: str | Sequence[str] | None = None,
-    imbalance: float = 0.03,
     seed: int = 0,
     refine: bool = False,
     threads: int | None = None,
@@ -47,7 +46,7 @@ def assign(
     recursive: bool = False,
     fill_parts: bool = False,
     num_trainers_per_machine: int = 1,
-    effort: Literal["fast", "default", "high"] = "default",
+    effort: Literal["low", "normal", "high"] = "normal",
     edge_weight: str | Sequence[str] = (),
     extend: str | os.PathLike[str] | None = None,
     old_id_map: str | os.PathLike[str] | None = None,
@@ -77,11 +76,11 @@ def assign(
         Binary form, in addition to the text: ``"npy"``, ``"parquet"`` or ``"zarr"``.
     storage_options : mapping of str to object, optional
         Credentials and options of the graph's store, as for `fsspec.filesystem`.
-    method, balance, imbalance, seed, refine, threads, passes, objtype, fanouts, batch_size, seeds : optional
+    method, balance, seed, refine, threads, passes, objtype, fanouts, batch_size, seeds, recursive : optional
         As in `partition`.
-    recursive, fill_parts, num_trainers_per_machine, effort, edge_weight, extend, old_id_map, may_move : optional
+    fill_parts, num_trainers_per_machine, effort, edge_weight, extend, old_id_map, may_move, overwrite : optional
         As in `partition`.
-    overwrite, restart, keep_workspace, memory, cluster, workers, workspace, progress : optional
+    restart, keep_workspace, memory, cluster, workers, workspace, progress : optional
         As in `partition`.
 
     Returns
@@ -111,10 +110,10 @@ def assign(
     from daskgraphpart.jobs.owners import public  # slow to import, and not needed before
 
     options = AssignOptions(
-        method=method, balance=balance, imbalance=imbalance, seed=seed, refine=refine, threads=threads, passes=passes,
-        objtype=objtype, fanouts=fanouts, batch_size=batch_size, seeds=seeds, recursive=recursive,
-        fill_parts=fill_parts, num_trainers_per_machine=num_trainers_per_machine, effort=effort,
-        edge_weight=edge_weight, extend=extend, old_id_map=old_id_map, may_move=may_move,
+        method=method, balance=balance, seed=seed, refine=refine, threads=threads, passes=passes, objtype=objtype,
+        fanouts=fanouts, batch_size=batch_size, seeds=seeds, recursive=recursive, fill_parts=fill_parts,
+        num_trainers_per_machine=num_trainers_per_machine, effort=effort, edge_weight=edge_weight, extend=extend,
+        old_id_map=old_id_map, may_move=may_move,
     )  # fmt: skip
     resources = detect_resources(memory, cluster, workers, workspace=workspace, takes_store=True)
     with result_message(JobOptions(resources, overwrite, restart, keep_workspace, progress)) as (run, show):

@@ -68,9 +68,9 @@ def chunk_graph(
     fill: Mapping[str, object] | object | None = None,
     ids_from: str | os.PathLike[str] | None = None,
     codes_from: str | os.PathLike[str] | None = None,
-    split_by: Mapping[str, str] | Sequence[str] = (),
+    edge_types_from: Mapping[str, str] | Sequence[str] = (),
     add_reverse: str | None = None,
-    copy_edata: bool = False,
+    copy_edge_data: bool = False,
     remove_self_loops: bool | str | Sequence[str] = (),
     deduplicate: bool | str | Sequence[str] = (),
     add_self_loops: bool | str | Sequence[str] = (),
@@ -125,14 +125,14 @@ def chunk_graph(
         Replace an existing graph.
     storage_options : mapping of str to object, optional
         As in `read_chunked`, of the store in which `g` or `output_path` is.
-    split_by : Mapping[str, str] | Sequence[str], default ()
+    edge_types_from : Mapping[str, str] | Sequence[str], default ()
         Split edge types by the values of a column or feature. user:*:item becomes user:bought:item and user:saw:item.
         Give one edge type, or none for all.
     add_reverse : str, optional
         Add the reverse of every edge. dgl names reverse types rev_REL, graphstorm REL-rev, and a PATTERN such as
         '{}-by' as you like. Where DGL and GraphStorm add no type, edges are doubled in their own: dgl if source and
         destination type are the same, graphstorm if the graph has one node type and one edge type.
-    copy_edata : bool, default False
+    copy_edge_data : bool, default False
         Copy edge features to reverse edges. Otherwise reverse types have none, and reverse edges within their own type
         get zeros, as in DGL.
     remove_self_loops : bool | str | Sequence[str], default ()
@@ -147,7 +147,7 @@ def chunk_graph(
         Change the dtype of a feature, such as paper/feat=float16. Floats are rounded; a value that would become
         infinite, or a different integer, is refused.
     map_ids, unknown_nodes, missing_ids, fill, ids_from, codes_from : optional
-        As in `read_tables`.
+        As in `scan_tables`.
     memory, cluster, workers, workspace, progress : optional
         As in `partition`.
 
@@ -181,7 +181,7 @@ def chunk_graph(
         raise OptionError("nowhere to write", place="output_path", hint="give a directory")
     check_name(name, "graph name")
     wanted = GraphChanges(
-        split_by=split_by, add_reverse=add_reverse, copy_edata=copy_edata,
+        edge_types_from=edge_types_from, add_reverse=add_reverse, copy_edge_data=copy_edge_data,
         remove_self_loops=etypes_of(remove_self_loops), deduplicate=etypes_of(deduplicate),
         add_self_loops=etypes_of(add_self_loops), cast=cast,
     )  # fmt: skip

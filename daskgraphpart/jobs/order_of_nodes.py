@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from daskgraphpart.graph.graph import Graph
     from daskgraphpart.graph.scan import Scan
 
-_SEEN = "write the graph by chunk --map-ids, whose id_map/TYPE.parquet has the order, and give that graph"
+_SEEN = "write the graph by build --map-ids, whose id_map/TYPE.parquet has the order, and give that graph"
 
 
 def check_order(scan: Scan, owners: Assignment | Path | AssignOptions) -> None:
@@ -30,7 +30,7 @@ def check_order(scan: Scan, owners: Assignment | Path | AssignOptions) -> None:
     if isinstance(owners, AssignOptions):
         for item in owners.constraints:
             if isinstance(item, ByFile):
-                hint = "make them a feature, --node-data TYPE:w=FILE:ID:w, and balance weight:TYPE/w. Or "
+                hint = "make them a feature, --node-data TYPE/w=FILE:ID:w, and balance weight:TYPE/w. Or "
                 what = "node weights without IDs, for nodes whose IDs are mapped only now"
                 faults.append(OptionError(what, option="balance", file=item.path, hint=f"{hint}{_SEEN}"))
         owners = Path() if owners.is_named else Path(owners.method)

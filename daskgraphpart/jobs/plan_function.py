@@ -38,7 +38,6 @@ def plan(
     dispatch_to: str | os.PathLike[str] | None = None,
     method: str | os.PathLike[str] = "auto",
     balance: str | Sequence[str] | None = None,
-    imbalance: float = 0.03,
     seed: int = 0,
     refine: bool = False,
     threads: int | None = None,
@@ -50,7 +49,7 @@ def plan(
     recursive: bool = False,
     fill_parts: bool = False,
     num_trainers_per_machine: int = 1,
-    effort: Literal["fast", "default", "high"] = "default",
+    effort: Literal["low", "normal", "high"] = "normal",
     edge_weight: str | Sequence[str] = (),
     extend: str | os.PathLike[str] | None = None,
     old_id_map: str | os.PathLike[str] | None = None,
@@ -92,11 +91,11 @@ def plan(
         Credentials and options of stores, as for `fsspec.filesystem`.
     dispatch_to : path, optional
         DGL's `ip_config.txt`, as in `dispatch`.
-    method, balance, imbalance, seed, refine, threads, passes, objtype, fanouts, batch_size, seeds : optional
+    method, balance, seed, refine, threads, passes, objtype, fanouts, batch_size, seeds, recursive : optional
         As in `partition`.
-    recursive, fill_parts, num_trainers_per_machine, effort, edge_weight, extend, old_id_map, may_move : optional
+    fill_parts, num_trainers_per_machine, effort, edge_weight, extend, old_id_map, may_move, num_hops : optional
         As in `partition`.
-    num_hops, graph_formats, out_edges, config_name, reshuffle, layout, store_eids, store_inner_node : optional
+    graph_formats, out_edges, config_name, reshuffle, layout, store_eids, store_inner_node : optional
         As in `partition`.
     store_inner_edge, map_feature, hot_rows, layout_options, staging, memory, cluster, workers : optional
         As in `partition`.
@@ -128,10 +127,10 @@ def plan(
     memory     2 tasks at a time of at most 500 MB; budget 1.0 GB, at least 16.8 MB
     """
     making = AssignOptions(
-        method=method, balance=balance, imbalance=imbalance, seed=seed, refine=refine, threads=threads, passes=passes,
-        objtype=objtype, fanouts=fanouts, batch_size=batch_size, seeds=seeds, recursive=recursive,
-        fill_parts=fill_parts, num_trainers_per_machine=num_trainers_per_machine, effort=effort,
-        edge_weight=edge_weight, extend=extend, old_id_map=old_id_map, may_move=may_move,
+        method=method, balance=balance, seed=seed, refine=refine, threads=threads, passes=passes, objtype=objtype,
+        fanouts=fanouts, batch_size=batch_size, seeds=seeds, recursive=recursive, fill_parts=fill_parts,
+        num_trainers_per_machine=num_trainers_per_machine, effort=effort, edge_weight=edge_weight, extend=extend,
+        old_id_map=old_id_map, may_move=may_move,
     )  # fmt: skip
     options = DispatchOptions(
         num_hops=num_hops, graph_formats=graph_formats, out_edges=out_edges, config_name=config_name,

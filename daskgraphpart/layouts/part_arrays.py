@@ -99,7 +99,7 @@ def check_file_names(schema: GraphSchema, layout: str) -> None:
 def refuse_bfloat16(schema: GraphSchema, layout: str, reason: str) -> None:
     """Refuse bfloat16 features in a layout that cannot hold them."""
     if features := schema.bfloat16_features:
-        hint = "convert it by chunk --cast FEATURE=float16, or use the layouts ranks or dgl"
+        hint = "convert it by build --cast FEATURE=float16, or use the layouts ranks or dgl"
         raise OptionError(f"{reason} no bfloat16", place=f"layout {layout}", found=", ".join(features), hint=hint)
 
 

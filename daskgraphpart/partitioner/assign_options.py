@@ -48,12 +48,11 @@ class AssignOptions:
         None,
         "What to balance, such as nodes,edges=0.05; default nodes,edges. Any of nodes, ntypes, edges, edges-by-ntype, "
         "bytes, types:paper/train_mask (each class of a node feature), weight:paper/cost, file:weights.npy, and with "
-        "fan-outs seeds and work, each with a tolerance of its own if you like. Random owners and those from a "
-        "directory are measured, not balanced.",
+        "fan-outs seeds and work. After =, how much more than the average a part may have: default 0.1 for edges and "
+        "bytes, else 0.03. Random owners and those from a directory are measured, not balanced.",
         values="ITEM,...",
         common=True,
     )
-    imbalance: float = option(0.03, "Tolerated excess over the average.", common=True)
     seed: int = option(0, "Seed of the partitioner.", minimum=0, common=True)
     refine: bool = option(False, "Improve the result, or the given owners, by V-cycles.")
     threads: int | None = option(
@@ -92,10 +91,10 @@ class AssignOptions:
         minimum=1,
     )
     effort: str = option(
-        "default",
-        "How hard to look for a small cut. fast runs one library and refines less; default combines METIS and KaMinPar "
+        "normal",
+        "How hard to look for a small cut. low runs one library and refines less; normal combines METIS and KaMinPar "
         "by a V-cycle; high tries several seeds of both and repeats V-cycles while the cut shrinks.",
-        choices=("fast", "default", "high"),
+        choices=("low", "normal", "high"),
         common=True,
     )
 
@@ -135,7 +134,7 @@ class AssignOptions:
         check_options(self)
         default = TRAINING_BALANCE if self.objtype == "fetch" else DEFAULT_BALANCE
         wanted = default if self.balance is None else self.balance
-        object.__setattr__(self, "constraints", parse_balance(wanted, self.imbalance))
+        object.__setattr__(self, "constraints", parse_balance(wanted))
         if self.recursive and self.objtype == "vol":
             raise OptionError(
                 "--recursive and --objtype vol exclude each other: recursive METIS does not minimise the volume",

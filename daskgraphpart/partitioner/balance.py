@@ -13,8 +13,8 @@ A constraint gives every node a weight; the parts' sums of weights should be ali
 - ``work``: in-edges that training is expected to sample at the node.
 - ``file:PATH``: weights of all nodes from an npy file, int (nodes,) or (nodes, constraints), homogeneous order.
 
-Each may have a tolerance, ``edges=0.05``. The default is `imbalance`; for edges and bytes at least 0.10, because few
-nodes hold many edges.
+Each may have a tolerance, ``edges=0.05``. The default is 0.03; for edges and bytes 0.10, because few nodes hold many
+edges.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 DEFAULT_BALANCE = "nodes,edges"
 TRAINING_BALANCE = "nodes=0.1,work=0.05,seeds=0.03"
-EDGE_TOLERANCE = 0.10
+TOLERANCE, EDGE_TOLERANCE = 0.03, 0.10
 MAX_TOLERANCE = 1_000
 
 
@@ -124,16 +124,10 @@ class Constraint:
         return max(math.floor((1 + self.tolerance) * self.total / num_parts), -(-self.total // num_parts), self.largest)
 
 
-def parse_balance(balance: str | Sequence[str], imbalance: float) -> tuple[BalanceConstraint, ...]:
+def parse_balance(balance: str | Sequence[str]) -> tuple[BalanceConstraint, ...]:
     """Read a balance such as ``"nodes,edges=0.05"``."""
-    if not 0 <= imbalance <= MAX_TOLERANCE:
-        raise OptionError(
-            f"--imbalance {imbalance:g} is out of range",
-            option="imbalance",
-            hint=f"use 0 to {MAX_TOLERANCE:,}, such as 0.03",
-        )
     items = balance.split(",") if isinstance(balance, str) else list(balance)
-    wanted = [_parse(item.strip(), imbalance) for item in items if item.strip()]
+    wanted = [_parse(item.strip()) for item in items if item.strip()]
     names = [item.name for item in wanted]
     if not names:
         raise OptionError("--balance is empty", option="balance", hint=choose_from(ITEMS))
@@ -143,7 +137,7 @@ def parse_balance(balance: str | Sequence[str], imbalance: float) -> tuple[Balan
     return tuple(wanted)
 
 
-def _parse(item: str, imbalance: float) -> BalanceConstraint:
+def _parse(item: str) -> BalanceConstraint:
     name, sign, number = item.rpartition("=")
     if not sign:
         name, number = item, ""
@@ -151,10 +145,10 @@ def _parse(item: str, imbalance: float) -> BalanceConstraint:
     make = ITEMS.get(f"{kind}{colon}")
     if make is None or (colon and not of):
         raise OptionError(f"unknown item {name!r} in --balance", option="balance", hint=choose_from(ITEMS, name))
-    constraint = make(name, imbalance, of)
+    constraint = make(name, TOLERANCE, of)
     if not sign:
         is_loose = isinstance(constraint, (ByEdges, ByBytes))
-        return replace(constraint, tolerance=max(imbalance, EDGE_TOLERANCE)) if is_loose else constraint
+        return replace(constraint, tolerance=EDGE_TOLERANCE) if is_loose else constraint
     try:
         tolerance = float(number)
     except ValueError:

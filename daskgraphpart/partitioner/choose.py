@@ -123,7 +123,7 @@ def choose(num_nodes: int, num_arcs: int, num_constraints: int, options: AssignO
 
 def _by_effort(calls: tuple[Call, ...], num_constraints: int, effort: str) -> tuple[Call, ...]:
     """Keep one call for little effort (METIS' with several constraints); repeat calls for much."""
-    if effort == "fast":
+    if effort == "low":
         return calls[:1] if num_constraints > 1 else calls[-1:]
     seeds = HIGH_SEEDS if effort == "high" else 1
     return tuple(replace(call, seed=(call.seed + i) % 2**31) for i in range(seeds) for call in calls)

@@ -161,7 +161,7 @@ def _prepare(
         known = training.columns
     wanted = [item for item in options.constraints if item.name != "seeds" or not training or training.has_masks]
     names = {item.name for item in wanted}
-    reported = tuple(item for item in parse_balance("nodes,edges", 0.0) if item.name not in names)
+    reported = tuple(item for item in parse_balance("nodes=0,edges") if item.name not in names)
     weights = weigh_nodes(graph, (*wanted, *reported), adjacency.in_degrees, directory, runner, known=known)
     num_wanted = len(weights.constraints) - len(reported)
     if graph.schema.num_nodes and not any(constraint.total for constraint in weights.constraints[:num_wanted]):

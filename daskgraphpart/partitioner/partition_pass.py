@@ -72,7 +72,7 @@ class Effort(NamedTuple):
     streams: bool = True  # over each level, and the whole graph where that has no structure
 
 
-FAST = Effort(2, 3, streams=False)  # cuts 0.98 to 1.12 of what more effort does; one sweep of clusters cuts up to 1.45
+LOW = Effort(2, 3, streams=False)  # cuts 0.98 to 1.12 of what more effort does; one sweep of clusters cuts up to 1.45
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,7 +315,7 @@ class Solver:
         """Partition a graph in memory, beginning with given parts, or those of libraries."""
         options, candidates = self.options, [start for start, _ in starts]
         combines = self.method in ("auto", "multilevel")
-        if options.effort == "high" or (graph.num_arcs <= LARGE_ARCS and options.effort != "fast"):
+        if options.effort == "high" or (graph.num_arcs <= LARGE_ARCS and options.effort != "low"):
             # libraries miss limits, or know only one: parts are ranked when all that can be are within the limits
             candidates = [self._keep_limits(graph, parts) for parts in candidates]
             if combines:
@@ -394,4 +394,4 @@ class Solver:
 
     @property
     def _effort(self) -> Effort:
-        return FAST if self.options.effort == "fast" else Effort()
+        return LOW if self.options.effort == "low" else Effort()

@@ -92,6 +92,6 @@ def as_ids(values: Any, what: str) -> np.ndarray:
     elif array.dtype == np.uint64 and array.size and int(array.max()) >= 2**63:
         fault = f"{array.max()}, which takes 64 bits"
     if fault:
-        hint = "give integers from 0, or map names by read_tables(..., map_ids=True)"
+        hint = "give integers from 0, or map names by scan_tables(..., map_ids=True)"
         raise OptionError(f"{what}: not node IDs", expected="whole numbers", found=fault, hint=hint)
     return array.astype(np.int64, copy=False)

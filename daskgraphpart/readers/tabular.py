@@ -198,7 +198,7 @@ def what_to_give(value: Any) -> str | None:
     if library == "datasets":
         return "give one of its splits, such as given['train'], or Dataset.from_list(list(given)) of rows that stream"
     if hasattr(value, "to_table"):
-        files = "its files to read_tables, by list(given.files), or " if hasattr(value, "files") else ""
+        files = "its files to scan_tables, by list(given.files), or " if hasattr(value, "files") else ""
         return f"give {files}given.to_table()"
     if library == "pyarrow" and hasattr(value, "read"):
         return "give given.read()"

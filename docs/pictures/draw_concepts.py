@@ -45,7 +45,7 @@ def draw_all(to: Path = HERE) -> None:
     with mpl.rc_context(STYLE), tempfile.TemporaryDirectory() as root:
         table = Path(root, "follows.csv")
         table.write_text("\n".join(["src,dst", *map(",".join, FOLLOWS)]) + "\n")
-        parts = dgp.partition(dgp.read_tables(str(table), map_ids=True), Path(root, "parts"), 2, progress=False)
+        parts = dgp.partition(dgp.scan_tables(str(table), map_ids=True), Path(root, "parts"), 2, progress=False)
         for name, figure in (("halo", halo(parts)), ("random-or-auto", random_or_auto()), ("ids", ids(parts))):
             figure.savefig(
                 to / f"{name}.svg", bbox_inches="tight", pad_inches=0.05, metadata={"Date": None, "Creator": None}

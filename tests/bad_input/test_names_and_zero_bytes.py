@@ -20,7 +20,7 @@ HOW: dict[str, Any] = {"method": "random", "memory": "500MB", "workers": 1}
 @pytest.mark.parametrize("which", ["out", "workspace", "chunked"])
 def test_a_name_that_is_no_utf8_is_refused_before_work(which: str, tmp_path: Path) -> None:
     (tmp_path / "edges.csv").write_text(EDGES)
-    scan = dgp.read_tables(edges=tmp_path / "edges.csv", map_ids=True)
+    scan = dgp.scan_tables(edges=tmp_path / "edges.csv", map_ids=True)
     name = os.fsdecode(os.fsencode(tmp_path) + b"/\xff")
     writes = {
         "out": lambda: dgp.partition(scan, name, 2, **HOW),
@@ -39,4 +39,4 @@ def test_a_zero_byte_on_any_line_is_no_text(line: bytes, map_ids: bool, tmp_path
     text = (EDGES if map_ids else EDGES.replace("u", "")).encode()
     (tmp_path / "edges.csv").write_bytes(text + line + b"\n" + text.partition(b"\n")[2])
     with pytest.raises(InputFileError, match=r"line 52.*a zero byte"):
-        dgp.read_tables(edges=tmp_path / "edges.csv", map_ids=map_ids).collect(memory="500MB", workers=1)
+        dgp.scan_tables(edges=tmp_path / "edges.csv", map_ids=map_ids).collect(memory="500MB", workers=1)

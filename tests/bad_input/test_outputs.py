@@ -120,7 +120,6 @@ def test_a_part_that_is_a_link_is_not_followed(tmp_path: Path) -> None:
         (("--num-parts", "2", "--num-hops", "0"), "num-hops"),
         (("--num-parts", "2", "--workspace", "file/below"), "file"),
         (("--num-parts", "2", "--workspace", "loop"), "loop"),
-        (("--num-parts", "2", "--imbalance", "1e300"), "0 to 1,000"),
         (("--num-parts", "2", "--balance", "nodes=1e300"), "0 to 1,000"),
     ],
 )

@@ -173,7 +173,7 @@ def test_confined_partitions_read_nothing_outside_their_directory(name: str, tmp
     (out / name).rename(tmp_path / "elsewhere")
     (out / name).symlink_to(tmp_path / "elsewhere")
     assert dgp.open_partitions(out).num_parts == 2
-    for command in (("info", out), ("verify", graph, out), ("remap", out, out / "rows.npy", out / "moved.npy")):
+    for command in (("info", out), ("verify", graph, out), ("to-original", out, out / "rows.npy", out / "moved.npy")):
         refused(*command, "--confined", words=(OUTSIDE, str(tmp_path / "elsewhere")))
 
 

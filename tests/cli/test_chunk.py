@@ -1,4 +1,4 @@
-"""``daskgraphpart chunk``, end to end."""
+"""``daskgraphpart build``, end to end."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_dense_ids_by_default(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert call("chunk", "graph", "--edges", "dense.csv") == 0
+    assert call("build", "graph", "--edges", "dense.csv") == 0
     shown = capsys.readouterr().out
     assert "4 nodes, 2 edges" in shown
     assert "IDs       as they were" in shown
@@ -45,12 +45,12 @@ def test_dense_ids_by_default(directory: Path, capsys: pytest.CaptureFixture[str
 def test_everything_at_once(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = (
         "--edges", f"{WRITES}=writes-*.csv:who,what", "--edges", f"{CITES}=cites.tsv", "--map-ids", "--name", "mag",
-        "--nodes", "paper=papers.csv:doi", "--node-data", "paper:feat=papers.npy",
+        "--nodes", "paper=papers.csv:doi", "--node-data", "paper/feat=papers.npy",
         "--edge-data", f"{CITES}:w=w.parquet",
         "--edge-format", "numpy", "--data-format", "parquet", "--num-chunks", "2", "--memory", "64MB", "--workers", "2",
     )  # fmt: skip
     parquet.write_table(pa.table({"w": [7, 8]}), directory / "w.parquet")
-    assert call("chunk", "graph", *arguments) == 0
+    assert call("build", "graph", *arguments) == 0
     shown = capsys.readouterr().out
     assert "Graph 'mag': 5 nodes, 4 edges" in shown
     assert "mapped; the original ones are in" in shown
@@ -61,13 +61,13 @@ def test_everything_at_once(directory: Path, capsys: pytest.CaptureFixture[str])
     np.testing.assert_array_equal(edges_of(directory / "graph", CITES), ([0, 2], [2, 0]))
     assert graph.node_data["paper"]["feat"].compute(scheduler="sync").tolist() == [[1.0], [5.0], [9.0]]
     assert graph.edge_data[CITES]["w"].compute(scheduler="sync").tolist() == [7, 8]
-    assert call("chunk", "again", *arguments, "--cluster", "processes", "--quiet") == 0
+    assert call("build", "again", *arguments, "--cluster", "processes", "--quiet") == 0
     assert file_hashes(directory / "graph") == file_hashes(directory / "again")
 
 
 def test_columns_become_features(directory: Path) -> None:
-    how = ("--columns", "what,who", "--edge-columns", "year", "--map-ids", "--quiet")
-    assert call("chunk", "graph", "--edges", "paper:by:author=writes-*.csv", *how) == 0
+    how = ("--endpoints", "what,who", "--edge-features", "year", "--map-ids", "--quiet")
+    assert call("build", "graph", "--edges", "paper:by:author=writes-*.csv", *how) == 0
     graph = read_chunked(directory / "graph")
     assert graph.edge_data["paper:by:author"]["year"].compute(scheduler="sync").tolist() == [1999, 2001]
     assert originals(directory / "graph", "paper") == ["p1", "p9"]
@@ -78,7 +78,7 @@ def test_types_are_default_ones_unless_given(directory: Path) -> None:
     np.save(directory / "e.npy", np.arange(2))
     (directory / "run=5.csv").write_text("0;1\n1;2\n")
     how = ("--num-nodes", "9", "--node-data", "f=n=1.npy", "--edge-data", "w=e.npy", "--delimiter", "semicolon")
-    assert call("chunk", "graph", "--edges", "run=5.csv", *how, "--no-header", "--quiet") == 0
+    assert call("build", "graph", "--edges", "run=5.csv", *how, "--no-header", "--quiet") == 0
     graph = read_chunked(directory / "graph")
     assert graph.node_data["_N"]["f"].shape == (9,)
     assert graph.edge_data[DEFAULT]["w"].shape == (2,)
@@ -86,7 +86,7 @@ def test_types_are_default_ones_unless_given(directory: Path) -> None:
 
 def test_nodes_may_be_listed_without_type_and_column(directory: Path) -> None:
     (directory / "odd:name.csv").write_text("p7\np1\n")
-    assert call("chunk", "graph", "--edges", "cites.tsv", "--map-ids", "--nodes", "odd:name.csv", "--quiet") == 0
+    assert call("build", "graph", "--edges", "cites.tsv", "--map-ids", "--nodes", "odd:name.csv", "--quiet") == 0
     assert originals(directory / "graph") == ["p1", "p7", "p9"]
 
 
@@ -98,9 +98,9 @@ def test_nodes_may_be_listed_without_type_and_column(directory: Path) -> None:
         (("--edges", "paper:paper=cites.tsv"), "--edges: not an edge type: expected SRC:REL:DST, found paper:paper"),
         (
             ("--edges", "dense.csv", "--node-data", "feat"),
-            "--node-data: no file: expected [TYPE:]NAME=FILE, found feat",
+            "--node-data: no file: expected [TYPE/]NAME=FILE, found feat",
         ),
-        (("--edges", "dense.csv", "--node-data", "user:feat=papers.npy"), "--node-data: unknown type"),
+        (("--edges", "dense.csv", "--node-data", "user/feat=papers.npy"), "--node-data: unknown type"),
         (("--edges", "dense.csv", "--num-nodes", "many"), "not a whole number"),
         (("--edges", "dense.csv", "--num-nodes", "9", "--num-nodes", "_N=8"), "--num-nodes: two numbers of '_N' nodes"),
         (
@@ -113,7 +113,7 @@ def test_nodes_may_be_listed_without_type_and_column(directory: Path) -> None:
 def test_mistakes_are_one_line_and_exit_code_2(
     arguments: tuple[str, ...], message: str, directory: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert call("chunk", "graph", *arguments) == 2
+    assert call("build", "graph", *arguments) == 2
     told = capsys.readouterr().err
     assert message in told
     assert "Traceback" not in told
@@ -122,7 +122,7 @@ def test_mistakes_are_one_line_and_exit_code_2(
 
 def test_what_is_guessed_is_said(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level("INFO", logger="daskgraphpart"):
-        assert call("chunk", "graph", "--edges", "writes-0.csv:who,what", "--map-ids") == 0
+        assert call("build", "graph", "--edges", "writes-0.csv:who,what", "--map-ids") == 0
     assert "writes-0.csv: comma between fields, a header" in caplog.text
 
 
@@ -131,20 +131,20 @@ def test_a_table_of_nodes_a_mask_and_a_file_of_their_number(directory: Path, cap
     (directory / "count.csv").write_text("4\n")
     how = ("--nodes", "papers.csv:doi", "--node-data", "title=papers.csv:title", "--mask", "test_mask=rest.csv:header")
     with caplog.at_level("INFO", logger="daskgraphpart"):
-        assert call("chunk", "graph", "--edges", "cites.tsv", "--map-ids", "--unknown-nodes", "error", *how) == 0
+        assert call("build", "graph", "--edges", "cites.tsv", "--map-ids", "--unknown-nodes", "error", *how) == 0
     assert "'_N' nodes: IDs that are not in the list: 0; listed nodes without an edge: 1 of 3" in caplog.text
     data = read_chunked(directory / "graph").node_data["_N"]
     assert data["title"].compute(scheduler="sync").tolist() == [2, 1, 0]
     assert data["test_mask"].compute(scheduler="sync").tolist() == [False, True, True]
     how = ("--num-nodes", "count.csv", "--mask", "m=count.csv", "--fill", "0", "--quiet")
-    assert call("chunk", "dense", "--edges", "dense.csv", *how) == 2
-    assert call("chunk", "dense", "--edges", "dense.csv", *how[:2], "--quiet") == 0
+    assert call("build", "dense", "--edges", "dense.csv", *how) == 2
+    assert call("build", "dense", "--edges", "dense.csv", *how[:2], "--quiet") == 0
     assert read_chunked(directory / "dense").schema.num_nodes == 4
 
 
 def test_help_has_examples(capsys: pytest.CaptureFixture[str]) -> None:
-    assert call("chunk", "--help") == 0
-    assert "daskgraphpart chunk graph --edges edges.csv" in capsys.readouterr().out
+    assert call("build", "--help") == 0
+    assert "daskgraphpart build graph --edges edges.csv" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("number", ["10", "5e1", "0.01k", "1_0"])
@@ -156,5 +156,5 @@ def test_a_number_of_nodes_is_no_file_of_that_name(
     for name in (number, f"_N={number}"):
         (tmp_path / name).write_text("77\n")
     for i, (given, count) in enumerate(((number, None), (f"_N={number}", None), (f"./{number}", 77))):
-        assert call("chunk", f"out{i}", "--edges", "e.csv", "--num-nodes", given, "--quiet") == 0
+        assert call("build", f"out{i}", "--edges", "e.csv", "--num-nodes", given, "--quiet") == 0
         assert read_chunked(f"out{i}").schema.num_nodes == (count or {"5e1": 50}.get(number, 10))

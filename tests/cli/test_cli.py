@@ -191,7 +191,7 @@ def test_names_of_a_dgl_dispatch(graph: Path, tmp_path: Path, capsys: pytest.Cap
 
 
 def test_options_of_the_assignment_reach_it(graph: Path, tmp_path: Path) -> None:
-    options = ("--method", "kaminpar", "--balance", "nodes,edges=0.2", "--imbalance", "0.05", "--seed", "3", "--refine")
+    options = ("--method", "kaminpar", "--balance", "nodes=0.05,edges=0.2", "--seed", "3", "--refine")
     more = ("--num-trainers-per-machine", "2", "--graph_formats", "csc", "--quiet")
     assert call("partition", graph, tmp_path / "out", "--num_parts", "2", *options, *more) == 0
     part = open_partitions(tmp_path / "out").part(0)

@@ -37,7 +37,7 @@ SCRIPTS: dict[str, tuple[str, tuple[str, ...]]] = {
         ),
     ),
     "convert_partition.py": (
-        "convert",
+        "parmetis convert",
         (
             "--input-dir", "--graph-name", "--schema", "--num-parts", "--num-node-weights", "--workspace",
             "--node-attr-dtype", "--edge-attr-dtype", "--output", "--removed-edges",
@@ -54,7 +54,7 @@ SCRIPTS: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
 }  # fmt: skip
 ALL = [(script, command, flag) for script, (command, flags) in SCRIPTS.items() for flag in flags]
-PLUGIN_OF = {"verify": "verification", "parmetis": "parmetis", "convert": "parmetis"}
+PLUGIN_OF = {"verify": "verification", "parmetis": "parmetis"}
 NEEDS = {command: [] for command, plugin in PLUGIN_OF.items()}
 MARKED = [pytest.param(*one, marks=NEEDS.get(one[1].split()[0], [])) for one in ALL]
 
@@ -211,15 +211,15 @@ def test_a_path_is_given_once(arguments: tuple[str, ...], capsys: pytest.Capture
 
 
 def test_convert_finds_the_name_of_the_graph(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert call("convert", tmp_path, tmp_path / "out") == 2
+    assert call("parmetis", "convert", tmp_path, tmp_path / "out") == 2
     assert (
         "--graph-name: cannot tell which graph is meant: expected one p000-GRAPH_NAME_nodes.txt, found none"
         in capsys.readouterr().err
     )
     for name in ("p000-a_nodes.txt", "p000-b_nodes.txt"):
         (tmp_path / name).touch()
-    assert call("convert", tmp_path, tmp_path / "out") == 2
+    assert call("parmetis", "convert", tmp_path, tmp_path / "out") == 2
     assert "found a, b" in capsys.readouterr().err
     (tmp_path / "p000-b_nodes.txt").unlink()
-    assert call("convert", tmp_path, tmp_path / "out") == 2
+    assert call("parmetis", "convert", tmp_path, tmp_path / "out") == 2
     assert "a.json" in capsys.readouterr().err  # the schema of that graph

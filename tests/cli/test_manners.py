@@ -422,7 +422,7 @@ def test_closed_streams_and_a_directory_that_is_gone_give_no_traceback(graph: Pa
 
 def test_a_process_that_used_a_database_ends_in_silence(directory: Path) -> None:
     (directory / "edges.csv").write_text("src,dst\na,b\n")
-    done = run("chunk", "graph", "--edges", "edges.csv:header", "--map-ids", "--quiet")
+    done = run("build", "graph", "--edges", "edges.csv:header", "--map-ids", "--quiet")
     assert (done.returncode, done.stderr) == (0, "")
 
 

@@ -73,8 +73,8 @@ def test_frames_of_any_partitioning_give_the_bytes_of_files(
     dtype: str, npartitions: int, chunks: int, method: str, graph: Graph, directory: Path, tmp_path: Path
 ) -> None:
     mine = collections_of(graph, dtype, npartitions, chunks)
-    balance = ("nodes", "types:paper/train_mask") if method != "random" else None
-    options = AssignOptions(method, balance=balance, imbalance=0.5)
+    balance = ("nodes=0.5", "types:paper/train_mask=0.5") if method != "random" else None
+    options = AssignOptions(method, balance=balance)
     how: dict[str, Any] = {**spelled(options), "num_hops": 2, **spelled(RESOURCES)}
     dgp.partition(directory, tmp_path / "files", 3, **how)
     dgp.partition(mine, tmp_path / "frames", 3, **how)

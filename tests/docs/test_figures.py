@@ -68,7 +68,7 @@ def test_pictures_of_concepts_show_partitions(tmp_path: Path, monkeypatch: pytes
 
 def test_the_tree_on_the_page_of_concepts_has_every_file(tmp_path: Path) -> None:
     (tmp_path / "follows.csv").write_text("src,dst\nann,bob\nbob,cid\ncid,dan\n")
-    edges = dgp.read_tables(str(tmp_path / "follows.csv"), map_ids=True)
+    edges = dgp.scan_tables(str(tmp_path / "follows.csv"), map_ids=True)
     parts = dgp.partition(edges, tmp_path / "parts", 2, progress=False)
     written = {path.name for path in parts.config.parent.rglob("*") if path.is_file()}
     page = (ROOT / "docs" / "concepts.md").read_text()

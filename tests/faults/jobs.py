@@ -76,10 +76,10 @@ JOBS = {
         assign("assign", "homogeneous", "fennel", "--num-trainers-per-machine", "2"),
         assign("metis", "heterogeneous", "metis"),
         Job(
-            "chunk",
+            "build",
             (
-                "chunk", "{out}", "--map-ids", "--edges", f"{CITES}={{in}}/lists/cites.csv", "--edges",
-                f"{WRITES}={{in}}/lists/writes.parquet", "--node-data", "paper:x={in}/lists/x.npy",
+                "build", "{out}", "--map-ids", "--edges", f"{CITES}={{in}}/lists/cites.csv", "--edges",
+                f"{WRITES}={{in}}/lists/writes.parquet", "--node-data", "paper/x={in}/lists/x.npy",
                 "--nodes", "paper={in}/lists/papers.csv:doi", *OF_JOBS, "--workspace", "{work}",
             ),
             ("info", "{out}"),
@@ -87,18 +87,18 @@ JOBS = {
         Job(
             "convert",
             (
-                "convert", "{in}/parmetis", "{out}", "--graph-name", "h", "--removed-edges", "h_removed_edges.txt",
-                *OF_JOBS, "--workspace", "{work}",
+                "parmetis", "convert", "{in}/parmetis", "{out}", "--graph-name", "h", "--removed-edges",
+                "h_removed_edges.txt", *OF_JOBS, "--workspace", "{work}",
             ),
             ("verify", "{in}/bare", "{out}", "--quiet"),
         ),
         Job(
-            "remap",
+            "to-original",
             (
-                "remap", "{in}/partitions", "{in}/rows.npy", "{out}", "--type", "item",
+                "to-original", "{in}/partitions", "{in}/rows.npy", "{out}", "--type", "item",
                 *OF_JOBS, "--workspace", "{work}",
             ),
-            ("remap", "{in}/partitions", "{out}", "{out}-judged.npy", "--reverse", "--type", "item", *OF_JOBS),
+            ("from-original", "{in}/partitions", "{out}", "{out}-judged.npy", "--type", "item", *OF_JOBS),
             out="rows.npy",
         ),
     )

@@ -42,8 +42,8 @@ ERRORS: list[tuple[str, str, str, tuple[str, ...], int, int]] = [
     ("random", "hash-files", "the-output", ("sync",), errno.EIO, 0),
     ("assign", "write-assignment", "the-output", ("rename",), errno.EIO, 0),
     ("assign", "copy-trainers", "the-output", ("sync",), errno.EIO, 0),
-    ("chunk", "begin", "the-input", ("read",), errno.ESTALE, 20),
-    ("remap", "reorder-rows", "the-output", ("rename",), errno.EIO, 0),
+    ("build", "begin", "the-input", ("read",), errno.ESTALE, 20),
+    ("to-original", "reorder-rows", "the-output", ("rename",), errno.EIO, 0),
 ]
 
 
@@ -62,12 +62,12 @@ def test_an_error_of_the_system_names_the_file_and_the_job_goes_on(
     job.finish()
 
 
-@pytest.mark.parametrize("name", ["zarr", "fennel", "metis", "chunk", "convert", "remap"])
+@pytest.mark.parametrize("name", ["zarr", "fennel", "metis", "build", "convert", "to-original"])
 def test_calls_that_move_less_than_they_should_change_nothing(name: str, trial: Make) -> None:
     job = trial(name)
     found = job.run(fault={"place": "/the-", "kinds": ("read", "write"), "how": "short"})
     assert found["code"] == 0, found["message"]
-    assert found["hits"] > 100 or name == "remap"
+    assert found["hits"] > 100 or name == "to-original"
     job.check_whole()
 
 
@@ -77,7 +77,7 @@ def test_calls_that_move_less_than_they_should_change_nothing(name: str, trial: 
         ("random", "bucket-edges", 9),
         ("zarr", "bucket-edges", 9),
         ("zarr", "place-rows", 3),
-        ("chunk", "begin", 0),
+        ("build", "begin", 0),
     ],
 )
 def test_an_input_that_ends_early_is_a_mistake_of_the_input(name: str, pass_: str, after: int, trial: Make) -> None:
@@ -124,10 +124,10 @@ def test_an_input_that_is_cut_or_goes_away_while_the_job_runs(
 
 
 @pytest.mark.parametrize("seconds", [-10 * 365 * 86400, 10 * 365 * 86400], ids=["back", "ahead"])
-@pytest.mark.parametrize("name", ["random", "fennel", "chunk"])
+@pytest.mark.parametrize("name", ["random", "fennel", "build"])
 def test_a_clock_that_leaps_while_the_job_runs_changes_nothing(name: str, seconds: int, trial: Make) -> None:
     job = trial(name)
-    found = job.run(fault={"pass": "scan-edges" if name != "chunk" else "cut-runs", "clock": seconds})
+    found = job.run(fault={"pass": "scan-edges" if name != "build" else "cut-runs", "clock": seconds})
     assert found["code"] == 0, found["message"]
     job.check_whole()
 

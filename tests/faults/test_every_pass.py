@@ -39,12 +39,12 @@ WALKS: dict[str, tuple[str, ...]] = {
     "by-range": ("split-ends", "create-ends", "resolve-ends", "merge-ends"),
     "dispatch": ("read-assignment",),
     "assign": ("create-trainers", "write-trainers", "copy-trainers"),
-    "chunk": ("begin", "write-chunks"),
+    "build": ("begin", "write-chunks"),
     "convert": ("begin", "build-graph", "hash-files"),
-    "remap": ("begin", "invert-map", "check-map", "reorder-rows"),
+    "to-original": ("begin", "invert-map", "check-map", "reorder-rows"),
 }  # fmt: skip
 # the others walk through passes that these have as well
-EVERY_TIME = ("fennel", "zarr", "chunk", "convert")
+EVERY_TIME = ("fennel", "zarr", "build", "convert")
 NAMES = [name if name in EVERY_TIME else pytest.param(name, marks=pytest.mark.long) for name in WALKS]
 PLACES = ("the-input", "the-workspace", "the-output")  # the last write of a job is to its output
 FULL = ("write", "allocate")

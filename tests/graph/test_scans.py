@@ -125,7 +125,7 @@ class TestConstruction(ScanSuite):
         }
         path = tmp_path / "config.json"
         path.write_text(json.dumps({"version": "gconstruct-v0.1", "nodes": [], "edges": [edges]}))
-        scan = dgp.read_construction(path)
+        scan = dgp.scan_graphstorm_config(path)
         assert isinstance(scan, ConstructionScan)
         assert isinstance(open_scan(path), ConstructionScan)
         return scan
@@ -140,7 +140,7 @@ class TestGraph(ScanSuite):
 
 
 def open_tables(directory: Path) -> TableScan:
-    scan = dgp.read_tables({"n:r:n": str(write_edges(directory))}, map_ids=True)
+    scan = dgp.scan_tables({"n:r:n": str(write_edges(directory))}, map_ids=True)
     assert isinstance(scan, TableScan)
     assert isinstance(open_scan(directory / "e.csv"), TableScan)
     return scan
@@ -158,7 +158,7 @@ def test_what_only_describes_reads_no_table_and_writes_no_file(tmp_path: Path, m
         return open(name, *how, **more)
 
     monkeypatch.setattr(builtins, "open", spied)
-    scan = dgp.read_tables({"n:r:n": str(path)}, map_ids=True)
+    scan = dgp.scan_tables({"n:r:n": str(path)}, map_ids=True)
     changed = scan.without_duplicates().with_reverse_edges().without_self_loops().astype({"x": "float32"})
     assert "e.csv" in repr(changed)
     assert "deduplicate" in changed._repr_html_()
@@ -168,7 +168,7 @@ def test_what_only_describes_reads_no_table_and_writes_no_file(tmp_path: Path, m
 
 def test_a_job_after_changes_stages_once(tmp_path: Path) -> None:
     listener = Listener()
-    scan = dgp.read_tables({"n:r:n": str(write_edges(tmp_path))}, map_ids=True)
+    scan = dgp.scan_tables({"n:r:n": str(write_edges(tmp_path))}, map_ids=True)
     changed = scan.without_duplicates().with_reverse_edges()
     repr(changed)
     dgp.partition(changed, tmp_path / "parts", 2, method="random", **HOW | {"progress": listener})

@@ -1,4 +1,4 @@
-"""Graphs that are changed: any job takes them, and makes of them what `chunk` with the options and a job make."""
+"""Graphs that are changed: any job takes them, and makes of them what `build` with the options and a job make."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ DTYPES = {"user/x": "float16", "kind": "int8"}
 CHANGES: dict[str, tuple[Callable[[dgp.Graph], dgp.Graph | dgp.Scan], dict[str, Any]]] = {
     "reverse edges": (lambda g: g.with_reverse_edges(), {"add_reverse": "dgl"}),
     "reverse edges with features": (
-        lambda g: g.with_reverse_edges("{}-by", copy_edata=True),
-        {"add_reverse": "{}-by", "copy_edata": True},
+        lambda g: g.with_reverse_edges("{}-by", copy_edge_data=True),
+        {"add_reverse": "{}-by", "copy_edge_data": True},
     ),
     "self-loops": (lambda g: g.without_self_loops(), {"remove_self_loops": True}),
     "duplicates": (lambda g: g.without_duplicates(), {"deduplicate": True}),
@@ -48,13 +48,13 @@ CHANGES: dict[str, tuple[Callable[[dgp.Graph], dgp.Graph | dgp.Scan], dict[str, 
     ),
     "added self-loops": (lambda g: g.with_self_loops(), {"add_self_loops": True}),
     "dtypes": (lambda g: g.astype(DTYPES), {"cast": DTYPES}),
-    "split": (lambda g: g.split_edges(LIKES, by="kind"), {"split_by": {LIKES: "kind"}}),
+    "split": (lambda g: g.split_edges(LIKES, by="kind"), {"edge_types_from": {LIKES: "kind"}}),
     "all": (
         lambda g: (
             g.astype({"x": "float16"}).split_edges(LIKES, by="kind").with_reverse_edges("graphstorm")
             .without_duplicates().without_self_loops().with_self_loops()
         ),
-        {"cast": {"x": "float16"}, "split_by": {LIKES: "kind"}, "add_reverse": "graphstorm", "deduplicate": True,
+        {"cast": {"x": "float16"}, "edge_types_from": {LIKES: "kind"}, "add_reverse": "graphstorm", "deduplicate": True,
          "remove_self_loops": True, "add_self_loops": True},
     ),
 }  # fmt: skip
@@ -96,7 +96,7 @@ def test_parts_of_a_changed_graph_are_those_by_chunk(name: str, form: str, tmp_p
 
 
 def test_every_job_takes_a_changed_graph(tmp_path: Path) -> None:
-    scan = given(tmp_path, "csv").without_duplicates().with_reverse_edges(copy_edata=True)
+    scan = given(tmp_path, "csv").without_duplicates().with_reverse_edges(copy_edge_data=True)
     how: dict[str, Any] = spelled(SMALL)
     graph = scan.collect(**how)
     assert scan.collect_schema(**how) == graph.schema
@@ -167,8 +167,8 @@ def test_features_beside_a_scan_take_a_graph_that_is_collected(tmp_path: Path) -
     [
         (lambda g: g.astype({"user/y": "float16"}), "cast"),
         (lambda g: g.astype({"user/x": "float8"}), "cast"),
-        (lambda g: g.split_edges("user:hates:item", by="kind"), "split_by"),
-        (lambda g: g.split_edges(LIKES, by="kinds"), "split_by"),
+        (lambda g: g.split_edges("user:hates:item", by="kind"), "edge_types_from"),
+        (lambda g: g.split_edges(LIKES, by="kinds"), "edge_types_from"),
         (lambda g: g.with_reverse_edges("back"), "add_reverse"),
     ],
 )
@@ -196,7 +196,7 @@ def test_commands_change_a_chunked_graph(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.chdir(tmp_path)
     options = ("--add-reverse", "dgl", "--deduplicate")
     how = ("--num-parts", "2", "--method", "random", "--cluster", "sync", "--quiet")
-    assert call("chunk", "changed", "--graph", "csv", *options, "--quiet") == 0
+    assert call("build", "changed", "--graph", "csv", *options, "--quiet") == 0
     assert call("partition", "changed", "expected", *how) == 0
     assert call("partition", "csv", "parts", *options, *how) == 0
     assert call("assign", "csv", "owners", *options, *how) == 0

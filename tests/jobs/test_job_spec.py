@@ -23,9 +23,9 @@ PLACES = {"graph", "out", "storage_options"}
 """Where the job reads and writes: its files are in the fingerprint, and the journal lies in the output."""
 NO_BYTE = {*stated_options(JobOptions), *stated_options(Resources)}
 OTHERS: dict[str, Any] = {
-    "num_parts": 3, "method": "fennel", "balance": "nodes", "imbalance": 0.1, "seed": 1, "refine": True, "threads": 2,
+    "num_parts": 3, "method": "fennel", "balance": "nodes", "seed": 1, "refine": True, "threads": 2,
     "passes": 2, "objtype": "vol", "fanouts": "5", "batch_size": 10, "seeds": "all", "recursive": True,
-    "fill_parts": True, "num_trainers_per_machine": 2, "effort": "fast", "edge_weight": "_N:_E:_N/w", "extend": "OLD",
+    "fill_parts": True, "num_trainers_per_machine": 2, "effort": "low", "edge_weight": "_N:_E:_N/w", "extend": "OLD",
     "old_id_map": "OLD", "may_move": "1%", "num_hops": 2, "graph_formats": "csc", "out_edges": True,
     "config_name": "x.json", "reshuffle": False, "layout": "ranks", "store_eids": False, "store_inner_node": True,
     "store_inner_edge": True, "map_feature": "_N/x=_N", "layout_options": {"x": 1}, "dispatch_to": "MACHINES",

@@ -64,11 +64,11 @@ DROP_INS: list[tuple[str, str, str]] = [
     ("partition", "return_mapping", "original_ids"),
     ("dispatch", "ip_config", "Use dispatch_to"),
     ("from_edges", "ndata_paths", "Use node_data"),
-    ("read_tables", "map_id", r"Did you mean map_ids\?"),
-    ("read_tables", "add_reverse", r"Call with_reverse_edges\(\)"),
-    ("read_tables", "cast", r"Call astype\(\)"),
-    ("read_dataset", "leave_outs", r"Did you mean leave_out\?"),
-    ("read_dataset", "deduplicate", r"Call without_duplicates\(\)"),
+    ("scan_tables", "map_id", r"Did you mean map_ids\?"),
+    ("scan_tables", "add_reverse", r"Call with_reverse_edges\(\)"),
+    ("scan_tables", "cast", r"Call astype\(\)"),
+    ("scan_dataset", "leave_outs", r"Did you mean leave_out\?"),
+    ("scan_dataset", "deduplicate", r"Call without_duplicates\(\)"),
     ("open_partitions", "confine", r"Did you mean confined\?"),
     ("read_chunked", "storage_option", r"Did you mean storage_options\?"),
 ]
@@ -83,7 +83,7 @@ def test_words_of_the_other_door_are_told_what_the_word_is_here(function: str, k
 def test_methods_name_the_nearest_keyword() -> None:
     graph = dgp.from_edges(PAIR)
     for method, keyword, hint in (
-        ("with_reverse_edges", "copy_data", "copy_edata"),
+        ("with_reverse_edges", "copy_data", "copy_edge_data"),
         ("write_chunked", "num_chunk", "num_chunks"),
     ):
         with pytest.raises(KeywordError, match=hint):

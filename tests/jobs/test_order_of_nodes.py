@@ -27,7 +27,7 @@ def tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dgp.Scan:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/_N.txt").write_text("0\n1\n" * 10)
     (tmp_path / "metis").symlink_to("mine")  # a method, too: its name alone is the method's
-    return dgp.read_tables("e.csv", map_ids=True)
+    return dgp.scan_tables("e.csv", map_ids=True)
 
 
 def test_weights_and_owners_without_ids_are_refused_while_ids_are_mapped(tables: dgp.Scan) -> None:

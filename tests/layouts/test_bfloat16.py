@@ -37,7 +37,7 @@ def graph(tmp_path_factory: pytest.TempPathFactory) -> Path:
     dgp.chunk_graph(EDGES, "g", data, edge_data, output_path=root / "in", num_nodes={"u": 40, "v": 2})
     for name, how in (("one", ()), ("three", ("--num-chunks", "3"))):
         casts = [word for feature in ("x", "few", "none", "w") for word in ("--cast", f"{feature}=bfloat16")]
-        assert call("chunk", root / name, "--graph", root / "in", *casts, *how, "--quiet") == 0
+        assert call("build", root / name, "--graph", root / "in", *casts, *how, "--quiet") == 0
     return root
 
 
@@ -129,7 +129,7 @@ def test_what_cannot_hold_it_refuses_before_work(
         says = capsys.readouterr().err
         assert f"layout {layout}: " in says
         assert "no bfloat16: u/x, v/few, v/none, u:r:v/w" in says
-    assert call("chunk", out, "--graph", graph / "one", "--data-format", "parquet") == 2
+    assert call("build", out, "--graph", graph / "one", "--data-format", "parquet") == 2
     assert "--data-format: parquet has no bfloat16: expected numpy, found parquet" in capsys.readouterr().err
     np.save(tmp_path / "raw.npy", np.zeros((40, 1), "V2"))
     with pytest.raises(InputFileError, match="does not hold plain numbers"):

@@ -93,7 +93,7 @@ def test_what_needs_no_graph_is_read_and_all_else_says_so(tmp_path: Path) -> Non
     )
     assert "?" in repr(parts)
     np.save(rows, parts.node_data["node"]["y"].compute())
-    assert call("remap", out, rows, tmp_path / "original.npy", "--quiet") == 0
+    assert call("to-original", out, rows, tmp_path / "original.npy", "--quiet") == 0
     np.testing.assert_array_equal(np.load(tmp_path / "original.npy"), graph.node_data["node"]["y"])
     assert call("verify", "--checksums", out, "--quiet") == 0
     for needs_graph in (parts.report, lambda: dgp.verify(source, out), lambda: dgp.load_partition(out, 0)):

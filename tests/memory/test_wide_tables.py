@@ -18,7 +18,7 @@ PROGRAM = """
 import sys
 import daskgraphpart as dgp
 edges, feature, given, out, memory = sys.argv[1:]
-dgp.read_tables(edges, map_ids=True, node_data={"_N": {feature: given}}).write_chunked(out, memory=memory, workers=2)
+dgp.scan_tables(edges, map_ids=True, node_data={"_N": {feature: given}}).write_chunked(out, memory=memory, workers=2)
 # not getrusage, whose peak is inherited from the process that started this one
 print(next(int(line.split()[1]) * 1024 for line in open("/proc/self/status") if line.startswith("VmHWM")))
 """
@@ -100,7 +100,7 @@ import os, sys
 import daskgraphpart as dgp
 edges, nodes, given, out = sys.argv[1:]
 lists = {"_N": nodes} if nodes else None
-graph = dgp.read_tables(edges, map_ids=True, nodes=lists, node_data={"_N": {"x": given}})
+graph = dgp.scan_tables(edges, map_ids=True, nodes=lists, node_data={"_N": {"x": given}})
 graph.write_chunked(out, memory="64MB", workers=2)
 print(sum(os.times()[:2]))
 """

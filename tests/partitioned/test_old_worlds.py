@@ -60,13 +60,15 @@ def test_partitions_of_dgl_0_9_open(canonical: Path, request: pytest.FixtureRequ
     assert contents(request.getfixturevalue("old")) == expected
 
 
-def test_remap_on_the_command_line(canonical: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_rows_in_either_order_on_the_command_line(
+    canonical: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     graph = open_partitions(canonical)
     np.save(tmp_path / "new.npy", graph.nodes["u"].data["x"][:])
-    assert call("remap", canonical, tmp_path / "new.npy", tmp_path / "old.npy", "--type", "u", "--quiet") == 0
+    assert call("to-original", canonical, tmp_path / "new.npy", tmp_path / "old.npy", "--type", "u", "--quiet") == 0
     originals = graph.nodes["u"].original_ids[:]
     assert np.load(tmp_path / "old.npy")[originals].tolist() == graph.nodes["u"].data["x"][:].tolist()
-    assert call("remap", canonical, tmp_path / "old.npy", tmp_path / "again.zarr", "--type", "u", "--reverse") == 0
+    assert call("from-original", canonical, tmp_path / "old.npy", tmp_path / "again.zarr", "--type", "u") == 0
     assert "by new ID" in capsys.readouterr().out
     for arguments, word in (
         ((tmp_path / "new.npy", tmp_path / "old.npy", "--type", "u"), "--overwrite"),
@@ -76,5 +78,5 @@ def test_remap_on_the_command_line(canonical: Path, tmp_path: Path, capsys: pyte
         ((tmp_path / "no.npy", tmp_path / "x.npy", "--type", "u"), "no such file"),
         ((tmp_path, tmp_path / "x.npy", "--type", "u"), "has no known format"),
     ):
-        assert call("remap", canonical, *arguments, "--quiet") == 2
+        assert call("to-original", canonical, *arguments, "--quiet") == 2
         assert word in capsys.readouterr().err

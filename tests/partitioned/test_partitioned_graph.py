@@ -219,7 +219,7 @@ def named(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Partitions of a graph with string IDs in `out`; a prediction for each node, by new ID, in `rows.pt`."""
     root = tmp_path_factory.mktemp("named")
     (root / "edges.csv").write_text("".join(f"{NAMES[i]},{NAMES[(i + 3) % 40]}\n" for i in range(40)))
-    assert call("chunk", root / "graph", "--edges", root / "edges.csv", "--map-ids", "--quiet") == 0
+    assert call("build", root / "graph", "--edges", root / "edges.csv", "--map-ids", "--quiet") == 0
     assert call("partition", root / "graph", root / "out", "--num-parts", "3", "--method", "random", "--quiet") == 0
     names = sorted(NAMES)
     originals = open_partitions(root / "out").nodes["_N"].original_ids[:]
@@ -240,7 +240,7 @@ def test_a_record_of_halo_nodes_that_is_damaged_is_none(halo: object, named: Pat
 def test_predictions_come_back_with_string_ids_by_one_command(named: Path, tmp_path: Path) -> None:
     assert json.loads((named / "out" / "graph.manifest.json").read_text())["id_map"] == "../graph/id_map"
     out = tmp_path / "out.parquet"
-    assert call("remap", named / "out", named / "rows.pt", out, "--quiet") == 0
+    assert call("to-original", named / "out", named / "rows.pt", out, "--quiet") == 0
     table = pd.read_parquet(out)
     assert table["id"].tolist() == sorted(NAMES)
     assert table["value"].tolist() == [float(name[5:]) for name in sorted(NAMES)]
@@ -261,7 +261,7 @@ def test_ids_of_another_graph_in_the_place_of_the_old_one_are_refused(named: Pat
         shutil.copytree(named / name, tmp_path / name)
     others = [*NAMES[1:], "user-100"]  # as many
     (tmp_path / "edges.csv").write_text("".join(f"{name},{others[0]}\n" for name in others))
-    again = ("chunk", tmp_path / "graph", "--edges", tmp_path / "edges.csv", "--map-ids", "--overwrite", "--quiet")
+    again = ("build", tmp_path / "graph", "--edges", tmp_path / "edges.csv", "--map-ids", "--overwrite", "--quiet")
     assert call(*again) == 0
     found, out = open_partitions(tmp_path / "out"), tmp_path / "out.parquet"
     with pytest.raises(InputFileError, match=r"_N.parquet: .*id_map"):
@@ -271,7 +271,7 @@ def test_ids_of_another_graph_in_the_place_of_the_old_one_are_refused(named: Pat
 
 
 def bad_rows(root: Path) -> dict[str, tuple[tuple[Any, ...], str]]:
-    """Arguments of `remap` after the partitions, and what it says."""
+    """Arguments of `to-original` after the partitions, and what it says."""
     (root / "text.pt").write_text("x")
     torch.save({"a": torch.zeros(3)}, root / "dict.pt")
     torch.save(torch.zeros(40, dtype=torch.float8_e5m2), root / "float8.pt")
@@ -297,7 +297,6 @@ def bad_rows(root: Path) -> dict[str, tuple[tuple[Any, ...], str]]:
         "map for npy": (("rows.pt", "o.npy", "--id-map", "graph"), "only parquet output"),
         "map of nothing": (("rows.pt", "o.parquet", "--id-map", "out"), "no ID map of '_N'"),
         "not a map": (("rows.pt", "o.parquet", "--id-map", "few.parquet"), "not an ID map"),
-        "map for --reverse": (("rows.pt", "o.npy", "--reverse", "--id-map", "graph"), "not for --reverse"),
         "confined": (("rows.pt", "o.parquet", "--confined"), "lies outside the partitions"),
     }
 
@@ -307,7 +306,7 @@ def test_rows_that_cannot_be_reordered_are_one_error(named: Path, capsys: pytest
     cases = bad_rows(named)
     for name, (arguments, says) in cases.items():
         given = [named / word if (named / word).exists() or "." in word else word for word in arguments]
-        assert call("remap", named / "out", *given) == 2, name
+        assert call("to-original", named / "out", *given) == 2, name
         error = capsys.readouterr().err
         assert says in error, (name, error)
         assert "Traceback" not in error

@@ -125,7 +125,7 @@ def test_weights_of_one_and_powers_of_two_change_nothing(method: str, tmp_path: 
         ("none", None), ("ones", np.ones(1740)), ("eights", np.full(1740, 8)),
         ("random", weights), ("scaled", weights * np.float32(2.0**-30)),
     ):  # fmt: skip
-        options = AssignOptions(method, effort="fast", edge_weight=() if these is None else ("n:to:n/w",))
+        options = AssignOptions(method, effort="low", edge_weight=() if these is None else ("n:to:n/w",))
         directory = grid(these).write(tmp_path / name, data_format="parquet" if name == "scaled" else "numpy")
         found.append(dgp.assign(directory, 4, **spelled(options), **spelled(MEMORY)).owners["n"].compute())
     assert np.array_equal(found[0], found[1]) and np.array_equal(found[0], found[2])
@@ -164,7 +164,7 @@ def test_a_bad_weight_of_a_table_is_named_with_its_line_and_the_job_leaves_nothi
     bad: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "e.csv").write_text(BAD_TABLE.format(bad))
-    words = ("--edges", tmp_path / "e.csv", "--edge-columns", "w", "--edge-weight", "w", "--num-parts", "2")
+    words = ("--edges", tmp_path / "e.csv", "--edge-features", "w", "--edge-weight", "w", "--num-parts", "2")
     for command in ("partition", "assign"):
         assert call(command, *words, tmp_path / "out") == 2
         error = capsys.readouterr().err
@@ -177,7 +177,7 @@ def test_a_bad_weight_of_a_table_is_named_with_its_line_and_the_job_leaves_nothi
     ("changes", "weight", "words"),
     [
         (("--deduplicate",), "w", "row 1: invalid edge weight: _N:_E:_N/w"),
-        (("--split-by", "k"), "_N:b:_N/w", "row 0: invalid edge weight: _N:b:_N/w"),
+        (("--edge-types-from", "k"), "_N:b:_N/w", "row 0: invalid edge weight: _N:b:_N/w"),
         (("--add-reverse", "dgl"), "w", "line 3, column 'w': invalid edge weight: _N:_E:_N/w"),
         (("--cast", "w=float16"), "w", "row 1: invalid edge weight: _N:_E:_N/w"),
     ],
@@ -186,7 +186,7 @@ def test_a_bad_weight_of_changed_edges_is_the_users_value(
     changes: tuple[str, ...], weight: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "e.csv").write_text(BAD_TABLE.format("1e-30" if "--cast" in changes else 0))
-    given = ("--edges", tmp_path / "e.csv", "--edge-columns", "w", "--edge-weight", weight, *changes)
+    given = ("--edges", tmp_path / "e.csv", "--edge-features", "w", "--edge-weight", weight, *changes)
     assert call("partition", *given, tmp_path / "out", "--num-parts", "2") == 2
     assert words in (error := capsys.readouterr().err) and "damaged" not in error
     assert not any((tmp_path / "out").iterdir())
@@ -198,26 +198,26 @@ def test_a_bad_weight_of_a_frame_is_named_with_its_row(is_lazy: bool, tmp_path: 
     frame.loc[700, "w"] = -0.5
     given = dd.from_pandas(frame, npartitions=3) if is_lazy else frame
     with pytest.raises(InputFileError, match=r"column 'w': invalid edge weight: _N:_E:_N/w.*found '-0.5'"):
-        dgp.partition(dgp.read_tables(given, edge_columns=("w",)), tmp_path / "out", 2, edge_weight="w")
+        dgp.partition(dgp.scan_tables(given, edge_features=("w",)), tmp_path / "out", 2, edge_weight="w")
 
 
 def test_weights_of_rows_that_are_left_out_do_not_matter(tmp_path: Path) -> None:
     (tmp_path / "e.csv").write_text(f"{BAD_TABLE.format(2)}9,1,-1,a\n2,2,0,a\n")
     (tmp_path / "n.csv").write_text("id\n0\n1\n3\n2\n")
-    how: dict[str, Any] = {"edge_columns": ("w",), "map_ids": True, "nodes": {"_N": tmp_path / "n.csv"}}
-    left = dgp.read_tables(tmp_path / "e.csv", **how, unknown_nodes="drop").without_self_loops()
+    how: dict[str, Any] = {"edge_features": ("w",), "map_ids": True, "nodes": {"_N": tmp_path / "n.csv"}}
+    left = dgp.scan_tables(tmp_path / "e.csv", **how, unknown_nodes="drop").without_self_loops()
     assert dgp.assign(left, 2, method="fennel", edge_weight="w").owners
 
 
 def test_text_is_no_weight_of_edges_or_nodes(tmp_path: Path) -> None:
     (tmp_path / "e.csv").write_text(BAD_TABLE.format(2))
     (tmp_path / "n.csv").write_text("id,size\n0,a\n1,b\n2,a\n3,b\n")
-    table = dgp.read_tables(
-        tmp_path / "e.csv", edge_columns=("w", "k"), node_data={"size": f"{tmp_path}/n.csv:id:size"}
+    table = dgp.scan_tables(
+        tmp_path / "e.csv", edge_features=("w", "k"), node_data={"size": f"{tmp_path}/n.csv:id:size"}
     )
     frame = pd.DataFrame({"src": [0, 1], "dst": [1, 0], "k": pd.Categorical(["a", "b"])})
     chunked = table.write_chunked(tmp_path / "graph")
-    for graph in (table, chunked, dgp.read_tables(frame, edge_columns=("k",))):
+    for graph in (table, chunked, dgp.scan_tables(frame, edge_features=("k",))):
         with pytest.raises(OptionError, match=r"edge_weight: _N:_E:_N/k holds text, which cannot be a weight"):
             dgp.assign(graph, 2, method="fennel", edge_weight="k")
     for graph in (table, chunked):

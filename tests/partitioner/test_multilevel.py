@@ -245,7 +245,7 @@ def rmat(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
-@pytest.mark.parametrize("effort", ["fast", "default"])
+@pytest.mark.parametrize("effort", ["low", "normal"])
 @pytest.mark.parametrize("method", ["kaminpar", "auto", "metis", "multilevel"])
 def test_limits_are_kept_with_a_v_cycle_and_without(method: str, effort: str, rmat: Path) -> None:
     how = {"method": method, "effort": effort, "balance": "nodes,edges", "threads": 1}
@@ -259,11 +259,11 @@ def test_limits_are_kept_with_a_v_cycle_and_without(method: str, effort: str, rm
 def test_only_with_much_effort_are_large_graphs_kept_in_memory() -> None:
     found = {
         effort: choose.choose(250_000, 10_000_000, 2, AssignOptions(effort=effort))
-        for effort in ("fast", "default", "high")
+        for effort in ("low", "normal", "high")
     }
     assert {effort: choice.method for effort, choice in found.items()} == {
-        "fast": "multilevel",
-        "default": "multilevel",
+        "low": "multilevel",
+        "normal": "multilevel",
         "high": "auto",
     }
     assert [len(choice.whole + choice.coarse) for choice in found.values()] == [1, 2, 8]
@@ -277,14 +277,14 @@ def test_a_graph_that_is_coarsened_fast_is_balanced_and_cut_about_as_little(
         sizes = {"num_nodes": 5000, "num_edges": 100_000, "feature_width": 0}
         generate(tmp_path / "graph", kind="communities", runner=runner, **sizes)
     cuts = {}
-    for effort, workers in (("default", 2), ("fast", 1), ("fast", 2)):
+    for effort, workers in (("normal", 2), ("low", 1), ("low", 2)):
         options = {"method": "multilevel", "effort": effort, "workers": workers}
         report = dgp.assign(tmp_path / "graph", 4, **options).quality
         assert report is not None
         assert report.method.startswith("multilevel, coarsest graph by")
         assert all(balance.is_kept for balance in report.balances), report.balances
         cuts[effort, workers] = report.cut_share
-    assert cuts["fast", 1] == cuts["fast", 2] < 1.2 * cuts["default", 2]
+    assert cuts["low", 1] == cuts["low", 2] < 1.2 * cuts["normal", 2]
 
 
 def chunked(matrix: np.ndarray, directory: Path) -> Path:
@@ -325,7 +325,7 @@ def test_coarsening_ends_at_a_graph_of_few_nodes_per_part(tmp_path: Path) -> Non
 
 def test_the_better_of_coarsening_and_streaming_is_taken(rmat: Path, tmp_path: Path) -> None:
     cuts = []
-    for effort in ("fast", "default"):  # streamed never, and if one pass cuts less
+    for effort in ("low", "normal"):  # streamed never, and if one pass cuts less
         taken, graph, parts, limits = solve(rmat, 40, 2000, tmp_path / effort, effort=effort)
         cuts.append((graph.cut(parts, limits.num_parts, in_turn), taken))
     assert cuts[1][0] > 0.75 * graph.total_weight / 2

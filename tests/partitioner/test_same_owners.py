@@ -80,7 +80,7 @@ SIDES = {
 """Values of thresholds that a graph of ten thousand arcs is above, between or below."""
 HOWS: dict[str, dict[str, Any]] = {
     **{method: {"method": method} for method in METHODS},
-    "fast": {"effort": "fast"},
+    "low": {"effort": "low"},
     "high": {"effort": "high"},
     "constraints": {"balance": "ntypes=0.2,edges=0.2,types:paper/train_mask=0.2"},
     "weighted": {"edge_weight": "paper:cites:paper/weight"},

@@ -69,7 +69,7 @@ def write_tables(root: Path) -> dict[str, str]:
 
 def from_tables(root: Path) -> dict[str, str]:
     """Map the IDs of tables, and write a chunked graph of them."""
-    tables = dgp.read_tables(write_tables(root), nodes={"user": f"{root}/u.parquet:id"}, map_ids=True)
+    tables = dgp.scan_tables(write_tables(root), nodes={"user": f"{root}/u.parquet:id"}, map_ids=True)
     dgp.chunk_graph(tables, "shop", output_path=root / "chunked", **{**HOW, "memory": "500MB"})
     return file_hashes(root / "chunked")
 

@@ -34,6 +34,8 @@ def columns(found: dgl.DGLGraph, is_sorted: bool) -> dict[str, Any]:
 
 
 simple = dgl.to_simple(dgl.remove_self_loop(graph, etype="follows"), return_counts=None)
-found = {f"AddReverse(copy_edata={copied})": columns(dgl.AddReverse(copied)(graph), False) for copied in (False, True)}
+found = {
+    f"AddReverse(copy_edge_data={copied})": columns(dgl.AddReverse(copied)(graph), False) for copied in (False, True)
+}
 found["AddSelfLoop()"] = columns(dgl.AddSelfLoop()(graph), False)
 print(json.dumps({**found, "to_simple(remove_self_loop)": columns(simple, True)}))

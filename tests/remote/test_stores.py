@@ -27,7 +27,7 @@ from daskgraphpart import (
     partition,
     partition_graph,
     read_chunked,
-    read_tables,
+    scan_tables,
 )
 from daskgraphpart.errors import EnvironmentFaultError, InputFileError, MetadataError, MissingPackageError, OptionError
 from daskgraphpart.partitioned.stored_rows import StoredRows
@@ -142,7 +142,7 @@ def test_partitions_made_in_a_store_are_those_made_in_files(local: Path, memory:
 
 def test_maps_of_the_ids_of_tables_are_found_in_a_store(memory: Any, tmp_path: Path) -> None:
     (tmp_path / "edges.csv").write_text("src,dst\nann,bob\nbob,eve\n")
-    spec, workspace = read_tables(tmp_path / "edges.csv", map_ids=True), str(tmp_path)
+    spec, workspace = scan_tables(tmp_path / "edges.csv", map_ids=True), str(tmp_path)
     parts = partition(spec, "memory://bucket/named", 2, method="random", cluster="sync", workspace=workspace)
     np.save(tmp_path / "rows.npy", np.arange(3))
     parts.to_original("_N", tmp_path / "rows.npy", tmp_path / "rows.parquet")

@@ -39,11 +39,11 @@ def edges(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("url", URLS)
 def test_edges_at_a_url_are_refused_as_such(url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for command in (("chunk", tmp_path / "out"), ("partition", tmp_path / "out", "--num-parts", "2")):
+    for command in (("build", tmp_path / "out"), ("partition", tmp_path / "out", "--num-parts", "2")):
         assert call(*command, "--edges", url) == 2
         assert f"{url}: {REFUSED}" in " ".join(capsys.readouterr().err.split())
     with pytest.raises(OptionError) as caught:
-        dgp.read_tables(url).collect()
+        dgp.scan_tables(url).collect()
     assert str(caught.value).startswith(f"{url}: {REFUSED}")
     assert not (tmp_path / "out").exists()
 
@@ -66,10 +66,10 @@ def test_other_tables_at_urls_are_refused_as_such(url: Any, edges: Path) -> None
     )
     for given in beside:
         with pytest.raises(GraphPartError) as caught:
-            dgp.read_tables(str(edges), map_ids=True, **given).collect()
+            dgp.scan_tables(str(edges), map_ids=True, **given).collect()
         assert str(caught.value).startswith(f"memory://users.csv: {REFUSED}")
     with pytest.raises(OptionError, match="this is a URL"):
-        dgp.read_tables(url, map_ids=True).collect()
+        dgp.scan_tables(url, map_ids=True).collect()
 
 
 def test_features_and_configs_with_urls_are_refused_as_such(tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_features_and_configs_with_urls_are_refused_as_such(tmp_path: Path) -> N
         dgp.from_edges(([0], [1]), node_data={"x": "s3://bucket/x.npy"})
     config = write_config(tmp_path, {"nodes": [], "edges": [edges_entry("s3://bucket/edges.parquet")]})
     with pytest.raises(GraphPartError, match=r"edges\[0\]\.files, s3://bucket/edges\.parquet: tables are read"):
-        dgp.read_construction(config).collect()
+        dgp.scan_graphstorm_config(config).collect()
 
 
 def test_a_path_of_a_store_is_opened_as_its_url_is(memory: Any, tmp_path: Path) -> None:
@@ -93,14 +93,14 @@ def test_a_path_of_a_store_is_opened_as_its_url_is(memory: Any, tmp_path: Path) 
 
 def test_data_sets_and_configs_at_urls_are_refused_as_such() -> None:
     with pytest.raises(OptionError, match=r"memory://ogbn: a data set must be in a file system"):
-        dgp.read_dataset("ogb", "memory://ogbn")
+        dgp.scan_dataset("ogb", "memory://ogbn")
     with pytest.raises(OptionError, match=r"memory://c\.json: a construction config must be in a file system"):
-        dgp.read_construction("memory://c.json")
+        dgp.scan_graphstorm_config("memory://c.json")
 
 
 def test_a_file_url_is_a_path(edges: Path, tmp_path: Path) -> None:
     for name, given in (("path", str(edges)), ("url", f"file://{edges}")):
-        assert call("chunk", tmp_path / name, "--edges", f"{given}:to,from", "--map-ids", "--name", "g") == 0
+        assert call("build", tmp_path / name, "--edges", f"{given}:to,from", "--map-ids", "--name", "g") == 0
     assert file_hashes(tmp_path / "url") == file_hashes(tmp_path / "path")
 
 

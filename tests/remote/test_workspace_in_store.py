@@ -29,7 +29,7 @@ from hypothesis import strategies as st
 from remote_stores import S3, contents_of, copy_in, local_contents, make_graph
 from upath import UPath
 
-from daskgraphpart import GraphPartError, assign, dispatch, from_edges, partition, plan, read_tables, verify
+from daskgraphpart import GraphPartError, assign, dispatch, from_edges, partition, plan, scan_tables, verify
 from daskgraphpart.errors import EnvironmentFaultError, OutputExistsError, ResumeError
 from daskgraphpart.storage.object_store import MAX_GAP_NBYTES
 from daskgraphpart.storage.store_workspace.merge_ranges import cut_ranges, merge_ranges
@@ -101,7 +101,7 @@ MAPPED = """
 import json, sys
 import daskgraphpart, pandas
 edges, how = map(json.loads, sys.argv[1:3])
-daskgraphpart.partition(daskgraphpart.read_tables(pandas.DataFrame(edges), map_ids=True), **how)
+daskgraphpart.partition(daskgraphpart.scan_tables(pandas.DataFrame(edges), map_ids=True), **how)
 """
 
 
@@ -109,7 +109,7 @@ def test_tables_have_own_ids_though_only_a_store_is_shared(s3: S3, cluster: Loca
     """Workers read the map from the store; a graph that lies there has its map there, too."""
     names = [f"n{i * 7 % 40:02}" for i in range(40)]
     edges = {"src": names, "dst": [*names[1:], names[0]]}
-    tables = read_tables(pd.DataFrame(edges), map_ids=True)
+    tables = scan_tables(pd.DataFrame(edges), map_ids=True)
     how = {"num_parts": 3, "method": "random", "layout": ["dgl", "parquet"], **HOW}
     partition(tables, tmp_path / "out", **how)
     there = {"workspace": URL_WORK, "storage_options": s3.options, "cluster": cluster.scheduler_address}

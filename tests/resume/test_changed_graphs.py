@@ -53,9 +53,9 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def scan_of(tables: Path, way: str) -> dgp.Scan:
     files = {etype: tables / f"{etype.split(':')[1]}{'-mapped' * (way == 'mapped')}.csv" for etype in (KNOWS, LIKES)}
     if way == "columns":
-        return dgp.read_tables(edges=files, edge_columns=True)
+        return dgp.scan_tables(edges=files, edge_features=True)
     data = {etype: {name: f"{path}:{name}" for name in ("weight", "kind")} for etype, path in files.items()}
-    return dgp.read_tables(edges=files, edge_data=data, map_ids=way == "mapped")
+    return dgp.scan_tables(edges=files, edge_data=data, map_ids=way == "mapped")
 
 
 class Job:

@@ -82,7 +82,7 @@ edges = {"n:by:n": dd.read_parquet("edges.parquet"), "n:with:n": dd.read_csv("ed
 users = dd.read_parquet("users.parquet")
 data = {"x": users[["id", "x"]], "v": pd.read_parquet("users.parquet")[["id", "v"]],
         "k": users.assign(k=users.x + 1)[["id", "k"]]}
-graph = dgp.read_tables(edges, map_ids=True, nodes={"n": users[["id"]]}, node_data={"n": data}, edge_columns=["w"])
+graph = dgp.scan_tables(edges, map_ids=True, nodes={"n": users[["id"]]}, node_data={"n": data}, edge_features=["w"])
 """
 CLUSTER = """
 import time

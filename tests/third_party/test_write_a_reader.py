@@ -79,7 +79,7 @@ def test_every_job_takes_its_files(installed: Path, roads: Path, edges: np.ndarr
     assert file_hashes(tmp_path / "out") == file_hashes(tmp_path / "expected")
     assert "5,000 nodes, 100,000 edges" in call(installed, "plan", roads, "--num-parts", 2).stdout
     assert call(installed, "verify", roads, tmp_path / "out", "--quiet").returncode == 0
-    changed = ("chunk", tmp_path / "both", "--graph", roads, "--add-reverse", "dgl", "--cast", "weight=int32")
+    changed = ("build", tmp_path / "both", "--graph", roads, "--add-reverse", "dgl", "--cast", "weight=int32")
     assert "200,000" in call(installed, *changed).stdout
     assert call(tmp_path, "partition", roads, tmp_path / "none", *OPTIONS).returncode == 2  # without the package
 

@@ -17,14 +17,14 @@ dgp.read_chunked(Path("graph"), storage_options={"anon": True})
 dgp.read_chunked(["a", "b"])  # wrong: one directory
 dgp.read_chunked("graph", confine=True)  # wrong: confined
 
-scan = dgp.read_tables({"user:buys:item": "events/"}, nodes={"user": "users.csv"}, map_ids=True)
-dgp.read_tables(frame, unknown_nodes="drop", id_type="string", masks={"_N": {"train_mask": ["ann", "bob"]}})
-dgp.read_tables({("user", "buys", "item"): frame}, node_data={"user": {"age": np.arange(9)}, "item": frame})
+scan = dgp.scan_tables({"user:buys:item": "events/"}, nodes={"user": "users.csv"}, map_ids=True)
+dgp.scan_tables(frame, unknown_nodes="drop", id_type="string", masks={"_N": {"train_mask": ["ann", "bob"]}})
+dgp.scan_tables({("user", "buys", "item"): frame}, node_data={"user": {"age": np.arange(9)}, "item": frame})
 
-dgp.read_tables("follows.tsv", unknown_nodes="ignore")  # wrong: add, drop or error
-dgp.read_tables("follows.tsv", map_ids="yes")  # wrong: a bool
+dgp.scan_tables("follows.tsv", unknown_nodes="ignore")  # wrong: add, drop or error
+dgp.scan_tables("follows.tsv", map_ids="yes")  # wrong: a bool
 
-collected: dgp.Graph = scan.without_duplicates().with_reverse_edges(copy_edata=True).collect(memory="1GB")
+collected: dgp.Graph = scan.without_duplicates().with_reverse_edges(copy_edge_data=True).collect(memory="1GB")
 print(scan.schema)  # wrong: nothing is read yet
 scan.collect(resources=None)  # wrong: memory and so on
 dgp.from_edges({("user", "buys", "item"): ends, "user:follows:user": frame}, num_nodes={"user": 60})
@@ -39,7 +39,7 @@ graph.write_chunked("out", num_chunks=8, edge_format="csv", workers=2).name.uppe
 graph.write_chunked("out", edge_format="tsv")  # wrong: parquet, csv or numpy
 
 assignment = dgp.assign(graph, 8, method="fennel", balance=["nodes", "edges=0.05"], passes=2, progress=False)
-dgp.assign(graph, 8, effort="highest")  # wrong: fast, default or high
+dgp.assign(graph, 8, effort="highest")  # wrong: low, normal or high
 dgp.assign(graph, "8")  # wrong: a number
 share: float = assignment.quality.cut_share
 assignment.write("owners", form="zarr").exists()

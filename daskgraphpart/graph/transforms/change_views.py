@@ -33,7 +33,7 @@ def double_edges(
     for etype in doubled_types(changes, ntypes, edges):
         edges[etype] = JoinedRows((edges[etype], ReversedEdges(edges[etype])))
         for name, rows in data.get(etype, {}).items():
-            is_copied = changes.copy_edata or name == split_feature(changes, etype)
+            is_copied = changes.copy_edge_data or name == split_feature(changes, etype)
             of_reverse = rows if is_copied else ConstantRows(rows.dtype, rows.shape, 0)
             data[etype][name] = JoinedRows((rows, of_reverse))
 
@@ -59,7 +59,7 @@ def add_reverse_types(
         doubled[etype] = rows
         if (reverse := reverses.get(etype)) is not None:
             doubled[reverse] = ReversedEdges(rows)
-            if changes.copy_edata:
+            if changes.copy_edge_data:
                 data[reverse] = data.get(etype, {})
                 copy_codes(companions, etype, reverse)
     if changes.add_reverse == "graphstorm":  # which sorts types, as DGL does

@@ -22,7 +22,7 @@ REVERSE_NAMES = {"dgl": "rev_{}", "graphstorm": "{}-rev"}
 class GraphChanges:
     """Changes of a graph: first split edge types, then add reverse edges, then drop some, then add self-loops."""
 
-    split_by: Mapping[str, str] | Sequence[str] = option(
+    edge_types_from: Mapping[str, str] | Sequence[str] = option(
         (),
         "Split edge types by the values of a column or feature. user:*:item becomes user:bought:item and "
         "user:saw:item. Give one edge type, or none for all.",
@@ -37,7 +37,7 @@ class GraphChanges:
         values="dgl|graphstorm|PATTERN",
         common=True,
     )
-    copy_edata: bool = option(
+    copy_edge_data: bool = option(
         False,
         "Copy edge features to reverse edges. Otherwise reverse types have none, and reverse edges within their own "
         "type get zeros, as in DGL.",
@@ -80,15 +80,15 @@ class GraphChanges:
                 what, hint = f"--add-reverse {self.pattern} names no types", "use dgl, graphstorm, or a pattern: rev_{}"
                 raise OptionError(what, option="add_reverse", hint=hint)
             check_name(self.pattern, "name of reverse types", OptionError, place="--add-reverse")
-        elif self.copy_edata:
-            raise OptionError("--copy-edata needs reverse edges", option="copy_edata", hint="add --add-reverse")
+        elif self.copy_edge_data:
+            raise OptionError("--copy-edge-data needs reverse edges", option="copy_edge_data", hint="add --add-reverse")
         for name, dtype in self.dtypes.items():
             check_choice("dtype", f"--cast {name}".strip(), dtype, STORED_DTYPES)
 
     @property
     def read_edges(self) -> bool:
         """Whether numbers of edges are known only after reading them."""
-        return bool(self.remove_self_loops or self.deduplicate or self.add_self_loops or self.split_by)
+        return bool(self.remove_self_loops or self.deduplicate or self.add_self_loops or self.edge_types_from)
 
     @property
     def stated(self) -> dict[str, Any]:
@@ -111,7 +111,7 @@ class GraphChanges:
     @property
     def columns(self) -> dict[str, str]:
         """Columns to split by, by edge type; "" for all."""
-        return by_name(self.split_by, "--split-by")
+        return by_name(self.edge_types_from, "--edge-types-from")
 
     @property
     def dtypes(self) -> dict[str, str]:
@@ -143,9 +143,9 @@ NO_CHANGES = GraphChanges()
 
 _ORDER = {
     "cast": 0,
-    "split_by": 1,
+    "edge_types_from": 1,
     "add_reverse": 2,
-    "copy_edata": 2,
+    "copy_edge_data": 2,
     "remove_self_loops": 3,
     "deduplicate": 3,
     "add_self_loops": 4,

@@ -74,7 +74,7 @@ def check_changes(
     changes: GraphChanges, ntypes: Collection[str], etypes: Collection[str], data: Mapping[str, Collection[str]]
 ) -> None:
     """Refuse changes of unknown types and features, and existing reverse types."""
-    for place, named in (("--split-by", changes.columns), *_selections(changes)):
+    for place, named in (("--edge-types-from", changes.columns), *_selections(changes)):
         for etype in {*named} - {""}:
             check_choice("edge type", place, etype, etypes)
     for name in ("remove_self_loops", "add_self_loops"):
@@ -87,7 +87,7 @@ def check_changes(
         feature, known = split_feature(changes, etype), data.get(etype, ())
         if feature is not None and feature not in known:
             what = f"edges of type {etype!r} have no feature {split_column(changes, etype)!r}"
-            raise OptionError(what, option="split_by", hint=choose_from([*known], feature))
+            raise OptionError(what, option="edge_types_from", hint=choose_from([*known], feature))
     reverse_types(changes, ntypes, [etype for etype in etypes if split_column(changes, etype) is None])
     features = [(of_type, name) for of_type, names in data.items() for name in names]
     for place in changes.dtypes:

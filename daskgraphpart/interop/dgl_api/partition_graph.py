@@ -77,7 +77,6 @@ def partition_graph(
     edge_data: Mapping[str, Any] | None = None,
     overwrite: bool = False,
     restart: bool = False,
-    imbalance: float = 0.03,
     seed: int = 0,
     refine: bool = False,
     threads: int | None = None,
@@ -87,7 +86,7 @@ def partition_graph(
     seeds: str | None = None,
     recursive: bool = False,
     fill_parts: bool = False,
-    effort: Literal["fast", "default", "high"] = "default",
+    effort: Literal["low", "normal", "high"] = "normal",
     edge_weight: str | Sequence[str] = (),
     extend: str | os.PathLike[str] | None = None,
     old_id_map: str | os.PathLike[str] | None = None,
@@ -151,7 +150,7 @@ def partition_graph(
     restart : bool
         Start over instead of resuming an unfinished run. Only runs on a chunked graph can resume; for other input, the
         files are gone.
-    imbalance, seed, refine, threads, passes, fanouts, batch_size, seeds, recursive, fill_parts, effort : optional
+    seed, refine, threads, passes, fanouts, batch_size, seeds, recursive, fill_parts, effort : optional
         As in `partition`.
     edge_weight, extend, old_id_map, may_move, memory, cluster, workers, workspace, progress : optional
         As in `partition`.
@@ -190,9 +189,9 @@ def partition_graph(
     check_name(graph_name, "graph name")
     owner_dtype(num_parts)
     options = AssignOptions(
-        imbalance=imbalance, seed=seed, refine=refine, threads=threads, passes=passes, fanouts=fanouts,
-        batch_size=batch_size, seeds=seeds, recursive=recursive, fill_parts=fill_parts, effort=effort,
-        edge_weight=edge_weight, extend=extend, old_id_map=old_id_map, may_move=may_move,
+        seed=seed, refine=refine, threads=threads, passes=passes, fanouts=fanouts, batch_size=batch_size, seeds=seeds,
+        recursive=recursive, fill_parts=fill_parts, effort=effort, edge_weight=edge_weight, extend=extend,
+        old_id_map=old_id_map, may_move=may_move,
     )  # fmt: skip
     layouts, is_debugged = words_of(layout), "DGL_DIST_DEBUG" in os.environ
     written = DispatchOptions(

@@ -35,12 +35,12 @@ def add_node_data(
     Parameters
     ----------
     node_data : mapping
-        Features by node type and name, as for `read_tables`. Arrays, dask arrays and files without IDs have a row per
+        Features by node type and name, as for `scan_tables`. Arrays, dask arrays and files without IDs have a row per
         node, in the order of the input. Rows of tables are joined by the nodes' own IDs, in any order.
     masks : mapping, optional
         Lists of node IDs that become masks, such as ``{"user": {"train_mask": "train.csv"}}``.
     fill : optional
-        Value for nodes without a row, as in `read_tables`.
+        Value for nodes without a row, as in `scan_tables`.
     memory, cluster, workers, workspace, progress : optional
         As in `partition`.
 

@@ -50,7 +50,7 @@ def read_edges(reader: Reader) -> Iterator[Entry]:
         source, dest, relation = (entry.object(key) for key in ("source", "dest", "relation"))
         names = (source.text("type", "a node type"), relation.text("type", "a relation"), dest.text("type", "a type"))
         if relation.has("column"):
-            hint = "split the table by it first, or chunk the graph with --split-by"
+            hint = "split the table by it first, or build the graph with --edge-types-from"
             relation.add("column", "cannot read relations from a column", hint=hint)
         ids = tuple(end.text("column", "the column of IDs") for end in (source, dest))
         yield _entry(entry, checked_etype(entry, "relation", names) if all(names) else "", ids, is_edges=True)

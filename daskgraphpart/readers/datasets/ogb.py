@@ -186,7 +186,7 @@ def read_wikikg(directory: Path) -> dict[str, Any]:
     return {
         "edges": {ETYPE: f"{triplets}:0,2"},
         "edge_data": {ETYPE: {"reltype": f"{triplets}:1"}},
-        "split_by": {ETYPE: "reltype"},
+        "edge_types_from": {ETYPE: "reltype"},
         "num_nodes": {"entity": count_in(meta, load_torch(meta), "num_entities")},
         "node_data": {"entity": {"feat": features}},
     }

@@ -162,7 +162,7 @@ def _in_order(values: Any, of_type: str, name: str, counts: Mapping[str, int | N
     if with_ids is None:
         return as_pandas(values)
     if is_lazy(values):
-        hint = "give rows in the order of nodes, by to_dask_array(lengths=True), or all tables to read_tables"
+        hint = "give rows in the order of nodes, by to_dask_array(lengths=True), or all tables to scan_tables"
         raise OptionError(f"{what}: rows of a dask collection are not joined by ID here", hint=hint)
     table = as_pandas(with_ids.table)
     ids, rows = as_ids(table[with_ids.key], f"{what}, {with_ids.key}"), as_array(table[with_ids.name], what)
@@ -170,7 +170,7 @@ def _in_order(values: Any, of_type: str, name: str, counts: Mapping[str, int | N
     if len(ids) != num_nodes or not np.array_equal(np.sort(ids), np.arange(num_nodes)):
         expected, hint = (
             f"each ID below {num_nodes:,} once",
-            "read_tables takes gaps, by fill=, and other IDs, by map_ids",
+            "scan_tables takes gaps, by fill=, and other IDs, by map_ids",
         )
         raise OptionError(f"{what}: not a row for each node", expected=expected, found=f"{len(ids):,} IDs", hint=hint)
     placed = np.empty_like(rows)

@@ -50,7 +50,7 @@ class Tables:
         "ID: default that of the list of nodes, id, or the first. A whole file (npy, Parquet, CSV, or raw binary as "
         "FILE:float32:WIDTH) or an array of an npz file has its rows in the order of the list of nodes, or of "
         "IDs if they are not mapped.",
-        values="[TYPE:]NAME=FILE[:[ID:]COLUMN],...",
+        values="[TYPE/]NAME=FILE[:[ID:]COLUMN],...",
         common=True,
         given="Mapping[str, Mapping[str, Rows] | Rows]",
     )
@@ -58,7 +58,7 @@ class Tables:
         (),
         "An edge feature from npy, Parquet or CSV, its rows in the order of the edges; * takes each column as a "
         "feature.",
-        values="[TYPE:]NAME=FILE[:COLUMN],...",
+        values="[TYPE/]NAME=FILE[:COLUMN],...",
         given="Mapping[str, Mapping[str, Rows] | Rows]",
     )
     split: Mapping[str, Any] = option(
@@ -72,7 +72,7 @@ class Tables:
     masks: Mapping[str, Mapping[str, Any]] = option(
         (),
         "A list of node IDs that becomes a mask, such as train_mask.",
-        values="[TYPE:]NAME=FILE[:COLUMN],...",
+        values="[TYPE/]NAME=FILE[:COLUMN],...",
         given="Mapping[str, Mapping[str, Rows] | Rows]",
     )
 
@@ -81,14 +81,14 @@ class Tables:
 class ReadOptions:
     """How to read tables of edges and nodes."""
 
-    columns: tuple[str, ...] = option(
+    endpoints: tuple[str, ...] = option(
         None,
         "Names or 0-based numbers of the ID columns. Default: those named src and dst, or alike; without a header the "
         "first two.",
         values="SRC,DST",
         kind=tuple,
     )
-    edge_columns: Mapping[str, tuple[str, ...]] = option(
+    edge_features: Mapping[str, tuple[str, ...]] = option(
         (),
         "Columns to keep as edge features, of the tables of one edge type, or of all. Numbers in text become int64, or "
         "float64 if one is not an integer.",
@@ -149,19 +149,19 @@ class ReadOptions:
         (),
         "Value for missing entries of a feature, or of all features. Without it missing numbers are an error, and "
         "missing strings get the code -1; for these, name a category. The dtype grows to hold the value.",
-        values="[[TYPE:]NAME=]VALUE",
+        values="[[TYPE/]NAME=]VALUE",
     )
 
     def __post_init__(self) -> None:
         check_choice("choice", "--unknown-nodes", self.unknown_nodes, UNKNOWN_NODES)  # not "unknown unknown nodes"
         check_options(self)
-        object.__setattr__(self, "edge_columns", columns_by_type(self.edge_columns))
-        if self.columns and len(self.columns) != 2:
-            expected, shown = "those of sources and destinations, such as src,dst or 0,1", ",".join(self.columns)
-            raise OptionError("not two columns", option="columns", expected=expected, found=shown)
-        for names in self.edge_columns.values():
+        object.__setattr__(self, "edge_features", columns_by_type(self.edge_features))
+        if self.endpoints and len(self.endpoints) != 2:
+            expected, shown = "those of sources and destinations, such as src,dst or 0,1", ",".join(self.endpoints)
+            raise OptionError("not two columns", option="endpoints", expected=expected, found=shown)
+        for names in self.edge_features.values():
             if len(set(names)) != len(names):
-                raise OptionError("a column is named twice", option="edge_columns", found=",".join(names))
+                raise OptionError("a column is named twice", option="edge_features", found=",".join(names))
         if self.ids_from is not None and not self.map_ids:
             what, hint = "only mapped IDs can continue others", "add --map-ids"
             raise OptionError(what, option="ids_from", hint=hint)
@@ -181,7 +181,7 @@ class ReadOptions:
 
     def columns_of(self, etype: str) -> tuple[str, ...]:
         """Columns of an edge type's tables that become features."""
-        return self.edge_columns.get(etype, self.edge_columns.get("", ()))
+        return self.edge_features.get(etype, self.edge_features.get("", ()))
 
     @property
     def fills(self) -> dict[str, str]:

@@ -67,7 +67,7 @@ class FrameUnit:
 def is_split_by_text(graph: Any, changes: GraphChanges) -> bool:
     """Whether edges in tables are split by a column that does not hold numbers."""
     tables = graph if isinstance(graph, Mapping) else {DEFAULT_ETYPE: graph}
-    for etype, table in tables.items() if changes.split_by else ():
+    for etype, table in tables.items() if changes.edge_types_from else ():
         column = split_column(changes, canonical_name(etype))
         frame = as_table(table, f"edges of type {etype!r}")
         if column is not None and is_frame(frame) and column in column_names(frame) and not is_numeric(frame, column):
@@ -204,9 +204,9 @@ class _Stage:
         names = column_names(frame)
         if len(names) < 2:
             raise OptionError(f"{what}: not a frame of edges", expected="columns src and dst", found=names)
-        ends = self.options.columns or ends_of(names, etype, self.options.columns_of(etype))
+        ends = self.options.endpoints or ends_of(names, etype, self.options.columns_of(etype))
         others = self.options.columns_of(etype) or tuple(name for name in names if name not in ends)
-        options = replace(self.options, columns=ends, edge_columns={etype: others})
+        options = replace(self.options, endpoints=ends, edge_features={etype: others})
         return [replace(file, options=options) for file in self.write(frame, what)]
 
     def nodes(self, ntype: str, frame: Any) -> tuple[list[TableFile], dict[str, list[TableFile]]]:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class TableScan(Scan):
-    """Tables as for `read_tables`."""
+    """Tables as for `scan_tables`."""
 
     tables: Tables
     name: str = "graph"

@@ -46,7 +46,7 @@ from daskgraphpart.partitioned.read_hot_rows import find_hot_rows
 from daskgraphpart.partitioner.assignment import Assignment, create_owner_files
 from daskgraphpart.partitioner.extend.old_owners import place_owners
 from daskgraphpart.readers.objects.open_object import complete_graph
-from daskgraphpart.readers.tables.read_tables import described_tables
+from daskgraphpart.readers.tables.scan_tables import described_tables
 from daskgraphpart.schema import GraphSchema, NodeType
 from daskgraphpart.storage.checksums import hash_bytes
 from daskgraphpart.storage.faults import environment_faults
@@ -69,7 +69,7 @@ if TYPE_CHECKING:
 def add_features(
     parts: PartitionedGraph, tables: Mapping[str, Any], resources: Resources, **how: Any
 ) -> PartitionedGraph:
-    """Add what `tables` describe, by keywords of `read_tables` without edges; `how` are other `JobOptions`."""
+    """Add what `tables` describe, by keywords of `scan_tables` without edges; `how` are other `JobOptions`."""
     run = JobOptions(resources, **how)
     given = parts.config
     if given.parent.name == DIST_GRAPH:  # GraphStorm's config, below that of the partitions
@@ -114,7 +114,7 @@ def _scan_of(parts: PartitionedGraph, tables: Mapping[str, Any], run: JobOptions
     """Describe the tables, with the nodes in their original order: by the recorded ID maps, or else by their number."""
     ntypes = {ntype for name in ("node_data", "masks", "split") for ntype in tables.get(name) or ()}
     if not ntypes:
-        raise OptionError("no features", option="node_data", hint="give node data, such as TYPE:NAME=FILE")
+        raise OptionError("no features", option="node_data", hint="give node data, such as TYPE/NAME=FILE")
     for ntype in sorted(ntypes):
         check_choice("node type", "--node-data", ntype, parts.ntypes)
     counts = {ntype: parts.num_nodes(ntype) for ntype in sorted(ntypes)}

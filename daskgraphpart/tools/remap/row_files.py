@@ -242,7 +242,7 @@ def find_id_map(
     raise InputFileNotFoundError(
         f"no ID map of {ntype!r}",
         file=str(given),
-        expected=f"the graph that `chunk --map-ids` wrote, with id_map/{ntype}.parquet",
+        expected=f"the graph that `build --map-ids` wrote, with id_map/{ntype}.parquet",
         hint="give --id-map, or write .npy, .zarr or .pt, which have no IDs",
     )
 

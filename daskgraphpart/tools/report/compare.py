@@ -83,7 +83,6 @@ def compare(
     *,
     on_done: Callable[[Compared], None] | None = None,
     balance: str | Sequence[str] | None = None,
-    imbalance: float = 0.03,
     seed: int = 0,
     refine: bool = False,
     threads: int | None = None,
@@ -95,7 +94,7 @@ def compare(
     recursive: bool = False,
     fill_parts: bool = False,
     num_trainers_per_machine: int = 1,
-    effort: Literal["fast", "default", "high"] = "default",
+    effort: Literal["low", "normal", "high"] = "normal",
     edge_weight: str | Sequence[str] = (),
     extend: str | os.PathLike[str] | None = None,
     old_id_map: str | os.PathLike[str] | None = None,
@@ -118,11 +117,11 @@ def compare(
         Names of methods, or directories with owners. Default: all, with those of other packages.
     on_done : callable, optional
         Called with each result as it arrives; progress has a step for each.
-    balance, imbalance, seed, refine, threads, passes, objtype, fanouts, batch_size, seeds, recursive : optional
+    balance, seed, refine, threads, passes, objtype, fanouts, batch_size, seeds, recursive, fill_parts : optional
         As in `partition`.
-    fill_parts, num_trainers_per_machine, effort, edge_weight, extend, old_id_map, may_move, memory : optional
+    num_trainers_per_machine, effort, edge_weight, extend, old_id_map, may_move, memory, cluster : optional
         As in `partition`.
-    cluster, workers, workspace, progress : optional
+    workers, workspace, progress : optional
         As in `partition`.
 
     Returns
@@ -154,8 +153,8 @@ def compare(
     for method in methods:  # report a bad method or path once, not per run
         check_method(AssignOptions(method))
     options = AssignOptions(
-        balance=balance, imbalance=imbalance, seed=seed, refine=refine, threads=threads, passes=passes, objtype=objtype,
-        fanouts=fanouts, batch_size=batch_size, seeds=seeds, recursive=recursive, fill_parts=fill_parts,
+        balance=balance, seed=seed, refine=refine, threads=threads, passes=passes, objtype=objtype, fanouts=fanouts,
+        batch_size=batch_size, seeds=seeds, recursive=recursive, fill_parts=fill_parts,
         num_trainers_per_machine=num_trainers_per_machine, effort=effort, edge_weight=edge_weight, extend=extend,
         old_id_map=old_id_map, may_move=may_move,
     )  # fmt: skip

@@ -282,7 +282,7 @@ def report_columns(region: Region, _: None) -> dict[int, int] | None:
 
 
 def find_columns(regions: NodeRegions, book: PartitionBook, labels: Iterable[str] | None) -> list[NodeColumn]:
-    """List the parts' labels, then masks; `labels` are given as ``ntype:name`` or ``ntype/name``."""
+    """List the parts' labels, then masks; `labels` are given as ``ntype/name``."""
     stored: dict[str, NodeColumn] = {}
     for part, of_part in enumerate(regions):
         for ntype, features in of_part.items():
@@ -308,12 +308,11 @@ def find_columns(regions: NodeRegions, book: PartitionBook, labels: Iterable[str
 
 
 def _given(stored: Mapping[str, NodeColumn], whole: Mapping[str, NodeColumn], given: str) -> NodeColumn:
-    key = given.replace(":", "/")
-    if key in whole:
-        return whole[key]
-    known, column = ", ".join(name.replace("/", ":") for name in whole), given
-    if key in stored:
-        region = next(iter(stored[key].regions.values()))
+    if given in whole:
+        return whole[given]
+    known, column = ", ".join(whole), given
+    if given in stored:
+        region = next(iter(stored[given].regions.values()))
         column = f"{given}, {region.dtype.name} of shape {region.shape[1:]}"
     expected = f"one whole number per node: one of {known or 'none'}"
     raise OptionError("no such labels", option="labels", expected=expected, found=column)

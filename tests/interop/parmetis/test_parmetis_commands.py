@@ -51,8 +51,8 @@ def test_convert_takes_the_arguments_of_dgls_script(graph: Path, tmp_path: Path)
         "--workspace",
         tmp_path / "work",
     )
-    assert call("convert", "--input-dir", pm, "--output", tmp_path / "one", *arguments, *more) == 0
-    assert call("convert", pm, tmp_path / "two", *arguments) == 0
+    assert call("parmetis", "convert", "--input-dir", pm, "--output", tmp_path / "one", *arguments, *more) == 0
+    assert call("parmetis", "convert", pm, tmp_path / "two", *arguments) == 0
     assert file_hashes(tmp_path / "one") == file_hashes(tmp_path / "two")
     assert call("info", tmp_path / "one") == 0
-    assert call("convert", pm, tmp_path / "two", *arguments) == 2
+    assert call("parmetis", "convert", pm, tmp_path / "two", *arguments) == 2

@@ -76,7 +76,7 @@ def test_its_complete_output_is_converted_and_dgl_loads_the_partitions(name: str
     pm, out = written(graph, tmp_path), tmp_path / "out"
     run("pm_dglpart", pm, graph.schema.name, NUM_PARTS // NUM_PROCESSES)
     removed = f"{graph.schema.name}_removed_edges.txt"
-    assert call("convert", pm, out, "--removed-edges", removed, "--quiet") == 0
+    assert call("parmetis", "convert", pm, out, "--removed-edges", removed, "--quiet") == 0
     assert call("verify", tmp_path / "in", out, "--quiet") == 0
     judge_with_dgl("2.1.0", {save_for_judge(graph, tmp_path / "judge"): [open_partitions(out).config]}, tmp_path)
 

@@ -63,7 +63,7 @@ def test_what_gsprocessing_leaves_is_partitioned_without_repartition(tmp_path: P
     assert call("verify", source, out, "--quiet") == call("verify", source, out / "dist_graph", "--quick") == 0
     assert call("report", out, "--output", tmp_path / "report.txt", "--quiet") == 0
     np.save(tmp_path / "rows.npy", np.array(nids["item"]))
-    assert call("remap", out, tmp_path / "rows.npy", tmp_path / "back.npy", "--type", "item", "--quiet") == 0
+    assert call("to-original", out, tmp_path / "rows.npy", tmp_path / "back.npy", "--type", "item", "--quiet") == 0
     assert np.load(tmp_path / "back.npy").tolist() == list(range(NUM_ITEMS))
     damaged = out / "dist_graph" / "part0" / "edge_feat.dgl"
     content = bytearray(damaged.read_bytes())
@@ -169,7 +169,7 @@ def test_damaged_input_of_gsprocessing_is_refused_before_work(message: str, tmp_
 
 def test_ids_of_users_are_those_of_the_map(tmp_path: Path) -> None:
     (tmp_path / "edges.csv").write_text("src,dst\nanna,ben\nben,carl\ncarl,anna\n")
-    assert call("chunk", tmp_path / "in", "--edges", tmp_path / "edges.csv", "--map-ids", "--quiet") == 0
+    assert call("build", tmp_path / "in", "--edges", tmp_path / "edges.csv", "--map-ids", "--quiet") == 0
     graph = dgp.partition_graph(
         str(tmp_path / "in"), "g", 2, tmp_path / "out", part_method="random", layout="graphstorm"
     )

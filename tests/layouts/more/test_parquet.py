@@ -82,7 +82,7 @@ def test_nodes_have_their_own_ids(ids: str, tmp_path: Path) -> None:
     names = [f"n{i * 7 % 40:02}" if ids == "strings" else i * 7 % 40 * 100 for i in range(40)]
     pd.DataFrame({"src": names, "dst": [*names[1:], names[0]]}).to_csv(tmp_path / "e.csv", index=False)
     pd.DataFrame({"id": names, "x": range(40)}).to_csv(tmp_path / "n.csv", index=False)
-    tables = dgp.read_tables(tmp_path / "e.csv", map_ids=True, node_data={"_N": {"x": f"{tmp_path}/n.csv:x"}})
+    tables = dgp.scan_tables(tmp_path / "e.csv", map_ids=True, node_data={"_N": {"x": f"{tmp_path}/n.csv:x"}})
     graph, found = tables.write_chunked(tmp_path / "graph"), []
     for given, name in ((tables, "a"), (graph, "b")):
         dgp.partition(given, tmp_path / name, 3, method="random", layout="dgl,parquet", progress=False)

@@ -255,5 +255,5 @@ def test_sets_none_of_whose_ids_is_a_node_are_refused(config: dict[str, Any], tm
 def test_options_of_tables_do_not_go_with_a_config(config: dict[str, Any], tmp_path: Path) -> None:
     path = write_config(tmp_path, config)
     assert call("partition", path, tmp_path / "parts", "--num-parts", "2", "--map-ids") == 2
-    assert call("chunk", path, tmp_path / "graph", "--split-by", "n") == 2
+    assert call("build", path, tmp_path / "graph", "--edge-types-from", "n") == 2
     assert not (tmp_path / "parts").exists() and not (tmp_path / "graph").exists()

@@ -13,7 +13,7 @@ import pytest
 from constructions import FIXTURE
 from judges import SCRIPTS, dgl_python, run_in_dgl
 
-from daskgraphpart import partition, read_construction
+from daskgraphpart import partition, scan_graphstorm_config
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,7 +48,7 @@ FEATURES = ("--node-feat-name", "user:age,age_mm,country,h12", "item:price,vec")
 
 
 def partitioned(out: Path, num_parts: int) -> Path:
-    source = read_construction(FIXTURE / "config.json", add_reverse="graphstorm")
+    source = scan_graphstorm_config(FIXTURE / "config.json", add_reverse="graphstorm")
     partition(source, out, num_parts, method="random", layout="graphstorm")
     return out / "dist_graph" / "metadata.json"
 

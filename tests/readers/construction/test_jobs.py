@@ -17,7 +17,7 @@ from keywords import spelled
 from listeners import Listener, Stopped
 
 import daskgraphpart as dgp
-from daskgraphpart import open_partitions, partition, read_construction
+from daskgraphpart import open_partitions, partition, scan_graphstorm_config
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,7 +44,7 @@ def test_partitions_of_a_config_are_those_of_its_chunked_graph(parts: Path, tmp_
 
 
 def test_partitions_of_a_config_are_verified_against_it(parts: Path) -> None:
-    assert dgp.verify(read_construction(FIXTURE / "config.json"), parts / "dist_graph").ok
+    assert dgp.verify(scan_graphstorm_config(FIXTURE / "config.json"), parts / "dist_graph").ok
 
 
 def test_graphstorms_files_lie_beside_the_parts(parts: Path) -> None:
@@ -55,7 +55,7 @@ def test_graphstorms_files_lie_beside_the_parts(parts: Path) -> None:
 
 def test_a_node_type_without_a_table_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level("INFO"):
-        assert call("chunk", FIXTURE / "config.json", tmp_path / "graph", "--progress", "log") == 0
+        assert call("build", FIXTURE / "config.json", tmp_path / "graph", "--progress", "log") == 0
     told = [record.message for record in caplog.records if "'topic'" in record.message]
     assert len(told) == 1
 
@@ -65,7 +65,7 @@ def test_the_command_takes_a_config(tmp_path: Path) -> None:
     how = ("--num-parts", "2", "--method", "random", "--layout", "graphstorm")
     assert call("partition", config, tmp_path / "parts", *how) == 0
     assert open_partitions(tmp_path / "parts").num_parts == 2
-    assert call("chunk", config, tmp_path / "graph", "--add-reverse", "graphstorm", "--num-chunks", "2") == 0
+    assert call("build", config, tmp_path / "graph", "--add-reverse", "graphstorm", "--num-chunks", "2") == 0
     assert (tmp_path / "graph/data_transform_new.json").is_file()
 
 
@@ -198,7 +198,7 @@ def test_hard_negatives_become_nodes_of_the_destination_type(tmp_path: Path) -> 
     graph = chunk(config, tmp_path / "graph")
     assert rows(graph, "n:r:m", "bad").tolist() == [[2, -1], [-1, -1], [0, 1]]
     partition(config, tmp_path / "parts", 2, method="random", **spelled(LAYOUT))
-    assert dgp.verify(read_construction(config), tmp_path / "parts/dist_graph").ok
+    assert dgp.verify(scan_graphstorm_config(config), tmp_path / "parts/dist_graph").ok
 
 
 def test_what_transforms_found_transforms_other_tables_alike(tmp_path: Path) -> None:
@@ -257,7 +257,7 @@ def test_a_million_rows_of_a_config_have_the_same_bytes_in_six_runs(form: str, t
         "nodes": [nodes_entry(f"{tmp_path}/nodes-*.{form}", *features, labels=[label]) | how],
         "edges": [edges_entry(f"{tmp_path}/edges-*.{form}", ("n", "r", "n"), features=[{"feature_col": "w"}]) | how],
     }
-    scan, found = read_construction(write_config(tmp_path, config)), set()
+    scan, found = scan_graphstorm_config(write_config(tmp_path, config)), set()
     for run in range(6):
         memory = "600MB" if run % 2 else "2GB"
         scan.write_chunked(tmp_path / "graph", workers=(1, 2, 4)[run % 3], memory=memory, overwrite=True)

@@ -56,7 +56,7 @@ def test_ids_with_blanks_are_named_as_such(tmp_path: Path) -> None:
     with pytest.raises(InputFileError, match=f"row 3: an edge of an unknown 'n' node: 'c '. {blanks}. Or unknown_node"):
         chunk(config, tmp_path / "graph")
     listener = Listener()
-    graph = dgp.read_construction(write_config(tmp_path, config), unknown_nodes="drop")
+    graph = dgp.scan_graphstorm_config(write_config(tmp_path, config), unknown_nodes="drop")
     assert graph.collect(progress=listener).schema.num_edges == 2
     assert f"n:r:m: IDs of 'n' nodes that have no row: {blanks}" in listener.lines
     assert "n:r:m: 1 of 3 edges, of unknown nodes, were dropped" in listener.lines

@@ -22,10 +22,10 @@ from published_data import (
     write_wikikg,
 )
 
-from daskgraphpart import GraphPartError, partition, read_chunked, read_dataset
+from daskgraphpart import GraphPartError, partition, read_chunked, scan_dataset
 from daskgraphpart.readers.datasets.dataset_files import describe_dataset
 from daskgraphpart.readers.datasets.igb import split_masks
-from daskgraphpart.readers.tables.read_tables import described_tables
+from daskgraphpart.readers.tables.scan_tables import described_tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,7 +40,7 @@ def write_large_igb(root: Path) -> Path:
 
 def chunked(tmp_path: Path, kind: str, directory: Path) -> tuple[Any, dict[str, dict[str, np.ndarray]]]:
     """The graph, and its features."""
-    graph = read_dataset(kind, directory).write_chunked(tmp_path / "out", **spelled(RESOURCES))
+    graph = scan_dataset(kind, directory).write_chunked(tmp_path / "out", **spelled(RESOURCES))
     views = {**graph.node_data, **graph.edge_data}
     return graph, {t: {n: a.compute(scheduler="sync") for n, a in views[t].items()} for t in views}
 
@@ -167,7 +167,7 @@ def test_relations_of_wikikg_are_edge_types_or_a_feature(tmp_path: Path) -> None
         np.testing.assert_array_equal(edges_of(tmp_path / "out", f"entity:{relation}:entity"), of_type[:, [0, 2]].T)
     np.testing.assert_array_equal(data["entity"]["feat"], np.load(root / "processed/entity_feat.npy"))
     tables = describe_dataset("wikikg", root)
-    del tables["split_by"]
+    del tables["edge_types_from"]
     described_tables(tables).write_chunked(tmp_path / "one", **spelled(RESOURCES))
     np.testing.assert_array_equal(edges_of(tmp_path / "one", "entity:relates:entity"), triplets[:, [0, 2]].T)
     found = read_chunked(tmp_path / "one").edge_data["entity:relates:entity"]["reltype"]
@@ -178,7 +178,7 @@ def test_options_of_the_command_line_add_to_a_data_set(tmp_path: Path) -> None:
     root = write_ogb(tmp_path / "products")
     np.save(tmp_path / "x.npy", np.arange(60.0))
     args = ["--node-data", f"x={tmp_path / 'x.npy'}", "--node-data", f"label={tmp_path / 'x.npy'}", "--memory", "256M"]
-    assert call("chunk", tmp_path / "out", "--from", "ogb", root, "--cluster", "sync", *args) == 0
+    assert call("build", tmp_path / "out", "--from", "ogb", root, "--cluster", "sync", *args) == 0
     data = read_chunked(tmp_path / "out").node_data["_N"]
     assert {"feat", "x", "train_mask"} <= set(data)
     np.testing.assert_array_equal(data["label"].compute(scheduler="sync"), np.arange(60.0))
@@ -272,24 +272,24 @@ def test_what_is_wrong_is_one_error(
     root = write(tmp_path / "data")
     spoil(root)
     with pytest.raises(GraphPartError) as caught:
-        read_dataset(kind, root).write_chunked(tmp_path / "out", **spelled(RESOURCES))
+        scan_dataset(kind, root).write_chunked(tmp_path / "out", **spelled(RESOURCES))
     assert message in caught.value.for_command_line().replace(f"{tmp_path}/", "")
     assert not (tmp_path / "out").exists()
 
 
 def test_features_that_are_left_out_are_not_read(tmp_path: Path) -> None:
     root = write_ogb(tmp_path / "products")
-    graph = read_dataset("ogb", root, leave_out=["feat", "_N/label"], name="small").collect()
+    graph = scan_dataset("ogb", root, leave_out=["feat", "_N/label"], name="small").collect()
     assert "feat" not in graph.node_data["_N"]
     assert "label" not in graph.node_data["_N"]
     assert graph.schema.name == "small"
     with pytest.raises(GraphPartError) as caught:
-        read_dataset("ogb", root, leave_out=["feet"])
+        scan_dataset("ogb", root, leave_out=["feet"])
     assert caught.value.place == "leave_out"
 
 
 def test_a_data_set_is_partitioned_straight_as_from_its_chunked_graph(tmp_path: Path) -> None:
-    graph = read_dataset("ogb", write_ogb(tmp_path / "products")).with_reverse_edges()
+    graph = scan_dataset("ogb", write_ogb(tmp_path / "products")).with_reverse_edges()
     how: Any = {"method": "random", **spelled(RESOURCES)}
     partition(graph, tmp_path / "straight", 2, **how)
     partition(graph.write_chunked(tmp_path / "chunked", **spelled(RESOURCES)), tmp_path / "expected", 2, **how)

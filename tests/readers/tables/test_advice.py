@@ -42,7 +42,7 @@ def write(form: str, path: Path) -> None:
 
 def advice(path: Path) -> str:
     with pytest.raises(InputFileError) as caught:
-        dgp.read_tables(path).collect(progress=False)
+        dgp.scan_tables(path).collect(progress=False)
     return str(caught.value.hint)
 
 
@@ -55,8 +55,8 @@ def test_what_reads_another_format_is_told(form: str, tmp_path: Path) -> None:
     assert typed is not None
     names: dict[str, Any] = {"pandas": pd, "polars": pl, "networkx": networkx, "torch": torch, "sqlite3": sqlite3}
     table = eval(typed[1].replace("TABLE", "edges"), names, {"FILE": path})
-    if typed[2] == "read_tables":
-        graph = dgp.read_tables(table, map_ids=True).collect(progress=False)
+    if typed[2] == "scan_tables":
+        graph = dgp.scan_tables(table, map_ids=True).collect(progress=False)
         assert graph.schema.num_nodes == 3
         assert graph.edges["_N:_E:_N"].compute()[["src", "dst"]].to_numpy().tolist() == [[0, 1], [1, 2], [2, 0]]
     else:
@@ -73,9 +73,9 @@ def test_rdf_becomes_an_edge_type_per_predicate(tmp_path: Path, monkeypatch: pyt
     stand_in = types.ModuleType("rdflib")
     stand_in.Graph = lambda: types.SimpleNamespace(parse=lambda _: iter(triples))  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "rdflib", stand_in)
-    typed = re.fullmatch(r"read it with (pandas.*), and give that to daskgraphpart.read_tables: (.*)", advice(path))
+    typed = re.fullmatch(r"read it with (pandas.*), and give that to daskgraphpart.scan_tables: (.*)", advice(path))
     assert typed is not None
-    names = {"pandas": pd, "rdflib": stand_in, "read_tables": dgp.read_tables}
+    names = {"pandas": pd, "rdflib": stand_in, "scan_tables": dgp.scan_tables}
     frame = eval(typed[1], names, {"FILE": path})
     graph = eval(typed[2], names, {"frame": frame}).collect(progress=False)
     assert graph.schema.etypes == ("entity:http...e.knows:entity", "entity:http...e.name:entity")

@@ -91,16 +91,16 @@ def refusal(tmp_path: Path, edges: Any, **options: Any) -> str:
         ("a,x\n", {**MAPPED, "id_type": "integer"}, "not all IDs of '_N' nodes are integers: expected an "
          "integer of 64 bits, found 'a'"),
         # columns
-        ("s,d\n1,2\n", {"columns": ("s", "x")}, "e.csv: no column 'x': expected one of s, d. Check --columns"),
-        ("1,2\n", {"columns": (0, 7)}, "e.csv: no column '7': expected a number below 2: there are no names"),
-        ("s,s\n1,2\n", {"columns": ("s", "1")}, "several columns are named 's'"),
-        ("s,d\n1,2\n", {"edge_columns": ("w",)}, "e.csv: no column 'w'"),
-        ("s,d,w\n1,2,1\n1,2,heavy\n", {"edge_columns": ("w",)}, "e.csv, line 3, column 'w': not a number: expected "
+        ("s,d\n1,2\n", {"endpoints": ("s", "x")}, "e.csv: no column 'x': expected one of s, d. Check --endpoints"),
+        ("1,2\n", {"endpoints": (0, 7)}, "e.csv: no column '7': expected a number below 2: there are no names"),
+        ("s,s\n1,2\n", {"endpoints": ("s", "1")}, "several columns are named 's'"),
+        ("s,d\n1,2\n", {"edge_features": ("w",)}, "e.csv: no column 'w'"),
+        ("s,d,w\n1,2,1\n1,2,heavy\n", {"edge_features": ("w",)}, "e.csv, line 3, column 'w': not a number: expected "
          "integers, as in line 2, column 'w' ('1'), found 'heavy'"),
-        ("s,d,w\n1,2,1\n1,2,\n", {"edge_columns": ("w",)}, "e.csv, line 3, column 'w': value is missing: expected "
+        ("s,d,w\n1,2,1\n1,2,\n", {"edge_features": ("w",)}, "e.csv, line 3, column 'w': value is missing: expected "
          "integers, as in line 2, column 'w' ('1'), found nothing in '1,2,'. Give a value by --fill w=VALUE"),
-        ("s,d,t\n1,2,2020-01-01\n1,2,late\n", {"edge_columns": ("t",)}, "line 3, column 't': not a timestamp"),
-        ("s,d,w\n1,2,\n", {"edge_columns": ("w",), "fill": "x"}, "--fill: the fill value of a number "
+        ("s,d,t\n1,2,2020-01-01\n1,2,late\n", {"edge_features": ("t",)}, "line 3, column 't': not a timestamp"),
+        ("s,d,w\n1,2,\n", {"edge_features": ("w",), "fill": "x"}, "--fill: the fill value of a number "
          "must be a number: x"),
     ],
 )  # fmt: skip
@@ -139,12 +139,12 @@ def test_a_line_of_megabytes_is_refused(tmp_path: Path) -> None:
          "of '_N' nodes are integers"),
         ({"src": [[1]], "dst": [1]}, MAPPED, "e.parquet: column 'src' cannot be IDs: expected integers or strings"),
         ({"src": [1]}, {}, "e.parquet: 1 column where there should be 2"),
-        ({"src": [1, 2], "dst": [2, 1], "w": [[1.0], [1.0, 2.0]]}, {"edge_columns": ("w",)}, "row 1, column 'w': not a "
-         "vector like the first one: expected 1 numbers"),
-        ({"src": [1], "dst": [2], "w": [None]}, {"edge_columns": ("w",)}, "value is missing: expected a value"),
-        ({"src": [1], "dst": [2], "w": pa.array([2**64 - 1], pa.uint64())}, {"edge_columns": ("w",)}, "feature "
+        ({"src": [1, 2], "dst": [2, 1], "w": [[1.0], [1.0, 2.0]]}, {"edge_features": ("w",)}, "row 1, column 'w': not "
+         "a vector like the first one: expected 1 numbers"),
+        ({"src": [1], "dst": [2], "w": [None]}, {"edge_features": ("w",)}, "value is missing: expected a value"),
+        ({"src": [1], "dst": [2], "w": pa.array([2**64 - 1], pa.uint64())}, {"edge_features": ("w",)}, "feature "
          "'w' has a dtype DGL cannot load: expected one of float16"),
-        ({"src": [1, 1], "dst": [2, 2], "w": [1, None]}, {"edge_columns": ("w",)}, "row 1, column 'w': value is "
+        ({"src": [1, 1], "dst": [2, 2], "w": [1, None]}, {"edge_features": ("w",)}, "row 1, column 'w': value is "
          "missing"),
     ],
 )  # fmt: skip
@@ -167,7 +167,7 @@ def test_parquet_at_fault_is_explained(
          "IDs of "
          "'_N' nodes are integers: expected integers, as in "),
         ({"src": np.zeros(1, complex), "dst": np.zeros(1, int)}, {}, "array 'src' does not hold numbers or strings"),
-        ({"src": np.zeros(1, int), "dst": np.zeros(1, int)}, {"columns": ("src", "x")}, "no column 'x': expected "
+        ({"src": np.zeros(1, int), "dst": np.zeros(1, int)}, {"endpoints": ("src", "x")}, "no column 'x': expected "
          "one of src, dst"),
         ({}, {}, "the zip archive has no arrays"),
     ],
@@ -279,8 +279,8 @@ def test_a_metis_file_is_told_by_its_content(text: str, tmp_path: Path) -> None:
 
 def test_an_array_of_edges_that_can_be_read_in_two_ways_is_refused(tmp_path: Path) -> None:
     np.save(tmp_path / "e.npy", np.array([[0, 1], [2, 3]]))
-    assert "shape (2, 2). Add --columns 0,1" in refusal(tmp_path, tmp_path / "e.npy")
-    src, dst = edges_of(chunk(tmp_path / "out", tmp_path / "e.npy", columns=(0, 1)))
+    assert "shape (2, 2). Add --endpoints 0,1" in refusal(tmp_path, tmp_path / "e.npy")
+    src, dst = edges_of(chunk(tmp_path / "out", tmp_path / "e.npy", endpoints=(0, 1)))
     assert (src.tolist(), dst.tolist()) == ([0, 2], [1, 3])
 
 
@@ -315,7 +315,7 @@ def test_kinds_of_ids_may_not_differ_between_files(tmp_path: Path) -> None:
         ({"node_data": {"_N": {"f": "f.npy"}}, "num_nodes": {"_N": 9}}, "expected 9 rows, found 3. Give --num-nodes"),
         ({"edge_data": {DEFAULT: {"f": "f.npy"}}}, "has the wrong number of rows: expected 2 rows, found 3. Give one "
          "row per edge"),
-        ({"node_data": {"_N": {"f": "f.npy"}}, **MAPPED}, "rows of _N:f have no IDs, and no list "
+        ({"node_data": {"_N": {"f": "f.npy"}}, **MAPPED}, "rows of _N/f have no IDs, and no list "
          "of nodes has them. List the '_N' nodes in the order of the rows by --nodes _N=FILE:COLUMN"),
         ({"node_data": {"_N": {"f": "f.npy"}}, "nodes": {"_N": "two.csv"}, **MAPPED}, "expected 2 rows, found "
          "3. Give one row per edge, or per node of the --nodes list"),
@@ -334,16 +334,16 @@ def test_kinds_of_ids_may_not_differ_between_files(tmp_path: Path) -> None:
         ({"node_data": {"_N": {"f": "table.csv:a:b:c"}}}, "suffix ':c' in table.csv:a:b:c. Use FILE:COLUMN"),
         ({"node_data": {"_N": {"f": "table.csv:f"}}}, "table.csv, feature 'f': '_N' nodes without a row: 3 of 4"),
         ({"nodes": {"_N": ["table.csv:id", "table.csv:f"]}}, "two columns of '_N' nodes: expected id, found f"),
-        ({"fill": ("1=0", "1=5"), "edge_columns": (1,)}, "--fill is given twice for the same: 1=0 1=5. Remove one"),
-        ({"fill": {"x": 0}, "edge_columns": (1,)}, "--fill: unknown feature: expected one of _N:_E:_N:1, found x"),
+        ({"fill": ("1=0", "1=5"), "edge_features": (1,)}, "--fill is given twice for the same: 1=0 1=5. Remove one"),
+        ({"fill": {"x": 0}, "edge_features": (1,)}, "--fill: unknown feature: expected one of _N:_E:_N/1, found x"),
         ({"node_data": {"_N": {"f": "g.npy"}}, "nodes": {"_N": "two.csv"}, "fill": "x"}, "the fill value of a number"),
         ({"unknown_nodes": "keep"}, "--unknown-nodes: unknown choice 'keep'. Choose from add, drop, error"),
         ({"num_nodes": {"_N": 9}, **MAPPED}, "--num-nodes: mapped IDs tell the number of nodes"),
         ({"num_nodes": {"_N": -1}}, "invalid number of nodes"),
         ({"num_nodes": {"a/b": 1}}, "Type 'a/b' cannot be used in DGL's files"),
         ({"name": "a/b"}, "--name: graph name 'a/b' cannot be used in DGL's files"),
-        ({"columns": ("a",)}, "--columns: not two columns"),
-        ({"edge_columns": (2, 2)}, "--edge-columns: a column is named twice"),
+        ({"endpoints": ("a",)}, "--endpoints: not two columns"),
+        ({"edge_features": (2, 2)}, "--edge-features: a column is named twice"),
         ({"id_type": "float"}, "Unknown id type 'float'. Choose from auto, integer, string"),
         ({"delimiter": "::"}, "--delimiter: bad delimiter"),
         ({"comment": "//"}, "--comment: not one character"),
@@ -454,7 +454,7 @@ def test_an_error_about_a_value_shows_its_line_and_of_a_long_one_what_is_around_
 ) -> None:
     (tmp_path / "e.csv").write_text(f"src;dst;w;é\n0;1;5;\n\n{row}\n")
     with pytest.raises(InputFileError, match=re.escape(found)) as caught:
-        chunk(tmp_path / "out", tmp_path / "e.csv", edge_columns=("w",))
+        chunk(tmp_path / "out", tmp_path / "e.csv", edge_features=("w",))
     assert "e.csv, line 4, column 'w'" in str(caught.value)
 
 

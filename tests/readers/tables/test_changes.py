@@ -69,7 +69,7 @@ def frames_of(graph: Graph) -> dict[str, pd.DataFrame]:
 
 
 def expect(
-    frames: Mapping[str, pd.DataFrame], num_ntypes: int, *, add_reverse: str | None, copy_edata: bool,
+    frames: Mapping[str, pd.DataFrame], num_ntypes: int, *, add_reverse: str | None, copy_edge_data: bool,
     remove_self_loops: bool, deduplicate: bool, is_split: bool = False,
 ) -> dict[str, pd.DataFrame]:  # fmt: skip
     """Make the changes with pandas, in the order in which one would by hand."""
@@ -81,7 +81,7 @@ def expect(
         turned = frame.rename(columns={"src": "dst", "dst": "src"})
         if both:
             for name in turned.columns.difference(["src", "dst"]):
-                turned[name] = list(turned[name]) if copy_edata else [value * 0 for value in turned[name]]
+                turned[name] = list(turned[name]) if copy_edge_data else [value * 0 for value in turned[name]]
             frame = pd.concat([frame, turned], ignore_index=True)
         if remove_self_loops and src == dst:
             frame = frame[frame.src != frame.dst]
@@ -91,8 +91,9 @@ def expect(
         if add_reverse and not both:
             turned = frame.rename(columns={"src": "dst", "dst": "src"})
             name = {"dgl": f"rev_{rel}", "graphstorm": f"{rel}-rev"}.get(add_reverse, add_reverse.replace("{}", rel))
-            found[f"{dst}:{name}:{src}"] = turned if copy_edata else turned[["src", "dst"]]
-    return found
+            found[f"{dst}:{name}:{src}"] = turned if copy_edge_data else turned[["src", "dst"]]
+    # graphstorm sorts types, as DGL does
+    return dict(sorted(found.items(), key=lambda of: of[0].split(":"))) if add_reverse == "graphstorm" else found
 
 
 def assert_same(found: Mapping[str, pd.DataFrame], expected: Mapping[str, pd.DataFrame]) -> None:
@@ -109,27 +110,32 @@ def assert_same(found: Mapping[str, pd.DataFrame], expected: Mapping[str, pd.Dat
     st.booleans(), st.booleans(), st.booleans(), st.booleans(),
 )  # fmt: skip
 def test_changes_are_those_of_pandas(
-    graph: Graph, add_reverse: str | None, copy_edata: bool, remove_self_loops: bool, deduplicate: bool, is_split: bool
+    graph: Graph,
+    add_reverse: str | None,
+    copy_edge_data: bool,
+    remove_self_loops: bool,
+    deduplicate: bool,
+    is_split: bool,
 ) -> None:
     if not graph.edges:
         return
-    frames, split_by = frames_of(graph), {}
+    frames, edge_types_from = frames_of(graph), {}
     if is_split:
         first, frame = next(iter(frames.items()))
         kind = np.arange(len(frame)) * 7 % 5
-        graph.edge_data[first]["kind"], split_by = kind, {first: "kind"}  # type: ignore[index]
+        graph.edge_data[first]["kind"], edge_types_from = kind, {first: "kind"}  # type: ignore[index]
         src, _, dst = first.split(":")
         is_kept = (frame.src != frame.dst) | (src != dst) | (not remove_self_loops)  # values of edges that stay
         parts = {f"{src}:{value}:{dst}": part for value, part in frame.groupby(kind) if is_kept[part.index].any()}
         frames = {**parts, **{etype: frame for etype, frame in frames.items() if etype != first}}
     how: dict[str, Any] = {
         "add_reverse": add_reverse,
-        "copy_edata": copy_edata and add_reverse is not None,
+        "copy_edge_data": copy_edge_data and add_reverse is not None,
         "remove_self_loops": remove_self_loops,
         "deduplicate": deduplicate,
     }
     with tempfile.TemporaryDirectory() as directory:
-        found = change(graph, Path(directory) / "out", split_by=split_by, **how)
+        found = change(graph, Path(directory) / "out", edge_types_from=edge_types_from, **how)
         assert_same(found, expect(frames, len(graph.schema.ntypes), is_split=is_split, **how))
         again = Path(directory) / "again"
         dgp.chunk_graph(dgp.read_chunked(Path(directory) / "out"), "g", None, None, 1, again, num_nodes=None)
@@ -148,8 +154,8 @@ def test_real_dgl_makes_the_same_graph(tmp_path: Path) -> None:
     np.savez(tmp_path / "in.npz", **ends, **rows)
     result = run_in_dgl("2.1.0", "change_graph.py", tmp_path / "in.npz", cwd=tmp_path)
     ways: dict[str, dict[str, Any]] = {
-        "AddReverse(copy_edata=False)": {"add_reverse": "dgl"},
-        "AddReverse(copy_edata=True)": {"add_reverse": "dgl", "copy_edata": True},
+        "AddReverse(copy_edge_data=False)": {"add_reverse": "dgl"},
+        "AddReverse(copy_edge_data=True)": {"add_reverse": "dgl", "copy_edge_data": True},
         "AddSelfLoop()": {"add_self_loops": True},
         "to_simple(remove_self_loop)": {"remove_self_loops": True, "deduplicate": True},
     }
@@ -169,10 +175,10 @@ def test_every_kind_of_source_gives_the_same_bytes(tmp_path: Path) -> None:
     for i, start in enumerate(range(0, 600, 200)):
         EVENTS[start : start + 200].to_parquet(tmp_path / f"events-{i}.parquet")
     how: dict[str, Any] = {
-        "split_by": "kind", "add_reverse": "{}-by", "copy_edata": True, "deduplicate": True, "num_chunks": 3,
+        "edge_types_from": "kind", "add_reverse": "{}-by", "copy_edge_data": True, "deduplicate": True, "num_chunks": 3,
         "cast": {"stars": "float16"}, "edge_format": "parquet", "name": "g", **spelled(SMALL),
     }  # fmt: skip
-    tables: dict[str, Any] = {"columns": ("src", "dst"), "edge_columns": ("stars", "price")}
+    tables: dict[str, Any] = {"endpoints": ("src", "dst"), "edge_features": ("stars", "price")}
     nodes = {"user": 40, "item": 20}
     cast = {**how, "cast": {"stars": "float16", "price": "float32"}}
     chunk_edge_lists(tmp_path / "csv", {"user:*:item": tmp_path / "events.csv"}, num_nodes=nodes, **tables, **cast)
@@ -201,9 +207,9 @@ def test_integers_split_the_edges_of_arrays_and_of_a_chunked_graph(tmp_path: Pat
     relation = RNG.integers(0, 12, 600)
     data = {"_N:_E:_N": {"rel": da.from_array(relation, chunks=77), "w": RNG.random((600, 2))}}
     pair = {"_N:_E:_N": (EVENTS.src.to_numpy(), EVENTS.dst.to_numpy())}
-    dgp.chunk_graph(pair, "g", None, data, 2, tmp_path / "split", split_by="rel")
+    dgp.chunk_graph(pair, "g", None, data, 2, tmp_path / "split", edge_types_from="rel")
     dgp.chunk_graph(pair, "g", None, data, 5, tmp_path / "whole")
-    assert call("chunk", tmp_path / "again", "--graph", tmp_path / "whole", "--split-by", "_N:_E:_N=rel") == 0
+    assert call("build", tmp_path / "again", "--graph", tmp_path / "whole", "--edge-types-from", "_N:_E:_N=rel") == 0
     found, again = read(tmp_path / "split"), read(tmp_path / "again")
     assert list(found) == [f"_N:{value}:_N" for value in range(12)]
     for value in range(12):
@@ -213,25 +219,25 @@ def test_integers_split_the_edges_of_arrays_and_of_a_chunked_graph(tmp_path: Pat
         pd.testing.assert_frame_equal(frame, again[f"_N:{value}:_N"])
 
 
-@pytest.mark.parametrize("copy_edata", [False, True])
-def test_both_directions_of_an_edge_are_of_one_relation(tmp_path: Path, copy_edata: bool) -> None:
+@pytest.mark.parametrize("copy_edge_data", [False, True])
+def test_both_directions_of_an_edge_are_of_one_relation(tmp_path: Path, copy_edge_data: bool) -> None:
     frame = EVENTS.assign(dst=EVENTS.dst + 20, kind=EVENTS.stars + 1)
-    how: dict[str, Any] = {"add_reverse": "dgl", "copy_edata": copy_edata, "remove_self_loops": True}
+    how: dict[str, Any] = {"add_reverse": "dgl", "copy_edge_data": copy_edge_data, "remove_self_loops": True}
     how["deduplicate"] = True
     edges = {"n:*:n": frame}
-    dgp.chunk_graph(edges, "g", output_path=tmp_path, split_by="kind", **spelled(SMALL), **how)
+    dgp.chunk_graph(edges, "g", output_path=tmp_path, edge_types_from="kind", **spelled(SMALL), **how)
     parts = {f"n:{kind}:n": part.drop(columns="kind") for kind, part in frame.groupby("kind")}
     assert_same(read(tmp_path), expect(parts, 1, **how))
 
 
 def test_columns_that_cannot_be_features_and_names_of_directories_split_edges(tmp_path: Path) -> None:
     (tmp_path / "neptune.csv").write_text("~id,~from,~to,~label\ne0,b,a,knows\ne1,a,b,likes\n")
-    neptune: dict[str, Any] = {"columns": ("~from", "~to"), "map_ids": True, "split_by": "~label"}
+    neptune: dict[str, Any] = {"endpoints": ("~from", "~to"), "map_ids": True, "edge_types_from": "~label"}
     chunk_edge_lists(tmp_path / "0", {"v:*:v": tmp_path / "neptune.csv"}, **neptune)
     found = {etype: frame.to_numpy().tolist() for etype, frame in read(tmp_path / "0").items()}
     assert found == {"v:knows:v": [[1, 0]], "v:likes:v": [[0, 1]]}
     EVENTS[["src", "dst", "stars"]].to_parquet(tmp_path / "hive", partition_cols=["stars"])
-    chunk_edge_lists(tmp_path / "1", {"user:*:item": tmp_path / "hive"}, split_by="stars")
+    chunk_edge_lists(tmp_path / "1", {"user:*:item": tmp_path / "hive"}, edge_types_from="stars")
     assert {etype: len(frame) for etype, frame in read(tmp_path / "1").items()} == {
         f"user:{stars}:item": int((EVENTS.stars == stars).sum()) for stars in range(6)
     }
@@ -248,15 +254,15 @@ def test_maps_of_ids_and_categories_follow_their_types(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     EVENTS.assign(src="u" + EVENTS.src.astype(str), colour=EVENTS.kind.str[::-1]).to_csv("events.csv", index=False)
-    edges = ("--edges", "user:*:item=events.csv", "--edge-columns", "colour", "--map-ids", "--split-by", "kind")
-    assert call("chunk", "graph", *edges, "--deduplicate") == 0
+    edges = ("--edges", "user:*:item=events.csv", "--edge-features", "colour", "--map-ids", "--edge-types-from", "kind")
+    assert call("build", "graph", *edges, "--deduplicate") == 0
     shown = caplog.text
     assert "user:*:item: split by 'kind' into 3" in shown
     assert (
         f"user:*:item, 600 edges; removed repeated edges: {600 - sum(map(len, read(tmp_path / 'graph').values()))}"
         in shown
     )
-    assert call("chunk", "both", "--graph", "graph", "--add-reverse", "graphstorm", "--copy-edata") == 0
+    assert call("build", "both", "--graph", "graph", "--add-reverse", "graphstorm", "--copy-edge-data") == 0
     assert (
         dgp.read_id_map("both", "user").id.compute().tolist() == dgp.read_id_map("graph", "user").id.compute().tolist()
     )
@@ -319,20 +325,20 @@ MANY = {LIKES: pd.DataFrame({"src": 0, "dst": 0, "kind": range(10_001)})}
         (FRAMES, {"add_reverse": "rev"}, "--add-reverse rev names no types. Use dgl, graphstorm, or a pattern"),
         (FRAMES, {"add_reverse": "{}"}, "--add-reverse {} names no types. Use dgl"),
         (FRAMES, {"add_reverse": "a/{}"}, "--add-reverse: name of reverse types 'a/{}' cannot be used in DGL's files"),
-        (FRAMES, {"copy_edata": True}, "--copy-edata needs reverse edges. Add --add-reverse"),
-        (FRAMES, {"split_by": "kind"}, "--split-by: edges of type 'user:likes:item' have no feature 'kind'. "
-         "Choose from stars, price"),
-        (FRAMES, {"split_by": {"user:hates:item": "stars"}}, "--split-by: unknown edge type 'user:hates:item'. "
-         "Did you mean user:likes:item? Choose from user:likes:item, item:rev_likes:user"),
-        (FRAMES, {"split_by": {LIKES: "price"}}, "--split-by: edges of type 'user:likes:item' cannot be split: "
-         "expected a column of integers or strings, found float32 of shape (600,)"),
-        (MANY, {"split_by": "kind"}, "--split-by: edges of type 'user:likes:item': too many values for "
+        (FRAMES, {"copy_edge_data": True}, "--copy-edge-data needs reverse edges. Add --add-reverse"),
+        (FRAMES, {"edge_types_from": "kind"}, "--edge-types-from: edges of type 'user:likes:item' have no feature "
+         "'kind'. Choose from stars, price"),
+        (FRAMES, {"edge_types_from": {"user:hates:item": "stars"}}, "--edge-types-from: unknown edge type "
+         "'user:hates:item'. Did you mean user:likes:item? Choose from user:likes:item, item:rev_likes:user"),
+        (FRAMES, {"edge_types_from": {LIKES: "price"}}, "--edge-types-from: edges of type 'user:likes:item' cannot "
+         "be split: expected a column of integers or strings, found float32 of shape (600,)"),
+        (MANY, {"edge_types_from": "kind"}, "--edge-types-from: edges of type 'user:likes:item': too many values for "
          "relations: expected at most 10,000, found more than 10,000"),
-        ({LIKES: EVENTS.assign(kind="/")}, {"split_by": "kind"}, "--split-by: relation of user:likes:item, '' "
-         "cannot be used in DGL's files"),
-        ({LIKES: EVENTS, "user:saw:item": ([0], [1])}, {"split_by": {LIKES: "kind"}}, "--split-by: the edge type "
-         "exists already: user:saw:item"),
-        ({LIKES: EVENTS, "item:rev_saw:user": ([0], [1])}, {"split_by": {LIKES: "kind"}, "add_reverse": "dgl"},
+        ({LIKES: EVENTS.assign(kind="/")}, {"edge_types_from": "kind"}, "--edge-types-from: relation of "
+         "user:likes:item, '' cannot be used in DGL's files"),
+        ({LIKES: EVENTS, "user:saw:item": ([0], [1])}, {"edge_types_from": {LIKES: "kind"}}, "--edge-types-from: "
+         "the edge type exists already: user:saw:item"),
+        ({LIKES: EVENTS, "item:rev_saw:user": ([0], [1])}, {"edge_types_from": {LIKES: "kind"}, "add_reverse": "dgl"},
          "--add-reverse: the reverse of user:saw:item would be item:rev_saw:user, which exists already"),
         (FRAMES, {"cast": {"likes/stars": "int8"}}, "--cast: unknown feature 'likes/stars'. "
          "Did you mean user:likes:item/stars?"),
@@ -363,7 +369,10 @@ def test_changes_that_cannot_be_are_one_error(
             "--cast is given twice for the same: x=int8 x=int16",
         ),
         (("--graph", "graph", "--cast", "x"), "--cast"),
-        (("--edges", "edges.csv", "--split-by", "kind"), "edges.csv: no column 'kind': expected one of src, dst"),
+        (
+            ("--edges", "edges.csv", "--edge-types-from", "kind"),
+            "edges.csv: no column 'kind': expected one of src, dst",
+        ),
         (("--edges", "edges.csv", "--cast", "x=int8"), "--cast: unknown feature 'x'. There are none."),
     ],
 )
@@ -374,7 +383,7 @@ def test_the_command_line_refuses(
     monkeypatch.chdir(tmp_path)
     Path("edges.csv").write_text("src,dst\n0,1\n")
     dgp.chunk_graph(([0], [0]), "g", output_path="graph")
-    assert call("chunk", "out", *arguments) == 2
+    assert call("build", "out", *arguments) == 2
     assert message in capsys.readouterr().err
 
 

@@ -55,7 +55,7 @@ def chunk_visits(out: Path, tables: Path, **options: Any) -> Path:
         "map_ids": True,
         "nodes": {"user": f"{tables}/users.csv:id"},
         "node_data": {"user": {"country": f"{tables}/users.csv:country"}},
-        "edge_columns": ("device",),
+        "edge_features": ("device",),
     }
     return chunk(out, {VISITS: f"{tables}/visits.csv:src,dst"}, **{**how, **options})
 
@@ -122,7 +122,7 @@ def test_memory_and_workers_change_nothing(earlier: Path, tmp_path: Path) -> Non
         ids = [f"{number:016x}" for number in rng.integers(0, 2**62, count)]
         table = pa.table({"src": ids, "dst": ids[::-1], "kind": [i[:3] for i in ids]})
         parquet.write_table(table, tmp_path / f"{name}.parquet")
-    how: dict[str, Any] = {"map_ids": True, "edge_columns": ("kind",)}
+    how: dict[str, Any] = {"map_ids": True, "edge_features": ("kind",)}
     old = chunk(tmp_path / "old", tmp_path / "a.parquet", **how)
     files = [tmp_path / "b.parquet", tmp_path / "a.parquet"]
     for workers, memory in ((1, 64 << 20), (2, 1 << 30)):
@@ -156,7 +156,7 @@ def test_edge_types_that_are_split_go_on_and_notes_tell_of_codes(relation: str, 
     etype = f"user:{relation}:site"
 
     def split(out: Path, tables: Path, **options: Any) -> Path:
-        how: dict[str, Any] = {"map_ids": True, "edge_columns": ("device",), "split_by": {etype: "kind"}}
+        how: dict[str, Any] = {"map_ids": True, "edge_features": ("device",), "edge_types_from": {etype: "kind"}}
         return chunk(out, {etype: f"{tables}/visits.csv:src,dst"}, **how, **options)
 
     old, notes = split(tmp_path / "old", old_tables), Listener()
@@ -177,7 +177,7 @@ def test_edge_types_that_are_split_go_on_and_notes_tell_of_codes(relation: str, 
 
 def test_splitting_edges_hides_no_note_of_node_tables(tmp_path: Path) -> None:
     tables, notes = write_tables(tmp_path / "monday", EARLIER), Listener()
-    chunk_visits(tmp_path / "out", tables, split_by="kind", progress=notes)
+    chunk_visits(tmp_path / "out", tables, edge_types_from="kind", progress=notes)
     text = "\n".join(notes.lines)
     assert "column 'country': 3 categories, as codes; categories/user/country.parquet has them" in text
     assert "column 'device': 6 categories, as codes; categories/user:*:site/device.parquet has them" in text
@@ -206,7 +206,7 @@ def test_partitions_of_tables_go_on_by_their_own_maps_and_codes(tmp_path: Path) 
         visits = {VISITS: f"{tables}/visits.csv:src,dst"}
         nodes, country = {"user": f"{tables}/users.csv:id"}, {"user": {"country": f"{tables}/users.csv:country"}}
         earlier = {"codes_from": tmp_path / "monday"} if "extend" in options else {}
-        spec = dgp.read_tables(visits, nodes=nodes, node_data=country, map_ids=True, **earlier)
+        spec = dgp.scan_tables(visits, nodes=nodes, node_data=country, map_ids=True, **earlier)
         return dgp.partition(spec, tmp_path / day, 2, **options)
 
     def owners(parts: dgp.PartitionedGraph, day: str) -> dict[str, int]:
@@ -228,7 +228,7 @@ def test_frames_go_on_as_files_do(earlier: Path, tmp_path: Path) -> None:
         codes_from=earlier,
         num_chunks=1,
         edge_format="csv",
-        edge_columns=("device", "kind"),
+        edge_features=("device", "kind"),
     )
     edges, users = (pd.read_csv(tables / f"{name}.csv") for name in ("visits", "users"))
     dgp.chunk_graph(
@@ -244,11 +244,11 @@ def test_the_command_takes_both(
 ) -> None:
     tables = write_tables(tmp_path / "friday", LATER)
     given = ["--map-ids", "--edges", f"{VISITS}={tables}/visits.csv:src,dst", "--nodes", f"user={tables}/users.csv:id"]
-    given += ["--node-data", f"user:country={tables}/users.csv:country"]
-    assert call("chunk", tmp_path / "out", *given, "--ids-from", earlier, "--codes-from", earlier) == 0
+    given += ["--node-data", f"user/country={tables}/users.csv:country"]
+    assert call("build", tmp_path / "out", *given, "--ids-from", earlier, "--codes-from", earlier) == 0
     assert originals(tmp_path / "out", "user")[:3] == sorted(EARLIER)
     assert "5 categories, as codes: 3 old, 2 new" in caplog.text
-    assert call("chunk", tmp_path / "again", "--graph", earlier, "--codes-from", earlier) == 2
+    assert call("build", tmp_path / "again", "--graph", earlier, "--codes-from", earlier) == 2
     assert "--codes-from: a chunked graph has its own IDs and features" in capsys.readouterr().err
 
 
@@ -284,7 +284,7 @@ def test_the_command_takes_both(
         ),
         (
             None,
-            {"codes_from": "earlier", "node_data": {}, "edge_columns": ()},
+            {"codes_from": "earlier", "node_data": {}, "edge_features": ()},
             OptionError,
             r"none of the features has c",
         ),

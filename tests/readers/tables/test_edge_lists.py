@@ -88,8 +88,8 @@ def test_several_types_share_their_nodes(tmp_path: Path) -> None:
         ("1,2\r3,4\r", {}),
         ("src,dst\r1,2\n\n3,4\r\n", {}),
         ("9,9\n1,2\n3,4\n", {"header": True}),
-        ("w|dst|src\n0|2|1\n0|4|3\n", {"delimiter": "|", "columns": ("src", "dst")}),
-        ("0|2|1\n0|4|3\n", {"delimiter": "|", "columns": (2, 1)}),
+        ("w|dst|src\n0|2|1\n0|4|3\n", {"delimiter": "|", "endpoints": ("src", "dst")}),
+        ("0|2|1\n0|4|3\n", {"delimiter": "|", "endpoints": (2, 1)}),
         ('"1","2"\n"3","4"\n', {}),
         ("+1, 002\n3 ,4\n", {}),
     ],
@@ -115,13 +115,13 @@ def test_quoted_fields_hold_newlines_and_delimiters(tmp_path: Path) -> None:
     texts = ["one\ntwo", 'a "b", c', "\r\n", "", "plain", "#"] * 40_000
     table = pa.table({"src": range(len(texts)), "dst": [0] * len(texts), "text": texts})
     csv.write_csv(table, tmp_path / "e.csv")
-    out = chunk(tmp_path / "out", tmp_path / "e.csv", edge_columns=("text",), workers=2)
+    out = chunk(tmp_path / "out", tmp_path / "e.csv", edge_features=("text",), workers=2)
     codes = read_chunked(out).edge_data[DEFAULT]["text"].compute(scheduler="sync")
     known = id_map_frame(out / "categories" / DEFAULT / "text.parquet")["id"].compute().tolist()
     assert [known[code] for code in codes] == texts
     (tmp_path / "e.csv").write_text('src,dst,text\n1,2,"a\nb"\n1,2\n')
     with pytest.raises(InputFileError, match="line 4: wrong number of fields"):
-        chunk(tmp_path / "other", tmp_path / "e.csv", edge_columns=("text",))
+        chunk(tmp_path / "other", tmp_path / "e.csv", edge_features=("text",))
 
 
 def test_a_header_without_rows_is_a_graph_without_edges(tmp_path: Path) -> None:
@@ -135,7 +135,7 @@ def test_columns_of_text_become_features(tmp_path: Path) -> None:
     rows = [(i, i + 1, i / 4 if i == 90 else i, 3 * i) for i in range(100)]
     (tmp_path / "e.csv").write_text("src,dst,weight,time\n" + "".join(f"{a},{b},{w},{t}\n" for a, b, w, t in rows))
     data = read_chunked(
-        chunk(tmp_path / "out", tmp_path / "e.csv", edge_columns=("time", "weight"), data_format="parquet")
+        chunk(tmp_path / "out", tmp_path / "e.csv", edge_features=("time", "weight"), data_format="parquet")
     ).edge_data[DEFAULT]
     assert data["time"].dtype == np.int64
     assert data["time"].compute(scheduler="sync").tolist() == [t for *_, t in rows]
@@ -148,13 +148,13 @@ def test_columns_of_arrays_become_features_of_their_dtype(tmp_path: Path) -> Non
     feat = np.arange(120, dtype=np.float32).reshape(40, 3)
     np.savez(tmp_path / "e.npz", feat=feat, src=src, dst=dst)
     pieces = {"src": src, "dst": dst, "w": np.arange(40, dtype=np.int16)}
-    out = chunk(tmp_path / "npz", tmp_path / "e.npz", edge_columns=("feat",))
+    out = chunk(tmp_path / "npz", tmp_path / "e.npz", edge_features=("feat",))
     found = read_chunked(out).edge_data[DEFAULT]["feat"].compute(scheduler="sync")
     np.testing.assert_array_equal(found, feat, strict=True)
     pieces |= {"half": np.arange(40, dtype=np.float16), "is": np.arange(40) % 3 == 0}
     parquet.write_table(pa.table(pieces), tmp_path / "e.parquet")
     for map_ids in (False, True):
-        out = chunk(tmp_path / f"{map_ids}", tmp_path / "e.parquet", edge_columns=("w", "half", "is"), map_ids=map_ids)
+        out = chunk(tmp_path / f"{map_ids}", tmp_path / "e.parquet", edge_features=("w", "half", "is"), map_ids=map_ids)
         for name, rows in read_chunked(out).edge_data[DEFAULT].items():
             np.testing.assert_array_equal(rows.compute(scheduler="sync"), pieces[name], strict=True)
 
@@ -307,7 +307,7 @@ def test_decimal_commas_are_read_where_they_are_sure(
 ) -> None:
     rows = [f'{i}{delimiter}{i + 1}{delimiter}"{value}"\n' for i, value in enumerate(values)]
     (tmp_path / "e.csv").write_text(f"src{delimiter}dst{delimiter}w\n{''.join(rows)}")
-    how: dict[str, Any] = {"edge_columns": ("w",), **options}
+    how: dict[str, Any] = {"edge_features": ("w",), **options}
     if expected is None:
         with pytest.raises(InputFileError, match=r"column 'w' have commas: .* FILE:decimal-"):
             chunk(tmp_path / "out", tmp_path / "e.csv", **how)
@@ -318,11 +318,11 @@ def test_decimal_commas_are_read_where_they_are_sure(
 
 def test_semicolons_delimit_if_commas_are_decimal_ones(tmp_path: Path) -> None:
     (tmp_path / "e.csv").write_text("a1;b;3,5\nb;c;4,25\n")
-    out = chunk(tmp_path / "out", tmp_path / "e.csv", edge_columns=("2",), map_ids=True, header=False)
+    out = chunk(tmp_path / "out", tmp_path / "e.csv", edge_features=("2",), map_ids=True, header=False)
     assert read_chunked(out).edge_data[DEFAULT]["2"].compute().tolist() == [3.5, 4.25]
     assert read_id_map(out, "_N")["id"].compute().tolist() == ["a1", "b", "c"]
     (tmp_path / "e.csv").write_text("a1,b,3;5\nb,c,4;x\n")
-    out = chunk(tmp_path / "out", tmp_path / "e.csv", edge_columns=("2",), map_ids=True, header=False, overwrite=True)
+    out = chunk(tmp_path / "out", tmp_path / "e.csv", edge_features=("2",), map_ids=True, header=False, overwrite=True)
     assert read_id_map(out, "_N")["id"].compute().tolist() == ["a1", "b", "c"]
 
 
@@ -330,4 +330,4 @@ def test_semicolons_delimit_if_commas_are_decimal_ones(tmp_path: Path) -> None:
 def test_marks_of_decimals_that_change_below_are_refused(first: str, last: str, tmp_path: Path) -> None:
     (tmp_path / "e.csv").write_text("a;b;w\n" + f"1;2;{first}\n" * 300 + f"1;2;{last}\n")
     with pytest.raises(InputFileError, match=r"line 302, column 'w': not a number"):
-        chunk(tmp_path / "out", tmp_path / "e.csv", edge_columns=("w",))
+        chunk(tmp_path / "out", tmp_path / "e.csv", edge_features=("w",))

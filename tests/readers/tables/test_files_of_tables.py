@@ -117,7 +117,7 @@ def test_standard_input_is_given_once(
     with (tmp_path / "e.csv").open() as file:
         os.dup2(read if is_pipe else file.fileno(), 0)
         try:
-            code, message = run("chunk", tmp_path / "out", "--edges", "-", *options)
+            code, message = run("build", tmp_path / "out", "--edges", "-", *options)
         finally:
             os.dup2(saved, 0)
             os.close(saved)

@@ -28,7 +28,7 @@ GIVEN: dict[str, Callable[[pd.DataFrame], Any]] = {
 
 def ages(**tables: Any) -> list[int]:
     """The ages in the order of the nodes' names."""
-    scan = dgp.read_tables(edges={"user:knows:user": EDGES}, map_ids=True, **tables)
+    scan = dgp.scan_tables(edges={"user:knows:user": EDGES}, map_ids=True, **tables)
     ages: list[int] = scan.collect(memory="500MB", workers=1).node_data["user"]["age"].compute().tolist()
     return ages
 
@@ -56,7 +56,7 @@ def test_levels_of_an_index_are_named_apart() -> None:
 
 
 def test_a_mask_lists_the_index_of_its_frame() -> None:
-    scan = dgp.read_tables(
+    scan = dgp.scan_tables(
         edges={"user:knows:user": EDGES}, nodes={"user": NODES}, masks={"user": {"old": NODES[NODES.age > 31]}},
         map_ids=True,
     )  # fmt: skip
@@ -109,7 +109,7 @@ def test_tables_of_other_kinds_are_refused_with_what_to_give(tmp_path: Any) -> N
     with pytest.raises(OptionError, match=r"list\(given\.files\), or given\.to_table\(\)"):
         dgp.from_edges(given)
     assert dgp.from_edges(given.to_table()).schema.num_edges == 4
-    assert dgp.read_tables(edges=list(given.files)).collect_schema().num_edges == 4
+    assert dgp.scan_tables(edges=list(given.files)).collect_schema().num_edges == 4
     with pytest.raises(OptionError, match=r"given\.read\(\)"):
         dgp.from_edges(parquet.ParquetFile(tmp_path / "edges.parquet"))
     for columns in (NUMBERS.to_records(index=False), {"src": np.arange(3), "dst": np.arange(3)}):

@@ -48,7 +48,7 @@ def sorted_edges(out: Path) -> list[tuple[int, int]]:
 
 def test_a_delta_table_has_the_rows_of_its_newest_version(tmp_path: Path) -> None:
     table = write_delta(tmp_path / "sales", partition_by=["day"])
-    out = chunk(tmp_path / "out", table, edge_columns=("price", "day"))
+    out = chunk(tmp_path / "out", table, edge_features=("price", "day"))
     assert sorted_edges(out) == [(0, 1), (0, 1), (2, 0), (2, 0)]
     data = read_chunked(out).edge_data[DEFAULT]
     src, _ = edges_of(out)

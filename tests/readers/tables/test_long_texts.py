@@ -43,7 +43,7 @@ def test_codes_are_ranks_of_whole_texts(
     monkeypatch.setattr(loaded_tables, "LONG", longest)
     values = [WORDS[i] for i in np.random.default_rng(0).integers(0, len(WORDS), 60)]
     given = write(tmp_path / "e", form, [v and v.encode() for v in values] if form == "binary" else values)
-    dgp.read_tables(given, map_ids=True, edge_columns=["c"]).write_chunked(tmp_path / "out", memory="300MB", workers=2)
+    dgp.scan_tables(given, map_ids=True, edge_features=["c"]).write_chunked(tmp_path / "out", memory="300MB", workers=2)
     ranks = {text: i for i, text in enumerate(sorted({v for v in values if v is not None}, key=str.encode))}
     codes = dgp.read_chunked(tmp_path / "out").edge_data[TYPE]["c"].compute(scheduler="sync")
     assert [-1 if v is None else ranks[v] for v in values] == codes.tolist()
@@ -54,14 +54,14 @@ def test_codes_are_ranks_of_whole_texts(
 def test_long_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
     given = write(tmp_path / "e", "binary", [b"a" * 20_000, b"\xff" * 20_000])
     with pytest.raises(InputFileError, match="row 1, column 'c'"):
-        dgp.read_tables(given, map_ids=True, edge_columns=["c"]).collect(memory="300MB", workers=1)
+        dgp.scan_tables(given, map_ids=True, edge_features=["c"]).collect(memory="300MB", workers=1)
 
 
 @pytest.mark.parametrize("form", ["csv", "codes"])
 def test_categories_of_a_megabyte_end_or_say_how_much_memory_is_enough(form: str, tmp_path: Path) -> None:
     words = [f"{i:02d}" + "x" * 1_000_000 for i in range(50)]
     given = write(tmp_path / "e", form, [words[i * 7 % 50] for i in range(400 if form == "codes" else 60)])
-    scan = dgp.read_tables(given, map_ids=True, edge_columns=["c"])
+    scan = dgp.scan_tables(given, map_ids=True, edge_features=["c"])
     with pytest.raises(PlanError) as refusal:
         scan.collect(memory="64MB", workers=2)
     enough = re.search(r"[Uu]se (\d+MB) or more", str(refusal.value))

@@ -148,7 +148,7 @@ def test_nodes_without_edges_are_a_graph(tmp_path: Path) -> None:
     (tmp_path / "e.csv").write_text("src,dst,w\n")
     (tmp_path / "n.csv").write_text("id\nb\na\n")
     out = chunk(
-        tmp_path / "out", tmp_path / "e.csv", map_ids=True, nodes={"_N": tmp_path / "n.csv"}, edge_columns=("w",)
+        tmp_path / "out", tmp_path / "e.csv", map_ids=True, nodes={"_N": tmp_path / "n.csv"}, edge_features=("w",)
     )
     assert originals(out) == ["a", "b"]
     assert read_chunked(out).edge_data[DEFAULT]["w"].shape == (0,)
@@ -193,7 +193,7 @@ def test_a_header_of_words_never_becomes_an_edge(text: str, tmp_path: Path) -> N
 
 def test_mapped_edges_keep_their_features(tmp_path: Path) -> None:
     (tmp_path / "e.csv").write_text("".join(f"n{i % 7},n{i % 5},{i}\n" for i in range(50)))
-    out = chunk(tmp_path / "out", tmp_path / "e.csv", map_ids=True, edge_columns=("2",))
+    out = chunk(tmp_path / "out", tmp_path / "e.csv", map_ids=True, edge_features=("2",))
     assert read_chunked(out).edge_data[DEFAULT]["2"].compute(scheduler="sync").tolist() == list(range(50))
 
 

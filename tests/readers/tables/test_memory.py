@@ -18,7 +18,7 @@ PROGRAM = """
 import sys
 import daskgraphpart as dgp
 edges, nodes, feat, out = sys.argv[1:]
-graph = dgp.read_tables(edges, map_ids=True, nodes={"_N": nodes}, node_data={"_N": {"feat": feat}})
+graph = dgp.scan_tables(edges, map_ids=True, nodes={"_N": nodes}, node_data={"_N": {"feat": feat}})
 graph.write_chunked(out, memory="250MB", workers=2)
 # not getrusage, whose peak is inherited from the process that started this one
 print(next(int(line.split()[1]) * 1024 for line in open("/proc/self/status") if line.startswith("VmHWM")))

@@ -31,9 +31,9 @@ def test_all_columns_with_missing_values_are_told_at_one_time(tmp_path: Path) ->
     parquet.write_table(pa.table(table), tmp_path / "n.parquet")
     (tmp_path / "e.csv").write_text("src,dst,w,t,ok\n0,1,1,,1\n1,2,NA,2024-05-01,2\n2,0,heavy,,3\n")
     options = [f"{option}={tmp_path}/n.parquet:{name}" for name in ("age", "name", "x") for option in (name,)]
-    edges = ("--edges", tmp_path / "e.csv", "--edge-columns", "w,t,ok", "--nodes", f"{tmp_path}/n.parquet:id")
+    edges = ("--edges", tmp_path / "e.csv", "--edge-features", "w,t,ok", "--nodes", f"{tmp_path}/n.parquet:id")
     data = [word for option in options for word in ("--node-data", option)]
-    message = refused("chunk", tmp_path / "out", *edges, *data, words=["4 things are wrong"])
+    message = refused("build", tmp_path / "out", *edges, *data, words=["4 things are wrong"])
     for line in (
         "e.csv, line 3, column 'w': value is missing: expected integers, as in line 2, column 'w' ('1'), found 'NA' in "
         "'1,2,NA,2024-05-01,2', and 1 more of 3 rows",
@@ -57,7 +57,7 @@ def test_unknown_types_and_columns_that_cannot_be_used_are_told_at_one_time(tmp_
         chunk(
             tmp_path / "out",
             tmp_path / "e.parquet",
-            edge_columns=("a", "c", "w"),
+            edge_features=("a", "c", "w"),
             node_data={"user": {"x": f"{table}:x"}, "_N": {"y": f"{table}:y"}},
             masks={"item": {"m": str(table)}},
         )
@@ -70,7 +70,7 @@ def test_files_that_are_missing_are_told_at_one_time_and_once_each(tmp_path: Pat
     edges = ("--edges", tmp_path / "gone.csv", "--edges", f"a:b:c={tmp_path}/n.csv:hedaer")
     data = ("--nodes", f"{tmp_path}/gone/*", "--node-data", f"x={tmp_path}/n.csv:y", "--fill", "x=0")
     again = ("--node-data", f"y={tmp_path}/gone.csv", "--map-ids", "--ids-from", tmp_path / "nowhere")
-    message = refused("chunk", tmp_path / "out", *edges, *data, *again, words=["5 things are wrong"])
+    message = refused("build", tmp_path / "out", *edges, *data, *again, words=["5 things are wrong"])
     for words in (
         "gone.csv: no such file",
         "no file matches",
@@ -125,7 +125,7 @@ def test_rows_without_an_id_are_left_out_with_all_that_belongs_to_them(
         parquet.write_table(pa.table({"src": ends[0], "dst": ends[1], "w": weights}), path)
     np.save(tmp_path / "f.npy", np.arange(5))
     how: dict[str, Any] = {
-        "edge_columns": ("w",),
+        "edge_features": ("w",),
         "edge_data": {DEFAULT: {"f": tmp_path / "f.npy"}},
         "map_ids": map_ids,
     }
@@ -192,11 +192,11 @@ def test_missing_strings_are_no_category(tmp_path: Path) -> None:
 def test_edges_without_a_relation_are_refused_or_named(tmp_path: Path) -> None:
     (tmp_path / "e.csv").write_text("src,dst,kind\n0,1,a\n1,2,\n2,3,b\n")
     with pytest.raises(InputFileError, match="column 'kind': edges without a value to split them by: 1"):
-        chunk(tmp_path / "out", tmp_path / "e.csv", split_by="kind")
-    out = chunk(tmp_path / "out", tmp_path / "e.csv", split_by="kind", fill={"kind": "none"})
+        chunk(tmp_path / "out", tmp_path / "e.csv", edge_types_from="kind")
+    out = chunk(tmp_path / "out", tmp_path / "e.csv", edge_types_from="kind", fill={"kind": "none"})
     assert read_chunked(out).schema.etypes == ("_N:a:_N", "_N:b:_N", "_N:none:_N")
     (tmp_path / "e.csv").write_text("src,dst,kind\n0,1,a\n2,3,b\n")
-    out = chunk(tmp_path / "none", tmp_path / "e.csv", split_by="kind", fill={"kind": "none"})
+    out = chunk(tmp_path / "none", tmp_path / "e.csv", edge_types_from="kind", fill={"kind": "none"})
     assert read_chunked(out).schema.etypes == ("_N:a:_N", "_N:b:_N")
 
 
@@ -205,5 +205,5 @@ def test_a_fraction_makes_floats_of_a_column_unless_its_row_is_left_out(
     dst: str, expected: list[float], tmp_path: Path
 ) -> None:
     (tmp_path / "e.csv").write_text(f"src,dst,w\n0,1,1\n1,{dst},2.5\n")
-    found = edge_data(chunk(tmp_path / "out", tmp_path / "e.csv", edge_columns=("w",), missing_ids="drop"))["w"]
+    found = edge_data(chunk(tmp_path / "out", tmp_path / "e.csv", edge_features=("w",), missing_ids="drop"))["w"]
     assert found == expected and type(found[0]) is type(expected[0])

@@ -91,7 +91,7 @@ def test_files_of_databases_become_graphs_with_their_features(tmp_path: Path) ->
     every = {"U": f"{tmp_path}/n.csv:*"}
     chunk(
         tmp_path / "out", {"U:*:U": f"{tmp_path}/e.csv"}, nodes=nodes, node_data=every, map_ids=True,
-        edge_columns=["since:int"], split_by={"U:*:U": ":TYPE"}, unknown_nodes="error",
+        edge_features=["since:int"], edge_types_from={"U:*:U": ":TYPE"}, unknown_nodes="error",
     )  # fmt: skip
     graph = dgp.read_chunked(tmp_path / "out")
     assert [t.name for t in graph.schema.edge_types] == ["U:KNOWS.x:U", "U:LIKES:U"]
@@ -111,7 +111,7 @@ def test_frames_have_the_same_names() -> None:
 
 def test_triples_without_a_header_are_refused_until_their_ends_are_named(tmp_path: Path) -> None:
     (tmp_path / "fb.txt").write_text("/m/1\t/location/country/form\t/m/2\n/m/2\t/film/x\t/m/3\n")
-    triples: dict[str, Any] = {"split_by": {"e:*:e": "1"}, "map_ids": True}
+    triples: dict[str, Any] = {"edge_types_from": {"e:*:e": "1"}, "map_ids": True}
     whole = {"e:*:e": f"{tmp_path}/fb.txt"}
     with pytest.raises(GraphPartError, match=r"fb\.txt:0,2 \(and"):
         chunk(tmp_path / "out", whole, map_ids=True)
@@ -160,7 +160,7 @@ def test_columns_named_as_the_node_types_are_the_ends(form: str, tmp_path: Path)
         table.to_csv(given, index=False)
     for features in ((), ("rating",)):
         if {*features} <= {*table.columns}:
-            read = dgp.read_tables({"user:buys:item": given}, map_ids=True, edge_columns=features)
+            read = dgp.scan_tables({"user:buys:item": given}, map_ids=True, edge_features=features)
             graph = read.write_chunked(tmp_path / f"out{len(features)}")
             assert dgp.read_id_map(graph.directory, "user")["id"].compute().tolist() == ["u1", "u2"]
             assert dgp.read_id_map(graph.directory, "item")["id"].compute().tolist() == ["i1", "i2"]
@@ -177,9 +177,9 @@ def test_renamed_columns_and_relations_are_told(tmp_path: Path) -> None:
     (tmp_path / "e.csv").write_text(":START_ID,since:int,w,:END_ID,:TYPE\na,3,1,b,/a/b\nb,4,1,c,LIKES\n")
     (tmp_path / "n.csv").write_text("userId:ID,:LABEL\na,x\nb,x\nc,y\n")
     listener = Listener()
-    read = dgp.read_tables(
+    read = dgp.scan_tables(
         {"u:*:u": tmp_path / "e.csv"}, nodes={"u": tmp_path / "n.csv"}, node_data={"u": f"{tmp_path}/n.csv:*"},
-        map_ids=True, edge_columns=["since:int", "w"],
+        map_ids=True, edge_features=["since:int", "w"],
     )  # fmt: skip
     graph = read.split_edges(by=":TYPE").collect(progress=listener)
     told = "\n".join(listener.lines)
@@ -196,7 +196,7 @@ def test_a_feature_gets_another_name_as_the_page_says(tmp_path: Path, monkeypatc
     (tmp_path / "e.csv").write_text("~id,~from,~to,since:int\ne,0,1,3\nf,1,2,4\n")
     (tmp_path / "n.csv").write_text("~id,~label\n0,5\n1,6\n2,7\n")
     given = ("--edges", "e.csv", "--edge-data", "since=e.csv:since.int", "--node-data", "kind=n.csv:label")
-    assert call("chunk", "out", *given, "--quiet") == 0
+    assert call("build", "out", *given, "--quiet") == 0
     graph = dgp.read_chunked("out")
     assert graph.edge_data["_N:_E:_N"]["since"].compute().ravel().tolist() == [3, 4]
     assert graph.node_data["_N"]["kind"].compute().ravel().tolist() == [5, 6, 7]

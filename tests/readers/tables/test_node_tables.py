@@ -63,7 +63,7 @@ FEATURES = {name: "customers:" + name for name in ("age", "segment", "since", "x
 
 
 def chunk_shop(out: Path, **options: Any) -> Path:
-    how = {"edges": {BUYS: "sales:customer,item"}, "edge_columns": ("price", "year"), "map_ids": True}
+    how = {"edges": {BUYS: "sales:customer,item"}, "edge_features": ("price", "year"), "map_ids": True}
     node_tables = {"nodes": {"customer": "customers:customer_id"}, "node_data": {"customer": FEATURES}}
     return chunk(out, how.pop("edges"), **how, **node_tables, **options)
 
@@ -135,7 +135,7 @@ def test_rows_without_ids_follow_the_list_of_nodes_and_no_other_table(
     data = {"_N": {"x": "n.csv:x", "f": "f.npy"}}
     out = chunk(tmp_path / "out", "e.csv", map_ids=True, nodes={"_N": "n.csv:id"}, node_data=data)
     assert node_data(out) == {"x": [0, 1], "f": [1, 0]}
-    with pytest.raises(OptionError, match="rows of _N:f have no IDs, and no list of nodes has them"):
+    with pytest.raises(OptionError, match="rows of _N/f have no IDs, and no list of nodes has them"):
         chunk(tmp_path / "none", "e.csv", map_ids=True, node_data=data)
 
 
@@ -149,13 +149,13 @@ def test_a_column_of_values_is_not_taken_for_the_ids_of_their_rows(
     (tmp_path / "three.csv").write_text("x,key,other\n3,0,0\n1,1,1\n0,2,2\n2,3,3\n")
     for map_ids in (False, True):
         for name, what in (("alone", "no column of IDs"), ("three", "nothing says which column has the IDs")):
-            read = dgp.read_tables("e.csv", node_data={"_N": {"x": f"{name}.csv:x"}}, map_ids=map_ids)
+            read = dgp.scan_tables("e.csv", node_data={"_N": {"x": f"{name}.csv:x"}}, map_ids=map_ids)
             with pytest.raises(InputFileError, match=rf"{name}.csv: {what}.*Name it: {name}.csv:ID:x"):
                 read.collect(progress=False)
         out = chunk(tmp_path / f"out{map_ids}", "e.csv", node_data={"_N": {"x": "last.csv:x"}}, map_ids=map_ids)
         assert node_data(out) == {"x": [3, 1, 0, 2]}
     with pytest.raises(InputFileError, match=r"alone.csv: no column of IDs.*alone.csv:ID:x"):
-        dgp.read_tables("e.csv", split={"_N": "alone.csv:x"}).collect(progress=False)
+        dgp.scan_tables("e.csv", split={"_N": "alone.csv:x"}).collect(progress=False)
 
 
 @pytest.mark.parametrize("unknown_nodes", ["add", "drop", "error"])
@@ -173,7 +173,7 @@ def test_ends_that_no_list_of_nodes_has_are_refused_with_a_guess(
 ) -> None:
     (tmp_path / "e.csv").write_text("src,dst\n" + "".join(edges.format(i, i) + "\n" for i in range(5)))
     (tmp_path / "items.csv").write_text("id\n" + "".join(f"i{i}\n" for i in range(5)))
-    tables = dgp.read_tables(
+    tables = dgp.scan_tables(
         {"user:buys:item": tmp_path / "e.csv"}, nodes={"item": tmp_path / "items.csv"}, map_ids=True,
         unknown_nodes=unknown_nodes,  # type: ignore[arg-type]
     )  # fmt: skip
@@ -185,7 +185,7 @@ def test_ends_that_no_list_of_nodes_has_are_refused_with_a_guess(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"columns": ("user", "when")}, "column 'when': 0 of 200 IDs of 'item' nodes in user:buys:item .*"
+        ({"endpoints": ("user", "when")}, "column 'when': 0 of 200 IDs of 'item' nodes in user:buys:item .*"
          "'w0', 'w1', 'w10'. Column 'item' of this table seems to hold them: columns user,item"),
         ({"nodes": {"item": "items.csv:name"}}, "0 of 200 .* Column 'sku' of items.csv seems to hold these IDs: "
          "items.csv:sku"),
@@ -209,9 +209,9 @@ def test_another_column_is_guessed_for_ids_that_no_other_table_has(
     items = pd.DataFrame({"name": [f"n{i}" for i in range(200)], "sku": edges["item"], "price": 1.5, "set": "train"})
     items.to_csv("items.csv", index=False)
     items.to_csv("prices.csv", index=False)
-    tables = {"nodes": {"item": "items.csv:sku"}, "columns": ("user", "item"), **options}
+    tables = {"nodes": {"item": "items.csv:sku"}, "endpoints": ("user", "item"), **options}
     for given in ("edges.csv", edges):
-        read = dgp.read_tables({"user:buys:item": given}, map_ids=True, unknown_nodes=unknown_nodes, **tables)
+        read = dgp.scan_tables({"user:buys:item": given}, map_ids=True, unknown_nodes=unknown_nodes, **tables)
         with pytest.raises(InputFileError, match=message) as caught:
             read.collect(progress=False)
         assert "unknown_nodes" not in str(caught.value)
@@ -220,7 +220,7 @@ def test_another_column_is_guessed_for_ids_that_no_other_table_has(
 def test_an_end_that_no_list_has_is_refused_though_the_other_of_its_type_is_there(tmp_path: Path) -> None:
     (tmp_path / "e.csv").write_text("src,dst\n" + "".join(f"a{i},b{i}\n" for i in range(100)))
     (tmp_path / "n.csv").write_text("id\n" + "".join(f"a{i}\n" for i in range(100)))
-    read = dgp.read_tables(tmp_path / "e.csv", nodes={"_N": tmp_path / "n.csv"}, map_ids=True)
+    read = dgp.scan_tables(tmp_path / "e.csv", nodes={"_N": tmp_path / "n.csv"}, map_ids=True)
     with pytest.raises(InputFileError, match="column 'dst': 0 of 100 IDs of '_N' nodes"):
         read.collect(progress=False)
 
@@ -230,7 +230,7 @@ def test_a_few_ids_with_blanks_are_named_as_such(unknown_nodes: Any, tmp_path: P
     (tmp_path / "e.csv").write_text("src,dst\na,i1\nb,i2 \nc,\u00a0i2\nd ,i3\n", encoding="utf-8")
     (tmp_path / "n.csv").write_text("id\ni1\ni2\ni3\n")
     listener = Listener()
-    tables = dgp.read_tables(
+    tables = dgp.scan_tables(
         {"u:r:i": tmp_path / "e.csv"}, nodes={"i": tmp_path / "n.csv"}, map_ids=True, unknown_nodes=unknown_nodes
     )
     tables.collect(progress=listener)
@@ -246,7 +246,7 @@ def test_dropping_all_edges_of_a_type_is_refused(tmp_path: Path) -> None:
     (tmp_path / "users.csv").write_text("id\nu0\n")
     (tmp_path / "items.csv").write_text("id\ni1\n")
     nodes = {"user": tmp_path / "users.csv", "item": tmp_path / "items.csv"}
-    tables = dgp.read_tables({"user:buys:item": tmp_path / "e.csv"}, nodes=nodes, map_ids=True, unknown_nodes="drop")
+    tables = dgp.scan_tables({"user:buys:item": tmp_path / "e.csv"}, nodes=nodes, map_ids=True, unknown_nodes="drop")
     with pytest.raises(InputFileError, match="drop leaves none of the 2 edges of user:buys:item"):
         tables.collect(progress=False)
 
@@ -303,7 +303,7 @@ def test_a_sparse_matrix_is_read_as_its_elements(save: Callable[..., Any], tmp_p
     matrix[:, 69] = matrix[69] = 0
     matrix = matrix.tocoo()
     scipy.sparse.save_npz(tmp_path / "m.npz", save(matrix))
-    out = chunk(tmp_path / "out", tmp_path / "m.npz", edge_columns=("data",))
+    out = chunk(tmp_path / "out", tmp_path / "m.npz", edge_features=("data",))
     found = scipy.sparse.coo_matrix((np.ones(matrix.nnz), edges_of(out)), (70, 70))
     assert (abs(found - (matrix != 0)) > 0).nnz == 0
     assert read_chunked(out).schema.node_types[0].num_nodes == 70
@@ -358,7 +358,7 @@ def test_a_column_of_any_table_is_a_feature_of_edges_and_gaps_have_names(tmp_pat
 
 def test_vectors_of_arrays_follow_mapped_edges(tmp_path: Path) -> None:
     np.savez(tmp_path / "e.npz", src=[5, 9], dst=[9, 7], f=np.arange(12, dtype=np.float16).reshape(2, 2, 3))
-    out = chunk(tmp_path / "out", tmp_path / "e.npz", map_ids=True, edge_columns=("f",))
+    out = chunk(tmp_path / "out", tmp_path / "e.npz", map_ids=True, edge_features=("f",))
     rows = read_chunked(out).edge_data[DEFAULT]["f"].compute(scheduler="sync")
     np.testing.assert_array_equal(rows, np.arange(12, dtype=np.float16).reshape(2, 2, 3), strict=True)
 

@@ -58,7 +58,7 @@ def test_files_give_the_graph_of_parquet(form: str, tmp_path: Path, monkeypatch:
     EDGES.to_parquet(tmp_path / "e.parquet")
     write(form, tmp_path / f"e.{form}")
     graphs = [
-        dgp.read_tables(tmp_path / name, map_ids=True, edge_columns=["w", "day", "v"]).collect(**HOW)
+        dgp.scan_tables(tmp_path / name, map_ids=True, edge_features=["w", "day", "v"]).collect(**HOW)
         for name in ("e.parquet", f"e.{form}")
     ]
     etype = "_N:_E:_N"
@@ -81,5 +81,5 @@ def test_files_give_the_graph_of_parquet(form: str, tmp_path: Path, monkeypatch:
 def test_a_damaged_file_is_one_error(name: str, content: bytes, message: str, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(content)
     with pytest.raises(InputFileError, match=message) as caught:
-        dgp.read_tables(tmp_path / name).collect(**HOW)
+        dgp.scan_tables(tmp_path / name).collect(**HOW)
     assert caught.value.file == str(tmp_path / name)

@@ -39,11 +39,11 @@ def test_the_default_partition_is_a_missing_value(
     for i, value in enumerate(values):
         write(tmp_path / "t" / f"p={value}", form, src=[i], dst=[0])
     with pytest.raises(InputFileError) as caught:
-        chunk(tmp_path / "out", tmp_path / "t", edge_columns=("p",), header=True)
+        chunk(tmp_path / "out", tmp_path / "t", edge_features=("p",), header=True)
     assert MISSING in str(caught.value.file)
     assert "missing" in caught.value.what
     assert "--fill" in str(caught.value.hint)
-    out = chunk(tmp_path / "out", tmp_path / "t", edge_columns=("p",), header=True, fill=fill)
+    out = chunk(tmp_path / "out", tmp_path / "t", edge_features=("p",), header=True, fill=fill)
     found = read_chunked(out).edge_data[DEFAULT]["p"].compute(scheduler="sync").tolist()
     days = [1_714_521_600_000_000 + 86_400_000_000 * day for day in expected]
     assert found == (days if values[0].startswith("2024-") else expected)
@@ -53,7 +53,7 @@ def test_the_default_partition_is_a_missing_value(
 def test_the_default_partition_of_strings_has_no_category(form: str, tmp_path: Path) -> None:
     for i, value in enumerate((MISSING, "a%20{0}")):
         write(tmp_path / "t" / f"p={value}", form, src=[i], dst=[0])
-    out = chunk(tmp_path / "out", tmp_path / "t", edge_columns=("p",), header=True)
+    out = chunk(tmp_path / "out", tmp_path / "t", edge_features=("p",), header=True)
     assert read_chunked(out).edge_data[DEFAULT]["p"].compute(scheduler="sync").tolist() == [-1, 0]
 
 
@@ -61,7 +61,7 @@ def test_the_default_partition_of_strings_has_no_category(form: str, tmp_path: P
 def test_an_id_may_be_a_partition_key(form: str, tmp_path: Path) -> None:
     write(tmp_path / "t" / "src=7", form, dst=[3, 9])
     write(tmp_path / "t" / "src=3", form, dst=[7, 7])
-    how: dict[str, Any] = {"header": True, "columns": ("src", "dst")}
+    how: dict[str, Any] = {"header": True, "endpoints": ("src", "dst")}
     assert [ends.tolist() for ends in edges_of(chunk(tmp_path / "dense", tmp_path / "t", **how))] == [
         [3, 3, 7, 7], [7, 7, 3, 9]
     ]  # fmt: skip
@@ -72,7 +72,7 @@ def test_an_id_may_be_a_partition_key(form: str, tmp_path: Path) -> None:
     with pytest.raises(InputFileError, match="ID is missing"):
         chunk(tmp_path / "out", tmp_path / "t", **how)
     write(tmp_path / "names" / "who=an%20na", form, what=["x", "y"])
-    out = chunk(tmp_path / "strings", tmp_path / "names", map_ids=True, header=True, columns=("who", "what"))
+    out = chunk(tmp_path / "strings", tmp_path / "names", map_ids=True, header=True, endpoints=("who", "what"))
     assert originals(out) == ["an na", "x", "y"]
     with pytest.raises(InputFileError, match="integers"):
-        chunk(tmp_path / "out", tmp_path / "names", header=True, columns=("who", "what"))
+        chunk(tmp_path / "out", tmp_path / "names", header=True, endpoints=("who", "what"))

@@ -51,10 +51,10 @@ def described(tmp_path: Path, edges: Any, num_rows: int = NUM_ROWS, **keywords: 
     chosen.to_frame().to_csv(tmp_path / "third.csv", index=False)
     write_gaps(tmp_path / "gaps.csv")
     of_nodes = {"age": f"{tmp_path}/nodes.csv:age", "score": f"{tmp_path}/gaps.csv:score"}
-    return dgp.read_tables(
+    return dgp.scan_tables(
         edges,
         map_ids=True,
-        edge_columns="kind,day,w",
+        edge_features="kind,day,w",
         edge_data={"_N:_E:_N": {"key": str(tmp_path / "key.npy")}},
         node_data={"_N": of_nodes},
         masks={"_N": {"is_third": f"{tmp_path}/third.csv"}},

@@ -22,7 +22,7 @@ PROGRAM = """
 import sys, time
 import daskgraphpart as dgp
 start = time.process_time()
-dgp.read_tables(sys.argv[1], map_ids=True).write_chunked(sys.argv[2], memory="200MB", workers=1, cluster="sync")
+dgp.scan_tables(sys.argv[1], map_ids=True).write_chunked(sys.argv[2], memory="200MB", workers=1, cluster="sync")
 print(time.process_time() - start)
 """
 
@@ -37,7 +37,7 @@ def write_files(directory: Path, num_files: int, rows_each: int) -> str:
 
 
 def read(given: str) -> list[tuple[str, str]]:
-    graph = dgp.read_tables(given, map_ids=True).collect(memory="200MB", workers=1)
+    graph = dgp.scan_tables(given, map_ids=True).collect(memory="200MB", workers=1)
     frame = graph.edge_frame("_N:_E:_N").compute(scheduler="sync")
     return list(zip(frame.src.tolist(), frame.dst.tolist(), strict=True))
 
@@ -62,7 +62,7 @@ def test_a_file_that_is_refused_does_not_hide_bad_values_of_others(tmp_path: Pat
     for i, text in enumerate(texts):
         (tmp_path / f"{i}.csv").write_text("src,dst,w\n" + text)
     with pytest.raises(InputFileError) as refusal:
-        dgp.read_tables(str(tmp_path), edge_columns="w", map_ids=True).collect(memory="200MB", workers=1)
+        dgp.scan_tables(str(tmp_path), edge_features="w", map_ids=True).collect(memory="200MB", workers=1)
     assert "1.csv, line 4: wrong number of fields" in str(refusal.value)
     assert "2.csv, line 3, column 'w': not a number" in str(refusal.value)
     assert "many" not in str(refusal.value)
@@ -73,7 +73,7 @@ def test_files_of_several_formats_keep_their_order(kinds: list[str], tmp_path: P
     frames = [pl.DataFrame({"src": [10 * i, 10 * i + 1], "dst": [7, 8], "w": [i, -i]}) for i in range(3)]
     for i, (kind, frame) in enumerate(zip(kinds, frames, strict=True)):
         getattr(frame, f"write_{kind}")(tmp_path / f"{i}.{kind}")
-    scan = dgp.read_tables(f"{tmp_path}/*", map_ids=True, edge_columns="w", columns=["src", "dst"])
+    scan = dgp.scan_tables(f"{tmp_path}/*", map_ids=True, edge_features="w", endpoints=["src", "dst"])
     assert [w for i in range(3) for w in (i, -i)] == scan.collect(memory="200MB").edge_data["_N:_E:_N"][
         "w"
     ].compute().tolist()

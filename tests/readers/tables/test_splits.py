@@ -89,7 +89,7 @@ def test_the_command_line_says_it_in_the_same_words(tmp_path: Path, caplog: pyte
         "--node-data",
         "user:age=users.csv:age",
     )
-    line = ("chunk", "again", "--edges", f"{F}=f.csv", "--split", "user=users.csv:split", *words, "--name", "graph")
+    line = ("build", "again", "--edges", f"{F}=f.csv", "--split", "user=users.csv:split", *words, "--name", "graph")
     assert call(*line) == 0
     assert "column 'split': train_mask 2, val_mask 4, test_mask 1; in none: 1 'user' nodes" in caplog.text
     assert file_hashes(out) == file_hashes(tmp_path / "again")
@@ -133,7 +133,7 @@ def test_what_names_no_sets_is_refused(split: Any, how: dict[str, Any], message:
     "words", [["train", None, "val"], np.array(["train", "", "val"]), pd.Series(["train", None, "val"])]
 )
 def test_words_of_nodes_that_count_from_0_are_in_their_order(words: Any) -> None:
-    graph = dgp.read_tables(pd.DataFrame({"src": [0, 1], "dst": [1, 2]}), split={"_N": words}).collect()
+    graph = dgp.scan_tables(pd.DataFrame({"src": [0, 1], "dst": [1, 2]}), split={"_N": words}).collect()
     masks = {name: graph.node_data["_N"][name].compute().tolist() for name in MASKS}
     assert masks == {"train_mask": [True, False, False], "val_mask": [False, False, True], "test_mask": [False] * 3}
 
@@ -150,6 +150,6 @@ def test_bare_options_and_those_of_an_edge_type_stand_anywhere(tmp_path: Path) -
             (*tables, "--remove-self-loops", "--", "out"),
         ]
     ):
-        assert call("chunk", *(f"out-{i}" if word == "out" else word for word in words)) == 0
+        assert call("build", *(f"out-{i}" if word == "out" else word for word in words)) == 0
         counts[i] = [kind.num_edges for kind in dgp.read_chunked(f"out-{i}").schema.edge_types]
     assert counts == {0: [2, 2], 1: [3, 2], 2: [1, 1], 3: [2, 2]}

@@ -26,7 +26,7 @@ from pyarrow import csv, parquet
 import daskgraphpart as dgp
 from daskgraphpart import read_id_map
 from daskgraphpart.errors import InputFileError, OptionError, OutputExistsError, ResumeError
-from daskgraphpart.readers.tables.read_tables import described_tables
+from daskgraphpart.readers.tables.scan_tables import described_tables
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -115,7 +115,7 @@ def frames_of(tables: Mapping[str, Any]) -> dgp.Graph:
     """The same tables in frames: those of edges of dask, those of nodes of pandas."""
     edges = {etype: dd.read_csv(path, blocksize="64kB") for etype, path in tables["edges"].items()}
     nodes = {ntype: pd.read_parquet(path) for ntype, path in tables["nodes"].items()}
-    return dgp.read_tables(edges, nodes=nodes, map_ids=True)
+    return dgp.scan_tables(edges, nodes=nodes, map_ids=True)
 
 
 def small_tables(directory: Path) -> dict[str, Any]:
@@ -148,7 +148,7 @@ def _text(table: pa.Table) -> bytes:
 @pytest.mark.parametrize(
     "changes",
     [
-        {"add_reverse": "dgl", "copy_edata": True},
+        {"add_reverse": "dgl", "copy_edge_data": True},
         {"deduplicate": True, "remove_self_loops": True},
         {"cast": ("age=float32",)},
     ],
@@ -163,7 +163,7 @@ def test_changed_tables_give_the_same_parts_by_both_roads(changes: dict[str, Any
 
 @pytest.mark.parametrize("stop_at", ["map-ids", "write-owners", "bucket-edges", "place-rows", "hash-files"])
 def test_a_job_from_tables_continues_where_it_was_stopped(stop_at: str, tmp_path: Path) -> None:
-    spec, out = dgp.read_tables(**small_tables(tmp_path)), tmp_path / "straight"
+    spec, out = dgp.scan_tables(**small_tables(tmp_path)), tmp_path / "straight"
     how: dict[str, Any] = {"method": "fennel", **spelled(RESOURCES)}
     dgp.partition(spec, tmp_path / "whole", 2, **how)
     with pytest.raises(Stopped):
@@ -176,7 +176,7 @@ def test_a_job_from_tables_continues_where_it_was_stopped(stop_at: str, tmp_path
 
 
 def test_a_table_that_changes_before_its_job_is_continued_is_refused(tmp_path: Path) -> None:
-    spec, out = dgp.read_tables(**small_tables(tmp_path)), tmp_path / "straight"
+    spec, out = dgp.scan_tables(**small_tables(tmp_path)), tmp_path / "straight"
     with pytest.raises(Stopped):
         dgp.partition(spec, out, 2, method=RANDOM, **spelled(RESOURCES), progress=Listener("bucket-edges"))
     with (tmp_path / "follows.csv").open("a") as file:
@@ -191,14 +191,14 @@ def test_other_options_of_tables_do_not_continue_a_job(tmp_path: Path) -> None:
     tables, out = small_tables(tmp_path), tmp_path / "straight"
     how: dict[str, Any] = {"method": RANDOM, **spelled(RESOURCES)}
     with pytest.raises(Stopped):
-        dgp.partition(dgp.read_tables(**tables), out, 2, progress=Listener("bucket-edges"), **how)
+        dgp.partition(dgp.scan_tables(**tables), out, 2, progress=Listener("bucket-edges"), **how)
     with pytest.raises(ResumeError) as caught:
-        dgp.partition(dgp.read_tables(**tables, unknown_nodes="drop"), out, 2, **how)
+        dgp.partition(dgp.scan_tables(**tables, unknown_nodes="drop"), out, 2, **how)
     assert caught.value.option == "unknown_nodes"
 
 
 def test_the_maps_of_ids_lie_beside_the_partitions_and_are_found(tmp_path: Path) -> None:
-    spec, out = dgp.read_tables(**small_tables(tmp_path)), tmp_path / "parts"
+    spec, out = dgp.scan_tables(**small_tables(tmp_path)), tmp_path / "parts"
     dgp.partition(spec, out, 3, method=RANDOM, **spelled(RESOURCES))
     users = read_id_map(out, "user")["id"].compute(scheduler="sync")
     assert list(users) == sorted(f"u{i}" for i in range(40))
@@ -214,21 +214,21 @@ def test_the_maps_of_ids_lie_beside_the_partitions_and_are_found(tmp_path: Path)
 
 
 def test_partitions_from_tables_are_replaced_whole(tmp_path: Path) -> None:
-    spec, out = dgp.read_tables(**small_tables(tmp_path)), tmp_path / "parts"
+    spec, out = dgp.scan_tables(**small_tables(tmp_path)), tmp_path / "parts"
     how: dict[str, Any] = {"method": RANDOM, **spelled(RESOURCES)}
     dgp.partition(spec, out, 3, **how)
     with pytest.raises(OutputExistsError):
         dgp.partition(spec, out, 2, **how)
     dense = {"edges": {"a:r:a": str(tmp_path / "dense.csv")}}
     (tmp_path / "dense.csv").write_text("0,1\n1,2\n")
-    dgp.partition(dgp.read_tables(**dense), out, 2, overwrite=True, **how)
+    dgp.partition(dgp.scan_tables(**dense), out, 2, overwrite=True, **how)
     assert not (out / "id_map").exists()
     assert not (out / "categories").exists()
-    assert dgp.verify(dgp.read_tables(**dense), out, **spelled(RESOURCES)).ok
+    assert dgp.verify(dgp.scan_tables(**dense), out, **spelled(RESOURCES)).ok
 
 
 def test_owners_of_tables_are_dispatched_with_the_tables(tmp_path: Path) -> None:
-    spec = dgp.read_tables(**small_tables(tmp_path))
+    spec = dgp.scan_tables(**small_tables(tmp_path))
     owners = dgp.assign(spec, 2, out=tmp_path / "owners", method=RANDOM, **spelled(RESOURCES))
     assert (tmp_path / "owners" / "id_map" / "user.parquet").is_file()
     dgp.dispatch(spec, owners, tmp_path / "one", **spelled(RESOURCES))
@@ -242,14 +242,14 @@ def test_owners_of_tables_are_dispatched_with_the_tables(tmp_path: Path) -> None
 def test_a_plan_of_tables_is_that_of_their_graph(tmp_path: Path) -> None:
     tables = small_tables(tmp_path)
     chunk_edge_lists(tmp_path / "graph", **tables, **spelled(RESOURCES))
-    plans = [dgp.plan(of, 2, **spelled(RESOURCES)) for of in (dgp.read_tables(**tables), tmp_path / "graph")]
+    plans = [dgp.plan(of, 2, **spelled(RESOURCES)) for of in (dgp.scan_tables(**tables), tmp_path / "graph")]
     assert plans[0].num_nodes == plans[1].num_nodes
     assert plans[0].output_nbytes == plans[1].output_nbytes
 
 
 @pytest.mark.parametrize(
     "more",
-    [{}, {"add_reverse": "dgl", "copy_edata": True}, {"cast": ("age=float32",)}, {"unknown_nodes": "drop"}],
+    [{}, {"add_reverse": "dgl", "copy_edge_data": True}, {"cast": ("age=float32",)}, {"unknown_nodes": "drop"}],
     ids=str,
 )
 def test_a_plan_of_tables_writes_nothing_but_maps_of_ids_and_codes(more: dict[str, Any], tmp_path: Path) -> None:
@@ -274,7 +274,7 @@ def test_all_tables_are_opened_before_the_first_is_read(tmp_path: Path) -> None:
     tables, listener = small_tables(tmp_path), Listener()
     tables["node_data"]["user"]["height"] = f"{tmp_path}/users.csv.gz:height"
     with pytest.raises(InputFileError) as caught:
-        dgp.partition(dgp.read_tables(**tables), tmp_path / "out", 2, **spelled(RESOURCES), progress=listener)
+        dgp.partition(dgp.scan_tables(**tables), tmp_path / "out", 2, **spelled(RESOURCES), progress=listener)
     assert "users.csv.gz" in str(caught.value.file)
     assert not listener.begun
     assert [*(tmp_path / "out").iterdir()] == []
@@ -282,7 +282,7 @@ def test_all_tables_are_opened_before_the_first_is_read(tmp_path: Path) -> None:
 
 def test_parts_that_cannot_be_are_refused_once_the_tables_are_known(tmp_path: Path) -> None:
     with pytest.raises(OptionError):
-        dgp.partition(dgp.read_tables(**small_tables(tmp_path)), tmp_path / "out", 99, **spelled(RESOURCES))
+        dgp.partition(dgp.scan_tables(**small_tables(tmp_path)), tmp_path / "out", 99, **spelled(RESOURCES))
     assert [*(tmp_path / "out").iterdir()] == []
 
 
@@ -291,7 +291,7 @@ def test_one_command_partitions_assigns_plans_and_verifies_tables(
 ) -> None:
     small_tables(tmp_path)
     path, users = str(tmp_path / "follows.csv"), str(tmp_path / "users.csv.gz")
-    tables = ("--edges", f"u:f:u={path}", "--map-ids", "--nodes", f"u={users}", "--node-data", f"u:age={users}:age")
+    tables = ("--edges", f"u:f:u={path}", "--map-ids", "--nodes", f"u={users}", "--node-data", f"u/age={users}:age")
     how = ("--num-parts", "2", "--method", "random", "--quiet", "--memory", "200MB")
     assert call("partition", tmp_path / "parts", *tables, *how) == 0
     assert call("verify", tmp_path / "parts", *tables, "--quiet") == 0

@@ -60,6 +60,6 @@ def test_the_program_and_we_agree(form: str, fault: str, tmp_path: Path) -> None
         return
     if expected is None:
         with pytest.raises(InputFileError, match=rf"e\.csv\.{form}: damaged, or cut off"):
-            dgp.read_tables(path).collect_schema(**HOW)
+            dgp.scan_tables(path).collect_schema(**HOW)
     else:
-        assert dgp.read_tables(path).collect_schema(**HOW).num_edges == expected
+        assert dgp.scan_tables(path).collect_schema(**HOW).num_edges == expected

@@ -124,7 +124,7 @@ def test_files_of_one_type_are_one_table() -> None:
     ("place", "texts", "expected"),
     [
         (NODE_DATA, ["x=f.csv:age"], {"_N": {"x": ["f.csv:age"]}}),
-        (NODE_DATA, ["u:x=f.csv:id:age"], {"u": {"x": ["f.csv:id:age"]}}),
+        (NODE_DATA, ["u/x=f.csv:id:age"], {"u": {"x": ["f.csv:id:age"]}}),
         (NODE_DATA, ["x=part-0.csv,part-1.csv"], {"_N": {"x": ["part-0.csv", "part-1.csv"]}}),
         (NODE_DATA, ["x=part-0.csv:x,part-1.csv:x"], {"_N": {"x": ["part-0.csv:x", "part-1.csv:x"]}}),
         (NODE_DATA, ["x=part-0.csv", "x=part-1.csv"], {"_N": {"x": ["part-0.csv", "part-1.csv"]}}),
@@ -132,9 +132,10 @@ def test_files_of_one_type_are_one_table() -> None:
         (NODE_DATA, ["x=a=b.csv"], {"_N": {"x": ["a=b.csv"]}}),
         (NODE_DATA, ["x=f.csv:*"], {"_N": {"x": ["f.csv:*"]}}),  # a vector
         (NODE_DATA, ["f.csv:*"], {"_N": {"*": ["f.csv:*"]}}),  # each column
-        (NODE_DATA, ["u=f.csv:key:*", "u:x=f.bin:int8"], {"u": {"*": ["f.csv:key:*"], "x": ["f.bin:int8"]}}),
+        (NODE_DATA, ["u=f.csv:key:*", "u/x=f.bin:int8"], {"u": {"*": ["f.csv:key:*"], "x": ["f.bin:int8"]}}),
         (NODE_DATA, ["u=gone.csv:*"], {"u": {"*": ["gone.csv:*"]}}),
-        (EDGE_DATA, ["a:b:c:w=f.csv:x"], {"a:b:c": {"w": ["f.csv:x"]}}),
+        (EDGE_DATA, ["a:b:c/w=f.csv:x"], {"a:b:c": {"w": ["f.csv:x"]}}),
+        (EDGE_DATA, ["/m/a:b:/m/c/w=f.csv:x"], {"/m/a:b:/m/c": {"w": ["f.csv:x"]}}),  # Freebase has such types
         (EDGE_DATA, ["u=f.csv:*"], {"u": {"*": ["f.csv:*"]}}),
         (EDGE_DATA, ["w=f.csv:*"], {"_N": {"w": ["f.csv:*"]}}),  # a vector
         ("--mask", ["train_mask=f.csv"], {"_N": {"train_mask": ["f.csv"]}}),
@@ -201,7 +202,7 @@ def test_each_column_stands_beside_other_features_lists_and_fills(tmp_path: Path
     Path("e.csv").write_text("src,dst\nb,a\nb,d\n")
     Path("u.csv").write_text(TABLE.replace("id,", "key,"))
     np.save("x.npy", np.arange(3))
-    how: dict[str, Any] = {"nodes": {"u": "u.csv:key"}, "fill": {"u:age": -1, "x": 9}}
+    how: dict[str, Any] = {"nodes": {"u": "u.csv:key"}, "fill": {"u/age": -1, "x": 9}}
     given = {"u": {"*": "u.csv", "x": "x.npy"}}
     out = chunk(tmp_path / "out", {"u:f:u": "e.csv"}, map_ids=True, node_data=given, **how)
     assert columns_of(out) == {"age": [4, 3, 5, -1], "country": [1, 0, 0, -1], "x": [1, 0, 2, 9]}
@@ -252,7 +253,7 @@ def test_each_column_but_the_ends_is_a_feature_of_edges(own: bool, directory: bo
     features = read_chunked(given).edge_data["u:f:u"]
     found = {name: features[name].compute(scheduler="sync").tolist() for name in features}
     assert found == {"at": [5, 6, 7], "kind": [0, 1, 0], "w": [1.5, 2.0, 3.0]}
-    line = ("chunk", "again", "--edges", f"u:f:u={tables[0]}", "--edge-data", f"u:f:u={tables[1]}:*", "--map-ids")
+    line = ("build", "again", "--edges", f"u:f:u={tables[0]}", "--edge-data", f"u:f:u={tables[1]}:*", "--map-ids")
     assert call(*line, "--name", "graph") == 0
     assert file_hashes(Path("again")) == file_hashes(given)
 

@@ -61,7 +61,7 @@ TABLES: dict[str, Callable[[pd.DataFrame], Any]] = {
 
 
 def written(tmp_path: Path, edges: Any, **keywords: Any) -> dict[str, str]:
-    graph = dgp.read_tables(edges, map_ids=True, **keywords)
+    graph = dgp.scan_tables(edges, map_ids=True, **keywords)
     graph.write_chunked(tmp_path / "out", overwrite=True, progress=False)
     return {name: found for name, found in file_hashes(tmp_path / "out").items() if "metadata" not in name}
 
@@ -75,7 +75,7 @@ def of_files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return written(
         tmp_path,
         f"{tmp_path}/edges.parquet",
-        edge_columns="w",
+        edge_features="w",
         node_data={"_N": {"age": f"{tmp_path}/nodes.parquet:id:age"}},
         masks={"_N": {"train_mask": f"{tmp_path}/chosen.parquet"}},
     )
@@ -116,8 +116,8 @@ def test_features_are_joined_by_index_and_masks_are_lists(
         (NODES[["id"]], "not exactly one column in addition to the IDs"),
         (NODES.rename(columns={"age": "a"}).assign(b=1), "not exactly one column in addition to the IDs"),
         (NODES.set_index(["id", "age"]).assign(x=1)["x"], "an index of several levels is no node ID"),
-        (np.arange(NUM_NODES) % 90, "rows of _N:age have no IDs"),
-        ((np.arange(NUM_NODES) % 90).tolist(), "rows of _N:age have no IDs"),
+        (np.arange(NUM_NODES) % 90, "rows of _N/age have no IDs"),
+        ((np.arange(NUM_NODES) % 90).tolist(), "rows of _N/age have no IDs"),
         (pl.from_pandas(NODES).lazy(), "a LazyFrame has no rows yet"),
     ],
 )
@@ -176,4 +176,4 @@ def test_what_is_neither_rows_nor_files_is_refused(given: Any, place: str) -> No
     edges = pd.DataFrame({"src": [0, 1], "dst": [1, 0]})
     told = {place: {"n:e:n" if place == "edge_data" else "n": given if place in ("nodes", "split") else {"x": given}}}
     with pytest.raises(dgp.errors.OptionError):
-        dgp.plan(dgp.read_tables(edges={"n:e:n": edges}, **told), 2)
+        dgp.plan(dgp.scan_tables(edges={"n:e:n": edges}, **told), 2)

@@ -40,7 +40,7 @@ def write_text(tmp_path: Path, **columns: list[str]) -> Path:
 
 def features(tmp_path: Path, path: Path, names: list[str], **options: Any) -> dict[str, np.ndarray]:
     """Columns of a table as features of edges."""
-    out = chunk(tmp_path / "out", path, edge_columns=names, **options)
+    out = chunk(tmp_path / "out", path, edge_features=names, **options)
     return {name: rows.compute(scheduler="sync") for name, rows in read_chunked(out).edge_data[DEFAULT].items()}
 
 
@@ -178,7 +178,7 @@ def test_no_fill_becomes_infinite(dtype: str, fill: str, expected: str, tmp_path
     (tmp_path / "n.csv").write_text("id\n0\n")
     path = write_parquet(tmp_path, v=pa.array([1, None], pa.from_numpy_dtype(dtype)))
     how = {"nodes": {"_N": tmp_path / "n.csv"}, "node_data": {"_N": {"f": tmp_path / "f.npy"}}}
-    out = chunk(tmp_path / "out", path, edge_columns=("v",), fill=fill, **how)
+    out = chunk(tmp_path / "out", path, edge_features=("v",), fill=fill, **how)
     graph = read_chunked(out)
     found = [graph.edge_data[DEFAULT]["v"], graph.node_data["_N"]["f"][:, 0]]
     for rows in found:
@@ -308,7 +308,7 @@ def test_a_long_string_of_a_dictionary_is_refused_before_it_fills_the_memory(is_
     parquet.write_table(table, path, store_schema=not is_plain, dictionary_pagesize_limit=1 << 30)
     before = pa.default_memory_pool().max_memory()
     with pytest.raises(InputFileError, match=r"row 0, column 'v': text too long: expected 1 MiB at most, found 10,000"):
-        dgp.read_tables(str(path), edge_columns="v").collect()
+        dgp.scan_tables(str(path), edge_features="v").collect()
     assert pa.default_memory_pool().max_memory() < before + 200_000_000
 
 

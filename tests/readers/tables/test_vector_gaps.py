@@ -33,8 +33,8 @@ def test_every_element_of_a_gap_is_filled(kind: str, fill: float, of: str, tmp_p
     else:
         given = {"edges": edges.with_columns(vectors["v"])}
     with pytest.raises(InputFileError, match="fill v=VALUE"):
-        dgp.read_tables(**given, map_ids=True).collect(**HOW)
-    graph = dgp.read_tables(**given, map_ids=True, fill={"v": fill}).collect(**HOW)
+        dgp.scan_tables(**given, map_ids=True).collect(**HOW)
+    graph = dgp.scan_tables(**given, map_ids=True, fill={"v": fill}).collect(**HOW)
     data = graph.node_data["_N"] if of == "nodes" else graph.edge_data["_N:_E:_N"]
     expected = [[fill] * 3, [1, fill, 3], [4, 5, 6], [fill] * 3]
     assert data["v"].compute().tolist() == expected
@@ -46,4 +46,4 @@ def test_every_element_of_a_gap_is_filled(kind: str, fill: float, of: str, tmp_p
 def test_a_vector_of_another_length_is_still_refused(tmp_path: Path) -> None:
     edges = pl.DataFrame({"src": [0, 1, 2], "dst": [1, 2, 0], "v": [None, [1.0, 2.0], [1.0]]})
     with pytest.raises(InputFileError, match="not a vector like the first one"):
-        dgp.read_tables(edges=edges, fill={"v": 0}).collect(**HOW)
+        dgp.scan_tables(edges=edges, fill={"v": 0}).collect(**HOW)

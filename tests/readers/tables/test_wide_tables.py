@@ -77,7 +77,7 @@ def test_vectors_follow_ids(
     monkeypatch.setattr(stage_frames, "COLUMN_NBYTES", at_once[0])
     edges = pl.DataFrame({"src": ids, "dst": ids[1:] + ids[:1]})
     given = write(tmp_path / "feat", form, ids)
-    graph = dgp.read_tables(edges, map_ids=True, node_data={"_N": {"v": given}}).collect(**HOW)
+    graph = dgp.scan_tables(edges, map_ids=True, node_data={"_N": {"v": given}}).collect(**HOW)
     assert np.array_equal(VALUES, graph.node_data["_N"]["v"].compute().astype(np.float32))
 
 
@@ -88,7 +88,7 @@ def test_more_columns_than_are_read_at_once_become_features(form: str, tmp_path:
     table = pa.table({"id": [ids[i] for i in ORDER], **values})
     (csv if form == "csv" else parquet).__dict__["write_csv" if form == "csv" else "write_table"](table, tmp_path / "t")
     edges = pl.DataFrame({"src": ids, "dst": ids})
-    graph = dgp.read_tables(edges, map_ids=True, node_data={"_N": {"*": f"{tmp_path}/t:id:*"}}).collect(**HOW)
+    graph = dgp.scan_tables(edges, map_ids=True, node_data={"_N": {"*": f"{tmp_path}/t:id:*"}}).collect(**HOW)
     for i, name in enumerate(values):
         assert np.array_equal(np.arange(NUM_NODES) * 100 + i, graph.node_data["_N"][name].compute())
 
@@ -102,7 +102,7 @@ def test_numbers_in_text_are_of_one_dtype_wherever_the_odd_one_is(
     expected = np.array([int(t) for t in texts]) if last.strip() not in ("0.5", "1e3") else np.array(texts, np.float64)
     for bounds in (1 << 19, 15):
         monkeypatch.setattr(text_rows, "BOUNDS_PER_BATCH", bounds)
-        graph = dgp.read_tables(f"{tmp_path}/e.csv", edge_columns="w").collect(**HOW)
+        graph = dgp.scan_tables(f"{tmp_path}/e.csv", edge_features="w").collect(**HOW)
         weights = graph.edge_data["_N:_E:_N"]["w"].compute()
         assert weights.dtype == expected.dtype
         assert weights.tobytes() == expected.tobytes()
@@ -124,7 +124,7 @@ def write_wide(path: Path, form: str) -> str:
 @pytest.mark.parametrize("form", ["npz", "lists", "arrays", "pages"])
 def test_a_budget_too_small_for_wide_rows_is_refused_with_one_that_is_enough(form: str, tmp_path: Path) -> None:
     given = write_wide(tmp_path / "x", form)
-    scan = dgp.read_tables(pl.DataFrame({"src": [0, 1], "dst": [1, 2]}), map_ids=True, node_data={"_N": {"v": given}})
+    scan = dgp.scan_tables(pl.DataFrame({"src": [0, 1], "dst": [1, 2]}), map_ids=True, node_data={"_N": {"v": given}})
     with pytest.raises(PlanError, match=r"rows of 5\.0 MB.*Use (\d+)MB or more") as refusal:
         scan.collect(memory="64MB", workers=1)
     enough = int(re.search(r"Use (\d+)MB", str(refusal.value))[1])  # type: ignore[index]
@@ -138,7 +138,7 @@ def test_arrays_that_dask_made_text_of_are_refused() -> None:
     vectors = dd.from_pandas(pd.DataFrame({"id": ["a", "b"], "v": list(np.zeros((2, 3)))}), npartitions=1)
     edges = pl.DataFrame({"src": ["a"], "dst": ["b"]})
     with pytest.raises(OptionError, match=r"column 'v' holds text.*'\[0\. 0\. 0\.\]'.*convert-string"):
-        dgp.read_tables(edges, map_ids=True, node_data={"_N": {"v": vectors}}).collect(**HOW)
+        dgp.scan_tables(edges, map_ids=True, node_data={"_N": {"v": vectors}}).collect(**HOW)
 
 
 @pytest.mark.parametrize("width", [1, 3000])
@@ -162,7 +162,7 @@ def test_values_that_repeat_are_read_few_at_a_time(tmp_path: Path) -> None:
 
 def test_rows_that_are_dropped_may_hold_anything(tmp_path: Path) -> None:
     (tmp_path / "e.csv").write_text("src,dst,w\n1,2,5\n,2,many\n2,1,7\n")
-    graph = dgp.read_tables(f"{tmp_path}/e.csv", map_ids=True, edge_columns="w", missing_ids="drop").collect(**HOW)
+    graph = dgp.scan_tables(f"{tmp_path}/e.csv", map_ids=True, edge_features="w", missing_ids="drop").collect(**HOW)
     assert graph.edge_data["_N:_E:_N"]["w"].compute().tolist() == [5, 7]
     with pytest.raises(InputFileError, match="ID is missing"):
-        dgp.read_tables(f"{tmp_path}/e.csv", map_ids=True, edge_columns="w").collect(**HOW)
+        dgp.scan_tables(f"{tmp_path}/e.csv", map_ids=True, edge_features="w").collect(**HOW)

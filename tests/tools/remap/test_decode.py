@@ -29,8 +29,8 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pd.DataFrame({"id": names, "label": labels, "age": range(NUM_NODES)}).to_csv(root / "users.csv", index=False)
     ends = {"src": names, "dst": [*names[1:], names[0]], "kind": ["likes", "knows"] * (NUM_NODES // 2)}
     pd.DataFrame(ends).to_csv(root / "e.csv", index=False)
-    how = {"node_data": {"user": f"{root}/users.csv:*"}, "edge_columns": "kind", "map_ids": True}
-    tables = dgp.read_tables({"user:friend:user": f"{root}/e.csv"}, nodes={"user": f"{root}/users.csv"}, **how)
+    how = {"node_data": {"user": f"{root}/users.csv:*"}, "edge_features": "kind", "map_ids": True}
+    tables = dgp.scan_tables({"user:friend:user": f"{root}/e.csv"}, nodes={"user": f"{root}/users.csv"}, **how)
     dgp.partition(tables, root / "parts", 3, method="random", cluster="sync")
     parts = dgp.open_partitions(root / "parts")
     codes = parts.nodes["user"].data["label"][:]
@@ -49,11 +49,11 @@ def expected(root: Path) -> dict[str, Any]:
 
 def test_scores_come_back_as_words_by_the_users_ids(root: Path, tmp_path: Path) -> None:
     wanted = {**expected(root), "user-0": "bird"}  # the score of a node without a label is as any other's
-    assert call("remap", root / "parts", root / "scores.npy", tmp_path / "out.parquet", "--decode", "label") == 0
+    assert call("to-original", root / "parts", root / "scores.npy", tmp_path / "out.parquet", "--decode", "label") == 0
     found = pd.read_parquet(tmp_path / "out.parquet")
     assert dict(zip(found["id"], found["value"], strict=True)) == wanted
     arguments = (root / "parts", root / "scores.npy", tmp_path / "out.npy", "--largest", "--quiet")
-    assert call("remap", *arguments) == 0
+    assert call("to-original", *arguments) == 0
     assert [WORDS[code] for code in np.load(tmp_path / "out.npy")] == list(found["value"])
 
 
@@ -88,14 +88,14 @@ REFUSED = {
     "one column": (("codes.npy", "o.npy", "--largest"), "no columns to choose from"),
     "no file": (("codes.npy", "o.parquet", "--decode", "none.parquet"), "none.parquet"),
     "other file": (("codes.npy", "o.parquet", "--decode", "o.parquet"), "o.parquet"),
-    "reverse": (("scores.npy", "o.npy", "--reverse", "--largest"), "not for --reverse"),
+    "reverse": (("scores.npy", "o.npy", "--reverse", "--largest"), "Use from-original."),
 }
 
 
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_has_no_words_is_one_error(case: str, root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (rows, out, *options), says = REFUSED[case]
-    assert call("remap", root / "parts", root / rows, root / out, *options) == 2
+    assert call("to-original", root / "parts", root / rows, root / out, *options) == 2
     error = capsys.readouterr().err
     assert says in " ".join(error.split()), error
     assert "Traceback" not in error

@@ -30,7 +30,7 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> dgp.PartitionedGraph:
     edges.to_csv(root / "e.csv", index=False)
     ids = pd.DataFrame({"id": users, "number": np.arange(500.0)})
     ids.to_csv(root / "u.csv", index=False)
-    tables = dgp.read_tables(
+    tables = dgp.scan_tables(
         {("user", "buys", "item"): f"{root}/e.csv:src,dst"},
         nodes={"user": f"{root}/u.csv:id"},
         node_data={"user": {"number": f"{root}/u.csv:number"}},

@@ -54,7 +54,7 @@ def test_the_name_of_the_output_tells_the_format(partitions: Path, tmp_path: Pat
 
 
 def test_labels_may_be_given(partitions: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert call("report", partitions, "--labels", "paper:year", "--format", "json", "--quiet") == 0
+    assert call("report", partitions, "--labels", "paper/year", "--format", "json", "--quiet") == 0
     assert list(json.loads(capsys.readouterr().out)["labels"]) == ["paper/year"]
 
 
@@ -62,10 +62,10 @@ def test_labels_may_be_given(partitions: Path, capsys: pytest.CaptureFixture[str
     ("arguments", "words"),
     [
         (
-            ("--labels", "paper:nope"),
+            ("--labels", "paper/nope"),
             "--labels: no such labels: expected one whole number per node: one of paper:label",
         ),
-        (("--labels", "paper:feat"), "found paper:feat, float"),
+        (("--labels", "paper/feat"), "found paper/feat, float"),
         (("--memory", "1MB"), "--memory 1MB is too small"),
         (("--output", "/no/such/directory/r.html"), "/no/such/directory: no such directory"),
         (("--output", "r.pdf"), "--output r.pdf has no known format. Let its name end in .txt, .json, .html, .htm"),

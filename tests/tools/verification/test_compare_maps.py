@@ -24,7 +24,7 @@ def scan(path: Path, letter: str = "u", kinds: str = "xyz") -> Any:
     """A table of edges with string IDs and categories; other words in the same order give the same numbers."""
     rows = [f"{letter}{i:02},{letter}{(7 * i + 1) % ROWS:02},{kinds[i % 3]}\n" for i in range(ROWS)]
     path.write_text("".join(["src,dst,kind\n", *rows]))
-    return dgp.read_tables(str(path), map_ids=True, edge_columns="kind")
+    return dgp.scan_tables(str(path), map_ids=True, edge_features="kind")
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ def test_other_words_in_the_same_order_are_faults(parts: str, made: Path, tmp_pa
 
 def test_the_command_refuses_other_words(made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     scan(tmp_path / "e.csv", "v")
-    how = ("--edges", tmp_path / "e.csv", "--map-ids", "--edge-columns", "kind")
+    how = ("--edges", tmp_path / "e.csv", "--map-ids", "--edge-features", "kind")
     assert call("verify", made / "of-tables", *how) == 1
     assert f"maps: {IDS}: row 0: expected v00, found u00 (and 39 more like it)" in capsys.readouterr().out
 

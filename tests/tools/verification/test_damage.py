@@ -45,7 +45,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     plain = GraphSchema("plain", types[0][:1], (EdgeType("a", "r", "a", 100),))
     Graph(plain, {"a:r:a": (rng.integers(60, size=100), rng.integers(60, size=100))}, data).write(root / "plain")
     (root / "e.csv").write_text("src,dst\n" + "".join(f"n{i % 7},n{i % 5}\n" for i in range(60)))
-    tables = dgp.read_tables(edges=root / "e.csv", map_ids=True)
+    tables = dgp.scan_tables(edges=root / "e.csv", map_ids=True)
     for name, how in OUTPUTS.items():
         graph = {"parquet": tables, "kept": root / "plain"}.get(name, root / "in")
         dgp.partition(graph, root / name, **{"num_parts": 2, "method": "random", **how, **spelled(RESOURCES)})

@@ -111,7 +111,7 @@ class _Selection:
                 for name, (chosen, with_them) in zip(names, staged, strict=True):
                     split_name = f"{src}:{name}:{dst}"
                     if split_name in edges or (split_name != etype and split_name in sizes):
-                        raise OptionError("the edge type exists already", option="split_by", found=split_name)
+                        raise OptionError("the edge type exists already", option="edge_types_from", found=split_name)
                     if src == dst and self.changes.adds_loops(etype):
                         chosen, with_them = append_loops(chosen, with_them, graph.schema.node_type(src).num_nodes)
                     edges[split_name], data[split_name] = chosen, with_them
@@ -129,7 +129,7 @@ class _Selection:
         if values is not None and (values.dtype.kind not in "biu" or len(values.shape) > 1):
             what, expected = f"edges of type {etype!r} cannot be split", "a column of integers or strings"
             kind = f"{values.dtype.name} of shape {values.shape}"
-            raise OptionError(what, option="split_by", expected=expected, found=kind)
+            raise OptionError(what, option="edge_types_from", expected=expected, found=kind)
         before = graph.edge_sources[etype].shape[0]
         query = "SELECT *, 1 AS times FROM batches"
         has_repeats = self.changes.removes_repeats(etype)
@@ -165,7 +165,7 @@ class _Selection:
         values = [value for (value,) in run(self.connection, "SELECT DISTINCT v FROM kept ORDER BY v LIMIT 10001")]
         if len(values) > MAX_SPLIT:
             what, number = f"edges of type {etype!r}: too many values for relations", f"more than {MAX_SPLIT:,}"
-            raise OptionError(what, option="split_by", expected=f"at most {MAX_SPLIT:,}", found=number)
+            raise OptionError(what, option="edge_types_from", expected=f"at most {MAX_SPLIT:,}", found=number)
         categories = self.companions.pop(codes_name(etype, column), None)
         names = list(map(str, values))
         if categories is not None:
@@ -177,7 +177,7 @@ class _Selection:
             shown = ", ".join(renamed[:MOST_SHOWN])
             self.progress.note(f"relations of {etype} get names that files can hold: {shown}{more}")
         for name in plain:
-            check_name(name, f"relation of {etype},", OptionError, place="--split-by")
+            check_name(name, f"relation of {etype},", OptionError, place="--edge-types-from")
         return [*plain]
 
     def _stage(

@@ -310,7 +310,7 @@ def _split_first(
         return dict(arrays)
     if num_ids == 2 and not any(wanted[:2]) and array.ndim == 2 and len(array) == 2 and len(wanted) == 2:
         if array.shape == (2, 2):
-            hint = "add --columns 0,1 if its rows are edges, or transpose it"
+            hint = "add --endpoints 0,1 if its rows are edges, or transpose it"
             raise InputFileError("ambiguous array of edges", file=path, found="shape (2, 2)", hint=hint)
         array = array.T  # PyG's edge_index
     if array.ndim != 2 or array.shape[1] < num_ids:

@@ -142,7 +142,7 @@ def _guess_ids(file: TableFile, names: Sequence[str], features: Sequence[str], n
     ends = choose_ends(names, features, file.ends)
     if ends is None:
         src, dst = map(plain_name, names[:2])
-        hint = f"name the two columns, for example FILE:{src},{dst} or --columns {src},{dst}"
+        hint = f"name the two columns, for example FILE:{src},{dst} or --endpoints {src},{dst}"
         listed = ", ".join(names)
         raise InputFileError(
             OPEN_ENDS,
@@ -190,7 +190,7 @@ def _position(file: TableFile, name: str, names: Sequence[str], num_ids: int) ->
         expected=f"one of {', '.join(plain)}"
         if _are_named(names)
         else f"a number below {len(names)}: there are no names",
-        hint=f"check {'--columns' if num_ids == 2 else 'FILE:COLUMN'}, --header and --delimiter",
+        hint=f"check {'--endpoints' if num_ids == 2 else 'FILE:COLUMN'}, --header and --delimiter",
     )
 
 

@@ -119,9 +119,9 @@ def _check_types(scan: TableScan) -> None:
     for etype in scan.tables.edges:
         if etype.count(":") != 2:
             faults.append(OptionError("not an edge type", option="edges", expected="SRC:REL:DST", found=etype))
-    for etype in scan.reading.edge_columns.keys() - {""}:
+    for etype in scan.reading.edge_features.keys() - {""}:
         with collect_fault(faults):
-            check_choice("edge type", "--edge-columns", etype, sorted(scan.tables.edges))
+            check_choice("edge type", "--edge-features", etype, sorted(scan.tables.edges))
     parts = [name for etype in scan.tables.edges for name in etype.split(":")]
     for name in [*parts, *scan.tables.nodes, *scan.tables.num_nodes]:
         with collect_fault(faults):
@@ -142,12 +142,12 @@ def _check_together(described: Description) -> None:
         with collect_fault(faults):
             _check_features(table)
     names = {of_type: described.features(of_type) for of_type in (*described.num_nodes, *described.etypes)}
-    seen = [f"{of_type}:{name}" for of_type, of in names.items() for name in of]
+    seen = [f"{of_type}/{name}" for of_type, of in names.items() for name in of]
     for full_name in dict.fromkeys(seen):
         if seen.count(full_name) > 1:
             faults.append(OptionError("feature is given twice", found=full_name, hint="remove one"))
     expected = f"one of {', '.join(seen)}" if seen else "none: there are no features"
-    known = {"", *seen, *(name.rpartition(":")[2] for name in seen)}
+    known = {"", *seen, *(name.rpartition("/")[2] for name in seen)}
     for name in sorted(described.options.fills.keys() - known):
         faults.append(OptionError("unknown feature", option="fill", expected=expected, found=name))
     with collect_fault(faults):
@@ -173,7 +173,7 @@ def _refuse_rows_without_order(described: Description) -> None:
     for ntype, names in rows.items():
         if names and described.options.map_ids and described.ordered(ntype) is None:
             what = (
-                f"rows of {', '.join(f'{ntype}:{name}' for name in names)} have no IDs, and no list of nodes has them"
+                f"rows of {', '.join(f'{ntype}/{name}' for name in names)} have no IDs, and no list of nodes has them"
             )
             hint = (
                 f"list the {ntype!r} nodes in the order of the rows by --nodes {ntype}=FILE:COLUMN, "

@@ -135,7 +135,7 @@ class Description:
         """Return a feature's fill value, if any; that for all features is not one of strings."""
         fills, kind = self.options.fills, table.kind_of(feature)
         every = None if kind == STRINGS else fills.get("")
-        fill = fills.get(f"{table.of_type}:{feature}", fills.get(feature, every))
+        fill = fills.get(f"{table.of_type}/{feature}", fills.get(feature, every))
         return microseconds_of(fill) if fill is not None and kind == TIMES else fill
 
     def ordered(self, of_type: str) -> Table | None:

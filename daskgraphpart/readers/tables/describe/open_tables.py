@@ -57,7 +57,7 @@ def open_table(directory: Path, number: int, request: TableRequest, notes: list[
 
 def _ids_in(file: TableFile, request: TableRequest) -> tuple[str, ...]:
     """Return the ID columns of a file; those of edges may differ from the other files' ones."""
-    return file.columns or file.options.columns or request.ids if len(request.ids) == 2 else request.ids
+    return file.columns or file.options.endpoints or request.ids if len(request.ids) == 2 else request.ids
 
 
 def _open(directory: Path, given: TableFile, request: TableRequest, first: OpenFile | None) -> OpenFile:

@@ -47,14 +47,14 @@ _PACKED = {
 _UNPACKED: Mapping[bytes, Any] = {b"BZh": bz2.BZ2Decompressor, b"\xfd7zXZ": lzma.LZMADecompressor}
 _BLOCK_OF_BZIP2 = b"1AY&SY"
 # refused by first bytes or suffix: format, and what to do
-_FRAME = "read it with {}, and give that to daskgraphpart.read_tables, with map_ids=True if IDs are strings"
+_FRAME = "read it with {}, and give that to daskgraphpart.scan_tables, with map_ids=True if IDs are strings"
 # an IRI, a blank node before one, or Turtle's words; XML has a name, a sign or no colon after its bracket
 RDF_BEGIN = re.compile(rb"<[A-Za-z][A-Za-z0-9+.-]*:|_:\w+\s+<|@(prefix|base)\b")
 TAR = "a tar archive", "unpack it, for example by tar xf FILE, and give what it holds"
 _GRAPH = "read it with {}, and give that to daskgraphpart.partition"
 RDF = (
     "read it with pandas.DataFrame(rdflib.Graph().parse(FILE), columns=['subject', 'predicate', 'object']).astype(str)"
-    ", and give that to daskgraphpart.read_tables: read_tables({'entity:*:entity': frame}, map_ids=True)"
+    ", and give that to daskgraphpart.scan_tables: scan_tables({'entity:*:entity': frame}, map_ids=True)"
     ".split_edges(by='predicate')"
 )
 METIS = "METIS", "name it FILE.graph, and give it in the place of a graph: partition FILE.graph OUT"

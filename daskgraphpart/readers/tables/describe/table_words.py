@@ -5,7 +5,7 @@
     edges     = [type "="] file                       a:to:b=follows.csv:from,to     --edges
     nodes     = [type "="] file                       user=users.csv:key             --nodes
     count     = [type "="] (number | path)            user=300k                      --num-nodes
-    feature   = [type ":"] name "=" file {"," file}   user:age=users.csv:key:age     --node-data, --edge-data, --mask
+    feature   = [type "/"] name "=" file {"," file}   user/age=users.csv:key:age     --node-data, --edge-data, --mask
               | [type "="] file                       user=users.csv:*               each column is a feature
     split     = [type "="] file                       user=users.csv:key:set         --split
     file      = path {":" word}
@@ -177,9 +177,9 @@ def _feature(text: str, default: str, place: str, types: Collection[str]) -> tup
         if file == text or of_type in types:
             return of_type, EVERY_COLUMN, [file]
     full_name, sign, files = text.partition("=")
-    of_type, colon, name = full_name.rpartition(":")
-    if not (sign and files and name) or (colon and not of_type):
-        what, expected = "no file" if name and not files else "no name", "[TYPE:]NAME=FILE"
+    of_type, slash, name = full_name.rpartition("/")  # types may hold slashes, names none
+    if not (sign and files and name) or (slash and not of_type) or ":" in name:
+        what, expected = "no file" if name and not files else "no name", "[TYPE/]NAME=FILE"
         hint = "write NAME=FILE" + (", or TYPE=FILE:* for each column of a table" if takes_columns else "")
         raise OptionError(what, place=place, expected=expected, found=text, hint=hint)
     path, words = split_words(files)

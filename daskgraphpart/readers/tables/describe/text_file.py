@@ -272,7 +272,7 @@ def _refuse_metis(path: str, rows: Sequence[Sequence[str]], is_whole: bool) -> N
     if ids and (is_whole or has_lists) and 1 <= min(ids) <= max(ids) <= num_nodes:
         what, hint = (
             f"seems to be not an edge list but {METIS[0]}",
-            f"{METIS[1]}; if it does have edges, add --columns 0,1",
+            f"{METIS[1]}; if it does have edges, add --endpoints 0,1",
         )
         header = f"{num_nodes:,} {num_edges:,}, and lines of different lengths"
         raise InputFileError(what, file=path, expected="a row per edge", found=header, hint=hint)
@@ -286,7 +286,7 @@ def _refuse_triples(path: str, rows: Sequence[Sequence[str]], free: Sequence[int
     if dst is not None:
         what, shown_row = OPEN_ENDS, ", ".join(map(repr, rows[0]))
         name = Path(path).name
-        hint = f"give their numbers: {name}:{src[0]},{dst} (and --split-by {others[0][0]}, if it is a relation)"
+        hint = f"give their numbers: {name}:{src[0]},{dst} (and --edge-types-from {others[0][0]}, if it is a relation)"
         hint += f" or {name}:{src[0]},{others[0][0]}"
         raise InputFileError(what, file=path, expected="two columns, or a header", found=shown_row, hint=hint)
 

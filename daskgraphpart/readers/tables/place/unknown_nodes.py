@@ -213,7 +213,7 @@ def _guess(load: Load, table: Table, numbers: list[int], other: Table, listed: s
     if len(names) == 2 and table.ends[0] != table.ends[1]:
         far = f"SELECT c{1 - i}::VARCHAR AS id FROM {table.name}"
         if do_most_match(connection, far, f"SELECT id::VARCHAR AS id FROM ({listed})"):
-            words = f"--columns {names[1]},{names[0]}" if is_one else f"--edges FILE:{names[1]},{names[0]}"
+            words = f"--endpoints {names[1]},{names[0]}" if is_one else f"--edges FILE:{names[1]},{names[0]}"
             return f"the ends seem to be swapped: {words}"
     if hint := guess_spelling(connection, ids, listed):
         return hint
@@ -221,7 +221,7 @@ def _guess(load: Load, table: Table, numbers: list[int], other: Table, listed: s
     if name := guess_column(connection, file.other_columns(), listed):
         names[i if len(names) == 2 else 0] = plain_name(name)
         columns = ",".join(names)
-        words = f"--columns {columns}" if len(names) == 2 and is_one else f"{path}:{columns}"
+        words = f"--endpoints {columns}" if len(names) == 2 and is_one else f"{path}:{columns}"
         return f"column {plain_name(name)!r} of this table seems to hold them: {words}"
     name = guess_column(connection, other.files[0].other_columns(), ids) if len(other.ends) == 1 else None
     if name:

@@ -1,4 +1,4 @@
-"""``daskgraphpart chunk``: turn tables into a chunked graph, or change one."""
+"""``daskgraphpart build``: turn tables into a chunked graph, or change one."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ from daskgraphpart.units import format_seconds
 @with_options(*INPUT_OPTIONS)
 @with_options(*FORMAT_OPTIONS)
 @with_options(*RESOURCE_OPTIONS)
-def chunk(**values: Any) -> None:
+def build(**values: Any) -> None:
     """Turn tables of edges and nodes into a chunked graph in OUT.
 
     CONFIG is a construction config of GraphStorm (gconstruct or GSProcessing), which names the tables itself.
 
     \b
-    daskgraphpart chunk graph --edges edges.csv
-    daskgraphpart chunk graph --edges 'follows-*.tsv' --columns from,to --map-ids
-    daskgraphpart chunk mag240m --from mag240m mag240m_kddcup2021
-    daskgraphpart chunk both-ways --graph graph --add-reverse dgl
-    daskgraphpart chunk config.json graph
+    daskgraphpart build graph --edges edges.csv
+    daskgraphpart build graph --edges 'follows-*.tsv' --endpoints from,to --map-ids
+    daskgraphpart build mag240m --from mag240m mag240m_kddcup2021
+    daskgraphpart build both-ways --graph graph --add-reverse dgl
+    daskgraphpart build config.json graph
     """
     *configs, out_dir = values["directories"] or [None]
     if out_dir is None or len(configs) > 1:

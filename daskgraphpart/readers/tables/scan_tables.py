@@ -1,4 +1,4 @@
-"""`read_tables` and `read_dataset`: describe a graph that a job will read."""
+"""`scan_tables` and `scan_dataset`: describe a graph that a job will read."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @check_keywords
-def read_tables(
+def scan_tables(
     edges: Mapping[Any, Table] | Table,
     *,
     name: str = "graph",
@@ -35,8 +35,8 @@ def read_tables(
     edge_data: Mapping[str, Mapping[str, Rows] | Rows] | None = None,
     split: Mapping[str, Rows] | None = None,
     masks: Mapping[str, Mapping[str, Rows] | Rows] | None = None,
-    columns: str | Sequence[str] | None = None,
-    edge_columns: str | Sequence[str] | Mapping[str, str | Sequence[str]] = (),
+    endpoints: str | Sequence[str] | None = None,
+    edge_features: str | Sequence[str] | Mapping[str, str | Sequence[str]] = (),
     delimiter: str | None = None,
     decimal: str | None = None,
     header: bool | None = None,
@@ -70,6 +70,9 @@ def read_tables(
     ----------
     name : str
         Name of the graph.
+    columns : str | Sequence[str], optional
+        Names or 0-based numbers of the ID columns. Default: those named src and dst, or alike; without a header the
+        first two.
     edges : Mapping[Any, Table] | Table
         Tables of edges, one for each edge type. Text, Parquet, JSON lines, Arrow, Matrix Market, npz or npy; a file, a
         directory (Delta and Iceberg, too), a quoted pattern, a pipe, or - for standard input. A WORD says how to read
@@ -95,10 +98,10 @@ def read_tables(
         default split.
     masks : Mapping[str, Mapping[str, Rows] | Rows], optional
         A list of node IDs that becomes a mask, such as train_mask.
-    columns : str | Sequence[str], optional
+    endpoints : str | Sequence[str], optional
         Names or 0-based numbers of the ID columns. Default: those named src and dst, or alike; without a header the
         first two.
-    edge_columns : str | Sequence[str] | Mapping[str, str | Sequence[str]], default ()
+    edge_features : str | Sequence[str] | Mapping[str, str | Sequence[str]], default ()
         Columns to keep as edge features, of the tables of one edge type, or of all. Numbers in text become int64, or
         float64 if one is not an integer.
     delimiter : str, optional
@@ -142,7 +145,7 @@ def read_tables(
 
     Examples
     --------
-    >>> scan = dgp.read_tables("follows.tsv", map_ids=True)
+    >>> scan = dgp.scan_tables("follows.tsv", map_ids=True)
     >>> scan
     Scan of 'graph', not read yet; collect() reads it
     edges      _N:_E:_N: follows.tsv
@@ -158,9 +161,9 @@ def read_tables(
     in DGL: dgl.distributed.load_partition('parts/graph.json', 0)
     """
     reading = ReadOptions(
-        columns=words_of(columns), edge_columns=columns_by_type(edge_columns), delimiter=delimiter, decimal=decimal,
-        header=header, comment=comment, map_ids=map_ids, ids_from=ids_from, codes_from=codes_from, id_type=id_type,
-        unknown_nodes=unknown_nodes, missing_ids=missing_ids, fill=fill,
+        endpoints=words_of(endpoints), edge_features=columns_by_type(edge_features), delimiter=delimiter,
+        decimal=decimal, header=header, comment=comment, map_ids=map_ids, ids_from=ids_from, codes_from=codes_from,
+        id_type=id_type, unknown_nodes=unknown_nodes, missing_ids=missing_ids, fill=fill,
     )  # fmt: skip
     tables = {"nodes": nodes, "node_data": node_data, "edge_data": edge_data, "masks": masks, "split": split}
     counts = {"num_nodes": num_nodes, "num_edges": num_edges}
@@ -174,13 +177,13 @@ def described_tables(values: Mapping[str, Any]) -> Scan:
 
 def _scan_of(tables: Mapping[str, Any], name: str, reading: ReadOptions, changes: GraphChanges = NO_CHANGES) -> Scan:
     beside = (tables.get(kind) or {} for kind in ("nodes", "node_data", "edge_data", "masks", "split"))
-    named = named_tables(tables["edges"], *beside, are_mapped=reading.map_ids, ends=reading.columns)
+    named = named_tables(tables["edges"], *beside, are_mapped=reading.map_ids, ends=reading.endpoints)
     counts: dict[str, Any] = {kind: tables.get(kind) or {} for kind in ("num_nodes", "num_edges")}
     return TableScan(Tables(**named, **counts), name, reading, changes)
 
 
 @check_keywords
-def read_dataset(
+def scan_dataset(
     kind: str, path: str | os.PathLike[str], *, name: str | None = None, leave_out: Sequence[str] = ()
 ) -> Scan:
     """Describe a graph in a public data set, as downloaded and unpacked.
@@ -199,7 +202,7 @@ def read_dataset(
     Returns
     -------
     Scan
-        As by `read_tables`.
+        As by `scan_tables`.
 
     Raises
     ------
@@ -212,7 +215,7 @@ def read_dataset(
 
     Examples
     --------
-    >>> dgp.read_dataset("ogb", "dataset/ogbn_products").collect()
+    >>> dgp.scan_dataset("ogb", "dataset/ogbn_products").collect()
     Graph 'ogbn_products': 60 nodes, 200 edges, 5.1 kB
     type      count  files    size  features
     --------  -----  -----  ------  ----------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""`read_construction`: describe a graph by a GraphStorm construction config."""
+"""`scan_graphstorm_config`: describe a graph by a GraphStorm construction config."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
 
 @check_keywords
-def read_construction(
+def scan_graphstorm_config(
     config: str | os.PathLike[str],
     *,
     name: str = "graph",
     unknown_nodes: Literal["drop", "error"] = "error",
     split_seed: int = 0,
-    split_by: Mapping[str, str] | Sequence[str] = (),
+    edge_types_from: Mapping[str, str] | Sequence[str] = (),
     add_reverse: str | None = None,
-    copy_edata: bool = False,
+    copy_edge_data: bool = False,
     remove_self_loops: bool | str | Sequence[str] = (),
     deduplicate: bool | str | Sequence[str] = (),
     add_self_loops: bool | str | Sequence[str] = (),
@@ -50,13 +50,13 @@ def read_construction(
         What to do with edges whose nodes are missing from the table of their type: ``"error"`` or ``"drop"``.
     split_seed : int
         Random seed for the train, validation and test sets.
-    split_by, add_reverse, copy_edata, remove_self_loops, deduplicate, add_self_loops, cast : optional
+    edge_types_from, add_reverse, copy_edge_data, remove_self_loops, deduplicate, add_self_loops, cast : optional
         As in `chunk_graph`.
 
     Returns
     -------
     Scan
-        As by `read_tables`.
+        As by `scan_tables`.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def read_construction(
 
     Examples
     --------
-    >>> dgp.read_construction("config.json").collect()
+    >>> dgp.scan_graphstorm_config("config.json").collect()
     Graph 'graph': 3 nodes, 1 edge, 24 B
     type            count  files  size  features
     --------------  -----  -----  ----  --------------
@@ -76,7 +76,7 @@ def read_construction(
     user:buys:item      1      2  16 B
     """
     wanted = GraphChanges(
-        split_by=split_by, add_reverse=add_reverse, copy_edata=copy_edata,
+        edge_types_from=edge_types_from, add_reverse=add_reverse, copy_edge_data=copy_edge_data,
         remove_self_loops=etypes_of(remove_self_loops), deduplicate=etypes_of(deduplicate),
         add_self_loops=etypes_of(add_self_loops), cast=cast,
     )  # fmt: skip
@@ -85,15 +85,15 @@ def read_construction(
         raise OptionError(
             "a construction config cannot do this", option="unknown_nodes", expected=expected, found=unknown_nodes
         )
-    if wanted.split_by:
+    if wanted.edge_types_from:
         what, hint = (
             "a construction config names its own edge types",
-            "run chunk, then chunk its output with --split-by",
+            "run build, then build from its output with --edge-types-from",
         )
-        raise OptionError(what, option="split_by", hint=hint)
+        raise OptionError(what, option="edge_types_from", hint=hint)
     path, is_reversed = require_local(config, "a construction config"), wanted.add_reverse == "graphstorm"
     if is_reversed and read_config(path)[0].is_homogeneous:
-        wanted = replace(wanted, add_reverse=None, copy_edata=False)
+        wanted = replace(wanted, add_reverse=None, copy_edge_data=False)
     scan: Scan = ConstructionScan(path, name, unknown_nodes == "drop", is_reversed, split_seed)
     changed: Scan = change(scan, wanted)
     return changed

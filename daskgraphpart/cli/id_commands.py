@@ -1,4 +1,4 @@
-"""``daskgraphpart remap``: bring rows back into the input's order; ``ids``: look up single nodes."""
+"""``daskgraphpart to-original`` and ``from-original``: rows in the other order; ``ids``: look up single nodes."""
 
 from __future__ import annotations
 
@@ -19,12 +19,18 @@ if TYPE_CHECKING:
     from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph
 
 
+ROWS = (
+    click.argument("partitions", type=click.Path()),
+    click.argument("in_path", type=click.Path(), metavar="FROM"),
+    click.argument("out_path", type=click.Path(), metavar="TO"),
+    click.option("--type", "kind", metavar="TYPE", help="Node or edge type; not needed if there is one node type."),
+    click.option("--overwrite", is_flag=True, help="Replace TO."),
+    *RESOURCE_OPTIONS,
+    CONFINED_OPTION,
+)
+
+
 @click.command(cls=Command)
-@click.argument("partitions", type=click.Path())
-@click.argument("in_path", type=click.Path(), metavar="FROM")
-@click.argument("out_path", type=click.Path(), metavar="TO")
-@click.option("--type", "kind", metavar="NTYPE|ETYPE", help="Node or edge type; not needed if there is one node type.")
-@click.option("--reverse", is_flag=True, help="From the order of the input to that of new IDs.")
 @click.option(
     "--id-map",
     type=click.Path(),
@@ -36,36 +42,44 @@ if TYPE_CHECKING:
     metavar="FEATURE|PATH",
     help="Write FEATURE's own text: of codes, or of the largest column. Or a file of categories.",
 )
-@click.option("--overwrite", is_flag=True, help="Replace TO.")
-@with_options(*RESOURCE_OPTIONS)
-@CONFINED_OPTION
-def remap(**values: Any) -> None:
-    """Bring rows (embeddings, say) back into the input's order.
+@with_options(*ROWS)
+def to_original(**values: Any) -> None:
+    """Put predictions or embeddings back into the order of your input.
 
     FROM has a row per node or edge of a type, by new ID. FROM and TO end in .npy, .zarr, .pt or .parquet; Parquet gets
     a column id with your own IDs.
 
     \b
-    daskgraphpart remap parts predictions.pt predictions.parquet
-    daskgraphpart remap parts scores.pt classes.parquet --decode label
-    daskgraphpart remap parts embeddings.npy original.npy --type paper
-    daskgraphpart remap parts labels.npy labels-new.npy --reverse
+    daskgraphpart to-original parts predictions.pt predictions.parquet
+    daskgraphpart to-original parts scores.pt classes.parquet --decode label
+    daskgraphpart to-original parts embeddings.npy original.npy --type paper
     """
+    _reorder(
+        "to_original", values, "original", id_map=values["id_map"], largest=values["largest"], decode=values["decode"]
+    )
+
+
+@click.command(cls=Command)
+@with_options(*ROWS)
+def from_original(**values: Any) -> None:
+    """Put rows in the order of your input into that of new IDs, which the parts have.
+
+    FROM has a row per node or edge of a type, by original ID. FROM and TO end in .npy, .zarr, .pt or .parquet.
+
+    \b
+    daskgraphpart from-original parts labels.npy labels-new.npy
+    """
+    _reorder("from_original", values, "new")
+
+
+def _reorder(method: str, values: dict[str, Any], order: str, **how: Any) -> None:
+    """Call a method of the partitions that brings rows into another order."""
     graph = open_partitions(values["partitions"], confined=values["confined"])
     kind = values["kind"] or _only_type(graph, graph.ntypes + graph.etypes)
-    paths = values["in_path"], values["out_path"]
-    if values["reverse"] and values["id_map"]:
-        raise click.UsageError("--id-map is for rows by original ID, not for --reverse.")
-    if values["reverse"] and (values["largest"] or values["decode"]):
-        raise click.UsageError("--largest and --decode are for rows by original ID, not for --reverse.")
     with run_of(values) as run:
-        if values["reverse"]:
-            graph.from_original(kind, *paths, **run)
-        else:
-            how = {"id_map": values["id_map"], "largest": values["largest"], "decode": values["decode"], **run}
-            graph.to_original(kind, *paths, **how)
+        getattr(graph, method)(kind, values["in_path"], values["out_path"], **how, **run)
     if not values["quiet"]:
-        click.echo(f"rows of {kind} by {'new' if values['reverse'] else 'original'} ID: {values['out_path']}")
+        click.echo(f"rows of {kind} by {order} ID: {values['out_path']}")
 
 
 @click.command(cls=Command)
