@@ -22,6 +22,8 @@ import vs_gconstruct
 from claims import beyond, middle, newest_of, peak
 from layouts import table
 
+from daskgraphpart.units import format_size
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -38,6 +40,7 @@ SHOWN_AGAINST_METIS = (
 )
 FOR_TRAINING = HERE.parent / "docs" / "howto" / "partition_for_training.md"
 PARTITIONERS = HERE.parent / "docs" / "partitioners.md"
+CLUSTERS = HERE.parent / "docs" / "clusters.md"
 NEW_DATA = HERE.parent / "docs" / "new_data.md"
 GRAPHBOLT = HERE.parent / "docs" / "howto" / "graphbolt.md"
 
@@ -85,6 +88,7 @@ def blocks() -> Iterator[tuple[Path, str, str]]:
         yield BENCHMARKS, name, "\n".join(lines).strip()
     yield PARTITIONERS, "efforts", in_lines(claims.efforts())
     yield NEW_DATA, "extend", in_lines(claims.extended())
+    yield CLUSTERS, "shared_disk", in_lines(vs_shared_disk())
 
 
 def set_block(page: Path, name: str, content: str) -> None:
@@ -216,6 +220,23 @@ def vs_copy() -> str:
         f"{seconds(small['ours']):.1f} s: {over(small, 'copy')} times as long as that, and {over(small, 'copy input')} "
         "times as long as copying the input (`vs_copy.py`)."
     )
+
+
+def vs_shared_disk() -> list[list[str]]:
+    """The newest run of each job whose workers share only a bucket, and what it moves on a shared disk."""
+    heads = ["edges", "nodes", "features", "parts", "method", "requests", "read, written", "on a shared disk"]
+    newest: dict[tuple[str, ...], list[str]] = {}
+    for line in (HERE / "results" / "vs_shared_disk.jsonl").read_text(encoding="utf-8").splitlines():
+        kept = json.loads(line)
+        of, here, there = kept["setting"], kept["results"]["shared disk"], kept["results"]["bucket"]
+        job = [f"{float(of[name]):,.0f}" for name in ("edges", "nodes", "features", "parts")] + [f"`{of['method']}`"]
+        moved = [f"{format_size(run['read'])}, {format_size(run['written'])}" for run in (there, here)]
+        requests = re.search(r"[\d,]+(?= requests)", there["summary"])
+        assert requests is not None
+        disk = there["planned"][2] or there["planned"][0] + there["planned"][1]
+        newest[(*job,)] = [*job, requests[0], *moved, f"{format_size(disk)}, {format_size(there['local'])}"]
+        newest[(*job,)].append(kept["date"])
+    return [[*heads, "disk of a worker: planned, used", "measured"], *newest.values()]
 
 
 def over(results: dict[str, Any], name: str) -> str:

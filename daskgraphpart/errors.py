@@ -64,8 +64,8 @@ class GraphPartError(Public, Exception):
     exit_code = 2
     listed: tuple[GraphPartError, ...] = ()  # if it stands for several
     __all__ = (
-        "add_note", "args", "exit_code", "expected", "file", "found", "hint", "listed", "option", "place", "what",
-        "with_traceback",
+        "add_note", "args", "exit_code", "expected", "file", "found", "hint", "kind", "listed", "option", "place",
+        "what", "with_traceback",
     )  # fmt: skip
 
     def __init__(
@@ -86,6 +86,11 @@ class GraphPartError(Public, Exception):
         self.file = None if file is None else str(file)
         self.expected, self.found, self.hint = expected, found, hint
         super().__init__(self._message(_keywords, str))
+
+    @property
+    def kind(self) -> str:
+        """Name of the public class, which the page Troubleshooting explains."""
+        return next(kind.__name__ for kind in type(self).__mro__ if kind.__name__ in __all__)
 
     def for_command_line(self) -> str:
         """Message with options spelled as on the command line."""

@@ -194,7 +194,8 @@ def _run(arguments: list[str] | None, session: Session) -> int:
             click.echo(err=True)  # after the terminal's ^C
         return session.show_error(f"interrupted{'. ' if str(stop) else ''}{stop}", INTERRUPTED_EXIT_CODE)
     except GraphPartError as error:
-        return session.show_error(error.for_command_line(), error.exit_code)
+        text = f"{error.for_command_line()} [{error.kind}]"
+        return session.show_error(text, error.exit_code, kind=error.kind)
     except MemoryError:
         return session.show_error("Out of memory. Give a smaller --memory or fewer --workers.", ENVIRONMENT_EXIT_CODE)
     except Exception:

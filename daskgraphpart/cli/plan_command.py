@@ -26,6 +26,7 @@ from daskgraphpart.partitioner.assign_options import AssignOptions
 @click.argument("in_dir", required=False, type=click.Path(), metavar="[GRAPH]")
 @click.argument("out_dir", required=False, type=click.Path(), metavar="[OUT]")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="Form of the plan.")
+@click.option("--explain", is_flag=True, help="List the passes, and the bytes that each reads and writes.")
 @with_options(NUM_PARTS_OPTION, *METHOD_OPTIONS, *INPUT_OPTIONS, *DISPATCH_OPTIONS)
 def plan(**values: Any) -> None:
     """Estimate disk, memory and method of a partition.
@@ -36,6 +37,7 @@ def plan(**values: Any) -> None:
     daskgraphpart plan graph --num-parts 64 --memory 32GB --workers 16
     daskgraphpart plan graph /data/parts --num-parts 8 --method kaminpar
     daskgraphpart plan graph --num-parts 8 --format json
+    daskgraphpart plan graph --num-parts 8 --explain
     """
     from daskgraphpart.jobs.plan_function import plan
 
@@ -49,4 +51,7 @@ def plan(**values: Any) -> None:
         dispatch_to=values.get("dispatch_to"),
         **keywords_of(values, AssignOptions, DispatchOptions, Resources),
     )
-    click.echo(json.dumps(estimated.to_dict(), indent=1) if values["form"] == "json" else str(estimated))
+    if values["form"] == "json":
+        click.echo(json.dumps(estimated.to_dict(), indent=1))
+    else:
+        click.echo(estimated.explained() if values["explain"] else str(estimated))

@@ -60,9 +60,9 @@ class Session:
         line = f"{prefix}: {text}" if prefix else text
         click.echo(json_event(event, **content, text=text).rstrip() if self.as_json else line, err=True)
 
-    def show_error(self, text: str, exit_code: int) -> int:
+    def show_error(self, text: str, exit_code: int, **content: Any) -> int:
         """Write why the command ends, in one line; return the exit code."""
-        self.show("error", "error", text, exit_code=exit_code)
+        self.show("error", "error", text, exit_code=exit_code, **content)
         return exit_code
 
     def as_typed(self, text: str) -> str:

@@ -19,6 +19,7 @@ from daskgraphpart.jobs.estimate_dispatch import (
     workspace_files,
     workspace_nbytes,
 )
+from daskgraphpart.jobs.estimate_passes import PassEstimate, Writing, list_passes
 from daskgraphpart.kernels.compiled import note_on_compiling
 from daskgraphpart.partitioner.assign_options import METHODS, AssignOptions
 from daskgraphpart.partitioner.assignment import Assignment
@@ -26,10 +27,10 @@ from daskgraphpart.partitioner.choose import Choice, expected_choice, list_ways,
 from daskgraphpart.partitioner.choose import workspace_nbytes as assign_workspace_nbytes
 from daskgraphpart.public import Public
 from daskgraphpart.storage.files import workspace_store
-from daskgraphpart.units import format_number, format_size, html_table
+from daskgraphpart.units import format_number, format_size, html_table, text_table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from daskgraphpart.engine.progress import ProgressListener
     from daskgraphpart.engine.resources import Resources
@@ -63,11 +64,17 @@ class Plan(Public):
     local_nbytes: int  # with a workspace in a store, disk of each worker: copies of node maps; else 0
     local_task_nbytes: int  # more of it for each thread: what a task is about to upload
     local_method_nbytes: int  # disk of the worker that partitions: the adjacency, and the method's own graph
+    passes: tuple[PassEstimate, ...]  # over edges and rows, with what each reads and writes
     warnings: tuple[str, ...]  # what may not fit
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as plain values for JSON, with the ``"version"`` of the format."""
         return {"version": VERSION, **asdict(self)}
+
+    def explained(self) -> str:
+        """Return the plan as text, with its passes over edges and rows."""
+        rows = [[of.name, format_size(of.read), format_size(of.written)] for of in self.passes]
+        return f"{self}\n\n{text_table(['pass', 'reads about', 'writes about'], rows, align='<>>')}"
 
     def check_disks(self) -> None:
         """Raise a `PlanError` if a disk is too small for what it holds at least."""
@@ -151,12 +158,14 @@ def estimate(spec: JobSpec, graph: Graph, num_parts: int, resources: Resources, 
         solving = solving_nbytes(schema, owners, choice) - 8 * schema.num_nodes  # in-degrees are not copied
     is_random = isinstance(owners, AssignOptions) and owners.counts_nodes
     output, temporary, disks, local = 0, 0, {}, (0, 0, 0)
+    making, writing = owners if isinstance(owners, AssignOptions) and assigning else None, None
     if options is not None:
         certain, likely = (
             expect(schema, num_parts, options, is_random, cut_and_halo) for cut_and_halo in ((0.0, 0), known)
         )
         files = workspace_files(schema, num_parts, options, likely, limited)
         output, temporary = output_nbytes(schema, num_parts, options, likely), workspace_nbytes(files)
+        writing = Writing(options, files, output, likely)
         if not workspace_store(out).is_on_disk:
             local = copies_nbytes(files, limited), task_upload_nbytes(schema, limited), solving
             if is_on_this_machine(limited.cluster):
@@ -165,11 +174,7 @@ def estimate(spec: JobSpec, graph: Graph, num_parts: int, resources: Resources, 
             disks = {str(out): output_nbytes(schema, num_parts, options, certain)}
     needs = {out: output}  # what owners are made from is deleted before parts are written
     needs[workspace] = max(assigning, temporary + needs.get(workspace, 0))
-    warnings = [
-        f"the disk of {place} may be too small: about {format_size(nbytes)} to write, {format_size(free)} free"
-        for place, nbytes in needs.items()
-        if workspace_store(place).is_on_disk and nbytes > (free := _free_near(place))
-    ]
+    warnings = [*_full_disks(needs)]
     if isinstance(owners, AssignOptions) and owners.objtype == "vol" and num_parts > 1 and not _asks_metis(choice):
         warnings.append(f"--objtype vol has no effect: {method} minimises cut edges; --method metis, the volume")
     return Plan(
@@ -191,8 +196,17 @@ def estimate(spec: JobSpec, graph: Graph, num_parts: int, resources: Resources, 
         local_nbytes=local[0],
         local_task_nbytes=local[1],
         local_method_nbytes=local[2],
+        passes=tuple(list_passes(graph, num_parts, making, writing)),
         warnings=tuple(warnings),
     )
+
+
+def _full_disks(needs: Mapping[Path, int]) -> Iterator[str]:
+    """Warn of disks that may be too small for what is written to each directory."""
+    for place, nbytes in needs.items():
+        if workspace_store(place).is_on_disk and nbytes > (free := _free_near(place)):
+            sizes = f"about {format_size(nbytes)} to write, {format_size(free)} free"
+            yield f"the disk of {place} may be too small: {sizes}"
 
 
 def _asks_metis(choice: Choice | None) -> bool:

@@ -28,6 +28,8 @@ from judges import dgl_python
 from remote.conftest import s3, s3_server
 from shown_outputs import Block, captured, is_same, read_blocks, replaced, run_like_a_notebook
 
+from daskgraphpart import errors
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -198,6 +200,12 @@ def test_messages_on_the_page_of_troubleshooting_are_those_of_the_package() -> N
     messages = re.findall(r"^\| `([^`]+)`", page, re.MULTILINE)
     assert len(messages) > 10
     assert [piece for text in messages for piece in text.split("...") if piece.strip() not in said] == []
+
+
+def test_each_kind_of_error_is_explained() -> None:
+    page = (ROOT / "docs" / "troubleshooting.md").read_text()
+    rows = re.findall(r"^\| `(\w+)`\{#(\w+)\} \| (\d) \|", page, re.MULTILINE)
+    assert sorted(rows) == sorted((name, name, str(getattr(errors, name).exit_code)) for name in errors.__all__)
 
 
 def test_each_command_has_a_page_with_all_that_its_help_shows(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,9 +6,17 @@ import re
 import tomllib
 from pathlib import Path
 
+import numpy as np
 import pytest
+from commands import call
 
 import daskgraphpart
+from daskgraphpart.dispatching.dispatch_options import LAYOUTS
+from daskgraphpart.engine import displays
+from daskgraphpart.jobs import estimate_job, job_inputs
+from daskgraphpart.layouts import manifest, ondisk, parquet, ranks
+from daskgraphpart.partitioner import write_files
+from daskgraphpart.tools.report import figures
 
 ROOT = Path(__file__).parent.parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -70,3 +78,44 @@ def test_no_page_installs_from_pypi_by_itself() -> None:
 def test_urls_resolve_or_cannot() -> None:
     urls = PROJECT["project"]["urls"].values()
     assert len({url.split("/")[2].endswith(".invalid") for url in urls}) == 1
+
+
+def test_versions_of_what_is_written_are_those_of_the_code() -> None:
+    versions = [
+        f"{manifest.VERSION}; {manifest.VERSION - 1} is read",
+        f"{ranks.VERSION}, {parquet.VERSION}, {ondisk.VERSION}",
+        write_files.DGL_META_VERSION,
+        *(str(of) for of in (figures.VERSION, estimate_job.VERSION, displays.JSON_VERSION, job_inputs.WORK_VERSION)),
+    ]
+    _, _, table = PAGE.partition("| what | where its version is | version |\n|---|---|---|\n")
+    assert [row.split(" | ")[-1].removesuffix(" |") for row in table.splitlines()] == versions
+
+
+def test_the_matrix_of_layouts_and_commands_is_what_commands_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert call("generate", "graph", "--nodes", "300", "--edges", "2000", "--features", "2", "--quiet") == 0
+    np.save("rows.npy", np.zeros(300))
+    found = re.search(r"\| layout \|.*\n(?:\|.*\n)+", PAGE)
+    assert found is not None
+    rows = found[0].splitlines()[:2]
+    for layout in LAYOUTS:
+        parts = "1" if layout == "ondisk" else "2"
+        made = ("--num-parts", parts, "--method", "random", "--layout", layout, "--quiet")
+        assert call("partition", "graph", layout, *made) == 0
+        done = [
+            call("info", layout),
+            call("verify", "graph", layout),
+            call("verify", "--checksums", layout),
+            call("report", layout),
+            call("ids", layout, "1"),
+            call("to-original", layout, "rows.npy", f"{layout}.npy"),
+            call("add", layout, "--node-data", "y=rows.npy"),
+        ]
+        rows.append(f"| `{layout}` | {' | '.join('no' if code else 'yes' for code in done)} |")
+    table = "\n".join([*rows, ""])
+    if request.config.getoption("write_outputs"):
+        (ROOT / "docs" / "compatibility.md").write_text(PAGE.replace(found[0], table))
+    else:
+        assert found[0] == table

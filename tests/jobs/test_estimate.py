@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from inside import METHODS, DispatchOptions, Resources, detect_resources, open_runner
 from keywords import spelled
+from listeners import Listener
 
 import daskgraphpart as dgp
 from daskgraphpart.errors import PlanError
@@ -147,3 +148,31 @@ def test_a_plan_shows_itself_as_text_html_and_json(graph: dgp.Graph) -> None:
     assert "<table>" in html
     assert content["version"] == 2
     assert content["method"] == "kaminpar"
+
+
+OF_NODES = {
+    "add-up-samples", "assign-random", "count-cut-edges", "count-marked", "count-owners", "cut-node-range",
+    "draw-seeds", "expect-samples", "expect-work", "list-hot-rows", "list-nodes", "mark-seeds", "order-extra",
+    "place-edges", "read-owners", "relabel-nodes", "split-nids", "weigh-nodes", "write-nodes", "write-owners",
+}  # fmt: skip
+"""Passes that a plan does not list: of nodes, of few edges, or over what the pass before has in memory."""
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"method": "random"},
+        {"graph_formats": "coo,csc", "num_hops": 2},
+        {"method": "fennel", "out_edges": True, "layout": "graphbolt"},
+        {"layout": "ranks,parquet", "hot_rows": "5%", "fanouts": "3,3"},
+        {"objtype": "fetch", "fanouts": "3,3"},
+    ],
+)
+def test_a_plan_lists_the_passes_that_run(how: dict[str, Any], graph: dgp.Graph, tmp_path: Path) -> None:
+    ran = Listener()
+    dgp.partition(graph, tmp_path / "out", 3, progress=ran, **how, **spelled(resources()))
+    plan = dgp.plan(graph, 3, **how, **spelled(resources()))
+    assert {of.name for of in plan.passes} == {*ran.begun} - OF_NODES
+    assert all(of.read > 0 and of.written >= 0 for of in plan.passes)
+    assert all(of.name in plan.explained() for of in plan.passes)
+    assert plan.to_dict()["passes"][-1]["name"] == "hash-files"

@@ -62,7 +62,7 @@ def test_kernels_that_are_not_to_be_compiled_are_one_error(tmp_path: Path) -> No
         env={**os.environ, "NUMBA_DISABLE_JIT": "1"}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (3, "")
-    assert done.stderr == "error: NUMBA_DISABLE_JIT: kernels do not run uncompiled. Unset it.\n"
+    assert done.stderr == "error: NUMBA_DISABLE_JIT: kernels do not run uncompiled. Unset it. [EnvironmentFaultError]\n"
 
 
 def test_the_first_run_says_that_it_compiles_kernels_and_the_second_does_not(tmp_path: Path) -> None:
