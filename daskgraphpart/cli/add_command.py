@@ -1,4 +1,4 @@
-"""``daskgraphpart add``: add features of nodes to finished partitions."""
+"""``daskgraphpart add``: add features to finished partitions."""
 
 from __future__ import annotations
 
@@ -28,18 +28,19 @@ _READING = ("delimiter", "decimal", "header", "comment", "codes_from", "id_type"
 
 @click.command(cls=Command)
 @click.argument("partitions", type=click.Path())
-@with_options(*options_of(Tables, "Features", "node_data", "masks", "split"))
+@with_options(*options_of(Tables, "Features", "node_data", "edge_data", "masks", "split"))
 @with_options(*options_of(ReadOptions, "Features", *_READING))
 @with_options(*RESOURCE_OPTIONS, *JOB_OPTIONS)
 def add(**values: Any) -> None:
-    """Add features of nodes to finished partitions, in all layouts that are there.
+    """Add features to finished partitions, in all layouts that are there.
 
-    Rows without IDs are in the order of the input; tables are joined by your own IDs. A stopped run is continued by the
-    same command.
+    Rows without IDs, and those of edges, are in the order of the input; tables of nodes are joined by your own IDs. A
+    stopped run is continued by the same command.
 
     \b
     daskgraphpart add parts --node-data feat=embeddings.npy
     daskgraphpart add parts --node-data user/age=users.csv:id:age --fill age=-1
+    daskgraphpart add parts --edge-data weight=weights.npy
     """
     from daskgraphpart.tools.add.add_features import add_features  # imports DuckDB
 
@@ -47,6 +48,7 @@ def add(**values: Any) -> None:
     default = parts.ntypes[0] if len(parts.ntypes) == 1 else DEFAULT_NTYPE
     tables = {
         "node_data": parse_features(values["node_data"], default, "--node-data", parts.ntypes),
+        "edge_data": parse_features(values["edge_data"], parts.etypes[0], "--edge-data", parts.etypes),
         "masks": parse_features(values["masks"], default, "--mask"),
         "split": parse_by_type(values["split"], default, "--split"),
         **{name: value for name, value in keywords_of(values, ReadOptions).items() if name in _READING},
@@ -55,7 +57,9 @@ def add(**values: Any) -> None:
         how = {name: run.pop(name) for name in ("restart", "keep_workspace", "progress")}
         parts = add_features(parts, tables, resources_of(run), **how)
     if not values["quiet"]:
-        names = [f"{ntype}/{name}" for ntype, data in parts.node_data.items() for name in data]
+        names = [
+            f"{of_type}/{name}" for of_type, data in {**parts.node_data, **parts.edge_data}.items() for name in data
+        ]
         click.echo(f"features  {', '.join(names)}")
         click.echo(f"time      {format_seconds(values['seconds'])}")
         show_result(f"config    {parts.config}")

@@ -34,7 +34,7 @@ COMMANDS = {
     "info": "Show what a graph or partitions hold.",
     "assign": "Give every node an owner; the first half of partition.",
     "dispatch": "Write the parts; the second half of partition.",
-    "add": "Add features of nodes to finished partitions.",
+    "add": "Add features to finished partitions.",
     "to-original": "Put predictions or embeddings back into your own order.",
     "from-original": "Put rows of your own order into that of the parts.",
     "ids": "Show the new IDs of your own ones, or the reverse.",

@@ -108,10 +108,10 @@ class PartitionedGraph(Public):
     """
 
     __all__ = (
-        "add_node_data", "book", "canonical_etypes", "config", "edge_data", "edges", "etypes", "from_original",
-        "ids_of", "link_neighbor_loader", "name", "neighbor_loader", "node_data", "nodes", "ntypes", "num_edges",
-        "num_nodes", "num_parts", "original_ids", "own_ids", "part", "parts", "quality", "report", "schema",
-        "to_original", "to_pyg_stores", "verify",
+        "add_edge_data", "add_node_data", "book", "canonical_etypes", "config", "edge_data", "edges", "etypes",
+        "from_original", "ids_of", "link_neighbor_loader", "name", "neighbor_loader", "node_data", "nodes",
+        "ntypes", "num_edges", "num_nodes", "num_parts", "original_ids", "own_ids", "part", "parts", "quality",
+        "report", "schema", "to_original", "to_pyg_stores", "verify",
     )  # fmt: skip
 
     config: Location
@@ -127,6 +127,7 @@ class PartitionedGraph(Public):
     etypes: tuple[str, ...] = field(init=False)
     _opened: dict[int, Part] = field(init=False, default_factory=dict)
 
+    add_edge_data = check_keywords(add_method.add_edge_data)
     add_node_data = check_keywords(add_method.add_node_data)
     from_original = check_keywords(remap_methods.from_original)
     ids_of = check_keywords(remap_methods.ids_of)

@@ -73,6 +73,11 @@ def test_a_method_is_shown_with_its_class_and_without_its_object(pages: dict[str
         ("Predictions under my own IDs?", "new_data"),
         ("How do I cite it?", "cite"),
         ("Which methods has a graph?", "reference/classes/Graph"),
+        ("Does it train faster?", "howto/partition_for_training"),
+        ("What does it cost?", "sizing"),
+        ("Several GPUs?", "howto/plain_torch"),
+        ("What does this error mean?", "troubleshooting"),
+        ("What stays compatible?", "compatibility"),
     ],
 )
 def test_the_text_of_the_front_page_answers_a_question_within_two_clicks(

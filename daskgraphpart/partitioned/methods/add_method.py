@@ -1,4 +1,4 @@
-"""The method `add_node_data` of open partitions."""
+"""The methods `add_node_data` and `add_edge_data` of open partitions."""
 
 from __future__ import annotations
 
@@ -71,3 +71,52 @@ def add_node_data(
     resources = detect_resources(memory, cluster, workers, workspace=workspace)
     tables = {"node_data": node_data, "masks": masks or {}, "fill": fill}
     return add_features(partitions, tables, resources, progress=progress)
+
+
+def add_edge_data(
+    partitions: PartitionedGraph,
+    edge_data: Mapping[str, Mapping[str, Any]],
+    *,
+    memory: str | int | None = None,
+    cluster: str | Client | Cluster | None = None,
+    workers: int | None = None,
+    workspace: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> PartitionedGraph:
+    """Add features of edges to the files of the partitions, in all layouts that are there.
+
+    As `add_node_data`.
+
+    Parameters
+    ----------
+    edge_data : mapping
+        Features by edge type and name: arrays, dask arrays, npy or Parquet files with a row per edge, in the order of
+        the input.
+    memory, cluster, workers, workspace, progress : optional
+        As in `partition`.
+
+    Returns
+    -------
+    PartitionedGraph
+        The partitions, opened again.
+
+    Raises
+    ------
+    OptionError
+        If there is no such type, the feature is there already, or a layout cannot hold it.
+    InputFileError
+        If there are not as many rows as edges.
+    LayoutError
+        If the partitions are in a store, or not by daskgraphpart.
+
+    Examples
+    --------
+    >>> parts = parts.add_edge_data({"user:buys:item": {"paid": np.ones(5000, np.float32)}})
+    >>> parts.edge_data["user:buys:item"]["paid"].shape
+    (5000,)
+    """
+    from daskgraphpart.engine.resources import detect_resources  # imports dask
+    from daskgraphpart.tools.add.add_features import add_features  # imports DuckDB
+
+    resources = detect_resources(memory, cluster, workers, workspace=workspace)
+    return add_features(partitions, {"edge_data": edge_data}, resources, progress=progress)

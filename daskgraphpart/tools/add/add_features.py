@@ -1,9 +1,10 @@
 """Add features to finished partitions, in every layout that they have.
 
 Tables and arrays are read as for a graph, and the passes of a dispatch bring rows to the owners of their nodes, who
-follow from the original IDs in the parts. A file that gains an array is made anew under a temporary name, and takes
-what it had from the old one (pass `copy-arrays`). When all are complete they are renamed; the manifest, which lists
-features and checksums, comes last. Until then partitions are what they were, or hold features that nothing lists.
+follow from the original IDs in the parts; likewise those of edges. A file that gains an array is made anew under a
+temporary name, and takes what it had from the old one (pass `copy-arrays`). When all are complete they are renamed; the
+manifest, which lists features and checksums, comes last. Until then partitions are what they were, or hold features
+that nothing lists.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from pyarrow.parquet import ParquetFile
 
 from daskgraphpart.dispatching.dispatch_options import DispatchOptions
 from daskgraphpart.dispatching.features import block_marks, cut_features, move_features
@@ -41,21 +43,24 @@ from daskgraphpart.layouts.known_outputs import DIST_GRAPH
 from daskgraphpart.layouts.layout import DispatchedGraph, GraphSizes, raw_file_layout
 from daskgraphpart.layouts.manifest import ADDED, data_of
 from daskgraphpart.layouts.manifest_reader import Manifest, find_manifest, read_manifest
+from daskgraphpart.layouts.parquet import COLUMNS
 from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph, open_partitions
 from daskgraphpart.partitioned.read_hot_rows import find_hot_rows
-from daskgraphpart.partitioner.assignment import Assignment, create_owner_files
+from daskgraphpart.partitioner.assignment import Assignment, owner_dtype
 from daskgraphpart.partitioner.extend.old_owners import place_owners
 from daskgraphpart.readers.objects.open_object import complete_graph
 from daskgraphpart.readers.tables.scan_tables import described_tables
 from daskgraphpart.schema import GraphSchema, NodeType
+from daskgraphpart.source import Source
 from daskgraphpart.storage.checksums import hash_bytes
 from daskgraphpart.storage.faults import environment_faults
-from daskgraphpart.storage.files import read_file
+from daskgraphpart.storage.files import make_directory, read_file
+from daskgraphpart.storage.region import create_files, npy_region
 from daskgraphpart.tools.add.extended_layout import extended_layouts
 from daskgraphpart.tools.remap.row_files import recorded_maps
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from daskgraphpart.dispatching.make_files import Places, Target
     from daskgraphpart.dispatching.workspace import Workspace
@@ -63,13 +68,17 @@ if TYPE_CHECKING:
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.graph.graph import Graph
     from daskgraphpart.graph.scan import Scan
+    from daskgraphpart.schema import EdgeType
     from daskgraphpart.storage.region import Region
 
 
 def add_features(
     parts: PartitionedGraph, tables: Mapping[str, Any], resources: Resources, **how: Any
 ) -> PartitionedGraph:
-    """Add what `tables` describe, by keywords of `scan_tables` without edges; `how` are other `JobOptions`."""
+    """Add what `tables` describe, by keywords of `scan_tables`: features of nodes, or `edge_data`.
+
+    `how` are other `JobOptions`.
+    """
     run = JobOptions(resources, **how)
     given = parts.config
     if given.parent.name == DIST_GRAPH:  # GraphStorm's config, below that of the partitions
@@ -112,6 +121,8 @@ def _manifest_of(parts: PartitionedGraph) -> Manifest:
 
 def _scan_of(parts: PartitionedGraph, tables: Mapping[str, Any], run: JobOptions) -> Scan:
     """Describe the tables, with the nodes in their original order: by the recorded ID maps, or else by their number."""
+    if tables.get("edge_data"):
+        return _scan_of_edges(parts, tables, run)
     ntypes = {ntype for name in ("node_data", "masks", "split") for ntype in tables.get(name) or ()}
     if not ntypes:
         raise OptionError("no features", option="node_data", hint="give node data, such as TYPE/NAME=FILE")
@@ -129,6 +140,36 @@ def _scan_of(parts: PartitionedGraph, tables: Mapping[str, Any], run: JobOptions
     return described_tables({**how, "map_ids": True, "ids_from": str(parts.config)})
 
 
+def _scan_of_edges(parts: PartitionedGraph, tables: Mapping[str, Any], run: JobOptions) -> Scan:
+    """Describe features of edges, which have no IDs: rows are in the order of the input."""
+    if any(tables.get(name) for name in ("node_data", "masks", "split")):
+        what, hint = "features of nodes and of edges are added one after the other", "give one of them"
+        raise OptionError(what, option="edge_data", hint=hint)
+    for etype in tables["edge_data"]:
+        check_choice("edge type", "--edge-data", etype, parts.schema.etypes)
+    counts = {of.name: of.num_nodes for of in parts.schema.node_types}
+    edges = {of.name: KnownEdges(of.num_edges) for of in parts.schema.edge_types if of.name in tables["edge_data"]}
+    known = graph_of(parts.name, counts, edges, {})
+    return GraphScan(complete_graph(known, run.resources, name=parts.name, edge_data=tables["edge_data"]))
+
+
+@dataclass(frozen=True, slots=True)
+class KnownEdges(Source):
+    """Edges that are in the partitions, and are not read: only their number matters here."""
+
+    num_edges: int
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Dtype of IDs."""
+        return np.dtype(np.int64)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of edges, and 2."""
+        return self.num_edges, 2
+
+
 def _id_maps(parts: PartitionedGraph) -> dict[str, Path]:
     """Return the recorded maps of the user's own IDs by node type, if there are any."""
     recorded = recorded_maps(parts.config, parts.name, confined=parts.is_confined)
@@ -137,20 +178,24 @@ def _id_maps(parts: PartitionedGraph) -> dict[str, Path]:
 
 def _add(parts: PartitionedGraph, manifest: Manifest, graph: Graph, work: Workspace, runner: Runner) -> None:
     content, schema = manifest.content, graph.schema
-    before = {ntype: data_of(ntype, content["node_data"]) for ntype in parts.ntypes}
-    new = [f"{of.name}/{spec.name}" for of in schema.node_types for spec in of.data]
+    kind = "edge" if schema.edge_types else "node"
+    given: Sequence[NodeType | EdgeType] = schema.edge_types if kind == "edge" else schema.node_types
+    of_kind = parts.schema.edge_types if kind == "edge" else parts.schema.node_types
+    before = {of.name: data_of(of.name, content[f"{kind}_data"]) for of in of_kind}
+    new = [f"{of.name}/{spec.name}" for of in given for spec in of.data]
     # a killed run may have listed them
-    old = {ntype: tuple(s for s in data if f"{ntype}/{s.name}" not in new) for ntype, data in before.items()}
-    sizes = _sizes(parts, content, old)
-    arrays = {f"node_data/{key}" for key in new} | {f"split_nids/{key}" for key in schema.masks}
+    old = {name: tuple(s for s in data if f"{name}/{s.name}" not in new) for name, data in before.items()}
+    sizes = _sizes(parts, content, {f"{kind}_data": old})
+    arrays = {f"{kind}_data/{key}" for key in new} | {f"split_nids/{key}" for key in schema.masks}
     layouts = extended_layouts(parts, manifest, sizes, arrays)
-    sizes = _sizes(parts, content, {**old, **{of.name: (*old[of.name], *of.data) for of in schema.node_types}})
+    both = {**old, **{of.name: (*old[of.name], *of.data) for of in given}}
+    sizes = _sizes(parts, content, {f"{kind}_data": both})
 
     def check() -> None:
         if before != old:
-            known = [f"{ntype}/{spec.name}" for ntype, data in before.items() for spec in data]
+            known = [f"{name}/{spec.name}" for name, data in before.items() for spec in data]
             what, hint = "the partitions have this feature", "give it another name"
-            raise OptionError(what, option="node_data", found=", ".join({*new} & {*known}), hint=hint)
+            raise OptionError(what, option=f"{kind}_data", found=", ".join({*new} & {*known}), hint=hint)
         for layout in layouts:
             layout.check_fits(sizes.schema)
 
@@ -158,13 +203,16 @@ def _add(parts: PartitionedGraph, manifest: Manifest, graph: Graph, work: Worksp
     codes = {name: path for name, path in maps_and_codes(graph.companions).items() if name.startswith(CATEGORIES)}
     companions = {name: raw_file_layout((), partial(copy_file, path)) for name, path in codes.items()}
     layouts = (replace(layouts[0], companions=companions), *layouts[1:])
-    owners = create_owner_files(work.owners, schema, parts.num_parts, runner)
-    files = [part.directory / part.node_rows.originals_file for part in parts.parts]
-    runner.run(Pass("read-owners", place_owners, [Unit(files, 9 * schema.num_nodes)], owners))
+    dtype, nbytes = owner_dtype(parts.num_parts), 9 * sum(of.num_rows for of in given)
+    owners = {of.name: npy_region(work.owners / f"{i}.npy", dtype, (of.num_rows,)) for i, of in enumerate(given)}
+    make_directory(work.owners)
+    runner.step("create-owner-files", lambda: create_files(owners.values()))
+    files = [part.directory / part.rows(kind).originals_file for part in parts.parts]
+    runner.run(Pass("read-owners", place_owners, [Unit(files, nbytes)], owners))
     assignment = Assignment(parts.num_parts, content["method"], owners)
     out, wide = str(manifest.path.parent), choose_sizes(runner.resources)
     job = Job(graph, assignment, out, DispatchOptions(), wide, work, runner, layouts)
-    sizes, places = _move(job, parts, sizes, arrays)
+    sizes, places = _move(job, parts, sizes, arrays, kind)
     encode_files(job, places.all_files)
     made = publish_files(job, places.all_files)
     for layout in reversed(layouts):
@@ -172,28 +220,40 @@ def _add(parts: PartitionedGraph, manifest: Manifest, graph: Graph, work: Worksp
         describe_layout(layout, _described(parts, content, sizes, layout.checksums(sizes, of_layout), new))
 
 
-def _move(job: Job, parts: PartitionedGraph, sizes: GraphSizes, arrays: Collection[str]) -> tuple[GraphSizes, Places]:
+def _move(
+    job: Job, parts: PartitionedGraph, sizes: GraphSizes, arrays: Collection[str], kind: str
+) -> tuple[GraphSizes, Places]:
     """Lay out the files that gain arrays, and fill them; also return the sizes, with new lists of marked nodes."""
-    schema, owners = job.graph.schema, job.assignment.files
-    features = cut_features(job.graph, "node", job.sizes.row_block_bytes)
+    owners = job.assignment.files
+    features = cut_features(job.graph, kind, job.sizes.row_block_bytes)
     offsets = count_intervals(owners, block_marks(features), job.num_parts, job.sizes.interval_rows, job.runner)
-    nodes = NumberedNodes(np.stack([offsets[ntype].totals for ntype in schema.ntypes], axis=1), offsets, {})
-    masks = wanted_masks(job, features)
-    marked = count_marked(job, masks, nodes)
+    nodes = NumberedNodes(np.stack([offsets[name].totals for name in owners], axis=1), offsets, {})
+    masks = wanted_masks(job, features) if kind == "node" else []
+    marked = count_marked(job, masks, nodes) if masks else {}
     num_marked = {**sizes.num_marked, **{key: of_mask.sum(axis=0) for key, of_mask in marked.items()}}
     sizes = replace(sizes, num_marked={key: num_marked[key] for key in sizes.schema.masks})
     places = lay_out(job, sizes)
-    job.runner.run(_copy_pass(job, parts, {name: of for name, of in places.targets.items() if name not in arrays}))
+    ends = _files_of_ends(job, sizes)
+    kept = {name: of for name, of in places.targets.items() if name not in arrays}
+    job.runner.run(_copy_pass(job, parts, kept, ends))
     move_features(job, features, owners, offsets, places.rows, {}, {})
-    split_nids(job, masks, nodes, marked, places.targets)
+    if masks:
+        split_nids(job, masks, nodes, marked, places.targets)
     return sizes, places
 
 
-def _sizes(parts: PartitionedGraph, content: Mapping[str, Any], node_data: Mapping[str, Any]) -> GraphSizes:
-    """Sizes of all parts; those of graphs, which stay as they are, are not needed."""
+def _sizes(parts: PartitionedGraph, content: Mapping[str, Any], changed: Mapping[str, Any]) -> GraphSizes:
+    """Sizes of all parts, with features as the manifest has them or as `changed`, by kind and type.
+
+    Those of graphs, which stay as they are, are not needed.
+    """
     known, book = parts.schema, parts.book
-    node_types = [NodeType(of.name, of.num_nodes, node_data.get(of.name, ())) for of in known.node_types]
-    edge_types = [replace(of, data=data_of(of.name, content["edge_data"])) for of in known.edge_types]
+
+    def data(kind: str, of_type: str) -> Any:
+        return changed[kind][of_type] if kind in changed else data_of(of_type, content[kind])
+
+    node_types = [NodeType(of.name, of.num_nodes, data("node_data", of.name)) for of in known.node_types]
+    edge_types = [replace(of, data=data("edge_data", of.name)) for of in known.edge_types]
     schema = GraphSchema(parts.name, tuple(node_types), tuple(edge_types))
     lists = [part.split_regions for part in parts.parts]
     marked = {key: np.array([of[key].num_rows if key in of else 0 for of in lists], np.int64) for key in schema.masks}
@@ -227,19 +287,19 @@ def _described(
 class CopyUnit:
     """Rows ``[start, stop)`` of an array of a part, and its new place."""
 
-    old: Region
+    old: Region | TableColumn
     new: Region
     start: int
     stop: int
 
 
 def _copy_pass(
-    job: Job, parts: PartitionedGraph, targets: Mapping[str, tuple[Target, ...]]
+    job: Job, parts: PartitionedGraph, targets: Mapping[str, tuple[Target, ...]], ends: Mapping[str, str]
 ) -> Pass[CopyUnit, None, None]:
     """Plan the pass over all arrays that new files take from old ones."""
     units = []
     for part, (name, places) in itertools.product(parts.parts, targets.items()):
-        for old in _old_regions(part, name):
+        for old in _old_rows(part, name, f"{job.out}/{ends.get(name, '')}"):
             step = max(1, job.sizes.row_block_bytes // max(8, old.row_nbytes))
             for start in range(0, old.num_rows, step):
                 stop = min(start + step, old.num_rows)
@@ -248,16 +308,47 @@ def _copy_pass(
     return Pass("copy-arrays", copy_rows, units, None)
 
 
-def _old_regions(part: Any, name: str) -> Iterator[Region]:
+def _files_of_ends(job: Job, sizes: GraphSizes) -> dict[str, str]:
+    """By name of an array that only tables have, the ends of edges by new IDs, the table's path, with ``{part}``."""
+    files = [of for layout in job.layouts for of in layout.part_files(sizes, 0).items()]
+    return {name: path for path, file in files for name in file.regions if name.startswith(("edge_src", "edge_dst"))}
+
+
+def _old_rows(part: Any, name: str, table: str) -> Iterator[Region | TableColumn]:
     """Yield where an array of a part is, if it has any rows."""
     kind, _, key = name.partition("/")
-    ntype, _, feature = key.rpartition("/")
-    if kind == "node_data":
-        yield part.node_rows.features[ntype][feature]
-    elif kind == "orig_nids":
-        yield part.node_rows.originals[key]
+    of_type, _, feature = key.rpartition("/")
+    if kind in ("node_data", "edge_data"):
+        yield part.rows(kind[:4]).features[of_type][feature]
+    elif kind in ("orig_nids", "orig_eids"):
+        yield part.rows("node" if kind == "orig_nids" else "edge").originals[key]
+    elif kind in COLUMNS:
+        yield TableColumn(table.replace("{part}", str(part.part_id)), COLUMNS[kind])
     elif key in part.split_regions:
         yield part.split_regions[key]
+
+
+@dataclass(frozen=True, slots=True)
+class TableColumn:
+    """IDs in a column of a Parquet file, which are read by row groups."""
+
+    path: str
+    name: str
+    row_nbytes: int = 8
+
+    @property
+    def num_rows(self) -> int:
+        """Number of rows."""
+        return int(ParquetFile(self.path).metadata.num_rows)
+
+    def read(self, start: int, stop: int) -> np.ndarray:
+        """Read rows ``[start, stop)``."""
+        file = ParquetFile(self.path)
+        ends = np.cumsum([file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)])
+        first, last = np.searchsorted(ends, (start, stop - 1), side="right").tolist()
+        rows: np.ndarray = file.read_row_groups([*range(first, last + 1)], [self.name])[self.name].to_numpy()
+        before = int(ends[first - 1]) if first else 0
+        return rows[start - before : stop - before]
 
 
 def copy_rows(unit: CopyUnit, _: None) -> None:

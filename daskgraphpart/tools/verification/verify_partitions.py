@@ -70,7 +70,7 @@ if TYPE_CHECKING:
     from daskgraphpart.graph.scan import Scan
     from daskgraphpart.layouts.manifest_reader import Manifest
     from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph
-    from daskgraphpart.schema import GraphSchema, NodeType
+    from daskgraphpart.schema import DataSpec, EdgeType, GraphSchema, NodeType
 
 PIECE_NBYTES = 192
 """Memory that an edge of a part takes while it is checked: ends, new and original IDs, masks, windows."""
@@ -273,13 +273,17 @@ def _with_added(graph: Graph, manifest: Manifest | None) -> GraphSchema:
     """Return the graph's schema, with the features that partitions got later, if the graph has not got them, too."""
     content = {} if manifest is None else manifest.content
 
-    def add(of: NodeType) -> NodeType:
-        later = [spec for spec in data_of(of.name, content["node_data"]) if f"{of.name}/{spec.name}" in content[ADDED]]
+    def later(of: NodeType | EdgeType, kind: str) -> tuple[DataSpec, ...]:
         known = {spec.name for spec in of.data}
-        return replace(of, data=(*of.data, *(spec for spec in later if spec.name not in known)))
+        stated = [spec for spec in data_of(of.name, content[kind]) if spec.name not in known]
+        return (*of.data, *(spec for spec in stated if f"{of.name}/{spec.name}" in content[ADDED]))
 
     schema = graph.schema
-    return replace(schema, node_types=tuple(map(add, schema.node_types))) if ADDED in content else schema
+    if ADDED not in content:
+        return schema
+    nodes = tuple(replace(of, data=later(of, "node_data")) for of in schema.node_types)
+    edges = tuple(replace(of, data=later(of, "edge_data")) for of in schema.edge_types)
+    return replace(schema, node_types=nodes, edge_types=edges)
 
 
 def _check_headers(

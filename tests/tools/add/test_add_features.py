@@ -1,4 +1,4 @@
-"""Features added to finished partitions: the bytes of a dispatch with them, in every layout."""
+"""Features of nodes and of edges added to finished partitions: the bytes of a dispatch with them, in every layout."""
 
 from __future__ import annotations
 
@@ -36,10 +36,19 @@ NEW = {
 BOTH = {ntype: {**OLD[ntype], **NEW[ntype]} for ntype in NODES}
 
 
-def graph_with(node_data: Any) -> dgp.Graph:
-    return dgp.from_edges(
-        EDGES, num_nodes=NODES, node_data=node_data, edge_data={"user:likes:item": {"w": np.arange(400.0)}}
-    )
+OLD_OF_EDGES = {"user:likes:item": {"w": np.arange(400.0)}}
+NEW_OF_EDGES = {
+    "user:follows:user": {"since": RNG.integers(0, 9, 300)},
+    "user:likes:item": {"stars": RNG.random((400, 2), np.float32)},
+}
+BOTH_OF_EDGES = {
+    "user:follows:user": NEW_OF_EDGES["user:follows:user"],
+    "user:likes:item": {**OLD_OF_EDGES["user:likes:item"], **NEW_OF_EDGES["user:likes:item"]},
+}
+
+
+def graph_with(node_data: Any, edge_data: Any = OLD_OF_EDGES) -> dgp.Graph:
+    return dgp.from_edges(EDGES, num_nodes=NODES, node_data=node_data, edge_data=edge_data)
 
 
 def content_of(directory: Path) -> dict[str, Any]:
@@ -75,6 +84,34 @@ def test_files_are_those_of_a_dispatch_with_the_features(
     other = {**BOTH, "item": {**BOTH["item"], "label": BOTH["item"]["label"] + 1}}
     assert not parts.verify(graph_with(other), **HOW).ok
     assert parts.node_data["item"]["half"].dtype == expected.node_data["item"]["half"].dtype == np.float16
+
+
+@pytest.mark.parametrize("is_lazy", [False, True])
+@pytest.mark.parametrize(
+    ("layout", "num_parts"), [("dgl,graphbolt,ranks,parquet", 3), ("graphstorm", 2), ("dgl,ondisk", 1)]
+)
+def test_features_of_edges_are_added_too(layout: str, num_parts: int, is_lazy: bool, tmp_path: Path) -> None:
+    how: dict[str, Any] = {"method": "random", "layout": layout, **HOW}
+    dgp.partition(graph_with(OLD, BOTH_OF_EDGES), tmp_path / "expected", num_parts, **how)
+    parts = dgp.partition(graph_with(OLD), tmp_path / "parts", num_parts, **how)
+    for etype, data in NEW_OF_EDGES.items():
+        given: Any = {of: da.from_array(rows, chunks=(11, *rows.shape[1:])) for of, rows in data.items()}
+        parts = parts.add_edge_data({etype: given if is_lazy else data}, **HOW)
+    assert content_of(tmp_path / "parts") == content_of(tmp_path / "expected")
+    for graph in (graph_with(OLD), graph_with(OLD, BOTH_OF_EDGES)):
+        assert (report := parts.verify(graph, **HOW)).ok, report
+
+
+def test_the_command_adds_features_of_edges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    dgp.partition(graph_with(OLD), "parts", 2, method="random", **HOW)
+    np.save("since.npy", NEW_OF_EDGES["user:follows:user"]["since"])
+    added = ("--edge-data", "user:follows:user/since=since.npy")
+    assert call("add", "parts", *added, "--node-data", "user/since=since.npy", "--quiet") == 2
+    assert call("add", "parts", *added, "--quiet") == 0
+    found = dgp.open_partitions("parts").edge_data["user:follows:user"]["since"]
+    assert sorted(found.compute()) == sorted(NEW_OF_EDGES["user:follows:user"]["since"])
+    assert call("add", "parts", *added, "--quiet") == 2
 
 
 def test_tables_are_joined_by_own_ids(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
