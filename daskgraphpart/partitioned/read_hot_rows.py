@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 import numpy as np
@@ -21,8 +21,6 @@ from daskgraphpart.storage.json_file import convert_json
 from daskgraphpart.storage.region import Region
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from daskgraphpart.partitioned.part import Part
 
 IDS, FETCHES = DataSpec("hot_nids", np.dtype(np.int64), ()), DataSpec("hot_fetches", np.dtype(np.float64), ())
@@ -54,8 +52,15 @@ class _Array(msgspec.Struct):
     offsets: list[int]
 
 
-def find_hot_rows(part: Part) -> Callable[[str, DataSpec], np.ndarray] | None:
-    """Return what reads an array of a node type, all its rows beside this part; None if no layout has any."""
+class ReadHot(Protocol):
+    """What reads the hot rows beside a part."""
+
+    def __call__(self, ntype: str, spec: DataSpec, start: int = 0, end: int | None = None) -> np.ndarray:
+        """Read an array of a node type: all its rows, or some."""
+
+
+def find_hot_rows(part: Part) -> ReadHot | None:
+    """Return what reads the hot rows beside this part; None if no layout has any."""
     root, number, num_parts = part.whole.config.parent, part.part_id, part.book.num_parts
     described = root / description_of("ranks")
     if is_file(described):
@@ -63,18 +68,18 @@ def find_hot_rows(part: Part) -> Callable[[str, DataSpec], np.ndarray] | None:
         arrays = convert_json(stated, dict[str, _Array], LayoutError, what, file=str(described))
         if any(key.startswith("hot_nids/") for key in arrays):
 
-            def of_ranks(ntype: str, spec: DataSpec) -> np.ndarray:
+            def of_ranks(ntype: str, spec: DataSpec, start: int = 0, end: int | None = None) -> np.ndarray:
                 key = f"{spec.name}/{ntype}" if spec in (IDS, FETCHES) else f"hot_data/{ntype}/{spec.name}"
                 first, stop = arrays[key].offsets[number : number + 2]
                 path = root / "ranks" / f"{arrays[key].prefix}_part_{number}_of_{num_parts}"
-                return Region(str(path), 0, spec.dtype, (stop - first, *spec.row_shape)).read()
+                return Region(str(path), 0, spec.dtype, (stop - first, *spec.row_shape)).read(start, end)
 
             return of_ranks
 
-    def of_table(ntype: str, spec: DataSpec) -> np.ndarray:
+    def of_table(ntype: str, spec: DataSpec, start: int = 0, end: int | None = None) -> np.ndarray:
         path = str(root / "parquet" / "hot" / file_name(ntype) / f"part={number}" / "data.parquet")
         name = COLUMNS.get(spec.name, spec.name)
-        return read_rows(path, 0, read_parquet_header(path).num_rows, spec, (name,))
+        return read_rows(path, start, read_parquet_header(path).num_rows if end is None else end, spec, (name,))
 
     if is_file(root / "parquet" / "hot" / file_name(part.book.ntypes[0]) / f"part={number}" / "data.parquet"):
         return of_table

@@ -25,6 +25,7 @@ from daskgraphpart.layouts.known_outputs import DIST_GRAPH
 from daskgraphpart.storage.files import file_size, is_file
 from daskgraphpart.storage.paths import join_path, to_path
 from daskgraphpart.storage.region import create_files, create_npy
+from daskgraphpart.tools.verification.compare_hot_rows import verify_hot_rows
 from daskgraphpart.tools.verification.findings import Finding, differences
 from daskgraphpart.tools.verification.passes import (
     MISSING,
@@ -77,7 +78,11 @@ class Contents:
             return findings, 0  # comparing rows needs sound original IDs
         nbytes = choose_sizes(self.runner.resources).row_block_bytes
         features = [*list_features(self.run, sample, nbytes)]
-        return [*findings, *chain(*map(self.rows, features))], sum(feature.num_compared for feature in features)
+        findings += [*chain(*map(self.rows, features))]
+        if not findings:
+            nbytes_of = self.parts.book.node_counts.sum(axis=1)
+            findings = [*chain(*self.on_parts("verify-hot-rows", verify_hot_rows, self.run, nbytes_of))]
+        return findings, sum(feature.num_compared for feature in features)
 
     def nodes(self) -> list[Finding]:
         """Check the nodes of all parts against the input."""

@@ -56,7 +56,7 @@ class Compared:
 
     def add(self, rows: np.ndarray, ids: np.ndarray, sums: np.ndarray) -> None:
         """Add hashes of rows to the sums of their IDs' windows, uint64 (windows,)."""
-        add_row_hashes(_words(rows), ids, ids // self.window, sums)
+        add_row_hashes(words_of(rows), ids, ids // self.window, sums)
 
 
 def all_edges(run: Run) -> Compared:
@@ -199,7 +199,7 @@ def _differences(
     for rows, ids, numbers in _rows_in(part, compared, first, first + len(expected)):
         np.add.at(times, ids - first, 1)
         wanted = expected[ids - first]
-        wrong = np.flatnonzero((_words(rows) != _words(wanted)).any(axis=1))
+        wrong = np.flatnonzero((words_of(rows) != words_of(wanted)).any(axis=1))
         count += wrong.size
         if wrong.size and example is None:
             i = int(wrong[0])
@@ -217,7 +217,7 @@ def _differences(
         return
     name = run.types(compared.kind)[compared.type_id].name
     what = f"{name}/{spec.name}: row {number:,} is not input row {original:,}"
-    differ = _words(wanted[np.newaxis]) != _words(actual[np.newaxis])
+    differ = words_of(wanted[np.newaxis]) != words_of(actual[np.newaxis])
     element = int(np.argmax(differ)) * wanted.size // differ.size
     says = [show_from(of.reshape(-1).tolist(), element) for of in (wanted, actual)]
     yield Finding("features", f"{compared.kind}_feat.dgl", what, name, number, says[0], says[1], count)
@@ -236,7 +236,7 @@ def _rows_in(
         yield ends[mine], ids[mine], eids[mine]
 
 
-def _words(rows: np.ndarray) -> np.ndarray:
+def words_of(rows: np.ndarray) -> np.ndarray:
     """View rows as the longest possible unsigned words, (rows, words)."""
     columns = int(np.prod(rows.shape[1:], dtype=np.int64))
     content = np.ascontiguousarray(rows).reshape(rows.shape[0], columns).view(np.uint8)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -74,6 +76,18 @@ def test_ranks_and_parquet_hold_the_same_and_verify_finds_damage(root: Path, tmp
     hot = tmp_path / "out" / "parquet" / "hot" / "v" / "part=1" / "data.parquet"
     hot.write_bytes(hot.read_bytes()[:-9] + b"x" + hot.read_bytes()[-8:])
     assert call("verify", root / "in", tmp_path / "out", "--quiet") == 1
+
+
+@pytest.mark.parametrize("damaged", ["hot_nids/v", "hot_data/v/h"])
+def test_verify_compares_hot_rows_with_those_of_their_owners(damaged: str, root: Path, tmp_path: Path) -> None:
+    shutil.copytree(root / "out", tmp_path / "out")
+    prefix = json.loads((tmp_path / "out" / "ranks" / "ranks.json").read_text())["arrays"][damaged]["prefix"]
+    path = tmp_path / "out" / "ranks" / f"{prefix}_part_1_of_3"
+    content = path.read_bytes()
+    width = 8 if damaged == "hot_nids/v" else 10
+    path.write_bytes(content[width : 2 * width] + content[width:])  # the first is the second
+    (fault,) = dgp.verify(root / "in", tmp_path / "out", checksums=False).findings
+    assert (fault.check, fault.part, fault.file) == ("hot rows", 1, f"part1/{damaged}")
 
 
 def test_the_same_bytes_for_any_chunks_memory_and_workers(root: Path, tmp_path: Path) -> None:
