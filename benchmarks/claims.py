@@ -134,7 +134,8 @@ def measured() -> str:
 
 SHOWN_RESULTS = (
     *("memory_vs_scale", "memory_vs_scale_multilevel", "drop_in", "vs_dgl", "vs_clusterdata", "vs_gconstruct"),
-    *("cores", "many_parts", "vs_copy", "layouts", "verify", "accuracy", "loader_gpu", "fetched_rows", "extend"),
+    *("cores", "many_parts", "vs_copy", "layouts", "verify", "accuracy", "loader_gpu", "extend"),
+    *("fetched_rows", "fetch_costs"),
 )
 
 

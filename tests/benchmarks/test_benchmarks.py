@@ -31,6 +31,7 @@ LONG_RUNS = [
     ("layouts", f"{TOY} --directory TMP", ("| parquet |", "| ondisk (1 part) |")),
     ("open_partitions", f"{TOY} --directory TMP", ("|",)),
     ("id_mapping", "--ids 1e3 --runs 1 --dgl-python DGL-1.1.3", ("map_to_homo_eid",)),
+    ("fetch_costs", "--edges 1e5 --directory TMP", ("| 1e5 | cut |", "| 1e5 | fetch |")),
     ("clusters", f"{TOY} --directory TMP", ("random, killed", "auto, local", "tasks were sent again")),
     ("loader_gpu", "--toy --directory TMP", ("| parts.neighbor_loader", "| ranks", "| the same sampler")),
 ]

@@ -5,6 +5,8 @@ tell the part, so that two machines on one host would take each other's. Hence e
 mount namespace (of root, or in a user namespace). Where that is not permitted, or not wanted, features get names that
 tell the part, and graphs are not shared: clients ask their server for everything.
 
+Machines may be in network namespaces, with addresses of their own, ``10.0.0.1`` and up, at ``eth0``.
+
 Processes are forked, after DGL was imported: of two cores, five imports of it would take longer than all the rest.
 """
 
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
     from multiprocessing.process import BaseProcess
 
 MOST_SECONDS = 140
-CLONE_NEWNS, CLONE_NEWUSER = 0x20000, 0x10000000
+CLONE_NEWNS, CLONE_NEWUSER, CLONE_NEWNET = 0x20000, 0x10000000, 0x40000000
 MS_REC, MS_PRIVATE = 0x4000, 0x40000
 PR_SET_PDEATHSIG = 1
 SHARED_MEMORY = Path("/dev/shm")
@@ -50,6 +52,7 @@ class Cluster:
     is_private: bool
     deadline: float
     use_graphbolt: bool
+    networks: tuple[str, ...]
 
     @property
     def machines(self) -> str:
@@ -66,17 +69,25 @@ class Cluster:
 
 
 def serve(
-    config: Path, work: Path, task: Callable[[DistGraph], dict], is_private: bool = True, use_graphbolt: bool = False
+    config: Path,
+    work: Path,
+    task: Callable[[DistGraph], dict],
+    is_private: bool = True,
+    use_graphbolt: bool = False,
+    networks: tuple[str, ...] = (),
 ) -> dict:
     """Run a task in a client for each part of a config; what the client of rank 0 makes of it.
 
-    Without `is_private` no namespaces are used; DGL 2.1 can `use_graphbolt`.
+    Without `is_private` /dev/shm is shared; DGL 2.1 can `use_graphbolt`. `networks` are named namespaces, by part.
     """
     work.mkdir(parents=True)
     ports = free_ports(json.loads(config.read_text())["num_parts"])
-    cluster = Cluster(config, work, ports, is_private, time.time() + MOST_SECONDS, use_graphbolt)
-    Path(cluster.machines).write_text("".join(f"127.0.0.1 {port}\n" for port in cluster.ports))
-    os.environ.update(DGL_DIST_MODE="distributed", DGL_NUM_SERVER="1", GLOO_SOCKET_IFNAME="lo", OMP_NUM_THREADS="1")
+    cluster = Cluster(config, work, ports, is_private, time.time() + MOST_SECONDS, use_graphbolt, networks)
+    places = [f"10.0.0.{part + 1}" if networks else "127.0.0.1" for part in range(len(ports))]
+    lines = [f"{place} {port}\n" for place, port in zip(places, ports, strict=True)]
+    Path(cluster.machines).write_text("".join(lines))
+    device = "eth0" if networks else "lo"
+    os.environ.update(DGL_DIST_MODE="distributed", DGL_NUM_SERVER="1", GLOO_SOCKET_IFNAME=device, OMP_NUM_THREADS="1")
     results = FORK.SimpleQueue()
     parts = range(len(cluster.ports))
     try:
@@ -91,6 +102,8 @@ def serve(
 
 def run_machine(cluster: Cluster, part: int, task: Callable[[DistGraph], dict], results) -> None:
     """Run the server and the client of one part."""
+    if cluster.networks:
+        enter_network(cluster.networks[part])
     is_private = cluster.is_private and make_shared_memory_private()
     if not is_private:
         attach = kvstore.empty_shared_mem
@@ -127,7 +140,7 @@ def of_graphbolt(cluster: Cluster) -> dict[str, bool]:
 def run_client(cluster: Cluster, part: int, is_private: bool, task: Callable[[DistGraph], dict], results) -> None:
     """Connect with all servers, run the task, and keep what it returned if this is rank 0."""
     # a client that is early tries again only after three seconds
-    while not all(map(is_listened_to, cluster.ports)):
+    while not all(map(is_listened_to, cluster.ports[part : part + 1] if cluster.networks else cluster.ports)):
         time.sleep(0.05)
     # DGL tells machines by their addresses, and here all have the same
     rpc_client.get_local_machine_id = lambda _: part
@@ -187,6 +200,13 @@ def make_shared_memory_private() -> bool:
     if libc.mount(b"none", b"/", None, MS_REC | MS_PRIVATE, None) != 0:
         return False
     return libc.mount(b"tmpfs", str(SHARED_MEMORY).encode(), b"tmpfs", 0, None) == 0
+
+
+def enter_network(name: str) -> None:
+    """Enter a namespace of ``ip netns``."""
+    with open(f"/run/netns/{name}", "rb") as network:
+        if ctypes.CDLL(None).setns(network.fileno(), CLONE_NEWNET) != 0:
+            raise OSError(f"cannot enter the network {name}")
 
 
 def free_ports(count: int) -> list[int]:
