@@ -10,11 +10,13 @@ threads during garbage collection, and few headers are valid.
 from __future__ import annotations
 
 import math
+import os
 import re
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from io import BytesIO
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -28,7 +30,6 @@ from daskgraphpart.storage.object_store import take_rows
 from daskgraphpart.storage.paths import AnyPath, is_remote, to_key
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterable, Iterator
 
 MAX_WHOLE_NBYTES = 64 << 10
@@ -39,6 +40,7 @@ MAX_NPY_HEADER = 1 << 14  # more than numpy writes for plain numbers
 _ITEM = r"""\s*['"](descr|fortran_order|shape)['"]\s*:\s*('[^']*'|"[^"]*"|True|False|\([\d\s,]*\))\s*"""
 _HEADER = re.compile(rf"\s*\{{{_ITEM},{_ITEM},{_ITEM},?\s*\}}[ \t]*(?:\s*\n)?", re.ASCII)
 _LENGTH = r"\s*(?:0|[1-9]\d{0,30})\s*"
+_maps: WeakValueDictionary[Any, np.memmap[Any, Any]] = WeakValueDictionary()  # a file that is mapped keeps its inode
 _SHAPE = re.compile(rf"\((?:\s*|{_LENGTH},|{_LENGTH}(?:,{_LENGTH})+,?\s*)\)", re.ASCII)
 
 
@@ -106,7 +108,14 @@ class Region(Source):
         if self.nbytes == 0:
             return np.empty(self.shape, self.dtype)
         copy = store_of(self.path).local_copy(self.path)
-        return self.read() if copy is None else np.memmap(copy, self.dtype, "r", self.offset, self.shape)
+        if copy is None:
+            return self.read()
+        file = os.stat(copy)
+        # threads share a map: pages count, and have an entry in a table, for each
+        key = file.st_dev, file.st_ino, self.offset, self.dtype, self.shape
+        if (shared := _maps.get(key)) is None:
+            shared = _maps[key] = np.memmap(copy, self.dtype, "r", self.offset, self.shape)
+        return shared
 
     def take(self, rows: np.ndarray) -> np.ndarray:
         """Read the rows of these numbers, in any order, and little around them."""
