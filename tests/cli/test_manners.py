@@ -214,8 +214,8 @@ def test_no_arguments_show_the_help(capsys: pytest.CaptureFixture[str]) -> None:
     [
         (KeyboardInterrupt(), 130, "error: interrupted\n"),
         (MemoryError(), 3, "error: Out of memory. Give a smaller --memory or fewer --workers.\n"),
-        (OptionError("no", hint="try"), 2, "error: No. Try.\n"),
-        (EnvironmentFaultError("disk full"), 3, "error: Disk full\n"),
+        (OptionError("no", hint="try"), 2, "error: No. Try. [OptionError]\n"),
+        (EnvironmentFaultError("disk full"), 3, "error: Disk full [EnvironmentFaultError]\n"),
         (RuntimeError("odd"), 70, ""),
     ],
     ids=lambda value: type(value).__name__,

@@ -58,7 +58,7 @@ def test_an_error_of_the_system_names_the_file_and_the_job_goes_on(
     job = trial(name)
     fault = {"pass": pass_, "place": f"/{place}/", "kinds": kinds, "errno": number, "after": after}
     message = job.fail(os.strerror(number), f"/{place}/", fault=fault)
-    assert message.rstrip().endswith(CONTINUE) == job.job.can_continue
+    assert (CONTINUE in message) == job.job.can_continue
     job.finish()
 
 
