@@ -23,7 +23,8 @@ import numpy as np
 from harness import RESULTS, show
 
 from daskgraphpart.dispatching.dispatch_options import DispatchOptions
-from daskgraphpart.jobs.estimate_dispatch import expect, output_nbytes
+from daskgraphpart.jobs.estimate_dispatch import expect, files_of, output_nbytes
+from daskgraphpart.jobs.job_spec import layouts_of
 from daskgraphpart.partitioner.assign_options import AssignOptions
 from daskgraphpart.partitioner.choose import expected_choice, needs, workspace_nbytes
 from daskgraphpart.schema import DataSpec, EdgeType, GraphSchema, NodeType
@@ -160,7 +161,7 @@ def sizes() -> list[list[str]]:
 def sizes_of(num_edges: int, method: str) -> tuple[int, int, int]:
     """Bytes of memory, of the workspace and of the output."""
     dispatch, schema, options = DispatchOptions(), schema_of(num_edges), AssignOptions(method)
-    output = output_nbytes(schema, NUM_PARTS, dispatch, expect(schema, NUM_PARTS, dispatch))
+    output = output_nbytes(files_of(layouts_of(dispatch, None), expect(schema, NUM_PARTS, dispatch)))
     return (
         needed(schema.num_nodes, method),
         workspace_nbytes(schema, options, expected_choice(schema, options), num_ways=1),

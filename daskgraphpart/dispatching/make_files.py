@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -12,16 +12,13 @@ import numpy as np
 from daskgraphpart.dispatching.delivery.staged_array import StagedArray
 from daskgraphpart.dispatching.destination import OutputFile, file_of_part
 from daskgraphpart.kernels.owner_sort import group_starts
-from daskgraphpart.layouts.layout import ArraySpec, create_file, raw_file_layout
+from daskgraphpart.layouts.layout import ArraySpec, FileLayout, GraphSizes, Layout, create_file, raw_file_layout
 from daskgraphpart.storage.atomic import temporary_path
 from daskgraphpart.storage.files import make_directory
 from daskgraphpart.storage.region import Region
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from daskgraphpart.dispatching.job import Job
-    from daskgraphpart.layouts.layout import FileLayout, GraphSizes, Layout
 
 _FEATURES = ("node_data/", "edge_data/")
 
@@ -180,12 +177,11 @@ def _files_of_layout(job: Job, layout: Layout, sizes: GraphSizes) -> Iterator[Ou
     for part in range(sizes.num_parts):
         for name, file in layout.part_files(sizes, part).items():
             # features alone need no file before the export
-            is_features = bool(file.regions) and all(map(_is_feature, file.regions)) and file.encode is None
-            is_streamed = job.is_staged and is_features
-            yield OutputFile(name, part, file, is_streamed)
+            yield OutputFile(name, part, file, job.is_staged and is_of_features(file))
     for name, file in layout.graph_files(sizes.schema).items():
         yield OutputFile(name, None, file, is_streamed=False)
 
 
-def _is_feature(name: str) -> bool:
-    return name.startswith(_FEATURES)
+def is_of_features(file: FileLayout) -> bool:
+    """Whether a file holds features and nothing else, as they are."""
+    return bool(file.regions) and all(name.startswith(_FEATURES) for name in file.regions) and file.encode is None

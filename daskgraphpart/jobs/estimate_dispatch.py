@@ -1,40 +1,35 @@
 """Estimate from the schema what a dispatch writes: partitions, and temporary files by directory.
 
-Exact but for file headers (below a kilobyte each) and what only edges tell: the cut, and the distinct sources of each
-part's edges. For those, degrees are geometric: between regular graphs (more HALO nodes) and power laws (fewer).
+Layouts say what the files of an average part hold. All else is exact but for what only edges tell: the cut, and the
+distinct sources of each part's edges. For those, degrees are geometric: between regular graphs (more HALO nodes) and
+power laws (fewer). Values that are encoded, as in parquet, count as they are before.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from daskgraphpart.dispatching.build_graph import BY_EDGE_ID
 from daskgraphpart.dispatching.job import choose_sizes
+from daskgraphpart.dispatching.make_files import is_of_features
 from daskgraphpart.dispatching.workspace import EDGE_DIRECTORIES
+from daskgraphpart.layouts.layout import FileLayout, GraphSizes, Layout
 from daskgraphpart.partitioner.assignment import owner_dtype
-from daskgraphpart.partitioner.training.count_fetches import budget_of
-from daskgraphpart.schema import is_fetched
+from daskgraphpart.partitioner.training.count_fetches import ID_NBYTES, budget_of
+from daskgraphpart.schema import GraphSchema, is_fetched
 from daskgraphpart.storage.region import id_dtype
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from daskgraphpart.dispatching.dispatch_options import DispatchOptions
     from daskgraphpart.engine.resources import Resources
-    from daskgraphpart.schema import GraphSchema
 
 RANDOM_CUT, TYPICAL_CUT = 1.0, 0.55
 """Edges that are cut by random owners, and by a partitioner, as a share of those that random owners cut on average."""
-
-
-@dataclass(frozen=True, slots=True)
-class Expected:
-    """What only edges tell, over all parts: HALO nodes, and edges held without being owned."""
-
-    num_halo: int
-    num_extra: int
 
 
 def expect(
@@ -43,8 +38,8 @@ def expect(
     options: DispatchOptions,
     is_random: bool = False,
     known: tuple[float, int] | None = None,
-) -> Expected:
-    """Estimate HALO nodes and extra edges; `known` has the share of cut edges and the one-hop HALO nodes."""
+) -> GraphSizes:
+    """Estimate sizes, of parts that are all alike; `known` has the share of cut edges and the one-hop HALO nodes."""
     between = 1 - 1 / num_parts
     cut, halo = known or ((RANDOM_CUT if is_random else TYPICAL_CUT) * between, None)
     if halo is None:
@@ -66,75 +61,70 @@ def expect(
     if options.has_extra_edges:
         reachable = _distinct(schema.num_nodes, (schema.num_edges + extra) / num_parts)
         halo = max(halo, round(reachable * num_parts * between))
-    return Expected(halo, round(extra))
+    masks = [key.partition("/")[0] for key in schema.masks]
+    marked = [schema.node_type(ntype).num_nodes / masks.count(ntype) for ntype in masks]
+
+    def of_parts(counts: Sequence[float]) -> np.ndarray:
+        return np.tile(np.rint(np.array(counts) / num_parts).astype(np.int64), (num_parts, 1))
+
+    num_halo, num_extra = of_parts([halo, extra]).T
+
+    return GraphSizes(
+        schema,
+        of_parts([of.num_nodes for of in schema.node_types]),
+        of_parts([of.num_edges for of in schema.edge_types]),
+        num_halo,
+        num_extra,
+        dict(zip(schema.masks, of_parts(marked).T, strict=True)),
+        num_hot=_num_hot(schema, num_parts, options.hot_rows) if options.hot_rows is not None and cut else None,
+    )
 
 
-def output_nbytes(schema: GraphSchema, num_parts: int, options: DispatchOptions, expected: Expected) -> int:
-    """Estimate the bytes of all partitions together."""
-    features = sum(kind.num_rows * spec.row_nbytes for kind in schema.row_types for spec in kind.data)
-    original = 8 * (schema.num_nodes + schema.num_edges)
-    split = 8 * sum(schema.node_type(ntype).num_nodes for ntype in {key.partition("/")[0] for key in schema.masks})
-    num_tables = len({"ranks", "parquet"} & set(options.layout))
-    by_type = (
-        features + original + split + 16 * schema.num_edges + hot_nbytes(schema, num_parts, options)
-    ) * num_tables
-    if "ondisk" in options.layout:
-        by_type += features + 2 * split + _whole_graph_nbytes(schema)
-    if not options.graphs:
-        return by_type
-    typed, graph = (4 if schema.is_heterogeneous else 0), 0
-    nodes, edges = schema.num_nodes + expected.num_halo, schema.num_edges + expected.num_extra
-    if "dgl" in options.graphs:
-        graph += (9 + typed) * (nodes + edges)  # ID, inner or not, type
-        for name in options.graph_formats:
-            graph += 16 * edges + (0 if name == "coo" else 8 * (nodes + num_parts))
-    if "graphbolt" in options.graphs:
-        of_edge = 12 + 8 * options.store_eids + options.store_inner_edge + typed // 4
-        graph += (
-            12 + options.store_inner_node
-        ) * nodes + of_edge * edges  # integers of 32 bits but for IDs, types of 8
-    kept = 0 if options.reshuffle else original
-    raw_ids = 20 * schema.num_nodes if options.is_for_graphstorm else 0
-    return graph + features + original + split + kept + raw_ids + by_type
-
-
-def hot_nbytes(schema: GraphSchema, num_parts: int, options: DispatchOptions) -> int:
-    """Bytes of hot rows at most, with IDs and fetches."""
-    if options.hot_rows is None:
-        return 0
+def _num_hot(schema: GraphSchema, num_parts: int, size: str | int) -> np.ndarray:
+    """Hot rows of each part and type, int64 (parts, node types): as if all were of the type with the widest rows."""
     counts = np.array([kind.num_nodes for kind in schema.node_types])
     rows = np.array([sum(of.row_nbytes for of in kind.data if is_fetched(of.name)) for kind in schema.node_types])
-    budget = budget_of(options.hot_rows, "--hot-rows", counts, rows)
-    if budget.weights.max(initial=0) > 1:  # bytes, of each part
-        return 2 * num_parts * budget.total
-    return (budget.total + num_parts) * int(16 + rows.max(initial=0))
+    budget, widest = budget_of(size, "--hot-rows", counts, rows), int(rows.argmax())
+    is_share = budget.weights.max(initial=0) <= 1
+    num_rows = budget.total // (num_parts if is_share else int(rows[widest]) + ID_NBYTES)
+    return np.tile(np.where(np.arange(counts.size) == widest, np.minimum(num_rows, counts), 0), (num_parts, 1))
+
+
+def files_of(layouts: Sequence[Layout], sizes: GraphSizes) -> list[tuple[int, FileLayout]]:
+    """List the files of an average part and of the whole graph, each with how many there are."""
+    of_part = [(sizes.num_parts, file) for layout in layouts for file in layout.part_files(sizes, 0).values()]
+    return of_part + [(1, file) for layout in layouts for file in layout.graph_files(sizes.schema).values()]
+
+
+def output_nbytes(files: Sequence[tuple[int, FileLayout]]) -> int:
+    """Bytes of all partitions together."""
+    return sum(count * file.nbytes for count, file in files)
 
 
 def workspace_files(
-    schema: GraphSchema, num_parts: int, options: DispatchOptions, expected: Expected, resources: Resources
+    files: Sequence[tuple[int, FileLayout]], sizes: GraphSizes, options: DispatchOptions, resources: Resources
 ) -> dict[str, int]:
     """Estimate the bytes of temporary files by directory of the workspace."""
+    schema, num_parts, is_staged = sizes.schema, sizes.num_parts, resources.staging == "zarr"
     owner, item = owner_dtype(num_parts).itemsize, id_dtype(schema.num_nodes).itemsize
     with_owners = [t.num_edges for t in schema.edge_types if t.data or not options.reshuffle]
     bitmaps = -(-schema.num_nodes // 64) * (16 if options.num_hops > 1 else 8)
     fits_maps = (owner + item) * schema.num_nodes <= choose_sizes(resources).map_bytes
-    compressed = len(set(options.graph_formats) - {"coo"})
     rows = sum(kind.num_rows * spec.row_nbytes for kind in schema.row_types for spec in kind.data)
-    is_staged, keeps_hot = resources.staging == "zarr", options.hot_rows is not None
-    encoded = 0
-    if "parquet" in options.layout:  # features and original IDs are read from files of the same run that hold them
-        is_beside = bool(options.graphs) or "ranks" in options.layout
-        encoded += 0 if is_beside and not is_staged else rows
-        raw_id = id_dtype(max(schema.num_nodes, schema.num_edges)).itemsize
-        encoded += 0 if is_beside else raw_id * (schema.num_nodes + schema.num_edges)
-        encoded += 0 if "ranks" in options.layout else 2 * raw_id * schema.num_edges
-    encoded += 4 * schema.num_nodes if options.is_for_graphstorm else 0
-    if {"graphbolt", "ondisk"} & set(options.layout):
-        compressed = len({*options.graph_formats, "csc"} - {"coo"})
-    local = 3 * item * compressed * (schema.num_edges + expected.num_extra)
-    if "graphbolt" in options.layout:  # places of edges, and IDs of those that are not owned
-        local += (4 if schema.num_edges < 1 << 31 else 8) * (schema.num_edges + expected.num_extra)
-        local += 8 * expected.num_extra
+    arrays = {name: dtype for _, file in files for name, (_, dtype, _) in file.regions.items()}
+    # what is encoded is read from files of the same run that hold it, or else from one of its own
+    raw = [file for _, file in files if file.encode is None and not (is_staged and is_of_features(file))]
+    held = {name for file in raw for name in file.regions}
+    encoded = [
+        count * dtype.itemsize * math.prod(shape)
+        for count, file in files
+        if file.encode is not None
+        for name, (_, dtype, shape) in file.regions.items()
+        if name not in held
+    ]
+    num_extra = int(sizes.num_extra_edges.sum())
+    local = 3 * item * sum(f"{name}/indptr" in arrays for name in ("csr", "csc"))
+    local += arrays["csc/places"].itemsize if "csc/places" in arrays else 0
     return {
         "owners": owner * schema.num_nodes,
         "node-maps": item * schema.num_nodes,
@@ -142,12 +132,15 @@ def workspace_files(
         "runs": 3 * item * schema.num_edges,
         "halo": num_parts * bitmaps,
         "ends": 0 if fits_maps else (24 + 2 * item) * schema.num_edges,
-        "extra": 24 * expected.num_extra,
-        "local": local,
-        "encoded": encoded,
+        "extra": 24 * num_extra,
+        "local": local * (schema.num_edges + num_extra)
+        + (0 if arrays.keys().isdisjoint(BY_EDGE_ID) else 8 * num_extra),
+        "encoded": sum(encoded),
         "staged": rows if is_staged else 0,
-        "in-edges": keeps_hot * ((item + 4 * (len(schema.edge_types) > 1)) * schema.num_edges + 13 * schema.num_nodes),
-        "hot": keeps_hot * hot_nbytes(schema, num_parts, options),
+        "in-edges": 0
+        if sizes.num_hot is None
+        else (item + 4 * (len(schema.edge_types) > 1)) * schema.num_edges + 13 * schema.num_nodes,
+        "hot": 0 if sizes.num_hot is None else 16 * int(sizes.num_hot.sum()),
     }
 
 
@@ -172,13 +165,6 @@ def task_upload_nbytes(schema: GraphSchema, resources: Resources) -> int:
         32 * min(sizes.segment_edges, schema.num_edges),
         sizes.row_block_bytes,
     )
-
-
-def _whole_graph_nbytes(schema: GraphSchema) -> int:
-    """Bytes of a sampling graph of all nodes and edges, with 32-bit or 64-bit integers."""
-    nid, eid = (4 if count < 1 << 31 else 8 for count in (schema.num_nodes, schema.num_edges))
-    has_eids = schema.is_heterogeneous or any(kind.data for kind in schema.edge_types)
-    return eid * schema.num_nodes + (nid + eid * has_eids + schema.is_heterogeneous) * schema.num_edges
 
 
 def _distinct(num_nodes: float, num_draws: float) -> float:

@@ -9,11 +9,12 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.engine.resources import is_on_this_machine
+from daskgraphpart.engine.resources import Resources, is_on_this_machine
 from daskgraphpart.errors import PlanError
 from daskgraphpart.jobs.estimate_dispatch import (
     copies_nbytes,
     expect,
+    files_of,
     output_nbytes,
     task_upload_nbytes,
     workspace_files,
@@ -30,12 +31,12 @@ from daskgraphpart.storage.files import workspace_store
 from daskgraphpart.units import format_number, format_size, html_table, text_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from daskgraphpart.engine.progress import ProgressListener
-    from daskgraphpart.engine.resources import Resources
     from daskgraphpart.graph.graph import Graph
     from daskgraphpart.jobs.job_spec import JobSpec
+    from daskgraphpart.layouts.layout import Layout
 
 logger = logging.getLogger(__name__)
 
@@ -138,7 +139,9 @@ class Plan(Public):
         ]
 
 
-def estimate(spec: JobSpec, graph: Graph, num_parts: int, resources: Resources, out: Path) -> Plan:
+def estimate(
+    spec: JobSpec, layouts: Sequence[Layout], graph: Graph, num_parts: int, resources: Resources, out: Path
+) -> Plan:
     """Evaluate the formulas of assignment and, if partitions are written, of dispatch."""
     owners = AssignOptions(str(spec.owners)) if isinstance(spec.owners, Path) else spec.owners
     schema, options = graph.schema, spec.options
@@ -160,18 +163,18 @@ def estimate(spec: JobSpec, graph: Graph, num_parts: int, resources: Resources, 
     output, temporary, disks, local = 0, 0, {}, (0, 0, 0)
     making, writing = owners if isinstance(owners, AssignOptions) and assigning else None, None
     if options is not None:
-        certain, likely = (
-            expect(schema, num_parts, options, is_random, cut_and_halo) for cut_and_halo in ((0.0, 0), known)
-        )
-        files = workspace_files(schema, num_parts, options, likely, limited)
-        output, temporary = output_nbytes(schema, num_parts, options, likely), workspace_nbytes(files)
+        likely = expect(schema, num_parts, options, is_random, known)
+        written = files_of(layouts, likely)
+        files = workspace_files(written, likely, options, limited)
+        output, temporary = output_nbytes(written), workspace_nbytes(files)
         writing = Writing(options, files, output, likely)
         if not workspace_store(out).is_on_disk:
             local = copies_nbytes(files, limited), task_upload_nbytes(schema, limited), solving
             if is_on_this_machine(limited.cluster):
                 disks = {tempfile.gettempdir(): max(solving, local[0] + limited.workers * local[1])}
         else:
-            disks = {str(out): output_nbytes(schema, num_parts, options, certain)}
+            least = expect(schema, num_parts, options, is_random, (0.0, 0))
+            disks = {str(out): output_nbytes(files_of(layouts, least))}
     needs = {out: output}  # what owners are made from is deleted before parts are written
     needs[workspace] = max(assigning, temporary + needs.get(workspace, 0))
     warnings = [*_full_disks(needs)]
@@ -216,7 +219,12 @@ def _asks_metis(choice: Choice | None) -> bool:
 
 
 def show_estimate(
-    spec: JobSpec, graph: Graph, resources: Resources, out: Path, listener: ProgressListener
+    spec: JobSpec,
+    layouts: Sequence[Layout],
+    graph: Graph,
+    resources: Resources,
+    out: Path,
+    listener: ProgressListener,
 ) -> Plan | None:
     """Show the plan of a job in one line, if the number of parts is known; warn of what may not work."""
     if spec.options is not None and spec.options.graphs and (held := graph.schema.bfloat16_features):
@@ -224,7 +232,7 @@ def show_estimate(
         logger.warning(what, ", ".join(held))
     if (parts := spec.known_parts) is None:
         return None
-    plan = estimate(spec, graph, parts, resources, out)
+    plan = estimate(spec, layouts, graph, parts, resources, out)
     listener.note(f"plan: {plan.summary}")
     workspace_store(out).note_needs(plan.local_nbytes, plan.local_task_nbytes, plan.local_method_nbytes)
     if note := note_on_compiling():

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from daskgraphpart.dispatching.dispatch_options import DispatchOptions
     from daskgraphpart.graph.graph import Graph
-    from daskgraphpart.jobs.estimate_dispatch import Expected
+    from daskgraphpart.layouts.layout import GraphSizes
     from daskgraphpart.partitioner.assign_options import AssignOptions
     from daskgraphpart.schema import GraphSchema
 
@@ -42,7 +42,7 @@ class Writing:
     options: DispatchOptions
     files: Mapping[str, int]  # bytes by directory of the workspace
     output: int  # bytes
-    expected: Expected
+    expected: GraphSizes
 
 
 def list_passes(
@@ -97,7 +97,7 @@ def _of_dispatch(schema: GraphSchema, writing: Writing, ends: int) -> Iterator[P
     if options.has_extra_edges:
         yield PassEstimate("collect-extra", runs * 2 // 3, files["extra"])
     yield PassEstimate("mark-halo", runs // 3, files["halo"])
-    held = (schema.num_edges + writing.expected.num_extra) * bool(options.graphs)
+    held = (schema.num_edges + int(writing.expected.num_extra_edges.sum())) * bool(options.graphs)
     by_type = 24 * schema.num_edges * len({"ranks", "parquet"} & set(options.layout))  # ends and original IDs
     yield PassEstimate("build-graph", runs + files["extra"], EDGE_NBYTES * held + by_type)
     if files["local"]:

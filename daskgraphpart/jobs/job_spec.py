@@ -23,7 +23,7 @@ from daskgraphpart.partitioner.choose import smallest_task_memory as smallest_as
 from daskgraphpart.partitioner.read_files import read_num_parts
 from daskgraphpart.readers.open_scan import open_scan
 from daskgraphpart.storage.faults import environment_faults
-from daskgraphpart.storage.paths import is_url, require_local, resolve_path
+from daskgraphpart.storage.paths import Location, is_url, require_local, resolve_path
 
 if TYPE_CHECKING:
     import os
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from daskgraphpart.graph.scan import Scan
     from daskgraphpart.layouts.graphstorm_layout import GraphStormLayout
     from daskgraphpart.schema import GraphSchema
-    from daskgraphpart.storage.paths import Location
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -157,7 +156,7 @@ class JobSpec:
             with environment_faults():
                 mapped = dict.fromkeys((*options.map_feature, *_graphstorm().mapped_features(graph)))
             options = replace(options, map_feature=tuple(mapped))
-        layouts = _layouts(options, graph)
+        layouts = layouts_of(options, graph)
         self.check_parts(layouts, self.known_parts)
         training = None if isinstance(self.owners, Path) else self.owners.training
         check_hot_rows(options.hot_rows, layouts, training)
@@ -194,7 +193,7 @@ class JobSpec:
         return max(dispatching, assigning), method_memory(schema, self.num_parts, self.owners)
 
 
-def _layouts(options: DispatchOptions, graph: Graph | None) -> tuple[Layout, ...]:
+def layouts_of(options: DispatchOptions, graph: Graph | None) -> tuple[Layout, ...]:
     """Return the requested layouts, DGL's first; files beside the graph only once it is read."""
     layouts: list[Layout] = []
     if options.graphs:

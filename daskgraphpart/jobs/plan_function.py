@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from daskgraphpart.dispatching.destination import Destination
 from daskgraphpart.dispatching.dispatch_options import DispatchOptions
@@ -19,7 +19,6 @@ from daskgraphpart.storage.faults import environment_faults
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
-    from typing import Literal
 
     from distributed import Client
     from distributed.deploy import Cluster
@@ -122,7 +121,7 @@ def plan(
     plan of 'shop' in 64 parts: 1,200 nodes, 5,000 edges
     method     auto picked METIS and KaMinPar combined (needs about 1.4 MB)
     input      68.1 kB
-    output     about 286 kB
+    output     about 663 kB
     workspace  about 282 kB at its peak
     memory     2 tasks at a time of at most 500 MB; budget 1.0 GB, at least 16.8 MB
     """
@@ -148,9 +147,9 @@ def plan(
         spec.scan.counted(resources, spec.edge_weights) as counted,
         environment_faults(),
     ):
-        spec, _ = spec.check(counted)
+        spec, layouts = spec.check(counted)
         if isinstance(owners, Assignment):
             owners.check_fits(counted.schema)
         if isinstance(spec.target, Destination) and spec.target.hosts:
             spec.target.check_place(resources.cluster)
-        return estimate(spec, counted, num_parts, named.resources, spec.directory(named.resources.workspace))
+        return estimate(spec, layouts, counted, num_parts, named.resources, spec.directory(named.resources.workspace))

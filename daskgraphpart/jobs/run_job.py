@@ -15,21 +15,21 @@ from daskgraphpart.dispatching.job import Job, choose_sizes
 from daskgraphpart.dispatching.keep_hot_rows import check_hot_rows
 from daskgraphpart.dispatching.output_directory import check_claimable, check_output, discard_output, discard_unfinished
 from daskgraphpart.dispatching.workspace import Workspace
-from daskgraphpart.engine.progress import open_progress
-from daskgraphpart.engine.resources import ON_THIS_MACHINE
-from daskgraphpart.engine.runner import open_runner
+from daskgraphpart.engine.progress import ProgressListener, open_progress
+from daskgraphpart.engine.resources import ON_THIS_MACHINE, Resources
+from daskgraphpart.engine.runner import Runner, open_runner
 from daskgraphpart.errors import OutputExistsError
 from daskgraphpart.graph.companion_files import copy_companions, copy_file, maps_and_codes
 from daskgraphpart.graph.dask_partitions import count_lines
 from daskgraphpart.graph.share_arrays import write_rows
 from daskgraphpart.ids.hash_id_maps import describe_id_maps
-from daskgraphpart.jobs.estimate_job import show_estimate
+from daskgraphpart.jobs.estimate_job import Plan, show_estimate
 from daskgraphpart.jobs.job_inputs import input_paths, read_owners, share_owners
 from daskgraphpart.jobs.jobs import OutputDirectory, input_directory, open_job
-from daskgraphpart.layouts.layout import raw_file_layout
+from daskgraphpart.layouts.layout import Layout, raw_file_layout
 from daskgraphpart.partitioner.assign_nodes import assign_nodes
 from daskgraphpart.partitioner.assign_options import AssignOptions
-from daskgraphpart.partitioner.assignment import META_FILE, TRAINERS
+from daskgraphpart.partitioner.assignment import META_FILE, TRAINERS, Assignment
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.files import is_file, make_directory, shown_name
 from daskgraphpart.storage.paths import check_apart, is_url
@@ -39,16 +39,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from daskgraphpart.dispatching.finish import JobResult
-    from daskgraphpart.engine.progress import ProgressListener
-    from daskgraphpart.engine.resources import Resources
-    from daskgraphpart.engine.runner import Runner
     from daskgraphpart.graph.graph import Graph
     from daskgraphpart.graph.scan import Scan
-    from daskgraphpart.jobs.estimate_job import Plan
     from daskgraphpart.jobs.job_options import JobOptions
     from daskgraphpart.jobs.job_spec import JobSpec
-    from daskgraphpart.layouts.layout import Layout
-    from daskgraphpart.partitioner.assignment import Assignment
     from daskgraphpart.storage.region import Region
     from daskgraphpart.storage.store_workspace.pieced_store import PiecedStore
 
@@ -133,7 +127,7 @@ def started(spec: JobSpec, options: JobOptions, store: PiecedStore | None = None
         spec, layouts = spec.check(graph)
         runner = stack.enter_context(first.for_tasks_of(*spec.smallest_memory(graph.schema)))
         if known is None and spec.target is not None:
-            plan = show_estimate(spec, graph, runner.resources, out, runner.progress)
+            plan = show_estimate(spec, layouts, graph, runner.resources, out, runner.progress)
             if plan is not None:
                 plan.check_disks()
         yield StartedJob(spec, graph, layouts, out, work, runner, destination)
@@ -237,7 +231,7 @@ def claimed_owners(
             claimed, out = stack.enter_context(output_lock(store.out)), store.output
             store.with_claim(claimed.claim)
         check_assignment_directory(spec.scan, out, overwrite=True)
-        _show_known(spec, options.resources, out, listener)
+        _show_known(spec, (), options.resources, out, listener)
         yield OutputDirectory(out, options.resources.workspace, claim, lambda: None, claimed=claimed), None
 
 
@@ -255,7 +249,7 @@ def claimed_parts(
             options = replace(options, resources=replace(options.resources, workspace=None))
             elsewhere = target.of_job(out, names, options.overwrite)
             elsewhere.check_place(options.resources.cluster)
-        plan = _show_known(spec, options.resources, out, listener)
+        plan = _show_known(spec, layouts, options.resources, out, listener)
         if elsewhere is not None:
             stack.callback(elsewhere.clean, out)
             elsewhere, claimed = stack.enter_context(elsewhere.claimed())
@@ -279,7 +273,9 @@ def claimed_parts(
         yield OutputDirectory(out, options.resources.workspace, claim, discard, name, claimed), elsewhere
 
 
-def _show_known(spec: JobSpec, resources: Resources, out: Path, listener: ProgressListener) -> Plan | None:
+def _show_known(
+    spec: JobSpec, layouts: tuple[Layout, ...], resources: Resources, out: Path, listener: ProgressListener
+) -> Plan | None:
     """Show the plan before the job starts, if the graph is read already."""
     known = spec.scan.known
-    return None if known is None else show_estimate(spec, known, resources, out, listener)
+    return None if known is None else show_estimate(spec, layouts, known, resources, out, listener)

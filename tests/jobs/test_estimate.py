@@ -14,7 +14,8 @@ from listeners import Listener
 
 import daskgraphpart as dgp
 from daskgraphpart.errors import PlanError
-from daskgraphpart.jobs.estimate_dispatch import expect, workspace_files, workspace_nbytes
+from daskgraphpart.jobs.estimate_dispatch import expect, files_of, workspace_files, workspace_nbytes
+from daskgraphpart.jobs.job_spec import layouts_of
 from daskgraphpart.partitioner.adjacency.build_adjacency import build_adjacency
 from daskgraphpart.partitioner.adjacency.csr_blocks import adjacency_nbytes
 from daskgraphpart.tools import generate as generation
@@ -66,7 +67,7 @@ def test_output_and_temporary_files_are_as_estimated(
     dgp.partition(graph, tmp_path, num_parts, keep_workspace=True, **how)
     assert plan.output_nbytes == pytest.approx(files_nbytes(*tmp_path.glob("[opr][an]*")), rel=tolerance)
     expected = expect(graph.schema, num_parts, written, method == "random")
-    files = workspace_files(graph.schema, num_parts, written, expected, where)
+    files = workspace_files(files_of(layouts_of(written, graph), expected), expected, written, where)
     for name, nbytes in files.items():
         found = [path for path in (tmp_path / ".daskgraphpart-work" / name).rglob("*") if path.is_file()]
         room = HEADER * len(found) + (nbytes * 0.4 if options.get("num_hops") else nbytes * 0.03)
