@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from daskgraphpart import errors as errors
-    from daskgraphpart.dispatching.delivery.open_staged import open_staged as open_staged
+    from daskgraphpart.dispatching.delivery.staged_array import open_staged as open_staged
     from daskgraphpart.errors import GraphPartError as GraphPartError
     from daskgraphpart.graph.graph import Graph as Graph
     from daskgraphpart.graph.graph import read_chunked as read_chunked
@@ -63,7 +63,7 @@ _NAMES = {
     "ids.id_map": "read_id_map",
     "partitioned.partitioned_graph": "PartitionedGraph open_partitions",
     "readers.construction.scan_graphstorm_config": "scan_graphstorm_config",
-    "dispatching.delivery.open_staged": "open_staged",
+    "dispatching.delivery.staged_array": "open_staged",
     "interop.dgl_api.hot_tensor": "HotTensor",
     "interop.dgl_api.id_converter": "IdConverter",
     "interop.dgl_api.load": "load_partition load_partition_book load_partition_feats",

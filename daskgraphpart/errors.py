@@ -7,13 +7,11 @@ which a rerun can succeed.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Collection, Iterable
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from daskgraphpart.public import Public
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
 
 __all__ = [
     "AssignmentError", "EnvironmentFaultError", "GraphPartError", "IdOutOfRangeError", "InputFileError",

@@ -7,18 +7,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import ml_dtypes
 import numpy as np
 
 from daskgraphpart.errors import GraphPartError, MetadataError, OptionError, choose_from
 from daskgraphpart.public import Public
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
 
 DEFAULT_NTYPE, DEFAULT_ETYPE = "_N", "_N:_E:_N"
 """Types of a homogeneous graph, as DGL names them."""

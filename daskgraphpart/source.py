@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
 from daskgraphpart.errors import InputFileError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 FilePath: TypeAlias = Any
 """Of blocks and regions: a string, or the `UPath` of a file in a store. Most code meets local files only."""

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from html import escape
-from typing import TYPE_CHECKING
 
 from daskgraphpart.errors import OptionError, printable
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _COUNT = re.compile(r"\s*([0-9][0-9_]*(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?)\s*([kKmMgGbBtT]?)\s*")
 _RATE = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?)\s*([kKMGT]?)bit(?:/s)?\s*")

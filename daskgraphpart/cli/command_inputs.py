@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import gzip
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from click.core import ParameterSource
@@ -24,9 +25,6 @@ from daskgraphpart.readers.type_names import ends_of_types
 from daskgraphpart.registry import first_answer
 from daskgraphpart.schema import DEFAULT_ETYPE, DEFAULT_NTYPE
 from daskgraphpart.units import parse_count
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _table = partial(click.option, cls=Option, heading="Tables")
 _from = _table(

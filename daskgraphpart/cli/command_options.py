@@ -19,7 +19,7 @@ from click.shell_completion import CompletionItem
 from daskgraphpart.cli.help import Command, Option, rare
 from daskgraphpart.cli.session import LOG_OPTIONS, Session
 from daskgraphpart.dispatching.dispatch_options import DispatchOptions
-from daskgraphpart.engine.progress import open_progress
+from daskgraphpart.engine.progress import ProgressListener, open_progress
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.errors import OptionError, PluginError, option_name
 from daskgraphpart.layouts.plugin_layouts import load_layout
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from dataclasses import Field
     from pathlib import Path
 
-    from daskgraphpart.engine.progress import ProgressListener
 
 logger = logging.getLogger(__name__)
 

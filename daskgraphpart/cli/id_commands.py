@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import click
 import numpy as np
@@ -11,13 +12,7 @@ from daskgraphpart.cli.command_options import CONFINED_OPTION, RESOURCE_OPTIONS,
 from daskgraphpart.cli.help import Command
 from daskgraphpart.cli.session import LOG_OPTIONS
 from daskgraphpart.errors import OptionError
-from daskgraphpart.partitioned.partitioned_graph import open_partitions
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph
-
+from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph, open_partitions
 
 ROWS = (
     click.argument("partitions", type=click.Path()),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import click
 
@@ -14,10 +15,6 @@ from daskgraphpart.graph.graph_methods import change
 from daskgraphpart.graph.transforms.changes import NO_CHANGES, GraphChanges
 from daskgraphpart.options import chosen
 from daskgraphpart.readers.open_scan import open_scan
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 
 INPUT_OPTIONS = (*command_inputs.OPTIONS, *options_of(GraphChanges, "Tables"))
 INPUT_NAMES = (*command_inputs.NAMES, "name")

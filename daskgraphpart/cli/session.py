@@ -5,19 +5,17 @@ from __future__ import annotations
 import logging
 import os
 import re
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from daskgraphpart.cli.help import Option
 from daskgraphpart.engine.displays import json_event
 from daskgraphpart.errors import EnvironmentFaultError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 logger = logging.getLogger("daskgraphpart")
 

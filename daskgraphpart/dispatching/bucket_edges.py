@@ -15,7 +15,7 @@ import numpy as np
 from daskgraphpart.dispatching.edge_runs import starts_in_run
 from daskgraphpart.engine.runner import ConfigT, Pass, ResultT, Unit
 from daskgraphpart.kernels.owner_sort import look_up_owners, scatter_edges
-from daskgraphpart.storage.region import save_npy
+from daskgraphpart.storage.region import Region, save_npy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from daskgraphpart.dispatching.workspace import Workspace
     from daskgraphpart.schema import EdgeType
     from daskgraphpart.source import Block, Edges
-    from daskgraphpart.storage.region import Region
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,10 @@ from __future__ import annotations
 import hashlib
 import shutil
 from abc import ABC, abstractmethod
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from daskgraphpart.dispatching.workspace import WORKSPACE_NAME
 from daskgraphpart.errors import OptionError
@@ -19,8 +19,6 @@ from daskgraphpart.storage.lock import LOCK_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from contextlib import AbstractContextManager
-    from typing import Self
 
     from daskgraphpart.dispatching.delivery.staged_array import StagedArray
     from daskgraphpart.engine.runner import Runner

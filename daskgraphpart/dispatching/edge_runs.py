@@ -16,13 +16,12 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from daskgraphpart.dispatching.offsets import exclusive_sums
-from daskgraphpart.storage.region import npy_region
+from daskgraphpart.storage.region import Region, npy_region
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from daskgraphpart.ids.book import PartitionBook
-    from daskgraphpart.storage.region import Region
 
 SOURCE, DESTINATION, ROW = 0, 1, 2
 EXTRA_DTYPE = np.dtype(np.int64)

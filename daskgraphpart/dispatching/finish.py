@@ -21,7 +21,7 @@ from daskgraphpart.engine.runner import Pass, Unit
 from daskgraphpart.ids.hash_id_maps import describe_id_maps
 from daskgraphpart.ids.recorded_id_maps import IdMaps
 from daskgraphpart.layouts.known_outputs import ID_MAP
-from daskgraphpart.layouts.layout import DispatchedGraph, GraphSizes
+from daskgraphpart.layouts.layout import DispatchedGraph, GraphSizes, Layout
 from daskgraphpart.layouts.manifest import describe_files
 from daskgraphpart.storage.atomic import publish_once, temporary_path, write_bytes
 from daskgraphpart.storage.checksums import FileChecksum, hash_file
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from daskgraphpart.dispatching.make_files import Places
     from daskgraphpart.dispatching.workspace import Workspace
     from daskgraphpart.ids.book import PartitionBook
-    from daskgraphpart.layouts.layout import Layout
     from daskgraphpart.partitioner.assign_report import AssignReport
     from daskgraphpart.quality import Quality
     from daskgraphpart.storage.paths import Location

@@ -16,14 +16,14 @@ from daskgraphpart.engine.runner import Pass, Unit
 from daskgraphpart.errors import OptionError
 from daskgraphpart.kernels.hashing import stream_key
 from daskgraphpart.kernels.sample import shuffled
-from daskgraphpart.layouts.layout import HOT_ROWS
+from daskgraphpart.layouts.layout import HOT_ROWS, Layout
 from daskgraphpart.partitioner.assign_options import AssignOptions
 from daskgraphpart.partitioner.owner_parts import read_parts
 from daskgraphpart.partitioner.training.count_fetches import Batches, Fetches, budget_of, most_fetched
 from daskgraphpart.partitioner.training.expect_samples import mark_seeds
-from daskgraphpart.partitioner.training.in_edges import sort_in_edges
-from daskgraphpart.partitioner.training.predict_rows import draw_seeds, sample_batch
-from daskgraphpart.partitioner.training.training import read_training
+from daskgraphpart.partitioner.training.in_edges import InEdges, sort_in_edges
+from daskgraphpart.partitioner.training.predict_rows import DrawnSeeds, draw_seeds, sample_batch
+from daskgraphpart.partitioner.training.training import Training, read_training
 from daskgraphpart.schema import GraphSchema
 from daskgraphpart.storage.files import delete_tree, make_directory
 from daskgraphpart.storage.region import Region, create_files, npy_region, save_npy
@@ -35,10 +35,6 @@ if TYPE_CHECKING:
     from daskgraphpart.dispatching.make_files import Target, Targets
     from daskgraphpart.dispatching.nodes import NumberedNodes
     from daskgraphpart.ids.book import PartitionBook
-    from daskgraphpart.layouts.layout import Layout
-    from daskgraphpart.partitioner.training.in_edges import InEdges
-    from daskgraphpart.partitioner.training.predict_rows import DrawnSeeds
-    from daskgraphpart.partitioner.training.training import Training
     from daskgraphpart.source import Block
 
 EPOCHS, BATCHES = 5, 40

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from daskgraphpart.dispatching.edge_runs import DESTINATION, EXTRA_DTYPE, SOURCE, Slices, reads_of, run_column
-from daskgraphpart.dispatching.part_graph import ranks_of
+from daskgraphpart.dispatching.part_graph import GraphConfig, ranks_of
 from daskgraphpart.kernels.bitmap import add_foreign, empty_bitmap
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from daskgraphpart.dispatching.part_graph import GraphConfig
 
 ROWS_PER_READ = 1 << 18
 

@@ -1,17 +1,18 @@
-"""Passes over owners: `relabel-nodes` gives new IDs, `list-nodes` lists each part's nodes.
+"""Passes over owners: `relabel-nodes` gives new IDs, `list-nodes` lists each part's nodes, `copy-owners` all owners.
 
 New IDs are ordered by (part, node type, original ID). `relabel-nodes` writes the map from original to new IDs into the
-workspace; `list-nodes` writes the original IDs of each part's nodes by new ID.
+workspace; `list-nodes` writes the original IDs of each part's nodes by new ID; `copy-owners` those of nodes
+and edges, for layouts that keep IDs or list owners.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
-from daskgraphpart.dispatching.make_files import Target, Targets, write_groups
+from daskgraphpart.dispatching.make_files import Target, Targets, write_groups, write_rows
 from daskgraphpart.dispatching.offsets import RowOffsets, count_intervals
 from daskgraphpart.engine.runner import Pass, Unit
 from daskgraphpart.ids.book import PartitionBook
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from daskgraphpart.dispatching.job import Job
     from daskgraphpart.source import Block
+
 
 TargetT = TypeVar("TargetT")
 
@@ -99,3 +101,29 @@ def list_nodes(unit: NodeUnit[tuple[Target, ...]], _: None) -> None:
     """Write the original IDs of an interval to its owners' lists."""
     rows, counts = group_by_owner(unit.nodes.read(), unit.first.size)
     write_groups(rows + unit.nodes.first_row, counts, unit.target, unit.first)
+
+
+def copy_owners(job: Job, edge_owners: Mapping[str, Region], whole: Mapping[str, tuple[Region, ...]]) -> None:
+    """Write the owners of all nodes and edges, for layouts that want them."""
+    works = [
+        CopyUnit(block, whole[f"{name}/{of_type}"])
+        for name, owners in (("node_owners", job.assignment.files), ("edge_owners", edge_owners))
+        for of_type, region in owners.items()
+        if f"{name}/{of_type}" in whole
+        for block in region.blocks(job.sizes.interval_rows)
+    ]
+    units = [Unit(work, 8 * work.rows.num_rows) for work in works]
+    job.runner.run(Pass("copy-owners", copy_interval, units, None))
+
+
+@dataclass(frozen=True, slots=True)
+class CopyUnit:
+    """Consecutive rows of one type, and the output of their owners."""
+
+    rows: Block[Any]
+    targets: tuple[Region, ...]
+
+
+def copy_interval(unit: CopyUnit, _: None) -> None:
+    """Copy the owners of some rows."""
+    write_rows(unit.targets, unit.rows.read(), unit.rows.first_row)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 from daskgraphpart.errors import LayoutError, OutputExistsError
 from daskgraphpart.layouts.known_outputs import DIRECTORIES, FILES, is_description
@@ -14,11 +15,6 @@ from daskgraphpart.storage.files import delete_file, is_directory, is_file, kind
 from daskgraphpart.storage.json_file import read_json_object
 from daskgraphpart.storage.local_store import TEMPORARY_SUFFIX
 from daskgraphpart.storage.paths import Location, check_apart, is_remote
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
-
 
 OWN_PREFIX = ".daskgraphpart-"
 """Of the names of workspace, lock and mark, which another machine may be writing at this moment."""

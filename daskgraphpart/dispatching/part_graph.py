@@ -13,14 +13,13 @@ import numpy as np
 from daskgraphpart.dispatching.make_files import Target, write_rows
 from daskgraphpart.ids.ranges import places_by_part
 from daskgraphpart.kernels.bitmap import list_members, local_ids, rank_words
-from daskgraphpart.storage.region import id_dtype
+from daskgraphpart.storage.region import Region, id_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from daskgraphpart.dispatching.workspace import Workspace
     from daskgraphpart.ids.book import PartitionBook
-    from daskgraphpart.storage.region import Region
 
 NODES_PER_WRITE = 1 << 18
 NODE_NBYTES = 13

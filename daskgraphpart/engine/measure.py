@@ -6,12 +6,9 @@ import os
 import subprocess
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 SECONDS_BETWEEN_SAMPLES = 0.05
 _PAGE = os.sysconf("SC_PAGE_SIZE")

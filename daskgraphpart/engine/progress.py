@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from daskgraphpart.engine import displays
 from daskgraphpart.engine.displays import CallProgress
 from daskgraphpart.errors import check_choice
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 
 class ProgressListener(Protocol):

@@ -18,7 +18,7 @@ import dask
 from dask._task_spec import Task
 
 from daskgraphpart.engine.journal import Journal, from_json
-from daskgraphpart.engine.local import Graph, Key, LocalScheduler
+from daskgraphpart.engine.local import Graph, Key, LocalScheduler, Scheduler
 from daskgraphpart.engine.progress import Progress, ProgressListener, open_progress
 from daskgraphpart.errors import GraphPartError
 from daskgraphpart.source import Input, Source
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Sequence
     from pathlib import Path
 
-    from daskgraphpart.engine.local import Scheduler
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.storage.store import WorkspaceStore, Writes
 

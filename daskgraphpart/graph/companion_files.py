@@ -8,7 +8,7 @@ from daskgraphpart.graph.metadata import CATEGORIES, ID_MAP, LABEL_COUNTS, TRANS
 from daskgraphpart.storage.atomic import whole_file
 from daskgraphpart.storage.checksums import read_pieces
 from daskgraphpart.storage.files import is_directory, is_file, make_directory
-from daskgraphpart.storage.paths import join_path, to_key
+from daskgraphpart.storage.paths import Location, join_path, to_key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from daskgraphpart.schema import GraphSchema
     from daskgraphpart.source import FilePath
-    from daskgraphpart.storage.paths import Location
 
 
 def map_name(ntype: str) -> str:

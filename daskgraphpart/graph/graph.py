@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from daskgraphpart.errors import InputFileError, MetadataError, OptionError
 from daskgraphpart.graph.collections import data_array, edge_frame
 from daskgraphpart.graph.companion_files import codes_name, find_companions, map_name
-from daskgraphpart.graph.formats import edge_file, feature_files
+from daskgraphpart.graph.formats import InputFile, edge_file, feature_files
 from daskgraphpart.graph.graph_methods import GraphMethods
 from daskgraphpart.graph.metadata import Metadata, data_key, read_metadata
 from daskgraphpart.graph.sources import CsvEdges, FileEdges, FileRows
@@ -16,22 +16,19 @@ from daskgraphpart.graph.transforms.change_views import add_reverse_types, cast_
 from daskgraphpart.graph.transforms.check_changes import check_changes
 from daskgraphpart.keywords import check_keywords
 from daskgraphpart.lazy_mapping import LazyMapping
-from daskgraphpart.schema import DataSpec, GraphSchema, NodeType, parse_edge_type
+from daskgraphpart.schema import DataSpec, GraphSchema, NodeType, RowType, parse_edge_type
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.files import cached_listings
-from daskgraphpart.storage.paths import resolve_path, to_key, to_path
+from daskgraphpart.storage.paths import Location, resolve_path, to_key, to_path
 from daskgraphpart.units import format_count, format_number, format_size, html_table, text_table
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
 
-    from daskgraphpart.graph.formats import InputFile
     from daskgraphpart.graph.scan import Scan
     from daskgraphpart.graph.transforms.changes import GraphChanges
-    from daskgraphpart.schema import RowType
     from daskgraphpart.source import FilePath, Source
-    from daskgraphpart.storage.paths import Location
 
 
 @dataclass(frozen=True, slots=True, repr=False)

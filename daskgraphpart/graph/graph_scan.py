@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.graph.metadata import METADATA_FILE
-from daskgraphpart.graph.scan import ROWS_OF, Scan
+from daskgraphpart.graph.scan import ROWS_OF, Scan, ScanJob
 from daskgraphpart.graph.share_arrays import share_arrays
 from daskgraphpart.graph.stage_collections import make_seekable
 from daskgraphpart.graph.stored_sources import describe_views
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.graph.graph import Graph
-    from daskgraphpart.graph.scan import ScanJob
     from daskgraphpart.graph.transforms.changes import GraphChanges
 
 

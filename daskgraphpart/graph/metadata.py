@@ -20,13 +20,21 @@ from daskgraphpart.errors import InputFileNotFoundError, MetadataError, OptionEr
 from daskgraphpart.schema import GraphSchema, NodeType, check_name, parse_edge_type
 from daskgraphpart.storage.files import is_directory, is_file
 from daskgraphpart.storage.json_file import convert_json, read_json_object, shown
-from daskgraphpart.storage.paths import is_remote, is_url, join_path, leads_outside, resolve_path, to_key
+from daskgraphpart.storage.paths import (
+    AnyPath,
+    Location,
+    is_remote,
+    is_url,
+    join_path,
+    leads_outside,
+    resolve_path,
+    to_key,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from daskgraphpart.source import FilePath
-    from daskgraphpart.storage.paths import AnyPath, Location
 
 ID_MAP = "id_map"  # directory of ID maps, beside the metadata
 CATEGORIES = "categories"  # directory of what codes stand for

@@ -5,10 +5,11 @@ from __future__ import annotations
 import mmap
 import os
 from bisect import bisect_left, bisect_right
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,9 +18,6 @@ from daskgraphpart.graph.sources import INT64
 from daskgraphpart.schema import BFLOAT16
 from daskgraphpart.source import Block, Source
 from daskgraphpart.storage.region import Region
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 @dataclass(frozen=True, slots=True, eq=False)

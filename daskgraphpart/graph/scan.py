@@ -11,7 +11,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, detect_resources
+from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, Resources, detect_resources
 from daskgraphpart.engine.runner import Runner, open_runner
 from daskgraphpart.errors import OptionError
 from daskgraphpart.graph.formats import InputFile
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from distributed.deploy import Cluster
 
     from daskgraphpart.engine.progress import Progress
-    from daskgraphpart.engine.resources import Resources
     from daskgraphpart.graph.transforms.changes import GraphChanges
     from daskgraphpart.storage.paths import Location
 

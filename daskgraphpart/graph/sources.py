@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daskgraphpart.graph.formats import FORMATS, InputFile, check_ends, cut_rows
-from daskgraphpart.source import Block, Edges, Source
+from daskgraphpart.source import Block, Edges, FilePath, Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from daskgraphpart.graph.read_csv import Lines
     from daskgraphpart.schema import DataSpec, EdgeType
-    from daskgraphpart.source import FilePath
 
 INT64 = np.dtype(np.int64)
 FileRange = tuple[InputFile, int, int, int]

@@ -12,14 +12,13 @@ from daskgraphpart.graph.dask_partitions import count_lines
 from daskgraphpart.graph.dask_sources import run_collections
 from daskgraphpart.graph.rows import JoinedRows
 from daskgraphpart.graph.stored_sources import replace_stored_sources, stored_sources
-from daskgraphpart.source import Source
+from daskgraphpart.source import Block, Source
 from daskgraphpart.storage.region import Region, npy_region, save_npy
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from daskgraphpart.graph.graph import Graph
-    from daskgraphpart.source import Block
 
 ROWS_PER_UNIT = 1 << 18
 BYTES_PER_BLOCK = 1 << 20

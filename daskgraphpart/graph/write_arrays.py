@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.engine.runner import open_runner
@@ -15,7 +15,6 @@ from daskgraphpart.storage.paths import require_local
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
-    from typing import Literal
 
     import numpy as np
 

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from daskgraphpart.engine.progress import open_progress
+from daskgraphpart.engine.progress import Progress, open_progress
 from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.storage.faults import environment_faults
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping
-    from typing import Literal
 
     from distributed import Client
     from distributed.deploy import Cluster
 
-    from daskgraphpart.engine.progress import Progress
     from daskgraphpart.graph.graph import Graph
     from daskgraphpart.graph.graph_methods import GraphMethods
 

@@ -6,8 +6,9 @@ New homogeneous IDs run part by part, and within a part type by type. `ranges.py
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,9 +17,6 @@ from daskgraphpart.ids.ranges import IdRanges
 from daskgraphpart.public import Public
 from daskgraphpart.schema import DEFAULT_ETYPE, DEFAULT_NTYPE, EdgeTypeName, canonical_tuple
 from daskgraphpart.units import format_number
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 def canonical_etype(known: Sequence[str], etype: EdgeTypeName) -> str:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from daskgraphpart.errors import IdOutOfRangeError, OptionError
 from daskgraphpart.ids.book import canonical_etype
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 MOST_NEIGHBOURS = 2**31 - 1
 """Fan-outs up to here cannot overflow when they are added up."""

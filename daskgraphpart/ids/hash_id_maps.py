@@ -6,19 +6,14 @@ The checksum tells if another graph has taken the place of the first.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.ids.recorded_id_maps import IdMaps
 from daskgraphpart.storage.checksums import FileChecksum, hash_file
 from daskgraphpart.storage.files import file_size
-from daskgraphpart.storage.paths import is_remote, to_key
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from pathlib import Path
-
-    from daskgraphpart.storage.paths import Location
+from daskgraphpart.storage.paths import Location, is_remote, to_key
 
 
 def describe_id_maps(id_maps: Mapping[str, Location], out: Path, runner: Runner) -> IdMaps | None:

@@ -6,16 +6,14 @@ Each lookup is a search in sorted range ends. Takes and returns numpy arrays or 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from daskgraphpart.errors import IdOutOfRangeError, choose_from
 from daskgraphpart.schema import BFLOAT16
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from daskgraphpart.engine.progress import open_progress
+from daskgraphpart.engine.progress import Progress, open_progress
 from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.errors import OptionError
 from daskgraphpart.extras import is_dgl_graph
@@ -28,18 +28,14 @@ from daskgraphpart.readers.tabular import is_table
 from daskgraphpart.readers.type_names import canonical_name, count_known, ends_of_types
 from daskgraphpart.schema import check_name
 from daskgraphpart.storage.faults import environment_faults
-from daskgraphpart.storage.paths import join_path, to_path
+from daskgraphpart.storage.paths import Location, join_path, to_path
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from distributed import Client
     from distributed.deploy import Cluster
 
-    from daskgraphpart.engine.progress import Progress
     from daskgraphpart.graph.graph_like import GraphLike
     from daskgraphpart.graph.scan import Scan
-    from daskgraphpart.storage.paths import Location
 
 
 @check_keywords

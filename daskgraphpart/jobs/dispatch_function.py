@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from daskgraphpart.dispatching.dispatch_options import DispatchOptions
 from daskgraphpart.engine.resources import detect_resources
@@ -15,7 +15,6 @@ from daskgraphpart.keywords import check_keywords
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
-    from typing import Literal
 
     from distributed import Client
     from distributed.deploy import Cluster

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from daskgraphpart.engine.journal import RESTART_HINT
 from daskgraphpart.errors import ResumeError
 from daskgraphpart.graph.graph import Graph, read_chunked
-from daskgraphpart.graph.scan import ROWS_OF, check_read
+from daskgraphpart.graph.scan import ROWS_OF, Scan, check_read
 from daskgraphpart.graph.share_arrays import share_rows
 from daskgraphpart.jobs.order_of_nodes import check_ids
 from daskgraphpart.options import stated_options
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from daskgraphpart.dispatching.destination import Destination
     from daskgraphpart.engine.runner import Runner
-    from daskgraphpart.graph.scan import Scan
     from daskgraphpart.schema import GraphSchema
     from daskgraphpart.storage.region import Region
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.engine.resources import resources_of
+from daskgraphpart.engine.resources import Resources, resources_of
 from daskgraphpart.options import option, stated_options
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from daskgraphpart.engine.progress import Progress
-    from daskgraphpart.engine.resources import Resources
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,13 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.dispatching.workspace import Workspace
 from daskgraphpart.engine.journal import JOURNAL_NAME, RESTART_HINT, Journal, boot_id, read_header
-from daskgraphpart.engine.runner import Runner, open_runner
+from daskgraphpart.engine.runner import Pass, Runner, Unit, open_runner
 from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, InputFileError, OutputLockedError, ResumeError
-from daskgraphpart.jobs.check_leftovers import check_leftovers
 from daskgraphpart.jobs.job_inputs import check_unchanged, input_paths
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.files import make_directory, shown_name, workspace_store
-from daskgraphpart.storage.lock import LOCK_NAME
+from daskgraphpart.storage.lock import LOCK_NAME, Lock
 from daskgraphpart.units import format_number, format_size
 
 if TYPE_CHECKING:
@@ -32,8 +31,9 @@ if TYPE_CHECKING:
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.graph.scan import Scan
     from daskgraphpart.jobs.job_options import JobOptions
-    from daskgraphpart.storage.lock import Lock
     from daskgraphpart.storage.output_lock import OutputLock
+    from daskgraphpart.storage.store import WorkspaceStore
+
 
 logger = logging.getLogger(__name__)
 
@@ -287,3 +287,15 @@ def _explain(fault: BaseException, workspace: Path, out: Path) -> BaseException:
         what = f"a file of the unfinished run is damaged: {fault.what}"
         return fault.restated(EnvironmentFaultError, what=what, hint=None)
     return fault
+
+
+def check_leftovers(store: WorkspaceStore, journal: Journal, runner: Runner) -> None:
+    """Raise `ResumeError` if anything is not as the journal has it."""
+    units = [Unit(suspect, nbytes) for nbytes, suspect in store.suspects(journal.writes)]
+    outside = Runner(runner.resources, runner.scheduler, runner.progress, store=store)
+    outside.run(Pass("check-leftovers", check_leftover, units, store))
+
+
+def check_leftover(suspect: Any, store: WorkspaceStore) -> None:
+    """Read it, and compare."""
+    store.check(suspect)

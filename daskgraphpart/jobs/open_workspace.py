@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import datetime
 import hashlib
-from contextlib import contextmanager
+import logging
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.errors import EnvironmentFaultError, OptionError
+from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, OptionError
 from daskgraphpart.storage.files import cached_listings, signatures_of
-from daskgraphpart.storage.paths import is_remote, resolve_path
-from daskgraphpart.storage.store_workspace.leftovers import name_leftovers
+from daskgraphpart.storage.object_store import OBJECTS, open_store
+from daskgraphpart.storage.paths import Location, is_remote, resolve_path
+from daskgraphpart.storage.store_lock import LOCK_DIRECTORY, is_released, notes_of
+from daskgraphpart.storage.store_objects import read_objects
 from daskgraphpart.storage.store_workspace.pieced_store import PiecedStore, pieced_store
 from daskgraphpart.storage.upload import WORK_DIRECTORY, check_writable
 from daskgraphpart.units import format_number
@@ -20,7 +24,12 @@ if TYPE_CHECKING:
     from upath import UPath
 
     from daskgraphpart.engine.resources import Resources
-    from daskgraphpart.storage.paths import Location
+
+
+logger = logging.getLogger(__name__)
+
+LIVE = datetime.timedelta(minutes=10)
+"""How long ago the lock of a run that lives may have changed, clocks of stores being off by some minutes."""
 
 
 @contextmanager
@@ -79,3 +88,26 @@ def _refusal(what: str, given: object, hint: str) -> OptionError:
     return OptionError(
         f"with a workspace in a store, {what}", option="workspace", found=given, hint=f"{hint}, or a local --workspace"
     )
+
+
+def name_leftovers(workspace: UPath, own: UPath, prefix: str) -> None:
+    """Warn about each directory of a workspace that no run uses, other than one's own."""
+    with suppress(GraphPartError):  # a key may not list the workspace
+        for name in OBJECTS.list_names(workspace):
+            directory = workspace / name
+            if name.startswith(prefix) and str(directory) != str(own):
+                _name(directory)
+
+
+def _name(directory: UPath) -> None:
+    numbers = [*OBJECTS.list_names(directory / LOCK_DIRECTORY)]
+    if not numbers:
+        logger.warning("%s: an unfinished run has left these files; delete them if none of yours runs there", directory)
+        return
+    lock = directory / LOCK_DIRECTORY / numbers[-1]
+    (content,) = read_objects([lock])
+    with open_store(lock) as fs:
+        age = datetime.datetime.now(datetime.UTC) - fs.modified(lock.path)
+    if is_released(content) or age > LIVE:
+        what = "%s: a run on host %s has not ended, and left these files; run it again to continue, or delete them"
+        logger.warning(what, directory, notes_of(content).host)

@@ -6,18 +6,18 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.engine.runner import open_runner
+from daskgraphpart.engine.runner import Runner, open_runner
 from daskgraphpart.graph.companion_files import copy_companions
-from daskgraphpart.graph.graph import read_chunked
+from daskgraphpart.graph.graph import Graph, read_chunked
 from daskgraphpart.graph.output import claimed_directory
-from daskgraphpart.graph.scan import ScanJob
+from daskgraphpart.graph.scan import Scan, ScanJob
 from daskgraphpart.graph.share_arrays import is_seen_everywhere
 from daskgraphpart.graph.write_graph import TASK_MEMORY, ChunkFormat, write_graph
 from daskgraphpart.readers.open_scan import open_scan
 from daskgraphpart.schema import check_name
 from daskgraphpart.storage.files import directory_on_disk
 from daskgraphpart.storage.local_store import LOCAL
-from daskgraphpart.storage.output_lock import output_lock
+from daskgraphpart.storage.output_lock import OutputLock, output_lock
 from daskgraphpart.storage.paths import check_apart, is_url, require_local, resolve_path
 from daskgraphpart.storage.scratch import scratch_directory
 
@@ -28,11 +28,7 @@ if TYPE_CHECKING:
 
     from daskgraphpart.engine.progress import ProgressListener
     from daskgraphpart.engine.resources import Resources
-    from daskgraphpart.engine.runner import Runner
-    from daskgraphpart.graph.graph import Graph
     from daskgraphpart.graph.graph_methods import GraphMethods
-    from daskgraphpart.graph.scan import Scan
-    from daskgraphpart.storage.output_lock import OutputLock
     from daskgraphpart.storage.store import WorkspaceStore
 
 

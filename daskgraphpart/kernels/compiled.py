@@ -6,14 +6,12 @@ no entry from Python, and numbers are cast to avoid second signatures (int32, li
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numba
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _caches: dict[str, bool] = {}  # whether each directory had compiled kernels at this process's first look
 

@@ -12,19 +12,17 @@ from daskgraphpart.ids.fanouts import read_fanouts
 from daskgraphpart.kernels.hashing import stream_key, stream_key_of
 from daskgraphpart.partitioned.hot_rows import HotNodes, HotRows
 from daskgraphpart.partitioned.pyg.loader import open_source, read_nodes
-from daskgraphpart.partitioned.pyg.sampled_source import LoaderOptions
+from daskgraphpart.partitioned.pyg.sampled_source import LoaderOptions, SampledSource
 from daskgraphpart.partitioned.pyg.seeds import Seeds
 from daskgraphpart.partitioned.sampling.sampled_rows import group_by_part
 from daskgraphpart.partitioned.sampling.sampler import Sampler
 from daskgraphpart.partitioned.sampling.training_nodes import marked_nodes, training_masks
-from daskgraphpart.partitioner.training.count_fetches import ID_NBYTES, Batches, budget_of, most_fetched
+from daskgraphpart.partitioner.training.count_fetches import ID_NBYTES, Batches, Budget, budget_of, most_fetched
 from daskgraphpart.schema import is_fetched
 from daskgraphpart.units import format_number, format_size
 
 if TYPE_CHECKING:
     from daskgraphpart.partitioned.part import Part
-    from daskgraphpart.partitioned.pyg.sampled_source import SampledSource
-    from daskgraphpart.partitioner.training.count_fetches import Budget
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +46,7 @@ class HotOptions:
 def choose_hot_rows(
     part: Part, num_neighbors: Any, input_nodes: Any, options: HotOptions, node_data: Any, memory: int, workspace: Any
 ) -> HotRows:
-    """Count and read what `hot_rows_method.hot_rows` describes."""
+    """Count and read what `pyg_methods.hot_rows` describes."""
     graph, book, part_id = part.whole, part.book, part.part_id
     fanouts = read_fanouts(num_neighbors, book.etypes)
     loaded = LoaderOptions(node_data=node_data, edge_data=(), workspace=workspace)

@@ -10,10 +10,10 @@ import numpy as np
 
 from daskgraphpart.errors import LayoutError
 from daskgraphpart.keywords import check_keywords
-from daskgraphpart.layouts.dgl_graph import read_graph_file, read_tensor_file
+from daskgraphpart.layouts.dgl_graph import GraphFile, read_graph_file, read_tensor_file
 from daskgraphpart.layouts.known_outputs import GRAPHBOLT, ORIG_EIDS, ORIG_NIDS, SPLIT_NIDS
 from daskgraphpart.lazy_mapping import LazyMapping
-from daskgraphpart.partitioned.methods import hot_rows_method, pyg_methods, remap_methods
+from daskgraphpart.partitioned.methods import pyg_methods, remap_methods
 from daskgraphpart.partitioned.part_collections import lazy_rows, part_edge_frame
 from daskgraphpart.partitioned.stored_rows import StoredRows
 from daskgraphpart.public import Public
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from daskgraphpart.ids.book import PartitionBook
     from daskgraphpart.ids.ranges import IdRanges
-    from daskgraphpart.layouts.dgl_graph import GraphFile
     from daskgraphpart.storage.paths import Location
     from daskgraphpart.storage.region import Region
 
@@ -129,7 +128,7 @@ class Part(Public):
     edge_feats_path: Location  # file of edge features
     whole: Any  # the `PartitionedGraph`, which has the features and original IDs of HALO nodes
 
-    hot_rows = check_keywords(hot_rows_method.hot_rows)
+    hot_rows = check_keywords(pyg_methods.hot_rows)
     ids_of = check_keywords(remap_methods.ids_of)
     link_neighbor_loader = check_keywords(pyg_methods.link_neighbor_loader)
     neighbor_loader = check_keywords(pyg_methods.neighbor_loader)

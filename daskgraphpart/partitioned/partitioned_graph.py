@@ -13,13 +13,13 @@ from daskgraphpart.keywords import check_keywords
 from daskgraphpart.layouts.dgl_config_reader import find_config, read_config
 from daskgraphpart.layouts.manifest_reader import find_manifest, read_manifest
 from daskgraphpart.lazy_mapping import LazyMapping
-from daskgraphpart.partitioned.methods import add_method, pyg_methods, remap_methods, report_method, verify_method
+from daskgraphpart.partitioned.methods import pyg_methods, remap_methods, tool_methods
 from daskgraphpart.partitioned.part import Part
 from daskgraphpart.partitioned.part_collections import lazy_rows
 from daskgraphpart.partitioned.views import EdgeView, NodeView, TypeView
 from daskgraphpart.public import Public
 from daskgraphpart.quality import Quality
-from daskgraphpart.schema import EdgeType, GraphSchema, NodeType, canonical_tuple
+from daskgraphpart.schema import EdgeType, EdgeTypeName, GraphSchema, NodeType, canonical_tuple
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.files import FileState, cached_listings, file_state
 from daskgraphpart.storage.paths import AnyPath, Location, is_remote, resolve_path
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     from daskgraphpart.ids.book import PartitionBook
     from daskgraphpart.layouts.dgl_config import PartitionConfig
-    from daskgraphpart.schema import EdgeTypeName
 
 NEXT_CALLS = ("parts.report()", "parts.verify(graph)", "parts.part(0).to_pyg()")
 
@@ -127,17 +126,17 @@ class PartitionedGraph(Public):
     etypes: tuple[str, ...] = field(init=False)
     _opened: dict[int, Part] = field(init=False, default_factory=dict)
 
-    add_edge_data = check_keywords(add_method.add_edge_data)
-    add_node_data = check_keywords(add_method.add_node_data)
+    add_edge_data = check_keywords(tool_methods.add_edge_data)
+    add_node_data = check_keywords(tool_methods.add_node_data)
     from_original = check_keywords(remap_methods.from_original)
     ids_of = check_keywords(remap_methods.ids_of)
     link_neighbor_loader = check_keywords(pyg_methods.link_neighbor_loader)
     neighbor_loader = check_keywords(pyg_methods.neighbor_loader)
     own_ids = check_keywords(remap_methods.own_ids)
-    report = check_keywords(report_method.report)
+    report = check_keywords(tool_methods.report)
     to_original = check_keywords(remap_methods.to_original)
     to_pyg_stores = check_keywords(pyg_methods.to_pyg_stores)
-    verify = check_keywords(verify_method.verify)
+    verify = check_keywords(tool_methods.verify)
 
     def __post_init__(self) -> None:
         name, book = self.content.graph_name, self.content.book

@@ -28,7 +28,7 @@ COLUMNS = {IDS.name: "new_id", FETCHES.name: "fetches"}
 
 
 def read_hot_rows(part: Part, node_data: Any, workspace: Any) -> HotRows:
-    """Read what `hot_rows_method.hot_rows` describes."""
+    """Read what `pyg_methods.hot_rows` describes."""
     book, read = part.book, find_hot_rows(part)
     if read is None:
         hint = "partition with hot_rows and the layout ranks or parquet, or give num_neighbors"

@@ -5,14 +5,10 @@ from __future__ import annotations
 import errno
 import os
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, OptionError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 # faults of the machine, and what helps; a rerun can survive each
 _DISK = "EIO EREMOTEIO EBADMSG EUCLEAN ETIMEDOUT EHOSTDOWN EHOSTUNREACH ENXIO ENODEV ENOTCONN ESTALE"

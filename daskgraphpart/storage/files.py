@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import io
 import os
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any, BinaryIO, TypeAlias
 
 from daskgraphpart.storage.local_store import LOCAL
 from daskgraphpart.storage.object_store import OBJECTS
 from daskgraphpart.storage.paths import AnyPath, Location, is_remote
-from daskgraphpart.storage.store import attached
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from contextlib import AbstractContextManager
-    from pathlib import Path
-
-    from daskgraphpart.storage.store import LocalPath, Store, WorkspaceStore
+from daskgraphpart.storage.store import LocalPath, Store, WorkspaceStore, attached
 
 
 def store_of(path: AnyPath) -> Store[Any]:

@@ -8,19 +8,15 @@ import os
 import shutil
 import stat
 import uuid
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.lock import DirectoryLock
-from daskgraphpart.storage.store import WorkspaceStore
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from daskgraphpart.storage.store import LocalPath
+from daskgraphpart.storage.store import LocalPath, WorkspaceStore
 
 TEMPORARY_SUFFIX = ".unfinished"
 LEAST_RESERVED_NBYTES = 64 << 10

@@ -15,16 +15,14 @@ import logging
 import os
 import socket
 import stat
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Protocol
 
 import msgspec
 
 from daskgraphpart.errors import OptionError, OutputExistsError, OutputLockedError
 from daskgraphpart.storage.faults import attach_path_to_error
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 logger = logging.getLogger(__name__)
 

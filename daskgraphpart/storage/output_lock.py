@@ -18,7 +18,7 @@ from daskgraphpart.errors import GraphPartError, InputFileNotFoundError
 from daskgraphpart.storage.atomic import DELETED_FORMAT
 from daskgraphpart.storage.lock import LOCK_NAME
 from daskgraphpart.storage.object_store import open_store
-from daskgraphpart.storage.store_lock import StoreLock
+from daskgraphpart.storage.store_lock import Claim, StoreLock
 from daskgraphpart.storage.store_objects import delete_version, is_s3, list_below, place_in_s3
 from daskgraphpart.storage.upload import PROBE, abort_uploads, open_for_upload
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from upath import UPath
 
-    from daskgraphpart.storage.store_lock import Claim
 
 logger = logging.getLogger(__name__)
 

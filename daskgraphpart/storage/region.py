@@ -12,10 +12,11 @@ from __future__ import annotations
 import math
 import os
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from io import BytesIO
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -28,9 +29,6 @@ from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.files import is_file, open_for_reading, size_of_open, store_of, workspace_store
 from daskgraphpart.storage.object_store import take_rows
 from daskgraphpart.storage.paths import AnyPath, is_remote, to_key
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 MAX_WHOLE_NBYTES = 64 << 10
 """Bytes of a region that is read as a whole where some rows are requested: a map takes longer."""

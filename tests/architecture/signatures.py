@@ -68,12 +68,10 @@ FUNCTIONS: dict[str, dict[str, Stated]] = {
     "partitioned/methods/pyg_methods.py": dict.fromkeys(
         ("neighbor_loader", "link_neighbor_loader"), options_of(LoaderOptions)
     ),
-    "partitioned/methods/add_method.py": dict.fromkeys(("add_node_data", "add_edge_data"), RUN),
+    "partitioned/methods/tool_methods.py": dict.fromkeys(("add_node_data", "add_edge_data", "report", "verify"), RUN),
     "partitioned/methods/remap_methods.py": {"to_original": RUN, "from_original": RUN},
     "tools/report/compare.py": {"compare": {**options_of(AssignOptions, without=("method",)), **RUN}},
-    "partitioned/methods/report_method.py": {"report": RUN},
     "tools/verification/verify_partitions.py": {"verify": RUN},
-    "partitioned/methods/verify_method.py": {"verify": RUN},
 }
 """Options by file and function; one that a function has among its own parameters is only described."""
 

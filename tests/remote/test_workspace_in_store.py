@@ -32,8 +32,15 @@ from upath import UPath
 from daskgraphpart import GraphPartError, assign, dispatch, from_edges, partition, plan, scan_tables, verify
 from daskgraphpart.errors import EnvironmentFaultError, OutputExistsError, ResumeError
 from daskgraphpart.storage.object_store import MAX_GAP_NBYTES
-from daskgraphpart.storage.store_workspace.merge_ranges import cut_ranges, merge_ranges
-from daskgraphpart.storage.store_workspace.pieced_file import dump_index, load_index, new_index, pieces_of, with_writes
+from daskgraphpart.storage.store_workspace.pieced_file import (
+    cut_ranges,
+    dump_index,
+    load_index,
+    merge_ranges,
+    new_index,
+    pieces_of,
+    with_writes,
+)
 from daskgraphpart.storage.store_workspace.pieced_store import PiecedStore, pieced_store
 
 if TYPE_CHECKING:

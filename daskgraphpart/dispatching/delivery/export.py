@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.engine.runner import Pass, Unit
+from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import GraphPartError
 from daskgraphpart.storage.atomic import temporary_path, whole_file
 from daskgraphpart.storage.checksums import FileChecksum, read_pieces
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from daskgraphpart.dispatching.delivery.staged_array import StagedArray
     from daskgraphpart.dispatching.destination import Destination, OutputFile
-    from daskgraphpart.engine.runner import Runner
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,7 +13,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from daskgraphpart.dispatching.delivery.export import attach_host_to_error, export, open_whole
-from daskgraphpart.dispatching.destination import Destination
+from daskgraphpart.dispatching.destination import Destination, OutputFile
 from daskgraphpart.dispatching.output_directory import check_claimable, discard_output, discard_unfinished
 from daskgraphpart.engine.resources import is_on_this_machine
 from daskgraphpart.engine.runner import Pass, Runner, Unit
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from daskgraphpart.dispatching.delivery.staged_array import StagedArray
-    from daskgraphpart.dispatching.destination import OutputFile
 
 
 ConfigT = TypeVar("ConfigT")

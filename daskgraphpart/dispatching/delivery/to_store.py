@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from daskgraphpart.dispatching.delivery.export import export
-from daskgraphpart.dispatching.destination import Destination
+from daskgraphpart.dispatching.destination import Destination, OutputFile
 from daskgraphpart.dispatching.output_directory import check_claimable, old_files
 from daskgraphpart.errors import ResumeError
-from daskgraphpart.storage.checksums import hash_file
-from daskgraphpart.storage.output_lock import delete_claimed, output_lock
+from daskgraphpart.storage.checksums import FileChecksum, hash_file
+from daskgraphpart.storage.output_lock import OutputLock, delete_claimed, output_lock
 from daskgraphpart.storage.paths import is_remote
 from daskgraphpart.storage.store_objects import versions_below
 from daskgraphpart.storage.upload import Upload, abort_uploads, check_writable, open_for_upload, upload_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from upath import UPath
 
     from daskgraphpart.dispatching.delivery.staged_array import StagedArray
-    from daskgraphpart.dispatching.destination import OutputFile
     from daskgraphpart.engine.runner import Runner
-    from daskgraphpart.storage.checksums import FileChecksum
-    from daskgraphpart.storage.output_lock import OutputLock
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,10 @@ import logging
 import math
 import os
 import time
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import dask
 from distributed import Client, LocalCluster
@@ -18,9 +19,6 @@ from daskgraphpart.engine.clusters.cluster_names import active_client, is_schedu
 from daskgraphpart.engine.settings import parse_size, read_settings
 from daskgraphpart.errors import EnvironmentFaultError, OptionError
 from daskgraphpart.storage.json_file import read_json_object
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 logger = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from dask import get_annotations
 from dask.optimization import cull
-from distributed import CancelledError, KilledWorker, WorkerPlugin
+from distributed import CancelledError, Client, Future, KilledWorker, Worker, WorkerPlugin
 from distributed.comm import CommClosedError, get_address_host
 
 from daskgraphpart.engine.clusters.cluster_names import active_client, resolve_elsewhere
@@ -27,8 +27,6 @@ from daskgraphpart.units import format_number, format_size
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
-
-    from distributed import Client, Future, Worker
 
     from daskgraphpart.engine.local import Graph, Key
     from daskgraphpart.storage.store import WorkspaceStore

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from daskgraphpart.errors import OptionError, check_choice, option_name
 from daskgraphpart.options import by_name, option
 from daskgraphpart.schema import STORED_DTYPES, check_name
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 _OF_ETYPES = ("remove_self_loops", "deduplicate", "add_self_loops")
 """Changes of edge types that are named, or of all."""

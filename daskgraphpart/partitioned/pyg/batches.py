@@ -13,8 +13,8 @@ from torch_geometric.data import Data, HeteroData
 
 from daskgraphpart.errors import LayoutError
 from daskgraphpart.ids.ranges import to_tensor
-from daskgraphpart.partitioned.sampling.sampled_rows import group_by_part
-from daskgraphpart.partitioned.sampling.sampler import Locator
+from daskgraphpart.partitioned.sampling.sampled_rows import FeatureRows, group_by_part
+from daskgraphpart.partitioned.sampling.sampler import Located, Locator, Sampler
 from daskgraphpart.schema import canonical_tuple
 
 if TYPE_CHECKING:
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from daskgraphpart.partitioned.hot_rows import CacheUse
     from daskgraphpart.partitioned.pyg.sampled_source import SampledSource
     from daskgraphpart.partitioned.pyg.seeds import Links
-    from daskgraphpart.partitioned.sampling.sampled_rows import FeatureRows
-    from daskgraphpart.partitioned.sampling.sampler import Located, Sampler
 
 OWN_NAMES = (
     "batch_size", "dst_neg_index", "dst_pos_index", "e_id", "edge_index", "edge_label", "edge_label_index", "input_id",

@@ -16,7 +16,7 @@ from daskgraphpart.ids.fanouts import read_fanouts
 from daskgraphpart.kernels.hashing import stream_key, stream_key_of
 from daskgraphpart.layouts.manifest_reader import find_manifest
 from daskgraphpart.partitioned.hot_rows import CacheUse
-from daskgraphpart.partitioned.pyg.sampled_source import SampledSource
+from daskgraphpart.partitioned.pyg.sampled_source import LoaderOptions, SampledSource
 from daskgraphpart.partitioned.pyg.seeds import Seeds, read_links, seeds_of, split_type
 from daskgraphpart.partitioned.sampling.part_columns import PartColumns, open_columns
 from daskgraphpart.partitioned.sampling.sampled_rows import FeatureRows, open_rows
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from daskgraphpart.partitioned.pyg.batches import Assembler
-    from daskgraphpart.partitioned.pyg.sampled_source import LoaderOptions
 
 
 _columns: WeakKeyDictionary[Any, dict[int, PartColumns]] = WeakKeyDictionary()

@@ -17,14 +17,13 @@ import numpy as np
 
 from daskgraphpart.errors import LayoutError
 from daskgraphpart.kernels.compress import count_keys, place_by_key, scatter
-from daskgraphpart.storage.region import create_npy
+from daskgraphpart.storage.region import Region, create_npy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from daskgraphpart.ids.book import PartitionBook
     from daskgraphpart.layouts.dgl_graph import Edges, GraphFile
-    from daskgraphpart.storage.region import Region
 
 MAX_SORTED_NBYTES = 1 << 30
 """Bytes of sorted edges that are held; of more edges the file is read several times."""

@@ -1,7 +1,8 @@
 """Files that many tasks write at offsets, in a store that cannot: each task's writes are one object.
 
 An *index* says where each stretch of such a file lies: a small object, put when the file is created and after every
-pass that wrote to it. What no task wrote is zero, as in a file with holes.
+pass that wrote to it. What no task wrote is zero, as in a file with holes. Ranges that lie close to each other are one
+request.
 """
 
 from __future__ import annotations
@@ -15,14 +16,25 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from daskgraphpart.errors import ResumeError
+from daskgraphpart.storage.object_store import (
+    MAX_GAP_NBYTES,
+    MAX_REQUEST_NBYTES,
+    open_store,
+    wrong_number_of_bytes,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from upath import UPath
 
+
 FORMAT = {"format": "daskgraphpart pieces", "version": 2}
 OBJECT, POSITION, OFFSET, NBYTES = range(4)
+
+
+MAX_RANGES = 64
+"""Ranges of objects that are asked for at a time."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,3 +117,44 @@ def pieces_of(index: Mapping[str, Any]) -> PiecedFile:
     order = np.argsort(table[:, OFFSET], kind="stable")
     version = "-".join([str(index["created"]), *index["passes"]])
     return PiecedFile(index["nbytes"], version, constants, tuple(objects), table[order])
+
+
+def read_merged(directory: UPath, requests: Sequence[Request]) -> list[memoryview]:
+    """Read ranges of objects in a directory, some at a time; neighbours are one request."""
+    spans = merge_ranges(requests)
+    contents: list[bytes] = []
+    for first in range(0, len(spans), MAX_RANGES):
+        names, starts, stops = ([*column] for column in zip(*spans[first : first + MAX_RANGES], strict=True))
+        with open_store(directory) as fs:
+            paths = [f"{directory.path}/{name}" for name in names]
+            contents += fs.cat_ranges(paths, starts, stops, on_error="raise")
+    for content, (name, start, stop) in zip(contents, spans, strict=True):
+        if len(content) != stop - start:
+            raise wrong_number_of_bytes(directory / name, stop - start, len(content))
+    return cut_ranges(requests, spans, contents)
+
+
+def merge_ranges(requests: Sequence[Request]) -> list[Request]:
+    """Return ranges that hold all requested ones, sorted; none is longer than a request need be."""
+    spans: list[Request] = []
+    for name, start, stop in sorted(requests):
+        if spans and spans[-1][0] == name:
+            _, first, last = spans[-1]
+            if start <= last + MAX_GAP_NBYTES and max(stop, last) - first <= MAX_REQUEST_NBYTES:
+                spans[-1] = name, first, max(stop, last)
+                continue
+        spans.append((name, start, stop))
+    return spans
+
+
+def cut_ranges(requests: Sequence[Request], spans: Sequence[Request], contents: Sequence[bytes]) -> list[memoryview]:
+    """Return what was requested, in order, from the contents of `merge_ranges`."""
+    pieces = [memoryview(b"")] * len(requests)
+    span = 0
+    for number in sorted(range(len(requests)), key=lambda number: requests[number]):
+        name, start, stop = requests[number]
+        while not (spans[span][0] == name and start >= spans[span][1] and stop <= spans[span][2]):
+            span += 1
+        first = spans[span][1]
+        pieces[number] = memoryview(contents[span])[start - first : stop - first]
+    return pieces

@@ -26,7 +26,7 @@ from daskgraphpart.storage.object_store import OBJECTS
 from daskgraphpart.storage.output_lock import delete_claimed_below
 from daskgraphpart.storage.paths import is_remote
 from daskgraphpart.storage.store import LocalPath, WorkspaceStore, Writes, attached
-from daskgraphpart.storage.store_lock import StoreLock
+from daskgraphpart.storage.store_lock import Claim, StoreLock
 from daskgraphpart.storage.store_objects import delete_below
 from daskgraphpart.storage.store_workspace.digests import (
     Digest,
@@ -37,7 +37,7 @@ from daskgraphpart.storage.store_workspace.digests import (
     not_as_listed,
 )
 from daskgraphpart.storage.store_workspace.indexes import Indexes
-from daskgraphpart.storage.store_workspace.merge_ranges import read_merged
+from daskgraphpart.storage.store_workspace.pieced_file import PiecedFile, read_merged
 from daskgraphpart.storage.store_workspace.spool import describe, running_spool, spooling
 from daskgraphpart.storage.store_workspace.store_log import LogInStore, read_log_in_store
 from daskgraphpart.storage.store_workspace.traffic import add_to_run, counting_run, counting_task, describe_run
@@ -48,8 +48,6 @@ if TYPE_CHECKING:
 
     from upath import UPath
 
-    from daskgraphpart.storage.store_lock import Claim
-    from daskgraphpart.storage.store_workspace.pieced_file import PiecedFile
 
 FILES, INDEXES, WRITES, LOGS = "files", "indexes", "writes", "logs"
 OUTPUT = "output"
