@@ -135,7 +135,7 @@ def measured() -> str:
 SHOWN_RESULTS = (
     *("memory_vs_scale", "memory_vs_scale_multilevel", "drop_in", "vs_dgl", "vs_clusterdata", "vs_gconstruct"),
     *("cores", "many_parts", "vs_copy", "layouts", "verify", "accuracy", "loader_gpu", "extend"),
-    *("fetched_rows", "fetch_costs"),
+    *("fetched_rows", "fetched_by_dgl", "epochs", "fetch_costs"),
 )
 
 

@@ -59,7 +59,7 @@ def count(graph: dgp.Graph, target: str, num_parts: int, fanouts: str, root: Pat
     """Partition in all ways, and count an epoch of each."""
     training: dict[str, Any] = {"fanouts": fanouts, "batch_size": BATCH}
     made = {
-        way: dgp.partition(graph, root / way, num_parts, graph_formats="csc", **training, **how)
+        way: dgp.partition(graph, root / way, num_parts, graph_formats="csc", fill_parts=True, **training, **how)
         for way, how in WAYS.items()
     }
     hops = list(map(int, fanouts.split(",")))
