@@ -24,12 +24,12 @@ from harness import keep_lines, show
 
 import daskgraphpart as dgp
 from daskgraphpart.cli.main import group
-from daskgraphpart.partitioner import partition_pass
+from daskgraphpart.partitioner import solver
+from daskgraphpart.partitioner.multilevel.side_by_side import Map
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from daskgraphpart.partitioner.multilevel.side_by_side import Map
 
 THREADS = (2, 4, 8, 16, 32, 64)
 SHOWN = 12  # functions that others wait for
@@ -54,29 +54,26 @@ class Called(NamedTuple):
 def measured(calls: list[Called]) -> Callable[[Any, int], Map]:
     """Stand in for `by_threads`: call in turn, and note what each piece takes."""
 
-    def by_threads(*_: object) -> Map:
+    class Measured(Map):
         last = time.thread_time()
 
-        def each(call: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
-            nonlocal last
+        def __call__(self, call: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
             items = list(items)
-            before, results, pieces = time.thread_time() - last, [], []
+            before, results, pieces = time.thread_time() - self.last, [], []
             for item in items:
                 begin = time.thread_time()
                 results.append(call(item))
                 pieces.append(time.thread_time() - begin)
             calls.append(Called(call.__qualname__.replace(".<locals>", ""), before, pieces))
-            last = time.thread_time()
+            self.last = time.thread_time()
             return results
 
-        return each
-
-    return by_threads
+    return lambda *_: Measured()
 
 
 def in_turn(pieces: list[float]) -> Callable[..., Any]:
     """Stand in for `run_library`, one process at a time, and note what each takes."""
-    lock, run_library = threading.Lock(), partition_pass.run_library
+    lock, run_library = threading.Lock(), solver.run_library
 
     def run(*args: Any) -> Any:
         with lock:
@@ -118,7 +115,7 @@ def main() -> None:
         raise SystemExit(__doc__)
     calls: list[Called] = []
     libraries = Called("libraries", 0.0, [])
-    with mock.patch.multiple(partition_pass, by_threads=measured(calls), run_library=in_turn(libraries.pieces)):
+    with mock.patch.multiple(solver, by_threads=measured(calls), run_library=in_turn(libraries.pieces)):
         group.main(args=[*sys.argv[1:], "--workers", "2"], standalone_mode=False)
     found = {"threads": limits(calls), "with libraries": limits([*calls, libraries])}
     show(

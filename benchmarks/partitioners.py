@@ -44,7 +44,7 @@ from partitioner_tables import (
 )
 
 import daskgraphpart as dgp
-from daskgraphpart.partitioner import partition_pass
+from daskgraphpart.partitioner import solver
 from daskgraphpart.partitioner.multilevel import coarsen, refine
 
 if TYPE_CHECKING:
@@ -424,7 +424,7 @@ def passes_of_multilevel(graph: Path, parts: int) -> list[dict[str, Any]]:
     replaced = (
         (coarsen, "propose_clusters", counted(coarsen.propose_clusters, 10)),
         (refine, "refine_rows", counted(refine.refine_rows, 9)),
-        *((partition_pass, name, timed(name, getattr(partition_pass, name))) for name in ("cluster", "contract")),
+        *((solver, name, timed(name, getattr(solver, name))) for name in ("cluster", "contract")),
         (refine, "improve", timed("improve", refine.improve)),
     )
     with ExitStack() as stack:

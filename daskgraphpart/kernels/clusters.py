@@ -200,17 +200,17 @@ def note_company(start, stop, labels, has_company):  # type: ignore[no-untyped-d
 
 
 @kernel
-def match_two_hops(first, preferred, node_weights, most, has_company, waiting, parts, labels, loads):  # type: ignore[no-untyped-def]
+def match_two_hops(nodes, preferred, node_weights, most, waiting, parts, labels, loads):  # type: ignore[no-untyped-def]
     """Join single nodes whose preferred cluster is full with others that prefer the same one.
 
-    Nodes without neighbours join each other. `has_company`, by label, is set for clusters of further nodes; `waiting`
-    (all nodes and parts, or all nodes and 1) has, for each preferred cluster and for isolated nodes of each part, the
-    cluster that waits for company, or -1. Changes `labels`, `loads` and `waiting`.
+    Nodes without neighbours join each other. `waiting` (all nodes and parts, or all nodes and 1) has, for each
+    preferred cluster and for isolated nodes of each part, the cluster that waits for company, or -1. Changes `labels`,
+    `loads` and `waiting`.
     """
-    for row in range(preferred.size):
-        node, choice = first + row, preferred[row]
-        own = labels[node]
-        if own != node or has_company[own] or choice == own:
+    for row in range(nodes.size):
+        node, choice = np.int64(nodes[row]), np.int64(preferred[row])
+        own = node
+        if choice == own:
             continue
         if choice < 0:
             choice = labels.size + (parts[node] if parts.size else 0)

@@ -58,7 +58,7 @@ class SolverMethod(Method):
 
     def owners(self, job: MethodJob) -> np.ndarray:
         """Partition the graph."""
-        from daskgraphpart.partitioner.partition_pass import Solver  # random owners need none of it
+        from daskgraphpart.partitioner.solver import Solver  # random owners need none of it
 
         with ThreadPoolExecutor(job.threads) as pool:
             parts, how = Solver.of(self.options, job, pool).solve(job.graph)

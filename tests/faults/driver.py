@@ -21,7 +21,7 @@ from faults.kills import TINY, make_inputs
 from inside import Runner, Sizes, main
 
 import daskgraphpart.jobs.run_job as opening
-from daskgraphpart.partitioner import choose, partition_pass
+from daskgraphpart.partitioner import choose, solver
 
 PLACES = ("the-input", "the-output", "the-workspace")
 KINDS = ("read", "write", "create", "allocate", "sync", "rename", "open", "remove")
@@ -94,7 +94,7 @@ def run(request: dict[str, Any], report: str) -> int:
     os.environ.update(request.get("environment", {}))
     wanted = dict(request.get("sizes", {}))
     if "most_arcs" in wanted:
-        choose.COARSE_ARCS, partition_pass.COARSE_NODES_PER_PART = wanted.pop("most_arcs"), 0
+        choose.COARSE_ARCS, solver.COARSE_NODES_PER_PART = wanted.pop("most_arcs"), 0
         choose.WHOLE_ARCS = choose.COARSE_ARCS
     sizes = Sizes(**{**{name: getattr(TINY, name) for name in Sizes.__slots__}, **wanted})
     opening.choose_sizes = lambda _: sizes

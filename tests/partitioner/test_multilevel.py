@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from inside import AssignOptions, Resources, generate, npy_region, open_runner
 
 import daskgraphpart as dgp
-from daskgraphpart.partitioner import choose, partition_pass
+from daskgraphpart.partitioner import choose, solver
 from daskgraphpart.partitioner.adjacency import csr_blocks as building
 from daskgraphpart.partitioner.adjacency.build_adjacency import build_adjacency
 from daskgraphpart.partitioner.adjacency.csr_blocks import Rows, write_block
@@ -28,7 +28,7 @@ from daskgraphpart.partitioner.multilevel import weighted_graph
 from daskgraphpart.partitioner.multilevel.coarsen import cluster, contract
 from daskgraphpart.partitioner.multilevel.cycle import v_cycle
 from daskgraphpart.partitioner.multilevel.refine import Limits, assign_rest, rebalance, refine
-from daskgraphpart.partitioner.multilevel.side_by_side import by_threads, in_turn
+from daskgraphpart.partitioner.multilevel.side_by_side import Map, by_threads, in_turn
 from daskgraphpart.partitioner.multilevel.stream import stream
 from daskgraphpart.partitioner.multilevel.weighted_graph import WeightedGraph, hold
 from daskgraphpart.partitioner.partition_pass import PartitionConfig, Problem, partition_graph
@@ -398,16 +398,18 @@ def test_there_are_enough_even_pieces_for_sixteen_threads(tmp_path: Path, monkey
             monkeypatch.setattr(module, name, value)
     all_arcs, longest = 0, 0
 
-    def each(call: Any, items: Any) -> list[Any]:
-        nonlocal all_arcs, longest
-        items, busy = list(items), [0] * 16
-        for item in items:
-            found = [of.num_arcs for of in (item if isinstance(item, tuple) else (item,)) if hasattr(of, "num_arcs")]
-            heapq.heapreplace(busy, busy[0] + sum(found))
-        all_arcs, longest = all_arcs + sum(busy), longest + max(busy)
-        return in_turn(call, items)
+    class Counting(Map):
+        def __call__(self, call: Any, items: Any) -> list[Any]:
+            nonlocal all_arcs, longest
+            items, busy = list(items), [0] * 16
+            for item in items:
+                of_call = item if isinstance(item, tuple) else (item,)
+                found = [of.num_arcs for of in of_call if hasattr(of, "num_arcs")]
+                heapq.heapreplace(busy, busy[0] + sum(found))
+            all_arcs, longest = all_arcs + sum(busy), longest + max(busy)
+            return super().__call__(call, items)
 
-    monkeypatch.setattr(partition_pass, "in_turn", each)
+    monkeypatch.setattr(solver, "by_threads", lambda *_: Counting())
     dgp.assign(tmp_path / "graph", 4, method="multilevel", workers=1)
     assert all_arcs > 10 * 400_000
     assert all_arcs > 12 * longest, all_arcs / longest

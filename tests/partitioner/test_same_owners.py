@@ -23,6 +23,7 @@ THRESHOLDS = {
     "COARSE_ARCS": "arcs of a graph that METIS is given",
     "WHOLE_ARCS": "arcs of a graph that KaMinPar is given",
     "LARGE_ARCS": "arcs of a graph with V-cycles",
+    "MOST_UNITS": "units that a cluster may weigh",
     "MAX_ARCS_IN_MEMORY": "arcs that are contracted in memory to extend",
     "MOST_ARCS_OF_ONE_BLOCK": "arcs of a graph in memory that is one block",
     "MIN_BLOCK_ARCS": "arcs of the smallest block",

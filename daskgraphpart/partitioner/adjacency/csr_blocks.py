@@ -6,18 +6,16 @@ Neighbours ascend within a row; there are no self-loops or parallel arcs.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from daskgraphpart.storage.atomic import whole_file
+from daskgraphpart.storage.files import local_copy
 from daskgraphpart.storage.region import Region, id_dtype
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from daskgraphpart.schema import GraphSchema
 
 MIN_BLOCK_ARCS, MAX_BLOCK_ARCS = 1 << 16, 1 << 21
@@ -60,13 +58,19 @@ class Rows(NamedTuple):
         """Return row starts, neighbours and weights."""
         return self.indptr, self.indices, self.weights
 
-    def stretches(self, num_arcs: int) -> Iterator[Rows]:
-        """Cut the rows into stretches of about so many arcs."""
-        for first, last in _cut(self.indptr, num_arcs):
-            starts = self.indptr[first : last + 1]
-            arcs = slice(starts[0], starts[-1])
-            weights = self.weights[arcs] if self.weights.size else self.weights
-            yield Rows(self.start + first, starts - starts[0], self.indices[arcs], weights)
+    def on_disk(self) -> Rows:
+        """Return the rows: they are in memory."""
+        return self
+
+    def cuts(self, num_arcs: int) -> np.ndarray:
+        """Return where to cut the rows into stretches of about so many arcs: row and arc, int64 (stretches + 1, 2)."""
+        return _cut(self.indptr, num_arcs)
+
+    def stretch(self, first: int, first_arc: int, last: int, last_arc: int) -> Rows:
+        """Return some rows, which have these arcs."""
+        arcs = slice(first_arc, last_arc)
+        weights = self.weights[arcs] if self.weights.size else self.weights
+        return Rows(self.start + first, self.indptr[first : last + 1] - first_arc, self.indices[arcs], weights)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +97,17 @@ class CsrBlock:
         indptr, indices, weights = (column.read() for column in self._columns())
         return indptr, indices, weights.astype(np.promote_types(weights.dtype, np.int32), copy=False)
 
-    def stretches(self, num_arcs: int) -> Iterator[Stretch]:
-        """Cut the rows into stretches of about so many arcs; reads the row starts."""
-        starts = self._columns()[0].read()
-        for first, last in _cut(starts, num_arcs):
-            yield Stretch(self, self.start + first, self.start + last, int(starts[first]), int(starts[last]))
+    def on_disk(self) -> CsrBlock:
+        """Return the block with a file on this machine's disk, copied there if it lies elsewhere."""
+        return replace(self, path=local_copy(self.path))
+
+    def cuts(self, num_arcs: int) -> np.ndarray:
+        """Return where to cut the rows into stretches of about so many arcs: row and arc, int64 (stretches + 1, 2)."""
+        return _cut(self._columns()[0].read(), num_arcs)
+
+    def stretch(self, first: int, first_arc: int, last: int, last_arc: int) -> Stretch:
+        """Return some rows, which have these arcs."""
+        return Stretch(self, self.start + first, self.start + last, first_arc, last_arc)
 
     def read_stretch(
         self, start: int, stop: int, first_arc: int, last_arc: int
@@ -139,10 +149,10 @@ class Stretch(NamedTuple):
         return self.block.read_stretch(self.start, self.stop, self.first_arc, self.last_arc)
 
 
-def _cut(indptr: np.ndarray, num_arcs: int) -> Iterator[tuple[int, int]]:
-    """Cut rows into stretches of at least one row and about so many arcs."""
+def _cut(indptr: np.ndarray, num_arcs: int) -> np.ndarray:
     wanted = np.arange(indptr[0] + num_arcs, indptr[-1], num_arcs)
-    return pairwise(np.unique([0, *np.searchsorted(indptr, wanted), indptr.size - 1]).tolist())
+    rows = np.unique([0, *np.searchsorted(indptr, wanted), indptr.size - 1])
+    return np.stack([rows, indptr[rows]], axis=1)
 
 
 Block = CsrBlock | Rows

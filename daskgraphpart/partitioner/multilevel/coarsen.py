@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,17 +18,21 @@ from daskgraphpart.kernels.clusters import (
     propose_clusters,
 )
 from daskgraphpart.partitioner.adjacency.build_adjacency import group_ranges
-from daskgraphpart.partitioner.adjacency.csr_blocks import Rows, max_arcs_of_block, write_block
+from daskgraphpart.partitioner.adjacency.csr_blocks import CsrBlock, Rows, max_arcs_of_block, write_block
 from daskgraphpart.partitioner.adjacency.split_edges import range_shift
 from daskgraphpart.partitioner.multilevel.weighted_graph import MOST_ARCS_OF_ONE_BLOCK, WeightedGraph, spans
-from daskgraphpart.storage.region import Region, create_npy, id_dtype
+from daskgraphpart.storage.files import delete_files
+from daskgraphpart.storage.region import id_dtype, npy_region, save_npy
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from daskgraphpart.partitioner.adjacency.csr_blocks import Block, Piece
     from daskgraphpart.partitioner.multilevel.side_by_side import Map
 
 CLUSTER_SWEEPS = 5
 SETTLED = 0.02  # of the nodes; when fewer move, a further sweep is not worth its time
+MOST_UNITS = (1 << 15) - 2  # of a cluster's weight: two bytes hold one more, for a node that is too heavy
 
 
 def cluster(
@@ -44,49 +49,92 @@ def cluster(
     (nodes,).
     """
     n = graph.num_nodes
-    labels, loads = np.empty(n, id_dtype(n)), np.empty((n, len(graph.columns)), np.int64)
-    preferred, active, following = np.empty_like(labels), np.empty(n, np.bool_), np.empty(n, np.bool_)
+    unit = np.maximum(1, -(-most // MOST_UNITS))
+    labels, loads = np.empty(n, id_dtype(n)), np.empty((n, len(graph.columns)), np.int16)
     sets = np.empty(0, np.int32) if inside is None else inside
-
-    def begin(span: tuple[int, int]) -> None:
-        nodes = slice(*span)
-        labels[nodes], loads[nodes] = np.arange(*span), graph.node_weights(*span)
-        active[nodes], following[nodes] = True, False
-
-    def propose(piece: Piece) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-        """Return the nodes that want to move, the clusters they chose, and their weights."""
-        span = slice(piece.start, piece.stop)
-        if not active[span].any():
-            return None
-        mine, weights = labels[span].copy(), graph.node_weights(piece.start, piece.stop)
-        propose_clusters(
-            *piece.read(), piece.start, labels, sets, weights, loads, most, seed, active[span], following, mine,
-            preferred[span],
-        )  # fmt: skip
-        moving = np.flatnonzero(mine != labels[span])
-        return moving + piece.start, mine[moving], weights[moving]
-
-    each(begin, spans(n))
-
+    clusters = Clusters(graph, unit, most // unit, labels, loads, sets, seed)
+    each(clusters.begin, spans(n))
+    active, following = np.ones(n, np.bool_), np.zeros(n, np.bool_)
     for _ in range(sweeps):
         moved = 0
         for pieces in graph.rounds():
-            for proposed in each(propose, pieces):
+            calls = [(piece, active, following) for piece in pieces]
+            for proposed in each.share(clusters.propose, calls, following):
                 if proposed is not None:
-                    moved += apply_clusters(*proposed, most, labels, loads)
+                    moved += apply_clusters(*proposed, clusters.most, labels, loads)
         if moved < SETTLED * n:
             break
         # revisit only nodes whose neighbours have moved
         active[:], following[:] = following, False
     has_company = active
     has_company[:] = False
-    each(lambda span: note_company(*span, labels, has_company), spans(n))
+    each(partial(_note_company, labels, has_company), spans(n))
+    calls = [(piece, has_company, following) for piece in graph.pieces or graph.blocks]
+    singles = each.share(clusters.prefer, calls)
+    del calls, active, following, has_company
     waiting = np.full(n + int(sets.max(initial=0)) + 1, -1, labels.dtype)
-    for start, stop in spans(n):
-        weights = graph.node_weights(start, stop)
-        match_two_hops(start, preferred[start:stop], weights, most, has_company, waiting, sets, labels, loads)
+    for nodes, preferred, weights in singles:
+        match_two_hops(nodes, preferred, weights, clusters.most, waiting, sets, labels, loads)
     waiting[:] = -1
     return labels, int(number_clusters(labels, waiting))
+
+
+def _note_company(labels: np.ndarray, has_company: np.ndarray, span: tuple[int, int]) -> None:
+    note_company(*span, labels, has_company)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Clusters:
+    """Clusters of all nodes by label, and their weights in units, int16 (nodes, constraints)."""
+
+    graph: WeightedGraph
+    unit: np.ndarray
+    most: np.ndarray  # units of a cluster
+    labels: np.ndarray
+    loads: np.ndarray
+    sets: np.ndarray
+    seed: int
+
+    def weights(self, start: int, stop: int) -> np.ndarray:
+        """Weights of nodes in units, rounded up; what fits nowhere weighs one too much."""
+        units = -(-self.graph.node_weights(start, stop) // self.unit)
+        weights: np.ndarray = np.minimum(units, self.most + 1).astype(np.int16)
+        return weights
+
+    def begin(self, span: tuple[int, int]) -> None:
+        """Make each node a cluster."""
+        self.labels[slice(*span)], self.loads[slice(*span)] = np.arange(*span), self.weights(*span)
+
+    def propose(self, call: tuple[Piece, np.ndarray, np.ndarray]) -> tuple[np.ndarray, ...] | None:
+        """Return the nodes that want to move, the clusters they chose, and their weights."""
+        piece, active, following = call
+        span = slice(piece.start, piece.stop)
+        if not active[span].any():
+            return None
+        mine, weights = self.labels[span].copy(), self.weights(piece.start, piece.stop)
+        self._choose(piece, active[span], following, weights, mine)
+        moving = np.flatnonzero(mine != self.labels[span])
+        return (moving + piece.start).astype(mine.dtype), mine[moving], weights[moving]
+
+    def prefer(self, call: tuple[Piece, np.ndarray, np.ndarray]) -> tuple[np.ndarray, ...]:
+        """Return the nodes without company, the clusters they prefer, full or not, and their weights."""
+        piece, has_company, following = call
+        span = slice(piece.start, piece.stop)
+        mine, weights = self.labels[span].copy(), self.weights(piece.start, piece.stop)
+        single = (mine == np.arange(piece.start, piece.stop)) & ~has_company[span]
+        preferred = self._choose(piece, single, following, weights, mine) if single.any() else mine
+        return (np.flatnonzero(single) + piece.start).astype(mine.dtype), preferred[single], weights[single]
+
+    def _choose(
+        self, piece: Piece, active: np.ndarray, following: np.ndarray, weights: np.ndarray, mine: np.ndarray
+    ) -> np.ndarray:
+        """Let nodes choose their clusters, `mine`; return those that they prefer."""
+        preferred = np.empty_like(mine)
+        propose_clusters(
+            *piece.read(), piece.start, self.labels, self.sets, weights, self.loads, self.most, self.seed, active,
+            following, mine, preferred,
+        )  # fmt: skip
+        return preferred
 
 
 def contract(
@@ -100,7 +148,7 @@ def contract(
     shift = range_shift(count, graph.num_arcs)
     num_ranges = -(-count >> shift)
 
-    def scatter(numbered: tuple[int, Block]) -> tuple[np.ndarray, np.ndarray | Region]:
+    def scatter(numbered: tuple[int, Block]) -> tuple[np.ndarray, np.ndarray | None]:
         index, block = numbered
         indptr, indices, weights = block.read()
         starts = np.empty(num_ranges + 1, np.int64)
@@ -109,17 +157,25 @@ def contract(
         arcs = arcs[: starts[-1]]
         if directory is None:
             return starts, arcs.copy()
-        run = create_npy(directory / f"run-{index}.npy", arcs.dtype, arcs.shape)
-        run.write(arcs, 0)
-        return starts, run
+        save_npy(path_of_run(index), arcs)
+        return starts, None
 
-    runs = each(scatter, enumerate(graph.blocks))
-    ends = np.array([starts for starts, _ in runs], np.int64).reshape(len(runs), num_ranges + 1)
+    def path_of_run(index: int) -> str:
+        return f"{directory}/run-{index}.npy"
+
+    scattered = list(each.share(scatter, [*enumerate(graph.blocks)]))
+    ends = np.array([starts for starts, _ in scattered], np.int64).reshape(len(scattered), num_ranges + 1)
+    in_memory, wide = [arcs for _, arcs in scattered], np.promote_types(id_dtype(count), dtype)
+
+    def read(index: int, first: int, last: int) -> np.ndarray:
+        arcs = in_memory[index]
+        if arcs is not None:
+            return np.asarray(arcs[first:last])
+        return npy_region(path_of_run(index), wide, (int(ends[index, -1]), 3)).read(first, last)
 
     def merge(span: tuple[int, int]) -> Block:
         first, last = span
-        pieces = [(run, int(ends[i, first]), int(ends[i, last])) for i, (_, run) in enumerate(runs)]
-        arcs = np.concatenate([r.read(a, b) if isinstance(r, Region) else r[a:b] for r, a, b in pieces])
+        arcs = np.concatenate([read(i, int(ends[i, first]), int(ends[i, last])) for i in range(len(in_memory))])
         start, stop = first << shift, min(last << shift, count)
         indices, weights = np.empty(arcs.shape[0], id_dtype(count)), np.empty(arcs.shape[0], dtype)
         indptr = np.empty(stop - start + 1, np.int64)
@@ -131,8 +187,10 @@ def contract(
     totals = np.diff(ends, axis=1).sum(axis=0).tolist()
     is_one = directory is None and sum(totals) <= MOST_ARCS_OF_ONE_BLOCK
     limit = sum(totals) if is_one else max_arcs_of_block(sum(totals))
-    blocks = each(merge, group_ranges(totals, [0] * num_ranges, limit))
-    each(lambda run: Path(run.path).unlink(), [run for _, run in runs if isinstance(run, Region)])
+    merged = each.share(merge, group_ranges(totals, [0] * num_ranges, limit))
+    blocks = [block if isinstance(block, CsrBlock) else Rows(*block) for block in merged]
+    if directory is not None:
+        delete_files([*map(path_of_run, range(len(scattered)))])
     columns = tuple(each(lambda column: _contract_column(column, clusters, count), graph.columns))
     coarse = WeightedGraph(blocks, columns, graph.total_weight)
     return coarse if directory is None else coarse.cut_up(each)
@@ -141,5 +199,6 @@ def contract(
 def _contract_column(column: np.ndarray, clusters: np.ndarray, count: int) -> np.ndarray:
     sums = np.zeros((count, 1), np.int64)
     for start, stop in spans(column.size):
-        add_up(clusters, start, np.array(column[start:stop, None]), sums)
-    return sums[:, 0]
+        add_up(clusters, start, column[start:stop, None].astype(np.int64), sums)
+    narrow: np.ndarray = sums[:, 0].astype(id_dtype(int(sums.max(initial=0)) + 1))
+    return narrow

@@ -16,6 +16,7 @@ from daskgraphpart.partitioner.multilevel.coarsen import cluster, contract
 from daskgraphpart.partitioner.multilevel.cycle import LEAST_NODES, LEAST_SHRINKAGE, NODES_PER_PART, largest_clusters
 from daskgraphpart.partitioner.multilevel.refine import refine
 from daskgraphpart.partitioner.multilevel.stream import stream
+from daskgraphpart.storage.files import make_directory
 from daskgraphpart.storage.region import id_dtype
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def _assign_new(
 
 def _contract(graph: WeightedGraph, clusters: np.ndarray, count: int, directory: Path, each: Map) -> WeightedGraph:
     """Contract a graph, on disk unless it is small: memory must not change results."""
-    directory.mkdir(exist_ok=True)
+    make_directory(directory)
     return contract(graph, clusters, count, each, directory if graph.num_arcs > MAX_ARCS_IN_MEMORY else None)
 
 
@@ -98,7 +99,7 @@ def _best_to_move(graph: WeightedGraph, parts: np.ndarray, limits: Limits, each:
         gains: np.ndarray = gains_of_rows(*block.read(), block.start, parts, mine, weights, over, limits.shares)
         return gains
 
-    gains = np.concatenate(each(gains_of, graph.blocks))
+    gains = np.concatenate([*each.share(gains_of, graph.blocks)])
     candidates = np.flatnonzero(gains > np.iinfo(np.int64).min)
     best: np.ndarray = candidates[np.argsort(-gains[candidates], kind="stable")]
     return best

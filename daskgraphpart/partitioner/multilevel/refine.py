@@ -10,6 +10,7 @@ import numpy as np
 
 from daskgraphpart.kernels.move_nodes import assign_greedily, overload, rebalance_rows, refine_rows
 from daskgraphpart.partitioner.multilevel.weighted_graph import spans
+from daskgraphpart.storage.region import id_dtype
 
 if TYPE_CHECKING:
     from daskgraphpart.partitioner.adjacency.csr_blocks import Piece
@@ -70,7 +71,7 @@ def rebalance(graph: WeightedGraph, parts: np.ndarray, limits: Limits, each: Map
     Pieces move more than their share in later sweeps, but only what lowers the overload is applied.
     """
 
-    def move(piece: Piece) -> tuple[Moves, np.ndarray]:
+    def move(piece: Piece) -> tuple[np.ndarray, ...]:
         span = slice(piece.start, piece.stop)
         mine, counts = parts[span].copy(), np.bincount(parts[span], minlength=limits.num_parts)
         excess, room = (counts / np.maximum(remaining, 1))[:, None], (piece.stop - piece.start) / rest
@@ -78,7 +79,7 @@ def rebalance(graph: WeightedGraph, parts: np.ndarray, limits: Limits, each: Map
         over *= np.minimum(1, np.where(over > 0, excess, room) * eagerness)
         before, weights = over.copy(), graph.node_weights(piece.start, piece.stop)
         rebalance_rows(*piece.read(), piece.start, parts, mine, weights, over, limits.shares, graph.fixed[span])
-        return Moves.of(mine, over - before), counts
+        return *Moves.of(parts[span], mine, over - before), counts
 
     loads = graph.loads(parts, limits.num_parts, each)
     left, eagerness = limits.excess(loads), 1
@@ -88,8 +89,8 @@ def rebalance(graph: WeightedGraph, parts: np.ndarray, limits: Limits, each: Map
         for pieces in graph.rounds():
             if limits.excess(loads) <= NOTHING:
                 return 0.0
-            moved = each(move, pieces)
-            for piece, (moves, counts) in zip(pieces, moved, strict=True):
+            for piece, (*moved, counts) in zip(pieces, each.share(move, pieces), strict=True):
+                moves = Moves(*moved)
                 remaining -= counts
                 rest -= piece.stop - piece.start
                 if moves.change.any() and limits.excess(loads + moves.change) < limits.excess(loads):
@@ -113,7 +114,7 @@ def improve(graph: WeightedGraph, parts: np.ndarray, limits: Limits, each: Map, 
     # random lookups: the smaller the array, the more of it fits in cache
     narrow = parts.astype(np.min_scalar_type(-limits.num_parts))
 
-    def move(call: tuple[Piece, int]) -> tuple[int, Moves] | None:
+    def move(call: tuple[Piece, int]) -> tuple[int, *tuple[np.ndarray, ...]] | None:
         piece, count = call
         span = slice(piece.start, piece.stop)
         begin = active[span]
@@ -125,15 +126,15 @@ def improve(graph: WeightedGraph, parts: np.ndarray, limits: Limits, each: Map, 
             *piece.read(), piece.start, narrow, mine, weights, over, limits.shares, begin, following,
             graph.fixed[span], max(200, mine.size // PATIENCE),
         )  # fmt: skip
-        return int(gain), Moves.of(mine, over - before)
+        return int(gain), *Moves.of(narrow[span], mine, over - before)
 
     for _ in range(sweeps):
         gained = 0
         for pieces in graph.rounds():
-            moved, excess = each(move, [(piece, len(pieces)) for piece in pieces]), limits.excess(loads)
-            for piece, proposal in zip(pieces, moved, strict=True):
+            calls, excess = [(piece, len(pieces)) for piece in pieces], limits.excess(loads)
+            for piece, proposal in zip(pieces, each.share(move, calls, following), strict=True):
                 if proposal is not None and proposal[0]:
-                    gain, moves = proposal
+                    gain, moves = proposal[0], Moves(*proposal[1:])
                     if limits.excess(loads + moves.change) <= excess:
                         moves.apply(piece, narrow, loads)
                         gained += gain
@@ -146,19 +147,21 @@ def improve(graph: WeightedGraph, parts: np.ndarray, limits: Limits, each: Map, 
 
 
 class Moves(NamedTuple):
-    """New parts of a piece's nodes, and by how much the loads change, int64 (parts, constraints)."""
+    """Rows of a piece that move, their new parts, and by how much the loads change, int64 (parts, constraints)."""
 
+    rows: np.ndarray
     parts: np.ndarray
     change: np.ndarray
 
     @classmethod
-    def of(cls, parts: np.ndarray, change: np.ndarray) -> Moves:
-        """Take a kernel's changes, whole numbers up to rounding."""
-        return cls(parts, np.rint(change).astype(np.int64))
+    def of(cls, before: np.ndarray, parts: np.ndarray, change: np.ndarray) -> Moves:
+        """Compare parts of a piece; take a kernel's changes, whole numbers up to rounding."""
+        rows = np.flatnonzero(before != parts)
+        return cls(rows.astype(id_dtype(parts.size)), parts[rows], np.rint(change).astype(np.int64))
 
     def apply(self, piece: Piece, parts: np.ndarray, loads: np.ndarray) -> None:
         """Change parts and loads."""
-        parts[piece.start : piece.stop] = self.parts
+        parts[piece.start : piece.stop][self.rows] = self.parts
         loads += self.change
 
 

@@ -2,25 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
     from concurrent.futures import ThreadPoolExecutor
 
-Map = Callable[[Callable[[Any], Any], Iterable[Any]], list[Any]]
-"""Calls a function with each item, perhaps side by side; returns the results in the items' order."""
+    import numpy as np
 
 
-def in_turn(call: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
-    """Make calls one after the other."""
-    return [call(item) for item in items]
+class Map:
+    """Calls a function with each item, perhaps side by side; this one, one after the other."""
+
+    def __call__(self, call: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
+        """Return the results in the items' order; calls may change arrays of this process."""
+        return [call(item) for item in items]
+
+    def share(self, call: Callable[[Any], Any], items: Iterable[Any], marks: np.ndarray | None = None) -> Iterable[Any]:
+        """Return the same of calls that change nothing but set `marks`, bool (nodes,), so that others may make them.
+
+        Results are arrays, numbers, words, None, blocks and tuples of these.
+        """
+        del marks
+        return self(call, items)
 
 
-def by_threads(pool: ThreadPoolExecutor, threads: int) -> Map:
-    """Make calls in so many threads of a pool, each of which takes the next item when it has done one."""
+in_turn = Map()
 
-    def each(call: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
+
+class ByThreads(Map):
+    """Makes calls in so many threads of a pool, each of which takes the next item when it has done one."""
+
+    def __init__(self, pool: ThreadPoolExecutor, threads: int) -> None:
+        self._pool, self._threads = pool, threads
+
+    def __call__(self, call: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
+        """Return the results in the items' order."""
         items = list(items)
         results: list[Any] = [None] * len(items)
         numbers = iter(range(len(items)))
@@ -29,8 +46,11 @@ def by_threads(pool: ThreadPoolExecutor, threads: int) -> Map:
             for number in numbers:
                 results[number] = call(items[number])
 
-        for future in [pool.submit(take) for _ in range(min(threads, len(items)))]:
+        for future in [self._pool.submit(take) for _ in range(min(self._threads, len(items)))]:
             future.result()
         return results
 
-    return each
+
+def by_threads(pool: ThreadPoolExecutor, threads: int) -> Map:
+    """Return a map by so many threads of a pool."""
+    return ByThreads(pool, threads) if threads > 1 else in_turn

@@ -49,12 +49,13 @@ def stream(
         if not (fixed.size and fixed.all()):
             rows = piece.read()
             stream_nodes(*rows, piece.start, parts, mine, weights, own_loads, most, price, fixed, count)
-        return Moves(mine, (own_loads - loads) // count)
+        return Moves.of(parts[nodes], mine, (own_loads - loads) // count)
 
     for number in range(passes):
         room = FIRST_ROOM * (passes - 1 - number) / max(1, passes - 1)
         most, price = (limits.most * (1 + room)).astype(np.int64), alpha * FIRST_PRICE * PRICE_GROWTH**number
         for pieces in graph.rounds(STREAM_ROUNDS):
-            for piece, moves in zip(pieces, each(assign, [(piece, len(pieces)) for piece in pieces]), strict=True):
-                moves.apply(piece, parts, loads)
+            calls = [(piece, len(pieces)) for piece in pieces]
+            for piece, moves in zip(pieces, each.share(assign, calls), strict=True):
+                Moves(*moves).apply(piece, parts, loads)
     return parts

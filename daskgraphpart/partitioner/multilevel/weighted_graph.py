@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from itertools import chain
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -38,10 +38,19 @@ class WeightedGraph:
     fixed: np.ndarray = field(default_factory=lambda: np.empty(0, np.bool_))
     pieces: Sequence[Piece] = ()
 
+    def on_disk(self) -> WeightedGraph:
+        """Return the graph with blocks on this machine's disk, copied there if they lie elsewhere."""
+        return replace(self, blocks=[block.on_disk() for block in self.blocks])
+
     def cut_up(self, each: Map) -> WeightedGraph:
         """Cut the blocks into pieces of few arcs, so that each is soon done."""
-        stretches = each(lambda block: list(block.stretches(PIECE_ARCS)), self.blocks)
-        return replace(self, pieces=list(chain.from_iterable(stretches)))
+        cuts = each.share(lambda block: block.cuts(PIECE_ARCS), self.blocks)
+        pieces = [
+            block.stretch(*first, *last)
+            for block, of_block in zip(self.blocks, cuts, strict=True)
+            for first, last in pairwise(of_block.tolist())
+        ]
+        return replace(self, pieces=pieces)
 
     @property
     def num_nodes(self) -> int:
@@ -55,7 +64,7 @@ class WeightedGraph:
 
     def node_weights(self, start: int, stop: int) -> np.ndarray:
         """Weights of the nodes ``start, ..., stop - 1``, int64 (nodes, constraints)."""
-        return np.stack([column[start:stop] for column in self.columns], axis=1)
+        return np.stack([column[start:stop] for column in self.columns], axis=1, dtype=np.int64)
 
     def rounds(self, most: int = ROUNDS) -> Iterator[Sequence[Piece]]:
         """Group pieces into rounds; those of a round run side by side without seeing each other's moves.
@@ -77,7 +86,7 @@ class WeightedGraph:
             return loads
 
         total: np.ndarray = sum(
-            each(loads_of, spans(self.num_nodes)), np.zeros((num_parts, len(self.columns)), np.int64)
+            each.share(loads_of, spans(self.num_nodes)), np.zeros((num_parts, len(self.columns)), np.int64)
         )
         return total
 
@@ -87,7 +96,7 @@ class WeightedGraph:
         def cut_of(piece: Piece) -> int:
             return int(cut_of_rows(*piece.read(), piece.start, parts, num_parts)[0])
 
-        return sum(each(cut_of, self.pieces or self.blocks)) // 2
+        return int(sum(each.share(cut_of, self.pieces or self.blocks))) // 2
 
 
 def spans(num_nodes: int, size: int = SPAN) -> Iterator[tuple[int, int]]:

@@ -1,0 +1,314 @@
+"""Find the part of every node by our methods: libraries for small graphs, coarsening for larger ones, streaming.
+
+Memory and workers say how many threads run, and nothing else.
+"""
+
+from __future__ import annotations
+
+import logging
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from daskgraphpart.engine.local import give_memory_back
+from daskgraphpart.partitioner import choose
+from daskgraphpart.partitioner.choose import LARGE_ARCS, needs
+from daskgraphpart.partitioner.libraries.call import LibraryKilledError, export_graph, run_library
+from daskgraphpart.partitioner.multilevel.coarsen import CLUSTER_SWEEPS, cluster, contract
+from daskgraphpart.partitioner.multilevel.cycle import CLUSTER_NODES, LEAST_SHRINKAGE, largest_clusters, v_cycle
+from daskgraphpart.partitioner.multilevel.extend import extend
+from daskgraphpart.partitioner.multilevel.refine import REFINE_SWEEPS, Limits, assign_rest, rebalance, refine
+from daskgraphpart.partitioner.multilevel.side_by_side import by_threads
+from daskgraphpart.partitioner.multilevel.stream import FENNEL_PASSES, stream
+from daskgraphpart.partitioner.multilevel.weighted_graph import WeightedGraph, hold
+from daskgraphpart.storage.files import delete_tree, make_directory
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from daskgraphpart.method import MethodJob
+    from daskgraphpart.partitioner.assign_options import AssignOptions
+    from daskgraphpart.partitioner.choose import Choice
+    from daskgraphpart.partitioner.libraries.call import Call, Exported
+    from daskgraphpart.partitioner.multilevel.side_by_side import Map
+    from daskgraphpart.storage.region import Region
+
+logger = logging.getLogger(__name__)
+
+MAX_CYCLES = 4  # further V-cycles with `refine`
+LEAST_GAIN = 0.001  # of the cut, to go on with V-cycles
+LEAST_CLUSTER_NODES = 4
+CLUSTER_GROWTH = 4  # nodes of a cluster, times how often the arcs that fit go into those of the graph
+COARSE_NODES_PER_PART, DENSE = 128, 2  # a graph with fewer may have so many times the arcs of a coarse one
+HUB_PASSES, NEAR = 6, 1.5
+"""Passes of streaming that gather hubs in few parts, and times the cut from which on one pass promises nothing."""
+MOST_STREAMED = 256  # parts; streaming looks at all of them for each node
+HOPELESS = 7 / 8
+"""Of the edges that random parts cut, and of those that one pass cuts: where it, and further ones, cut more, nothing
+clusters."""
+WELL_CUT = 0.3  # share of edges, up to which a large graph is not streamed
+TIGHTER = (0.995, 0.99, 0.98)  # times the limits, to aim at if they are not reached
+
+
+class Effort(NamedTuple):
+    """How hard a graph that is coarsened is worked on."""
+
+    cluster_sweeps: int = CLUSTER_SWEEPS  # over each level, at most
+    refine_sweeps: int = REFINE_SWEEPS
+    streams: bool = True  # over each level, and the whole graph where that has no structure
+
+
+LOW = Effort(2, 3, streams=False)  # cuts 0.98 to 1.12 of what more effort does; one sweep of clusters cuts up to 1.45
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Solver:
+    """What stays the same while partitioning a graph."""
+
+    options: AssignOptions
+    limits: Limits
+    directory: Path  # temporary files
+    each: Map  # runs calls side by side
+    memory: int
+    num_isolated: int
+    is_impossible: bool
+    method: str = ""  # one of those of `choose`, or none
+
+    @classmethod
+    def of(cls, options: AssignOptions, job: MethodJob, pool: ThreadPoolExecutor) -> Solver:
+        """Make the solver for a job, with the threads of a pool."""
+        assert job.directory is not None, "it reads edges"
+        each = by_threads(pool, job.threads)
+        limits = Limits(job.num_parts, job.limits)
+        return cls(options, limits, job.directory, each, job.memory, job.num_isolated, job.is_impossible)
+
+    def change(self, graph: WeightedGraph, start: Region | None) -> tuple[np.ndarray, str]:
+        """Extend, balance or refine given parts; without any, balance from none."""
+        options = self.options
+        if start is None:
+            return self.fennel(graph, 0)
+        if options.extend is None:
+            return self.improve(graph, start.read()), "given"
+        may_move = float(options.may_move)
+        return extend(graph, start.read(), self.limits, may_move, options.seed, self.directory, self.each)
+
+    def solve(self, graph: object) -> tuple[np.ndarray, str]:
+        """Partition by the method that is chosen."""
+        assert isinstance(graph, WeightedGraph), "jobs have no other"
+        num_nodes = graph.num_nodes - self.num_isolated
+        choice = choose.choose(num_nodes, graph.num_arcs, len(graph.columns), self.options)
+        if choice.method == "fennel":
+            return self.fennel(graph, self.options.passes or FENNEL_PASSES)
+        return replace(self, method=choice.method)._solve(graph, choice)
+
+    def fennel(self, graph: WeightedGraph, passes: int) -> tuple[np.ndarray, str]:
+        """Stream the graph so many times; 0 only balances."""
+        return self.improve(graph, self._stream(graph, passes)), f"fennel ({passes} pass{'es' * (passes > 1)})"
+
+    def improve(self, graph: WeightedGraph, given: np.ndarray) -> np.ndarray:
+        """Balance given parts and, if wanted, refine them by V-cycles while they gain."""
+        if not self.options.refine:
+            rebalance(graph, given, self.limits, self.each)
+            return given
+        parts, value = given, self._value(graph, given)
+        # of a small graph, one call runs all cycles
+        for cycle in range(MAX_CYCLES if graph.num_arcs > choose.COARSE_ARCS else 1):
+            further, _ = self._multilevel(graph, parts, (), choose.COARSE_ARCS, self.options.seed + cycle)
+            if (after := self._value(graph, further)) >= value:
+                break
+            gain, parts, value = value[1] - after[1], further, after
+            if gain < LEAST_GAIN * value[1]:
+                break
+        return parts
+
+    def _solve(self, graph: WeightedGraph, choice: Choice) -> tuple[np.ndarray, str]:
+        """Find parts by libraries, of the graph or of a coarser one; by streaming where nothing clusters."""
+        promised = None  # cut of one pass of streaming
+        whole, coarse = choice.whole, choice.coarse
+        if not whole and self.options.method == "auto":
+            if self._may_stream:
+                promised = graph.cut(self._stream(graph, 1), self.limits.num_parts, self.each)
+            hopeless = HOPELESS * (1 - 1 / self.limits.num_parts) * graph.total_weight / 2
+            if promised and promised > hopeless and len(graph.columns) > 1:  # one constraint lets hubs gather
+                parts = self._stream(graph, FENNEL_PASSES)
+                # users and items cluster, and further passes gain much by it
+                if graph.cut(parts, self.limits.num_parts, self.each) > HOPELESS * promised:
+                    rebalance(graph, parts, self.limits, self.each)
+                    return parts, "fennel, because nothing clusters"
+        starts, seed = [], self.options.seed
+        if coarse:
+            starts.append(self._multilevel(graph, None, coarse, choose.COARSE_ARCS, seed))
+        if whole:
+            return self._multilevel(graph, None, whole, graph.num_arcs, seed, more=starts)
+        parts, solver = starts[0]
+        return self._stream_if_better(graph, parts, f"multilevel, coarsest graph by {solver}", promised)
+
+    def _stream(self, graph: WeightedGraph, passes: int) -> np.ndarray:
+        """Stream the graph so many times, and place what is left."""
+        parts = stream(graph, self.limits, passes, self.each, self.num_isolated)
+        assign_rest(graph, parts, self.limits, self.each)
+        return parts
+
+    def _multilevel(
+        self,
+        graph: WeightedGraph,
+        given: np.ndarray | None,
+        calls: tuple[Call, ...],
+        most_arcs: int,
+        seed: int,
+        depth: int = 0,
+        more: Sequence[tuple[np.ndarray, str]] = (),
+    ) -> tuple[np.ndarray, str]:
+        """Partition a small graph in memory, from given parts or those of `calls` and `more`; coarsen a larger one."""
+        if graph.num_arcs <= most_arcs or self._is_coarse(graph):
+            starts = self._call_libraries(graph, calls) if given is None else []
+            held, kept = hold(graph, self.each)
+            if given is not None:
+                starts = [(given[kept], "given")]
+            starts += [(parts[kept], taken) for parts, taken in more]
+            parts = np.full(graph.num_nodes, -1, np.int32)
+            parts[kept], taken = self._partition_held(held, starts)
+            assign_rest(graph, parts, self.limits, self.each)
+            rebalance(graph, parts, self.limits, self.each)
+            return parts, taken
+        # the further a graph is from fitting, the larger its clusters: a dense one would take many levels, each with
+        # passes over nearly all arcs; a sparse one gets ragged borders from large clusters
+        growth, degree = CLUSTER_GROWTH * graph.num_arcs / max(1, most_arcs), graph.num_arcs / graph.num_nodes
+        largest = min(max(CLUSTER_NODES, growth), max(LEAST_CLUSTER_NODES, degree**2 / 3))
+        most = largest_clusters(graph, self.limits, largest)
+        clusters, count = cluster(graph, most, given, seed + depth, self.each, self._effort.cluster_sweeps)
+        if count > LEAST_SHRINKAGE * graph.num_nodes:
+            parts = given.copy() if given is not None else stream(graph, self.limits, FENNEL_PASSES, self.each)
+            taken = "fennel"
+        else:
+            directory = self.directory / f"level-{depth + 1}"
+            make_directory(directory)
+            coarse_given = None
+            if given is not None:
+                coarse_given = np.empty(count, np.int32)
+                coarse_given[clusters] = given
+            coarse = contract(graph, clusters, count, self.each, directory)
+            coarse_parts, taken = self._multilevel(coarse, coarse_given, calls, most_arcs, seed, depth + 1)
+            parts = coarse_parts[clusters]
+            delete_tree(directory)
+            if self._may_stream and graph.num_arcs <= LARGE_ARCS:
+                streamed = stream(graph, self.limits, 1, self.each, given=parts)
+                parts = self._best(graph, (parts, streamed))
+        refine(graph, parts, self.limits, self.each, self._effort.refine_sweeps)
+        return parts, taken
+
+    def _is_coarse(self, graph: WeightedGraph) -> bool:
+        """Whether a graph has few nodes per part, and not too many arcs."""
+        few = graph.num_nodes <= COARSE_NODES_PER_PART * self.limits.num_parts
+        return few and graph.num_arcs <= DENSE * choose.COARSE_ARCS
+
+    def _stream_if_better(
+        self, graph: WeightedGraph, parts: np.ndarray, taken: str, promised: int | None
+    ) -> tuple[np.ndarray, str]:
+        """Stream the graph as well if one pass promises a smaller cut; return the better parts.
+
+        Where hubs have most edges, and limits allow it, they belong together, but coarsening mixes them with others.
+        """
+        value, limits = self._value(graph, parts), self.limits
+        is_well_cut = graph.num_arcs > LARGE_ARCS and value[1] <= WELL_CUT * graph.total_weight / 2
+        if is_well_cut or not self._may_stream:
+            return parts, taken
+        # several constraints, such as nodes and edges, keep most hubs apart
+        most = value[1] * (NEAR if len(graph.columns) == 1 else 1)
+        if promised is None:
+            promised = graph.cut(self._stream(graph, 1), limits.num_parts, self.each)
+        if promised >= most:
+            return parts, taken
+        streamed = stream(graph, limits, HUB_PASSES, self.each)
+        if self._value(graph, streamed) >= value:
+            return parts, taken
+        refine(graph, streamed, limits, self.each)
+        return streamed, "fennel, refined"
+
+    def _partition_held(self, graph: WeightedGraph, starts: list[tuple[np.ndarray, str]]) -> tuple[np.ndarray, str]:
+        """Partition a graph in memory, beginning with given parts, or those of libraries."""
+        options, candidates = self.options, [start for start, _ in starts]
+        combines = self.method in ("auto", "multilevel")
+        if options.effort == "high" or (graph.num_arcs <= LARGE_ARCS and options.effort != "low"):
+            # libraries miss limits, or know only one: parts are ranked when all that can be are within the limits
+            candidates = [self._keep_limits(graph, parts) for parts in candidates]
+            if combines:
+                candidates.append(v_cycle(graph, candidates, self.limits, options.seed, self.each))
+        elif combines or self._value(graph, self._best(graph, candidates))[0] > 0:
+            candidates.append(self._best(graph, candidates).copy())
+            refine(graph, candidates[-1], self.limits, self.each)
+        parts = self._best(graph, candidates)
+        taken = max(starts, key=lambda start: np.count_nonzero(start[0] == parts))[1]
+        return self._finish(graph, parts), taken
+
+    def _keep_limits(self, graph: WeightedGraph, parts: np.ndarray) -> np.ndarray:
+        """Bring parts within the limits, with a V-cycle and without: moving heavy clusters first can cut more."""
+        if self._value(graph, parts)[0] == 0:
+            return parts
+        refined = parts.copy()
+        refine(graph, refined, self.limits, self.each)
+        ways = (parts, refined, v_cycle(graph, [parts], self.limits, self.options.seed, self.each))
+        return self._best(graph, ways)
+
+    def _export(self, graph: WeightedGraph, *, for_metis: bool) -> tuple[Exported, np.ndarray]:
+        """Write a graph without its isolated nodes for libraries, and return the others; memory is left to them."""
+        held, kept = hold(graph, self.each)
+        exported = export_graph(held, self.limits, self.directory, for_metis=for_metis)
+        del held
+        give_memory_back()
+        return exported, kept
+
+    def _call_libraries(self, graph: WeightedGraph, calls: tuple[Call, ...]) -> list[tuple[np.ndarray, str]]:
+        """Return the parts of nodes with neighbours that each call gives, and the call; of several some may fail."""
+        options = self.options
+        exported, _ = self._export(graph, for_metis=any(call.library == "metis" for call in calls))
+        need = needs(exported.num_nodes, graph.num_arcs, len(graph.columns), options)
+        two_fit = need["metis"] + need["kaminpar"] <= self.memory
+        with ThreadPoolExecutor(2 if two_fit else 1) as pool:
+            futures = [pool.submit(run_library, call, exported, self.directory) for call in calls]
+        failed = [future.exception() for future in futures]
+        # memory must not change the result, so only a crash of the library's own leaves it out
+        if killed := [fault for fault in failed if fault and (all(failed) or isinstance(fault, LibraryKilledError))]:
+            raise killed[0]
+        for fault in filter(None, failed):
+            logger.warning("%s; its parts are left out", fault)
+        return [(f.result(), str(call)) for f, call, e in zip(futures, calls, failed, strict=True) if e is None]
+
+    def _finish(self, graph: WeightedGraph, parts: np.ndarray) -> np.ndarray:
+        """Run further V-cycles: the requested ones while they gain, and with tighter limits if need be."""
+        value, seed = self._value(graph, parts), self.options.seed + 2
+        for cycle in range(MAX_CYCLES if self.options.runs_cycles else 0):
+            further = v_cycle(graph, [parts], self.limits, seed + cycle, self.each)
+            if (after := self._value(graph, further)) >= value:
+                break
+            gain, parts, value = value[1] - after[1], further, after
+            if gain < LEAST_GAIN * value[1]:
+                break
+        is_hopeless = graph.num_arcs > LARGE_ARCS or self.is_impossible
+        for factor in () if is_hopeless else TIGHTER:
+            if value[0] == 0:
+                break
+            tighter = replace(self.limits, most=np.maximum((self.limits.most * factor).astype(np.int64), 1))
+            further = v_cycle(graph, [parts], tighter, seed, self.each)
+            rebalance(graph, further, self.limits, self.each)
+            if (after := self._value(graph, further)) >= value:
+                break
+            parts, value = further, after
+        return parts
+
+    def _best(self, graph: WeightedGraph, candidates: Sequence[np.ndarray]) -> np.ndarray:
+        return min(candidates, key=lambda parts: self._value(graph, parts))
+
+    def _value(self, graph: WeightedGraph, parts: np.ndarray) -> tuple[float, int]:
+        return self.limits.value(graph, parts, self.each)
+
+    @property
+    def _may_stream(self) -> bool:
+        return self._effort.streams and self.limits.num_parts <= MOST_STREAMED
+
+    @property
+    def _effort(self) -> Effort:
+        return LOW if self.options.effort == "low" else Effort()
