@@ -37,7 +37,7 @@ def build(**values: Any) -> None:
 
     \b
     daskgraphpart build graph --edges edges.csv
-    daskgraphpart build graph --edges 'follows-*.tsv' --endpoints from,to --map-ids
+    daskgraphpart build graph --edges 'edges-*.tsv' --endpoints from,to --map-ids
     daskgraphpart build mag240m --from mag240m mag240m_kddcup2021
     daskgraphpart build both-ways --graph graph --add-reverse dgl
     daskgraphpart build config.json graph

@@ -164,7 +164,7 @@ def convert(**values: Any) -> None:
 
     \b
     daskgraphpart parmetis convert for-parmetis parts --graph-name mag
-    daskgraphpart parmetis convert for-parmetis parts --removed-edges mag_removed_edges.txt
+    daskgraphpart parmetis convert for-parmetis parts --removed-edges removed.txt
     """
     in_dir = one_of(values["in_dir"], values["dgl_in_dir"], name="FROM")
     out_dir = one_of(values["out_dir"], values["dgl_out_dir"], name="OUT")

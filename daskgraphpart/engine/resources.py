@@ -172,14 +172,12 @@ def resolve_cluster(cluster: Any) -> Any:
     """Resolve `cluster`; ``"auto"`` and None mean the active client, or threads."""
     if is_on_this_machine(cluster):
         return cluster
-    if cluster not in (None, AUTO):
-        from daskgraphpart.engine.clusters.cluster_names import resolve_elsewhere  # for few jobs
-
-        return resolve_elsewhere(cluster, ", ".join((AUTO, *ON_THIS_MACHINE)))
-    if "distributed" not in sys.modules:
+    if cluster in (None, AUTO) and "distributed" not in sys.modules:
         return "threads"
-    from daskgraphpart.engine.clusters.cluster_names import active_client
+    from daskgraphpart.engine.clusters.cluster_names import active_client, resolve_elsewhere  # for few jobs
 
+    if cluster not in (None, AUTO):
+        return resolve_elsewhere(cluster, ", ".join((AUTO, *ON_THIS_MACHINE)))
     active = active_client()
     return "threads" if active is None else active
 

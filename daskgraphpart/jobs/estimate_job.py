@@ -221,12 +221,14 @@ def _asks_metis(choice: Choice | None) -> bool:
 def show_estimate(
     spec: JobSpec,
     layouts: Sequence[Layout],
-    graph: Graph,
+    graph: Graph | None,
     resources: Resources,
     out: Path,
     listener: ProgressListener,
 ) -> Plan | None:
-    """Show the plan of a job in one line, if the number of parts is known; warn of what may not work."""
+    """Show the plan of a job in one line, if graph and number of parts are known; warn of what may not work."""
+    if graph is None:
+        return None
     if spec.options is not None and spec.options.graphs and (held := graph.schema.bfloat16_features):
         what = "DGL's servers cannot read bfloat16 (load_partition can); cast to float16 for them: %s"
         logger.warning(what, ", ".join(held))

@@ -16,14 +16,14 @@ from daskgraphpart.dispatching.keep_hot_rows import check_hot_rows
 from daskgraphpart.dispatching.output_directory import check_claimable, check_output, discard_output, discard_unfinished
 from daskgraphpart.dispatching.workspace import Workspace
 from daskgraphpart.engine.progress import ProgressListener, open_progress
-from daskgraphpart.engine.resources import ON_THIS_MACHINE, Resources
+from daskgraphpart.engine.resources import ON_THIS_MACHINE
 from daskgraphpart.engine.runner import Runner, open_runner
 from daskgraphpart.errors import OutputExistsError
 from daskgraphpart.graph.companion_files import copy_companions, copy_file, maps_and_codes
 from daskgraphpart.graph.dask_partitions import count_lines
 from daskgraphpart.graph.share_arrays import write_rows
 from daskgraphpart.ids.hash_id_maps import describe_id_maps
-from daskgraphpart.jobs.estimate_job import Plan, show_estimate
+from daskgraphpart.jobs.estimate_job import show_estimate
 from daskgraphpart.jobs.job_inputs import input_paths, read_owners, share_owners
 from daskgraphpart.jobs.jobs import OutputDirectory, input_directory, open_job
 from daskgraphpart.layouts.layout import Layout, raw_file_layout
@@ -231,7 +231,7 @@ def claimed_owners(
             claimed, out = stack.enter_context(output_lock(store.out)), store.output
             store.with_claim(claimed.claim)
         check_assignment_directory(spec.scan, out, overwrite=True)
-        _show_known(spec, (), options.resources, out, listener)
+        show_estimate(spec, (), spec.scan.known, options.resources, out, listener)
         yield OutputDirectory(out, options.resources.workspace, claim, lambda: None, claimed=claimed), None
 
 
@@ -249,7 +249,7 @@ def claimed_parts(
             options = replace(options, resources=replace(options.resources, workspace=None))
             elsewhere = target.of_job(out, names, options.overwrite)
             elsewhere.check_place(options.resources.cluster)
-        plan = _show_known(spec, layouts, options.resources, out, listener)
+        plan = show_estimate(spec, layouts, spec.scan.known, options.resources, out, listener)
         if elsewhere is not None:
             stack.callback(elsewhere.clean, out)
             elsewhere, claimed = stack.enter_context(elsewhere.claimed())
@@ -271,11 +271,3 @@ def claimed_parts(
 
         name = "output directory" if elsewhere is None else "workspace"
         yield OutputDirectory(out, options.resources.workspace, claim, discard, name, claimed), elsewhere
-
-
-def _show_known(
-    spec: JobSpec, layouts: tuple[Layout, ...], resources: Resources, out: Path, listener: ProgressListener
-) -> Plan | None:
-    """Show the plan before the job starts, if the graph is read already."""
-    known = spec.scan.known
-    return None if known is None else show_estimate(spec, layouts, known, resources, out, listener)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.extras import pyg_module
+from daskgraphpart.partitioned.pyg.sampled_source import LoaderOptions
 
 if TYPE_CHECKING:
     import os
@@ -105,7 +107,6 @@ def neighbor_loader(
     100
     """
     from daskgraphpart.partitioned.pyg.loader import load_nodes  # imports the sampler
-    from daskgraphpart.partitioned.pyg.sampled_source import LoaderOptions
 
     options = LoaderOptions(
         replace=replace, subgraph_type=subgraph_type, batch_size=batch_size, shuffle=shuffle, drop_last=drop_last,
@@ -180,7 +181,6 @@ def link_neighbor_loader(
     torch.Size([2, 100])
     """
     from daskgraphpart.partitioned.pyg.loader import load_links  # imports the sampler
-    from daskgraphpart.partitioned.pyg.sampled_source import LoaderOptions
 
     options = LoaderOptions(
         replace=replace, subgraph_type=subgraph_type, batch_size=batch_size, shuffle=shuffle, drop_last=drop_last,
@@ -336,7 +336,6 @@ def hot_rows(
     >>> hot
     <HotRows of part 0: 0 rows (user 0, item 0), 0 B>
     """
-    from daskgraphpart.engine.resources import detect_resources  # imports the schedulers
     from daskgraphpart.partitioned.choose_hot_rows import HotOptions, choose_hot_rows  # imports the sampler
     from daskgraphpart.partitioned.read_hot_rows import read_hot_rows
 

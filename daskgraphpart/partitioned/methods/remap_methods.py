@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.errors import OptionError
 from daskgraphpart.storage.paths import AnyPath, Location, require_local, resolve_path
 
@@ -115,8 +116,6 @@ def to_original(
         categories = (
             None if decode is None else find_categories(view.name, view.data, decode, _graphs(partitions, id_map))
         )
-    from daskgraphpart.engine.resources import detect_resources  # imports dask
-
     how: Any = {"resources": detect_resources(memory, cluster, workers, workspace=workspace), "progress": progress}
     how |= {"legend": Legend(path, categories), "overwrite": overwrite}
     return _reorder(partitions, kind, rows, out, to_original=True, **how)
@@ -159,8 +158,6 @@ def from_original(
     >>> parts.nodes["user"].data["age"][:5]
     array([48, 21, 60, 41, 78])
     """
-    from daskgraphpart.engine.resources import detect_resources  # imports dask
-
     how: Any = {"resources": detect_resources(memory, cluster, workers, workspace=workspace), "progress": progress}
     return _reorder(partitions, kind, rows, out, to_original=False, overwrite=overwrite, **how)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from daskgraphpart.engine.resources import detect_resources
+
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Mapping
@@ -68,7 +70,6 @@ def add_node_data(
     >>> parts.node_data["user"]["score"].shape
     (1000, 2)
     """
-    from daskgraphpart.engine.resources import detect_resources  # imports dask
     from daskgraphpart.tools.add.add_features import add_features  # imports DuckDB
 
     resources = detect_resources(memory, cluster, workers, workspace=workspace)
@@ -118,7 +119,6 @@ def add_edge_data(
     >>> parts.edge_data["user:buys:item"]["paid"].shape
     (5000,)
     """
-    from daskgraphpart.engine.resources import detect_resources  # imports dask
     from daskgraphpart.tools.add.add_features import add_features  # imports DuckDB
 
     resources = detect_resources(memory, cluster, workers, workspace=workspace)
@@ -176,7 +176,6 @@ def report(
     >>> report.cut_share, report.replication_factor
     (0.144, 1.5133333333333332)
     """
-    from daskgraphpart.engine.resources import detect_resources  # imports the schedulers
     from daskgraphpart.tools.report.fetching import Sampling
     from daskgraphpart.tools.report.report_parts import report_parts  # imports pandas
 
@@ -229,7 +228,6 @@ def verify(
     >>> parts.verify(graph).ok
     True
     """
-    from daskgraphpart.engine.resources import detect_resources  # imports the schedulers
     from daskgraphpart.tools.verification import verify_partitions  # much, and most who open partitions never verify
 
     config: Any = partitions.config

@@ -74,7 +74,6 @@ class PiecedFile:
 
 Request: TypeAlias = "tuple[str, int, int]"
 """A name, and a range of bytes."""
-ReadRanges: TypeAlias = "Callable[[Sequence[Request]], Sequence[memoryview]]"
 
 
 def new_index(nbytes: int, constants: Sequence[tuple[int, bytes]], number: int) -> dict[str, Any]:
