@@ -7,9 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from daskgraphpart.errors import InputFileError, OptionError, attribute_finder
+from daskgraphpart.errors import InputFileError, InputFileNotFoundError, OptionError, attribute_finder
+from daskgraphpart.extras import import_extra
 from daskgraphpart.graph.graph import Graph, graph_of
+from daskgraphpart.graph.rows import MadeRows
 from daskgraphpart.graph.scan import Scan, ScanJob, described_files
+from daskgraphpart.ids.id_map_file import IdMapFile
+from daskgraphpart.layouts.graphbolt import Tensor, sampling_graph_layout, shortest_int, type_numbers
 from daskgraphpart.layouts.known_outputs import description_of
 from daskgraphpart.layouts.layout import (
     HOT_ROWS,
@@ -36,11 +40,13 @@ from daskgraphpart.layouts.part_arrays import (
 )
 from daskgraphpart.method import Method, MethodJob, RowBlock, WeightedRows
 from daskgraphpart.options import option
-from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
+from daskgraphpart.schema import DEFAULT_ETYPE, DEFAULT_NTYPE, EdgeType, GraphSchema, NodeType
 from daskgraphpart.storage.atomic import whole_file
-from daskgraphpart.storage.region import Region, create_npy
+from daskgraphpart.storage.region import Region, create_npy, read_npy_header
 
 __all__ = [
+    "DEFAULT_ETYPE",
+    "DEFAULT_NTYPE",
     "HOT_ROWS",
     "ArraySpec",
     "DispatchedGraph",
@@ -49,8 +55,11 @@ __all__ = [
     "Graph",
     "GraphSchema",
     "GraphSizes",
+    "IdMapFile",
     "InputFileError",
+    "InputFileNotFoundError",
     "Layout",
+    "MadeRows",
     "Method",
     "MethodJob",
     "NodeType",
@@ -59,6 +68,7 @@ __all__ = [
     "RowBlock",
     "Scan",
     "ScanJob",
+    "Tensor",
     "WeightedRows",
     "all_arrays",
     "check_file_names",
@@ -71,13 +81,18 @@ __all__ = [
     "file_name",
     "graph_of",
     "hot_arrays",
+    "import_extra",
     "marked_arrays",
     "node_arrays",
     "npy_file_layout",
     "option",
     "raw_file_layout",
+    "read_npy_header",
     "refuse_bfloat16",
+    "sampling_graph_layout",
+    "shortest_int",
     "split_names",
+    "type_numbers",
     "whole_file",
 ]
 

@@ -35,9 +35,9 @@ T = TypeVar("T")
 PACKAGE = "daskgraphpart"
 BUILT_IN = {
     "layouts": {
-        "ondisk": "daskgraphpart.layouts.ondisk:OnDiskLayout",
-        "parquet": "daskgraphpart.layouts.parquet:ParquetLayout",
-        "ranks": "daskgraphpart.layouts.ranks:RanksLayout",
+        "ondisk": "daskgraphpart.array_layouts.ondisk:OnDiskLayout",
+        "parquet": "daskgraphpart.array_layouts.parquet:ParquetLayout",
+        "ranks": "daskgraphpart.array_layouts.ranks:RanksLayout",
     },
     "methods": {
         "random": "daskgraphpart.partitioner.own_methods:RandomMethod",

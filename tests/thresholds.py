@@ -121,7 +121,7 @@ DECIDE = (
     "partitioner.multilevel.weighted_graph:PIECE_ARCS", "partitioner.multilevel.weighted_graph:SPAN",
     "partitioner.solver:MOST_STREAMED", "graph.write_graph:BYTES_PER_FILE",
     "graph.write_graph:EDGES_PER_FILE", "kernels.move_nodes:HUB", "dispatching.delivery.staged_array:CHUNK_NBYTES",
-    "layouts.parquet:ROW_GROUP_NBYTES", "partitioner.zarr_owners:MAX_CHUNK_NBYTES",
+    "array_layouts.parquet:ROW_GROUP_NBYTES", "partitioner.zarr_owners:MAX_CHUNK_NBYTES",
     "partitioner.owner_collections:ROWS_PER_CHUNK", "graph.collections:NBYTES_PER_PARTITION",
     "readers.tables.place.node_ids:DENSE_BELOW", "readers.tables.place.node_ids:IDS_PER_EDGE",
     "readers.construction.labels:_BINS", "readers.construction.statistics:MAX_CATEGORIES",

@@ -16,6 +16,7 @@ from daskgraphpart.dispatching.offsets import count_intervals
 from daskgraphpart.dispatching.split_nids import count_marked, split_nids, wanted_masks
 from daskgraphpart.dispatching.write_graphs import plan_cache, write_graphs
 from daskgraphpart.ids.book import PartitionBook
+from daskgraphpart.ids.id_map_file import IdMapFile
 from daskgraphpart.layouts.layout import GraphSizes
 
 if TYPE_CHECKING:
@@ -40,7 +41,8 @@ def dispatch_graph(job: Job) -> JobResult:
     marked = count_marked(job, masks, nodes)
     num_marked = {key: marked[key].sum(axis=0) for key in schema.masks}
     held_counts = held.halo[:, 0], held.num_extra_edges
-    sizes = GraphSizes(schema, nodes.counts, edge_counts, *held_counts, num_marked, job.graph.id_maps)
+    id_maps = {ntype: IdMapFile(path) for ntype, path in job.graph.id_maps.items()}
+    sizes = GraphSizes(schema, nodes.counts, edge_counts, *held_counts, num_marked, id_maps)
     if hot is not None:
         sizes = replace(sizes, num_hot=hot.counts)
 

@@ -62,11 +62,11 @@ if TYPE_CHECKING:
     from typing import Self
 
     from daskgraphpart.ids.book import PartitionBook
+    from daskgraphpart.ids.id_map_file import IdMapFile
     from daskgraphpart.ids.recorded_id_maps import IdMaps
     from daskgraphpart.quality import Quality
     from daskgraphpart.schema import GraphSchema
     from daskgraphpart.storage.checksums import FileChecksum
-    from daskgraphpart.storage.paths import Location
 
 
 HOT_ROWS = "hot_rows"
@@ -89,7 +89,7 @@ class GraphSizes:
     num_halo_nodes: np.ndarray
     num_extra_edges: np.ndarray
     num_marked: Mapping[str, np.ndarray]
-    id_maps: Mapping[str, Location] = field(default_factory=dict)
+    id_maps: Mapping[str, IdMapFile] = field(default_factory=dict)
     num_hot: np.ndarray | None = None
 
     @property

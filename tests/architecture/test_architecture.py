@@ -163,39 +163,6 @@ def test_files_and_functions_stay_short() -> None:
                 assert body < 60, f"{path}: {node.name} has {body} lines"
 
 
-NOT_EXPORTED: dict[str, set[str]] = {
-    "ranks": set(),
-    "ondisk": {  # GraphBolt's own files, which it has in common with the layout graphbolt
-        "GRAPHBOLT",
-        "ROWS_PER_PIECE",
-        "Tensor",
-        "VERSION_NUMBER",
-        "sampling_graph_layout",
-        "shortest_int",
-        "type_numbers",
-    },
-    "parquet": {  # the user's IDs, from maps that may lie in a store
-        "Location",
-        "STRINGS",
-        "id_dtype",
-        "mean_bytes",
-        "read_map_header",
-        "store_of",
-        "take_column",
-        "to_path",
-    },
-}
-"""What layouts of ours use that other packages cannot import, to be fewer."""
-
-
-@pytest.mark.parametrize("layout", NOT_EXPORTED)
-def test_our_layouts_need_what_other_packages_can_import(layout: str) -> None:
-    nodes = ast.walk(ast.parse((PACKAGE / "layouts" / f"{layout}.py").read_text()))
-    ours = (node for node in nodes if isinstance(node, ast.ImportFrom) and str(node.module).startswith(PACKAGE.name))
-    names = {alias.name for node in ours for alias in node.names}
-    assert names - set(daskgraphpart.extension.__all__) == NOT_EXPORTED[layout]
-
-
 def test_what_one_reads_to_follow_partition_does_not_grow() -> None:
     assert sum(closure.closure().values()) <= MOST_LINES
     assert len(closure.inner_imports()) <= MOST_INNER_IMPORTS

@@ -1,42 +1,17 @@
-"""`describe_dataset`, and what readers of public data sets share: required files, counts, masks, torch files."""
+"""What readers of public data sets share: required files, counts, masks, torch files."""
 
 from __future__ import annotations
 
-import pkgutil
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.errors import InputFileError, InputFileNotFoundError, check_choice
-from daskgraphpart.extras import import_extra
-from daskgraphpart.graph.rows import MadeRows
-from daskgraphpart.storage.paths import require_local
-from daskgraphpart.storage.region import read_npy_header
+from daskgraphpart.extension import InputFileError, InputFileNotFoundError, MadeRows, import_extra, read_npy_header
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterable, Mapping
     from pathlib import Path
-
-
-DATASETS = {
-    "igb": "daskgraphpart.readers.datasets.igb:read_igb",
-    "mag240m": "daskgraphpart.readers.datasets.ogb:read_mag240m",
-    "ogb": "daskgraphpart.readers.datasets.ogb:read_ogb",
-    "wikikg": "daskgraphpart.readers.datasets.ogb:read_wikikg",
-}
-"""Functions that name the tables of a public data set; imported when used, for there are several, and big."""
-
-
-def describe_dataset(kind: str, directory: str | os.PathLike[str]) -> dict[str, Any]:
-    """Name the tables and arrays of a public data set, as keywords; reads only counts, headers and lists of splits."""
-    check_choice("kind of data set", "--from", kind, DATASETS)
-    path = require_local(directory, "a data set", "copy it to a directory").absolute()
-    if not path.is_dir():
-        raise InputFileNotFoundError("no such directory", file=path, option="from")
-    tables: dict[str, Any] = pkgutil.resolve_name(DATASETS[kind])(path)
-    return tables
 
 
 def require_files(directory: Path, kind: str, paths: Iterable[Path]) -> None:

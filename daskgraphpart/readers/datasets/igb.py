@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.graph.rows import MadeRows
+from daskgraphpart.extension import MadeRows, read_npy_header
 from daskgraphpart.readers.datasets.dataset_files import require_files, require_shape
-from daskgraphpart.storage.region import read_npy_header
 
 if TYPE_CHECKING:
     from pathlib import Path

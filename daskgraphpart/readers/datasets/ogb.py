@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.errors import InputFileError
+from daskgraphpart.extension import DEFAULT_ETYPE, DEFAULT_NTYPE, InputFileError
 from daskgraphpart.readers.datasets.dataset_files import count_in, load_torch, mask_of, require_files, require_shape
-from daskgraphpart.schema import DEFAULT_ETYPE, DEFAULT_NTYPE
 
 if TYPE_CHECKING:
     from pathlib import Path

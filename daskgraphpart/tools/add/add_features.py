@@ -35,6 +35,7 @@ from daskgraphpart.graph.graph import graph_of
 from daskgraphpart.graph.graph_scan import GraphScan
 from daskgraphpart.graph.metadata import CATEGORIES
 from daskgraphpart.ids.id_map import COLUMN
+from daskgraphpart.ids.id_map_file import IdMapFile
 from daskgraphpart.ids.recorded_id_maps import IdMaps
 from daskgraphpart.jobs.job_inputs import fingerprint
 from daskgraphpart.jobs.job_options import JobOptions
@@ -257,8 +258,9 @@ def _sizes(parts: PartitionedGraph, content: Mapping[str, Any], changed: Mapping
     schema = GraphSchema(parts.name, tuple(node_types), tuple(edge_types))
     lists = [part.split_regions for part in parts.parts]
     marked = {key: np.array([of[key].num_rows if key in of else 0 for of in lists], np.int64) for key in schema.masks}
+    id_maps = {ntype: IdMapFile(path) for ntype, path in _id_maps(parts).items()}
     halo, extra = np.array(content["num_halo_nodes"], np.int64), np.zeros(parts.num_parts, np.int64)
-    return GraphSizes(schema, book.node_counts, book.edge_counts, halo, extra, marked, _id_maps(parts))
+    return GraphSizes(schema, book.node_counts, book.edge_counts, halo, extra, marked, id_maps)
 
 
 def _described(

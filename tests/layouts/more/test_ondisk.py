@@ -17,9 +17,9 @@ from keywords import spelled
 
 import daskgraphpart as dgp
 from daskgraphpart import EdgeType, GraphSchema, NodeType
+from daskgraphpart.array_layouts.ondisk import OnDiskLayout
 from daskgraphpart.errors import OptionError
 from daskgraphpart.layouts.layout import GraphSizes
-from daskgraphpart.layouts.ondisk import OnDiskLayout
 
 if TYPE_CHECKING:
     from pathlib import Path

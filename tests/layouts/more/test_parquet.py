@@ -17,8 +17,8 @@ from pyarrow import parquet
 
 import daskgraphpart as dgp
 from daskgraphpart import EdgeType, GraphSchema, NodeType
+from daskgraphpart.array_layouts.parquet import ROW_GROUP_NBYTES, ParquetLayout
 from daskgraphpart.errors import OptionError
-from daskgraphpart.layouts.parquet import ROW_GROUP_NBYTES, ParquetLayout
 from daskgraphpart.schema import DataSpec
 
 if TYPE_CHECKING:

@@ -23,8 +23,8 @@ from upath import UPath
 
 import daskgraphpart as dgp
 from daskgraphpart import EdgeType, GraphSchema, NodeType
+from daskgraphpart.array_layouts.ranks import RanksLayout
 from daskgraphpart.errors import LayoutError, OptionError
-from daskgraphpart.layouts.ranks import RanksLayout
 from daskgraphpart.schema import DataSpec
 
 if TYPE_CHECKING:

@@ -23,8 +23,8 @@ from published_data import (
 )
 
 from daskgraphpart import GraphPartError, partition, read_chunked, scan_dataset
-from daskgraphpart.readers.datasets.dataset_files import describe_dataset
 from daskgraphpart.readers.datasets.igb import split_masks
+from daskgraphpart.readers.tables.read_options import describe_dataset
 from daskgraphpart.readers.tables.scan_tables import described_tables
 
 if TYPE_CHECKING:

@@ -19,30 +19,36 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.errors import OptionError
-from daskgraphpart.layouts.graphbolt import (
-    ROWS_PER_PIECE,
-    VERSION_NUMBER,
+from daskgraphpart.extension import (
+    ArraySpec,
+    Layout,
+    OptionError,
     Tensor,
+    check_file_names,
+    describe_layout,
+    description_of,
+    edge_arrays,
+    file_name,
+    node_arrays,
+    npy_file_layout,
+    raw_file_layout,
+    refuse_bfloat16,
     sampling_graph_layout,
     shortest_int,
+    split_names,
     type_numbers,
+    whole_file,
 )
-from daskgraphpart.layouts.known_outputs import GRAPHBOLT, description_of
-from daskgraphpart.layouts.layout import ArraySpec, Layout, npy_file_layout, raw_file_layout, split_names
-from daskgraphpart.layouts.manifest import describe_layout
-from daskgraphpart.layouts.part_arrays import check_file_names, edge_arrays, file_name, node_arrays, refuse_bfloat16
-from daskgraphpart.storage.atomic import whole_file
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-    from daskgraphpart.layouts.layout import DispatchedGraph, FileLayout, GraphSizes
-    from daskgraphpart.schema import GraphSchema
-    from daskgraphpart.storage.region import Region
+    from daskgraphpart.extension import DispatchedGraph, FileLayout, GraphSchema, GraphSizes, Region
 
 ONDISK = "ondisk"
 VERSION = 1
+ROWS_PER_PIECE = 1 << 18
+GRAPH = "fused_csc_sampling_graph.pt"
 FILES, LINKED = f"{ONDISK}/files", "preprocessed"
 METADATA, HASH = f"{FILES}/metadata.yaml", f"{FILES}/dataset_hash_value.txt"
 LABELS = ("label", "labels", "y")
@@ -57,7 +63,7 @@ _MASK = re.compile(r"(train|val|test)(?:id|idation)?_?mask_?(.*)", re.DOTALL)
 class OnDiskLayout(Layout):
     """A dataset of one part."""
 
-    own_files = rf"dataset/preprocessed|files/({re.escape(GRAPHBOLT)}|metadata\.yaml|dataset_hash_value\.txt|.+\.npy)"
+    own_files = rf"dataset/preprocessed|files/({re.escape(GRAPH)}|metadata\.yaml|dataset_hash_value\.txt|.+\.npy)"
 
     def check_fits(self, schema: GraphSchema) -> None:
         """Refuse names that no file can have, and masks that share a set or a file."""
@@ -82,7 +88,7 @@ class OnDiskLayout(Layout):
 
     def part_files(self, sizes: GraphSizes, part: int) -> dict[str, FileLayout]:
         """Lay out all files; see `Layout`."""
-        files = {f"{FILES}/{GRAPHBOLT}": _graph_layout(sizes, part)}
+        files = {f"{FILES}/{GRAPH}": _graph_layout(sizes, part)}
         features = {spec.key: spec for spec in _features(sizes, part)}
         files |= {_npy(key): _feature_layout(spec) for key, spec in features.items()}
         seed_dtype = shortest_int(sizes.schema.num_nodes - 1)
@@ -135,7 +141,7 @@ def _graph_layout(sizes: GraphSizes, part: int) -> FileLayout:
     schema, num_nodes, num_edges = sizes.schema, sizes.num_local_nodes(part), sizes.num_local_edges(part)
     nid_dtype, eid_dtype = shortest_int(schema.num_nodes - 1), shortest_int(schema.num_edges - 1)
     independent = {
-        "version_number": VERSION_NUMBER,
+        "version_number": Tensor(np.dtype("<i8"), (1,), np.array([6199])),
         "indptr": Tensor(eid_dtype, (num_nodes + 1,), "csc/indptr"),
         "indices": Tensor(nid_dtype, (num_edges,), "csc/indices"),
     }
@@ -203,7 +209,7 @@ def _metadata(graph: DispatchedGraph) -> dict[str, Any]:
     return {
         "dataset_name": graph.schema.name,
         "include_original_edge_id": False,  # DGL's default; unneeded IDs do no harm
-        "graph_topology": {"type": "FusedCSCSamplingGraph", "path": f"{LINKED}/{GRAPHBOLT}"},
+        "graph_topology": {"type": "FusedCSCSamplingGraph", "path": f"{LINKED}/{GRAPH}"},
         "feature_data": [_feature_entry(graph, spec) for spec in _features(graph.sizes, 0)],
         "tasks": [*_tasks(graph).values()],
     }

@@ -20,34 +20,39 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.errors import OptionError
-from daskgraphpart.ids.id_map import STRINGS, mean_bytes, read_map_header, take_column
-from daskgraphpart.layouts.known_outputs import description_of
-from daskgraphpart.layouts.layout import HOT_ROWS, Layout, raw_file_layout, split_names
-from daskgraphpart.layouts.manifest import describe_layout
-from daskgraphpart.layouts.part_arrays import (
+from daskgraphpart.extension import (
+    HOT_ROWS,
+    IdMapFile,
+    Layout,
+    OptionError,
     all_arrays,
     check_file_names,
     describe_arrays,
+    describe_layout,
+    description_of,
     edge_arrays,
     file_name,
     hot_arrays,
     node_arrays,
+    option,
+    raw_file_layout,
     refuse_bfloat16,
+    split_names,
+    whole_file,
 )
-from daskgraphpart.options import option
-from daskgraphpart.storage.atomic import whole_file
-from daskgraphpart.storage.files import store_of
-from daskgraphpart.storage.paths import to_path
-from daskgraphpart.storage.region import id_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from daskgraphpart.layouts.layout import ArraySpec, DispatchedGraph, FileLayout, GraphSizes
-    from daskgraphpart.schema import GraphSchema
-    from daskgraphpart.storage.paths import Location
-    from daskgraphpart.storage.region import Region
+    from daskgraphpart.extension import (
+        ArraySpec,
+        DispatchedGraph,
+        FileLayout,
+        GraphSchema,
+        GraphSizes,
+        IdMapFile,
+        Region,
+    )
 
 PARQUET, OWN_ID = "parquet", "own_id"
 VERSION = 1
@@ -95,7 +100,7 @@ class ParquetLayout(Layout):
             suffix = f"_part_{{part}}_of_{sizes.num_parts}.parquet"
             arrays = all_arrays(sizes, part)
             return {f"{PARQUET}/{file_name(of.key)}{suffix}": raw_file_layout([of], ScalarColumns(of)) for of in arrays}
-        raw_ids = id_dtype(max(sizes.schema.num_nodes, sizes.schema.num_edges))
+        raw_ids = np.dtype(np.int32 if max(sizes.schema.num_nodes, sizes.schema.num_edges) < 2**31 else np.int64)
         tables = {
             f"{kind}/{file_name(name)}": Table(tuple(arrays), int(counts[:part].sum()), sizes.id_maps.get(name))
             for kind, of_types, owned in (
@@ -157,7 +162,7 @@ class Table:
 
     arrays: tuple[ArraySpec, ...]
     first_id: int | None = None
-    id_map: Location | None = None
+    id_map: IdMapFile | None = None
 
     def __call__(self, arrays: Mapping[str, Region], path: str) -> None:
         """Write the table from its complete arrays."""
@@ -165,12 +170,12 @@ class Table:
         from pyarrow.parquet import ParquetWriter
 
         num_rows = self.arrays[0].shape[0]
-        id_map = None if self.id_map is None else _map_here(self.id_map)
-        row_nbytes = sum(_row_nbytes(spec) for spec in self.arrays) + (0 if id_map is None else mean_bytes(id_map))
+        id_map = None if self.id_map is None else self.id_map.on_disk()
+        row_nbytes = sum(_row_nbytes(spec) for spec in self.arrays) + (0 if id_map is None else id_map.mean_bytes())
         group_rows = max(1, ROW_GROUP_NBYTES // (8 + row_nbytes))
         types = {_column(spec): _arrow_type(spec.dtype, spec.shape[1:]) for spec in self.arrays}
         if id_map is not None:
-            types = {OWN_ID: pa.string() if read_map_header(id_map)[0] == STRINGS else pa.int64(), **types}
+            types = {OWN_ID: id_map.take(np.empty(0, np.int64)).type, **types}
         # nullability and statistics of features would take a quarter of the time, for nothing
         fields = [pa.field(name, kind, nullable=False) for name, kind in {"new_id": pa.int64(), **types}.items()]
         schema = pa.schema(fields)
@@ -185,12 +190,8 @@ class Table:
                 kinds = [field.type for field in fields if field.name != OWN_ID]
                 columns = [_arrow_array(values, kind) for values, kind in zip(rows, kinds, strict=True)]
                 if id_map is not None:  # original IDs are the first array of nodes
-                    columns.insert(1, take_column(id_map, rows[1]))
+                    columns.insert(1, id_map.take(rows[1]))
                 writer.write_table(pa.Table.from_arrays(columns, schema=schema), stop - start)
-
-
-def _map_here(path: Location) -> Location:
-    return to_path(store_of(path).local_copy(path) or path)
 
 
 def _column(spec: ArraySpec) -> str:

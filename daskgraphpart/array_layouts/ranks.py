@@ -13,17 +13,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.errors import OptionError
-from daskgraphpart.layouts.known_outputs import description_of
-from daskgraphpart.layouts.layout import HOT_ROWS, FileLayout, Layout, raw_file_layout, split_names
-from daskgraphpart.layouts.manifest import describe_layout
-from daskgraphpart.layouts.part_arrays import all_arrays, check_file_names, describe_arrays, file_name
+from daskgraphpart.extension import (
+    HOT_ROWS,
+    FileLayout,
+    Layout,
+    OptionError,
+    all_arrays,
+    check_file_names,
+    describe_arrays,
+    describe_layout,
+    description_of,
+    file_name,
+    raw_file_layout,
+    split_names,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from daskgraphpart.layouts.layout import DispatchedGraph, GraphSizes
-    from daskgraphpart.schema import GraphSchema
+    from daskgraphpart.extension import DispatchedGraph, GraphSchema, GraphSizes
 
 RANKS = "ranks"
 VERSION = 1
