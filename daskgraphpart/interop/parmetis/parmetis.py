@@ -17,7 +17,7 @@ from daskgraphpart.graph.metadata import METADATA_FILE
 from daskgraphpart.interop.parmetis.pm_dglpart import (
     ConversionInput,
     attribute_dtype,
-    convert_to_chunked,
+    read_graph,
     read_type_counts,
 )
 from daskgraphpart.interop.parmetis.write_text import ParmetisInput, check_weights, claim_files, write_parmetis_files
@@ -378,7 +378,7 @@ def convert_job(
         with open_progress(run.progress) as listener:
             nbytes = sum(path.stat().st_size for path in (*given.parts.paths, *(path for _, path in given.edge_files)))
             listener.begin("read-text", 1, nbytes)
-            graph = convert_to_chunked(given, workspace, resources)
+            graph = read_graph(given, workspace, resources)
             assignment = read_parmetis_parts(given.parts, graph.schema, workspace / "owners", resources)
             listener.advance(nbytes)
             listener.end()

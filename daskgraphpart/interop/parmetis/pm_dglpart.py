@@ -1,4 +1,4 @@
-"""Turn the complete output of ParMETIS' `pm_dglpart` into a chunked graph with owners.
+"""Turn the complete output of ParMETIS' `pm_dglpart` into a graph.
 
 Lines of `p000-<graph>_nodes.txt` are `new_nid ntype weights... type_nid attributes...`, those of
 `p000-<graph>_edges.txt` `new_src new_dst src dst type_eid etype attributes...`; removed edges lack the new IDs.
@@ -17,8 +17,7 @@ import msgspec
 import numpy as np
 
 from daskgraphpart.errors import InputFileError, InputFileNotFoundError, MetadataError, OptionError, check_choice
-from daskgraphpart.graph.graph import Graph, read_chunked
-from daskgraphpart.graph.output import write_metadata
+from daskgraphpart.graph.graph import graph_of
 from daskgraphpart.partitioner.parmetis_files import (
     IdColumn,
     LineFile,
@@ -29,7 +28,7 @@ from daskgraphpart.partitioner.parmetis_files import (
     read_nodes,
 )
 from daskgraphpart.readers.database import open_database, run
-from daskgraphpart.schema import STORED_DTYPES, EdgeType, GraphSchema, NodeType, check_name
+from daskgraphpart.schema import STORED_DTYPES, check_name
 from daskgraphpart.storage.json_file import convert_json, read_json_object
 from daskgraphpart.storage.region import create_npy
 from daskgraphpart.storage.scratch import scratch_directory
@@ -41,7 +40,9 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
     from daskgraphpart.engine.resources import Resources
+    from daskgraphpart.graph.graph import Graph
     from daskgraphpart.partitioner.parmetis_files import PartFiles
+    from daskgraphpart.storage.region import Region
 
 
 FEATURE = "feat"
@@ -95,48 +96,36 @@ def attribute_dtype(name: str | None, place: str) -> np.dtype | None:
     return np.dtype(name)
 
 
-def convert_to_chunked(source: ConversionInput, workspace: Path, resources: Resources) -> Graph:
-    """Restore the original order of edges and data, as a chunked graph in a workspace."""
-    directory, counts = workspace / "graph", source.counts
-    node_data: list[str] = []
-    edge_data: list[str] = []
+def read_graph(source: ConversionInput, workspace: Path, resources: Resources) -> Graph:
+    """Restore the original order of edges and data, in files of a workspace."""
+    counts = source.counts
+    data: dict[str, dict[str, Region]] = {}
 
-    def place(kind: str, query: str, to_rows: ToRows, width: int, dtype: np.dtype) -> list[str]:
+    def place(kind: str, query: str, to_rows: ToRows, width: int, dtype: np.dtype) -> list[Region]:
         """Write an npy file per type with a query's rows, by ID."""
         name, types = ("node", counts.nodes) if kind == "node_data" else ("edge", counts.edges)
-        (directory / kind).mkdir(parents=True)
         targets = {
-            of_type: create_npy(directory / kind / f"{number}.npy", dtype.newbyteorder("<"), (count, width))
+            of_type: create_npy(workspace / f"{kind}-{number}.npy", dtype.newbyteorder("<"), (count, width))
             for number, (of_type, count) in enumerate(types.items())
         }
         Placement(name, targets, str(source.directory), HINTS[name]).place(connection, query, to_rows)
-        return [str(region.path) for region in targets.values()]
+        return [*targets.values()]
 
+    workspace.mkdir(parents=True, exist_ok=True)
     with scratch_directory(workspace) as scratch, open_database(scratch, resources) as connection:
-        width = _read_edges(source, connection)
-        ends = TypedEnds(counts.node_starts)
-        edges = place("edges", "SELECT id, c0, c1, c2 FROM edges", ends.to_rows, 2, np.dtype(np.int64))
-        schema = join_types(counts, sorted(ends.joined), source.graph_name, str(source.directory))
+        width, ends = _read_edges(source, connection), TypedEnds(counts.node_starts)
+        files = place("edges", "SELECT id, c0, c1, c2 FROM edges", ends.to_rows, 2, np.dtype(np.int64))
+        etypes = join_types(counts, sorted(ends.joined), str(source.directory))
         if (dtype := source.edge_dtype) is not None:
             to_rows = partial(_to_matrix, width=_check_width("edge", width, source))
-            edge_data = place("edge_data", "SELECT id, attributes FROM edges", to_rows, width, dtype)
+            rows = place("edge_data", "SELECT id, attributes FROM edges", to_rows, width, dtype)
+            data |= {etype: {FEATURE: of} for etype, of in zip(etypes, rows, strict=True)}
         if (dtype := source.node_dtype) is not None:
             width = read_nodes(connection, source.parts, source.graph_name, counts.node_starts, dtype)
             to_rows = partial(_to_matrix, width=_check_width("node", width, source))
-            node_data = place("node_data", "SELECT id, attributes FROM nodes", to_rows, width, dtype)
-    write_metadata(
-        directory,
-        schema,
-        {etype: [path] for etype, path in zip(schema.etypes, edges, strict=True)},
-        {
-            name: {FEATURE: [path]}
-            for names, paths in ((schema.ntypes, node_data), (schema.etypes, edge_data))
-            for name, path in zip(names, paths, strict=False)
-        },
-        edge_format="numpy",
-        data_format="numpy",
-    )
-    return read_chunked(directory)
+            rows = place("node_data", "SELECT id, attributes FROM nodes", to_rows, width, dtype)
+            data |= {ntype: {FEATURE: of} for ntype, of in zip(counts.nodes, rows, strict=True)}
+    return graph_of(source.graph_name, counts.nodes, dict(zip(etypes, files, strict=True)), data)
 
 
 def _read_edges(source: ConversionInput, connection: DuckDBPyConnection) -> int:
@@ -254,11 +243,11 @@ def _check_name(path: str, key: str, name: str, ntypes: dict[str, int]) -> None:
         check_name(word, "name", file=path, place=place)
 
 
-def join_types(counts: TypeCounts, joined: Iterable[tuple[int, int, int]], name: str, source: str) -> GraphSchema:
-    """Build a graph's schema from the (edge type, source type, destination type) of its edges."""
+def join_types(counts: TypeCounts, joined: Iterable[tuple[int, int, int]], source: str) -> list[str]:
+    """Name edge types canonically, by the (edge type, source type, destination type) of their edges."""
     ntypes, joined = list(counts.nodes), list(joined)
-    edge_types = []
-    for number, (edge_type, num_edges) in enumerate(counts.edges.items()):
+    etypes = []
+    for number, edge_type in enumerate(counts.edges):
         src, _, dst = edge_type.split(":") if ":" in edge_type else ("", "", "")
         ends = [(ntypes[s], ntypes[d]) for e, s, d in joined if e == number]
         if not src and not ends and len(ntypes) == 1:
@@ -278,5 +267,5 @@ def join_types(counts: TypeCounts, joined: Iterable[tuple[int, int, int]], name:
                 found=" and ".join(f"{s} to {d}" for s, d in ends[:3]),
             )
         relation = edge_type.split(":")[1] if src else edge_type
-        edge_types.append(EdgeType(src or ends[0][0], relation, dst or ends[0][1], num_edges))
-    return GraphSchema(name, tuple(NodeType(*of_type) for of_type in counts.nodes.items()), tuple(edge_types))
+        etypes.append(f"{src or ends[0][0]}:{relation}:{dst or ends[0][1]}")
+    return etypes
