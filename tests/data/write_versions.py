@@ -26,7 +26,7 @@ def write() -> None:
     """Write into the working directory: a graph, owners, partitions of all layouts, and an unfinished job."""
     Path("edges.csv").write_text(EDGES, encoding="utf-8")
     Path("users.csv").write_text(USERS, encoding="utf-8")
-    tables = dgp.read_tables(
+    tables = dgp.scan_tables(
         {"user:buys:item": "edges.csv:user,item"}, edge_columns="price", map_ids=True,
         nodes={"user": "users.csv:key"}, node_data={"user": {"age": "users.csv:key:age"}},
         split={"user": "users.csv:key:set"}, name="old",
