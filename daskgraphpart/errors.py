@@ -7,7 +7,8 @@ which a rerun can succeed.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -215,6 +216,35 @@ def attribute_finder(module: str, known: Iterable[str]) -> Callable[[str], Any]:
         raise AttributeError(f"module {module!r} has no attribute {name!r}{'; ' * bool(meant)}{meant}", name=name)
 
     return find
+
+
+@contextmanager
+def collect_fault(faults: list[GraphPartError]) -> Iterator[None]:
+    """Add a fault of the input, or those that it lists, to the ones found before; raise faults of the machine."""
+    try:
+        yield
+    except (InputFileError, OptionError) as fault:
+        faults += fault.listed or [fault]
+
+
+def raise_together(faults: Iterable[GraphPartError], file: object = None) -> None:
+    """Raise one error, or several as a list, each once, with their hints at the end; `file` is the one with all."""
+    faults = tuple({str(fault): fault for fault in faults}.values())
+    if len(faults) == 1 and file is None:
+        raise faults[0]
+    for fault in faults if len(faults) == 1 else ():
+        raise fault.restated(type(fault), file=file, place=", ".join(filter(None, [fault.place, fault.file])))
+    if not faults:
+        return
+    listed = [fault.restated(type(fault), hint=None).for_command_line() for fault in faults[:MOST_LISTED]]
+    more = [f"and {len(faults) - MOST_LISTED} more"] if len(faults) > MOST_LISTED else []
+    hints = write_sentences(dict.fromkeys(fault.hint for fault in faults if fault.hint))
+    kinds = (InputFileNotFoundError, OptionError, MetadataError)
+    same = next((kind for kind in kinds if all(isinstance(fault, kind) for fault in faults)), InputFileError)
+    what = f"{len(faults)} things are wrong:" + "".join(f"\n  {line}" for line in [*listed, *more])
+    error = (same if file is None else MetadataError)(what, file=file, hint=hints)
+    error.listed = faults
+    raise error
 
 
 class KeywordError(OptionError, TypeError):

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
-from daskgraphpart.errors import InputFileNotFoundError, MetadataError, OptionError
+from daskgraphpart.errors import MOST_LISTED, InputFileNotFoundError, MetadataError, OptionError, raise_together
 from daskgraphpart.schema import GraphSchema, NodeType, check_name, parse_edge_type
 from daskgraphpart.storage.files import is_directory, is_file
 from daskgraphpart.storage.json_file import convert_json, read_json_object, shown
@@ -34,6 +34,7 @@ from daskgraphpart.storage.paths import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from daskgraphpart.errors import GraphPartError
     from daskgraphpart.source import FilePath
 
 ID_MAP = "id_map"  # directory of ID maps, beside the metadata
@@ -42,7 +43,6 @@ TRANSFORMED, LABEL_COUNTS = "data_transform_new.json", ("node_label_stats.json",
 """What GraphStorm's commands read beside a graph made from its construction config."""
 METADATA_FILE = "metadata.json"
 MAX_ROWS = 2**62
-MAX_FAULTS_SHOWN = 10
 EDGE_FORMATS = ("csv", "numpy", "parquet")
 DATA_FORMATS = ("numpy", "parquet")  # DGL's tools read no features from CSV
 Count = Annotated[int, msgspec.Meta(ge=0, le=MAX_ROWS)]
@@ -152,7 +152,7 @@ class _Reader:
 
     file: Location
     directory: Location
-    faults: list[MetadataError] = field(default_factory=list)
+    faults: list[GraphPartError] = field(default_factory=list)
     paths: list[tuple[str, FilePath]] = field(default_factory=list)
 
     def add_fault(self, what: str, place: str, **details: Any) -> None:
@@ -169,13 +169,7 @@ class _Reader:
 
     def raise_faults(self) -> None:
         """Raise all faults as one error."""
-        if len(self.faults) == 1:
-            raise self.faults[0].restated(MetadataError, file=self.file)
-        if self.faults:
-            listed = "".join(f"\n  {fault}" for fault in self.faults[:MAX_FAULTS_SHOWN])
-            left = len(self.faults) - MAX_FAULTS_SHOWN
-            more = f"\n  and {left} more" if left > 0 else ""
-            raise MetadataError(f"{len(self.faults)} things are wrong:{listed}{more}", file=self.file)
+        raise_together(self.faults, self.file)
 
     def convert(self, place: str, value: Any, kind: Any, what: str = "invalid value") -> Any:
         """Convert a value; if of the wrong kind, note it and return None."""
@@ -260,7 +254,7 @@ class _Reader:
         entries = self.convert(key, entries, dict[str, Any]) or {}
         known_names = set(names)
         for name in (name for name in entries if name not in known_names):
-            known = ", ".join(names[:MAX_FAULTS_SHOWN]) or "none"
+            known = ", ".join(names[:MOST_LISTED]) or "none"
             self.add_fault("unknown type", f"{key}.{name}", expected=f"one of: {known}", hint="check the spelling")
         return {name: entries[name] for name in names if name in entries}
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from daskgraphpart.errors import AssignmentError, GraphPartError, OptionError
+from daskgraphpart.errors import AssignmentError, GraphPartError, OptionError, raise_together
 from daskgraphpart.ids.hash_id_maps import hash_id_maps
 from daskgraphpart.ids.recorded_id_maps import IdMaps
 from daskgraphpart.partitioner.assign_options import AssignOptions
 from daskgraphpart.partitioner.assignment import OURS_FILE, Assignment
 from daskgraphpart.partitioner.balance import ByFile
-from daskgraphpart.readers.tables.describe.collect_faults import raise_together
 from daskgraphpart.storage.json_file import read_json_object
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daskgraphpart.engine.resources import SMALLEST_DATABASE_MEMORY
-from daskgraphpart.errors import InputFileError, OptionError
+from daskgraphpart.errors import InputFileError, OptionError, raise_together
 from daskgraphpart.graph.companion_files import list_companions
 from daskgraphpart.graph.graph import graph_of
 from daskgraphpart.graph.metadata import LABEL_COUNTS, TRANSFORMED
@@ -198,7 +198,7 @@ def _described(connection: duckdb.DuckDBPyConnection, tables: tuple[Table, ...],
             )
             expected, rows = expected + first.table.entry.place, f"{of.num_rows:,}"
             faults.add(f"{entry.place}.files", what, file=of.table.files[0], expected=expected, found=rows)
-    faults.raise_all()
+    raise_together(faults.errors, faults.file)
     return described
 
 

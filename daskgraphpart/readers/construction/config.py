@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-MAX_FAULTS_SHOWN = 50
 MASKS = ("train_mask", "val_mask", "test_mask")
 UNKNOWN = ""
 """Name of a transform that was refused."""
@@ -174,19 +173,6 @@ class Faults:
     def has(self, *places: str) -> bool:
         """Whether a place, or anything inside, has a fault."""
         return any(str(fault.place).startswith(places) for fault in self.errors)
-
-    def raise_all(self) -> None:
-        """Raise all faults as one error."""
-        if len(self.errors) == 1:
-            fault = self.errors[0]
-            place = fault.place if fault.file is None else f"{fault.place}, {fault.file}"
-            raise fault.restated(type(fault), file=self.file, place=place)
-        if self.errors:
-            listed = "".join(f"\n  {fault}" for fault in self.errors[:MAX_FAULTS_SHOWN])
-            left = len(self.errors) - MAX_FAULTS_SHOWN
-            more = f"\n  and {left} more" if left > 0 else ""
-            hint = "nothing was written; correct them all"
-            raise MetadataError(f"{len(self.errors)} things are wrong:{listed}{more}", file=self.file, hint=hint)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,14 +9,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from daskgraphpart.engine.resources import SMALLEST_DATABASE_MEMORY
-from daskgraphpart.errors import GraphPartError
+from daskgraphpart.errors import GraphPartError, collect_fault, raise_together
 from daskgraphpart.graph.companion_files import list_companions
 from daskgraphpart.graph.graph import graph_of
 from daskgraphpart.graph.rows import EdgeEnds
 from daskgraphpart.graph.transforms.changes import NO_CHANGES
 from daskgraphpart.readers.database import open_database
 from daskgraphpart.readers.tables.changes.change_graph import change_graph
-from daskgraphpart.readers.tables.describe.collect_faults import collect_fault, raise_together
 from daskgraphpart.readers.tables.describe.describe_tables import check_memory, describe_tables
 from daskgraphpart.readers.tables.describe.description import kinds_of_ids
 from daskgraphpart.readers.tables.describe.earlier_graph import check_old_ids

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.engine.resources import SMALLEST_DATABASE_MEMORY
-from daskgraphpart.errors import GraphPartError, OptionError, option_name
+from daskgraphpart.errors import GraphPartError, OptionError, collect_fault, option_name, raise_together
 from daskgraphpart.graph.metadata import is_table
 from daskgraphpart.graph.scan import ROWS_OF, Scan, described_files
 from daskgraphpart.graph.transforms.changes import (
@@ -22,7 +22,6 @@ from daskgraphpart.graph.transforms.changes import (
 )
 from daskgraphpart.options import stated_options
 from daskgraphpart.readers.identify_collections import lasting_token
-from daskgraphpart.readers.tables.describe.collect_faults import collect_fault, raise_together
 from daskgraphpart.readers.tables.describe.split_sets import SPLIT
 from daskgraphpart.readers.tables.describe.table_files import TableFile, are_files, find_files
 from daskgraphpart.readers.tables.read_options import ReadOptions, Tables

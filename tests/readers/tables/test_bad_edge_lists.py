@@ -19,8 +19,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from daskgraphpart import GraphPartError
-from daskgraphpart.errors import InputFileError, OptionError, OutputExistsError, OutputLockedError
-from daskgraphpart.readers.tables.describe.collect_faults import raise_together
+from daskgraphpart.errors import InputFileError, OptionError, OutputExistsError, OutputLockedError, raise_together
 from daskgraphpart.storage.lock import DirectoryLock
 
 MAPPED = {"map_ids": True}

@@ -14,14 +14,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from daskgraphpart.errors import GraphPartError, InputFileError
+from daskgraphpart.errors import GraphPartError, InputFileError, collect_fault, raise_together
 from daskgraphpart.graph.metadata import MAX_ROWS
 from daskgraphpart.graph.output import to_arrow
 from daskgraphpart.graph.read_parquet import read_parquet_header
 from daskgraphpart.kernels.cut_rows import MAX_ROW_BYTES
 from daskgraphpart.readers.database import ROWS_PER_BATCH
 from daskgraphpart.readers.names_of_ends import known_ends
-from daskgraphpart.readers.tables.describe.collect_faults import collect_fault, raise_together
 from daskgraphpart.readers.tables.describe.columns import (
     BYTES,
     COLUMNS_TRIED,

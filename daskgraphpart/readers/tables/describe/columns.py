@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from daskgraphpart.errors import GraphPartError, InputFileError
+from daskgraphpart.errors import GraphPartError, InputFileError, collect_fault, raise_together
 from daskgraphpart.ids import id_map
 from daskgraphpart.readers.names_of_ends import choose_ends, free_columns, known_id
-from daskgraphpart.readers.tables.describe.collect_faults import collect_fault, raise_together
 from daskgraphpart.schema import plain_name
 
 if TYPE_CHECKING:

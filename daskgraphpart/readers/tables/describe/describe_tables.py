@@ -16,10 +16,11 @@ from daskgraphpart.errors import (
     OptionError,
     PlanError,
     check_choice,
+    collect_fault,
+    raise_together,
 )
 from daskgraphpart.graph.metadata import check_num_nodes
 from daskgraphpart.graph.transforms.check_changes import check_changes
-from daskgraphpart.readers.tables.describe.collect_faults import collect_fault, raise_together
 from daskgraphpart.readers.tables.describe.column_file import ColumnFile
 from daskgraphpart.readers.tables.describe.columns import FLOATS, INTEGERS, UNKNOWN
 from daskgraphpart.readers.tables.describe.description import Description, Table, check_row_count

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.errors import GraphPartError, InputFileError, OptionError
+from daskgraphpart.errors import GraphPartError, InputFileError, OptionError, collect_fault, raise_together
 from daskgraphpart.graph.rows import JoinedRows, array_rows
 from daskgraphpart.graph.transforms.check_changes import features_of_table
 from daskgraphpart.readers.object_values import file_rows
-from daskgraphpart.readers.tables.describe.collect_faults import collect_fault, raise_together
 from daskgraphpart.readers.tables.describe.columns import BYTES, OTHERS, OTHERS_AND_CONSTANTS, STRINGS, UNKNOWN
 from daskgraphpart.readers.tables.describe.description import OpenFile, Table, open_file
 from daskgraphpart.readers.tables.describe.map_arrays import map_rows

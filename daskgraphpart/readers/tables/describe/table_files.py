@@ -17,9 +17,8 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from daskgraphpart.errors import GraphPartError, InputFileError, OptionError
+from daskgraphpart.errors import GraphPartError, InputFileError, OptionError, collect_fault, raise_together
 from daskgraphpart.readers.list_files import list_files, local_name
-from daskgraphpart.readers.tables.describe.collect_faults import collect_fault, raise_together
 from daskgraphpart.readers.tables.describe.table_words import parse_file
 from daskgraphpart.readers.tabular import what_to_give
 from daskgraphpart.storage.faults import attach_path_to_error

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from daskgraphpart.engine.local import give_memory_back
-from daskgraphpart.errors import GraphPartError, InputFileError
+from daskgraphpart.errors import GraphPartError, InputFileError, collect_fault, raise_together
 from daskgraphpart.graph.rows import ArrayRows, JoinedRows, KeptRows
 from daskgraphpart.readers.database import (
     ROWS_PER_BATCH,
@@ -25,7 +25,6 @@ from daskgraphpart.readers.database import (
     stage_rows,
     translated_errors,
 )
-from daskgraphpart.readers.tables.describe.collect_faults import collect_fault, raise_together
 from daskgraphpart.readers.tables.describe.columns import MAX_ID, MISSING, STRINGS, TIME_HINT, TIMES, VECTORS
 from daskgraphpart.readers.tables.describe.split_sets import EXPECTED, SPLIT, set_of
 from daskgraphpart.readers.tables.describe.text_file import TextFile
