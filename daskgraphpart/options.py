@@ -87,7 +87,7 @@ def _checked(value: Any, place: str, kind: type, expected: str) -> Any:
     """Return a scalar of a kind, numpy's as Python's; a truth value is no number."""
     value = value.item() if getattr(value, "shape", None) == () else value
     if not isinstance(value, kind) or (kind is not bool and isinstance(value, bool)):
-        raise OptionError(f"{place} is {expected}, not {value!r}", place=place)
+        raise OptionError(f"not {expected}", place=place, found=repr(value))
     return value
 
 

@@ -131,7 +131,7 @@ class ById:
     name: str = ""
 
 
-def keyed(values: Any, feature: str, what: str) -> ById | None:
+def find_ids(values: Any, feature: str, what: str) -> ById | None:
     """Find the IDs of the rows of a feature: a column `id`, or the index; None if it has neither.
 
     An index of rows 0, 1, 2, ... without a name tells no IDs.

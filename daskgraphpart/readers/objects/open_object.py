@@ -23,7 +23,7 @@ from daskgraphpart.graph.rows import EdgeEnds, array_rows
 from daskgraphpart.readers.identify_collections import lasting_token
 from daskgraphpart.readers.object_values import as_array, as_ids, file_rows, paths_in
 from daskgraphpart.readers.objects.read_object import read_object
-from daskgraphpart.readers.tabular import as_pandas, as_table, is_lazy, keyed, what_to_give
+from daskgraphpart.readers.tabular import as_pandas, as_table, find_ids, is_lazy, what_to_give
 from daskgraphpart.readers.type_names import by_type, count_known
 from daskgraphpart.source import Input, Source
 
@@ -158,7 +158,7 @@ def _in_order(values: Any, of_type: str, name: str, counts: Mapping[str, int | N
     """Return a feature of nodes in their order, if its rows have IDs; edges have none."""
     what = f"{of_type}/{name}"
     values = as_table(values, what)
-    with_ids = keyed(values, name, what) if of_type in counts else None
+    with_ids = find_ids(values, name, what) if of_type in counts else None
     if with_ids is None:
         return as_pandas(values)
     if is_lazy(values):

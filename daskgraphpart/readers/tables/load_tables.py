@@ -30,7 +30,7 @@ from daskgraphpart.readers.tables.place.unknown_nodes import (
     Unknown,
     refuse_lost_edges,
     refuse_strangers,
-    settle_unknown,
+    resolve_unknown,
     warn_unknown_ids,
 )
 from daskgraphpart.readers.tables.stage_frames import write_frames
@@ -87,7 +87,7 @@ def _place_graph(load: Load, name: str, job: ScanJob, memory: int, *, counts_onl
     raise_together(faults)
     for ntype in with_list:
         with collect_fault(faults):
-            unknown[ntype] = settle_unknown(load, ntype)
+            unknown[ntype] = resolve_unknown(load, ntype)
     with collect_fault(faults):
         refuse_lost_edges(load)
     raise_together([*faults, *find_bad_weights(load, job.edge_weights)])

@@ -28,12 +28,12 @@ from daskgraphpart.readers.tabular import (
     as_table,
     column_names,
     ends_of,
+    find_ids,
     ids_of_mask,
     is_frame,
     is_lazy,
     is_numeric,
     is_series,
-    keyed,
     pair_of,
     without_ids,
 )
@@ -132,7 +132,7 @@ def _of_nodes(rows: Any, name: str, what: str, needs_ids: bool) -> Any:
     rows = as_table(rows, what)
     if isinstance(rows, (Source, ById)) or are_files(rows):
         return rows
-    with_ids = keyed(rows, name, what)
+    with_ids = find_ids(rows, name, what)
     if with_ids is None and needs_ids and (is_frame(rows) or is_series(rows)):
         raise without_ids(what)
     return with_ids or _by_row(rows, what)
@@ -151,7 +151,7 @@ def _of_split(words: Any, what: str, are_mapped: bool) -> Any:
     if are_files(words) and (isinstance(words, str) or are_paths(words)):
         return words
     table = words if isinstance(words, (list, ById)) else as_table(words, what)
-    with_ids = table if isinstance(table, ById) else keyed(table, SPLIT, what)
+    with_ids = table if isinstance(table, ById) else find_ids(table, SPLIT, what)
     if with_ids is not None:
         return with_ids
     if are_mapped or is_frame(table):
@@ -176,8 +176,8 @@ def write_frames(scan: TableScan, job: ScanJob) -> TableScan:
     if not scan.frames:
         return scan
     stage = _Stage(job, scan.reading)
-    data = {of: {n: stage.keyed(v, f"{of}/{n}") for n, v in by.items()} for of, by in scan.tables.node_data.items()}
-    masks = {of: {n: stage.keyed(v, f"mask {of}/{n}") for n, v in by.items()} for of, by in scan.tables.masks.items()}
+    data = {of: {n: stage.by_id(v, f"{of}/{n}") for n, v in by.items()} for of, by in scan.tables.node_data.items()}
+    masks = {of: {n: stage.by_id(v, f"mask {of}/{n}") for n, v in by.items()} for of, by in scan.tables.masks.items()}
     lists, features = dict(scan.tables.nodes), data
     for ntype, frame in scan.tables.nodes.items():
         if is_frame(frame):
@@ -185,7 +185,7 @@ def write_frames(scan: TableScan, job: ScanJob) -> TableScan:
             features[ntype] = columns | features.get(ntype, {})
     given = scan.tables.edges.items()
     edges = {etype: value if are_files(value) else stage.edges(etype, value) for etype, value in given}
-    split = {of: stage.keyed(words, f"split of {of!r} nodes") for of, words in scan.tables.split.items()}
+    split = {of: stage.by_id(words, f"split of {of!r} nodes") for of, words in scan.tables.split.items()}
     tables = replace(scan.tables, edges=edges, nodes=lists, node_data=features, masks=masks, split=split)
     return replace(scan, tables=tables)
 
@@ -218,7 +218,7 @@ class _Stage:
         columns = {feature: [replace(file, columns=(own, name)) for file in files] for feature, name in named.items()}
         return [replace(file, columns=(own,)) for file in files], columns
 
-    def keyed(self, given: Any, what: str) -> Any:
+    def by_id(self, given: Any, what: str) -> Any:
         """Write a table of IDs, or of IDs and a feature; anything else stays."""
         if not isinstance(given, ById):
             return given

@@ -32,7 +32,7 @@ def converter(path: str, begin: bytes, packing: str) -> Callable[[str, str], Non
 
 
 @contextmanager
-def _told(path: str, what: str) -> Iterator[None]:
+def _arrow_errors(path: str, what: str) -> Iterator[None]:
     """Turn Arrow's errors into ours."""
     try:
         with attach_path_to_error(path):
@@ -44,7 +44,7 @@ def _told(path: str, what: str) -> Iterator[None]:
 def _convert_arrow(path: str, is_file: bool, content: str, copy: str) -> None:
     from pyarrow.parquet import ParquetWriter
 
-    with _told(path, "not a file of Arrow IPC"), pa.memory_map(content) as source:
+    with _arrow_errors(path, "not a file of Arrow IPC"), pa.memory_map(content) as source:
         reader: Any = (pa.ipc.open_file if is_file else pa.ipc.open_stream)(source)
         batches = map(reader.get_batch, range(reader.num_record_batches)) if is_file else iter(reader)
         with ParquetWriter(copy, reader.schema) as writer:
@@ -89,5 +89,5 @@ def _parse(path: str, text: bytes, first: int, parsing: Any) -> Any:
     from pyarrow import json
 
     reading = json.ReadOptions(use_threads=False, block_size=max(1, len(text)))
-    with _told(path, f"lines {first + 1:,} and following are not JSON objects of one form"):
+    with _arrow_errors(path, f"lines {first + 1:,} and following are not JSON objects of one form"):
         return json.read_json(pa.BufferReader(text), reading, parsing)

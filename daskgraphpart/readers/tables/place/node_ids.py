@@ -40,12 +40,12 @@ def map_ids(load: Load, companions: Path) -> dict[str, int]:
         if described.options.ids_from is not None:
             _warn_old_ids(load, ntype, every, num_old)
         if kind == STRINGS:
-            _tell_blanks(load, ntype)
+            _warn_of_blanks(load, ntype)
         load.progress.advance(1)
     return {ntype: count_rows(load.connection, ids_table(load, ntype)) for ntype in load.kinds}
 
 
-def _tell_blanks(load: Load, ntype: str) -> None:
+def _warn_of_blanks(load: Load, ntype: str) -> None:
     """Report IDs with blanks around them."""
     ids, stripped = ids_table(load, ntype), without_blanks("i.id")
     with_blanks = f"{ids} i WHERE {has_blanks('i.id')}"

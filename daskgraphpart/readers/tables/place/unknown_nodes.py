@@ -54,10 +54,10 @@ class Unknown:
         return f"{' and '.join(dropped)} were dropped" if dropped else "these nodes were added"
 
 
-def settle_unknown(load: Load, ntype: str) -> Unknown:
+def resolve_unknown(load: Load, ntype: str) -> Unknown:
     """Count IDs of edges and features that no list of nodes has; refuse them, or drop their rows if requested."""
     is_unknown = f"NOT EXISTS (SELECT 1 FROM ({_listed(load, ntype)}) n WHERE n.id = {{0}}.{{1}})"
-    edges, features = load.described.ends_in_edges(ntype), _beside(load, ntype)
+    edges, features = load.described.ends_in_edges(ntype), _feature_columns(load, ntype)
     if not edges and not features:
         return Unknown(0)
     # one join for all tables: each would hold the list in memory
@@ -69,7 +69,7 @@ def settle_unknown(load: Load, ntype: str) -> Unknown:
     ((count, of_edges),) = run(load.connection, f"SELECT {counts} FROM {unknown_ends}")
     if count and load.described.options.unknown_nodes != "drop":
         refuse_strangers(load, ntype)
-    alike = _tell_blanks(load, ntype, " UNION ALL ".join(tables)) if count else ""
+    alike = _warn_of_blanks(load, ntype, " UNION ALL ".join(tables)) if count else ""
     if count and load.described.options.unknown_nodes == "error":
         file, place, shown_value = _first_unknown(load, (*edges, *features), is_unknown)
         raise InputFileError(
@@ -101,7 +101,7 @@ def _first_unknown(load: Load, columns: Sequence[tuple[Table, int]], is_unknown:
     raise AssertionError("all IDs are known")
 
 
-def _tell_blanks(load: Load, ntype: str, tables: str) -> str:
+def _warn_of_blanks(load: Load, ntype: str, tables: str) -> str:
     """Report how many unknown IDs are those of listed nodes, but for blanks around them."""
     num_alike = 0
     if load.kinds[ntype][0] == STRINGS:
@@ -144,7 +144,7 @@ def warn_unknown_ids(numbered: NumberedTables, ntype: str, unknown: Unknown) -> 
     load.progress.note(f"{ntype!r} nodes: {text}; listed nodes without an edge: {alone:,} of {listed:,}")
 
 
-def _beside(load: Load, ntype: str) -> list[tuple[Table, int]]:
+def _feature_columns(load: Load, ntype: str) -> list[tuple[Table, int]]:
     """Columns of features with IDs of a node type that has a list, by table and number."""
     lists = load.described.lists(ntype)
     return [(table, 0) for table in load.described.of_nodes(ntype) if table not in lists]
