@@ -271,7 +271,7 @@ def _of_relations(content: dict[str, Any], file: str) -> Iterator[str]:
 
 
 def _find_transformations(graph: Graph) -> Location | None:
-    """Find the config with transformations that `chunk` or GSProcessing left in a graph's directory."""
+    """Find the config with transformations that `build` or GSProcessing left in a graph's directory."""
     if TRANSFORMED in graph.companions:
         return to_path(graph.companions[TRANSFORMED])
     directory = to_path(graph.directory)
