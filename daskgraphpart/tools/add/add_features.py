@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pyarrow.parquet import ParquetFile
 
+from daskgraphpart.array_layouts.parquet import COLUMNS
 from daskgraphpart.dispatching.dispatch_options import DispatchOptions
 from daskgraphpart.dispatching.features import block_marks, cut_features, move_features
 from daskgraphpart.dispatching.finish import describe_layout, encode_files, publish_files
@@ -44,7 +45,6 @@ from daskgraphpart.layouts.known_outputs import DIST_GRAPH
 from daskgraphpart.layouts.layout import DispatchedGraph, GraphSizes, raw_file_layout
 from daskgraphpart.layouts.manifest import ADDED, data_of
 from daskgraphpart.layouts.manifest_reader import Manifest, find_manifest, read_manifest
-from daskgraphpart.layouts.parquet import COLUMNS
 from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph, open_partitions
 from daskgraphpart.partitioned.read_hot_rows import find_hot_rows
 from daskgraphpart.partitioner.assignment import Assignment, owner_dtype
