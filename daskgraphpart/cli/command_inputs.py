@@ -18,8 +18,9 @@ from daskgraphpart.graph.metadata import is_table
 from daskgraphpart.graph.scan import Scan
 from daskgraphpart.graph.transforms.changes import GraphChanges
 from daskgraphpart.options import by_name, stated_options
+from daskgraphpart.readers.describe_dataset import DATASETS, describe_dataset
 from daskgraphpart.readers.tables.describe.table_words import parse_by_type, parse_features, parse_typed
-from daskgraphpart.readers.tables.read_options import DATASETS, ReadOptions, Tables, describe_dataset
+from daskgraphpart.readers.tables.read_options import ReadOptions, Tables
 from daskgraphpart.readers.type_names import ends_of_types
 from daskgraphpart.registry import first_answer
 from daskgraphpart.schema import DEFAULT_ETYPE, DEFAULT_NTYPE

@@ -26,12 +26,14 @@ class IdMapFile:
 
     def mean_bytes(self) -> int:
         """Bytes of an ID in memory, on average."""
-        from daskgraphpart.ids.id_map import mean_bytes  # imports pyarrow
-
-        return mean_bytes(self.path)
+        return int(_id_map().mean_bytes(self.path))
 
     def take(self, rows: np.ndarray) -> Any:
         """Own IDs of nodes, by original ID: an Arrow array of integers or strings."""
-        from daskgraphpart.ids.id_map import take_column
+        return _id_map().take_column(self.path, rows)
 
-        return take_column(self.path, rows)
+
+def _id_map() -> Any:
+    from daskgraphpart.ids import id_map  # imports pyarrow
+
+    return id_map

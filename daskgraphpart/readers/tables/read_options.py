@@ -1,16 +1,14 @@
-"""Options of tables: where they are, and how to read them; those of public data sets."""
+"""Options of tables: where they are, and how to read them."""
 
 from __future__ import annotations
 
-import pkgutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.errors import InputFileNotFoundError, OptionError, check_choice
+from daskgraphpart.errors import OptionError, check_choice
 from daskgraphpart.graph.transforms.changes import name_of
 from daskgraphpart.options import by_name, check_options, option, words_of
-from daskgraphpart.storage.paths import require_local
 
 if TYPE_CHECKING:
     import os
@@ -202,22 +200,3 @@ def columns_by_type(given: Any) -> dict[str, tuple[str, ...]]:
     """Names of columns by edge type, or those of all under ""."""
     named = given.items() if isinstance(given, Mapping) else [("", given)] if given else ()
     return {name_of(etype): words_of(names) for etype, names in named}
-
-
-DATASETS = {
-    "igb": "daskgraphpart.readers.datasets.igb:read_igb",
-    "mag240m": "daskgraphpart.readers.datasets.ogb:read_mag240m",
-    "ogb": "daskgraphpart.readers.datasets.ogb:read_ogb",
-    "wikikg": "daskgraphpart.readers.datasets.ogb:read_wikikg",
-}
-"""Functions that name the tables of a public data set; imported when used, for there are several, and big."""
-
-
-def describe_dataset(kind: str, directory: str | os.PathLike[str]) -> dict[str, Any]:
-    """Name the tables and arrays of a public data set, as keywords; reads only counts, headers and lists of splits."""
-    check_choice("kind of data set", "--from", kind, DATASETS)
-    path = require_local(directory, "a data set", "copy it to a directory").absolute()
-    if not path.is_dir():
-        raise InputFileNotFoundError("no such directory", file=path, option="from")
-    tables: dict[str, Any] = pkgutil.resolve_name(DATASETS[kind])(path)
-    return tables

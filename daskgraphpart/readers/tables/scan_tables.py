@@ -9,7 +9,8 @@ from daskgraphpart.errors import check_choice
 from daskgraphpart.graph.transforms.changes import NO_CHANGES, GraphChanges
 from daskgraphpart.keywords import check_keywords
 from daskgraphpart.options import chosen, words_of
-from daskgraphpart.readers.tables.read_options import ReadOptions, Tables, columns_by_type, describe_dataset
+from daskgraphpart.readers.describe_dataset import describe_dataset
+from daskgraphpart.readers.tables.read_options import ReadOptions, Tables, columns_by_type
 from daskgraphpart.readers.tables.stage_frames import named_tables
 from daskgraphpart.readers.tables.table_scan import TableScan
 

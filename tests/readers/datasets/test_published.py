@@ -24,7 +24,7 @@ from published_data import (
 
 from daskgraphpart import GraphPartError, partition, read_chunked, scan_dataset
 from daskgraphpart.readers.datasets.igb import split_masks
-from daskgraphpart.readers.tables.read_options import describe_dataset
+from daskgraphpart.readers.describe_dataset import describe_dataset
 from daskgraphpart.readers.tables.scan_tables import described_tables
 
 if TYPE_CHECKING:

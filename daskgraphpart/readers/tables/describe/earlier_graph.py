@@ -150,12 +150,11 @@ def _feature_names(directory: Location) -> Mapping[str, Collection[str]]:
 def _read_manifest(directory: Location) -> tuple[Location, Mapping[str, Any]]:
     """Return the config of partitions, or their manifest, if they have one; and what it says."""
     # few jobs continue an earlier graph
-    from daskgraphpart.layouts.dgl_config_reader import find_config, read_config
-    from daskgraphpart.layouts.manifest_reader import find_manifest, read_manifest
+    from daskgraphpart.layouts import dgl_config_reader, manifest_reader
 
-    config = find_config(directory)
-    path = find_manifest(config.parent, read_config(config).graph_name)
-    return (config, {}) if path is None else (path, read_manifest(path).content)
+    config = dgl_config_reader.find_config(directory)
+    path = manifest_reader.find_manifest(config.parent, dgl_config_reader.read_config(config).graph_name)
+    return (config, {}) if path is None else (path, manifest_reader.read_manifest(path).content)
 
 
 def _with_strings(table: Table, number: int, path: Location, place: str) -> Table:
