@@ -83,7 +83,7 @@ def rented() -> list[list[str]]:
         need, *disk = predict.sizes_of(num_edges, "multilevel")
         on_disk = sum(disk) + INPUT_BYTES * num_edges
         machine = next(of for of in MACHINES if of.memory > need and of.disk > on_disk)
-        hours = predict._seconds(predict.predicted(num_edges), 1, machine.cores) / 3600
+        hours = predict._seconds(predict.predicted(num_edges), num_edges, 1, machine.cores) / 3600
         paid = hours * machine.price
         cells = [predict._hours(hours * 3600), f"{paid:.2f}", f"{paid / num_edges * 1e9:.2f}"]
         rows.append([f"{num_edges:,}", *said(machine), *cells])

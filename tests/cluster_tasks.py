@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import errno
+import importlib
 import os
 import subprocess
 import sys
@@ -38,6 +39,22 @@ def partition(graph: Path, out: Path, cluster: Any, **how: Any) -> None:
     """The job of these tests."""
     resources = detect_resources("256MB", cluster, 2)
     dgp.partition(graph, out, 4, method="random", **spelled(resources), **how)
+
+
+SHARED = {
+    "choose": {"COARSE_ARCS": 4000},
+    "solver": {"SHARED_ARCS": 8000, "COARSE_NODES_PER_PART": 4},
+    "partition_pass": {"SHARED_ARCS": 8000},
+    "adjacency.csr_blocks": {"MIN_BLOCK_ARCS": 3000},
+    "multilevel.weighted_graph": {"PIECE_ARCS": 1000},
+}
+
+
+def share_small_graphs(patch: Callable[[Any, str, int], None] = setattr) -> None:
+    """Let workers share the partitioner's levels of a graph of 60,000 arcs."""
+    for module, values in SHARED.items():
+        for name, value in values.items():
+            patch(importlib.import_module(f"daskgraphpart.partitioner.{module}"), name, value)
 
 
 # workers wait half a second, not five, for what they should see

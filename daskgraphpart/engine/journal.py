@@ -203,8 +203,8 @@ def _read_lines(content: bytes) -> tuple[list[Any], int]:
     return values, whole
 
 
-def to_json(value: Any) -> Any:
-    """Turn a result into JSON values; an unknown type is our bug.
+def to_json(value: Any, arrays: list[np.ndarray] | None = None) -> Any:
+    """Turn a result into JSON values, and its arrays, if a list is given, into places in that; else is our bug.
 
     Plain values, arrays, tuples and dataclasses come back equal, types included; NumPy scalars become plain numbers. No
     pickle: whoever resumes the job reads the journal, and it must not run code.
@@ -214,14 +214,17 @@ def to_json(value: Any) -> Any:
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, list):
-        return [*map(to_json, value)]
+        return [to_json(item, arrays) for item in value]
+    if isinstance(value, np.ndarray) and arrays is not None:
+        arrays.append(value)
+        return {"placed": [value.dtype.str, [*value.shape]]}
     if isinstance(value, np.ndarray):
         content = base64.b64encode(np.ascontiguousarray(value).tobytes()).decode("ascii")
         return {"array": [value.dtype.str, list(value.shape), content]}
     if isinstance(value, np.dtype):
         return {"dtype": [value.name if value.kind == "V" else value.str]}  # bfloat16 has no other name
     if isinstance(value, tuple):
-        return {"tuple": [*map(to_json, value)]}
+        return {"tuple": [to_json(item, arrays) for item in value]}
     if isinstance(value, dict):
         return {"dict": [*map(to_json, value.items())]}
     if is_dataclass(value):
@@ -229,16 +232,18 @@ def to_json(value: Any) -> Any:
     raise TypeError(f"results of type {type(value).__name__} have no form in the journal")
 
 
-def from_json(content: Any, types: Sequence[type] = ()) -> Any:
-    """Reverse `to_json`; `types` are the dataclasses that may occur."""
+def from_json(content: Any, types: Sequence[type] = (), place: Callable[[str, list[int]], Any] | None = None) -> Any:
+    """Reverse `to_json`; `types` are the dataclasses that may occur, and `place` takes arrays from a list in turn."""
     if isinstance(content, list):
-        return [from_json(item, types) for item in content]
+        return [from_json(item, types, place) for item in content]
     if not isinstance(content, dict):
         return content
     ((name, items),) = content.items()
     make: dict[str, Callable[..., Any]] = {of_type.__name__: of_type for of_type in types}
     make |= {"array": _array, "dtype": np.dtype, "tuple": lambda *items: items, "dict": lambda *items: dict(items)}
-    return make[name](*(from_json(item, types) for item in items))
+    if place is not None:
+        make["placed"] = place
+    return make[name](*(from_json(item, types, place) for item in items))
 
 
 def _array(dtype: str, shape: list[int], content: str) -> np.ndarray:

@@ -31,6 +31,10 @@ KEPT_NBYTES = 64 << 20
 class Scheduler(Protocol):
     """What computes tasks, on this machine or others."""
 
+    @property
+    def processes(self) -> int:
+        """Worker processes that can share a task that holds much memory: 1 on this machine."""
+
     def check_shared(self, directories: Sequence[tuple[str, Path, str]], store: WorkspaceStore) -> None:
         """Check that all workers see directories as this process does, and give them the store of the workspace.
 
@@ -49,6 +53,8 @@ class Scheduler(Protocol):
 
 class LocalScheduler(Scheduler):
     """One of dask's own schedulers, by function: by name, dask would import distributed first."""
+
+    processes = 1
 
     def __init__(self, name: str, workers: int) -> None:
         self._pool: Executor | None = None

@@ -229,6 +229,15 @@ class Runner:
             yield runner
 
     @contextmanager
+    def as_one(self, name: str, nbytes: int) -> Iterator[Runner]:
+        """Give a runner of several passes that progress shows as one of so many bytes."""
+        self.progress.begin(name, 1, nbytes)
+        with open_progress(False) as silent:
+            yield Runner(self.resources, self.scheduler, silent, self._journal, self.store)
+        self.progress.advance(nbytes)
+        self.progress.end()
+
+    @contextmanager
     def on_this_machine(self) -> Iterator[Runner]:
         """Give a runner whose tasks see the disk of this machine: threads here if machines share none."""
         if self.store.is_on_disk:

@@ -21,7 +21,13 @@ from daskgraphpart.partitioner.balance import parse_balance
 from daskgraphpart.partitioner.choose import LIBRARY_NAMES, Way, choose, list_ways
 from daskgraphpart.partitioner.find_method import find_method
 from daskgraphpart.partitioner.owner_parts import fill_parts, read_parts, write_parts
-from daskgraphpart.partitioner.partition_pass import PartitionConfig, Problem, partition_graph
+from daskgraphpart.partitioner.partition_pass import (
+    PartitionConfig,
+    Problem,
+    is_shared,
+    partition_graph,
+    partition_together,
+)
 from daskgraphpart.partitioner.trainers import write_trainers
 from daskgraphpart.partitioner.training.training_graph import TrainingGraph, read_training_graph
 from daskgraphpart.partitioner.weigh_nodes import weigh_nodes
@@ -191,7 +197,10 @@ def _partition(
     asks = given is None and old is None and problem.num_parts > 1 and adjacency.num_arcs > 0
     begin = old.parts if old is not None else start if given is not None else None
     config = PartitionConfig(schema, problem, options, resources.memory, resources.workers, asks, begin, parts)
-    (taken,) = runner.run(Pass("partition-graph", partition_graph, [Unit(None, adjacency.nbytes)], config))
+    if is_shared(config, runner):
+        taken = partition_together(config, runner)
+    else:
+        (taken,) = runner.run(Pass("partition-graph", partition_graph, [Unit(None, adjacency.nbytes)], config))
     if given is not None:
         return Solved(parts, given.method, "", 0)
     if old is not None:

@@ -1,16 +1,20 @@
-"""Pass `partition-graph`: the part of every node, by one task with a thread per worker.
+"""Pass `partition-graph`: the part of every node, by one task with a thread per worker, or by all workers of a cluster.
 
-The chosen method is asked; ours give a small graph to libraries, and coarsen a larger one first. The task needs random
-access to arrays of all nodes, which machines cannot share; from disk it reads blocks of the adjacency. It leaves its
-inputs alone, so that it can run twice. Memory and workers say how many threads run, and nothing else.
+The chosen method is asked; ours give a small graph to libraries, and coarsen a larger one first. One task has arrays of
+all nodes; from disk it reads blocks of the adjacency. On a cluster, each worker has some of these arrays, and each call
+that workers share is a round of tasks: units of the journal, so that a lost worker costs its share of one, and a run
+that is resumed goes on with the next. Tasks leave their inputs alone, so that they can run twice.
 """
 
 from __future__ import annotations
 
+import secrets
 import shutil
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,19 +22,23 @@ import numpy as np
 
 from daskgraphpart.engine.local import give_memory_back
 from daskgraphpart.engine.resources import usable_cores
+from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.method import MethodJob
 from daskgraphpart.partitioner.assign_options import METHODS
-from daskgraphpart.partitioner.choose import block_nbytes
+from daskgraphpart.partitioner.choose import LIBRARY_NAMES, block_nbytes, choose
 from daskgraphpart.partitioner.find_method import find_method
+from daskgraphpart.partitioner.multilevel.by_workers import SharedProgram
+from daskgraphpart.partitioner.multilevel.refine import Limits
 from daskgraphpart.partitioner.multilevel.side_by_side import by_threads
 from daskgraphpart.partitioner.multilevel.weighted_graph import WeightedGraph
-from daskgraphpart.partitioner.solver import Solver
-from daskgraphpart.storage.files import directory_on_disk
+from daskgraphpart.partitioner.solver import SHARED_ARCS, Solver
+from daskgraphpart.storage.files import directory_on_disk, make_directory
 from daskgraphpart.storage.region import save_npy
 
 if TYPE_CHECKING:
     from daskgraphpart.partitioner.adjacency.csr_blocks import Adjacency
     from daskgraphpart.partitioner.assign_options import AssignOptions
+    from daskgraphpart.partitioner.multilevel.side_by_side import Map
     from daskgraphpart.partitioner.weigh_nodes import NodeWeights
     from daskgraphpart.schema import GraphSchema
     from daskgraphpart.storage.region import Region
@@ -116,3 +124,63 @@ def _partition(
     if options.refine and options.method not in METHODS:  # ours refine by themselves
         parts = solver.improve(graph, parts)
     return parts, job.told[-1] if job.told else str(options.method)
+
+
+@dataclass(frozen=True, slots=True)
+class ShareConfig:
+    """What to partition, names of the files that workers exchange, how many share a round, and its number."""
+
+    config: PartitionConfig
+    path: str
+    shares: int
+    number: int
+
+
+def is_shared(config: PartitionConfig, runner: Runner) -> bool:
+    """Whether there are workers to share the work, a graph that is worth it, and a method of ours that can."""
+    adjacency, options = config.problem.adjacency, config.options
+    if runner.scheduler.processes == 1 or adjacency.num_arcs <= SHARED_ARCS:
+        return False
+    if not config.asks_method:
+        return True
+    if options.method not in METHODS or options.method in LIBRARY_NAMES:
+        return False
+    return not choose(adjacency.num_nodes, adjacency.num_arcs, len(config.problem.balanced), options).whole
+
+
+def partition_together(config: PartitionConfig, runner: Runner) -> str:
+    """Run rounds until the method has found the part of every node; return how."""
+    directory = config.problem.directory / "rounds"
+    make_directory(directory)
+    run, shares = runner.step("count-workers", lambda: (secrets.token_hex(4), runner.scheduler.processes))
+    nbytes = config.problem.adjacency.nbytes
+    with runner.as_one("partition-graph", nbytes) as quiet:
+        for number in count():
+            units = [Unit(share, nbytes) for share in range(shares)]
+            together = ShareConfig(config, f"{directory}/{run}-", shares, number)
+            ended = quiet.run(Pass("partition-graph", share_round, units, together))
+            if ended[0] is not None:
+                return ended[0]
+    raise AssertionError("rounds end")
+
+
+def share_round(share: int, together: ShareConfig) -> str | None:
+    """Do a share of a round; return how parts were found if that was done before."""
+    config, shares = together.config, together.shares
+    fit = config.memory // shares // max(1, block_nbytes(config.problem.adjacency.num_arcs))
+    threads = max(1, min(config.workers // shares, fit))  # each reads a block
+    program = partial(_find_parts, config, shares)
+    of_process = SharedProgram.find(program, together.path, shares, threads, together.number)
+    return of_process.compute(share, together.number)
+
+
+def _find_parts(config: PartitionConfig, shares: int, each: Map) -> str:
+    """Find and write the part of every node, as each worker does; return how."""
+    problem, memory = config.problem, config.memory // shares
+    graph, limits = problem.graph().cut_up(each), Limits(problem.num_parts, problem.limits)
+    solver = Solver(
+        config.options, limits, problem.directory, each, memory, problem.adjacency.num_isolated, problem.is_impossible
+    )
+    parts, taken = solver.solve(graph) if config.asks_method else solver.change(graph, config.start)
+    each.share(lambda path: save_npy(path, parts), [config.parts.path])
+    return taken

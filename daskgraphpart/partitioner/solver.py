@@ -6,10 +6,12 @@ Memory and workers say how many threads run, and nothing else.
 from __future__ import annotations
 
 import logging
+import shutil
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -24,7 +26,7 @@ from daskgraphpart.partitioner.multilevel.refine import REFINE_SWEEPS, Limits, a
 from daskgraphpart.partitioner.multilevel.side_by_side import by_threads
 from daskgraphpart.partitioner.multilevel.stream import FENNEL_PASSES, stream
 from daskgraphpart.partitioner.multilevel.weighted_graph import WeightedGraph, hold
-from daskgraphpart.storage.files import delete_tree, make_directory
+from daskgraphpart.storage.files import delete_tree, directory_on_disk, make_directory
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+SHARED_ARCS = 1 << 24  # up to so many, one worker takes a graph
 MAX_CYCLES = 4  # further V-cycles with `refine`
 LEAST_GAIN = 0.001  # of the cut, to go on with V-cycles
 LEAST_CLUSTER_NODES = 4
@@ -163,6 +166,8 @@ class Solver:
         more: Sequence[tuple[np.ndarray, str]] = (),
     ) -> tuple[np.ndarray, str]:
         """Partition a small graph in memory, from given parts or those of `calls` and `more`; coarsen a larger one."""
+        if self.each.is_shared and graph.num_arcs <= max(most_arcs, SHARED_ARCS):
+            return self._alone(graph, given, calls, most_arcs, seed, depth, more)
         if graph.num_arcs <= most_arcs or self._is_coarse(graph):
             starts = self._call_libraries(graph, calls) if given is None else []
             held, kept = hold(graph, self.each)
@@ -184,7 +189,7 @@ class Solver:
             parts = given.copy() if given is not None else stream(graph, self.limits, FENNEL_PASSES, self.each)
             taken = "fennel"
         else:
-            directory = self.directory / f"level-{depth + 1}"
+            directory = self.directory / f"level-{depth + 1}-{self.each.number}"
             make_directory(directory)
             coarse_given = None
             if given is not None:
@@ -198,6 +203,20 @@ class Solver:
                 streamed = stream(graph, self.limits, 1, self.each, given=parts)
                 parts = self._best(graph, (parts, streamed))
         refine(graph, parts, self.limits, self.each, self._effort.refine_sweeps)
+        return parts, taken
+
+    def _alone(self, graph: WeightedGraph, *args: Any) -> tuple[np.ndarray, str]:
+        """Partition a graph that fits one worker there."""
+
+        def solve(each: Map) -> tuple[np.ndarray, str]:
+            with directory_on_disk(self.directory) as directory:
+                scratch = Path(tempfile.mkdtemp(prefix="partition-", dir=directory))
+                alone = replace(self, each=each, directory=scratch)
+                solved = alone._multilevel(graph.on_disk().cut_up(each), *args)
+                shutil.rmtree(scratch, ignore_errors=True)
+            return solved
+
+        parts, taken = self.each.alone(solve)
         return parts, taken
 
     def _is_coarse(self, graph: WeightedGraph) -> bool:

@@ -122,9 +122,12 @@ def make_directory(path: LocalPath) -> None:
     workspace_store(path).make_directory(path)
 
 
-def local_copy(path: LocalPath) -> str:
-    """Return the name of a file on this machine's disk, copied there once if it lies elsewhere."""
-    return workspace_store(path).local_copy(path)
+def local_copy(path: LocalPath, *, is_final: bool = False) -> str:
+    """Return the name of a file on this machine's disk, copied there once if it lies elsewhere.
+
+    A final file is not asked for its version again.
+    """
+    return workspace_store(path).local_copy(path, is_final=is_final)
 
 
 def directory_on_disk(path: LocalPath) -> AbstractContextManager[Path]:

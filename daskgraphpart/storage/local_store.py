@@ -130,8 +130,9 @@ class LocalStore(WorkspaceStore):
         finally:
             os.close(fd)
 
-    def local_copy(self, path: LocalPath) -> str:
+    def local_copy(self, path: LocalPath, *, is_final: bool = False) -> str:
         """Return the file's own name."""
+        del is_final
         return os.fspath(path)
 
     @contextmanager

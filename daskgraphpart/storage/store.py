@@ -147,8 +147,11 @@ class WorkspaceStore(Store[LocalPath]):
         """Write at an offset of a file that exists, as part of the running task."""
 
     @abstractmethod
-    def local_copy(self, path: LocalPath) -> str:
-        """Return the name of a file on this machine's disk, copied there once if it lies elsewhere."""
+    def local_copy(self, path: LocalPath, *, is_final: bool = False) -> str:
+        """Return the name of a file on this machine's disk, copied there once if it lies elsewhere.
+
+        A final file is not asked for its version again.
+        """
 
     @abstractmethod
     def directory_on_disk(self, path: LocalPath) -> AbstractContextManager[Path]:

@@ -23,6 +23,8 @@ THRESHOLDS = {
     "COARSE_ARCS": "arcs of a graph that METIS is given",
     "WHOLE_ARCS": "arcs of a graph that KaMinPar is given",
     "LARGE_ARCS": "arcs of a graph with V-cycles",
+    "SHARED_ARCS": "arcs of a graph that one worker of several takes",
+    "MARKS_AT_ONCE": "bytes of marks that are set at a time",
     "MOST_UNITS": "units that a cluster may weigh",
     "MAX_ARCS_IN_MEMORY": "arcs that are contracted in memory to extend",
     "MOST_ARCS_OF_ONE_BLOCK": "arcs of a graph in memory that is one block",

@@ -11,6 +11,7 @@ from hashlib import md5
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+import apart
 import corruptions
 import dask.dataframe as dd
 import inputs_in_store
@@ -23,9 +24,11 @@ from aiobotocore.client import AioBaseClient
 from aiobotocore.endpoint import AioEndpoint
 from apart import look_at_tasks, machines_apart, run_client, scheduler_with_workers, start_client
 from botocore.exceptions import ClientError
+from cluster_tasks import share_small_graphs
 from distributed import LocalCluster
 from hypothesis import given
 from hypothesis import strategies as st
+from inside import Resources, generate, open_runner
 from remote_stores import S3, contents_of, copy_in, local_contents, make_graph
 from upath import UPath
 
@@ -102,6 +105,25 @@ def test_partitions_made_by_machines_that_share_a_store_are_those_of_one(
     assert contents_of(s3.files, URL_OUT) == local_contents(tmp_path / "out")
     assert s3.files.find(URL_WORK) == []
     assert s3.unfinished_uploads("bucket") == []
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+def test_machines_that_share_a_store_share_the_partitioner(
+    s3: S3, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_runner(Resources(1 << 28)) as runner:
+        generate(tmp_path / "graph", kind="mag", num_nodes=10_000, num_edges=30_000, feature_width=1, runner=runner)
+    copy_in(tmp_path / "graph", s3.files, URL_IN)
+    monkeypatch.setattr(apart, "LOWER", f"{apart.LOWER}import cluster_tasks; cluster_tasks.share_small_graphs()\n")
+    share_small_graphs(monkeypatch.setattr)
+    how = {"num_parts": 3, "method": "multilevel", "effort": "low", **HOW}
+    partition(tmp_path / "graph", tmp_path / "out", **how)
+    with scheduler_with_workers(3) as cluster:
+        there = {"workspace": URL_WORK, "storage_options": s3.options, "cluster": cluster.scheduler_address}
+        run_client(PARTITION, json.dumps({"graph": URL_IN, "out": URL_OUT, **how, **there}), seconds=600)
+    assert contents_of(s3.files, URL_OUT) == local_contents(tmp_path / "out")
+    assert s3.files.find(URL_WORK) == []
 
 
 MAPPED = """

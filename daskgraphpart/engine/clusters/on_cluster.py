@@ -52,6 +52,11 @@ class ClusterScheduler:
             wait_for_worker(self._client)
             self._stack = stack.pop_all()
 
+    @property
+    def processes(self) -> int:
+        """Worker processes that are there now."""
+        return max(1, len(self._client.nthreads()))
+
     def check_shared(self, directories: Sequence[tuple[str, Path, str]], store: WorkspaceStore) -> None:
         """Check that all workers, also later ones, see directories as this process does."""
         self._stack.callback(self._unregister)

@@ -99,7 +99,7 @@ class CsrBlock:
 
     def on_disk(self) -> CsrBlock:
         """Return the block with a file on this machine's disk, copied there if it lies elsewhere."""
-        return replace(self, path=local_copy(self.path))
+        return replace(self, path=local_copy(self.path, is_final=True))
 
     def cuts(self, num_arcs: int) -> np.ndarray:
         """Return where to cut the rows into stretches of about so many arcs: row and arc, int64 (stretches + 1, 2)."""
@@ -146,7 +146,7 @@ class Stretch(NamedTuple):
 
     def read(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Read row starts, neighbours and weights, as of a block."""
-        return self.block.read_stretch(self.start, self.stop, self.first_arc, self.last_arc)
+        return self.block.on_disk().read_stretch(self.start, self.stop, self.first_arc, self.last_arc)
 
 
 def _cut(indptr: np.ndarray, num_arcs: int) -> np.ndarray:

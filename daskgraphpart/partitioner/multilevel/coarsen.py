@@ -150,7 +150,7 @@ def contract(
 
     def scatter(numbered: tuple[int, Block]) -> tuple[np.ndarray, np.ndarray | None]:
         index, block = numbered
-        indptr, indices, weights = block.read()
+        indptr, indices, weights = block.on_disk().read()
         starts = np.empty(num_ranges + 1, np.int64)
         arcs = np.empty((block.num_arcs, 3), np.promote_types(id_dtype(count), dtype))
         split_coarse_arcs(indptr, indices, weights, block.start, clusters, shift, starts, arcs)

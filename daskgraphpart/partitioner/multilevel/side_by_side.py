@@ -14,17 +14,26 @@ if TYPE_CHECKING:
 class Map:
     """Calls a function with each item, perhaps side by side; this one, one after the other."""
 
+    is_shared = False
+    """Whether workers share calls."""
+    number = 0
+    """Of the latest shared call, if workers share calls."""
+
     def __call__(self, call: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
         """Return the results in the items' order; calls may change arrays of this process."""
         return [call(item) for item in items]
 
     def share(self, call: Callable[[Any], Any], items: Iterable[Any], marks: np.ndarray | None = None) -> Iterable[Any]:
-        """Return the same of calls that change nothing but set `marks`, bool (nodes,), so that others may make them.
+        """Return the same of calls that change nothing but set `marks`, bool (nodes,), so that workers may share them.
 
         Results are arrays, numbers, words, None, blocks and tuples of these.
         """
         del marks
         return self(call, items)
+
+    def alone(self, call: Callable[[Map], Any]) -> Any:
+        """Make one call, on one worker, with a map that it shares with none."""
+        return call(self)
 
 
 in_turn = Map()

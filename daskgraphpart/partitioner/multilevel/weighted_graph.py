@@ -44,7 +44,7 @@ class WeightedGraph:
 
     def cut_up(self, each: Map) -> WeightedGraph:
         """Cut the blocks into pieces of few arcs, so that each is soon done."""
-        cuts = each.share(lambda block: block.cuts(PIECE_ARCS), self.blocks)
+        cuts = each.share(lambda block: block.on_disk().cuts(PIECE_ARCS), self.blocks)
         pieces = [
             block.stretch(*first, *last)
             for block, of_block in zip(self.blocks, cuts, strict=True)
