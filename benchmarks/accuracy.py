@@ -141,7 +141,7 @@ class Task:
         if not out.exists():
             method = self.method if num_parts > 1 else "random"
             how: dict[str, Any] = {"num_hops": hops, "layout": layout}
-            how |= {"graph_formats": "coo,csc"} if "dgl" in layout else {}
+            how |= {"layout_options": {"graph_formats": "coo,csc"}} if "dgl" in layout else {}
             dgp.partition(self.source, out, num_parts, method=method, **how)
         return out / f"{self.graph.schema.name}.json"
 

@@ -70,7 +70,10 @@ def prepare(root: Path, options: argparse.Namespace) -> dict[str, Any]:
     accuracy.NUM_COLUMNS = COLUMNS
     graph, target = accuracy.to_train_on(GRAPH)
     source = graph.write(root / "in", edge_format="numpy")
-    configs = {way: dgp.partition(source, root / way, 2, graph_formats="csc", **how) for way, how in OURS.items()}
+    configs = {
+        way: dgp.partition(source, root / way, 2, layout_options={"graph_formats": "csc"}, **how)
+        for way, how in OURS.items()
+    }
     hot = [str(root / f"hot-{part.part_id}") for part in configs["`fetch`"].parts]
     for part, out in zip(configs["`fetch`"].parts, hot, strict=True):
         part.hot_rows(FANOUTS, size=HOT, batch_size=BATCH).save(out)

@@ -58,10 +58,8 @@ def to_train_on(name: str, root: Path) -> tuple[dgp.Graph, str]:
 def count(graph: dgp.Graph, target: str, num_parts: int, fanouts: str, root: Path) -> dict[str, Any]:
     """Partition in all ways, and count an epoch of each."""
     training: dict[str, Any] = {"fanouts": fanouts, "batch_size": BATCH}
-    made = {
-        way: dgp.partition(graph, root / way, num_parts, graph_formats="csc", fill_parts=True, **training, **how)
-        for way, how in WAYS.items()
-    }
+    files: dict[str, Any] = {"layout_options": {"graph_formats": "csc"}, "method_options": {"fill_parts": True}}
+    made = {way: dgp.partition(graph, root / way, num_parts, **files, **training, **how) for way, how in WAYS.items()}
     hops = list(map(int, fanouts.split(",")))
     task = {"target": target, "fanouts": hops, "batch_size": BATCH, "work": str(root / "work")}
     task["runs"] = {way: str(parts.config) for way, parts in made.items()}

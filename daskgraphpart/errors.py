@@ -28,6 +28,7 @@ _SWITCHES = (
     "copy-edge-data", "fill-parts", "header", "map-ids", "overwrite", "recursive", "refine", "restart",
 )  # fmt: skip
 _KEYWORDS = {"no-header": "header=False"}
+_SINGULAR = {"masks": "--mask", "method_options": "--method-option"}
 _FIELDS = ("what", "file", "place", "option", "expected", "found", "hint")
 ErrorT = TypeVar("ErrorT", bound="GraphPartError")
 
@@ -138,12 +139,12 @@ def _begin_sentence(text: str) -> str:
 
 def option_name(keyword: str) -> str:
     """Name of an option on the command line."""
-    return "--mask" if keyword == "masks" else f"--{keyword.replace('_', '-')}"
+    return _SINGULAR.get(keyword, f"--{keyword.replace('_', '-')}")
 
 
 def keyword_of(option: str) -> str:
     """Keyword of an option of the command line."""
-    return "masks" if option == "--mask" else option.removeprefix("--").replace("-", "_")
+    return next((name for name, of in _SINGULAR.items() if of == option), option.removeprefix("--").replace("-", "_"))
 
 
 def _keywords(text: str) -> str:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 import numpy as np
 
+from daskgraphpart.options import check_options, from_text, stated_options
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
@@ -130,6 +132,7 @@ class MethodJob:
         return np.concatenate(starts), np.concatenate(neighbours), np.concatenate(weights)
 
 
+@dataclass(frozen=True)
 class Method(ABC):
     """A way to assign nodes to parts, chosen by ``--method NAME``.
 
@@ -142,8 +145,11 @@ class Method(ABC):
 
     @classmethod
     def of(cls, options: Any) -> Self:
-        """Make the method for a job with these `AssignOptions`."""
-        return cls()
+        """Make the method for a job with these `AssignOptions`; its fields made by `options.option` are its own."""
+        stated, given = stated_options(cls), options.method_options or {}
+        method = cls(**{name: from_text(value, stated[name].metadata["kind"]) for name, value in given.items()})
+        check_options(method)
+        return method
 
     @abstractmethod
     def memory(self, num_nodes: int, num_arcs: int, num_constraints: int) -> int:

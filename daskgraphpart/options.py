@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import Field, field, fields
 from numbers import Integral, Real
 from typing import Any, TypeVar
@@ -32,6 +34,7 @@ def option(
     is_open: bool = False,
     given: str | None = None,
     hint: str | None = None,
+    members: Sequence[str] = (),
 ) -> Any:
     """Return a field with its default, meaning and limits; `--help` shows the first sentence of common ones.
 
@@ -39,12 +42,13 @@ def option(
     else str. `choices` lists all values; if `values` names further ones, as in help (``"auto|metis|DIR"``), it lists
     some. An option given once per value has the default ``()``. An open option, if not given, is decided by the job.
     One whose `values` are in brackets needs none on the command line, which is "". `given` is the type that functions
-    take, if different. `hint` says what to do about a value that is none of the choices.
+    take, if different. `hint` says what to do about a value that is none of the choices. `members` are other options of
+    the class that functions take in one mapping, which is this option; what is left in it is of packages of others.
     """
     limits = {"choices": choices, "min": minimum, "values": values, "hint": hint}
     if kind is None:
         kind = type(default) if type(default) in _KINDS else str
-    of = {"kind": kind, "meaning": meaning, "common": common, "is_open": is_open, "given": given}
+    of = {"kind": kind, "meaning": meaning, "common": common, "is_open": is_open, "given": given, "members": members}
     return field(default=default, metadata={**limits, **of})
 
 
@@ -81,6 +85,28 @@ def check_options(options: Any) -> None:
         if limits["min"] is not None and value is not None and value < limits["min"]:
             what = f"{place} {value} is too small"
             raise OptionError(what, place=place, hint=f"use {limits['min']} or more")
+
+
+def take_members(options: Any, name: str, others: Iterable[str] | None = None) -> None:
+    """Set the options in a mapping, or in texts NAME=VALUE; leave those of other packages, of these names if given."""
+    stated = stated_options(options)
+    given, members = getattr(options, name) or {}, stated[name].metadata["members"]
+    given = by_name(given, option_name(name)) if isinstance(given, tuple) else given
+    if not isinstance(given, Mapping):
+        raise OptionError("not options by name", option=name, expected="a mapping", found=repr(given))
+    for member in given:
+        if member in members:
+            object.__setattr__(options, member, from_text(given[member], stated[member].metadata["kind"]))
+        elif others is not None and member not in others:
+            raise OptionError(f"no option {member!r}", option=name, hint=choose_from([*members, *others], member))
+    object.__setattr__(options, name, {other: given[other] for other in given if other not in members} or None)
+
+
+def from_text(value: Any, kind: type) -> Any:
+    """Return the number or truth value that a text is, of the command line; anything else as it is."""
+    with suppress(ValueError):
+        return json.loads(value) if kind in _KINDS and isinstance(value, str) else value
+    return value
 
 
 def _checked(value: Any, place: str, kind: type, expected: str) -> Any:

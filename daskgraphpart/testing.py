@@ -16,6 +16,8 @@ from daskgraphpart.errors import LayoutError, OptionError
 from daskgraphpart.graph.scan import Scan
 from daskgraphpart.jobs.assign_function import assign
 from daskgraphpart.jobs.partition_function import partition
+from daskgraphpart.method import Method
+from daskgraphpart.options import stated_options
 from daskgraphpart.partitioner.assign_options import AssignOptions
 from daskgraphpart.partitioner.find_method import find_method
 from daskgraphpart.readers.objects.from_edges import from_edges
@@ -83,6 +85,16 @@ class MethodSuite:
         first, *others = [self.assigned(groups(), 4, **of).owners["n"].compute() for of in how]
         for owners in others:
             np.testing.assert_array_equal(owners, first)
+
+    def test_options_of_its_own_are_taken_by_name(self) -> None:
+        """Those that it states, whose defaults change nothing; another one is refused with the names of all."""
+        stated = stated_options(load_class("methods", self.method, Method))
+        given = {"method_options": {name: of.default for name, of in stated.items()}}
+        owners = [self.assigned(groups(), 4, **how).owners["n"].compute() for how in ({}, given)]
+        np.testing.assert_array_equal(*owners)
+        with suppress(OptionError):
+            AssignOptions(self.method, method_options={"no such option": 1})
+            raise AssertionError("an unknown option is refused")
 
     def test_memory_is_known_before_and_grows_with_the_graph(self) -> None:
         """It is a number of bytes that no smaller graph exceeds."""

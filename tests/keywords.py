@@ -16,8 +16,15 @@ def spelled(*given: Any) -> dict[str, Any]:
     for options in given:
         if isinstance(options, str):
             found["method"] = options
-        for field in stated_options(options).values() if is_dataclass(options) else ():
+        stated = stated_options(options) if is_dataclass(options) else {}
+        inside = {member: field.name for field in stated.values() for member in field.metadata["members"]}
+        for field in stated.values():
             value, default = getattr(options, field.name), field.default
             if value != default or default is MISSING or (isinstance(options, Resources) and field.name == "workers"):
-                found[field.name] = value
+                if field.name in inside:
+                    found.setdefault(inside[field.name], {})[field.name] = value
+                elif field.metadata["members"]:
+                    found.setdefault(field.name, {}).update(value)
+                else:
+                    found[field.name] = value
     return found

@@ -23,7 +23,7 @@ from daskgraphpart.engine.progress import ProgressListener, open_progress
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.errors import OptionError, PluginError, option_name
 from daskgraphpart.layouts.plugin_layouts import load_layout
-from daskgraphpart.options import stated_options
+from daskgraphpart.options import by_name, stated_options
 from daskgraphpart.partitioner.assign_options import AssignOptions
 from daskgraphpart.registry import plugin_names
 
@@ -42,6 +42,7 @@ def options_of(kind: type, heading: str, *names: str) -> tuple[Callable[[Any], A
     return tuple(
         click.option(*_names_of(stated[name]), cls=Option, heading=heading, **_settings_of(stated[name]))
         for name in names or stated
+        if stated[name].metadata["values"] or not stated[name].metadata["members"]
     )
 
 
@@ -188,8 +189,14 @@ def with_options(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def keywords_of(values: dict[str, Any], *kinds: type) -> dict[str, Any]:
-    """Keywords of a function, from options stated by classes."""
-    return {name: values[name] for kind in kinds for name in stated_options(kind) if name in values}
+    """Keywords of a function, from options stated by classes, some of them in mappings."""
+    given = {name: values[name] for kind in kinds for name in stated_options(kind) if name in values}
+    for name, stated in ((name, stated) for kind in kinds for name, stated in stated_options(kind).items()):
+        if members := stated.metadata["members"]:
+            inside = {member: given.pop(member) for member in members if member in given}
+            others = given.get(name) or {}
+            given[name] = {**inside, **(by_name(others, option_name(name)) if isinstance(others, tuple) else others)}
+    return given
 
 
 def graph_of(in_dir: str | Path, values: dict[str, Any]) -> Any:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.errors import OptionError
-from daskgraphpart.options import by_name, check_options, option, words_of
+from daskgraphpart.options import by_name, check_options, option, take_members, words_of
 from daskgraphpart.partitioner.training.count_fetches import budget_of
 from daskgraphpart.registry import WHERE_FROM, plugin_names
 
@@ -83,12 +83,18 @@ class DispatchOptions:
         "most: a share of the part's nodes, such as 5%, or bytes, such as 2GB. Needs fan-outs.",
         values="SIZE",
     )
-    layout_options: Mapping[str, object] | None = option(None, "Options of layouts that are plug-ins, by name.")
+    layout_options: Mapping[str, object] | None = option(
+        None,
+        "Options of the files that frameworks read, by name; a layout of another package has its own.",
+        members=("graph_formats", "config_name", "reshuffle", "out_edges", "map_feature", "store_eids",
+                 "store_inner_node", "store_inner_edge"),
+    )  # fmt: skip
 
     # what DGL_DIST_DEBUG adds to these: only `partition_graph` asks for it
     store_types_and_owners: bool = False
 
     def __post_init__(self) -> None:
+        take_members(self, "layout_options")
         for name in ("graph_formats", "layout", "map_feature"):
             object.__setattr__(self, name, words_of(getattr(self, name)))
         if "pyg" in self.layout:

@@ -57,7 +57,7 @@ class Graph(GraphMethods["Graph"]):
 
     __all__ = (
         *GraphMethods.__all__, "directory", "edge_data", "edge_frame", "edges", "files", "id_maps", "name", "nbytes",
-        "node_data", "schema",
+        "node_data", "num_edges", "num_nodes", "schema",
     )  # fmt: skip
 
     schema: GraphSchema
@@ -118,6 +118,16 @@ class Graph(GraphMethods["Graph"]):
         edge_type = self.schema.edge_type(etype)
         num_src, num_dst = (self.schema.node_type(ntype).num_nodes for ntype in (edge_type.src, edge_type.dst))
         return edge_frame(self.edge_sources[etype], edge_type, num_src, num_dst, blocksize)
+
+    @property
+    def num_nodes(self) -> int:
+        """Number of nodes of all types; ``schema.node_type(ntype).num_nodes`` is that of one."""
+        return self.schema.num_nodes
+
+    @property
+    def num_edges(self) -> int:
+        """Number of edges of all types."""
+        return self.schema.num_edges
 
     @property
     def sources(self) -> tuple[Source, ...]:

@@ -36,20 +36,16 @@ def assign(
     balance: str | Sequence[str] | None = None,
     seed: int = 0,
     refine: bool = False,
-    threads: int | None = None,
-    passes: int | None = None,
     objtype: Literal["cut", "vol", "fetch"] = "cut",
     fanouts: str | Sequence[int] | Sequence[str] | Mapping[str, Sequence[int]] = (),
     batch_size: int = 1000,
     seeds: str | None = None,
-    recursive: bool = False,
-    fill_parts: bool = False,
+    method_options: Mapping[str, object] | None = None,
     num_trainers_per_machine: int = 1,
     effort: Literal["low", "normal", "high"] = "normal",
     edge_weight: str | Sequence[str] = (),
     extend: str | os.PathLike[str] | None = None,
-    old_id_map: str | os.PathLike[str] | None = None,
-    may_move: str | float = "0%",
+    extend_options: Mapping[str, object] | None = None,
     overwrite: bool = False,
     restart: bool = False,
     keep_workspace: bool = False,
@@ -75,11 +71,11 @@ def assign(
         Binary form, in addition to the text: ``"npy"``, ``"parquet"`` or ``"zarr"``.
     storage_options : mapping of str to object, optional
         Credentials and options of the graph's store, as for `fsspec.filesystem`.
-    method, balance, seed, refine, threads, passes, objtype, fanouts, batch_size, seeds, recursive : optional
+    method, balance, seed, refine, objtype, fanouts, batch_size, seeds, method_options : optional
         As in `partition`.
-    fill_parts, num_trainers_per_machine, effort, edge_weight, extend, old_id_map, may_move, overwrite : optional
+    num_trainers_per_machine, effort, edge_weight, extend, extend_options, overwrite, restart : optional
         As in `partition`.
-    restart, keep_workspace, memory, cluster, workers, workspace, progress : optional
+    keep_workspace, memory, cluster, workers, workspace, progress : optional
         As in `partition`.
 
     Returns
@@ -109,10 +105,10 @@ def assign(
     from daskgraphpart.jobs.owners import public  # slow to import, and not needed before
 
     options = AssignOptions(
-        method=method, balance=balance, seed=seed, refine=refine, threads=threads, passes=passes, objtype=objtype,
-        fanouts=fanouts, batch_size=batch_size, seeds=seeds, recursive=recursive, fill_parts=fill_parts,
+        method=method, balance=balance, seed=seed, refine=refine, objtype=objtype, fanouts=fanouts,
+        batch_size=batch_size, seeds=seeds, method_options=method_options,
         num_trainers_per_machine=num_trainers_per_machine, effort=effort, edge_weight=edge_weight, extend=extend,
-        old_id_map=old_id_map, may_move=may_move,
+        extend_options=extend_options,
     )  # fmt: skip
     resources = detect_resources(memory, cluster, workers, workspace=workspace, takes_store=True)
     with result_message(JobOptions(resources, overwrite, restart, keep_workspace, progress)) as (run, show):

@@ -35,15 +35,7 @@ def dispatch(
     storage_options: Mapping[str, Any] | None = None,
     dispatch_to: str | os.PathLike[str] | None = None,
     num_hops: int = 1,
-    graph_formats: str | Sequence[str] = "coo",
-    out_edges: bool = False,
-    config_name: str | None = None,
-    reshuffle: bool = True,
     layout: str | Sequence[str] = "dgl",
-    store_eids: bool = True,
-    store_inner_node: bool = False,
-    store_inner_edge: bool = False,
-    map_feature: str | Sequence[str] = (),
     hot_rows: str | int | None = None,
     layout_options: Mapping[str, object] | None = None,
     staging: Literal["auto", "in-place", "zarr"] = "auto",
@@ -74,11 +66,9 @@ def dispatch(
     dispatch_to : path, optional
         DGL's `ip_config.txt`, one machine per line. Part p goes to `out` on the disk of machine p modulo the number of
         lines, written by a worker of the cluster on that machine.
-    num_hops, graph_formats, out_edges, config_name, reshuffle, layout, store_eids, store_inner_node : optional
+    num_hops, layout, hot_rows, layout_options, staging, overwrite, restart, keep_workspace, memory : optional
         As in `partition`.
-    store_inner_edge, map_feature, hot_rows, layout_options, staging, overwrite, restart : optional
-        As in `partition`.
-    keep_workspace, memory, cluster, workers, workspace, progress : optional
+    cluster, workers, workspace, progress : optional
         As in `partition`.
 
     Returns
@@ -108,11 +98,7 @@ def dispatch(
     >>> parts.node_data["user"]["age"].mean().compute()
     np.float64(48.925)
     """
-    options = DispatchOptions(
-        num_hops=num_hops, graph_formats=graph_formats, out_edges=out_edges, config_name=config_name,
-        reshuffle=reshuffle, layout=layout, store_eids=store_eids, store_inner_node=store_inner_node,
-        store_inner_edge=store_inner_edge, map_feature=map_feature, hot_rows=hot_rows, layout_options=layout_options,
-    )  # fmt: skip
+    options = DispatchOptions(num_hops=num_hops, layout=layout, hot_rows=hot_rows, layout_options=layout_options)
     resources = detect_resources(memory, cluster, workers, staging, workspace, takes_store=True)
     how: Any = {"storage_options": storage_options, "dispatch_to": dispatch_to}
     with result_message(JobOptions(resources, overwrite, restart, keep_workspace, progress)) as (run, show):

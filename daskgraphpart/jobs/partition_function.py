@@ -39,30 +39,18 @@ def partition(
     balance: str | Sequence[str] | None = None,
     seed: int = 0,
     refine: bool = False,
-    threads: int | None = None,
-    passes: int | None = None,
     objtype: Literal["cut", "vol", "fetch"] = "cut",
     fanouts: str | Sequence[int] | Sequence[str] | Mapping[str, Sequence[int]] = (),
     batch_size: int = 1000,
     seeds: str | None = None,
-    recursive: bool = False,
-    fill_parts: bool = False,
+    method_options: Mapping[str, object] | None = None,
     num_trainers_per_machine: int = 1,
     effort: Literal["low", "normal", "high"] = "normal",
     edge_weight: str | Sequence[str] = (),
     extend: str | os.PathLike[str] | None = None,
-    old_id_map: str | os.PathLike[str] | None = None,
-    may_move: str | float = "0%",
+    extend_options: Mapping[str, object] | None = None,
     num_hops: int = 1,
-    graph_formats: str | Sequence[str] = "coo",
-    out_edges: bool = False,
-    config_name: str | None = None,
-    reshuffle: bool = True,
     layout: str | Sequence[str] = "dgl",
-    store_eids: bool = True,
-    store_inner_node: bool = False,
-    store_inner_edge: bool = False,
-    map_feature: str | Sequence[str] = (),
     hot_rows: str | int | None = None,
     layout_options: Mapping[str, object] | None = None,
     staging: Literal["auto", "in-place", "zarr"] = "auto",
@@ -101,10 +89,6 @@ def partition(
         Seed of the partitioner.
     refine : bool, default False
         Improve the result, or the given owners, by V-cycles.
-    threads : int, optional
-        Threads for KaMinPar, default 1. With more than one, the result differs from run to run.
-    passes : int, optional
-        Passes that fennel makes over the graph; default 3.
     objtype : Literal["cut", "vol", "fetch"], default "cut"
         What to minimise. cut is the number of cut edges; fetch the rows that sampled training fetches from other parts,
         and needs fan-outs; vol, of METIS only, the communication volume.
@@ -116,10 +100,11 @@ def partition(
     seeds : str, optional
         Where training starts: a mask of one type or of all that have it, such as paper/valid_mask, or all. Default:
         train_mask, or all nodes if there is none.
-    recursive : bool, default False
-        Let METIS bisect recursively instead of k-way.
-    fill_parts : bool, default False
-        Give every part a node of each type that has enough of them.
+    method_options : Mapping[str, object], optional
+        Options of one method, by name; a method of another package has its own. ``threads``: Threads for KaMinPar,
+        default 1. With more than one, the result differs from run to run. ``passes``: Passes that fennel makes over the
+        graph; default 3. ``recursive``: Let METIS bisect recursively instead of k-way. ``fill_parts``: Give every part
+        a node of each type that has enough of them.
     num_trainers_per_machine : int, default 1
         Split every part again, one piece per trainer. As in DGL, the number of the piece becomes the feature trainer_id
         of nodes and edges.
@@ -133,41 +118,30 @@ def partition(
         Keep the owners of an earlier graph; place only new nodes. A directory of owners, or of partitions in DGL's
         layout, with as many parts. Nodes are matched by original ID if both graphs have ID maps; without, the first
         nodes of each type are the old ones.
-    old_id_map : str | os.PathLike[str], optional
-        The graph whose owners you extend, or its directory id_map. Default: where it was.
-    may_move : str | float, default "0%"
-        Share of the old nodes that may move when you extend.
+    extend_options : Mapping[str, object], optional
+        More on how to extend, by name. ``old_id_map``: The graph whose owners you extend, or its directory id_map.
+        Default: where it was. ``may_move``: Share of the old nodes that may move when you extend.
     num_hops : int, default 1
         Hops of HALO nodes around each part. At 1, a part holds the foreign sources of its edges; at h, also the
         in-edges of HALO nodes up to h - 1 hops away.
-    graph_formats : str | Sequence[str], default "coo"
-        Sparse formats in graph.dgl. Any of coo, csr (rows are sources) and csc (rows are destinations).
-    out_edges : bool, default False
-        Also store the edges that leave a part. dgl.distributed.partition_graph does; DGL's distributed pipeline does
-        not.
-    config_name : str, optional
-        File name of the partition config, which ends in .json. Default: <graph name>.json.
-    reshuffle : bool, default True
-        Give nodes and edges new IDs, contiguous in every part, as DGL 1.0 and later needs. With False they keep theirs,
-        as in DGL 0.9; only for graphs with one node type and one edge type.
     layout : str | Sequence[str], default "dgl"
         What to write: dgl, graphbolt, graphstorm, ondisk, parquet, ranks. dgl is what DGL loads. graphbolt has
         GraphBolt's graphs in place of DGL's, or in addition to them if you give both. Each other layout is for what its
         name says.
-    store_eids : bool, default True
-        Store new edge IDs in GraphBolt's graphs, as edge_attributes['_ID'].
-    store_inner_node : bool, default False
-        Mark in GraphBolt's graphs which nodes a part owns.
-    store_inner_edge : bool, default False
-        Mark in GraphBolt's graphs which edges a part owns.
-    map_feature : str | Sequence[str], default ()
-        Translate a feature of node IDs, such as hard negatives, to new IDs: user/negatives=item, the type of these
-        nodes; -1 stays. Layouts may find such features themselves.
     hot_rows : str | int, optional
         Keep beside each part, in the layouts ranks and parquet, the rows of other parts that its trainers fetch most: a
         share of the part's nodes, such as 5%, or bytes, such as 2GB. Needs fan-outs.
     layout_options : Mapping[str, object], optional
-        Options of layouts that are plug-ins, by name.
+        Options of the files that frameworks read, by name; a layout of another package has its own. ``graph_formats``:
+        Sparse formats in graph.dgl. Any of coo, csr (rows are sources) and csc (rows are destinations).
+        ``config_name``: File name of the partition config, which ends in .json. Default: <graph name>.json.
+        ``reshuffle``: Give nodes and edges new IDs, contiguous in every part, as DGL 1.0 and later needs. With False
+        they keep theirs, as in DGL 0.9; only for graphs with one node type and one edge type. ``out_edges``: Also store
+        the edges that leave a part. dgl.distributed.partition_graph does; DGL's distributed pipeline does not.
+        ``map_feature``: Translate a feature of node IDs, such as hard negatives, to new IDs: user/negatives=item, the
+        type of these nodes; -1 stays. Layouts may find such features themselves. ``store_eids``: Store new edge IDs in
+        GraphBolt's graphs, as edge_attributes['_ID']. ``store_inner_node``: Mark in GraphBolt's graphs which nodes a
+        part owns. ``store_inner_edge``: Mark in GraphBolt's graphs which edges a part owns.
     staging : Literal["auto", "in-place", "zarr"], default "auto"
         How features travel: in place, or through zarr arrays in the workspace.
     overwrite : bool, default False
@@ -235,16 +209,12 @@ def partition(
     """
     _refuse_assignment(method)
     owners = AssignOptions(
-        method=method, balance=balance, seed=seed, refine=refine, threads=threads, passes=passes, objtype=objtype,
-        fanouts=fanouts, batch_size=batch_size, seeds=seeds, recursive=recursive, fill_parts=fill_parts,
+        method=method, balance=balance, seed=seed, refine=refine, objtype=objtype, fanouts=fanouts,
+        batch_size=batch_size, seeds=seeds, method_options=method_options,
         num_trainers_per_machine=num_trainers_per_machine, effort=effort, edge_weight=edge_weight, extend=extend,
-        old_id_map=old_id_map, may_move=may_move,
+        extend_options=extend_options,
     )  # fmt: skip
-    options = DispatchOptions(
-        num_hops=num_hops, graph_formats=graph_formats, out_edges=out_edges, config_name=config_name,
-        reshuffle=reshuffle, layout=layout, store_eids=store_eids, store_inner_node=store_inner_node,
-        store_inner_edge=store_inner_edge, map_feature=map_feature, hot_rows=hot_rows, layout_options=layout_options,
-    )  # fmt: skip
+    options = DispatchOptions(num_hops=num_hops, layout=layout, hot_rows=hot_rows, layout_options=layout_options)
     resources = detect_resources(memory, cluster, workers, staging, workspace, takes_store=True)
     how: Any = {"storage_options": storage_options, "dispatch_to": dispatch_to}
     with result_message(JobOptions(resources, overwrite, restart, keep_workspace, progress)) as (run, show):

@@ -39,30 +39,18 @@ def plan(
     balance: str | Sequence[str] | None = None,
     seed: int = 0,
     refine: bool = False,
-    threads: int | None = None,
-    passes: int | None = None,
     objtype: Literal["cut", "vol", "fetch"] = "cut",
     fanouts: str | Sequence[int] | Sequence[str] | Mapping[str, Sequence[int]] = (),
     batch_size: int = 1000,
     seeds: str | None = None,
-    recursive: bool = False,
-    fill_parts: bool = False,
+    method_options: Mapping[str, object] | None = None,
     num_trainers_per_machine: int = 1,
     effort: Literal["low", "normal", "high"] = "normal",
     edge_weight: str | Sequence[str] = (),
     extend: str | os.PathLike[str] | None = None,
-    old_id_map: str | os.PathLike[str] | None = None,
-    may_move: str | float = "0%",
+    extend_options: Mapping[str, object] | None = None,
     num_hops: int = 1,
-    graph_formats: str | Sequence[str] = "coo",
-    out_edges: bool = False,
-    config_name: str | None = None,
-    reshuffle: bool = True,
     layout: str | Sequence[str] = "dgl",
-    store_eids: bool = True,
-    store_inner_node: bool = False,
-    store_inner_edge: bool = False,
-    map_feature: str | Sequence[str] = (),
     hot_rows: str | int | None = None,
     layout_options: Mapping[str, object] | None = None,
     staging: Literal["auto", "in-place", "zarr"] = "auto",
@@ -90,15 +78,11 @@ def plan(
         Credentials and options of stores, as for `fsspec.filesystem`.
     dispatch_to : path, optional
         DGL's `ip_config.txt`, as in `dispatch`.
-    method, balance, seed, refine, threads, passes, objtype, fanouts, batch_size, seeds, recursive : optional
+    method, balance, seed, refine, objtype, fanouts, batch_size, seeds, method_options : optional
         As in `partition`.
-    fill_parts, num_trainers_per_machine, effort, edge_weight, extend, old_id_map, may_move, num_hops : optional
+    num_trainers_per_machine, effort, edge_weight, extend, extend_options, num_hops, layout, hot_rows : optional
         As in `partition`.
-    graph_formats, out_edges, config_name, reshuffle, layout, store_eids, store_inner_node : optional
-        As in `partition`.
-    store_inner_edge, map_feature, hot_rows, layout_options, staging, memory, cluster, workers : optional
-        As in `partition`.
-    workspace : optional
+    layout_options, staging, memory, cluster, workers, workspace : optional
         As in `partition`.
 
     Returns
@@ -126,16 +110,12 @@ def plan(
     memory     2 tasks at a time of at most 500 MB; budget 1.0 GB, at least 16.8 MB
     """
     making = AssignOptions(
-        method=method, balance=balance, seed=seed, refine=refine, threads=threads, passes=passes, objtype=objtype,
-        fanouts=fanouts, batch_size=batch_size, seeds=seeds, recursive=recursive, fill_parts=fill_parts,
+        method=method, balance=balance, seed=seed, refine=refine, objtype=objtype, fanouts=fanouts,
+        batch_size=batch_size, seeds=seeds, method_options=method_options,
         num_trainers_per_machine=num_trainers_per_machine, effort=effort, edge_weight=edge_weight, extend=extend,
-        old_id_map=old_id_map, may_move=may_move,
+        extend_options=extend_options,
     )  # fmt: skip
-    options = DispatchOptions(
-        num_hops=num_hops, graph_formats=graph_formats, out_edges=out_edges, config_name=config_name,
-        reshuffle=reshuffle, layout=layout, store_eids=store_eids, store_inner_node=store_inner_node,
-        store_inner_edge=store_inner_edge, map_feature=map_feature, hot_rows=hot_rows, layout_options=layout_options,
-    )  # fmt: skip
+    options = DispatchOptions(num_hops=num_hops, layout=layout, hot_rows=hot_rows, layout_options=layout_options)
     resources = detect_resources(memory, cluster, workers, staging, workspace, takes_store=True)
     how: Any = {"storage_options": storage_options, "dispatch_to": dispatch_to}
     owners = making if assignment is None else assignment

@@ -168,25 +168,27 @@ class PartitionedGraph(Public):
         num_nodes, num_edges = counts
         return Quality(num_cut_edges, sum(num_edges), num_nodes, tuple(num_halo_nodes), num_edges)
 
-    def num_nodes(self, ntype: str) -> int:
-        """Number of nodes of a type.
+    def num_nodes(self, ntype: str | None = None) -> int:
+        """Number of nodes of a type, or of all.
 
         Examples
         --------
         >>> parts.num_nodes("user")
         1000
         """
-        return int(self.book.node_counts[:, type_id(self.ntypes, ntype, "node")].sum())
+        of = slice(None) if ntype is None else type_id(self.ntypes, ntype, "node")
+        return int(self.book.node_counts[:, of].sum())
 
-    def num_edges(self, etype: EdgeTypeName) -> int:
-        """Number of edges of a type: ``"user:buys:item"``, its tuple, or a relation that no two edge types share.
+    def num_edges(self, etype: EdgeTypeName | None = None) -> int:
+        """Number of edges of a type, or of all: ``"user:buys:item"``, its tuple, or a relation of one edge type.
 
         Examples
         --------
         >>> parts.num_edges("buys")
         5000
         """
-        return int(self.book.edge_counts[:, self.etypes.index(self.book.canonical_etype(etype))].sum())
+        of = slice(None) if etype is None else self.etypes.index(self.book.canonical_etype(etype))
+        return int(self.book.edge_counts[:, of].sum())
 
     @property
     def canonical_etypes(self) -> list[tuple[str, str, str]]:

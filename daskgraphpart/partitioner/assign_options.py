@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from daskgraphpart.errors import OptionError
 from daskgraphpart.ids.fanouts import split_fanouts, texts_of_fanouts
 from daskgraphpart.method import Method
-from daskgraphpart.options import check_options, option
+from daskgraphpart.options import check_options, option, stated_options, take_members
 from daskgraphpart.partitioner.balance import (
     DEFAULT_BALANCE,
     TRAINING_BALANCE,
@@ -84,6 +84,12 @@ class AssignOptions:
     )
     recursive: bool = option(False, "Let METIS bisect recursively instead of k-way.")
     fill_parts: bool = option(False, "Give every part a node of each type that has enough of them.")
+    method_options: Mapping[str, object] | None = option(
+        (),
+        "Options of one method, by name; a method of another package has its own.",
+        values="NAME=VALUE",
+        members=("threads", "passes", "recursive", "fill_parts"),
+    )
     num_trainers_per_machine: int = option(
         1,
         "Split every part again, one piece per trainer. As in DGL, the number of the piece becomes the feature "
@@ -118,12 +124,18 @@ class AssignOptions:
         "The graph whose owners you extend, or its directory id_map. Default: where it was.",
         values="GRAPH",
     )
+    extend_options: Mapping[str, object] | None = option(
+        None, "More on how to extend, by name.", members=("old_id_map", "may_move")
+    )
     may_move: str | float = option("0%", "Share of the old nodes that may move when you extend.", values="SHARE")
 
     constraints: tuple[BalanceConstraint, ...] = field(init=False, repr=False, compare=False)
     """What to balance, or at least report."""
 
     def __post_init__(self) -> None:
+        kinds = [load_class("methods", str(self.method), Method)] if self.method_options and self.is_named else []
+        take_members(self, "method_options", [name for kind in kinds for name in stated_options(kind)])
+        take_members(self, "extend_options", ())
         for name in ("method", "extend", "old_id_map"):
             if isinstance(path := getattr(self, name), os.PathLike):
                 object.__setattr__(self, name, os.fspath(path))

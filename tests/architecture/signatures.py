@@ -34,11 +34,18 @@ Stated = dict[str, "Field[Any]"]
 
 
 def options_of(kind: type, *names: str, without: tuple[str, ...] = ()) -> Stated:
-    """The options that a class states, all or some."""
+    """The options that a class states, all or some; not those that functions take in a mapping."""
     stated = stated_options(kind)
-    return {name: stated[name] for name in names or stated if name not in without}
+    inside = {member for field in stated.values() for member in field.metadata["members"]}
+    return {name: stated[name] for name in names or stated if name not in {*without, *inside}}
 
 
+MEMBERS = {
+    name: [f"``{member}``: {stated[member].metadata['meaning']}" for member in field.metadata["members"]]
+    for stated in map(stated_options, (AssignOptions, DispatchOptions))
+    for name, field in stated.items()
+}
+"""What the options in a mapping mean, by its name."""
 ASSIGN, DISPATCH, CHANGES = options_of(AssignOptions), options_of(DispatchOptions), options_of(GraphChanges)
 WHERE, STAGING = options_of(Resources, "memory", "cluster", "workers", "workspace"), options_of(Resources, "staging")
 RUN = {**WHERE, **options_of(JobOptions, "progress")}
@@ -132,7 +139,8 @@ class Function:
                 continue
             kind = type_of(field).removesuffix(" | None")
             default = ", optional" if _repr(field) == "None" else f", default {_repr(field)}"
-            yield f"{name} : {kind}{'' if name in self.own else default}\n{_wrapped(field.metadata['meaning'])}"
+            meaning = " ".join([field.metadata["meaning"], *MEMBERS.get(name, ())])
+            yield f"{name} : {kind}{'' if name in self.own else default}\n{_wrapped(meaning)}"
         for home, names in elsewhere.items():
             for line in textwrap.wrap(", ".join(names), WIDTH - 20):
                 yield f"{line.removesuffix(',')} : optional\n{_wrapped(f'As in `{home}`.')}"

@@ -86,8 +86,8 @@ def test_dir_of_public_objects_lists_what_users_call() -> None:
 
 def test_what_only_the_schema_has_is_named_as_such() -> None:
     graph = daskgraphpart.from_edges((np.arange(3), np.arange(3)))
-    with pytest.raises(AttributeError, match=r"no attribute 'num_nodes'; its schema has: \.schema\.num_nodes"):
-        _ = graph.num_nodes
+    with pytest.raises(AttributeError, match=r"no attribute 'ntypes'; its schema has: \.schema\.ntypes"):
+        _ = graph.ntypes
     with pytest.raises(AttributeError, match="no attribute 'num_nodez'"):
         _ = graph.num_nodez
 

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 def test_a_job_writes_the_same_bytes_without_calls_of_linux(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ends = np.random.default_rng(0).integers(0, 300, (2, 2000))
     graph = dgp.from_edges({"n:r:n": ends}, num_nodes=300, node_data={"x": np.arange(300)})
-    dgp.partition(graph, tmp_path / "linux", 3, graph_formats="coo,csc", progress=False)
+    dgp.partition(graph, tmp_path / "linux", 3, layout_options={"graph_formats": "coo,csc"}, progress=False)
     for name in ("sched_getaffinity", "posix_fallocate"):
         monkeypatch.delattr(os, name)
     monkeypatch.setattr(local_store, "_fallocate", None)
     monkeypatch.setattr(journal, "_BOOT_ID", Path("/proc/there-is-none"))
-    dgp.partition(graph, tmp_path / "other", 3, graph_formats="coo,csc", progress=False)
+    dgp.partition(graph, tmp_path / "other", 3, layout_options={"graph_formats": "coo,csc"}, progress=False)
     written = [
         {path.relative_to(tmp_path / name): path.read_bytes() for path in (tmp_path / name).rglob("*.*")}
         for name in ("linux", "other")

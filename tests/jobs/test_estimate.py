@@ -61,7 +61,7 @@ def test_output_and_temporary_files_are_as_estimated(
     method: str, options: dict[str, Any], staging: str, tolerance: float, graph: dgp.Graph, tmp_path: Path
 ) -> None:
     where, written = resources(staging=staging), DispatchOptions(**options)
-    how = {"method": method, **options, **spelled(where)}
+    how = {"method": method, **spelled(written), **spelled(where)}
     num_parts = 1 if "ondisk" in options.get("layout", ()) else 3
     plan = dgp.plan(graph, num_parts, out=tmp_path, **how)
     dgp.partition(graph, tmp_path, num_parts, keep_workspace=True, **how)
@@ -163,8 +163,8 @@ OF_NODES = {
     "how",
     [
         {"method": "random"},
-        {"graph_formats": "coo,csc", "num_hops": 2},
-        {"method": "fennel", "out_edges": True, "layout": "graphbolt"},
+        {"layout_options": {"graph_formats": "coo,csc"}, "num_hops": 2},
+        {"method": "fennel", "layout_options": {"out_edges": True}, "layout": "graphbolt"},
         {"layout": "ranks,parquet", "hot_rows": "5%", "fanouts": "3,3"},
         {"objtype": "fetch", "fanouts": "3,3"},
     ],

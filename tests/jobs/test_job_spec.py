@@ -28,11 +28,19 @@ OTHERS: dict[str, Any] = {
     "fill_parts": True, "num_trainers_per_machine": 2, "effort": "low", "edge_weight": "_N:_E:_N/w", "extend": "OLD",
     "old_id_map": "OLD", "may_move": "1%", "num_hops": 2, "graph_formats": "csc", "out_edges": True,
     "config_name": "x.json", "reshuffle": False, "layout": "ranks", "store_eids": False, "store_inner_node": True,
-    "store_inner_edge": True, "map_feature": "_N/x=_N", "layout_options": {"x": 1}, "dispatch_to": "MACHINES",
+    "store_inner_edge": True, "map_feature": "_N/x=_N", "layout_options": {"x": 1},
+    "method_options": {"threads": 2}, "dispatch_to": "MACHINES",
     "hot_rows": "5%",
 }  # fmt: skip
 """A value of each option that is not its default."""
-OPTIONS = sorted(set(inspect.signature(dgp.partition).parameters) - PLACES - NO_BYTE)
+GROUPS = {
+    member: name
+    for kind in (AssignOptions, DispatchOptions)
+    for name, field in stated_options(kind).items()
+    for member in field.metadata["members"]
+}
+"""Which option of functions holds an option."""
+OPTIONS = sorted({*inspect.signature(dgp.partition).parameters, *GROUPS} - PLACES - NO_BYTE - {"extend_options"})
 
 
 def fingerprint(out: Path, graph: dgp.Graph, **keywords: Any) -> dict[str, Any]:
@@ -52,3 +60,8 @@ def test_every_option_is_in_the_fingerprint_or_changes_no_byte(name: str, tmp_pa
     before = fingerprint(tmp_path / "out", graph, **needed)
     assert before != fingerprint(tmp_path / "out", graph, **needed, **{name: value})
     assert before == fingerprint(tmp_path / "other", graph, **needed)
+    if name in GROUPS:
+        given = {GROUPS[name]: {name: value}}
+        assert fingerprint(tmp_path / "out", graph, **needed, **given) == fingerprint(
+            tmp_path / "out", graph, **needed, **{name: value}
+        )

@@ -61,6 +61,7 @@ DROP_INS: list[tuple[str, str, str]] = [
     ("load_partition_feats", "part", r"Did you mean part_id\?"),
     ("load_partition_book", "part_confg", r"Did you mean part_config\?"),
     ("partition", "part_method", "Use method"),
+    ("partition", "threads", "Put it into method_options"),
     ("partition", "return_mapping", "original_ids"),
     ("dispatch", "ip_config", "Use dispatch_to"),
     ("from_edges", "ndata_paths", "Use node_data"),

@@ -248,7 +248,7 @@ def rmat(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("effort", ["low", "normal"])
 @pytest.mark.parametrize("method", ["kaminpar", "auto", "metis", "multilevel"])
 def test_limits_are_kept_with_a_v_cycle_and_without(method: str, effort: str, rmat: Path) -> None:
-    how = {"method": method, "effort": effort, "balance": "nodes,edges", "threads": 1}
+    how = {"method": method, "effort": effort, "balance": "nodes,edges", "method_options": {"threads": 1}}
     with mock.patch.object(choose, "COARSE_ARCS", 60_000):  # two thirds of them
         report = dgp.assign(rmat, 6, **how).quality
     assert report is not None

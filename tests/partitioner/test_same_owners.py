@@ -91,7 +91,7 @@ HOWS: dict[str, dict[str, Any]] = {
     "work": {"balance": "nodes,work=0.2", "fanouts": [3, 2], "seeds": "all", "method": "multilevel"},
     "refined": {"method": "OLD", "refine": True},
     "balanced": {"method": "OLD", "balance": "nodes"},
-    "extended": {"extend": "OLD", "may_move": "5%"},
+    "extended": {"extend": "OLD", "extend_options": {"may_move": "5%"}},
 }
 
 

@@ -81,7 +81,7 @@ def prepare(graph: Graph, directory: Path) -> Prepared:
     assignment = dgp.assign(chunked, NUM_PARTS, method="metis")
     owners = {ntype: owners.compute() for ntype, owners in assignment.owners.items()}
     np.savez(directory / "owners.npz", **owners)
-    outcome = dgp.dispatch(chunked, assignment, directory / "ours", out_edges=True)
+    outcome = dgp.dispatch(chunked, assignment, directory / "ours", layout_options={"out_edges": True})
     # DGL's servers start only where they have nodes and edges of every type with data
     assert all(min(counts) > 0 for of in sizes(outcome.config).values() for counts in of.values())
     for_judge = save_for_judge(graph, directory / "for-judge")

@@ -193,7 +193,7 @@ def test_partitions_with_ids_that_were_kept_are_loaded_from_a_store(memory: Any,
 
 def test_outputs_and_workspaces_that_a_store_cannot_be_are_one_error(local: Path, memory: Any, tmp_path: Path) -> None:
     chunk_graph((np.arange(9), np.arange(9)), "g", output_path=tmp_path / "g")
-    kept = {"reshuffle": False, "workspace": tmp_path / "work"}
+    kept = {"layout_options": {"reshuffle": False}, "workspace": tmp_path / "work"}
     for message, graph, how in (
         (r"^reshuffle: .*a local directory. Choose a local", tmp_path / "g", kept),
         (r"workspace.*need a workspace", local / "graph", {}),

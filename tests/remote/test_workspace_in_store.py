@@ -199,7 +199,7 @@ OTHERS = (
 def test_machines_that_share_a_store_find_the_faults_that_one_finds(
     how: dict[str, Any], faults: list[Any], s3: S3, cluster: LocalCluster, graph: Path, tmp_path: Path
 ) -> None:
-    partition(graph, tmp_path / "sound", 3, method="random", graph_formats="coo", **how, **HOW)
+    partition(graph, tmp_path / "sound", 3, method="random", layout_options={"graph_formats": "coo"}, **how, **HOW)
     for number, corrupt in enumerate(faults):
         shutil.copytree(tmp_path / "sound", tmp_path / f"damaged-{number}")
         found = corruptions.Damaged(tmp_path / f"damaged-{number}")

@@ -178,8 +178,8 @@ def unfinished(root: Path, calls: Calls) -> Iterator[Path]:
 
 CHANGES: list[tuple[str, dict[str, Any]]] = [
     ("num_hops", {"num_hops": 2}),
-    ("graph_formats", {"graph_formats": ("csc",)}),
-    ("out_edges", {"out_edges": True}),
+    ("graph_formats", {"layout_options": {"graph_formats": "csc"}}),
+    ("out_edges", {"layout_options": {"out_edges": True}}),
     ("seed", {"method": "random", "seed": 1}),
     ("method", {"method": "fennel"}),
     ("balance", {"method": "random", "balance": ["nodes"]}),

@@ -71,6 +71,10 @@ def test_it_is_in_choices_plan_summary_record_and_compare(installed: Path, tmp_p
     done = call(installed, "assign", tmp_path / "graph", tmp_path / "owners", *options, "--method", "mtkahypar")
     assert "mtkahypar (deterministic, seed 0)" in done.stdout
     assert json.loads((tmp_path / "owners" / "assignment.json").read_text())["method"] == "mtkahypar"
+    again = ("assign", tmp_path / "graph", tmp_path / "quality", *options, "--method", "mtkahypar", "--method-option")
+    assert "mtkahypar (quality, seed 0)" in call(installed, *again, "preset=quality").stdout
+    assert "no option 'preste'. Did you mean preset?" in call(installed, *again, "preste=quality").stderr
+    assert "Unknown preset 'best'" in call(installed, *again, "preset=best", "--overwrite").stderr
     done = call(installed, "dispatch", tmp_path / "graph", tmp_path / "owners", tmp_path / "parts", *options[2:])
     assert done.returncode == 0
     assert "fennel,random,mtkahypar]" in "".join(call(installed, "compare", "--help").stdout.split())

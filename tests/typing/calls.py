@@ -38,7 +38,9 @@ graph.astype({"user/age": np.float16})  # wrong: the name of a dtype
 graph.write_chunked("out", num_chunks=8, edge_format="csv", workers=2).name.upper()
 graph.write_chunked("out", edge_format="tsv")  # wrong: parquet, csv or numpy
 
-assignment = dgp.assign(graph, 8, method="fennel", balance=["nodes", "edges=0.05"], passes=2, progress=False)
+assignment = dgp.assign(
+    graph, 8, method="fennel", balance=["nodes", "edges=0.05"], method_options={"passes": 2}, progress=False
+)
 dgp.assign(graph, 8, effort="highest")  # wrong: low, normal or high
 dgp.assign(graph, "8")  # wrong: a number
 share: float = assignment.quality.cut_share

@@ -79,18 +79,14 @@ def partition_graph(
     restart: bool = False,
     seed: int = 0,
     refine: bool = False,
-    threads: int | None = None,
-    passes: int | None = None,
     fanouts: str | Sequence[int] | Sequence[str] | Mapping[str, Sequence[int]] = (),
     batch_size: int = 1000,
     seeds: str | None = None,
-    recursive: bool = False,
-    fill_parts: bool = False,
+    method_options: Mapping[str, object] | None = None,
     effort: Literal["low", "normal", "high"] = "normal",
     edge_weight: str | Sequence[str] = (),
     extend: str | os.PathLike[str] | None = None,
-    old_id_map: str | os.PathLike[str] | None = None,
-    may_move: str | float = "0%",
+    extend_options: Mapping[str, object] | None = None,
     memory: str | int | None = None,
     cluster: str | Client | Cluster | None = None,
     workers: int | None = None,
@@ -150,9 +146,9 @@ def partition_graph(
     restart : bool
         Start over instead of resuming an unfinished run. Only runs on a chunked graph can resume; for other input, the
         files are gone.
-    seed, refine, threads, passes, fanouts, batch_size, seeds, recursive, fill_parts, effort : optional
+    seed, refine, fanouts, batch_size, seeds, method_options, effort, edge_weight, extend : optional
         As in `partition`.
-    edge_weight, extend, old_id_map, may_move, memory, cluster, workers, workspace, progress : optional
+    extend_options, memory, cluster, workers, workspace, progress : optional
         As in `partition`.
 
     Returns
@@ -189,9 +185,8 @@ def partition_graph(
     check_name(graph_name, "graph name")
     owner_dtype(num_parts)
     options = AssignOptions(
-        seed=seed, refine=refine, threads=threads, passes=passes, fanouts=fanouts, batch_size=batch_size, seeds=seeds,
-        recursive=recursive, fill_parts=fill_parts, effort=effort, edge_weight=edge_weight, extend=extend,
-        old_id_map=old_id_map, may_move=may_move,
+        seed=seed, refine=refine, fanouts=fanouts, batch_size=batch_size, seeds=seeds, method_options=method_options,
+        effort=effort, edge_weight=edge_weight, extend=extend, extend_options=extend_options,
     )  # fmt: skip
     layouts, is_debugged = words_of(layout), "DGL_DIST_DEBUG" in os.environ
     written = DispatchOptions(

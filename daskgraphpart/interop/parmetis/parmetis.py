@@ -253,15 +253,7 @@ def convert(
     node_attr_dtype: str | None = None,
     edge_attr_dtype: str | None = None,
     num_hops: int = 1,
-    graph_formats: str | Sequence[str] = "coo",
-    out_edges: bool = False,
-    config_name: str | None = None,
-    reshuffle: bool = True,
     layout: str | Sequence[str] = "dgl",
-    store_eids: bool = True,
-    store_inner_node: bool = False,
-    store_inner_edge: bool = False,
-    map_feature: str | Sequence[str] = (),
     layout_options: Mapping[str, object] | None = None,
     memory: str | int | None = None,
     cluster: str | Client | Cluster | None = None,
@@ -302,9 +294,7 @@ def convert(
         Without, they are left alone.
     edge_attr_dtype : str, optional
         The same of edges. Lines of removed edges then need attributes as well.
-    num_hops, graph_formats, out_edges, config_name, reshuffle, layout, store_eids, store_inner_node : optional
-        As in `partition`.
-    store_inner_edge, map_feature, layout_options, memory, cluster, workers, workspace, progress : optional
+    num_hops, layout, layout_options, memory, cluster, workers, workspace, progress : optional
         As in `partition`.
 
     Returns
@@ -342,11 +332,7 @@ def convert(
         schema=schema, num_parts=num_parts, num_node_weights=num_node_weights, removed_edges=removed_edges,
         node_attr_dtype=node_attr_dtype, edge_attr_dtype=edge_attr_dtype,
     )  # fmt: skip
-    options = DispatchOptions(
-        num_hops=num_hops, graph_formats=graph_formats, out_edges=out_edges, config_name=config_name,
-        reshuffle=reshuffle, layout=layout, store_eids=store_eids, store_inner_node=store_inner_node,
-        store_inner_edge=store_inner_edge, map_feature=map_feature, layout_options=layout_options,
-    )  # fmt: skip
+    options = DispatchOptions(num_hops=num_hops, layout=layout, layout_options=layout_options)
     run = JobOptions(detect_resources(memory, cluster, workers, workspace=workspace), overwrite, progress=progress)
     return open_result(convert_job(path, out, graph_name, given, options, run))
 

@@ -85,20 +85,16 @@ def compare(
     balance: str | Sequence[str] | None = None,
     seed: int = 0,
     refine: bool = False,
-    threads: int | None = None,
-    passes: int | None = None,
     objtype: Literal["cut", "vol", "fetch"] = "cut",
     fanouts: str | Sequence[int] | Sequence[str] | Mapping[str, Sequence[int]] = (),
     batch_size: int = 1000,
     seeds: str | None = None,
-    recursive: bool = False,
-    fill_parts: bool = False,
+    method_options: Mapping[str, object] | None = None,
     num_trainers_per_machine: int = 1,
     effort: Literal["low", "normal", "high"] = "normal",
     edge_weight: str | Sequence[str] = (),
     extend: str | os.PathLike[str] | None = None,
-    old_id_map: str | os.PathLike[str] | None = None,
-    may_move: str | float = "0%",
+    extend_options: Mapping[str, object] | None = None,
     memory: str | int | None = None,
     cluster: str | Client | Cluster | None = None,
     workers: int | None = None,
@@ -117,11 +113,11 @@ def compare(
         Names of methods, or directories with owners. Default: all, with those of other packages.
     on_done : callable, optional
         Called with each result as it arrives; progress has a step for each.
-    balance, seed, refine, threads, passes, objtype, fanouts, batch_size, seeds, recursive, fill_parts : optional
+    balance, seed, refine, objtype, fanouts, batch_size, seeds, method_options : optional
         As in `partition`.
-    num_trainers_per_machine, effort, edge_weight, extend, old_id_map, may_move, memory, cluster : optional
+    num_trainers_per_machine, effort, edge_weight, extend, extend_options, memory, cluster, workers : optional
         As in `partition`.
-    workers, workspace, progress : optional
+    workspace, progress : optional
         As in `partition`.
 
     Returns
@@ -153,10 +149,9 @@ def compare(
     for method in methods:  # report a bad method or path once, not per run
         check_method(AssignOptions(method))
     options = AssignOptions(
-        balance=balance, seed=seed, refine=refine, threads=threads, passes=passes, objtype=objtype, fanouts=fanouts,
-        batch_size=batch_size, seeds=seeds, recursive=recursive, fill_parts=fill_parts,
-        num_trainers_per_machine=num_trainers_per_machine, effort=effort, edge_weight=edge_weight, extend=extend,
-        old_id_map=old_id_map, may_move=may_move,
+        balance=balance, seed=seed, refine=refine, objtype=objtype, fanouts=fanouts, batch_size=batch_size, seeds=seeds,
+        method_options=method_options, num_trainers_per_machine=num_trainers_per_machine, effort=effort,
+        edge_weight=edge_weight, extend=extend, extend_options=extend_options,
     )  # fmt: skip
     where = {"memory": memory, "cluster": cluster, "workers": workers, "workspace": workspace}
     # whichever cannot keep the objective is listed with its error

@@ -179,7 +179,7 @@ def test_mistakes_are_one_error_before_work_starts(machines: Machines, graph: Pa
     refused(OptionError, "workspace: partitions for the disks of machines need a workspace", workspace=None)
     refused(EnvironmentFaultError, r"does not see the workspace of the client\. Keep", workspace=unshared)
     shutil.rmtree(unshared)
-    refused(OptionError, "needs a local directory", reshuffle=False)
+    refused(OptionError, "needs a local directory", layout_options={"reshuffle": False})
     refused(OptionError, "expected a number of lines that divides 5, found 2", num_parts=5)
     ips = lines("127.0.0.1\n127.0.0.8\n127.0.0.2\n127.0.0.9\n")
     refused(EnvironmentFaultError, f"the cluster has no worker on {gone}", ips=ips)

@@ -123,7 +123,10 @@ def test_what_graphstorm_cannot_take_is_refused(case: str, tmp_path: Path) -> No
     )
     edges = {"u:r:v": (np.arange(20) % 9, np.arange(20) % 5)}
     data = {"u": {"x": given.get("node", np.zeros(9))}}, {"u:r:v": {"h": given.get("edge", np.zeros(20, "i1"))}}
-    source, how = Graph(schema, edges, *data).write(tmp_path / "in"), {"layout": ("graphstorm",), **options}
+    source, how = (
+        Graph(schema, edges, *data).write(tmp_path / "in"),
+        {"layout": "graphstorm", "layout_options": options},
+    )
     with pytest.raises(GraphPartError, match=message):
         dgp.partition(source, tmp_path / "out", 2, method="random", **how)
     assert not [*tmp_path.glob("out/*")] or "node" in case or "less" in case

@@ -82,9 +82,9 @@ def test_old_nodes_stay_or_move_as_many_as_may(may_move: str | float, directory:
 
 def test_more_may_move_cuts_less(directory: Path, tmp_path: Path) -> None:
     owners = tmp_path / "owners"
-    dgp.assign(directory / "old", PARTS, method="fennel", passes=1, out=owners)
+    dgp.assign(directory / "old", PARTS, method="fennel", method_options={"passes": 1}, out=owners)
     found = [
-        dgp.assign(directory / "new", PARTS, extend=str(owners), may_move=share).quality
+        dgp.assign(directory / "new", PARTS, extend=str(owners), extend_options={"may_move": share}).quality
         for share in ("0%", "3%", "100%")
     ]
     cuts = [report.cut_share for report in found if report is not None]

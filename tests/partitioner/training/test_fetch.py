@@ -54,7 +54,7 @@ def test_owners_are_refined_and_extended_for_training(cora: Path, tmp_path: Path
     dgp.assign(cora, 4, method="random", out=tmp_path / "random")
     before = dgp.assign(cora, 4, method=tmp_path / "random", fanouts="10,10", batch_size=100).quality.rows
     refined = dgp.assign(cora, 4, method=tmp_path / "random", refine=True, **FETCH).quality.rows
-    extended = dgp.assign(cora, 4, extend=tmp_path / "random", may_move="50%", **FETCH).quality.rows
+    extended = dgp.assign(cora, 4, extend=tmp_path / "random", extend_options={"may_move": "50%"}, **FETCH).quality.rows
     assert before is not None
     assert refined is not None
     assert extended is not None

@@ -215,7 +215,7 @@ def test_partitions_of_tables_go_on_by_their_own_maps_and_codes(tmp_path: Path) 
         return dict(zip(ids[rows], parts.book.nid2partid(np.arange(len(rows)), "user").tolist(), strict=True))
 
     before = owners(partition("monday", EARLIER, method="random"), "monday")
-    after = owners(partition("friday", LATER, extend=tmp_path / "monday", may_move=0), "friday")
+    after = owners(partition("friday", LATER, extend=tmp_path / "monday", extend_options={"may_move": 0}), "friday")
     assert {user: after[user] for user in before if user in after} == {u: before[u] for u in before if u in LATER}
     assert values_of(tmp_path / "friday", "user", "country")[:3] == ["DE", "NL", "US"]
 

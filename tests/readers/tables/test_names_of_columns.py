@@ -74,7 +74,7 @@ def test_ids_are_found_by_the_names_that_databases_write(header: str, position: 
 @pytest.mark.parametrize("header", ["who,when,what", "src,dst,from,to", "source,target,destination", "src,weight,dest"])
 def test_a_header_that_leaves_the_ends_open_is_refused_with_what_to_type(header: str) -> None:
     first = ",".join(header.split(",")[:2])
-    with pytest.raises(GraphPartError, match=rf"which columns are the ends.*FILE:{first} or columns {first}"):
+    with pytest.raises(GraphPartError, match=rf"which columns are the ends.*FILE:{first} or endpoints {first}"):
         ends(header)
 
 

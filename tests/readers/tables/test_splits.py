@@ -117,7 +117,7 @@ def test_the_command_line_says_it_in_the_same_words(tmp_path: Path, caplog: pyte
         ({"user": "users.csv:set"}, {}, "users.csv: no column 'set'"),
         ({"item": "users.csv"}, {}, "split: unknown type: expected user, found item"),
         ({"user": "twice.csv"}, {}, "a 'user' node is listed twice"),
-        ({"user": "users.csv"}, {"masks": {"user": {"val_mask": "users.csv:id"}}}, "twice: user:val_mask"),
+        ({"user": "users.csv"}, {"masks": {"user": {"val_mask": "users.csv:id"}}}, "twice: user/val_mask"),
         ({"user": np.array(["train"] * 9)}, {}, "Split of 'user' nodes: nothing says which node a row belongs to"),
     ],
 )

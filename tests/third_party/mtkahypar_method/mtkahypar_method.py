@@ -5,13 +5,14 @@ It balances one weight, so of several constraints the first counts; `--refine` r
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.extension import Method, OptionError
+from daskgraphpart.extension import Method, OptionError, option
 
 if TYPE_CHECKING:
     from daskgraphpart.extension import MethodJob
@@ -20,8 +21,14 @@ BYTES_PER_ARC, BYTES_PER_NODE = 120, 200  # measured with 1 and 3 million edges
 LARGEST = 1 << 30  # its weights and their sums have 32 bits
 
 
+PRESETS = {"deterministic": "DETERMINISTIC", "quality": "DETERMINISTIC_QUALITY"}
+
+
+@dataclass(frozen=True)
 class MtKaHyParMethod(Method):
     """Calls the library in the process of the task."""
+
+    preset: str = option("deterministic", "quality cuts less, in more time.", choices=tuple(PRESETS))
 
     def memory(self, num_nodes: int, num_arcs: int, num_constraints: int) -> int:
         """Estimate what it holds besides the graph; refuse the job if the library is not installed."""
@@ -40,13 +47,13 @@ class MtKaHyParMethod(Method):
         edges, heaviest = np.column_stack([rows[once], ends[once]]), int(weights.sum())
         edge_weights = np.maximum(weights[once] // (heaviest // LARGEST + 1), 1)
         nodes, unit = job.node_weights[:, 0], int(job.limits[0]) * job.num_parts // LARGEST + 1
-        context = library.context_from_preset(mtkahypar.PresetType.DETERMINISTIC)
+        context = library.context_from_preset(getattr(mtkahypar.PresetType, PRESETS[self.preset]))
         context.set_partitioning_parameters(job.num_parts, 0.03, mtkahypar.Objective.CUT)
         context.set_individual_target_block_weights([int(job.limits[0]) // unit] * job.num_parts)
         context.logging = False
         mtkahypar.set_seed(job.seed)
         graph = library.create_graph(context, len(nodes), len(edges), edges, nodes // unit, edge_weights)
-        job.tell(f"mtkahypar (deterministic, seed {job.seed})")
+        job.tell(f"mtkahypar ({self.preset}, seed {job.seed})")
         return np.array(graph.partition(context).get_partition())
 
 

@@ -28,7 +28,7 @@ OUTPUTS: dict[str, dict[str, Any]] = {
     "graphstorm": {"layout": ("graphstorm",)},
     "ondisk": {"layout": ("dgl", "ondisk"), "num_parts": 1},
     "parquet": {"layout": ("parquet",)},  # with maps of IDs
-    "kept": {"reshuffle": False},
+    "kept": {"layout_options": {"reshuffle": False}},
 }
 
 
