@@ -27,7 +27,7 @@ _WORD = re.compile(r"[a-z][a-z-]*(?=[ ,;]|$)")
 _SWITCHES = (
     "copy-edge-data", "fill-parts", "header", "map-ids", "overwrite", "recursive", "refine", "restart",
 )  # fmt: skip
-_KEYWORDS = {"no-header": "header=False"}
+_KEYWORDS = {"no-header": "header=False", "no-map-ids": "map_ids=False"}
 _SINGULAR = {"masks": "--mask", "method_options": "--method-option"}
 _FIELDS = ("what", "file", "place", "option", "expected", "found", "hint")
 ErrorT = TypeVar("ErrorT", bound="GraphPartError")

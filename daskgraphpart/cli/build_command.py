@@ -58,8 +58,7 @@ def build(**values: Any) -> None:
         written = graph.write_chunked(out_dir, **form, **run)
     if not values["quiet"]:
         directory = to_path(written.directory)
-        is_mapped = values["map_ids"] or configs
-        kept = f"mapped; the original ones are in {directory / ID_MAP}" if is_mapped else "as they were"
+        kept = f"mapped; the original ones are in {directory / ID_MAP}" if written.id_maps else "as they were"
         click.echo(f"{written!r}\n")
         show_result(f"IDs       {kept}")
         click.echo(f"time      {format_seconds(values['seconds'])}")

@@ -58,7 +58,7 @@ def chunk_graph(
     delimiter: str = " ",
     overwrite: bool = False,
     storage_options: Mapping[str, Any] | None = None,
-    map_ids: bool = False,
+    map_ids: bool | None = None,
     unknown_nodes: Literal["add", "drop", "error"] = "add",
     missing_ids: Literal["error", "drop"] = "error",
     fill: Mapping[str, object] | object | None = None,
@@ -200,7 +200,7 @@ def chunk_graph(
         _refuse_options_of_tables(reading)
     with environment_faults(), open_progress(progress) as listener:
         if is_tables:
-            tables = named_tables(g, {}, ndata_paths or {}, edata_paths or {}, are_mapped=reading.map_ids)
+            tables = named_tables(g, {}, ndata_paths or {}, edata_paths or {}, are_mapped=bool(reading.map_ids))
             counts = count_known(dict.fromkeys(ends_of_types(tables["edges"])), num_nodes)
             tables["num_nodes"] = {ntype: count for ntype, count in counts.items() if count is not None}
             scan: Scan = TableScan(Tables(**tables), name, reading)

@@ -23,7 +23,7 @@ _SEEN = "write the graph by build --map-ids, whose id_map/TYPE.parquet has the o
 
 def check_order(scan: Scan, owners: Assignment | Path | AssignOptions) -> None:
     """Refuse weights and owners without IDs for tables whose IDs are mapped only now."""
-    if not scan.maps_ids or isinstance(owners, Assignment):
+    if isinstance(owners, Assignment):
         return
     faults: list[GraphPartError] = []
     if isinstance(owners, AssignOptions):
@@ -36,7 +36,8 @@ def check_order(scan: Scan, owners: Assignment | Path | AssignOptions) -> None:
     if owners != Path() and owners.exists() and recorded_maps(owners) is None:
         what = "owners without IDs, for nodes whose IDs are mapped only now"
         faults.append(AssignmentError(what, file=str(owners), hint=_SEEN))
-    raise_together(faults)
+    if faults and scan.maps_ids:  # which may read files
+        raise_together(faults)
 
 
 def recorded_maps(directory: Path) -> IdMaps | None:

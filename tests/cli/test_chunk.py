@@ -46,7 +46,7 @@ def test_everything_at_once(directory: Path, capsys: pytest.CaptureFixture[str])
     arguments = (
         "--edges", f"{WRITES}=writes-*.csv:who,what", "--edges", f"{CITES}=cites.tsv", "--map-ids", "--name", "mag",
         "--nodes", "paper=papers.csv:doi", "--node-data", "paper/feat=papers.npy",
-        "--edge-data", f"{CITES}:w=w.parquet",
+        "--edge-data", f"{CITES}/w=w.parquet",
         "--edge-format", "numpy", "--data-format", "parquet", "--num-chunks", "2", "--memory", "64MB", "--workers", "2",
     )  # fmt: skip
     parquet.write_table(pa.table({"w": [7, 8]}), directory / "w.parquet")
@@ -94,7 +94,7 @@ def test_nodes_may_be_listed_without_type_and_column(directory: Path) -> None:
     ("arguments", "message"),
     [
         (("--edges", "gone.csv"), "gone.csv: no such file"),
-        (("--edges", "cites.tsv"), "Add --map-ids"),
+        (("--edges", "cites.tsv", "--no-map-ids"), "Add --map-ids"),
         (("--edges", "paper:paper=cites.tsv"), "--edges: not an edge type: expected SRC:REL:DST, found paper:paper"),
         (
             ("--edges", "dense.csv", "--node-data", "feat"),

@@ -63,7 +63,10 @@ def test_what_is_wrong_is_said_once(graph: Path, tmp_path: Path, capsys: pytest.
         (("--extend", "gone", "--num-parts", "4"), "gone: no such directory of owners"),
         (("--method", "gone", "--num-parts", "4"), "Unknown method 'gone'"),
         (("--num-parts", "0"), "--num-parts 0 is not a number of parts"),
-        (("--id-type", "string", "--num-parts", "4"), "only mapped IDs can be strings"),
+        (
+            ("--id-type", "string", "--no-map-ids", "--num-parts", "4"),
+            "only mapped IDs can continue others, or be strings",
+        ),
         (("--split-seed", "4", "--num-parts", "4"), "--split-seed"),
     ],
 )

@@ -111,10 +111,12 @@ class ReadOptions:
         None, "Whether the first line of text names the columns; guessed by default.", kind=bool
     )
     comment: str = option("#", "Skip lines at the top of text that begin with this character; '' for none.")
-    map_ids: bool = option(
-        False,
+    map_ids: bool | None = option(
+        None,
         "Map string or sparse IDs to 0, 1, 2 and so on. They are sorted by number, or by UTF-8 bytes; "
-        "id_map/TYPE.parquet in the output keeps the map.",
+        "id_map/TYPE.parquet in the output keeps the map. Default: if IDs are strings, as their columns or most of the "
+        "first rows tell.",
+        kind=bool,
         common=True,
     )
     ids_from: str | os.PathLike[str] | None = option(
@@ -162,11 +164,11 @@ class ReadOptions:
         for names in self.edge_features.values():
             if len(set(names)) != len(names):
                 raise OptionError("a column is named twice", option="edge_features", found=",".join(names))
-        if self.ids_from is not None and not self.map_ids:
-            what, hint = "only mapped IDs can continue others", "add --map-ids"
-            raise OptionError(what, option="ids_from", hint=hint)
-        if self.id_type == "string" and not self.map_ids:
-            raise OptionError("only mapped IDs can be strings", option="id_type", hint="add --map-ids")
+        if self.ids_from is not None or self.id_type == "string":
+            if self.map_ids is False:
+                what = "only mapped IDs can continue others, or be strings"
+                raise OptionError(what, option="map_ids", hint="leave out --no-map-ids")
+            object.__setattr__(self, "map_ids", True)
         if len(self.comment.encode()) > 1:
             expected = "one ASCII character, or ''"
             raise OptionError("not one character", option="comment", expected=expected, found=repr(self.comment))

@@ -41,7 +41,7 @@ def scan_tables(
     decimal: str | None = None,
     header: bool | None = None,
     comment: str = "#",
-    map_ids: bool = False,
+    map_ids: bool | None = None,
     ids_from: str | os.PathLike[str] | None = None,
     codes_from: str | os.PathLike[str] | None = None,
     id_type: Literal["auto", "integer", "string"] = "auto",
@@ -113,9 +113,9 @@ def scan_tables(
         Whether the first line of text names the columns; guessed by default.
     comment : str, default "#"
         Skip lines at the top of text that begin with this character; '' for none.
-    map_ids : bool, default False
+    map_ids : bool, optional
         Map string or sparse IDs to 0, 1, 2 and so on. They are sorted by number, or by UTF-8 bytes; id_map/TYPE.parquet
-        in the output keeps the map.
+        in the output keeps the map. Default: if IDs are strings, as their columns or most of the first rows tell.
     ids_from : str | os.PathLike[str], optional
         Continue the mapped IDs of an earlier graph, or of its partitions. Other nodes follow. Nodes that are gone stay,
         without edges.
@@ -177,7 +177,7 @@ def described_tables(values: Mapping[str, Any]) -> Scan:
 
 def _scan_of(tables: Mapping[str, Any], name: str, reading: ReadOptions, changes: GraphChanges = NO_CHANGES) -> Scan:
     beside = (tables.get(kind) or {} for kind in ("nodes", "node_data", "edge_data", "masks", "split"))
-    named = named_tables(tables["edges"], *beside, are_mapped=reading.map_ids, ends=reading.endpoints)
+    named = named_tables(tables["edges"], *beside, are_mapped=bool(reading.map_ids), ends=reading.endpoints)
     counts: dict[str, Any] = {kind: tables.get(kind) or {} for kind in ("num_nodes", "num_edges")}
     return TableScan(Tables(**named, **counts), name, reading, changes)
 

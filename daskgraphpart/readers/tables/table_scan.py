@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 import zlib
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
@@ -63,7 +64,14 @@ class TableScan(Scan):
     @property
     def maps_ids(self) -> bool:
         """Whether nodes are in the order of their IDs, which nobody has seen yet."""
-        return self.reading.map_ids
+        if self.reading.map_ids is not None:
+            return self.reading.map_ids
+        from daskgraphpart.readers.tables.describe.describe_tables import describe_tables  # imports pyarrow
+
+        if not all(map(os.path.isfile, self.files)):
+            return True  # nobody can look into a pipe twice
+        with tempfile.TemporaryDirectory() as directory:
+            return bool(describe_tables(Path(directory), self).options.map_ids)
 
     @property
     def source_types(self) -> tuple[type, ...]:

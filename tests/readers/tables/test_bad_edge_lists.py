@@ -78,7 +78,8 @@ def refusal(tmp_path: Path, edges: Any, **options: Any) -> str:
         ("src,dst\n1,2\n3,4.0\n", {}, "e.csv, line 3, column 'dst': not all IDs of '_N' nodes are integers: "
          "expected an integer from 0, found '4.0' in '3,4.0'. Add --map-ids"),
         ("1,2\nalice,4\n", {}, "e.csv, line 2, column '0': not all IDs of '_N' nodes are integers"),
-        ("alice,bob\n", {}, "Add --map-ids to use any IDs. Add --header if the first line names the columns"),
+        ("alice,bob\n", {"map_ids": False}, "Add --map-ids to use any IDs. Add --header if the first line names the "
+         "columns"),
         ("1,2\n3,\n", {}, "e.csv, line 2, column '1': ID is missing"),
         ("a,b\nc,\n", {**MAPPED, "header": False}, "e.csv, line 2, column '1': ID is missing: expected strings"),
         ("0,99999999999\n", {}, "IDs of '_N' nodes are sparse: expected IDs from 0 with few gaps, found "
@@ -129,8 +130,8 @@ def test_a_line_of_megabytes_is_refused(tmp_path: Path) -> None:
          "from 0, found floats"),
         ({"src": [1.5], "dst": [2.0]}, MAPPED, "row 0, column 'src': not all IDs of '_N' nodes are integers: "
          "expected integers, as in "),
-        ({"src": ["a"], "dst": ["b"]}, {}, "column 'src': IDs are not integers: expected integers from 0, found "
-         "strings. Add --map-ids"),
+        ({"src": ["a"], "dst": ["b"]}, {"map_ids": False}, "column 'src': IDs are not integers: expected "
+         "integers from 0, found strings. Add --map-ids"),
         ({"src": [1, -2], "dst": [1, 2]}, {}, "e.parquet, row 1, column 'src': ID of a '_N' node is negative: expected "
          "an integer from 0, found '-2'"),
         ({"src": ["a"], "dst": [1]}, MAPPED, "e.parquet, row 0, column 'dst': not all IDs of '_N' nodes are strings"),

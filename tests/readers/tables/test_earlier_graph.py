@@ -255,7 +255,7 @@ def test_the_command_takes_both(
 @pytest.mark.parametrize(
     ("damage", "options", "error", "words"),
     [
-        (None, {"ids_from": "earlier", "map_ids": False}, OptionError, r"ids_from: only mapped IDs.*map_ids"),
+        (None, {"ids_from": "earlier", "map_ids": False}, OptionError, r"map_ids: only mapped IDs.*map_ids=False"),
         (
             None,
             {"ids_from": "nothing"},

@@ -162,7 +162,7 @@ def test_a_column_of_values_is_not_taken_for_the_ids_of_their_rows(
 @pytest.mark.parametrize(
     ("edges", "hint"),
     [
-        ("i{},u{}", "ends seem to be swapped: columns dst,src"),
+        ("i{},u{}", "ends seem to be swapped: endpoints dst,src"),
         ("u{},i{} ", "differ by blanks"),
         ("u{},I{}", "differ by upper and lower case"),
         ("u{},x{}", "[Nn]ame the columns of IDs"),
@@ -186,7 +186,7 @@ def test_ends_that_no_list_of_nodes_has_are_refused_with_a_guess(
     ("options", "message"),
     [
         ({"endpoints": ("user", "when")}, "column 'when': 0 of 200 IDs of 'item' nodes in user:buys:item .*"
-         "'w0', 'w1', 'w10'. Column 'item' of this table seems to hold them: columns user,item"),
+         "'w0', 'w1', 'w10'. Column 'item' of this table seems to hold them: endpoints user,item"),
         ({"nodes": {"item": "items.csv:name"}}, "0 of 200 .* Column 'sku' of items.csv seems to hold these IDs: "
          "items.csv:sku"),
         # features and masks, beside edges and the list
@@ -349,7 +349,7 @@ def test_a_column_of_any_table_is_a_feature_of_edges_and_gaps_have_names(tmp_pat
     features = {name: f"{tmp_path}/w.csv:{name}" for name in ("what", "when", "w")}
     with pytest.raises(ValueError, match=r"w.csv, line 2, column 'w': value is missing.*found 'NA' in .*fill w=VALUE"):
         chunk(tmp_path / "out", tmp_path / "e.csv", edge_data={DEFAULT: features})
-    out = chunk(tmp_path / "out", tmp_path / "e.csv", edge_data={DEFAULT: features}, fill={f"{DEFAULT}:w": 0.5})
+    out = chunk(tmp_path / "out", tmp_path / "e.csv", edge_data={DEFAULT: features}, fill={f"{DEFAULT}/w": 0.5})
     data = {
         name: rows.compute(scheduler="sync").tolist() for name, rows in read_chunked(out).edge_data[DEFAULT].items()
     }

@@ -52,11 +52,17 @@ class Column:
     constant: str | None = None
     row_shape: tuple[int, ...] = ()
     has_decimal_comma: bool = False
+    is_typical: bool = True  # most of the first values are of this kind
 
     @property
     def is_string(self) -> bool:
         """Whether it holds strings, as IDs."""
         return self.kind in (STRINGS, BYTES) or (self.is_text and self.kind in (FLOATS, TIMES))
+
+
+def are_strings(column: Column) -> bool:
+    """Whether a column of IDs holds strings, by its type or most of its first values; numbers such as 4.0 are none."""
+    return column.kind in (STRINGS, BYTES) and column.is_typical
 
 
 def constant_column(name: str, text: str | None) -> Column:

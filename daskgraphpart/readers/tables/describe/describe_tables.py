@@ -5,6 +5,7 @@ All faults are reported at once, in two rounds: those of options and files, then
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,7 +24,7 @@ from daskgraphpart.graph.metadata import check_num_nodes
 from daskgraphpart.graph.transforms.check_changes import check_changes
 from daskgraphpart.readers.tables.describe.column_file import ColumnFile
 from daskgraphpart.readers.tables.describe.columns import FLOATS, INTEGERS, UNKNOWN
-from daskgraphpart.readers.tables.describe.description import Description, Table, check_row_count
+from daskgraphpart.readers.tables.describe.description import Description, Table, check_row_count, first_strings
 from daskgraphpart.readers.tables.describe.earlier_graph import continue_codes, find_old_codes, find_old_ids
 from daskgraphpart.readers.tables.describe.open_tables import TableOptions, open_table
 from daskgraphpart.readers.tables.describe.split_sets import SPLIT
@@ -64,9 +65,15 @@ def describe_tables(directory: Path, scan: TableScan) -> Description:
     with collect_fault(faults):
         codes = find_old_codes(options.codes_from)
     raise_together(faults)
+    if options.map_ids is None:
+        strings = first_strings(tables)
+        options = replace(options, map_ids=strings is not None and not scan.tables.num_nodes)
+        if strings is not None and options.map_ids:
+            notes.append(f"IDs of {strings[0]!r} nodes are strings, as in {strings[1]}: all IDs are mapped")
     continued, old_codes = continue_codes(codes, tuple(tables), scan.changes)
+    counts = _known_counts(scan, ntypes, () if options.map_ids else continued)
     described = Description(
-        options, etypes, continued, _known_counts(scan, ntypes, continued), requests.rows, tuple(notes), scan.changes,
+        options, etypes, continued, counts, requests.rows, tuple(notes), scan.changes,
         scan.tables.num_edges, old_ids, old_codes,
     )  # fmt: skip
     _check_together(described)
@@ -105,7 +112,7 @@ def _request_tables(directory: Path, scan: TableScan, ntypes: Sequence[str]) -> 
 def _known_counts(scan: TableScan, ntypes: Sequence[str], tables: Sequence[Table]) -> dict[str, int | None]:
     """Return numbers of nodes as they are given, or as sparse matrices tell them."""
     counts: dict[str, int | None] = {**dict.fromkeys(ntypes), **scan.tables.num_nodes}
-    for table in tables if not scan.reading.map_ids else ():
+    for table in tables:
         for end, count in (pair for file in table.files for pair in zip(table.ends, file.num_nodes, strict=False)):
             if end not in scan.tables.num_nodes:
                 counts[end] = max(counts[end] or 0, count)

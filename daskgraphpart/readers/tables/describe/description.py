@@ -10,7 +10,7 @@ from daskgraphpart.errors import InputFileError
 from daskgraphpart.graph.transforms.check_changes import split_feature
 from daskgraphpart.ids.id_map import read_map_header
 from daskgraphpart.readers.tables.describe.column_file import ColumnFile, open_array_file, open_parquet_file
-from daskgraphpart.readers.tables.describe.columns import BYTES, INTEGERS, STRINGS, TIMES, UNKNOWN, Column
+from daskgraphpart.readers.tables.describe.columns import BYTES, INTEGERS, STRINGS, TIMES, UNKNOWN, Column, are_strings
 from daskgraphpart.readers.tables.describe.fills import microseconds_of
 from daskgraphpart.readers.tables.describe.split_sets import SETS, SPLIT
 from daskgraphpart.readers.tables.describe.table_files import TableFile, check_packed, with_form
@@ -156,11 +156,22 @@ def open_file(file: TableFile, directory: Path, wanted: Sequence[str], num_ids: 
     else:
         opened = open_array_file(file, wanted, num_ids, directory)
     for column in opened.columns[:num_ids]:
-        if column.kind != INTEGERS and not column.is_text and not file.options.map_ids:
+        is_wrong = column.kind != INTEGERS and not column.is_text
+        if is_wrong and (file.options.map_ids is False or (file.options.map_ids is None and not are_strings(column))):
             place, expected = f"column {column.name!r}", "integers from 0"
             what, hint = "IDs are not integers", "add --map-ids to use any IDs"
             raise InputFileError(what, file=file.path, place=place, expected=expected, found=column.kind, hint=hint)
     return opened
+
+
+def first_strings(tables: Sequence[Table]) -> tuple[str, str] | None:
+    """Find a node type whose IDs are strings, and say where; None if there is none."""
+    for table in tables:
+        for file in table.files:
+            for end, column in zip(table.ends, file.columns, strict=False):
+                if are_strings(column):
+                    return end, f"{file.path}, {column.example}".removesuffix(", ")
+    return None
 
 
 def kinds_of_ids(described: Description) -> dict[str, tuple[str, str]]:

@@ -21,6 +21,7 @@ from daskgraphpart.readers.tables.describe.columns import (
     OTHERS_AND_CONSTANTS,
     STRINGS,
     Column,
+    are_strings,
     constant_column,
     find_columns,
     kind_of_text,
@@ -148,9 +149,10 @@ def open_text_file(file: TableFile, wanted: Sequence[str], num_ids: int) -> Text
     if num_ids == 2 and not has_header and not any(wanted[:2]):
         _refuse_triples(path, texts, free_columns(names, wanted[2:]))
     places = find_columns(file, wanted, names, num_ids)
-    if options.header is None and not has_header and options.map_ids and options.id_type != "integer":
-        _check_no_header(path, texts, [position for _, position in places[:num_ids] if position is not None])
     columns = tuple(_column(*place, head[has_header:], file.constants) for place in places)
+    are_mapped = any(map(are_strings, columns[:num_ids])) if options.map_ids is None else options.map_ids
+    if options.header is None and not has_header and are_mapped and options.id_type != "integer":
+        _check_no_header(path, texts, [position for _, position in places[:num_ids] if position is not None])
     columns = (*columns[:num_ids], *(with_decimals(of, texts[has_header:], file) for of in columns[num_ids:]))
     guesses = dict[str, str]()
     if not options.decimal and (with_commas := [repr(column.name) for column in columns if column.has_decimal_comma]):
@@ -230,12 +232,14 @@ def _column(
     """Describe a column by its first value that is not missing, or one that the name of a directory holds."""
     if position is None:
         return constant_column(name, constants[name])
-    for row in sample:
-        text = row.fields[position] if position < len(row.fields) else ""
-        if text.strip(" \t") not in ("", *MISSING):
-            example = f"line {row.line:,}, column {name!r} ({shown(text)})"
-            return Column(name, position, kind_of_text(text), example, is_text=True)
-    return Column(name, position, is_text=True)
+    texts = [(row.line, row.fields[position]) for row in sample if position < len(row.fields)]
+    texts = [(line, text) for line, text in texts if text.strip(" \t") not in ("", *MISSING)]
+    if not texts:
+        return Column(name, position, is_text=True)
+    kinds = [kind_of_text(text) for _, text in texts]
+    (line, text), is_typical = texts[0], 2 * kinds.count(kinds[0]) > len(kinds)
+    example = f"line {line:,}, column {name!r} ({shown(text)})"
+    return Column(name, position, kinds[0], example, is_text=True, is_typical=is_typical)
 
 
 def _guess_delimiter(rows: TextRows, line: str, num_ids: int) -> str:
