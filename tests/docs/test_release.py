@@ -11,10 +11,11 @@ import pytest
 from commands import call
 
 import daskgraphpart
+from daskgraphpart.array_layouts import ondisk, parquet, ranks
 from daskgraphpart.dispatching.dispatch_options import LAYOUTS
 from daskgraphpart.engine import displays
 from daskgraphpart.jobs import estimate_job, job_inputs
-from daskgraphpart.layouts import manifest, ondisk, parquet, ranks
+from daskgraphpart.layouts import manifest
 from daskgraphpart.partitioner import write_files
 from daskgraphpart.tools.report import figures
 
