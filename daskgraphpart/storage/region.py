@@ -225,7 +225,7 @@ def parse_npy_header(head: BytesIO, path: AnyPath) -> tuple[tuple[int, ...], boo
             raise ValueError("the header ends early")
         if version < (3, 0):
             text = re.sub(r"(?<=\d)L", "", text)  # Python 2 appended it to lengths
-        match = _HEADER.fullmatch(text)
+        match = None if "\v" in text else _HEADER.fullmatch(text)  # a space for expressions, not for Python
         header = {} if match is None else dict(zip(match.groups()[::2], match.groups()[1::2], strict=True))
         if header.get("fortran_order") not in ("True", "False") or not _SHAPE.fullmatch(header.get("shape", "")):
             raise ValueError(f"header {text[:100]!r}")
