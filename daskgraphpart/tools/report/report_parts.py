@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, Resources
+from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, Resources, is_on_this_machine
 from daskgraphpart.engine.runner import Pass, Runner, Unit, open_runner
 from daskgraphpart.errors import LayoutError, OptionError
 from daskgraphpart.kernels.count_ends import count_ends
@@ -69,12 +69,14 @@ def report_parts(
     manifest = find_manifest(path.parent, config.graph_name)
     stated = None if manifest is None else read_manifest(manifest).content
     is_ours = stated is not None
+    # workers elsewhere may not see our temporary directory
+    room = resources.memory if resources.workspace or is_on_this_machine(resources.cluster) else 0
     # nobody has to ask, unless nothing can be sampled (in a store), there is nothing to fetch, or it takes long
     is_sampled = sampling.is_asked or (
         not is_remote(path)
         and 1 < config.num_parts <= MAX_MATRIX
         and bool(book.edge_counts.any())
-        and nbytes_to_sort(graphs, book, is_ours=is_ours) <= resources.memory
+        and nbytes_to_sort(graphs, book, is_ours=is_ours) <= room
     )
     columns = find_columns(node_regions, book, labels)
     sizes = _file_sizes(path.parent, config)

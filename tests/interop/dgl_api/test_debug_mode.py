@@ -56,5 +56,5 @@ def test_an_objective_that_has_no_effect_is_told(tmp_path: Path) -> None:
     ):
         options = AssignOptions(method=method, objtype="vol")
         spec = JobSpec(GraphScan(graph), options, 2)
-        plan = estimate(spec, graph, 2, Resources(memory=1 << 30, workers=1), tmp_path)
+        plan = estimate(spec, (), graph, 2, Resources(memory=1 << 30, workers=1), tmp_path)
         assert any("--objtype vol has no effect" in line for line in plan.warnings) is is_told, method

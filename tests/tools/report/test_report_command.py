@@ -63,7 +63,7 @@ def test_labels_may_be_given(partitions: Path, capsys: pytest.CaptureFixture[str
     [
         (
             ("--labels", "paper/nope"),
-            "--labels: no such labels: expected one whole number per node: one of paper:label",
+            "--labels: no such labels: expected one whole number per node: one of paper/label",
         ),
         (("--labels", "paper/feat"), "found paper/feat, float"),
         (("--memory", "1MB"), "--memory 1MB is too small"),
