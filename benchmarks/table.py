@@ -112,11 +112,11 @@ def set_block(page: Path, name: str, content: str) -> None:
 
 
 def against_metis() -> str:
-    """The same graphs, parts and constraints, by METIS and by the default method."""
+    """The same graphs, parts and constraints, by METIS, by KaMinPar and by the default method."""
     rows = [["graph, 8 parts", "", "CPU time", "peak memory", "edges cut"]]
     kept = partitioner_tables.large_cases()
     for title, graph, edges in SHOWN_AGAINST_METIS:
-        for method, name in (("metis", "METIS"), ("auto", "**daskgraphpart**")):
+        for method, name in (("metis", "METIS"), ("kaminpar", "KaMinPar"), ("auto", "**daskgraphpart**")):
             run = kept[graph, edges, 8, "nodes,edges"][method]
             figures = [f"{run['cpu']:.0f} s", f"{run['peak'] / 1e9:.1f} GB", f"{run['cut']:.1%}"]
             rows.append([title if method == "metis" else "", name, *figures])

@@ -253,7 +253,7 @@ class ReaderSuite:
     def test_jobs_take_it_as_they_take_the_graph(self, tmp_path: Path) -> None:
         """Partitions have the same bytes, whatever the memory and the workers of the job are."""
         given, scan, expected = self.opened(tmp_path)
-        how: dict[str, Any] = {"method": "random", "progress": False, "config_name": "graph.json"}
+        how: dict[str, Any] = {"method": "random", "progress": False, "layout_options": {"config_name": "graph.json"}}
         partition(expected, tmp_path / "expected", 3, cluster="threads", memory="1GB", **how)
         where: list[dict[str, Any]] = [{"cluster": "threads"}, {"cluster": "processes", "workers": 2}, {"workers": 1}]
         for number, of in enumerate(where):

@@ -24,7 +24,7 @@ def spelled(*given: Any) -> dict[str, Any]:
                 if field.name in inside:
                     found.setdefault(inside[field.name], {})[field.name] = value
                 elif field.metadata["members"]:
-                    found.setdefault(field.name, {}).update(value)
+                    found.setdefault(field.name, {}).update(value or {})
                 else:
                     found[field.name] = value
     return found

@@ -23,6 +23,7 @@ SMALLEST = 200  # of the integers that are looked at; smaller ones count parts, 
 ROWS, BYTES = 53, 1009
 """Small, and divisors of nothing: blocks end in the middle of everything."""
 CUTS = {
+    "array_layouts.ondisk:ROWS_PER_PIECE": ROWS,
     "tools.remap.own_ids:ROWS_AT_ONCE": ROWS,
     "readers.tables.describe.table_files:BYTES_PER_STEP": ROWS,
     "partitioner.assignment:ROWS_PER_BATCH": ROWS,

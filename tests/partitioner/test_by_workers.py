@@ -32,7 +32,7 @@ HOWS: dict[str, dict[str, Any]] = {
         "balance": "ntypes,edges",
         "effort": "low",
     },
-    "fennel": {"method": "fennel", "balance": "nodes", "passes": 1},
+    "fennel": {"method": "fennel", "balance": "nodes", "method_options": {"passes": 1}},
     "refined": {"method": "OLD", "refine": True},
     "extended": {"extend": "OLD", "may_move": "5%"},
 }
