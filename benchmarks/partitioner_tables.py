@@ -257,7 +257,8 @@ def large_table(rows: list[dict[str, Any]], *, short: bool = False) -> list[str]
     for balance, of_balance in ratios_of.items():
         columns = [[ratio for ratio in column if ratio == ratio] for column in zip(*of_balance, strict=True)]
         for name, figure in (("mean", statistics.mean), ("worst", max)):
-            body.append([f"**{name}**", "", "", balance, "", "", "", *(f"{figure(column):.2f}" if column else "" for column in columns)])
+            shown = [f"{figure(column):.2f}" if column else "" for column in columns]
+            body.append([f"**{name}**", "", "", balance, "", "", "", *shown])
     lines = [
         "Whole `assign` commands in turn, from the files to the owners. `auto:low` is `--effort low`. Its figures",
         "and those of `auto` are divided by those of `--method metis`, which is given the same constraints.",
