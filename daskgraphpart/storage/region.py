@@ -227,10 +227,11 @@ def parse_npy_header(head: BytesIO, path: AnyPath) -> tuple[tuple[int, ...], boo
             text = re.sub(r"(?<=\d)L", "", text)  # Python 2 appended it to lengths
         match = None if "\v" in text else _HEADER.fullmatch(text)  # a space for expressions, not for Python
         header = {} if match is None else dict(zip(match.groups()[::2], match.groups()[1::2], strict=True))
-        if header.get("fortran_order") not in ("True", "False") or not _SHAPE.fullmatch(header.get("shape", "")):
+        is_sound = header.get("fortran_order") in ("True", "False") and header["descr"][0] in "'\""
+        if not is_sound or not _SHAPE.fullmatch(header.get("shape", "")):
             raise ValueError(f"header {text[:100]!r}")
         shape = tuple(int(length) for length in re.findall(r"\d+", header["shape"]))
-        descr = header["descr"].strip("'\"")
+        descr = header["descr"][1:-1]
         # numpy's form of bfloat16; |V2 would be two bytes without meaning
         dtype = BFLOAT16 if descr == "<V2" else np.dtype(descr)
         return shape, header["fortran_order"] == "True", dtype
