@@ -278,8 +278,7 @@ def ends_the_process(path: str) -> bool:
     process.stdin.flush()
     if process.stdout.readline():
         return False
-    process.kill()
-    process.communicate()
+    end_process(process)
     sizes_process.cache_clear()
     return True
 
@@ -288,7 +287,15 @@ def ends_the_process(path: str) -> bool:
 def sizes_process() -> subprocess.Popen[str]:
     """Process that asks for the sizes in files whose names it reads; it ends with this one."""
     pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-    return subprocess.Popen([sys.executable, "-c", ASK_FOR_SIZES], text=True, **pipes)
+    process = subprocess.Popen([sys.executable, "-c", ASK_FOR_SIZES], text=True, **pipes)
+    atexit.register(end_process, process)
+    return process
+
+
+def end_process(process: subprocess.Popen[str]) -> None:
+    """End a process, and close its pipes."""
+    process.kill()
+    process.communicate()
 
 
 def parquet_edges(path: str) -> np.ndarray | None:
