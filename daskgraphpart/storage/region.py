@@ -35,7 +35,8 @@ MAX_WHOLE_NBYTES = 64 << 10
 MAX_AXES = 32
 MAX_NBYTES = 1 << 62
 MAX_NPY_HEADER = 1 << 14  # more than numpy writes for plain numbers
-_ITEM = r"""\s*['"](descr|fortran_order|shape)['"]\s*:\s*('[^']*'|"[^"]*"|True|False|\([\d\s,]*\))\s*"""
+_KEY = r"""('(?:descr|fortran_order|shape)'|"(?:descr|fortran_order|shape)")"""
+_ITEM = rf"""\s*{_KEY}\s*:\s*('[^']*'|"[^"]*"|True|False|\([\d\s,]*\))\s*"""
 _HEADER = re.compile(rf"\s*\{{{_ITEM},{_ITEM},{_ITEM},?\s*\}}[ \t]*(?:\s*\n)?", re.ASCII)
 _LENGTH = r"\s*(?:0|[1-9]\d{0,30})\s*"
 _maps: WeakValueDictionary[Any, np.memmap[Any, Any]] = WeakValueDictionary()  # a file that is mapped keeps its inode
@@ -226,7 +227,8 @@ def parse_npy_header(head: BytesIO, path: AnyPath) -> tuple[tuple[int, ...], boo
         if version < (3, 0):
             text = re.sub(r"(?<=\d)L", "", text)  # Python 2 appended it to lengths
         match = None if "\v" in text else _HEADER.fullmatch(text)  # a space for expressions, not for Python
-        header = {} if match is None else dict(zip(match.groups()[::2], match.groups()[1::2], strict=True))
+        items = () if match is None else zip(match.groups()[::2], match.groups()[1::2], strict=True)
+        header = {key[1:-1]: value for key, value in items}
         is_sound = header.get("fortran_order") in ("True", "False") and header["descr"][0] in "'\""
         if not is_sound or not _SHAPE.fullmatch(header.get("shape", "")):
             raise ValueError(f"header {text[:100]!r}")

@@ -108,6 +108,7 @@ BYTES = [
     ("header of 4 GB", change(EDGES, lambda c: c[:6] + b"\x02\x00\xff\xff\xff\xff" + c[10:]), (EDGES, "npy")),
     ("a vertical tab, found by fuzzing", raw(EDGES, OLD_SYNTAX.replace(b"25L, ", b"25,\v")), NO_NPY),
     ("quotes in a dtype, found by fuzzing", raw(EDGES, OLD_SYNTAX.replace(b"<i8", b'""<i8')), NO_NPY),
+    ("two kinds of quotes, found by fuzzing", raw(EDGES, OLD_SYNTAX.replace(b"order'", b'order"')), NO_NPY),
     ("an indent after the header", change(EDGES, lambda c: c[:120] + b"\n" + c[121:127] + b" " + c[128:]), NO_NPY),
     ("a pickle", change(EDGES, lambda _: pickle.dumps(Trap())), NO_NPY),
     ("a pickle inside", save(ROWS, np.array([Trap()] * 10, object)), (ROWS, "plain numbers", "never loaded")),
