@@ -149,7 +149,8 @@ def report(
         are sampled to estimate what trainers fetch from other parts, with and without `hot_rows`. Default: what
         `partition` was told, or else five batches of ``[10, 10]``, without `hot_rows`. Training nodes
         come from masks named `train_mask` or similar, else all nodes. Needs the graph format csc, or else sorts the
-        edges, 16 bytes each; by default only if these fit into `memory`, and of at most 256 parts that are in no store.
+        edges, 16 bytes each; by default only if these fit into `memory`, with a `workspace` on a cluster elsewhere,
+        and of at most 256 parts that are in no store.
     batch_size : int, optional
         Training nodes per batch. Default: what `partition` was told, or 1,000.
     network : str, default "10Gbit"
