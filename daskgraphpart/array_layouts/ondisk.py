@@ -13,16 +13,22 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import permutations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from daskgraphpart.extension import (
     ArraySpec,
+    DispatchedGraph,
+    FileLayout,
+    GraphSchema,
+    GraphSizes,
     Layout,
     OptionError,
+    Region,
     Tensor,
     check_file_names,
     describe_layout,
@@ -39,11 +45,6 @@ from daskgraphpart.extension import (
     type_numbers,
     whole_file,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
-
-    from daskgraphpart.extension import DispatchedGraph, FileLayout, GraphSchema, GraphSizes, Region
 
 ONDISK = "ondisk"
 VERSION = 1

@@ -15,16 +15,23 @@ IDs once, since its nodes are in the same order.
 from __future__ import annotations
 
 import math
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from daskgraphpart.extension import (
     HOT_ROWS,
+    ArraySpec,
+    DispatchedGraph,
+    FileLayout,
+    GraphSchema,
+    GraphSizes,
     IdMapFile,
     Layout,
     OptionError,
+    Region,
     all_arrays,
     check_file_names,
     describe_arrays,
@@ -40,19 +47,6 @@ from daskgraphpart.extension import (
     split_names,
     whole_file,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
-    from daskgraphpart.extension import (
-        ArraySpec,
-        DispatchedGraph,
-        FileLayout,
-        GraphSchema,
-        GraphSizes,
-        IdMapFile,
-        Region,
-    )
 
 PARQUET, OWN_ID = "parquet", "own_id"
 VERSION = 1

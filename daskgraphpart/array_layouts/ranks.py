@@ -8,14 +8,18 @@ cpp/src/wholememory/file_io.cpp); but ``hot_...`` are of each rank alone. `ranks
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from daskgraphpart.extension import (
     HOT_ROWS,
+    DispatchedGraph,
     FileLayout,
+    GraphSchema,
+    GraphSizes,
     Layout,
     OptionError,
     all_arrays,
@@ -27,11 +31,6 @@ from daskgraphpart.extension import (
     raw_file_layout,
     split_names,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from daskgraphpart.extension import DispatchedGraph, GraphSchema, GraphSizes
 
 RANKS = "ranks"
 VERSION = 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,8 +36,6 @@ from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.units import format_count, format_seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from daskgraphpart.partitioner.assignment import Assignment
 
 logger = logging.getLogger(__name__)

@@ -8,8 +8,10 @@ import re
 import signal
 import threading
 import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -28,9 +30,7 @@ from daskgraphpart.partitioner.assign_options import AssignOptions
 from daskgraphpart.registry import plugin_names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
     from dataclasses import Field
-    from pathlib import Path
 
 
 logger = logging.getLogger(__name__)

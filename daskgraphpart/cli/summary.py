@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,8 +18,6 @@ from daskgraphpart.storage.paths import is_remote
 from daskgraphpart.units import format_count, format_number, format_seconds, format_size, text_table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from daskgraphpart.dispatching.finish import JobResult
     from daskgraphpart.partitioner.assign_report import AssignReport
     from daskgraphpart.quality import Quality

@@ -7,6 +7,7 @@ edge_runs.py). `Assignment.with_owners` shows the same join as frames.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,8 +19,6 @@ from daskgraphpart.kernels.owner_sort import look_up_owners, scatter_edges
 from daskgraphpart.storage.region import Region, save_npy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from daskgraphpart.dispatching.workspace import Workspace
     from daskgraphpart.schema import EdgeType
     from daskgraphpart.source import Block, Edges

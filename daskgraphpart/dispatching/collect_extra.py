@@ -7,6 +7,7 @@ with new edge IDs in its third column.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -30,8 +31,6 @@ from daskgraphpart.storage.atomic import whole_file
 from daskgraphpart.storage.region import create_npy, open_npy, save_npy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from daskgraphpart.dispatching.job import Job
     from daskgraphpart.dispatching.part_graph import GraphConfig
     from daskgraphpart.dispatching.workspace import Workspace

@@ -7,6 +7,7 @@ samplers rely. Places of edges by ID are known once all are sorted.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -23,8 +24,6 @@ from daskgraphpart.storage.atomic import whole_file
 from daskgraphpart.storage.region import Region, create_npy, npy_region, open_npy, save_npy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from daskgraphpart.dispatching.job import Job
     from daskgraphpart.dispatching.part_graph import BuildConfig, GraphConfig, PartGraph
     from daskgraphpart.dispatching.workspace import Workspace

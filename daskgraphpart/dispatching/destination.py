@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,8 +19,6 @@ from daskgraphpart.errors import OptionError
 from daskgraphpart.storage.lock import LOCK_NAME
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from daskgraphpart.dispatching.delivery.staged_array import StagedArray
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.layouts.layout import FileLayout

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,8 +15,6 @@ from daskgraphpart.partitioner.training.count_fetches import budget_of
 from daskgraphpart.registry import WHERE_FROM, plugin_names
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from daskgraphpart.schema import GraphSchema
 
 GRAPH_FORMATS = ("coo", "csr", "csc")

@@ -10,6 +10,7 @@ consecutive local edge IDs.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -19,8 +20,6 @@ from daskgraphpart.dispatching.offsets import exclusive_sums
 from daskgraphpart.storage.region import Region, npy_region
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from daskgraphpart.ids.book import PartitionBook
 
 SOURCE, DESTINATION, ROW = 0, 1, 2

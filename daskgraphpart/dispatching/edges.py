@@ -7,6 +7,7 @@ the same run as `bucket-edges`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -22,8 +23,6 @@ from daskgraphpart.partitioner.assignment import owner_dtype
 from daskgraphpart.storage.region import Region, create_files, npy_region, open_npy, save_npy
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from daskgraphpart.dispatching.job import Job
     from daskgraphpart.dispatching.nodes import NumberedNodes
     from daskgraphpart.schema import EdgeType

@@ -6,6 +6,7 @@ Reads each block once, in order, and groups its rows by owner; each group is one
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +21,6 @@ from daskgraphpart.storage.files import cached_listings, signature_of
 from daskgraphpart.storage.paths import to_path
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from daskgraphpart.dispatching.job import Job
     from daskgraphpart.dispatching.keep_hot_rows import HotTargets
     from daskgraphpart.dispatching.offsets import RowOffsets

@@ -7,6 +7,7 @@ written from front to back. Files appear complete or not at all.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -30,8 +31,6 @@ from daskgraphpart.storage.region import Region
 from daskgraphpart.units import format_number
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from daskgraphpart.dispatching.delivery.staged_array import StagedArray
     from daskgraphpart.dispatching.destination import OutputFile
     from daskgraphpart.dispatching.job import Job

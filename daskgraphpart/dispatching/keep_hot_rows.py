@@ -6,6 +6,7 @@ the order of their original IDs, in which `place-rows` meets their features.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -29,8 +30,6 @@ from daskgraphpart.storage.files import delete_tree, make_directory
 from daskgraphpart.storage.region import Region, create_files, npy_region, save_npy
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from daskgraphpart.dispatching.job import Job
     from daskgraphpart.dispatching.make_files import Target, Targets
     from daskgraphpart.dispatching.nodes import NumberedNodes

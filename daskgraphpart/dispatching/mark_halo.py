@@ -5,6 +5,7 @@ A bitmap over the new ID space, N / 8 bytes: membership without sorting or hashi
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,8 +14,6 @@ from daskgraphpart.dispatching.part_graph import GraphConfig, ranks_of
 from daskgraphpart.kernels.bitmap import add_foreign, empty_bitmap
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import numpy as np
 
 

@@ -7,6 +7,7 @@ and edges, for layouts that keep IDs or list owners.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -20,8 +21,6 @@ from daskgraphpart.kernels.owner_sort import group_by_owner, rank_rows
 from daskgraphpart.storage.region import Region, create_files, id_dtype, npy_region
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from daskgraphpart.dispatching.job import Job
     from daskgraphpart.source import Block
 

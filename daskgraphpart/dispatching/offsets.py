@@ -7,6 +7,7 @@ interval that go to one part are contiguous in its output, and begin after the p
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,8 +18,6 @@ from daskgraphpart.errors import AssignmentError
 from daskgraphpart.kernels.owner_sort import count_owners as count_kernel
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
     from daskgraphpart.source import Block
     from daskgraphpart.storage.region import Region
 

@@ -5,6 +5,7 @@ Local node IDs: inner nodes by new ID, then HALO nodes by new ID.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,8 +17,6 @@ from daskgraphpart.kernels.bitmap import list_members, local_ids, rank_words
 from daskgraphpart.storage.region import Region, id_dtype
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from daskgraphpart.dispatching.workspace import Workspace
     from daskgraphpart.ids.book import PartitionBook
 

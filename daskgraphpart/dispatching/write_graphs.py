@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -27,8 +28,6 @@ from daskgraphpart.quality import Quality
 from daskgraphpart.storage.region import create_files, id_dtype, npy_region
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from daskgraphpart.dispatching.job import Job
     from daskgraphpart.dispatching.make_files import Target, Targets
     from daskgraphpart.ids.book import PartitionBook

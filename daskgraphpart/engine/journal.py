@@ -16,6 +16,7 @@ import json
 import os
 import socket
 import zlib
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from io import BytesIO
 from pathlib import Path
@@ -27,8 +28,6 @@ from daskgraphpart.errors import ResumeError
 from daskgraphpart.storage.files import shown_name, workspace_store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from daskgraphpart.storage.store import Log, Writes
 
 JOURNAL_NAME = "journal"

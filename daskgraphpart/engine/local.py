@@ -8,7 +8,9 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Callable, Sequence
 from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from dask.callbacks import Callback
@@ -16,9 +18,6 @@ from dask.callbacks import Callback
 from daskgraphpart.errors import EnvironmentFaultError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
     from daskgraphpart.storage.store import WorkspaceStore
 
 Key: TypeAlias = tuple[str | int, ...]

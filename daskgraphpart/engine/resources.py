@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,8 +14,6 @@ from daskgraphpart.options import check_options, option, stated_options
 from daskgraphpart.storage.paths import is_url, writable_path
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from distributed import Client
     from distributed.deploy import Cluster
 

@@ -9,9 +9,11 @@ import logging
 import secrets
 import time
 from collections import defaultdict
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import count, repeat
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import dask
@@ -26,9 +28,6 @@ from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.local_store import LOCAL
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterator, Sequence
-    from pathlib import Path
-
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.storage.store import WorkspaceStore, Writes
 

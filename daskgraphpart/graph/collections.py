@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -15,8 +16,6 @@ from daskgraphpart.graph.rows import ReversedEdges
 from daskgraphpart.graph.sources import CsvEdges, read_edges
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import pandas as pd
 
     from daskgraphpart.graph.read_csv import Lines

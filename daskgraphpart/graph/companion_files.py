@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.graph.metadata import CATEGORIES, ID_MAP, LABEL_COUNTS, TRANSFORMED
@@ -11,9 +13,6 @@ from daskgraphpart.storage.files import is_directory, is_file, make_directory
 from daskgraphpart.storage.paths import Location, join_path, to_key
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
     from daskgraphpart.schema import GraphSchema
     from daskgraphpart.source import FilePath
 

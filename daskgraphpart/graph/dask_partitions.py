@@ -6,6 +6,7 @@ before, and so is each first row; a dask partition that changes its length is an
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -18,8 +19,6 @@ from daskgraphpart.graph.sources import CsvEdges, LineEdges, read_edges
 from daskgraphpart.graph.stored_sources import replace_stored_sources, stored_sources
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from daskgraphpart.graph.graph import Graph
     from daskgraphpart.graph.read_csv import Lines
     from daskgraphpart.schema import DataSpec, EdgeType

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +14,6 @@ from daskgraphpart.graph.sources import INT64
 from daskgraphpart.source import Block, Source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from daskgraphpart.engine.runner import Pass, ResultT, Runner
 
 

@@ -7,6 +7,7 @@ for features. Lines of CSV have to be counted first: that module has `cut_lines`
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -18,8 +19,6 @@ from daskgraphpart.lazy_mapping import LazyMapping
 from daskgraphpart.schema import DataSpec, EdgeType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from daskgraphpart.graph.metadata import Files
     from daskgraphpart.source import FilePath
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -23,9 +25,6 @@ from daskgraphpart.storage.paths import Location, resolve_path, to_key, to_path
 from daskgraphpart.units import format_count, format_number, format_size, html_table, text_table
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Mapping, Sequence
-
     from daskgraphpart.graph.scan import Scan
     from daskgraphpart.graph.transforms.changes import GraphChanges
     from daskgraphpart.source import FilePath, Source

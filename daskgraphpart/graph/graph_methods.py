@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from daskgraphpart.graph import write_method
@@ -11,8 +12,6 @@ from daskgraphpart.keywords import check_keywords
 from daskgraphpart.public import Public
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from daskgraphpart.graph.scan import Scan
 
 ChangedT = TypeVar("ChangedT", bound="GraphMethods[Any]", covariant=True)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import tempfile
 import zlib
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.graph.metadata import METADATA_FILE
@@ -18,9 +20,6 @@ from daskgraphpart.storage.paths import Location, join_path, to_path
 from daskgraphpart.storage.scratch import scratch_directory
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from daskgraphpart.engine.progress import Progress
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.engine.runner import Runner

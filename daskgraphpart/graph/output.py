@@ -6,6 +6,7 @@ Files, which may exceed memory, are written in pieces of fixed size, so the byte
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import pairwise
 from pathlib import Path
@@ -31,8 +32,6 @@ from daskgraphpart.storage.paths import check_apart
 from daskgraphpart.storage.region import create_npy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
     from daskgraphpart.schema import DataSpec, GraphSchema
     from daskgraphpart.storage.output_lock import OutputLock
 

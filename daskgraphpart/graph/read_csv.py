@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,8 +16,6 @@ from daskgraphpart.storage.files import file_size, open_for_reading
 from daskgraphpart.storage.region import Region
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from daskgraphpart.source import Edges, FilePath
 
 _HEAD = re.compile(rb"\s*([+-]?\d[^\0]*)?")  # start of a line of integers; nothing compressed or in UTF-16

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import accumulate
@@ -32,8 +33,6 @@ from daskgraphpart.storage.region import checked_nbytes
 from daskgraphpart.storage.store import StoreFile
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from daskgraphpart.schema import DataSpec
     from daskgraphpart.source import Edges, FilePath
 

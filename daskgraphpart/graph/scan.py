@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from abc import abstractmethod
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from html import escape
@@ -30,8 +31,6 @@ from daskgraphpart.storage.scratch import lasting_directory, scratch_directory
 from daskgraphpart.units import format_size
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from distributed import Client
     from distributed.deploy import Cluster
 

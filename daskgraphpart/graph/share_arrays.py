@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from daskgraphpart.graph.companion_files import copy_companions
@@ -13,8 +14,6 @@ from daskgraphpart.storage.files import make_directory, store_of, workspace_stor
 from daskgraphpart.storage.region import Region, create_npy
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.graph.graph import Graph

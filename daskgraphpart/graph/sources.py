@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import accumulate
@@ -15,8 +16,6 @@ from daskgraphpart.graph.formats import FORMATS, InputFile, check_ends, cut_rows
 from daskgraphpart.source import Block, Edges, FilePath, Source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
     from daskgraphpart.graph.read_csv import Lines
     from daskgraphpart.schema import DataSpec, EdgeType
 

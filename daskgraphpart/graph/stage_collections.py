@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,8 +17,6 @@ from daskgraphpart.source import Block, Source
 from daskgraphpart.storage.region import Region, npy_region, save_npy
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from daskgraphpart.graph.graph import Graph
 
 ROWS_PER_UNIT = 1 << 18

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.source import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from daskgraphpart.graph.graph import Graph
 
 

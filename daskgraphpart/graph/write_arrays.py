@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from daskgraphpart.engine.resources import detect_resources
@@ -13,9 +15,6 @@ from daskgraphpart.graph.write_graph import ChunkFormat, write_graph
 from daskgraphpart.storage.paths import require_local
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
     import numpy as np
 
     from daskgraphpart.schema import GraphSchema

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from daskgraphpart.engine.runner import Pass, Runner, Unit
@@ -22,8 +23,6 @@ from daskgraphpart.graph.output import (
 from daskgraphpart.schema import LONGEST_NAME, DataSpec, EdgeType, GraphSchema, RowType
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import numpy as np
 
     from daskgraphpart.graph.graph import Graph

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from daskgraphpart.engine.progress import Progress, open_progress
@@ -9,9 +11,6 @@ from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.storage.faults import environment_faults
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Mapping
-
     from distributed import Client
     from distributed.deploy import Cluster
 

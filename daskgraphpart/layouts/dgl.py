@@ -7,6 +7,7 @@ Each ``part<i>/`` holds `graph.dgl`, `node_feat.dgl`, `edge_feat.dgl`, `orig_nid
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -29,8 +30,10 @@ from daskgraphpart.layouts.known_outputs import (
 from daskgraphpart.layouts.layout import (
     WITH_EIDS,
     ArraySpec,
+    DispatchedGraph,
     FileLayout,
     GraphBoltAttributes,
+    GraphSizes,
     Layout,
     npy_file_layout,
     split_names,
@@ -38,9 +41,6 @@ from daskgraphpart.layouts.layout import (
 from daskgraphpart.layouts.manifest import ADDED, SUFFIX, stated_data
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-
-    from daskgraphpart.layouts.layout import DispatchedGraph, GraphSizes
     from daskgraphpart.schema import GraphSchema, RowType
 
 INT64, INT32, UINT8 = np.dtype("<i8"), np.dtype("<i4"), np.dtype(np.uint8)

@@ -7,6 +7,7 @@ and part, types in ID order, paths relative to the config.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,8 +16,6 @@ import msgspec
 from daskgraphpart.schema import DEFAULT_ETYPE, DEFAULT_NTYPE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from daskgraphpart.ids.book import PartitionBook
     from daskgraphpart.storage.paths import AnyPath
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
@@ -21,9 +22,6 @@ from daskgraphpart.registry import plugin_names
 from daskgraphpart.storage.files import is_directory, is_file, list_directory
 from daskgraphpart.storage.json_file import convert_json, read_json_object, shown
 from daskgraphpart.storage.paths import AnyPath, Location, leads_outside, resolve_path
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 
 def find_config(path: AnyPath, options: Mapping[str, Any] | None = None) -> Location:

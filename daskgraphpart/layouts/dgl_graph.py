@@ -6,6 +6,7 @@ Every size is checked against the file; DGL's own reader loads truncated files s
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
@@ -39,8 +40,6 @@ from daskgraphpart.storage.paths import AnyPath, to_key
 from daskgraphpart.storage.region import MAX_AXES, Region, checked_nbytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from daskgraphpart.source import FilePath
 
     Edges: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]

@@ -12,16 +12,13 @@ from __future__ import annotations
 
 import math
 import struct
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 
 from daskgraphpart.errors import LayoutError
 from daskgraphpart.layouts.layout import ArraySpec, FileLayout, LayoutBuilder
 from daskgraphpart.schema import BFLOAT16
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 MAGIC_GRAPH_FILE = 0xDD2E4FF046B4A13F
 MAGIC_TENSOR_FILE = 0xDD5A9FBE3FA2443F

@@ -17,18 +17,16 @@ import math
 import os
 import struct
 import zipfile
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.layouts.layout import ArraySpec, FileLayout, LayoutBuilder
+from daskgraphpart.layouts.layout import ArraySpec, FileLayout, GraphBoltAttributes, GraphSizes, LayoutBuilder
 from daskgraphpart.storage.faults import attach_path_to_error
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from daskgraphpart.layouts.layout import GraphBoltAttributes, GraphSizes
     from daskgraphpart.storage.region import Region
 
 

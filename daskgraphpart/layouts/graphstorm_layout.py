@@ -13,10 +13,11 @@ A GSProcessing graph has IDs from before GSProcessing, and a configuration with 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 import numpy as np
@@ -28,7 +29,7 @@ from daskgraphpart.graph.output import parquet_writer
 from daskgraphpart.graph.read_parquet import read_parquet_header
 from daskgraphpart.ids.id_map import IDS_PER_GROUP, id_batches
 from daskgraphpart.layouts.known_outputs import ASSIGNMENT, ASSIGNMENT_META, DIST_GRAPH, RAW_IDS, TRANSFORMATIONS
-from daskgraphpart.layouts.layout import ArraySpec, FileLayout, Layout, raw_file_layout
+from daskgraphpart.layouts.layout import ArraySpec, DispatchedGraph, FileLayout, GraphSizes, Layout, raw_file_layout
 from daskgraphpart.layouts.part_arrays import check_file_names, refuse_bfloat16
 from daskgraphpart.storage.atomic import json_bytes, whole_file
 from daskgraphpart.storage.files import is_file, read_file
@@ -37,12 +38,8 @@ from daskgraphpart.storage.paths import Location, leads_outside, to_path
 from daskgraphpart.storage.text import number_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
-    from typing import Self
-
     from daskgraphpart.graph.graph import Graph
     from daskgraphpart.layouts.dgl import DglLayout
-    from daskgraphpart.layouts.layout import DispatchedGraph, GraphSizes
     from daskgraphpart.schema import GraphSchema, NodeType
     from daskgraphpart.source import FilePath
     from daskgraphpart.storage.region import Region

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from daskgraphpart.storage.atomic import DELETED_FORMAT
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 GRAPH = "graph.dgl"
 GRAPHBOLT = "fused_csc_sampling_graph.pt"

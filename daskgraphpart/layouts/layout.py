@@ -45,9 +45,11 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from io import BytesIO
-from typing import TYPE_CHECKING, Any, ClassVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -57,10 +59,6 @@ from daskgraphpart.storage.files import workspace_store
 from daskgraphpart.storage.region import Region
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
-    from pathlib import Path
-    from typing import Self
-
     from daskgraphpart.ids.book import PartitionBook
     from daskgraphpart.ids.id_map_file import IdMapFile
     from daskgraphpart.ids.recorded_id_maps import IdMaps

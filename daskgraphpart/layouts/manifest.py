@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from daskgraphpart.layouts.known_outputs import MANIFEST_FORMAT, description_of
-from daskgraphpart.schema import DataSpec
+from daskgraphpart.schema import DataSpec, RowType
 from daskgraphpart.storage.atomic import json_bytes
 from daskgraphpart.storage.checksums import ALGORITHM, FileChecksum, hash_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from daskgraphpart.layouts.layout import DispatchedGraph, Layout
-    from daskgraphpart.schema import RowType
 
 VERSION = 2
 DIGEST = "digest"

@@ -5,6 +5,7 @@ Version 1 had no checksums; early manifests of version 2 had none of themselves.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -19,8 +20,6 @@ from daskgraphpart.storage.files import is_file, list_directory
 from daskgraphpart.storage.json_file import convert_json, read_json_object, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from daskgraphpart.storage.paths import Location
 
 

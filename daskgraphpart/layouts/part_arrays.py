@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from daskgraphpart.errors import OptionError
-from daskgraphpart.layouts.layout import ArraySpec
+from daskgraphpart.layouts.layout import ArraySpec, GraphSizes
 from daskgraphpart.schema import LONGEST_NAME, GraphSchema, RowType, is_fetched
-
-if TYPE_CHECKING:
-    from daskgraphpart.layouts.layout import GraphSizes
 
 INT64, FLOAT64 = np.dtype("<i8"), np.dtype("<f8")
 

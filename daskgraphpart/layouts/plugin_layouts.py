@@ -6,20 +6,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import OptionError
 from daskgraphpart.layouts.known_outputs import description_of
-from daskgraphpart.layouts.layout import FileLayout, Layout
+from daskgraphpart.layouts.layout import DispatchedGraph, FileLayout, GraphSizes, Layout
 from daskgraphpart.options import stated_options
 from daskgraphpart.registry import blaming, broken_contract, load_class
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-    from contextlib import AbstractContextManager
-
-    from daskgraphpart.layouts.layout import DispatchedGraph, GraphSizes
     from daskgraphpart.schema import GraphSchema
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -19,9 +21,6 @@ from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.units import format_number, format_size
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Mapping
-
     from daskgraphpart.storage.files import FileState
 
 

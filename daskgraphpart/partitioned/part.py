@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -21,8 +22,6 @@ from daskgraphpart.storage.files import file_sizes_in, is_file
 from daskgraphpart.units import format_count, format_number, format_size, html_table, text_table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from daskgraphpart.ids.book import PartitionBook
     from daskgraphpart.ids.ranges import IdRanges
     from daskgraphpart.storage.paths import Location

@@ -6,6 +6,7 @@ Functions import pandas and dask's collections themselves: that takes half a sec
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -14,8 +15,6 @@ import numpy as np
 from daskgraphpart.errors import LayoutError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     import dask.array as da
     import pandas as pd
 

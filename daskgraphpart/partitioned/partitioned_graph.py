@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from html import escape
@@ -26,8 +27,6 @@ from daskgraphpart.storage.paths import AnyPath, Location, is_remote, resolve_pa
 from daskgraphpart.units import format_count, format_number, format_size, html_table, text_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from daskgraphpart.ids.book import PartitionBook
     from daskgraphpart.layouts.dgl_config import PartitionConfig
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -12,8 +13,6 @@ from daskgraphpart.partitioned.stored_rows import StoredRows
 from daskgraphpart.public import Public
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from daskgraphpart.partitioned.part import Part
     from daskgraphpart.storage.region import Region
 

@@ -5,13 +5,12 @@ Queries have one column, `id`.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.readers.database import count_rows, quote, run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     import duckdb
 
 IDS_OF_STRANGERS = 100

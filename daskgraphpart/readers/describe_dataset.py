@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import pkgutil
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from daskgraphpart.errors import InputFileNotFoundError, check_choice
 from daskgraphpart.storage.paths import require_local
-
-if TYPE_CHECKING:
-    import os
 
 DATASETS = {
     "igb": "daskgraphpart.readers.datasets.igb:read_igb",

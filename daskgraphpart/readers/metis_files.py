@@ -10,25 +10,20 @@ Pieces of the file are parsed in turn, whatever the length of its lines, into fi
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from daskgraphpart.errors import InputFileError
-from daskgraphpart.graph.graph import graph_of
-from daskgraphpart.graph.scan import Scan, described_files
+from daskgraphpart.graph.graph import Graph, graph_of
+from daskgraphpart.graph.scan import Scan, ScanJob, described_files
 from daskgraphpart.graph.sources import INT64
 from daskgraphpart.kernels.parse_ints import parse_adjacency
 from daskgraphpart.schema import DEFAULT_ETYPE, DEFAULT_NTYPE
 from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.region import Region, create_npy
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from daskgraphpart.graph.graph import Graph
-    from daskgraphpart.graph.scan import ScanJob
 
 TEXT, BINARY = (".graph", ".metis"), (".bgf", ".parhip")
 PIECE_NBYTES = 1 << 20

@@ -6,13 +6,11 @@ The index of a table of pandas or dask becomes a column where it has IDs, or an 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
 
 from daskgraphpart.errors import OptionError
 from daskgraphpart.schema import plain_name
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
 
 PAIRS = (
     ("src", "dst"), ("source", "target"), ("source", "destination"), ("from", "to"), ("head", "tail"), ("u", "v"),

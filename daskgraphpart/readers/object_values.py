@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,9 +18,6 @@ from daskgraphpart.graph.rows import refuse_missing_values
 from daskgraphpart.graph.sources import FileRows
 from daskgraphpart.readers.list_files import local_name
 from daskgraphpart.readers.tabular import what_to_give
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _FORMS = {".npy": "numpy", ".parquet": "parquet", ".pq": "parquet"}
 

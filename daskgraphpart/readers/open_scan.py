@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from daskgraphpart.engine.resources import detect_resources
+from daskgraphpart.engine.resources import Resources, detect_resources
 from daskgraphpart.errors import GraphPartError, InputFileNotFoundError
 from daskgraphpart.graph.graph import Graph, read_chunked
 from daskgraphpart.graph.graph_scan import GraphScan
@@ -13,11 +14,6 @@ from daskgraphpart.graph.metadata import is_table
 from daskgraphpart.graph.scan import Scan
 from daskgraphpart.registry import first_answer
 from daskgraphpart.storage.paths import is_path
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from daskgraphpart.engine.resources import Resources
 
 
 def open_scan(given: Any, storage_options: Mapping[str, Any] | None = None, resources: Resources | None = None) -> Scan:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import duckdb
@@ -12,8 +13,6 @@ from daskgraphpart.ids.id_map import STRINGS, id_batches, read_map_header, write
 from daskgraphpart.readers.database import ROWS_PER_BATCH, first_twice, insert_batches, numbered_batches, read, run
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from daskgraphpart.storage.paths import Location
 
 

@@ -6,18 +6,15 @@ Tables are frames of pandas and dask, whatever gives an Arrow stream (polars, Du
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from daskgraphpart.errors import OptionError
 from daskgraphpart.graph.collections import join_frames
 from daskgraphpart.readers.names_of_ends import ENDS, ID, choose_ends, counts_rows, index_as_ids, is_pandas
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 
 def is_lazy(value: Any) -> bool:

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
 
-from daskgraphpart.errors import OptionError
+from daskgraphpart.errors import GraphPartError, OptionError
 from daskgraphpart.graph.metadata import check_num_nodes
 from daskgraphpart.schema import DEFAULT_NTYPE, check_name
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
-
-    from daskgraphpart.errors import GraphPartError
 
 
 def check_type_name(name: str, error: type[GraphPartError]) -> None:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.storage.files import workspace_store
 from daskgraphpart.storage.local_store import TEMPORARY_SUFFIX
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-    from pathlib import Path
-
     from daskgraphpart.storage.store import LocalPath
 
 DELETED_FORMAT = "daskgraphpart deleted"

@@ -5,6 +5,7 @@ Reads files in pieces, to bound memory.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,8 +13,6 @@ from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.files import open_for_reading
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from daskgraphpart.source import FilePath
 
 ALGORITHM = "xxh3-128"

@@ -10,6 +10,7 @@ import logging
 import threading
 import time
 import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, Any, cast
 
@@ -27,8 +28,6 @@ from daskgraphpart.extras import how_to_install
 from daskgraphpart.storage.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from upath import UPath
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import logging
 import secrets
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
@@ -23,8 +24,6 @@ from daskgraphpart.storage.store_objects import delete_version, is_s3, list_belo
 from daskgraphpart.storage.upload import PROBE, abort_uploads, open_for_upload
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from upath import UPath
 
 

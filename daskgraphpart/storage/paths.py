@@ -9,6 +9,7 @@ import os
 import posixpath
 import re
 import sys
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -16,8 +17,6 @@ from daskgraphpart.errors import OptionError, OutputExistsError
 from daskgraphpart.storage.object_store import open_known, open_url
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from typing_extensions import TypeIs
     from upath import UPath
 

@@ -6,6 +6,7 @@ S3 compares versions as it writes. Elsewhere only creation is certain, and what 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -14,8 +15,6 @@ from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, InputFil
 from daskgraphpart.storage.object_store import OBJECTS, open_store, version_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from upath import UPath
 
 HTTP_CONFLICT = 409

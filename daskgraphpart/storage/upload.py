@@ -6,6 +6,7 @@ A killed process leaves the parts it has sent, which cost space; `abort_uploads`
 from __future__ import annotations
 
 import errno
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from io import BytesIO
@@ -23,8 +24,6 @@ from daskgraphpart.storage.store_objects import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from upath import UPath
 
     from daskgraphpart.storage.store_lock import Claim

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from daskgraphpart.errors import OptionError, check_choice
-from daskgraphpart.graph.graph import graph_of
+from daskgraphpart.graph.graph import Graph, graph_of
 from daskgraphpart.graph.output import claimed_directory
 from daskgraphpart.graph.rows import MadeRows
 from daskgraphpart.graph.write_graph import ChunkFormat, write_graph
@@ -27,12 +30,7 @@ from daskgraphpart.storage.paths import require_local
 from daskgraphpart.tools import kinds
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
     from daskgraphpart.engine.runner import Runner
-    from daskgraphpart.graph.graph import Graph
 
 KINDS = ("rmat", "communities", "mag", *kinds.KINDS)
 RMAT_THRESHOLDS = tuple(round(65536 * share) for share in (0.57, 0.57 + 0.19, 0.57 + 0.19 + 0.19))

@@ -6,6 +6,7 @@ it returns their ends.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,8 +15,6 @@ from daskgraphpart.kernels.hashing import stream_key
 from daskgraphpart.kernels.synthetic import number_of_communities, scatter_step, uniform_shares
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     Ends = tuple[np.ndarray, np.ndarray]
 
 FIELDS, IN_FIELD, COPIED_CITATIONS = 20, 0.9, 0.5

@@ -6,6 +6,7 @@ Pass `export-files`. Files appear complete or not at all; a rerun sends only wha
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,8 +21,6 @@ from daskgraphpart.storage.checksums import FileChecksum, read_pieces
 from daskgraphpart.storage.files import file_size
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from _typeshed import ReadableBuffer as Buffer
 
     from daskgraphpart.dispatching.delivery.staged_array import StagedArray

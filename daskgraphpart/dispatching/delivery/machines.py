@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -22,9 +24,6 @@ from daskgraphpart.storage.atomic import write_bytes
 from daskgraphpart.storage.checksums import FileChecksum, hash_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from contextlib import AbstractContextManager
-
     from daskgraphpart.dispatching.delivery.staged_array import StagedArray
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from daskgraphpart.dispatching.delivery.export import export
@@ -18,9 +20,6 @@ from daskgraphpart.storage.store_objects import versions_below
 from daskgraphpart.storage.upload import Upload, abort_uploads, check_writable, open_for_upload, upload_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-
     from upath import UPath
 
     from daskgraphpart.dispatching.delivery.staged_array import StagedArray

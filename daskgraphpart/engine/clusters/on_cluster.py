@@ -11,6 +11,8 @@ import socket
 import sys
 import time
 import uuid
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dask import get_annotations
@@ -25,9 +27,6 @@ from daskgraphpart.errors import EnvironmentFaultError
 from daskgraphpart.units import format_number, format_size
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
     from daskgraphpart.engine.local import Graph, Key
     from daskgraphpart.storage.store import WorkspaceStore
 

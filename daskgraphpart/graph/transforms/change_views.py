@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
 from daskgraphpart.graph.metadata import CATEGORIES
@@ -10,8 +11,6 @@ from daskgraphpart.graph.transforms.check_changes import doubled_types, dtype_of
 from daskgraphpart.schema import canonical_tuple
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
     from daskgraphpart.graph.transforms.changes import GraphChanges
     from daskgraphpart.source import FilePath, Source
 

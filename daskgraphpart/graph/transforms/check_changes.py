@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,8 +11,6 @@ from daskgraphpart.errors import OptionError, check_choice, choose_from
 from daskgraphpart.schema import by_plain_name, plain_name
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
     from daskgraphpart.graph.transforms.changes import GraphChanges
 
 

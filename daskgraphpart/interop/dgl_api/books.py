@@ -16,18 +16,16 @@ import numpy as np
 from daskgraphpart.errors import IdOutOfRangeError, LayoutError
 from daskgraphpart.extras import torch_module
 from daskgraphpart.ids.book import BookMethods, PartitionBook
-from daskgraphpart.ids.ranges import as_ids, check_ids, like
+from daskgraphpart.ids.ranges import IdRanges, as_ids, check_ids, like
 from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph
 from daskgraphpart.public import Public
-from daskgraphpart.schema import DEFAULT_ETYPE, DEFAULT_NTYPE, canonical_tuple
+from daskgraphpart.schema import DEFAULT_ETYPE, DEFAULT_NTYPE, EdgeTypeName, canonical_tuple
 from daskgraphpart.storage.region import Region, open_npy
 
 if TYPE_CHECKING:
-    from daskgraphpart.ids.ranges import IdRanges
     from daskgraphpart.layouts.dgl_config import PartitionConfig
     from daskgraphpart.layouts.dgl_graph import GraphFile
     from daskgraphpart.partitioned.part import Part
-    from daskgraphpart.schema import EdgeTypeName
     from daskgraphpart.storage.paths import AnyPath, Location
 
 

@@ -6,7 +6,10 @@ does, without dgl: the graph is a `LocalGraph`. For parts larger than memory, us
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -22,10 +25,6 @@ from daskgraphpart.public import Public
 from daskgraphpart.schema import canonical_tuple
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Mapping
-    from pathlib import Path
-
     from daskgraphpart.layouts.dgl_graph import GraphFile
     from daskgraphpart.partitioned.part import Part
     from daskgraphpart.storage.region import Region

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from daskgraphpart.dispatching.dispatch_options import DispatchOptions
 from daskgraphpart.dispatching.output_directory import check_empty
-from daskgraphpart.engine.progress import open_progress
+from daskgraphpart.engine.progress import Progress, open_progress
 from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.errors import OptionError
 from daskgraphpart.extras import torch_module
@@ -30,23 +31,18 @@ from daskgraphpart.partitioner.choose import expected_choice
 from daskgraphpart.partitioner.from_arrays import assignment_of, write_type_weights
 from daskgraphpart.readers.objects.open_object import complete_graph
 from daskgraphpart.readers.open_scan import open_scan
-from daskgraphpart.schema import check_name
+from daskgraphpart.schema import GraphSchema, check_name
 from daskgraphpart.storage.lock import is_unfinished
 from daskgraphpart.storage.paths import require_local
 from daskgraphpart.storage.scratch import scratch_directory
 from daskgraphpart.units import format_size
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Literal
-
     from distributed import Client
     from distributed.deploy import Cluster
 
-    from daskgraphpart.engine.progress import Progress
     from daskgraphpart.graph.graph import Graph
     from daskgraphpart.graph.graph_like import GraphLike
-    from daskgraphpart.schema import GraphSchema
 
 logger = logging.getLogger(__name__)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from daskgraphpart.dispatching.dispatch_options import DispatchOptions
 from daskgraphpart.dispatching.output_directory import check_empty, check_output
-from daskgraphpart.engine.progress import open_progress
+from daskgraphpart.engine.progress import Progress, open_progress
 from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, detect_resources
 from daskgraphpart.engine.runner import open_runner
 from daskgraphpart.graph.graph_scan import GraphScan
@@ -37,14 +39,10 @@ from daskgraphpart.storage.paths import require_local, to_path
 from daskgraphpart.storage.scratch import scratch_directory
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterator, Mapping, Sequence
-
     from distributed import Client
     from distributed.deploy import Cluster
 
     from daskgraphpart.dispatching.finish import JobResult
-    from daskgraphpart.engine.progress import Progress
     from daskgraphpart.graph.graph import Graph
     from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph
 

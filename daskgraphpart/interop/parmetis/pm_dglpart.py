@@ -7,21 +7,23 @@ Together they have every node and edge once.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
 
 from daskgraphpart.errors import InputFileError, InputFileNotFoundError, MetadataError, OptionError, check_choice
-from daskgraphpart.graph.graph import graph_of
+from daskgraphpart.graph.graph import Graph, graph_of
 from daskgraphpart.partitioner.parmetis_files import (
     IdColumn,
     LineFile,
     ParmetisFiles,
+    PartFiles,
     Placement,
     count_columns,
     read_lines,
@@ -30,19 +32,13 @@ from daskgraphpart.partitioner.parmetis_files import (
 from daskgraphpart.readers.database import open_database, run
 from daskgraphpart.schema import STORED_DTYPES, check_name
 from daskgraphpart.storage.json_file import convert_json, read_json_object
-from daskgraphpart.storage.region import create_npy
+from daskgraphpart.storage.region import Region, create_npy
 from daskgraphpart.storage.scratch import scratch_directory
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
-
     from duckdb import DuckDBPyConnection
 
     from daskgraphpart.engine.resources import Resources
-    from daskgraphpart.graph.graph import Graph
-    from daskgraphpart.partitioner.parmetis_files import PartFiles
-    from daskgraphpart.storage.region import Region
 
 
 FEATURE = "feat"

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
@@ -33,8 +34,6 @@ from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.paths import Location, to_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.graph.graph import Graph
     from daskgraphpart.partitioner.parmetis_files import ParmetisFiles

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.engine.resources import detect_resources
@@ -9,9 +11,6 @@ from daskgraphpart.extras import pyg_module
 from daskgraphpart.partitioned.pyg.sampled_source import LoaderOptions
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
     from daskgraphpart.partitioned.hot_rows import HotRows
     from daskgraphpart.partitioned.part import Part
     from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph

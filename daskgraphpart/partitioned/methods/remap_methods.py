@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +14,6 @@ from daskgraphpart.errors import OptionError
 from daskgraphpart.storage.paths import AnyPath, Location, require_local, resolve_path
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterator
-
     from distributed import Client
     from distributed.deploy import Cluster
 

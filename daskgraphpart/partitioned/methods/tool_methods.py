@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.engine.resources import detect_resources
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterable, Mapping
-
     from distributed import Client
     from distributed.deploy import Cluster
 

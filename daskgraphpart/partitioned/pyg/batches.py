@@ -5,6 +5,7 @@ Imports torch_geometric; call `pyg_module` first for a helpful error.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,8 +19,6 @@ from daskgraphpart.partitioned.sampling.sampler import Located, Locator, Sampler
 from daskgraphpart.schema import canonical_tuple
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from daskgraphpart.partitioned.hot_rows import CacheUse
     from daskgraphpart.partitioned.pyg.sampled_source import SampledSource
     from daskgraphpart.partitioned.pyg.seeds import Links

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -26,8 +27,6 @@ from daskgraphpart.storage.files import file_state
 from daskgraphpart.storage.paths import require_local
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
     from daskgraphpart.partitioned.pyg.batches import Assembler
 
 

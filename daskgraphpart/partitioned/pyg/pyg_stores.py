@@ -6,6 +6,7 @@ of nodes, become bool. Imports torch_geometric; call `pyg_module` first for a he
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,8 +19,6 @@ from daskgraphpart.ids.ranges import to_tensor
 from daskgraphpart.schema import canonical_tuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from daskgraphpart.partitioned.part import Part
     from daskgraphpart.partitioned.views import EdgeView, TypeView
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +13,6 @@ from daskgraphpart.partitioned.hot_rows import HotRows
 from daskgraphpart.storage.files import FileState, file_state
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
     from daskgraphpart.ids.book import PartitionBook
     from daskgraphpart.layouts.dgl_graph import GraphFile
     from daskgraphpart.partitioned.sampling.part_columns import PartColumns

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +19,6 @@ from daskgraphpart.partitioned.sampling.sampler import Locator
 from daskgraphpart.schema import canonical_tuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from daskgraphpart.partitioned.pyg.sampled_source import SampledSource
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,8 +21,6 @@ from daskgraphpart.kernels.compress import count_keys, place_by_key, scatter
 from daskgraphpart.storage.region import Region, create_npy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from daskgraphpart.ids.book import PartitionBook
     from daskgraphpart.layouts.dgl_graph import Edges, GraphFile
 

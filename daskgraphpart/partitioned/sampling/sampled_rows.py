@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -13,8 +14,6 @@ from daskgraphpart.ids.ranges import places_by_part
 from daskgraphpart.kernels.copy_rows import copy_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from daskgraphpart.storage.region import Region
 
     Groups: TypeAlias = Sequence[tuple[int, np.ndarray]]

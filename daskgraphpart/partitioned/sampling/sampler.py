@@ -6,6 +6,7 @@ type.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -19,8 +20,6 @@ from daskgraphpart.partitioner.training.count_fetches import Fetches
 from daskgraphpart.schema import canonical_tuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from daskgraphpart.ids.book import PartitionBook
     from daskgraphpart.ids.ranges import IdRanges
     from daskgraphpart.partitioned.sampling.part_columns import PartColumns

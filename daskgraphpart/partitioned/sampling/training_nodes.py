@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,8 +10,6 @@ import numpy as np
 from daskgraphpart.schema import marks_training
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from daskgraphpart.ids.book import PartitionBook
     from daskgraphpart.storage.region import Region
 

@@ -6,6 +6,7 @@ Beside the graph lie files that GraphStorm's commands read: the config with stat
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,16 +16,17 @@ import numpy as np
 from daskgraphpart.engine.resources import SMALLEST_DATABASE_MEMORY
 from daskgraphpart.errors import InputFileError, OptionError, raise_together
 from daskgraphpart.graph.companion_files import list_companions
-from daskgraphpart.graph.graph import graph_of
+from daskgraphpart.graph.graph import Graph, graph_of
 from daskgraphpart.graph.metadata import LABEL_COUNTS, TRANSFORMED
 from daskgraphpart.graph.rows import ConstantRows, JoinedRows, KeptRows, ReversedEdges
-from daskgraphpart.graph.scan import Scan
+from daskgraphpart.graph.scan import Scan, ScanJob
 from daskgraphpart.kernels.hashing import stream_key
 from daskgraphpart.readers.construction.labels import count_classes, draw_masks, list_masks, open_splits
 from daskgraphpart.readers.construction.read_config import is_construction, read_config
 from daskgraphpart.readers.construction.statistics import Described, bounds, describe_rows, divisor, plan_columns
 from daskgraphpart.readers.construction.tables import (
     Ids,
+    Table,
     check_ids,
     find_ends,
     find_files,
@@ -44,15 +46,10 @@ from daskgraphpart.schema import canonical_tuple, check_name
 from daskgraphpart.storage.atomic import write_json
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import duckdb
 
-    from daskgraphpart.graph.graph import Graph
-    from daskgraphpart.graph.scan import ScanJob
     from daskgraphpart.readers.construction.config import Construction, Faults, Feature
     from daskgraphpart.readers.construction.statistics import Described, TransformColumn
-    from daskgraphpart.readers.construction.tables import Table
     from daskgraphpart.source import Source
     from daskgraphpart.storage.region import Region
 

@@ -5,17 +5,15 @@ Follows GraphStorm 0.5.1: python/graphstorm/gconstruct/construct_graph.py, trans
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from daskgraphpart.errors import GraphPartError, InputFileError, MetadataError
 from daskgraphpart.readers.names_of_ends import ENDS
 from daskgraphpart.readers.type_names import check_type_name
 from daskgraphpart.schema import check_name
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
 
 MASKS = ("train_mask", "val_mask", "test_mask")
 UNKNOWN = ""

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
-from daskgraphpart.readers.construction.config import MASKS, UNKNOWN, Entry, Feature, Label, Splits, Transform
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from daskgraphpart.readers.construction.config import Reader
+from daskgraphpart.readers.construction.config import MASKS, UNKNOWN, Entry, Feature, Label, Reader, Splits, Transform
 
 FORMS = ("parquet", "csv")
 DTYPES = ("float32", "float16", "float64", "int8")

@@ -6,9 +6,10 @@ Follows GraphStorm 0.5.1: graphstorm_processing/config/config_parser.py and nume
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
-from daskgraphpart.readers.construction.config import UNKNOWN, Entry, Feature, Label, Transform
+from daskgraphpart.readers.construction.config import UNKNOWN, Entry, Feature, Label, Reader, Transform
 from daskgraphpart.readers.construction.gconstruct import (
     FORMS,
     HARD_NEGATIVES,
@@ -25,11 +26,6 @@ from daskgraphpart.readers.construction.gconstruct import (
     task_of,
     width_of,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from daskgraphpart.readers.construction.config import Reader
 
 IMPUTERS = ("none", "mean", "median", "most_frequent")
 NORMALIZERS = {"none": "no-op", "min-max": "max_min_norm", "standard": "standard", "rank-gauss": "rank_gauss"}

@@ -7,24 +7,22 @@ each share of all labelled rows; GraphStorm floors per file.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from daskgraphpart.errors import InputFileError
-from daskgraphpart.readers.construction.tables import columns_of, find_files, name
+from daskgraphpart.readers.construction.tables import Ids, columns_of, find_files, name
 from daskgraphpart.readers.construction.write_features import NO_CLASS
 from daskgraphpart.readers.database import quote, read, run, translated_errors
 from daskgraphpart.storage.region import Region, create_npy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     import duckdb
 
     from daskgraphpart.readers.construction.config import Construction, Entry, Faults, Label, Splits
-    from daskgraphpart.readers.construction.tables import Ids
 
 ROWS = 1 << 18
 SETS = ("train", "valid", "test")

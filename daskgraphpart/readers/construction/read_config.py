@@ -5,18 +5,16 @@ from __future__ import annotations
 import copy
 import os
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from daskgraphpart.errors import MetadataError
 from daskgraphpart.readers.construction import gconstruct, gsprocessing
 from daskgraphpart.readers.construction.config import Construction, Entry, Faults, Reader
 from daskgraphpart.storage.json_file import read_json_object
 from daskgraphpart.storage.paths import is_url
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 def is_config(path: Path) -> bool:

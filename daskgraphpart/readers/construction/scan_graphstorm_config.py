@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from daskgraphpart.errors import OptionError
 from daskgraphpart.graph.graph_methods import change
@@ -14,10 +16,6 @@ from daskgraphpart.readers.construction.read_config import read_config
 from daskgraphpart.storage.paths import require_local
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Mapping, Sequence
-    from typing import Literal
-
     from daskgraphpart.graph.scan import Scan
 
 

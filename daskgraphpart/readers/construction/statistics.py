@@ -12,15 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.readers.construction.config import UNKNOWN
-from daskgraphpart.readers.construction.tables import INTEGERS, column_place, element, is_number, name
+from daskgraphpart.readers.construction.config import UNKNOWN, Entry, Faults, Feature, Label, Transform
+from daskgraphpart.readers.construction.tables import INTEGERS, Table, column_place, element, is_number, name
 from daskgraphpart.readers.database import quote, run, translated_errors
 
 if TYPE_CHECKING:
     import duckdb
 
-    from daskgraphpart.readers.construction.config import Entry, Faults, Feature, Label, Transform
-    from daskgraphpart.readers.construction.tables import Table
 
 NUMBER, VECTOR, TEXT, TEXTS = "number", "vector", "text", "texts"
 MAX_CATEGORIES = 100_000

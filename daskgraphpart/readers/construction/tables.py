@@ -7,8 +7,10 @@ edges. Rows are read before only to tell the types of CSV.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,9 +42,6 @@ from daskgraphpart.readers.names_of_ends import ENDS
 from daskgraphpart.readers.rank_ids import keep_ids, rank_ids
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
     import duckdb
 
     from daskgraphpart.engine.progress import ProgressListener

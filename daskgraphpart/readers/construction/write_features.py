@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,9 +18,6 @@ from daskgraphpart.readers.database import read, run, translated_errors
 from daskgraphpart.storage.region import Region, create_npy
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
     import duckdb
 
     from daskgraphpart.readers.construction.config import Feature, Label, Transform

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from daskgraphpart.extension import InputFileError, InputFileNotFoundError, MadeRows, import_extra, read_npy_header
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from pathlib import Path
 
 
 def require_files(directory: Path, kind: str, paths: Iterable[Path]) -> None:

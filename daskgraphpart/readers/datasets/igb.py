@@ -10,15 +10,13 @@ from __future__ import annotations
 import math
 import os
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from daskgraphpart.extension import MadeRows, read_npy_header
 from daskgraphpart.readers.datasets.dataset_files import require_files, require_shape
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 CITES = "paper:cites:paper"
 HETEROGENEOUS = (CITES, "paper:written_by:author", "author:affiliated_to:institute", "paper:topic:fos")

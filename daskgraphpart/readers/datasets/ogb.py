@@ -9,15 +9,13 @@ from __future__ import annotations
 import csv
 import gzip
 import zlib
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from daskgraphpart.extension import DEFAULT_ETYPE, DEFAULT_NTYPE, InputFileError
 from daskgraphpart.readers.datasets.dataset_files import count_in, load_torch, mask_of, require_files, require_shape
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 MASKS = {"train": "train_mask", "valid": "val_mask", "test": "test_mask"}
 COUNTS = ("num_nodes_list", "num_edges_list")  # arrays of a binary graph, of one number each

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.engine.resources import detect_resources
+from daskgraphpart.engine.resources import Resources, detect_resources
 from daskgraphpart.errors import OptionError
 from daskgraphpart.extras import is_made_by
 from daskgraphpart.keywords import check_keywords
@@ -12,13 +14,9 @@ from daskgraphpart.readers.objects.open_object import complete_graph
 from daskgraphpart.schema import check_name
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Mapping
-
     from distributed import Client
     from distributed.deploy import Cluster
 
-    from daskgraphpart.engine.resources import Resources
     from daskgraphpart.graph.graph import Graph
     from daskgraphpart.graph.graph_like import DglGraph, Edges, NetworkxGraph, PygData, SparseMatrix
 

@@ -6,34 +6,30 @@ What was not given is counted: rows of frames in the pass `count-rows`, nodes by
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.engine.runner import Pass, Unit, open_runner
+from daskgraphpart.engine.runner import Pass, Runner, Unit, open_runner
 from daskgraphpart.errors import OptionError
 from daskgraphpart.extras import is_dgl_graph
 from daskgraphpart.graph.collections import array_of, frame_of_arrays
 from daskgraphpart.graph.dask_sources import DaskRows, ends_of_frame, return_unchanged, run_collections
-from daskgraphpart.graph.graph import graph_of
+from daskgraphpart.graph.graph import Graph, graph_of
 from daskgraphpart.graph.metadata import MAX_ROWS
 from daskgraphpart.graph.rows import EdgeEnds, array_rows
 from daskgraphpart.readers.identify_collections import lasting_token
 from daskgraphpart.readers.object_values import as_array, as_ids, file_rows, paths_in
-from daskgraphpart.readers.objects.read_object import read_object
+from daskgraphpart.readers.objects.read_object import Given, read_object
 from daskgraphpart.readers.tabular import as_pandas, as_table, find_ids, is_lazy, what_to_give
 from daskgraphpart.readers.type_names import by_type, count_known
 from daskgraphpart.source import Input, Source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from daskgraphpart.engine.resources import Resources
-    from daskgraphpart.engine.runner import Runner
-    from daskgraphpart.graph.graph import Graph
-    from daskgraphpart.readers.objects.read_object import Given
 
 logger = logging.getLogger(__name__)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,9 +20,6 @@ from daskgraphpart.readers.type_names import canonical_name, ends_of_types
 from daskgraphpart.schema import DEFAULT_ETYPE as HOMOGENEOUS_EDGES
 from daskgraphpart.schema import DEFAULT_NTYPE as HOMOGENEOUS_NODES
 from daskgraphpart.schema import by_plain_name
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 logger = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from daskgraphpart.engine.resources import SMALLEST_DATABASE_MEMORY
 from daskgraphpart.errors import GraphPartError, collect_fault, raise_together
 from daskgraphpart.graph.companion_files import list_companions
-from daskgraphpart.graph.graph import graph_of
+from daskgraphpart.graph.graph import Graph, graph_of
 from daskgraphpart.graph.rows import EdgeEnds
 from daskgraphpart.graph.transforms.changes import NO_CHANGES
 from daskgraphpart.readers.database import open_database
@@ -36,7 +36,6 @@ from daskgraphpart.readers.tables.place.unknown_nodes import (
 from daskgraphpart.readers.tables.stage_frames import write_frames
 
 if TYPE_CHECKING:
-    from daskgraphpart.graph.graph import Graph
     from daskgraphpart.graph.scan import ScanJob
     from daskgraphpart.readers.tables.table_scan import TableScan
     from daskgraphpart.source import Source

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from daskgraphpart.errors import OptionError, check_choice
 from daskgraphpart.graph.transforms.changes import name_of
 from daskgraphpart.options import by_name, check_options, option, words_of
-
-if TYPE_CHECKING:
-    import os
 
 UNKNOWN_NODES = ("add", "drop", "error")
 DELIMITERS = {"comma": ",", "tab": "\t", "space": " ", "semicolon": ";", "\\t": "\t"}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from daskgraphpart.errors import check_choice
 from daskgraphpart.graph.transforms.changes import NO_CHANGES, GraphChanges
@@ -15,10 +17,6 @@ from daskgraphpart.readers.tables.stage_frames import named_tables
 from daskgraphpart.readers.tables.table_scan import TableScan
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Mapping, Sequence
-    from typing import Literal
-
     from daskgraphpart.graph.graph_like import Paths, Rows, Table
     from daskgraphpart.graph.scan import Scan
 

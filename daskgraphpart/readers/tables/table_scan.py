@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 import zlib
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from daskgraphpart.engine.resources import SMALLEST_DATABASE_MEMORY
 from daskgraphpart.errors import GraphPartError, OptionError, collect_fault, option_name, raise_together
 from daskgraphpart.graph.metadata import is_table
-from daskgraphpart.graph.scan import ROWS_OF, Scan, described_files
+from daskgraphpart.graph.scan import ROWS_OF, Scan, ScanJob, described_files
 from daskgraphpart.graph.transforms.changes import (
     NO_CHANGES,
     GraphChanges,
@@ -31,10 +32,7 @@ from daskgraphpart.source import Source
 from daskgraphpart.storage.paths import is_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from daskgraphpart.graph.graph import Graph
-    from daskgraphpart.graph.scan import ScanJob
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -6,6 +6,7 @@ parts, which may be one, of their MD5s. Only objects whose store lists something
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import md5
 from typing import TYPE_CHECKING, BinaryIO
@@ -15,8 +16,6 @@ from daskgraphpart.storage.object_store import OBJECTS, open_store
 from daskgraphpart.storage.upload import SEND_NBYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
     from upath import UPath
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.storage.object_store import version_of
@@ -17,8 +18,6 @@ from daskgraphpart.storage.store_workspace.pieced_file import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from upath import UPath
 
     from daskgraphpart.storage.store import Writes

@@ -13,6 +13,7 @@ import shutil
 import tempfile
 import threading
 import uuid
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -45,8 +46,6 @@ from daskgraphpart.storage.store_workspace.traffic import add_to_run, counting_r
 from daskgraphpart.storage.upload import abort_uploads, open_for_upload, upload_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from upath import UPath
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import tempfile
 import threading
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from daskgraphpart.storage.faults import attach_path_to_error
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from daskgraphpart.storage.store import Writes
     from daskgraphpart.storage.store_workspace.digests import Written
 

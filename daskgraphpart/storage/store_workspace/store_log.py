@@ -7,6 +7,7 @@ must not be, is put by `flush`.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -15,8 +16,6 @@ from daskgraphpart.storage.object_store import OBJECTS
 from daskgraphpart.storage.store_objects import create_object, read_objects
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from upath import UPath
 
 SECONDS_BETWEEN_PUTS = 5.0

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
@@ -16,8 +17,6 @@ from urllib.parse import parse_qs, urlsplit
 from daskgraphpart.units import format_count, format_number, format_size
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from upath import UPath
 
 PROTOCOLS = ("s3", "s3a")

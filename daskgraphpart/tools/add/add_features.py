@@ -10,6 +10,7 @@ that nothing lists.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -23,16 +24,16 @@ from daskgraphpart.dispatching.dispatch_options import DispatchOptions
 from daskgraphpart.dispatching.features import block_marks, cut_features, move_features
 from daskgraphpart.dispatching.finish import describe_layout, encode_files, publish_files
 from daskgraphpart.dispatching.job import Job, choose_sizes
-from daskgraphpart.dispatching.make_files import lay_out
+from daskgraphpart.dispatching.make_files import Places, Target, lay_out
 from daskgraphpart.dispatching.nodes import NumberedNodes
 from daskgraphpart.dispatching.offsets import count_intervals
 from daskgraphpart.dispatching.output_directory import discard_unfinished
 from daskgraphpart.dispatching.split_nids import count_marked, split_nids, wanted_masks
 from daskgraphpart.engine.progress import open_progress
-from daskgraphpart.engine.runner import Pass, Unit
+from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import LayoutError, OptionError, check_choice
 from daskgraphpart.graph.companion_files import copy_file, maps_and_codes
-from daskgraphpart.graph.graph import graph_of
+from daskgraphpart.graph.graph import Graph, graph_of
 from daskgraphpart.graph.graph_scan import GraphScan
 from daskgraphpart.graph.metadata import CATEGORIES
 from daskgraphpart.ids.id_map import COLUMN
@@ -51,26 +52,19 @@ from daskgraphpart.partitioner.assignment import Assignment, owner_dtype
 from daskgraphpart.partitioner.extend.old_owners import place_owners
 from daskgraphpart.readers.objects.open_object import complete_graph
 from daskgraphpart.readers.tables.scan_tables import described_tables
-from daskgraphpart.schema import GraphSchema, NodeType
+from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
 from daskgraphpart.source import Source
 from daskgraphpart.storage.checksums import hash_bytes
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.files import make_directory, read_file
-from daskgraphpart.storage.region import create_files, npy_region
+from daskgraphpart.storage.region import Region, create_files, npy_region
 from daskgraphpart.tools.add.extended_layout import extended_layouts
 from daskgraphpart.tools.remap.row_files import recorded_maps
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-
-    from daskgraphpart.dispatching.make_files import Places, Target
     from daskgraphpart.dispatching.workspace import Workspace
     from daskgraphpart.engine.resources import Resources
-    from daskgraphpart.engine.runner import Runner
-    from daskgraphpart.graph.graph import Graph
     from daskgraphpart.graph.scan import Scan
-    from daskgraphpart.schema import EdgeType
-    from daskgraphpart.storage.region import Region
 
 
 def add_features(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -9,16 +10,13 @@ from daskgraphpart.errors import LayoutError
 from daskgraphpart.layouts.dgl import DglLayout
 from daskgraphpart.layouts.graphstorm_layout import GraphStormLayout
 from daskgraphpart.layouts.known_outputs import DIST_GRAPH, description_of
-from daskgraphpart.layouts.layout import Layout
+from daskgraphpart.layouts.layout import DispatchedGraph, FileLayout, GraphSizes, Layout
 from daskgraphpart.layouts.manifest_reader import Manifest, read_manifest
 from daskgraphpart.layouts.plugin_layouts import plugin_layouts
 from daskgraphpart.registry import plugin_names
 from daskgraphpart.storage.files import is_file
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
-    from daskgraphpart.layouts.layout import DispatchedGraph, FileLayout, GraphSizes
     from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph
     from daskgraphpart.schema import GraphSchema
     from daskgraphpart.storage.checksums import FileChecksum

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +14,6 @@ from daskgraphpart.ids.ranges import as_ids
 from daskgraphpart.tools.remap.row_files import find_id_map
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph
     from daskgraphpart.storage.paths import AnyPath, Location
 

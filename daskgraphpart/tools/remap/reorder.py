@@ -7,6 +7,7 @@ to get new order, they are the inverse, written to a temporary file. Blocks of t
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,8 +35,6 @@ from daskgraphpart.tools.remap.row_files import (
 )
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from daskgraphpart.engine.progress import Progress
     from daskgraphpart.engine.resources import Resources
 

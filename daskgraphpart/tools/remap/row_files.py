@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -43,9 +44,6 @@ from daskgraphpart.storage.files import is_file
 from daskgraphpart.storage.paths import AnyPath, Location, is_remote, join_path, leads_outside, resolve_path, to_key
 from daskgraphpart.storage.region import map_npy, open_npy
 from daskgraphpart.storage.zarr_arrays import open_rows_array
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
 
 SUFFIXES = (".npy", ".zarr", ".pt", ".parquet")
 VALUE = "value"

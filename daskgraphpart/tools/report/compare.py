@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
 
 from daskgraphpart.engine.measure import Measurement, measure
-from daskgraphpart.engine.progress import open_progress
+from daskgraphpart.engine.progress import Progress, ProgressListener, open_progress
 from daskgraphpart.engine.resources import resources_of
 from daskgraphpart.errors import OptionError, choose_from
 from daskgraphpart.ids.fanouts import texts_of_fanouts
@@ -30,14 +31,9 @@ from daskgraphpart.storage.paths import to_key
 from daskgraphpart.units import format_seconds, format_size, html_table, text_table
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Iterator, Mapping
-    from typing import Literal
-
     from distributed import Client
     from distributed.deploy import Cluster
 
-    from daskgraphpart.engine.progress import Progress, ProgressListener
     from daskgraphpart.graph.graph_like import GraphLike
 
 

@@ -10,13 +10,14 @@ done only if they fit into memory.
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.engine.runner import Pass, Unit
+from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import OptionError
 from daskgraphpart.ids.fanouts import read_fanouts, split_fanouts
 from daskgraphpart.kernels.hashing import stream_key, stream_key_of
@@ -31,9 +32,6 @@ from daskgraphpart.tools.report.figures import MAX_MATRIX, Fetching
 from daskgraphpart.units import parse_rate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from daskgraphpart.engine.runner import Runner
     from daskgraphpart.ids.book import PartitionBook
     from daskgraphpart.layouts.dgl_graph import GraphFile
     from daskgraphpart.storage.region import Region

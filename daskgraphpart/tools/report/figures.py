@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -11,8 +12,6 @@ import numpy as np
 from daskgraphpart.public import Public
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from daskgraphpart.storage.region import Region
 
     NodeRegions: TypeAlias = Sequence[Mapping[str, Mapping[str, Region]]]

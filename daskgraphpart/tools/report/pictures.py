@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,8 +16,6 @@ from daskgraphpart.errors import printable
 from daskgraphpart.units import format_size
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from matplotlib.axes import Axes
 
     from daskgraphpart.tools.report.figures import Figures

@@ -6,10 +6,11 @@ file or network. It follows light or dark mode, fits a phone, and prints.
 
 from __future__ import annotations
 
+import os
 from html import escape
 from pathlib import Path
 from textwrap import fill
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 from daskgraphpart.errors import OptionError, printable
 from daskgraphpart.storage.atomic import write_bytes
@@ -17,10 +18,6 @@ from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.tools.report.figures import Figures
 from daskgraphpart.tools.report.sections import TERMS, Section, advice, all_sections, key_figures, title_of, verdict
 from daskgraphpart.units import format_number, html_table, text_table
-
-if TYPE_CHECKING:
-    import os
-
 
 MAX_ROWS, MAX_COLUMNS = 16, 17
 """Of a table in text."""

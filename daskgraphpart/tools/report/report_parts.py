@@ -12,6 +12,7 @@ memory grows with the number of parts only.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -27,20 +28,17 @@ from daskgraphpart.kernels.count_ends import count_ends
 from daskgraphpart.layouts.manifest_reader import find_manifest, read_manifest
 from daskgraphpart.schema import LABEL_NAMES, MASK_NAME
 from daskgraphpart.storage.files import file_sizes_in
-from daskgraphpart.storage.paths import is_remote
+from daskgraphpart.storage.paths import Location, is_remote
 from daskgraphpart.tools.report.fetching import Sampling, estimate_fetching, nbytes_to_sort
 from daskgraphpart.tools.report.figures import MAX_MATRIX, Labels
 from daskgraphpart.tools.report.report import Report
 from daskgraphpart.units import format_number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
     from daskgraphpart.engine.progress import Progress
     from daskgraphpart.ids.book import PartitionBook
     from daskgraphpart.layouts.dgl_config import PartitionConfig
     from daskgraphpart.layouts.dgl_graph import GraphFile
-    from daskgraphpart.storage.paths import Location
     from daskgraphpart.storage.region import Region
     from daskgraphpart.tools.report.figures import NodeRegions
 

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from daskgraphpart.errors import printable
-from daskgraphpart.tools.report.figures import balance, share
+from daskgraphpart.tools.report.figures import Fetching, Figures, Labels, balance, share
 from daskgraphpart.units import format_count, format_number, format_rate, format_seconds, format_size
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from daskgraphpart.tools.report.figures import Fetching, Figures, Labels
 
 EVEN, UNEVEN, SMALL = 1.105, 1.25, 0.6
 """A part may be so much larger than the average and be called balanced; so much, and be called nearly so. Parts

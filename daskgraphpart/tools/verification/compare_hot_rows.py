@@ -5,6 +5,7 @@ Holds the IDs of a part's hot rows; rows are compared in pieces.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,16 +13,12 @@ import numpy as np
 from daskgraphpart.ids.ranges import places_by_part
 from daskgraphpart.partitioned.read_hot_rows import IDS, find_hot_rows
 from daskgraphpart.schema import DataSpec, is_fetched
-from daskgraphpart.tools.verification.findings import wrong_rows
+from daskgraphpart.tools.verification.findings import Finding, wrong_rows
 from daskgraphpart.tools.verification.row_sums import words_of
-from daskgraphpart.tools.verification.verify_run import check_parts, open_part, pieces
+from daskgraphpart.tools.verification.verify_run import Run, check_parts, open_part, pieces
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from daskgraphpart.partitioned.part import Part
-    from daskgraphpart.tools.verification.findings import Finding
-    from daskgraphpart.tools.verification.verify_run import Run
 
 CHECK = "hot rows"
 

@@ -8,6 +8,7 @@ words for the same codes, give the same numbers everywhere else.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -23,13 +24,15 @@ from daskgraphpart.ids.hash_id_maps import hash_id_maps
 from daskgraphpart.ids.recorded_id_maps import IdMaps
 from daskgraphpart.layouts.known_outputs import DIST_GRAPH
 from daskgraphpart.storage.files import file_size, is_file
-from daskgraphpart.storage.paths import join_path, to_path
+from daskgraphpart.storage.paths import Location, join_path, to_path
 from daskgraphpart.storage.region import create_files, create_npy
 from daskgraphpart.tools.verification.compare_hot_rows import verify_hot_rows
 from daskgraphpart.tools.verification.findings import Finding, differences
 from daskgraphpart.tools.verification.passes import (
     MISSING,
     UNWANTED,
+    EdgeSums,
+    NodeSums,
     explain_nodes,
     verify_edges,
     verify_extra,
@@ -47,14 +50,10 @@ from daskgraphpart.tools.verification.row_sums import (
 from daskgraphpart.tools.verification.verify_run import IN_SUMS, Run, group_parts, pieces, window_size
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from daskgraphpart.graph.graph import Graph
     from daskgraphpart.layouts.manifest_reader import Manifest
     from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph
     from daskgraphpart.source import Block
-    from daskgraphpart.storage.paths import Location
-    from daskgraphpart.tools.verification.passes import EdgeSums, NodeSums
 
 MAX_EXPLAINED = 16
 """Windows of IDs of which examples are sought; the others are as wrong."""

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
 from daskgraphpart.errors import printable
 from daskgraphpart.public import Public
 from daskgraphpart.units import format_number, format_seconds
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from typing import Any
 
 VALUES_SHOWN, FINDINGS_SHOWN = 4, 20
 

@@ -9,6 +9,7 @@ import json
 import os
 import re
 from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import accumulate
@@ -31,8 +32,6 @@ from daskgraphpart.tools.verification.findings import Finding, differences
 from daskgraphpart.tools.verification.verify_run import Run, check_part, open_part
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from daskgraphpart.layouts.dgl_config import PartitionConfig
     from daskgraphpart.partitioned.part import Part, PartRows
     from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph

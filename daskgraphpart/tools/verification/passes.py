@@ -9,6 +9,7 @@ nearer than the last hop, and of edges that begin in the part.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -32,8 +33,6 @@ from daskgraphpart.tools.verification.verify_run import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from daskgraphpart.layouts.dgl_graph import GraphFile
     from daskgraphpart.partitioned.part import Part
 

@@ -8,6 +8,7 @@ order.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +19,6 @@ from daskgraphpart.tools.verification.findings import Finding, show_from
 from daskgraphpart.tools.verification.verify_run import NUM_WINDOWS, Run, check_parts, open_parts, pieces, window_size
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from daskgraphpart.partitioned.part import Part
     from daskgraphpart.schema import DataSpec, EdgeType
     from daskgraphpart.source import Block

@@ -10,7 +10,8 @@ import math
 import os
 import tempfile
 import uuid
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -20,8 +21,8 @@ import numpy as np
 
 from daskgraphpart.dispatching.dispatch_options import DispatchOptions
 from daskgraphpart.dispatching.job import smallest_task_memory
-from daskgraphpart.engine.progress import open_progress
-from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, detect_resources
+from daskgraphpart.engine.progress import Progress, ProgressListener, open_progress
+from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, Resources, detect_resources
 from daskgraphpart.engine.runner import Pass, Runner, Unit, open_runner
 from daskgraphpart.errors import LayoutError, OptionError
 from daskgraphpart.jobs.job_inputs import input_paths
@@ -30,7 +31,7 @@ from daskgraphpart.jobs.jobs import OutputDirectory, open_job
 from daskgraphpart.keywords import check_keywords
 from daskgraphpart.layouts.dgl_config_reader import find_config
 from daskgraphpart.layouts.manifest import ADDED, data_of
-from daskgraphpart.layouts.manifest_reader import find_manifest
+from daskgraphpart.layouts.manifest_reader import Manifest, find_manifest
 from daskgraphpart.readers.open_scan import open_scan
 from daskgraphpart.storage.files import is_directory, is_file
 from daskgraphpart.storage.paths import Location, is_url, resolve_path, to_key
@@ -57,18 +58,12 @@ from daskgraphpart.tools.verification.headers import (
 from daskgraphpart.tools.verification.verify_run import Run, group_parts, open_once
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from contextlib import AbstractContextManager
-
     from distributed import Client
     from distributed.deploy import Cluster
 
-    from daskgraphpart.engine.progress import Progress, ProgressListener
-    from daskgraphpart.engine.resources import Resources
     from daskgraphpart.graph.graph import Graph
     from daskgraphpart.graph.graph_like import GraphLike
     from daskgraphpart.graph.scan import Scan
-    from daskgraphpart.layouts.manifest_reader import Manifest
     from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph
     from daskgraphpart.schema import DataSpec, EdgeType, GraphSchema, NodeType
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import islice
@@ -11,16 +12,13 @@ import numpy as np
 
 from daskgraphpart.errors import GraphPartError
 from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph, open_partitions
-from daskgraphpart.storage.region import id_dtype, npy_region
+from daskgraphpart.storage.region import Region, id_dtype, npy_region
 from daskgraphpart.tools.verification.findings import Finding
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
     from daskgraphpart.partitioned.part import Part
     from daskgraphpart.schema import GraphSchema, RowType
     from daskgraphpart.source import FilePath
-    from daskgraphpart.storage.region import Region
 
 MAX_GROUPS = 256
 """Units that the parts are grouped into: what the client holds does not grow with their square."""

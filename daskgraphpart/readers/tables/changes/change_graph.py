@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import itertools
 import zlib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,11 +21,11 @@ from daskgraphpart.engine.resources import SMALLEST_DATABASE_MEMORY
 from daskgraphpart.errors import OptionError
 from daskgraphpart.graph.companion_files import codes_name
 from daskgraphpart.graph.formats import check_ends
-from daskgraphpart.graph.graph import graph_of
+from daskgraphpart.graph.graph import Graph, graph_of
 from daskgraphpart.graph.graph_scan import GraphScan
 from daskgraphpart.graph.output import EDGES_PER_PIECE
 from daskgraphpart.graph.rows import KeptRows, SlicedRows
-from daskgraphpart.graph.scan import ROWS_OF, Scan
+from daskgraphpart.graph.scan import ROWS_OF, Scan, ScanJob
 from daskgraphpart.graph.transforms.change_views import (
     add_reverse_types,
     append_loops,
@@ -32,26 +34,19 @@ from daskgraphpart.graph.transforms.change_views import (
     double_edges,
     remove_codes,
 )
-from daskgraphpart.graph.transforms.changes import describe_changes, join_changes, outline_changes
+from daskgraphpart.graph.transforms.changes import GraphChanges, describe_changes, join_changes, outline_changes
 from daskgraphpart.graph.transforms.check_changes import check_changes, split_column, split_feature
 from daskgraphpart.ids.id_map import id_map_frame
 from daskgraphpart.readers.database import insert_batches, open_database, run, stage_rows, translated_errors
 from daskgraphpart.readers.tables.place.place_features import scatter_rows
 from daskgraphpart.schema import by_plain_name, check_name, parse_edge_type
-from daskgraphpart.storage.paths import to_path
+from daskgraphpart.storage.paths import Location, to_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
-
     import duckdb
 
     from daskgraphpart.engine.progress import ProgressListener
-    from daskgraphpart.graph.graph import Graph
-    from daskgraphpart.graph.scan import ScanJob
-    from daskgraphpart.graph.transforms.changes import GraphChanges
     from daskgraphpart.source import FilePath, Source
-    from daskgraphpart.storage.paths import Location
 
 _KEY = ("v", "src", "dst")
 _SCHEMA = pa.schema([(name, pa.int64()) for name in (*_KEY, "r")])

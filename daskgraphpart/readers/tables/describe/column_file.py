@@ -6,8 +6,10 @@ row that 64 bits cannot hold is refused, and so is a string longer than a line o
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,9 +42,6 @@ from daskgraphpart.readers.tables.describe.parquet_batches import PAGES_HELD, Si
 from daskgraphpart.readers.tables.describe.uuids import is_uuid, text_of_uuids
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-
     from daskgraphpart.readers.tables.describe.table_files import TableFile
 
 

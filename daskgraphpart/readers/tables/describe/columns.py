@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,8 +14,6 @@ from daskgraphpart.readers.names_of_ends import choose_ends, free_columns, known
 from daskgraphpart.schema import plain_name
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import numpy as np
 
     from daskgraphpart.readers.tables.describe.table_files import TableFile

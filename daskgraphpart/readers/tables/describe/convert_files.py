@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.storage.faults import attach_path_to_error
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 JSON_LINES, ARROW = (".jsonl", ".ndjson"), (".arrow", ".feather")
 ARROW_MAGIC = b"ARROW1"

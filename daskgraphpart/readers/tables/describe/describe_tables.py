@@ -5,7 +5,9 @@ All faults are reported at once, in two rounds: those of options and files, then
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,9 +38,6 @@ from daskgraphpart.storage.paths import Location
 from daskgraphpart.units import format_size
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
     from daskgraphpart.readers.tables.table_scan import TableScan
 
 

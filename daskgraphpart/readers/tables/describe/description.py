@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from daskgraphpart.errors import InputFileError
@@ -17,9 +19,6 @@ from daskgraphpart.readers.tables.describe.table_files import TableFile, check_p
 from daskgraphpart.readers.tables.describe.text_file import TextFile, open_text_file
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
     from daskgraphpart.graph.transforms.changes import GraphChanges
     from daskgraphpart.readers.tables.read_options import ReadOptions
     from daskgraphpart.source import Source

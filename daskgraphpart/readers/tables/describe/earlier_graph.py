@@ -6,6 +6,7 @@ Old values keep their numbers, even if no table has them any more; new ones foll
 from __future__ import annotations
 
 import os
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,8 +22,6 @@ from daskgraphpart.storage.files import is_directory, is_file, list_directory
 from daskgraphpart.storage.paths import AnyPath, Location, join_path, resolve_path, to_key
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
-
     from daskgraphpart.graph.transforms.changes import GraphChanges
     from daskgraphpart.readers.tables.describe.description import Table
 

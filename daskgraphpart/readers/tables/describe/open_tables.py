@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import GraphPartError, InputFileError, OptionError, collect_fault, raise_together
@@ -26,9 +28,6 @@ from daskgraphpart.schema import plain_name
 from daskgraphpart.source import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-    from pathlib import Path
-
     from daskgraphpart.graph.transforms.changes import GraphChanges
     from daskgraphpart.readers.tables.read_options import ReadOptions
 

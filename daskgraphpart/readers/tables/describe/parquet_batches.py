@@ -7,19 +7,17 @@ read as codes, which the caller expands a few rows at a time.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from daskgraphpart.graph.read_parquet import open_parquet
 from daskgraphpart.readers.database import ROWS_PER_BATCH
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 BYTES_PER_READ = 4 << 20
 LONG = 128

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,8 +11,6 @@ import numpy as np
 from daskgraphpart.graph.rows import ChangedRows
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from daskgraphpart.source import Source
 
 SPLIT = ":split"

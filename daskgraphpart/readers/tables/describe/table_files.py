@@ -11,6 +11,7 @@ import re
 import shutil
 import stat
 import zlib
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,8 +26,6 @@ from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.paths import is_path
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from daskgraphpart.readers.tables.read_options import ReadOptions
 
 

@@ -26,16 +26,14 @@ from __future__ import annotations
 
 import glob
 import os
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from daskgraphpart.errors import OptionError, did_you_mean
 from daskgraphpart.readers.list_files import is_there
 from daskgraphpart.readers.tables.read_options import DELIMITERS
 from daskgraphpart.schema import plain_name
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
 
 HEADERS = {"header": True, "no-header": False}
 RAW_DTYPES = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,14 +30,10 @@ from daskgraphpart.readers.tables.describe.columns import (
     with_decimals,
 )
 from daskgraphpart.readers.tables.describe.table_files import METIS, TableFile, refuse_foreign
-from daskgraphpart.readers.tables.describe.text_rows import TextRows
+from daskgraphpart.readers.tables.describe.text_rows import HeadRow, TextRows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     import numpy as np
-
-    from daskgraphpart.readers.tables.describe.text_rows import HeadRow
 
 
 MATRIX_MARKET, MATRIX_KINDS = "%%MatrixMarket", {"real", "integer", "pattern", "general", "symmetric"}

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -36,9 +37,6 @@ from daskgraphpart.readers.database import ROWS_PER_BATCH
 from daskgraphpart.readers.tables.describe.columns import shown, shown_line
 from daskgraphpart.readers.tables.describe.table_files import TAR
 from daskgraphpart.storage.faults import attach_path_to_error
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 BYTES_PER_READ = 2 << 20
 BOUNDS_PER_BATCH = 1 << 19

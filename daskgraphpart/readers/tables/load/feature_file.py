@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ import pyarrow.compute as pc
 from daskgraphpart.graph.rows import ConstantRows, JoinedRows
 from daskgraphpart.readers.database import select_from
 from daskgraphpart.readers.tables.describe.column_file import is_list
-from daskgraphpart.readers.tables.describe.columns import STRINGS, TIMES, VECTORS
+from daskgraphpart.readers.tables.describe.columns import STRINGS, TIMES, VECTORS, Column
 from daskgraphpart.readers.tables.describe.fills import filled_dtype, is_integer, number_of
 from daskgraphpart.readers.tables.load.values import feature_values
 from daskgraphpart.source import Source
@@ -21,11 +22,8 @@ from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.region import Region
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import duckdb
 
-    from daskgraphpart.readers.tables.describe.columns import Column
     from daskgraphpart.readers.tables.describe.description import OpenFile, Table
 
 COLUMNS_PER_FILE = 32

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import groupby
@@ -32,8 +33,6 @@ from daskgraphpart.readers.tables.load.feature_file import FeatureFile, feature_
 from daskgraphpart.readers.tables.load.values import feature_values, id_value, is_missing_id
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from daskgraphpart.readers.tables.describe.description import OpenFile, Table
     from daskgraphpart.readers.tables.load.loaded_tables import Load
 

@@ -6,8 +6,10 @@ A key is a prefix and a hash of the text. Short texts that begin so get keys, to
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -18,9 +20,6 @@ from daskgraphpart.readers.tables.describe.columns import STRINGS
 from daskgraphpart.readers.tables.describe.parquet_batches import TEXTS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
     import duckdb
 
     from daskgraphpart.engine.progress import ProgressListener

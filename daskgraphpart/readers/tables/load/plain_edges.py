@@ -7,12 +7,13 @@ to the database, which names the line.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daskgraphpart.engine.runner import Pass, Unit
+from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.graph.formats import InputFile
 from daskgraphpart.graph.read_csv import Lines, read_lines
@@ -25,9 +26,6 @@ from daskgraphpart.readers.tables.describe.text_file import TextFile
 from daskgraphpart.schema import DataSpec
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from daskgraphpart.engine.runner import Runner
     from daskgraphpart.readers.tables.describe.column_file import ColumnFile
     from daskgraphpart.readers.tables.describe.description import Description, Table
     from daskgraphpart.source import Block, Edges, Source

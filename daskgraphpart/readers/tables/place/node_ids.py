@@ -5,7 +5,9 @@ The noun `NumberedTables` stages rows by these numbers.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,9 +21,6 @@ from daskgraphpart.readers.tables.describe.columns import STRINGS, shown
 from daskgraphpart.storage.region import Region
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from pathlib import Path
-
     from daskgraphpart.graph.scan import ScanJob
     from daskgraphpart.readers.tables.describe.description import Table
     from daskgraphpart.readers.tables.load.loaded_tables import Load

@@ -5,6 +5,7 @@ Edge weights that partitioners cannot take are refused here, by file, line and c
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,21 +14,17 @@ from daskgraphpart.errors import InputFileError
 from daskgraphpart.graph.rows import ArrayRows, ConstantRows, KeptRows
 from daskgraphpart.readers.database import drop_rows, first_twice, read, run
 from daskgraphpart.readers.tables.describe.columns import BYTES, STRINGS, VECTORS, shown
-from daskgraphpart.readers.tables.describe.description import check_row_count
+from daskgraphpart.readers.tables.describe.description import Table, check_row_count
 from daskgraphpart.readers.tables.describe.fills import filled_dtype
 from daskgraphpart.readers.tables.load.feature_file import staged_rows
-from daskgraphpart.readers.tables.place.node_ids import ids_table
+from daskgraphpart.readers.tables.place.node_ids import NumberedTables, ids_table
 from daskgraphpart.readers.tables.place.stage_feature import code_of_missing, stage_feature
 from daskgraphpart.readers.tables.place.unknown_nodes import refuse_strange_rows
 from daskgraphpart.schema import EDGE_WEIGHT
 from daskgraphpart.storage.region import Region, create_npy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from daskgraphpart.readers.tables.describe.description import Table
     from daskgraphpart.readers.tables.load.loaded_tables import Load
-    from daskgraphpart.readers.tables.place.node_ids import NumberedTables
     from daskgraphpart.source import Source
 
 

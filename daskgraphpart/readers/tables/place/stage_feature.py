@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -17,14 +18,11 @@ from daskgraphpart.readers.rank_ids import rank_ids
 from daskgraphpart.readers.tables.describe.columns import STRINGS, TIMES
 from daskgraphpart.readers.tables.describe.split_sets import IN_NO_SET, SETS, SPLIT, set_of
 from daskgraphpart.readers.tables.load.feature_file import staged_rows
-from daskgraphpart.readers.tables.load.loaded_tables import TABLE
+from daskgraphpart.readers.tables.load.loaded_tables import TABLE, Load, LongTexts
 from daskgraphpart.units import format_number, format_size
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from daskgraphpart.readers.tables.describe.description import Table
-    from daskgraphpart.readers.tables.load.loaded_tables import Load, LongTexts
     from daskgraphpart.readers.tables.place.node_ids import NumberedTables
     from daskgraphpart.source import Source
     from daskgraphpart.storage.region import Region

@@ -5,6 +5,7 @@ So is a column of IDs hardly any of which are those of other tables, with a gues
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,16 +26,13 @@ from daskgraphpart.readers.compare_ids import (
 )
 from daskgraphpart.readers.database import count_rows, drop_rows, run
 from daskgraphpart.readers.tables.describe.columns import STRINGS
-from daskgraphpart.readers.tables.place.node_ids import select_ids
+from daskgraphpart.readers.tables.place.node_ids import NumberedTables, select_ids
 from daskgraphpart.schema import plain_name
 from daskgraphpart.units import format_number
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from daskgraphpart.readers.tables.describe.description import OpenFile, Table
     from daskgraphpart.readers.tables.load.loaded_tables import Load
-    from daskgraphpart.readers.tables.place.node_ids import NumberedTables
 
 ROWS_AT_ONCE = 1 << 20
 
