@@ -78,7 +78,7 @@ class ReferencePage(griffe.Extension):
 
 def is_method(path: str) -> bool:
     """Whether a function is called as a method of a class that is elsewhere."""
-    return ".methods." in path or path.endswith("write_method.write_chunked")
+    return ".methods." in path
 
 
 @dataclass(frozen=True)

@@ -1,17 +1,24 @@
-"""Methods that graphs and scans share: changes."""
+"""Methods that graphs and scans share: changes, and writing."""
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 
-from daskgraphpart.graph import write_method
+from daskgraphpart.engine.progress import Progress, open_progress
+from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.graph.transforms.changes import NO_CHANGES, GraphChanges
 from daskgraphpart.keywords import check_keywords
 from daskgraphpart.public import Public
+from daskgraphpart.storage.faults import environment_faults
 
 if TYPE_CHECKING:
+    from distributed import Client
+    from distributed.deploy import Cluster
+
+    from daskgraphpart.graph.graph import Graph
     from daskgraphpart.graph.scan import Scan
 
 ChangedT = TypeVar("ChangedT", bound="GraphMethods[Any]", covariant=True)
@@ -25,8 +32,6 @@ class GraphMethods(Public, ABC, Generic[ChangedT]):
         "astype", "split_edges", "with_reverse_edges", "with_self_loops", "without_duplicates", "without_self_loops",
         "write_chunked",
     )  # fmt: skip
-
-    write_chunked = check_keywords(write_method.write_chunked)
 
     @check_keywords
     def with_reverse_edges(self, names: str = "dgl", *, copy_edge_data: bool = False) -> ChangedT:
@@ -206,6 +211,70 @@ class GraphMethods(Public, ABC, Generic[ChangedT]):
         ('user:bought:item', 'user:saw:item')
         """
         return self._scanned(GraphChanges(edge_types_from={etype or "": by}))
+
+    @check_keywords
+    def write_chunked(
+        self,
+        out: str | os.PathLike[str],
+        *,
+        name: str | None = None,
+        num_chunks: int | None = None,
+        edge_format: Literal["parquet", "csv", "numpy"] = "parquet",
+        data_format: Literal["numpy", "parquet"] = "numpy",
+        overwrite: bool = False,
+        storage_options: Mapping[str, Any] | None = None,
+        memory: str | int | None = None,
+        cluster: str | Client | Cluster | None = None,
+        workers: int | None = None,
+        workspace: str | os.PathLike[str] | None = None,
+        progress: Progress | None = None,
+    ) -> Graph:
+        """Write the graph as a chunked graph, in DGL's Chunked Graph Data Format, out of core.
+
+        Parameters
+        ----------
+        out : path or URL
+            Output directory; must be empty or absent, unless `overwrite`. A URL needs a `workspace` in the store, too.
+        name : str, optional
+            Name of the graph; default: its current name.
+        num_chunks : int, optional
+            Number of files per edge type and per feature; default: by size.
+        edge_format : str
+            ``"parquet"``, ``"csv"`` or ``"numpy"``.
+        data_format : str
+            ``"numpy"`` or ``"parquet"``.
+        overwrite : bool
+            Replace an existing graph.
+        storage_options : mapping of str to object, optional
+            As in `read_chunked`, of the store in which `out` is.
+        memory, cluster, workers, workspace, progress : optional
+            As in `partition`.
+
+        Returns
+        -------
+        Graph
+            The written graph, open.
+
+        Raises
+        ------
+        OutputExistsError
+            If `out` is not empty and cannot be replaced.
+        InputFileError
+            If the input data are invalid.
+
+        Examples
+        --------
+        >>> smaller = graph.astype({"item/feat": "float16"}).write_chunked("smaller")
+        >>> smaller.nbytes < graph.nbytes
+        True
+        """
+        from daskgraphpart.graph.write_graph import ChunkFormat  # read graphs, which have this method
+        from daskgraphpart.jobs.save_graph import Saving, save_graph
+
+        form = ChunkFormat(edge_format, data_format, num_chunks=num_chunks)
+        resources = detect_resources(memory, cluster, workers, workspace=workspace, takes_store=True)
+        with environment_faults(), open_progress(progress) as listener:
+            return save_graph(self, out, storage_options, Saving(form, name or "", overwrite, resources, listener))
 
     @abstractmethod
     def _viewed(self, changes: GraphChanges) -> ChangedT:

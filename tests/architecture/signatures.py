@@ -63,7 +63,7 @@ FUNCTIONS: dict[str, dict[str, Stated]] = {
     "jobs/owners.py": {"write": RUN, "read_assignment": RUN},
     "graph/scan.py": {"collect": RUN, "collect_schema": RUN},
     "readers/tables/scan_tables.py": {"scan_tables": {**options_of(Tables), **options_of(ReadOptions)}},
-    "graph/write_method.py": {"write_chunked": RUN},
+    "graph/graph_methods.py": {"write_chunked": RUN},
     "jobs/chunk_graph.py": {"chunk_graph": {**OF_CHUNK_GRAPH, **CHANGES, **RUN}},
     "readers/construction/scan_graphstorm_config.py": {"scan_graphstorm_config": CHANGES},
     "interop/dgl_api/partition_graph.py": {"partition_graph": {**OF_PARTITION_GRAPH, **RUN}},

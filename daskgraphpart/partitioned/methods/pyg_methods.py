@@ -335,8 +335,11 @@ def hot_rows(
     >>> hot
     <HotRows of part 0: 0 rows (user 0, item 0), 0 B>
     """
-    from daskgraphpart.partitioned.choose_hot_rows import HotOptions, choose_hot_rows  # imports the sampler
-    from daskgraphpart.partitioned.read_hot_rows import read_hot_rows
+    from daskgraphpart.partitioned.choose_hot_rows import (  # imports the sampler
+        HotOptions,
+        choose_hot_rows,
+        read_hot_rows,
+    )
 
     if num_neighbors is None:
         return read_hot_rows(part, node_data, workspace)

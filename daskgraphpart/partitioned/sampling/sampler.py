@@ -1,12 +1,12 @@
 """Sample the neighbourhood of seeds, hop by hop: nodes in order of discovery, and the edges between them.
 
 All IDs are new and homogeneous, for any types: the picks at a node depend on the key, the hop, the node and the edge
-type.
+type. Training nodes are found by the columns that mark them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -17,12 +17,13 @@ from daskgraphpart.kernels.hashing import stream_key_of
 from daskgraphpart.kernels.sample import count_picks, find_in_edges, find_ranges, number_nodes, pick_edges, table_of
 from daskgraphpart.partitioned.sampling.sampled_rows import group_by_part
 from daskgraphpart.partitioner.training.count_fetches import Fetches
-from daskgraphpart.schema import canonical_tuple
+from daskgraphpart.schema import canonical_tuple, marks_training
 
 if TYPE_CHECKING:
     from daskgraphpart.ids.book import PartitionBook
     from daskgraphpart.ids.ranges import IdRanges
     from daskgraphpart.partitioned.sampling.part_columns import PartColumns
+    from daskgraphpart.storage.region import Region
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -166,3 +167,24 @@ class Sampler:
             local = nodes - self.book.node_ranges[:, 0, 0][located.owners]
             for number, places in group_by_part(located.owners):
                 yield self.columns[number], places, local
+
+
+ROWS_PER_READ = 1 << 20
+
+
+def training_masks(regions: Mapping[str, Mapping[str, Region]], book: PartitionBook) -> dict[str, Region]:
+    """A part's columns that mark training nodes, by node type."""
+    return {
+        ntype: region
+        for ntype in book.ntypes
+        for name, region in regions.get(ntype, {}).items()
+        if marks_training(name) and region.num_rows and len(region.shape) == 1
+    }
+
+
+def marked_nodes(masks: Mapping[str, Region], book: PartitionBook, part: int) -> Iterator[tuple[np.ndarray, int]]:
+    """Marked rows of a part's columns, by block, and the new homogeneous ID of each block's row 0."""
+    for ntype, region in masks.items():
+        start = int(book.node_ranges[part, book.ntypes.index(ntype), 0])
+        for low, rows in region.pieces(ROWS_PER_READ):
+            yield np.flatnonzero(rows), start + low

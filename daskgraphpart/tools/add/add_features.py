@@ -46,8 +46,8 @@ from daskgraphpart.layouts.known_outputs import DIST_GRAPH
 from daskgraphpart.layouts.layout import DispatchedGraph, GraphSizes, raw_file_layout
 from daskgraphpart.layouts.manifest import ADDED, data_of
 from daskgraphpart.layouts.manifest_reader import Manifest, find_manifest, read_manifest
+from daskgraphpart.partitioned.choose_hot_rows import find_hot_rows
 from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph, open_partitions
-from daskgraphpart.partitioned.read_hot_rows import find_hot_rows
 from daskgraphpart.partitioner.assignment import Assignment, owner_dtype
 from daskgraphpart.partitioner.extend.old_owners import place_owners
 from daskgraphpart.readers.objects.open_object import complete_graph

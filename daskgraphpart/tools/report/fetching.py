@@ -23,8 +23,7 @@ from daskgraphpart.ids.fanouts import read_fanouts, split_fanouts
 from daskgraphpart.kernels.hashing import stream_key, stream_key_of
 from daskgraphpart.kernels.sample import shuffled
 from daskgraphpart.partitioned.sampling.part_columns import map_columns, sort_edges, stored_columns
-from daskgraphpart.partitioned.sampling.sampler import Sampler
-from daskgraphpart.partitioned.sampling.training_nodes import marked_nodes, training_masks
+from daskgraphpart.partitioned.sampling.sampler import Sampler, marked_nodes, training_masks
 from daskgraphpart.partitioner.training.count_fetches import budget_of, most_fetched
 from daskgraphpart.schema import is_fetched
 from daskgraphpart.storage.paths import is_remote, require_local

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.ids.ranges import places_by_part
-from daskgraphpart.partitioned.read_hot_rows import IDS, find_hot_rows
+from daskgraphpart.partitioned.choose_hot_rows import IDS, find_hot_rows
 from daskgraphpart.schema import DataSpec, is_fetched
 from daskgraphpart.tools.verification.findings import Finding, wrong_rows
 from daskgraphpart.tools.verification.row_sums import words_of

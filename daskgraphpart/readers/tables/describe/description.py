@@ -12,8 +12,16 @@ from daskgraphpart.errors import InputFileError
 from daskgraphpart.graph.transforms.check_changes import split_feature
 from daskgraphpart.ids.id_map import read_map_header
 from daskgraphpart.readers.tables.describe.column_file import ColumnFile, open_array_file, open_parquet_file
-from daskgraphpart.readers.tables.describe.columns import BYTES, INTEGERS, STRINGS, TIMES, UNKNOWN, Column, are_strings
-from daskgraphpart.readers.tables.describe.fills import microseconds_of
+from daskgraphpart.readers.tables.describe.columns import (
+    BYTES,
+    INTEGERS,
+    STRINGS,
+    TIMES,
+    UNKNOWN,
+    Column,
+    are_strings,
+    microseconds_of,
+)
 from daskgraphpart.readers.tables.describe.split_sets import SETS, SPLIT
 from daskgraphpart.readers.tables.describe.table_files import TableFile, check_packed, with_form
 from daskgraphpart.readers.tables.describe.text_file import TextFile, open_text_file

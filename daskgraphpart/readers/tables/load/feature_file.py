@@ -14,8 +14,15 @@ import pyarrow.compute as pc
 from daskgraphpart.graph.rows import ConstantRows, JoinedRows
 from daskgraphpart.readers.database import select_from
 from daskgraphpart.readers.tables.describe.column_file import is_list
-from daskgraphpart.readers.tables.describe.columns import STRINGS, TIMES, VECTORS, Column
-from daskgraphpart.readers.tables.describe.fills import filled_dtype, is_integer, number_of
+from daskgraphpart.readers.tables.describe.columns import (
+    STRINGS,
+    TIMES,
+    VECTORS,
+    Column,
+    filled_dtype,
+    is_integer,
+    number_of,
+)
 from daskgraphpart.readers.tables.load.values import feature_values
 from daskgraphpart.source import Source
 from daskgraphpart.storage.faults import attach_path_to_error

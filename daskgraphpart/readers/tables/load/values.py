@@ -8,13 +8,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from daskgraphpart.readers.database import quote
-from daskgraphpart.readers.tables.describe.columns import BYTES, FLOATS, INTEGERS, MISSING, STRINGS, TIMES, VECTORS
-from daskgraphpart.readers.tables.describe.fills import is_integer
+from daskgraphpart.readers.tables.describe.columns import (
+    BYTES,
+    FLOATS,
+    INTEGERS,
+    MISSING,
+    STRINGS,
+    TIMES,
+    VECTORS,
+    Column,
+    is_integer,
+)
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from daskgraphpart.readers.tables.describe.columns import Column
 
 BLANKS = "' ' || chr(9)"  # to trim; slow, so texts without blank or sign in front come first
 _OFFSET = "Z| UTC|[+-][01][0-9](:?[0-5][0-9])?"

@@ -13,9 +13,8 @@ import numpy as np
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.graph.rows import ArrayRows, ConstantRows, KeptRows
 from daskgraphpart.readers.database import drop_rows, first_twice, read, run
-from daskgraphpart.readers.tables.describe.columns import BYTES, STRINGS, VECTORS, shown
+from daskgraphpart.readers.tables.describe.columns import BYTES, STRINGS, VECTORS, filled_dtype, shown
 from daskgraphpart.readers.tables.describe.description import Table, check_row_count
-from daskgraphpart.readers.tables.describe.fills import filled_dtype
 from daskgraphpart.readers.tables.load.feature_file import staged_rows
 from daskgraphpart.readers.tables.place.node_ids import NumberedTables, ids_table
 from daskgraphpart.readers.tables.place.stage_feature import code_of_missing, stage_feature
