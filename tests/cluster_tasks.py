@@ -42,7 +42,7 @@ def partition(graph: Path, out: Path, cluster: Any, **how: Any) -> None:
 
 
 SHARED = {
-    "choose": {"COARSE_ARCS": 4000},
+    "choose": {"COARSE_ARCS": 4000, "SHARED_ARCS": 8000},
     "solver": {"SHARED_ARCS": 8000, "COARSE_NODES_PER_PART": 4},
     "partition_pass": {"SHARED_ARCS": 8000},
     "adjacency.csr_blocks": {"MIN_BLOCK_ARCS": 3000},

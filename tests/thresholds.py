@@ -103,7 +103,7 @@ CUTS = {
     "readers.tables.describe.convert_files:BYTES_PER_PIECE": BYTES,
     "readers.tables.describe.convert_files:ROWS_PER_GROUP": ROWS,
     "partitioner.multilevel.by_workers:MARKS_AT_ONCE": 64,
-    "partitioner.solver:SHARED_ARCS": 4000,
+    "partitioner.choose:SHARED_ARCS": 4000,
     "storage.checksums:PIECE_NBYTES": BYTES,
     "storage.region:MAX_WHOLE_NBYTES": 300,
     "storage.local_store:MAX_WRITE_NBYTES": 128,

@@ -22,13 +22,13 @@ from dask._task_spec import Task
 from daskgraphpart.engine.journal import Journal, from_json
 from daskgraphpart.engine.local import Graph, Key, LocalScheduler, Scheduler
 from daskgraphpart.engine.progress import Progress, ProgressListener, open_progress
+from daskgraphpart.engine.resources import Resources, is_on_this_machine
 from daskgraphpart.errors import GraphPartError
 from daskgraphpart.source import Input, Source
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.local_store import LOCAL
 
 if TYPE_CHECKING:
-    from daskgraphpart.engine.resources import Resources
     from daskgraphpart.storage.store import WorkspaceStore, Writes
 
 WorkT = TypeVar("WorkT")
@@ -220,7 +220,8 @@ class Runner:
     @contextmanager
     def for_tasks_of(self, nbytes: int, largest: int = 0) -> Iterator[Runner]:
         """Give a runner whose tasks may hold so many bytes, and one `largest`, with fewer at a time if need be."""
-        resources = self.resources.limited(nbytes, largest)
+        processes = 1 if is_on_this_machine(self.resources.cluster) else self.scheduler.processes
+        resources = self.resources.limited(nbytes, largest, processes)
         if resources == self.resources:
             yield self
             return

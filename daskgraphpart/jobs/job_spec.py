@@ -181,8 +181,8 @@ class JobSpec:
                     hint="choose a local directory, without dispatch_to",
                 )
 
-    def smallest_memory(self, schema: GraphSchema) -> tuple[int, int]:
-        """Least bytes of any task, and of the one that finds owners; owners that are the output are measured."""
+    def smallest_memory(self, schema: GraphSchema, processes: int = 1) -> tuple[int, int]:
+        """Least bytes of any task, and of one that finds owners; owners that are the output are measured."""
         dispatching = 0 if self.options is None else smallest_task_memory(schema, self.options)
         if self.options is not None and self.options.hot_rows is not None and isinstance(self.owners, Assignment):
             dispatching = max(dispatching, smallest_assign_memory(schema, AssignOptions(**self.owners.training)))
@@ -190,7 +190,7 @@ class JobSpec:
             return dispatching, 0
         is_measured = self.options is None or self.owners.needs_adjacency
         assigning = smallest_assign_memory(schema, self.owners) if is_measured else 0
-        return max(dispatching, assigning), method_memory(schema, self.num_parts, self.owners)
+        return max(dispatching, assigning), method_memory(schema, self.num_parts, self.owners, processes)
 
 
 def layouts_of(options: DispatchOptions, graph: Graph | None) -> tuple[Layout, ...]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from daskgraphpart.partitioner.adjacency.csr_blocks import adjacency_nbytes, max_arcs_of_block
 from daskgraphpart.partitioner.adjacency.weigh_edges import find_weights
+from daskgraphpart.partitioner.assign_options import METHODS
 from daskgraphpart.partitioner.find_method import find_method
 from daskgraphpart.partitioner.libraries.call import Call, has_library, need_library
 from daskgraphpart.partitioner.owner_parts import ROWS_PER_UNIT
@@ -32,11 +33,13 @@ Between the two, METIS' parts of the coarse graph, combined with KaMinPar's of t
 do with METIS' of the whole, in a third of its memory.
 """
 LARGE_ARCS = 1 << 25  # beyond, there is no V-cycle
+SHARED_ARCS = 1 << 24  # up to so many, one worker of a cluster takes a graph
 COARSE_PER_ARC = 100  # METIS, of a graph of at most `COARSE_ARCS`
 METIS_PER_ARC, METIS_PER_NODE = 135, 200
 KAMINPAR_PER_ARC, KAMINPAR_PER_NODE = 18, 80
 GRAPH_PER_ARC, CYCLE_PER_ARC, GRAPH_PER_NODE = 8, 36, 60  # in memory; during contraction; per node
 MULTILEVEL_PER_NODE, STREAMING_PER_NODE = 24, 12
+SHARED_PER_NODE = 12  # in each process of a cluster
 TYPICAL_COARSE = 0.77  # share of arcs between clusters: 0.67 with communities, 0.94 for R-MAT
 TYPICAL_MERGED = 0.65  # size of the next level: 0.65 of this one with 2 to 5 M edges in communities, less of more
 WEIGHT_NBYTES = 8  # of an edge weight in a file, at most
@@ -66,7 +69,10 @@ class Choice:
 
 
 def needs(num_nodes: int, num_arcs: int, num_constraints: int, options: AssignOptions) -> dict[str, int]:
-    """Memory of each method in bytes; ``"graph"`` is the graph in memory, with V-cycles if any."""
+    """Memory of each method in bytes; ``"graph"`` is the graph in memory, with V-cycles if any.
+
+    ``"shared"`` is that of each process of a cluster which share the work.
+    """
     cycles = options.runs_cycles or num_arcs <= LARGE_ARCS
     weights, wide = 8 * num_constraints * num_nodes, 8 * options.has_weights  # sums of weights have 64 bits
     held = num_arcs * GRAPH_PER_ARC + num_nodes * GRAPH_PER_NODE + 2 * weights
@@ -79,6 +85,7 @@ def needs(num_nodes: int, num_arcs: int, num_constraints: int, options: AssignOp
         "kaminpar": held + num_arcs * (KAMINPAR_PER_ARC + wide) + num_nodes * KAMINPAR_PER_NODE,
         "multilevel": num_nodes * MULTILEVEL_PER_NODE + weights + max(block, coarse),
         "fennel": num_nodes * STREAMING_PER_NODE + block,
+        "shared": num_nodes * SHARED_PER_NODE + max(block, COARSE_ARCS * (COARSE_PER_ARC + wide)),
     }
 
 
@@ -134,20 +141,33 @@ def expected_choice(schema: GraphSchema, options: AssignOptions) -> Choice:
     return choose(schema.num_nodes, 2 * schema.num_edges, len(options.constraints), options)
 
 
-def method_memory(schema: GraphSchema, num_parts: int | None, options: AssignOptions) -> int:
-    """Bytes that finding the owners takes at most; none if no edges are read, or there is one part."""
+def can_share(num_nodes: int, num_arcs: int, num_constraints: int, options: AssignOptions) -> bool:
+    """Whether workers of a cluster share the work: on a large graph, if no library takes it whole."""
+    if num_arcs <= SHARED_ARCS:
+        return False
+    if not options.is_named or options.extend is not None:
+        return True
+    if options.method not in METHODS or options.method in LIBRARY_NAMES:
+        return False
+    return not choose(num_nodes, num_arcs, num_constraints, options).whole
+
+
+def method_memory(schema: GraphSchema, num_parts: int | None, options: AssignOptions, processes: int = 1) -> int:
+    """Bytes that finding the owners takes at most, in one of some processes; none for one part, or without edges."""
     is_one = num_parts == options.num_trainers_per_machine == 1
     if options.counts_nodes:
         return find_method(options).memory(min(schema.num_nodes, ROWS_PER_UNIT), 0, 0)
     if is_one or not schema.num_edges:
         return 0
-    num_arcs = 2 * schema.num_edges
-    if options.extend is None and options.is_named:
-        return find_method(options).memory(schema.num_nodes, num_arcs, len(options.constraints))
-    need = needs(schema.num_nodes, num_arcs, len(options.constraints), options)
-    if options.keeps_owners:
+    sizes = schema.num_nodes, 2 * schema.num_edges, len(options.constraints)
+    is_named, need = options.extend is None and options.is_named, needs(*sizes, options)
+    if options.keeps_owners and not is_named:
         return 0
-    if options.refine and num_arcs <= COARSE_ARCS:
+    if processes > 1 and can_share(*sizes, options):
+        return need["shared"]
+    if is_named:
+        return find_method(options).memory(*sizes)
+    if options.refine and sizes[1] <= COARSE_ARCS:
         return need["graph"]
     return need["multilevel" if options.refine or options.extend is not None else "fennel"]
 

@@ -25,13 +25,13 @@ from daskgraphpart.engine.resources import usable_cores
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.method import MethodJob
 from daskgraphpart.partitioner.assign_options import METHODS
-from daskgraphpart.partitioner.choose import LIBRARY_NAMES, block_nbytes, choose
+from daskgraphpart.partitioner.choose import SHARED_ARCS, block_nbytes, can_share
 from daskgraphpart.partitioner.find_method import find_method
 from daskgraphpart.partitioner.multilevel.by_workers import SharedProgram
 from daskgraphpart.partitioner.multilevel.refine import Limits
 from daskgraphpart.partitioner.multilevel.side_by_side import by_threads
 from daskgraphpart.partitioner.multilevel.weighted_graph import WeightedGraph
-from daskgraphpart.partitioner.solver import SHARED_ARCS, Solver
+from daskgraphpart.partitioner.solver import Solver
 from daskgraphpart.storage.files import directory_on_disk, make_directory
 from daskgraphpart.storage.region import save_npy
 
@@ -137,15 +137,13 @@ class ShareConfig:
 
 
 def is_shared(config: PartitionConfig, runner: Runner) -> bool:
-    """Whether there are workers to share the work, a graph that is worth it, and a method of ours that can."""
-    adjacency, options = config.problem.adjacency, config.options
-    if runner.scheduler.processes == 1 or adjacency.num_arcs <= SHARED_ARCS:
+    """Whether there are workers to share the work, and a method and a graph for that."""
+    adjacency, num_balanced = config.problem.adjacency, len(config.problem.balanced)
+    if runner.scheduler.processes == 1:
         return False
     if not config.asks_method:
-        return True
-    if options.method not in METHODS or options.method in LIBRARY_NAMES:
-        return False
-    return not choose(adjacency.num_nodes, adjacency.num_arcs, len(config.problem.balanced), options).whole
+        return adjacency.num_arcs > SHARED_ARCS
+    return can_share(adjacency.num_nodes, adjacency.num_arcs, num_balanced, config.options)
 
 
 def partition_together(config: PartitionConfig, runner: Runner) -> str:

@@ -17,7 +17,7 @@ import numpy as np
 
 from daskgraphpart.engine.local import give_memory_back
 from daskgraphpart.partitioner import choose
-from daskgraphpart.partitioner.choose import LARGE_ARCS, needs
+from daskgraphpart.partitioner.choose import LARGE_ARCS, SHARED_ARCS, needs
 from daskgraphpart.partitioner.libraries.call import LibraryKilledError, export_graph, run_library
 from daskgraphpart.partitioner.multilevel.coarsen import CLUSTER_SWEEPS, cluster, contract
 from daskgraphpart.partitioner.multilevel.cycle import CLUSTER_NODES, LEAST_SHRINKAGE, largest_clusters, v_cycle
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-SHARED_ARCS = 1 << 24  # up to so many, one worker takes a graph
 MAX_CYCLES = 4  # further V-cycles with `refine`
 LEAST_GAIN = 0.001  # of the cut, to go on with V-cycles
 LEAST_CLUSTER_NODES = 4

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import threading
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,8 @@ from graphs import file_hashes
 from inside import Resources, Runner, generate, open_runner
 
 import daskgraphpart as dgp
+from daskgraphpart.errors import PlanError
+from daskgraphpart.partitioner import choose
 from daskgraphpart.partitioner.multilevel import by_workers
 from daskgraphpart.partitioner.multilevel.by_workers import SharedProgram
 
@@ -159,3 +162,15 @@ def test_a_fault_of_the_program_is_one_of_the_task(tmp_path: Path) -> None:
     for _ in range(2):
         with pytest.raises(OSError, match="the disk failed"):
             SharedProgram.find(program, f"{tmp_path}/", 1, 1, 0).compute(0, 0)
+
+
+def test_memory_of_one_worker_is_told_before_work_begins(
+    graph: Path, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(choose, "KAMINPAR_PER_ARC", 1000)
+    how: dict[str, Any] = {"method": "kaminpar", "cluster": client}
+    with pytest.raises(PlanError, match="MB on one of 3 workers") as told:
+        dgp.assign(graph, 4, memory="100MB", **how)
+    memory = re.search(r"use (\d+MB) or more", str(told.value.hint))
+    assert memory is not None
+    assert dgp.assign(graph, 4, memory=memory[1], **how).num_parts == 4
