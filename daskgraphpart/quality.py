@@ -26,7 +26,7 @@ class Quality(Public):
 
     @property
     def replication_factor(self) -> float:
-        """Inner and HALO nodes of all parts / nodes of the graph."""
+        """Own and halo nodes of all parts / nodes of the graph."""
         nodes = sum(self.num_inner_nodes)
         return (nodes + sum(self.num_halo_nodes)) / nodes if nodes else 1.0
 

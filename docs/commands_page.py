@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 import tomllib
@@ -76,7 +77,9 @@ def on_files(files: Any, config: Any) -> Any:
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Add tables of what there is to the first pages of the reference."""
-    page.meta.setdefault("description", description(markdown))
+    is_notebook = page.file.src_uri.endswith(".ipynb")
+    text = "".join(json.loads(markdown)["cells"][0]["source"]) if is_notebook else markdown
+    page.meta.setdefault("description", description(text))
     section = page.file.src_uri.removeprefix("reference/").removesuffix(".md")
     if section in SECTIONS and page.file.src_uri == f"reference/{section}.md":
         return contents(section, markdown)

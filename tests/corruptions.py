@@ -245,7 +245,7 @@ def without(key: str) -> Callable[[Damaged], None]:
 
 
 def replace_halo_node(choose: Callable[[np.ndarray, np.ndarray, int], int]) -> Callable[[Damaged], None]:
-    """The first HALO node becomes another: chosen by new IDs of local nodes, of all others, and its place."""
+    """The first halo node becomes another: chosen by new IDs of local nodes, of all others, and its place."""
 
     def corrupt(d: Damaged) -> None:
         part = d.part(1)
@@ -273,7 +273,7 @@ def swap_halo_nodes(d: Damaged) -> None:
 
 
 def drop_halo_node(d: Damaged) -> None:
-    """The last HALO node goes; its edges come from the one before."""
+    """The last halo node goes; its edges come from the one before."""
     part = d.part(1)
 
     def change(arrays: dict[str, np.ndarray]) -> None:

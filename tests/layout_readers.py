@@ -32,7 +32,7 @@ COLUMNS = {"orig_nids": "orig_id", "orig_eids": "orig_id", "edge_src": "src", "e
 
 
 def dgl_agrees(graph: Graph, outs: Sequence[Path], cwd: Path) -> None:
-    """By real DGL: local graphs, HALO nodes, features, masks and IDs of every part."""
+    """By real DGL: local graphs, halo nodes, features, masks and IDs of every part."""
     configs = [out / f"{graph.schema.name}.json" for out in outs]
     judge_with_dgl("2.1.0", {save_for_judge(graph, cwd / "for-judge"): configs}, cwd)
 
@@ -122,7 +122,7 @@ def pyg_agrees(graph: Graph, outs: Sequence[Path], cwd: Path | None = None) -> N
 
 
 def pyg_data_agrees(graph: Graph, parts: dgp.PartitionedGraph) -> None:
-    """Nodes and edges of every part, the owned ones first, with their features."""
+    """Nodes and edges of every part, the own ones first, with their features."""
     orig_nids = {ntype: parts.original_ids[ntype].compute() for ntype in parts.ntypes}
     orig_eids = {etype: parts.original_ids[etype].compute() for etype in parts.etypes}
     owned = dict.fromkeys(parts.etypes, 0)

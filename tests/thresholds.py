@@ -24,7 +24,7 @@ ROWS, BYTES = 53, 1009
 """Small, and divisors of nothing: blocks end in the middle of everything."""
 CUTS = {
     "array_layouts.ondisk:ROWS_PER_PIECE": ROWS,
-    "tools.remap.own_ids:ROWS_AT_ONCE": ROWS,
+    "tools.reorder.own_ids:ROWS_AT_ONCE": ROWS,
     "readers.tables.describe.table_files:BYTES_PER_STEP": ROWS,
     "partitioner.assignment:ROWS_PER_BATCH": ROWS,
     "partitioner.from_arrays:ROWS_AT_ONCE": ROWS,
@@ -65,7 +65,7 @@ CUTS = {
     "partitioner.extend.old_owners:ROWS_AT_ONCE": ROWS,
     "layouts.graphstorm_layout:ROWS_PER_PIECE": ROWS,
     "readers.objects.open_object:EDGES_PER_UNIT": ROWS,
-    "tools.remap.reorder:IDS_PER_READ": ROWS,
+    "tools.reorder.reorder:IDS_PER_READ": ROWS,
     "partitioned.sampling.sampler:ROWS_PER_READ": ROWS,
     "tools.report.report_parts:BYTES_OF_BLOCKS": 4 * BYTES,
     "tools.report.report_parts:EDGES_PER_PIECE": ROWS,

@@ -192,7 +192,7 @@ def _machines_of(values: dict[str, Any], resources: Resources, assign_dir: str, 
 
 
 def show_assignment(assignment: Assignment, values: Mapping[str, Any], directory: str) -> None:
-    """Print method, cut, HALO nodes and the balance of every constraint."""
+    """Print method, cut, halo nodes and the balance of every constraint."""
     if values["quiet"]:
         return
     report = assignment.measured
@@ -202,11 +202,12 @@ def show_assignment(assignment: Assignment, values: Mapping[str, Any], directory
         **rows_of(report),
         "parts": str(assignment.num_parts),
         "edge cut": cut_of(report) + weight_of_cut(report),
-        "HALO nodes": f"at most {format_count(report.volume)}, replication factor at most "
+        "halo nodes": f"at most {format_count(report.volume)}, replication factor at most "
         f"{report.replication_factor:.2f} (both as with --out-edges)",
         "balance": f"{balance_of(report)}; largest part / average",
         "time": format_seconds(values["seconds"]),
         "owners": directory,
+        **({"report": values["report_path"]} if values["report_path"] else {}),
     }
     show_facts(facts)
 

@@ -16,6 +16,7 @@ from daskgraphpart.cli.command_options import (
     with_options,
 )
 from daskgraphpart.cli.help import Command
+from daskgraphpart.cli.summary import show_facts
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.errors import OptionError
 from daskgraphpart.partitioner.assign_options import GUESTS, METHODS, AssignOptions
@@ -66,7 +67,12 @@ def compare(**values: Any) -> None:
 
         results = compare_methods(values["in_dir"], parts, methods, on_done=show, progress=progress, **options)
     click.echo(comparison_table(results))
+    written = {}
     if values["csv_path"]:
         write_comparison(results, values["csv_path"])
+        written["table"] = values["csv_path"]
     if values["plot_path"]:
         plot_comparison(results, values["plot_path"])
+        written["plot"] = values["plot_path"]
+    if not values["quiet"]:
+        show_facts(written)

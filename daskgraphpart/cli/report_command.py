@@ -10,6 +10,7 @@ import click
 
 from daskgraphpart.cli.command_options import RESOURCE_OPTIONS, run_of, with_options
 from daskgraphpart.cli.help import Command
+from daskgraphpart.cli.summary import show_facts
 from daskgraphpart.errors import OptionError
 from daskgraphpart.partitioned.partitioned_graph import open_partitions
 from daskgraphpart.tools.report.report import check_directory_of, write_text
@@ -45,7 +46,7 @@ ENDINGS = {".txt": "text", ".json": "json", ".html": "html", ".htm": "html"}
 def report(**values: Any) -> None:
     """Show how good the partitions in OUT are.
 
-    What training fetches, cut, balance, HALO nodes, sizes; as text, as JSON, or as one HTML page that needs no network.
+    What training fetches, cut, balance, halo nodes, sizes; as text, as JSON, or as one HTML page that needs no network.
     OUT may be written by DGL's own tools.
 
     \b
@@ -73,6 +74,8 @@ def report(**values: Any) -> None:
         click.echo(content.rstrip("\n"))
     else:
         write_text(content, output)
+        if not values["quiet"]:
+            show_facts({"report": output})
 
 
 def _form_of(output: str | None) -> str:

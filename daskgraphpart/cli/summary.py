@@ -41,7 +41,7 @@ def show_outcome(outcome: JobResult, values: Mapping[str, Any], graph: Sequence[
     facts = {
         "parts": f"{len(sizes)}, {format_size(sum(sizes))} in all",
         "edge cut": cut_of(quality) + weight_of_cut(report),
-        "HALO nodes": halo,
+        "halo nodes": halo,
         "balance": f"{balance if report is None else balance_of(report)}; largest part / average",
         "time": format_seconds(values["seconds"]),
         "config": f"{config} on each machine" if outcome.hosts else str(config),
@@ -53,7 +53,8 @@ def show_outcome(outcome: JobResult, values: Mapping[str, Any], graph: Sequence[
     if not outcome.hosts and "dgl" in chosen(DispatchOptions, values).graphs:
         out = str(config.parent)
         if graph is not None:
-            facts["to verify"] = shlex.join(["daskgraphpart", "verify", *graph, out, *_changes()])
+            verify = shlex.join(["daskgraphpart", "verify", *graph, out])
+            facts["to verify"] = " ".join([verify, " \\\n              ".join(_changes())]).strip()
         facts["to report"] = shlex.join(["daskgraphpart", "report", out, "--output", "report.html"])
         if not is_remote(config):
             facts["in DGL"] = f"dgl.distributed.load_partition({str(config)!r}, 0)"
@@ -62,18 +63,18 @@ def show_outcome(outcome: JobResult, values: Mapping[str, Any], graph: Sequence[
 
 
 def _changes() -> list[str]:
-    """Options that change the graph, as given: `verify` needs them, too."""
-    ctx, names, words = click.get_current_context(), {*INPUT_NAMES, *stated_options(GraphChanges)}, []
+    """Options that change the graph, as given, with their values: `verify` needs them, too."""
+    ctx, names, given = click.get_current_context(), {*INPUT_NAMES, *stated_options(GraphChanges)}, []
     for option in ctx.command.params:
         if option.name in names and ctx.get_parameter_source(option.name) is ParameterSource.COMMANDLINE:
             values = ctx.params[option.name] if option.multiple else [ctx.params[option.name]]
             bare = ("", True) if getattr(option, "is_bare", False) else (True,)
-            words += [word for value in values for word in option.opts[:1] + ([] if value in bare else [str(value)])]
-    return words
+            given += [shlex.join(option.opts[:1] + ([] if value in bare else [str(value)])) for value in values]
+    return given
 
 
 def _part_table(outcome: JobResult) -> str:
-    quality, headings = outcome.quality, ["part", "inner nodes", "HALO nodes", "owned edges", "on disk"]
+    quality, headings = outcome.quality, ["part", "own nodes", "halo nodes", "own edges", "on disk"]
     columns = (quality.num_inner_nodes, quality.num_halo_nodes, quality.num_owned_edges)
     rows = [
         [str(part), *map(format_count, counts), format_size(outcome.part_nbytes[part])]

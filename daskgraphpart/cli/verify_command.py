@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 def verify(**values: Any) -> None:
     """Compare the partitions in OUT with GRAPH, node by node.
 
-    Checks that every node, edge and feature row is there once, in the right part; HALO nodes; checksums. OUT may be
+    Checks that every node, edge and feature row is there once, in the right part; halo nodes; checksums. OUT may be
     written by DGL's own tools. Ends with exit code 1 if anything is wrong.
 
     \b

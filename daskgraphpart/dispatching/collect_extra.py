@@ -1,8 +1,8 @@
 """Passes `follow-hop`, `collect-extra` and `order-extra`: edges that a part holds but does not own (`inner_edge` = 0).
 
-Those are edges from inner nodes to HALO nodes (option `out_edges`), and in-edges of HALO nodes fewer than `num_hops`
-hops away. They follow the inner edges in ascending new ID, the one their owner gave them. An extra run is like a run,
-with new edge IDs in its third column.
+Those are edges from own nodes to halo nodes (option `out_edges`), and in-edges of halo nodes fewer than `num_hops`
+hops away. They follow the part's own edges in ascending new ID, the one their owner gave them. An extra run is like a
+run, with new edge IDs in its third column.
 """
 
 from __future__ import annotations

@@ -31,8 +31,8 @@ class DispatchOptions:
 
     num_hops: int = option(
         1,
-        "Hops of HALO nodes around each part. At 1, a part holds the foreign sources of its edges; at h, also the "
-        "in-edges of HALO nodes up to h - 1 hops away.",
+        "Hops of halo nodes around each part. At 1, a part holds the foreign sources of its edges; at h, also the "
+        "in-edges of halo nodes up to h - 1 hops away.",
         minimum=1,
         common=True,
     )

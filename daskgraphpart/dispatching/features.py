@@ -1,7 +1,7 @@
 """Pass `place-rows`: bring feature rows to their owners, in place or through staged zarr arrays.
 
 Reads each block once, in order, and groups its rows by owner; each group is one write at an offset known since
-`count-owners`. HALO nodes never carry features.
+`count-owners`. Halo nodes never carry features.
 """
 
 from __future__ import annotations

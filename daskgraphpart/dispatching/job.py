@@ -87,7 +87,7 @@ def choose_sizes(resources: Resources) -> Sizes:
 def smallest_task_memory(schema: GraphSchema, options: DispatchOptions) -> int:
     """Bytes that a task of this job needs at least.
 
-    Only a part's HALO bitmap grows with the graph: N / 8 bytes, N / 8 for the ranks, and N / 8 to follow hops.
+    Only a part's halo bitmap grows with the graph: N / 8 bytes, N / 8 for the ranks, and N / 8 to follow hops.
     """
     bitmaps = (3 if options.num_hops > 1 else 2) * -(-schema.num_nodes // 8)
     widest = max((spec.row_nbytes for kind in schema.row_types for spec in kind.data), default=0)

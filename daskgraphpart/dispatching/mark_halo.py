@@ -32,7 +32,7 @@ class HaloUnit:
 
 
 def mark_halo(unit: HaloUnit, config: GraphConfig) -> tuple[int, int]:
-    """Write the bitmap of one part's HALO nodes; return how many there are, and the cut edges the part owns."""
+    """Write the bitmap of one part's halo nodes; return how many there are, and the cut edges the part owns."""
     words = empty_bitmap(config.num_nodes)
     num_cut_edges = 0
     for run, run_rows, start, count in reads_of(unit.owned):

@@ -1,6 +1,6 @@
 """Describe one part's graph to the tasks that write it, and write its nodes: pass `write-nodes`.
 
-Local node IDs: inner nodes by new ID, then HALO nodes by new ID.
+Local node IDs: own nodes by new ID, then halo nodes by new ID.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class GraphConfig:
     num_edges: int
     run_dtype: np.dtype
     max_edges: int  # that fit into the memory of a task
-    halo: Region  # bitmaps of the HALO nodes of all parts, uint64 (parts, words)
+    halo: Region  # bitmaps of the halo nodes of all parts, uint64 (parts, words)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,7 +41,7 @@ class PartGraph:
     """One part, once its sizes are known."""
 
     part: int
-    low: int  # range of its inner nodes' new IDs
+    low: int  # range of its own nodes' new IDs
     high: int
     num_halo_nodes: int
     num_owned_edges: int
@@ -51,7 +51,7 @@ class PartGraph:
 
     @property
     def num_nodes(self) -> int:
-        """Inner and HALO nodes."""
+        """Own and halo nodes."""
         return self.high - self.low + self.num_halo_nodes
 
     @property

@@ -15,7 +15,7 @@ WORKSPACE_NAME = ".daskgraphpart-work"
 EDGE_DIRECTORIES = {
     "runs": "edges of a block, grouped by owner",
     "extra": "edges of a run that parts hold without owning them, grouped by part",
-    "halo": "bitmaps: HALO nodes of all parts (words), foreign nodes of a part up to so many hops away (members)",
+    "halo": "bitmaps: halo nodes of all parts (words), foreign nodes of a part up to so many hops away (members)",
     "ends": "one end of a block's edges grouped by ID range: ids, rows, new IDs",
     "local": "edges of one segment of a part by local ID, grouped for CSR or CSC; places in CSC of a range of rows",
 }

@@ -1,4 +1,4 @@
-"""Make each part's local graph from the runs: find HALO nodes and extra edges, then write nodes and edges."""
+"""Make each part's local graph from the runs: find halo nodes and extra edges, then write nodes and edges."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ GRAPH_ARRAYS = ("nodes", "edges", "coo", "csr", "csc", "orig_eids", "edge_src", 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CachedGraphs:
-    """What every part holds: its ranges and edges, extra edges, HALO nodes and cut edges."""
+    """What every part holds: its ranges and edges, extra edges, halo nodes and cut edges."""
 
     config: GraphConfig
     runs: EdgeRunIndex
     book: PartitionBook
     parts: Sequence[HaloUnit]
-    halo: np.ndarray  # int64 (parts, 2): HALO nodes of each part, and its cut edges
+    halo: np.ndarray  # int64 (parts, 2): halo nodes of each part, and its cut edges
 
     @property
     def num_extra_edges(self) -> np.ndarray:

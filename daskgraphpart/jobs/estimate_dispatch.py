@@ -1,7 +1,7 @@
 """Estimate from the schema what a dispatch writes: partitions, and temporary files by directory.
 
 Layouts say what the files of an average part hold. All else is exact but for what only edges tell: the cut, and the
-distinct sources of each part's edges. For those, degrees are geometric: between regular graphs (more HALO nodes) and
+distinct sources of each part's edges. For those, degrees are geometric: between regular graphs (more halo nodes) and
 power laws (fewer). Values that are encoded, as in parquet, count as they are before.
 """
 
@@ -39,7 +39,7 @@ def expect(
     is_random: bool = False,
     known: tuple[float, int] | None = None,
 ) -> GraphSizes:
-    """Estimate sizes, of parts that are all alike; `known` has the share of cut edges and the one-hop HALO nodes."""
+    """Estimate sizes, of parts that are all alike; `known` has the share of cut edges and the one-hop halo nodes."""
     between = 1 - 1 / num_parts
     cut, halo = known or ((RANDOM_CUT if is_random else TYPICAL_CUT) * between, None)
     if halo is None:

@@ -61,7 +61,7 @@ class Plan(Public):
     memory_budget: int  # for all tasks; about 200 MB per process come on top
     task_memory: int  # for one task
     smallest_budget: int  # smallest budget that works
-    smallest_disks: Mapping[str, int]  # least bytes needed by directory: the output without HALO nodes, or copies
+    smallest_disks: Mapping[str, int]  # least bytes needed by directory: the output without halo nodes, or copies
     local_nbytes: int  # with a workspace in a store, disk of each worker: copies of node maps; else 0
     local_task_nbytes: int  # more of it for each thread: what a task is about to upload
     local_method_nbytes: int  # disk of the worker that partitions: the adjacency, and the method's own graph

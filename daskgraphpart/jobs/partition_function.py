@@ -122,8 +122,8 @@ def partition(
         More on how to extend, by name. ``old_id_map``: The graph whose owners you extend, or its directory id_map.
         Default: where it was. ``may_move``: Share of the old nodes that may move when you extend.
     num_hops : int, default 1
-        Hops of HALO nodes around each part. At 1, a part holds the foreign sources of its edges; at h, also the
-        in-edges of HALO nodes up to h - 1 hops away.
+        Hops of halo nodes around each part. At 1, a part holds the foreign sources of its edges; at h, also the
+        in-edges of halo nodes up to h - 1 hops away.
     layout : str | Sequence[str], default "dgl"
         What to write: dgl, graphbolt, graphstorm, ondisk, parquet, ranks. dgl is what DGL loads. graphbolt has
         GraphBolt's graphs in place of DGL's, or in addition to them if you give both. Each other layout is for what its
@@ -195,12 +195,12 @@ def partition(
     >>> parts = dgp.partition("shop", "parts", 4, memory="1GB")
     >>> parts
     PartitionedGraph 'shop': 4 parts, 1,200 nodes, 5,000 edges
-    part  inner nodes  HALO nodes  owned edges  on disk
-    ----  -----------  ----------  -----------  -------
-       0          300         158        1,291  72.1 kB
-       1          300         149        1,242  70.0 kB
-       2          299         125        1,099  63.7 kB
-       3          301         184        1,368  75.6 kB
+    part  own nodes  halo nodes  own edges  on disk
+    ----  ---------  ----------  ---------  -------
+       0        300         158      1,291  72.1 kB
+       1        300         149      1,242  70.0 kB
+       2        299         125      1,099  63.7 kB
+       3        301         184      1,368  75.6 kB
     edge cut 14.40%; largest part / average: nodes 1.003, edges 1.094
     next: parts.report(), parts.verify(graph), parts.part(0).to_pyg()
     in DGL: dgl.distributed.load_partition('parts/shop.json', 0)

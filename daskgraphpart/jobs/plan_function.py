@@ -61,7 +61,7 @@ def plan(
 ) -> Plan:
     """Estimate what `partition` reads, writes and holds, and which method it picks, without reading the data.
 
-    Uses closed formulas over the schema. Assumes typical values for what depends on the edges (cut edges, HALO nodes,
+    Uses closed formulas over the schema. Assumes typical values for what depends on the edges (cut edges, halo nodes,
     parallel edges); the output of a run is within a few per cent of the estimate.
 
     Parameters

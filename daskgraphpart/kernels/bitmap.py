@@ -1,4 +1,4 @@
-"""Sets of node IDs as bitmaps with ranks: HALO membership and local IDs without sorting or hashing.
+"""Sets of node IDs as bitmaps with ranks: halo membership and local IDs without sorting or hashing.
 
 Bit ``i % 64`` of word ``i // 64`` stands for ID ``i``. A member's rank, its position among all members, is the number
 of members in earlier words plus those below it in its own.
@@ -98,15 +98,15 @@ def list_members(words, first_word, out):  # type: ignore[no-untyped-def]
 
 @kernel
 def local_ids(ids, low, high, words, ranks, out):  # type: ignore[no-untyped-def]
-    """Turn new IDs into local IDs of a part: inner nodes ``[low, high)``, then HALO nodes, ascending.
+    """Turn new IDs into local IDs of a part: own nodes ``[low, high)``, then halo nodes, ascending.
 
-    `words` and `ranks` are the bitmap of its HALO nodes, and the members before each word.
+    `words` and `ranks` are the bitmap of its halo nodes, and the members before each word.
     """
     inner = high - low
     for i in range(ids.size):
         node = np.int64(ids[i])
         word = np.uint64(node >> 6)
-        # also for inner nodes: a branch would be mispredicted
+        # also for own nodes: a branch would be mispredicted
         below = words[word] & ((np.uint64(1) << np.uint64(node & 63)) - np.uint64(1))
         halo = inner + ranks[word] + np.int64(_popcount(below))
         out[i] = node - low if low <= node < high else halo

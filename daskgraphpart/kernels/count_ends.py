@@ -1,4 +1,4 @@
-"""Count the edges of a part at its nodes: in-degrees of inner nodes, uses of HALO nodes as sources."""
+"""Count the edges of a part at its nodes: in-degrees of own nodes, uses of halo nodes as sources."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from daskgraphpart.kernels.compiled import kernel
 
 @kernel
 def count_ends(src, dst, types, sizes, first, counts, cut):  # type: ignore[no-untyped-def]
-    """Count owned edges at local nodes from `first` on: inner nodes as destinations, HALO nodes as sources.
+    """Count own edges at local nodes from `first` on: own nodes as destinations, halo nodes as sources.
 
-    `sizes` are the part's inner nodes and all its nodes; adds the edges from HALO nodes of the range to `cut` (edge
+    `sizes` are the part's own nodes and all its nodes; adds the edges from halo nodes of the range to `cut` (edge
     types,). Returns the first edge that does not lead from a node of the part to an inner one, or -1.
     """
     num_inner, num_nodes = sizes

@@ -51,7 +51,7 @@ def find_in_edges(columns, places, owners, ntypes, slots, csc, edge_ranges, star
 
     `places` are the nodes' positions in the hop, `columns` (hop,) their local IDs or -1; `slots` (node types, most edge
     types of one) lists the edge types to sample for a node type, ascending, then -1. Columns are in edge type order.
-    `csc` is (indptr, data, new edge IDs, first new edge ID, owned edges); fills `starts` and `degrees` (hop, most edge
+    `csc` is (indptr, data, new edge IDs, first new edge ID, own edges); fills `starts` and `degrees` (hop, most edge
     types). Returns the first node with a damaged column, or -1.
     """
     indptr, data, new_eids, first_eid, num_owned = csc
@@ -108,7 +108,7 @@ def pick_edges(hop, places, key, picked, csc, new_nids, ends, edge_ranges, out):
     """Pick in-edges of nodes; `hop` is (IDs, owners, node types, slots, fan-outs), `found` (starts, degrees, offsets).
 
     Takes all in-edges of a slot if they fit; else draws. `csc` is (indices, data, new edge IDs, first new edge ID,
-    owned edges, whether with replacement), `ends` (first new node ID, inner nodes), and `out` (sources, destinations as
+    own edges, whether with replacement), `ends` (first new node ID, own nodes), and `out` (sources, destinations as
     positions in the hop, new edge IDs). Returns the first node with a damaged column, or -1.
     """
     nodes, owners, ntypes, slots, fanouts = hop

@@ -37,9 +37,9 @@ def add_row_hashes(rows, ids, bins, sums):  # type: ignore[no-untyped-def]
 
 @kernel
 def mark_ends(src, dst, num_nodes, num_inner, words):  # type: ignore[no-untyped-def]
-    """Mark the HALO nodes in which edges end; return the first edge with an end outside ``[0, num_nodes)``, or -1.
+    """Mark the halo nodes in which edges end; return the first edge with an end outside ``[0, num_nodes)``, or -1.
 
-    `words` is a bitmap of the part's HALO nodes, which follow its `num_inner` inner nodes.
+    `words` is a bitmap of the part's halo nodes, which follow its `num_inner` own nodes.
     """
     for i in range(src.size):
         for node in (src[i], dst[i]):

@@ -195,7 +195,7 @@ VERSION_NUMBER = Tensor(INT64, (1,), np.array([6199]))
 def graphbolt_layout(sizes: GraphSizes, part: int, stored: GraphBoltAttributes) -> FileLayout:
     """Lay out the file of one part.
 
-    Owned nodes come first and own their in-edges, so `inner_edge` is the same by edge ID and in file order.
+    Own nodes come first and own their in-edges, so `inner_edge` is the same by edge ID and in file order.
     """
     num_nodes, num_edges, schema = sizes.num_local_nodes(part), sizes.num_local_edges(part), sizes.schema
     independent = {

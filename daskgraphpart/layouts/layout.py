@@ -4,7 +4,7 @@ Dispatch computes named arrays and knows no format; a layout places bytes and co
 arrays for which some layout has room; `wants` names those to gather before sizes are known. If one run writes several
 layouts, an array goes to a place in each.
 
-Arrays of a part; local IDs have inner nodes before HALO nodes, and owned edges before others:
+Arrays of a part; local IDs have own nodes before halo nodes, and own edges before others:
 
 ========================= =============== ====================================================================
 ``nodes/id``              (local nodes,)  new homogeneous IDs; original ones if IDs are kept
@@ -22,12 +22,12 @@ Arrays of a part; local IDs have inner nodes before HALO nodes, and owned edges 
 ``csc/id``, ``csc/type``  (local edges,)  `edges/id` and `edges/type` in the order of ``csc``
 ``csc/type_id``           (local edges,)  new type-wise edge IDs
 ``csc/places``            (local edges,)  position in ``csc`` of each edge, by local edge ID
-``orig_nids/<ntype>``     (owned nodes,)  original type-wise IDs, by new ID
-``orig_eids/<etype>``     (owned edges,)  as of nodes
-``edge_src/<etype>``      (owned edges,)  new type-wise IDs of sources, by new edge ID
-``edge_dst/<etype>``      (owned edges,)  as of sources
-``node_data/<ntype>/<n>`` (owned nodes, ...) rows of a feature, by new ID
-``edge_data/<etype>/<n>`` (owned edges, ...) as of nodes
+``orig_nids/<ntype>``     (own nodes,)    original type-wise IDs, by new ID
+``orig_eids/<etype>``     (own edges,)    as of nodes
+``edge_src/<etype>``      (own edges,)    new type-wise IDs of sources, by new edge ID
+``edge_dst/<etype>``      (own edges,)    as of sources
+``node_data/<ntype>/<n>`` (own nodes, ...) rows of a feature, by new ID
+``edge_data/<etype>/<n>`` (own edges, ...) as of nodes
 ``hot_nids/<ntype>``      (hot rows,)     new type-wise IDs of foreign nodes, in the order of original IDs
 ``hot_fetches/<ntype>``   (hot rows,)     how often the part's trainers fetch each in an epoch
 ``hot_data/<ntype>/<n>``  (hot rows, ...) rows of a feature
@@ -76,7 +76,7 @@ class GraphSizes:
     """Sizes of all parts; int64 arrays.
 
     `num_nodes` (parts, node types) and `num_edges` (parts, edge types) count what parts own; `num_halo_nodes` and
-    `num_extra_edges` (parts,) what else they hold; `num_marked` (parts,) the owned nodes marked by each mask
+    `num_extra_edges` (parts,) what else they hold; `num_marked` (parts,) the own nodes marked by each mask
     ``<ntype>/<name>``; `num_hot` (parts, node types), if any are kept, the hot rows beside each part. `id_maps` are the
     files of users' own IDs by node type, which tasks can read.
     """
@@ -96,7 +96,7 @@ class GraphSizes:
         return len(self.num_nodes)
 
     def num_local_nodes(self, part: int) -> int:
-        """Inner and HALO nodes of a part."""
+        """Own and halo nodes of a part."""
         return int(self.num_nodes[part].sum() + self.num_halo_nodes[part])
 
     def num_local_edges(self, part: int) -> int:

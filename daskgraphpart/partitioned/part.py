@@ -14,7 +14,7 @@ from daskgraphpart.keywords import check_keywords
 from daskgraphpart.layouts.dgl_graph import GraphFile, read_graph_file, read_tensor_file
 from daskgraphpart.layouts.known_outputs import GRAPHBOLT, ORIG_EIDS, ORIG_NIDS, SPLIT_NIDS
 from daskgraphpart.lazy_mapping import LazyMapping
-from daskgraphpart.partitioned.methods import pyg_methods, remap_methods
+from daskgraphpart.partitioned.methods import pyg_methods, reorder_methods
 from daskgraphpart.partitioned.part_collections import lazy_rows, part_edge_frame
 from daskgraphpart.partitioned.stored_rows import StoredRows
 from daskgraphpart.public import Public
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PartRows:
-    """Nodes or edges of a part: arrays of all local ones; features and original IDs of the owned ones."""
+    """Nodes or edges of a part: arrays of all local ones; features and original IDs of its own."""
 
     part: Part
     ids: IdRanges  # all nodes or edges
@@ -43,7 +43,7 @@ class PartRows:
 
     @property
     def num_inner(self) -> int:
-        """Number of owned rows, which come first."""
+        """Number of own rows, which come first."""
         return sum(self.counts.values())
 
     @property
@@ -125,14 +125,14 @@ class Part(Public):
     graph_path: Location  # file of the graph: GraphBolt's if there is no DGL graph
     node_feats_path: Location  # file of node features
     edge_feats_path: Location  # file of edge features
-    whole: Any  # the `PartitionedGraph`, which has the features and original IDs of HALO nodes
+    whole: Any  # the `PartitionedGraph`, which has the features and original IDs of halo nodes
 
     hot_rows = check_keywords(pyg_methods.hot_rows)
-    ids_of = check_keywords(remap_methods.ids_of)
+    ids_of = check_keywords(reorder_methods.ids_of)
     link_neighbor_loader = check_keywords(pyg_methods.link_neighbor_loader)
     neighbor_loader = check_keywords(pyg_methods.neighbor_loader)
-    own_ids = check_keywords(remap_methods.own_ids)
-    to_original = check_keywords(remap_methods.owned_to_original)
+    own_ids = check_keywords(reorder_methods.own_ids)
+    to_original = check_keywords(reorder_methods.owned_to_original)
     to_pyg = check_keywords(pyg_methods.to_pyg)
 
     def __repr__(self) -> str:
@@ -142,7 +142,7 @@ class Part(Public):
         return html_table(*self._table(), caption=self._title())
 
     def _title(self) -> str:
-        halo = f", {format_number(self.num_halo_nodes, 'HALO node')}" if self.has_graph else ""
+        halo = f", {format_number(self.num_halo_nodes, 'halo node')}" if self.has_graph else ""
         counts = f"{format_number(self.num_inner_nodes, 'node')}{halo}, {format_number(self.num_inner_edges, 'edge')}"
         return f"Part {self.part_id} of {self.book.num_parts}: {counts}, {format_size(self.nbytes)}"
 
@@ -209,7 +209,7 @@ class Part(Public):
 
     @property
     def num_halo_nodes(self) -> int:
-        """Number of HALO nodes."""
+        """Number of halo nodes."""
         return self.graph.num_nodes - self.num_inner_nodes
 
     @property
@@ -239,7 +239,7 @@ class Part(Public):
 
     @property
     def original_ids(self) -> Mapping[str, Any]:
-        """Original type-wise IDs of owned nodes and edges, by type, if saved: a dask array each.
+        """Original type-wise IDs of own nodes and edges, by type, if saved: a dask array each.
 
         Rows are in the order of the part's features.
         """

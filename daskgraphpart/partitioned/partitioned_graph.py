@@ -14,7 +14,7 @@ from daskgraphpart.keywords import check_keywords
 from daskgraphpart.layouts.dgl_config_reader import find_config, read_config
 from daskgraphpart.layouts.manifest_reader import find_manifest, read_manifest
 from daskgraphpart.lazy_mapping import LazyMapping
-from daskgraphpart.partitioned.methods import pyg_methods, remap_methods, tool_methods
+from daskgraphpart.partitioned.methods import pyg_methods, reorder_methods, tool_methods
 from daskgraphpart.partitioned.part import Part
 from daskgraphpart.partitioned.part_collections import lazy_rows
 from daskgraphpart.partitioned.views import EdgeView, NodeView, TypeView
@@ -127,13 +127,13 @@ class PartitionedGraph(Public):
 
     add_edge_data = check_keywords(tool_methods.add_edge_data)
     add_node_data = check_keywords(tool_methods.add_node_data)
-    from_original = check_keywords(remap_methods.from_original)
-    ids_of = check_keywords(remap_methods.ids_of)
+    from_original = check_keywords(reorder_methods.from_original)
+    ids_of = check_keywords(reorder_methods.ids_of)
     link_neighbor_loader = check_keywords(pyg_methods.link_neighbor_loader)
     neighbor_loader = check_keywords(pyg_methods.neighbor_loader)
-    own_ids = check_keywords(remap_methods.own_ids)
+    own_ids = check_keywords(reorder_methods.own_ids)
     report = check_keywords(tool_methods.report)
-    to_original = check_keywords(remap_methods.to_original)
+    to_original = check_keywords(reorder_methods.to_original)
     to_pyg_stores = check_keywords(pyg_methods.to_pyg_stores)
     verify = check_keywords(tool_methods.verify)
 
@@ -146,7 +146,7 @@ class PartitionedGraph(Public):
 
     @property
     def quality(self) -> Quality:
-        """Edge cut, HALO nodes and balance; computed from the files if they are not recorded."""
+        """Edge cut, halo nodes and balance; computed from the files if they are not recorded."""
         if (recorded := self._recorded_quality()) is not None:
             return recorded
         report = self.report()
@@ -278,7 +278,7 @@ class PartitionedGraph(Public):
             rows.append([str(part_id), inner_nodes, halo, inner_edges, format_size(part.nbytes)])
         if self.num_parts > len(rows):
             rows.append(["...", "", "", "", ""])
-        return ["part", "inner nodes", "HALO nodes", "owned edges", "on disk"], rows
+        return ["part", "own nodes", "halo nodes", "own edges", "on disk"], rows
 
     def _advice(self) -> list[str]:
         """Return the quality, if it is recorded, and what to call next."""

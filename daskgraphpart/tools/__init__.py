@@ -1,1 +1,1 @@
-"""What is done with finished partitions: verify, report, remap; synthetic graphs."""
+"""What is done with finished partitions: verify, report, reorder rows, add features; synthetic graphs."""

@@ -1,6 +1,6 @@
 """Draw the pictures of docs/concepts.md: python docs/pictures/draw_concepts.py
 
-All that they show, who owns what, HALO nodes, IDs and cuts, is read from partitions that are made here.
+All that they show, who owns what, halo nodes, IDs and cuts, is read from partitions that are made here.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def draw_all(to: Path = HERE) -> None:
 
 
 def halo(parts: Any) -> Figure:
-    """The whole graph above; what each part holds below: own nodes filled, HALO nodes rings."""
+    """The whole graph above; what each part holds below: own nodes filled, halo nodes rings."""
     figure = plt.figure(figsize=(WIDTH, 5.2))
     whole, *below = (figure.add_axes(box) for box in ((0, 0.48, 1, 0.48), (0, 0, 0.49, 0.42), (0.51, 0, 0.49, 0.42)))
     held = [dict(zip(names_of(part), part.to_pyg().inner_mask.tolist(), strict=True)) for part in parts.parts]
@@ -138,7 +138,7 @@ def ids(parts: Any) -> Figure:
         ('your ID: "eve"', "in your tables"),
         (f"original ID: {original}", "its row in id_map/_N.parquet"),
         (f"new ID: {new}", f"part 0 owns 0 to {last}, part 1 the rest"),
-        (f"local ID: {local[0]} in part 0, {local[1]} in part 1", "own nodes first, then HALO nodes"),
+        (f"local ID: {local[0]} in part 0, {local[1]} in part 1", "own nodes first, then halo nodes"),
     )
     calls = (
         f'dgp.read_id_map("parts", "_N").loc[{original}]',

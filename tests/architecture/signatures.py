@@ -76,7 +76,7 @@ FUNCTIONS: dict[str, dict[str, Stated]] = {
         ("neighbor_loader", "link_neighbor_loader"), options_of(LoaderOptions)
     ),
     "partitioned/methods/tool_methods.py": dict.fromkeys(("add_node_data", "add_edge_data", "report", "verify"), RUN),
-    "partitioned/methods/remap_methods.py": {"to_original": RUN, "from_original": RUN},
+    "partitioned/methods/reorder_methods.py": {"to_original": RUN, "from_original": RUN},
     "tools/report/compare.py": {"compare": {**options_of(AssignOptions, without=("method",)), **RUN}},
     "tools/verification/verify_partitions.py": {"verify": RUN},
 }

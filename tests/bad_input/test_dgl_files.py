@@ -95,7 +95,7 @@ FILES = [
         ("begins at 0", put(GRAPH, 4096, "Q", 0), ("not a graph of DGL",)),
         ("begins at the end", change(GRAPH, lambda c: c[:4096] + struct.pack("<Q", len(c)) + c[4104:]), ("truncated",)),
         ("node ID missing", change(GRAPH, lambda c: c.replace(b"_ID" + ARRAY, b"_IE" + ARRAY, 1)), ("'_ID'",)),
-        ("inner edges missing", change(GRAPH, lambda c: c.replace(b"inner_edge", b"inner_edgf")), ("'inner_edge'",)),
+        ("own edges missing", change(GRAPH, lambda c: c.replace(b"inner_edge", b"inner_edgf")), ("'inner_edge'",)),
         ("names not UTF-8", change(GRAPH, lambda c: c.replace(b"inner_edge", b"\xff\xfe" * 5)), ("not UTF-8",)),
         ("IDs as floats", in_array(GRAPH, b"_ID", 28, "B", 2), ("'_ID'", "float64")),
         ("IDs of 128 bits", in_array(GRAPH, b"_ID", 29, "B", 128), ("dtype",)),

@@ -33,14 +33,14 @@ def test_all_commands_in_a_row(graph: Path, tmp_path: Path, capsys: pytest.Captu
     shown = capsys.readouterr().out
     assert shown.startswith("Graph 'graph': ") and "author:writes:paper" in shown
     assert call("assign", graph, tmp_path / "owners", "--num-parts", "3") == 0
-    words = ["method", "parts", "edge cut", "HALO nodes", "balance", "time", "owners"]
+    words = ["method", "parts", "edge cut", "halo nodes", "balance", "time", "owners"]
     assert [line.split("  ")[0] for line in capsys.readouterr().out.splitlines()] == words
     assert call("dispatch", graph, tmp_path / "owners", tmp_path / "out") == 0
     shown = capsys.readouterr().out.splitlines()
     words = [
         "parts",
         "edge cut",
-        "HALO nodes",
+        "halo nodes",
         "balance",
         "time",
         "config",
@@ -67,7 +67,7 @@ def test_verbose_shows_the_parts_and_quiet_shows_nothing(
     line = ("partition", graph, tmp_path / "out", "--num-parts", "20", "--method", "random", "--overwrite")
     assert call(*line, "-v") == 0
     shown = capsys.readouterr().out
-    for word in ("part  inner nodes  HALO nodes  owned edges", "...", "edge cut"):
+    for word in ("part  own nodes  halo nodes  own edges", "...", "edge cut"):
         assert word in shown
     assert call(*line, "--quiet") == 0
     assert capsys.readouterr() == ("", "")

@@ -17,6 +17,7 @@ LEAKS = {
     "a name for type checkers, or a private one": re.compile(r'id="[\w.]*(?:TYPE_CHECKING|\b[A-Z]\w*T|\._\w+)"'),
     "a constant of a module": re.compile(r'id="daskgraphpart\.[\w.]+\.[A-Z][A-Z_]+"'),
     "an address in memory": re.compile(r"object at 0x|&lt;function "),
+    "the source of a notebook as its description": re.compile(r'name="description" content="\{'),
     "a link that was not found": re.compile(r"\[<?[\w`</>]+\]\[daskgraphpart"),
 }
 TAGS = re.compile(r"</?([a-z]\w*(?: \w+)?)[\s>]")

@@ -44,7 +44,7 @@ from daskgraphpart.errors import (
 )
 from daskgraphpart.partitioned import part_collections
 from daskgraphpart.partitioned.stored_rows import StoredRows
-from daskgraphpart.tools.remap.reorder import reorder
+from daskgraphpart.tools.reorder.reorder import reorder
 
 if TYPE_CHECKING:
     from daskgraphpart import PartitionedGraph
@@ -234,7 +234,7 @@ def test_a_record_of_halo_nodes_that_is_damaged_is_none(halo: object, named: Pat
     manifest = tmp_path / "out" / "graph.manifest.json"
     manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "num_halo_nodes": halo}))
     damaged = open_partitions(tmp_path / "out")
-    assert "HALO" in repr(damaged) and damaged.quality == expected
+    assert "halo" in repr(damaged) and damaged.quality == expected
 
 
 def test_predictions_come_back_with_string_ids_by_one_command(named: Path, tmp_path: Path) -> None:

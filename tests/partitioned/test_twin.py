@@ -82,7 +82,7 @@ def twin(
 def random_parts(
     rng: np.random.Generator, num_parts: int, etypes: Sequence[str], num_edges: int, dtype: type
 ) -> tuple[PartitionBook, np.ndarray, np.ndarray, list[PartColumns]]:
-    """A book, all edges by new homogeneous ID, and the CSC of each part with its HALO nodes."""
+    """A book, all edges by new homogeneous ID, and the CSC of each part with its halo nodes."""
     ntypes = sorted({end for etype in etypes for end in canonical_tuple(etype)[::2]})
     node_counts = rng.integers(1, 5, (num_parts, len(ntypes)))
     edge_counts = rng.multinomial(num_edges, np.ones(num_parts * len(etypes)) / num_parts / len(etypes))
@@ -104,7 +104,7 @@ def _columns(
 ) -> PartColumns:
     nids, eids = book.nodes.part_range(part), book.edges.part_range(part)
     halo = np.setdiff1d(src[slice(*eids)], np.arange(*nids))
-    # with the in-edges of its HALO nodes, as with two hops; their sources may be HALO nodes, too
+    # with the in-edges of its halo nodes, as with two hops; their sources may be halo nodes, too
     extra = np.flatnonzero(np.isin(dst, halo))
     halo = np.union1d(halo, np.setdiff1d(src[extra], np.arange(*nids)))
     new_nids, new_eids = np.concatenate([np.arange(*nids), halo]), np.concatenate([np.arange(*eids), extra])

@@ -57,14 +57,14 @@ def judge_part(graph, config, meta, p, new_to_old_nid, new_to_old_eid, originals
         assert (gpb.eid2localeid(eids[:num_owned], p).numpy() == np.arange(num_owned)).all()
         assert (gpb.eid2partid(eids[:num_owned]).numpy() == p).all()
     assert (gpb.nid2partid(nids).numpy()[:num_inner] == p).all()
-    assert (gpb.nid2partid(nids).numpy()[num_inner:] != p).all(), "HALO nodes are foreign"
+    assert (gpb.nid2partid(nids).numpy()[num_inner:] != p).all(), "halo nodes are foreign"
     assert len(gpb.partid2nids(p)) == num_inner and len(gpb.partid2eids(p)) == num_owned
 
     src, dst = (end.numpy() for end in g.edges(order="eid"))
     assert (dst[:num_owned] < num_inner).all(), "an edge is owned with its destination"
     held = np.zeros(g.num_nodes(), bool)
     held[src] = held[dst] = True
-    assert held[num_inner:].all(), "a HALO node is an end of an edge"
+    assert held[num_inner:].all(), "a halo node is an end of an edge"
     ntype_ids, typed_nids = (ids.numpy() for ids in gpb.map_to_per_ntype(nids))
     if len(eids):
         etype_ids, typed_eids = (ids.numpy() for ids in gpb.map_to_per_etype(eids))

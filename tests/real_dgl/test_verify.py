@@ -150,7 +150,7 @@ FAULTS: dict[str, tuple[Callable[[c.Damaged], None], tuple[str, ...]]] = {
     "destination": (c.coo("col", lambda _, n: n ^ 1), ("plain-saved", "hops-saved")),
     "original edges": (roll_original_edges, ("plain-saved", "hops-saved")),
     "rows": (swap_rows, ("plain-saved", "hops-saved")),
-    "HALO node": (
+    "halo node": (
         c.node_array("inner_node", lambda part: part.num_inner_nodes, lambda _: 1),
         ("plain-saved", "hops-saved", "plain"),
     ),

@@ -151,7 +151,7 @@ class Side:
             mine = ntype_ids == i
             originals[mine] = self.maps[f"nodes|{ntype}"][typed_nids[mine]]
             found[f"inner {ntype}"] = np.sort(originals[mine & inner_node])
-            found[f"HALO {ntype}"] = np.sort(originals[mine & ~inner_node])
+            found[f"halo {ntype}"] = np.sort(originals[mine & ~inner_node])
             self._add_features(found, node_feats, ntype, list(book.ntypes)[i], originals[mine & inner_node])
         for i, etype in enumerate(self.etypes):
             for what, chosen in (("inner", inner_edge), ("foreign", ~inner_edge)):

@@ -36,7 +36,7 @@ FORMATS = ("coo", "csr", "csc")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LocalGraph(Public):
-    """The local graph of a part: homogeneous, inner nodes and edges first."""
+    """The local graph of a part: homogeneous, own nodes and edges first."""
 
     file: GraphFile  # reads the structure on demand
     # node data: `_ID` (new homogeneous IDs), `inner_node`, `_TYPE` in a heterogeneous graph, and any other
@@ -44,7 +44,7 @@ class LocalGraph(Public):
     edata: Mapping[str, Any]  # edge data, likewise with `inner_edge`
 
     def num_nodes(self) -> int:
-        """Number of nodes, with HALO nodes."""
+        """Number of nodes, with halo nodes."""
         return self.file.num_nodes
 
     def num_edges(self) -> int:

@@ -105,7 +105,7 @@ def partition_graph(
     out_path : path
         Output directory; must be empty or absent, unless `overwrite`.
     num_hops : int
-        Hops of HALO nodes.
+        Hops of halo nodes.
     part_method : str, path, Assignment, array or mapping of str to array
         A method of `assign` (``"metis"`` and ``"random"`` are DGL's), a directory of owners, or the owners themselves:
         by node type, or of all nodes, type after type.

@@ -316,12 +316,12 @@ def convert(
     >>> removed = "for-parmetis/shop_removed_edges.txt"
     >>> dgp.parmetis.convert("for-parmetis", "parts", graph_name="shop", removed_edges=removed)
     PartitionedGraph 'shop': 4 parts, 1,200 nodes, 5,000 edges
-    part  inner nodes  HALO nodes  owned edges  on disk
-    ----  -----------  ----------  -----------  -------
-       0          276         516        1,103  58.8 kB
-       1          292         589        1,546  76.5 kB
-       2          323         499        1,237  64.6 kB
-       3          309         512        1,114  59.9 kB
+    part  own nodes  halo nodes  own edges  on disk
+    ----  ---------  ----------  ---------  -------
+       0        276         516      1,103  58.8 kB
+       1        292         589      1,546  76.5 kB
+       2        323         499      1,237  64.6 kB
+       3        309         512      1,114  59.9 kB
     edge cut 75.18%; largest part / average: nodes 1.077, edges 1.237
     next: parts.report(), parts.verify(graph), parts.part(0).to_pyg()
     in DGL: dgl.distributed.load_partition('parts/shop.json', 0)

@@ -40,7 +40,7 @@ def neighbor_loader(
 
     Needs neither pyg-lib nor torch-sparse. Reads edges and features as batches need them, so they can be larger
     than memory. Over all parts, samples the whole graph. Over one part, samples the neighbours that the part holds:
-    all of them for nodes that it owns, those of `num_hops` - 1 hops for HALO nodes.
+    all of them for nodes that it owns, those of `num_hops` - 1 hops for halo nodes.
 
     Parameters
     ----------
@@ -197,10 +197,10 @@ def _sampled(partitions: PartitionedGraph | Part) -> tuple[PartitionedGraph, int
 
 
 def to_pyg(part: Part) -> Any:
-    """Read the part as PyG's `Data`, or `HeteroData` if there are several types, with its HALO nodes.
+    """Read the part as PyG's `Data`, or `HeteroData` if there are several types, with its halo nodes.
 
-    Nodes and edges that the part owns come first (`inner_mask`, `inner_edge_mask`), then the HALO nodes, with their
-    features, and the other edges that the part holds. Masks mark owned nodes only. `n_id` and `e_id` are new
+    Nodes and edges that the part owns come first (`inner_mask`, `inner_edge_mask`), then the halo nodes, with their
+    features, and the other edges that the part holds. Masks mark own nodes only. `n_id` and `e_id` are new
     type-wise IDs.
 
     Raises

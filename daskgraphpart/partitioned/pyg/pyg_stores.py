@@ -26,7 +26,7 @@ OWN_NAMES = ("edge_index", "n_id", "e_id", "inner_mask", "inner_edge_mask", "num
 
 
 def part_data(part: Part) -> Any:
-    """Read one part; the whole graph supplies the features of HALO nodes."""
+    """Read one part; the whole graph supplies the features of halo nodes."""
     nodes, edges = part.whole.nodes, part.whole.edges
     (node_types, new_nids), (edge_types, new_eids) = _per_type(part, "node"), _per_type(part, "edge")
     places = _places(node_types, len(nodes))
@@ -79,7 +79,7 @@ def _places(types: np.ndarray, num_types: int) -> np.ndarray:
 
 
 def _features(view: TypeView, ids: np.ndarray, owned: int) -> Iterator[tuple[str, Any]]:
-    """Features of local rows: owned ones first, with consecutive IDs, then those from other parts."""
+    """Features of local rows: own ones first, with consecutive IDs, then those from other parts."""
     first = int(ids[0]) if owned else 0
     for name, rows in view.data.items():
         yield name, to_tensor(np.concatenate([rows[first : first + owned], rows[ids[owned:]]]))

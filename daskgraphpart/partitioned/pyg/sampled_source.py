@@ -73,7 +73,7 @@ class LoaderOptions:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SampledSource:
-    """Partitions to sample: all parts, or one with its HALO nodes."""
+    """Partitions to sample: all parts, or one with its halo nodes."""
 
     book: PartitionBook
     part_id: int | None  # the part, or None for all

@@ -42,19 +42,19 @@ class PartColumns:
     data: np.ndarray  # local edge IDs; empty if they are the positions
     new_nids: np.ndarray  # new homogeneous IDs of local nodes and edges
     new_eids: np.ndarray
-    first_nid: int  # range of the new IDs of inner nodes, then of owned edges
+    first_nid: int  # range of the new IDs of own nodes, then of own edges
     stop_nid: int
     first_eid: int
     stop_eid: int
 
     @property
     def num_inner(self) -> int:
-        """Number of owned nodes, which come first."""
+        """Number of own nodes, which come first."""
         return self.stop_nid - self.first_nid
 
     @cached_property
     def halo(self) -> tuple[np.ndarray, np.ndarray]:
-        """New IDs of HALO nodes, ascending, and their local IDs: 16 bytes each, in memory."""
+        """New IDs of halo nodes, ascending, and their local IDs: 16 bytes each, in memory."""
         ids = np.array(self.new_nids[self.num_inner :])
         order = np.argsort(ids, kind="stable")
         return ids[order], order + self.num_inner

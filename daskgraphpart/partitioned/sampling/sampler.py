@@ -68,7 +68,7 @@ class Locator:
 class Sampler:
     """What to sample, and from where.
 
-    `columns` are those of all parts, in order; or of one part, whose HALO nodes then have only the in-edges in it.
+    `columns` are those of all parts, in order; or of one part, whose halo nodes then have only the in-edges in it.
     `fanouts`, int64 (hops, edge types), are in-edges to pick at each node, all if negative. With `from_all`, each hop
     starts from all nodes so far, as in DGL's samplers; otherwise from the newest, as in PyG's.
     """
@@ -158,7 +158,7 @@ class Sampler:
 
     def _by_part(self, nodes: np.ndarray, located: Located) -> Iterator[tuple[PartColumns, np.ndarray, np.ndarray]]:
         """Parts to ask for in-edges, positions of the nodes to ask them about, and local IDs of nodes."""
-        if len(self.columns) < self.book.num_parts:  # one part, with its HALO nodes
+        if len(self.columns) < self.book.num_parts:  # one part, with its halo nodes
             (part,) = self.columns
             yield part, np.arange(nodes.size), part.local(nodes)
         elif len(self.columns) == 1:

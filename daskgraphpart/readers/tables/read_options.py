@@ -21,10 +21,10 @@ class Tables:
 
     edges: Mapping[str, Any] = option(
         (),
-        "Tables of edges, one for each edge type. Text, Parquet, JSON lines, Arrow, Matrix Market, npz or npy; a "
-        "file, a directory (Delta and Iceberg, too), a quoted pattern, a pipe, or - for standard input. A WORD says "
-        "how to read it: header, no-header, comma, tab, space, semicolon, decimal-comma, the columns SRC,DST, or for "
-        "raw binary rows their dtype and width: uint32, int64:3. TYPE is SRC:REL:DST, _N:_E:_N if you leave it out.",
+        "Tables of edges, one for each edge type: src:rel:dst, by default _N:_E:_N. Text, Parquet, JSON lines, Arrow, "
+        "Matrix Market, npz or npy; a file, a directory (Delta and Iceberg, too), a quoted pattern, a pipe, or - for "
+        "standard input. Words after a colon say how to read it: header, no-header, comma, tab, space, semicolon, "
+        "decimal-comma, two columns such as user,item, or for raw binary rows their dtype and width: uint32, int64:3.",
         values="[TYPE=]FILE[:WORD]",
         common=True,
         given="Mapping[Any, Table] | Table",
@@ -38,16 +38,16 @@ class Tables:
     num_edges: Mapping[str, int] = option((), "Number of rows that the files of each edge type must have.")
     nodes: Mapping[str, Any] = option(
         (),
-        "A list of nodes, which may have no edges. COLUMN holds the IDs; default id, else the first.",
+        "A list of nodes, which may have no edges. IDs are in the column id by default, else in the first.",
         values="[TYPE=]FILE[:COLUMN]",
         given="Mapping[str, Table | tuple[Paths, str]]",
     )
     node_data: Mapping[str, Mapping[str, Any]] = option(
         (),
-        "A node feature; a COLUMN is joined by node ID. * takes each column as a feature. The IDs are in the column "
-        "ID: default that of the list of nodes, id, or the first. A whole file (npy, Parquet, CSV, or raw binary as "
-        "FILE:float32:WIDTH) or an array of an npz file has its rows in the order of the list of nodes, or of "
-        "IDs if they are not mapped.",
+        "A node feature; a column is joined by node ID. * takes each column as a feature. IDs are by default in the "
+        "column that the list of nodes has them in, id, or the first. A whole file (npy, Parquet, CSV, or raw binary, "
+        "such as feat.bin:float32:128) or an array of an npz file has its rows in the order of the list of nodes, or "
+        "of IDs if they are not mapped.",
         values="[TYPE/]NAME=FILE[:[ID:]COLUMN],...",
         common=True,
         given="Mapping[str, Mapping[str, Rows] | Rows]",
@@ -62,8 +62,8 @@ class Tables:
     split: Mapping[str, Any] = option(
         (),
         "A column of nodes that names their sets: train, val (valid, validation) or test. It becomes train_mask, "
-        "val_mask and test_mask; nodes without a word or without a row are in none. COLUMN is joined by node ID, as "
-        "for features; default split.",
+        "val_mask and test_mask; nodes without a word or without a row are in none. The column, split by default, is "
+        "joined by node ID, as for features.",
         values="[TYPE=]FILE[:[ID:]COLUMN]",
         given="Mapping[str, Rows]",
     )
@@ -112,8 +112,8 @@ class ReadOptions:
     map_ids: bool | None = option(
         None,
         "Map string or sparse IDs to 0, 1, 2 and so on. They are sorted by number, or by UTF-8 bytes; "
-        "id_map/TYPE.parquet in the output keeps the map. Default: if IDs are strings, as their columns or most of the "
-        "first rows tell.",
+        "id_map/<type>.parquet in the output keeps the map. Default: if IDs are strings, as their columns or most of "
+        "the first rows tell.",
         kind=bool,
         common=True,
     )

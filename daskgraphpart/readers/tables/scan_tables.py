@@ -55,11 +55,11 @@ def scan_tables(
 
     Edges keep their order: files as you list them (those of a pattern sorted), rows as in the file.
 
-    Where an option below says TYPE or NAME, give a mapping by type or name. A FILE is a path, or a list of paths, with
-    the same words as on the command line: ``edges={"user:buys:item": "orders.csv:from,to"}``,
-    ``node_data={"user": {"age": "users.csv:key:age"}}``. A single table of edges needs no mapping.
+    Give tables by type, and features by type and name: ``edges={"user:buys:item": "orders.csv:from,to"}``,
+    ``node_data={"user": {"age": "users.csv:key:age"}}``. A file is a path, or a list of paths, with the same words
+    after a colon as on the command line. A single table of edges needs no mapping.
 
-    In place of a FILE you can give a table in memory: a frame of pandas, dask or polars, a pyarrow table, a DuckDB
+    In place of a file you can give a table in memory: a frame of pandas, dask or polars, a pyarrow table, a DuckDB
     relation, or a list of these. A feature in a frame or series is joined by node ID, which is the column ``id`` or the
     index; the rows of an array are in the order of nodes. A mask can be a list, series or frame of IDs. To change the
     graph, call methods of the scan, such as `Scan.with_reverse_edges`.
@@ -68,32 +68,29 @@ def scan_tables(
     ----------
     name : str
         Name of the graph.
-    columns : str | Sequence[str], optional
-        Names or 0-based numbers of the ID columns. Default: those named src and dst, or alike; without a header the
-        first two.
     edges : Mapping[Any, Table] | Table
-        Tables of edges, one for each edge type. Text, Parquet, JSON lines, Arrow, Matrix Market, npz or npy; a file, a
-        directory (Delta and Iceberg, too), a quoted pattern, a pipe, or - for standard input. A WORD says how to read
-        it: header, no-header, comma, tab, space, semicolon, decimal-comma, the columns SRC,DST, or for raw binary rows
-        their dtype and width: uint32, int64:3. TYPE is SRC:REL:DST, _N:_E:_N if you leave it out.
+        Tables of edges, one for each edge type: src:rel:dst, by default _N:_E:_N. Text, Parquet, JSON lines, Arrow,
+        Matrix Market, npz or npy; a file, a directory (Delta and Iceberg, too), a quoted pattern, a pipe, or - for
+        standard input. Words after a colon say how to read it: header, no-header, comma, tab, space, semicolon,
+        decimal-comma, two columns such as user,item, or for raw binary rows their dtype and width: uint32, int64:3.
     num_nodes : Mapping[str, int], optional
         Number of nodes of a type whose IDs are not mapped, or a file that holds it (./10 if its name is a number).
         Default: the rows of a feature, else the largest ID plus one.
     num_edges : Mapping[str, int], optional
         Number of rows that the files of each edge type must have.
     nodes : Mapping[str, Table | tuple[Paths, str]], optional
-        A list of nodes, which may have no edges. COLUMN holds the IDs; default id, else the first.
+        A list of nodes, which may have no edges. IDs are in the column id by default, else in the first.
     node_data : Mapping[str, Mapping[str, Rows] | Rows], optional
-        A node feature; a COLUMN is joined by node ID. * takes each column as a feature. The IDs are in the column ID:
-        default that of the list of nodes, id, or the first. A whole file (npy, Parquet, CSV, or raw binary as
-        FILE:float32:WIDTH) or an array of an npz file has its rows in the order of the list of nodes, or of IDs if they
-        are not mapped.
+        A node feature; a column is joined by node ID. * takes each column as a feature. IDs are by default in the
+        column that the list of nodes has them in, id, or the first. A whole file (npy, Parquet, CSV, or raw binary,
+        such as feat.bin:float32:128) or an array of an npz file has its rows in the order of the list of nodes, or of
+        IDs if they are not mapped.
     edge_data : Mapping[str, Mapping[str, Rows] | Rows], optional
         An edge feature from npy, Parquet or CSV, its rows in the order of the edges; * takes each column as a feature.
     split : Mapping[str, Rows], optional
         A column of nodes that names their sets: train, val (valid, validation) or test. It becomes train_mask, val_mask
-        and test_mask; nodes without a word or without a row are in none. COLUMN is joined by node ID, as for features;
-        default split.
+        and test_mask; nodes without a word or without a row are in none. The column, split by default, is joined by
+        node ID, as for features.
     masks : Mapping[str, Mapping[str, Rows] | Rows], optional
         A list of node IDs that becomes a mask, such as train_mask.
     endpoints : str | Sequence[str], optional
@@ -112,8 +109,9 @@ def scan_tables(
     comment : str, default "#"
         Skip lines at the top of text that begin with this character; '' for none.
     map_ids : bool, optional
-        Map string or sparse IDs to 0, 1, 2 and so on. They are sorted by number, or by UTF-8 bytes; id_map/TYPE.parquet
-        in the output keeps the map. Default: if IDs are strings, as their columns or most of the first rows tell.
+        Map string or sparse IDs to 0, 1, 2 and so on. They are sorted by number, or by UTF-8 bytes;
+        id_map/<type>.parquet in the output keeps the map. Default: if IDs are strings, as their columns or most of the
+        first rows tell.
     ids_from : str | os.PathLike[str], optional
         Continue the mapped IDs of an earlier graph, or of its partitions. Other nodes follow. Nodes that are gone stay,
         without edges.
@@ -150,10 +148,10 @@ def scan_tables(
     files      follows.tsv, 24 B
     >>> dgp.partition(scan, "parts", 2, method="random")
     PartitionedGraph 'graph': 2 parts, 3 nodes, 3 edges
-    part  inner nodes  HALO nodes  owned edges  on disk
-    ----  -----------  ----------  -----------  -------
-       0            2           0            2   5.4 kB
-       1            1           1            1   5.4 kB
+    part  own nodes  halo nodes  own edges  on disk
+    ----  ---------  ----------  ---------  -------
+       0          2           0          2   5.4 kB
+       1          1           1          1   5.4 kB
     edge cut 33.33%; largest part / average: nodes 1.333, edges 1.333
     next: parts.report(), parts.verify(graph), parts.part(0).to_pyg()
     in DGL: dgl.distributed.load_partition('parts/graph.json', 0)

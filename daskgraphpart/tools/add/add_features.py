@@ -59,7 +59,7 @@ from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.files import make_directory, read_file
 from daskgraphpart.storage.region import Region, create_files, npy_region
 from daskgraphpart.tools.add.extended_layout import extended_layouts
-from daskgraphpart.tools.remap.row_files import recorded_maps
+from daskgraphpart.tools.reorder.row_files import recorded_maps
 
 if TYPE_CHECKING:
     from daskgraphpart.dispatching.workspace import Workspace

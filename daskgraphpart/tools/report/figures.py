@@ -175,13 +175,13 @@ class Figures(Public):
     halo_hops: int  # from the partition config
     ntypes: tuple[str, ...]  # node types
     etypes: tuple[str, ...]  # canonical edge types
-    inner_nodes: np.ndarray  # int64 (parts, node types): owned nodes
-    # int64 (parts, node types): foreign sources of owned edges, that is HALO nodes of one hop
+    inner_nodes: np.ndarray  # int64 (parts, node types): own nodes
+    # int64 (parts, node types): foreign sources of own edges, that is halo nodes of one hop
     halo_nodes: np.ndarray
     # int64 (parts, node types): all foreign nodes; more than `halo_nodes` with several hops or out edges
     stored_halo_nodes: np.ndarray
-    owned_edges: np.ndarray  # int64 (parts, edge types): owned edges
-    cut_edges: np.ndarray  # int64 (parts, edge types): owned edges with a foreign source
+    owned_edges: np.ndarray  # int64 (parts, edge types): own edges
+    cut_edges: np.ndarray  # int64 (parts, edge types): own edges with a foreign source
     # int64 (parts, parts): edges by owner of source (row) and destination (column); (0, 0) above `MAX_MATRIX` parts
     edge_matrix: np.ndarray
     # int64 (parts, bins): nodes by in-degree: bin 0 is degree 0, bin b is 2 ** (b - 1) to 2 ** b - 1
@@ -222,12 +222,12 @@ class Figures(Public):
 
     @property
     def communication_volume(self) -> int:
-        """Sum over nodes of the number of other parts that hold it as HALO of one hop."""
+        """Sum over nodes of the number of other parts that hold it as a halo node of one hop."""
         return int(self.halo_nodes.sum())
 
     @property
     def replication_factor(self) -> float:
-        """Inner nodes and one-hop HALO nodes / nodes of the graph."""
+        """Own nodes and one-hop halo nodes / nodes of the graph."""
         return 1 + share(self.communication_volume, self.num_nodes)
 
     @property
@@ -237,7 +237,7 @@ class Figures(Public):
 
     @property
     def has_more_halo(self) -> bool:
-        """Whether parts hold HALO nodes beyond one hop of in-edges."""
+        """Whether parts hold halo nodes beyond one hop of in-edges."""
         return bool((self.stored_halo_nodes > self.halo_nodes).any())
 
     @property
@@ -249,7 +249,7 @@ class Figures(Public):
     def measures(self) -> Mapping[str, np.ndarray]:
         """Everything that should be even, int64 (parts,) each.
 
-        Keys are ``nodes``, ``nodes of <ntype>``, ``edges``, ``edges of <etype>``, ``HALO nodes``, ``cut edges``,
+        Keys are ``nodes``, ``nodes of <ntype>``, ``edges``, ``edges of <etype>``, ``halo nodes``, ``cut edges``,
         ``labelled <ntype>/<name>``, ``<ntype>/<mask>`` and ``bytes``.
         """
         by_name = {"nodes": self.inner_nodes.sum(axis=1)}
@@ -258,7 +258,7 @@ class Figures(Public):
         by_name["edges"] = self.owned_edges.sum(axis=1)
         if len(self.etypes) > 1:
             by_name |= {f"edges of {etype}": self.owned_edges[:, i] for i, etype in enumerate(self.etypes)}
-        by_name["HALO nodes"] = self.halo_nodes.sum(axis=1)
+        by_name["halo nodes"] = self.halo_nodes.sum(axis=1)
         by_name["cut edges"] = self.cut_edges.sum(axis=1)
         by_name |= {f"labelled {labels.key}": labels.counts.sum(axis=1) for labels in self.labels}
         return {**by_name, **self.masks, "bytes": self.nbytes}

@@ -81,7 +81,7 @@ def _drawn(draw: Callable[[Figure, Figures], None], report: Figures, height: flo
 
 def _parts(figure: Figure, report: Figures) -> None:
     """Bars of nodes, edges and, with masks, training nodes, by part."""
-    rows = [("nodes", report.inner_nodes.sum(axis=1), report.halo_nodes.sum(axis=1), "HALO")]
+    rows = [("nodes", report.inner_nodes.sum(axis=1), report.halo_nodes.sum(axis=1), "halo")]
     cut = report.cut_edges.sum(axis=1)
     rows.append(("edges", report.owned_edges.sum(axis=1) - cut, cut, "cut"))
     marked = next((key for key in report.masks if "train" in key), next(iter(report.masks), None))
@@ -102,10 +102,10 @@ def _bars(axes: Axes, own: np.ndarray, foreign: np.ndarray | None, of_foreign: s
     else:
         axes.bar(places, own, color=OWN, label="own" if of_foreign != "cut" else "within")
         if foreign is not None:
-            axes.bar(places, foreign, bottom=own, color=FOREIGN if of_foreign == "HALO" else CUT, label=of_foreign)
+            axes.bar(places, foreign, bottom=own, color=FOREIGN if of_foreign == "halo" else CUT, label=of_foreign)
             axes.legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False, fontsize=9)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
-    total = own if foreign is None or of_foreign == "HALO" else own + foreign
+    total = own if foreign is None or of_foreign == "halo" else own + foreign
     axes.axhline(float(total.mean()), color=INK, lw=0.8, ls=(0, (4, 3)))
     axes.yaxis.set_major_formatter(FuncFormatter(_short))
     axes.yaxis.set_major_locator(MaxNLocator(3))

@@ -29,7 +29,7 @@ MAX_MATRIX = 32
 
 
 class Report(Figures):
-    """Quality of partitions: cut, volume, HALO, balance, edges between parts, degrees, labels, sizes on disk.
+    """Quality of partitions: cut, volume, halo nodes, balance, edges between parts, degrees, labels, sizes on disk.
 
     Computed from the parts' files.
 

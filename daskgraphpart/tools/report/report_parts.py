@@ -1,9 +1,9 @@
-"""Compute a report: headers of all parts, a pass over edges and HALO nodes, and one over labels and masks.
+"""Compute a report: headers of all parts, a pass over edges and halo nodes, and one over labels and masks.
 
 The pass `report-edges` streams a part's local edges once per range of local nodes whose counters fit into a task's
-memory: once, except for huge parts. One counter per node suffices: for inner nodes the in-degree, for HALO nodes the
-owned edges that start there (0 means it belongs to another hop or an out edge). Owners of cut edges follow from the
-counters and the HALO nodes' new IDs.
+memory: once, except for huge parts. One counter per node suffices: for own nodes the in-degree, for halo nodes the
+own edges that start there (0 means it belongs to another hop or an out edge). Owners of cut edges follow from the
+counters and the halo nodes' new IDs.
 
 The pass `report-columns` counts labels, found by name or given by the user, and masks, by DGL's names. The client's
 memory grows with the number of parts only.
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 BYTES_OF_BLOCKS = 12 << 20
-"""What a task holds beside its counters: a piece of edges with their types, or a block of HALO nodes."""
+"""What a task holds beside its counters: a piece of edges with their types, or a block of halo nodes."""
 
 
 def report_parts(
@@ -110,7 +110,7 @@ def _describe(path: Location, config: PartitionConfig, stated: Mapping[str, Any]
         named = ", ".join(map(str, formats)) if isinstance(formats, list) else formats
         out_edges = "out edges" if stated.get("out_edges") else "no out edges"
         about["method"] = str(stated.get("method", config.part_method))
-        about["options"] = f"formats {named}; {hops} of HALO nodes; {out_edges}"
+        about["options"] = f"formats {named}; {hops} of halo nodes; {out_edges}"
         if isinstance(stated.get("constraints"), list):
             about["constraints"] = ", ".join(map(str, stated["constraints"]))
         if isinstance(recorded := stated.get("training"), dict):
@@ -201,7 +201,7 @@ def report_edges(unit: CountUnit, book: PartitionBook) -> dict[str, np.ndarray]:
             )
         seen += src.size
     if seen != num_owned:
-        raise LayoutError("owned edges are missing", file=unit.file, expected=f"{num_owned:,}", found=f"{seen:,}")
+        raise LayoutError("own edges are missing", file=unit.file, expected=f"{num_owned:,}", found=f"{seen:,}")
     inner = max(0, min(num_inner, unit.stop_node) - unit.first_node)
     return {"cut_edges": cut, **_degrees(counts[:inner]), **_halo(unit, book, inner, counts[inner:])}
 
@@ -217,7 +217,7 @@ def _degrees(degrees: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def _halo(unit: CountUnit, book: PartitionBook, inner: int, uses: np.ndarray) -> dict[str, np.ndarray]:
-    """Cut edges by owner, used HALO nodes and all HALO nodes by type; `uses` is for the range's HALO nodes."""
+    """Cut edges by owner, used halo nodes and all halo nodes by type; `uses` is for the range's halo nodes."""
     owners = np.zeros(book.num_parts if book.num_parts <= MAX_MATRIX else 0, np.int64)
     halo, stored = np.zeros((2, len(book.ntypes)), np.int64)
     part_ends = book.node_ranges[:, -1, 1]
@@ -229,7 +229,7 @@ def _halo(unit: CountUnit, book: PartitionBook, inner: int, uses: np.ndarray) ->
         bad = np.flatnonzero((ids < 0) | (parts >= book.num_parts) | (parts == unit.part))
         if bad.size:
             raise LayoutError(
-                "a HALO node belongs to no other part",
+                "a halo node belongs to no other part",
                 file=unit.file,
                 place=f"_ID of local node {local + first + int(bad[0]):,}",
                 found=f"{int(ids[bad[0]]):,}",

@@ -22,8 +22,8 @@ LIKE_RANDOM = 0.9
 
 TERMS = {
     "edge cut": "edges whose two ends have different owners. Sampling across them fetches features from another part.",
-    "HALO node": "a node that a part holds because one of its edges starts there, although another part owns it.",
-    "replication factor": "nodes that all parts hold, inner and HALO, over the nodes of the graph.",
+    "halo node": "a node that a part holds because one of its edges starts there, although another part owns it.",
+    "replication factor": "nodes that all parts hold, own and halo, over the nodes of the graph.",
     "balance": "the largest part over the average. 1.00 is perfectly even.",
     "remote rows": "of the rows of features that a batch needs, those that another part owns, and sends.",
     "hot rows": "the rows of other parts that a part's trainers fetch most; `part.hot_rows` finds them.",
@@ -60,7 +60,7 @@ def _sentences(report: Figures) -> Iterator[str]:
         yield "There are no edges to cut."
         return
     halo = share(report.communication_volume, report.num_nodes)
-    copies = f"parts hold {halo:.2f} HALO nodes for each node that they own"
+    copies = f"parts hold {halo:.2f} halo nodes for each node that they own"
     yield f"{report.cut_share:.1%} of edges are cut, and {copies}."
     shares = report.cut_edges.sum(axis=0) / np.maximum(report.owned_edges.sum(axis=0), 1)
     worst = int(shares.argmax())
@@ -137,7 +137,7 @@ def title_of(report: Figures) -> str:
     """Return parts, nodes, edges and hops in one line."""
     counts = ((report.num_parts, "part"), (report.num_nodes, "node"), (report.num_edges, "edge"))
     hops = format_number(report.halo_hops, "hop")
-    return f"{', '.join(format_number(*count) for count in counts)}, {hops} of HALO nodes"
+    return f"{', '.join(format_number(*count) for count in counts)}, {hops} of halo nodes"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -175,7 +175,7 @@ def all_sections(report: Figures, max_matrix: int) -> Iterator[Section]:
     yield _balance(report)
     if len(report.ntypes) > 1:
         inner, halo = report.inner_nodes.sum(axis=0), report.halo_nodes.sum(axis=0)
-        columns = {"nodes": inner, "HALO nodes": halo, "replication": 1 + _shares(halo, inner)}
+        columns = {"nodes": inner, "halo nodes": halo, "replication": 1 + _shares(halo, inner)}
         yield Section("Node types", pd.DataFrame({"node type": report.ntypes, **columns}))
     if len(report.etypes) > 1:
         edges, cut = report.owned_edges.sum(axis=0), report.cut_edges.sum(axis=0)
@@ -214,7 +214,7 @@ def key_figures(report: Figures) -> Iterator[KeyFigure]:
         "edge cut", f"{report.cut_share:.1%}", f"{format_count(report.num_cut_edges)} edges", TERMS["edge cut"]
     )
     stored = f", {report.stored_replication_factor:.2f} stored" if report.has_more_halo else ""
-    halo = f"{format_count(report.communication_volume)} HALO nodes{stored}"
+    halo = f"{format_count(report.communication_volume)} halo nodes{stored}"
     yield KeyFigure("replication factor", f"{report.replication_factor:.2f}", halo, TERMS["replication factor"])
     for name in ("nodes", "edges"):
         value = f"{balance(report.measures[name]):.3f}"
@@ -224,13 +224,13 @@ def key_figures(report: Figures) -> Iterator[KeyFigure]:
 
 
 def _parts(report: Figures) -> Section:
-    counts = {"inner nodes": report.inner_nodes, "HALO nodes": report.halo_nodes}
+    counts = {"own nodes": report.inner_nodes, "halo nodes": report.halo_nodes}
     if report.has_more_halo:
-        counts["HALO stored"] = report.stored_halo_nodes
-    counts["owned edges"] = report.owned_edges
+        counts["halo stored"] = report.stored_halo_nodes
+    counts["own edges"] = report.owned_edges
     columns: dict[str, Any] = {"part": _names(report.num_parts)}
     columns |= {name: by_type.sum(axis=1) for name, by_type in counts.items()}
-    columns |= {CUT: _shares(report.cut_edges.sum(axis=1), columns["owned edges"]), ON_DISK: report.nbytes}
+    columns |= {CUT: _shares(report.cut_edges.sum(axis=1), columns["own edges"]), ON_DISK: report.nbytes}
     return Section("Parts", pd.DataFrame(columns))
 
 

@@ -1,6 +1,6 @@
 """Compare the data of partitions and input: passes over parts, and over blocks of the input.
 
-Temporary files take 4 bytes per node (8 from 2^31 nodes on), and 8 more with several hops of HALO nodes.
+Temporary files take 4 bytes per node (8 from 2^31 nodes on), and 8 more with several hops of halo nodes.
 
 IDs and categories of the input are compared with those beside the partitions: other IDs in the same order, or other
 words for the same codes, give the same numbers everywhere else.

@@ -1,9 +1,9 @@
-"""Passes over the local graphs of parts: IDs, flags, types and owners, HALO nodes, formats, ends of edges.
+"""Passes over the local graphs of parts: IDs, flags, types and owners, halo nodes, formats, ends of edges.
 
 `verify-nodes` writes the original ID of every new node ID, and hashes it; `verify-once` hashes all nodes of the input,
-and where the sums differ, `explain-nodes` finds those in no part. `verify-edges` hashes owned edges by original ID.
-`verify-extra` compares edges that a part holds but does not own with those of their owners: in-edges of HALO nodes,
-with several hops, and out edges, if stored. It uses sums of hashes from `verify-edges`: of the in-edges of HALO nodes
+and where the sums differ, `explain-nodes` finds those in no part. `verify-edges` hashes own edges by original ID.
+`verify-extra` compares edges that a part holds but does not own with those of their owners: in-edges of halo nodes,
+with several hops, and out edges, if stored. It uses sums of hashes from `verify-edges`: of the in-edges of halo nodes
 nearer than the last hop, and of edges that begin in the part.
 """
 
@@ -54,9 +54,9 @@ class EdgeSums:
     """Sums over some parts' edges."""
 
     findings: list[Finding]  # what is wrong
-    sums: np.ndarray  # uint64 (windows,): hashes of owned edges by original IDs
-    out_sums: np.ndarray  # uint64 (parts,): hashes by new IDs of owned edges that begin in each other part
-    num_cut: int = 0  # owned edges that begin in HALO nodes
+    sums: np.ndarray  # uint64 (windows,): hashes of own edges by original IDs
+    out_sums: np.ndarray  # uint64 (parts,): hashes by new IDs of own edges that begin in each other part
+    num_cut: int = 0  # own edges that begin in halo nodes
 
 
 def verify_nodes(numbers: tuple[int, ...], run: Run) -> NodeSums:
@@ -127,7 +127,7 @@ def explain_nodes(windows: tuple[tuple[int, int], ...], run: Run) -> list[Findin
 
 
 def verify_edges(numbers: tuple[int, ...], run: Run) -> EdgeSums:
-    """Check the edges of some parts, and sum up the owned ones."""
+    """Check the edges of some parts, and sum up the own ones."""
     totals = EdgeSums([], np.zeros(NUM_WINDOWS, np.uint64), np.zeros(open_parts(run).num_parts, np.uint64))
     totals.findings = check_parts(numbers, run, lambda part: _check_edges(part, run, totals))
     return totals
@@ -177,7 +177,7 @@ def _add_owned(
     totals: EdgeSums,
     in_sums: np.ndarray,
 ) -> Iterator[Finding]:
-    """Add owned edges to the sums by original ID, by owner of the source and by destination."""
+    """Add own edges to the sums by original ID, by owner of the source and by destination."""
     book, number = part.book, part.part_id
     cut = np.flatnonzero(src >= part.num_inner_nodes)
     totals.num_cut += cut.size
@@ -207,7 +207,7 @@ def verify_extra(numbers: tuple[int, ...], config: tuple[Run, np.ndarray]) -> li
 
 def _check_extra(part: Part, run: Run, out_sum: np.uint64) -> Iterator[Finding]:
     inner, near = part.num_inner_nodes, _near(part, run)
-    # hashes of edges that are neither, of in-edges of near HALO nodes, and of edges that begin in the part
+    # hashes of edges that are neither, of in-edges of near halo nodes, and of edges that begin in the part
     sums, num_far, num_other = np.zeros(3, np.uint64), 0, 0
     new_nids, new_eids = part.graph.node_arrays["_ID"], part.graph.edge_arrays["_ID"]
     for src, dst, eids in part.graph.edge_pieces(part.num_inner_edges, rows=run.piece_rows):
@@ -219,10 +219,10 @@ def _check_extra(part: Part, run: Run, out_sum: np.uint64) -> Iterator[Finding]:
         num_other += int((~leaves & ~is_near).sum())
     leaving, says = "edges that begin in the part and end outside", "those of their owners, each once"
     if num_other:
-        what = "edges that neither end in the part or its HALO nodes, nor begin in it"
+        what = "edges that neither end in the part or its halo nodes, nor begin in it"
         yield Finding("extra edges", "graph.dgl", what, expected="0", found=f"{num_other:,}")
     if run.num_hops > 1 and sums[1] != _in_sum(part, run, near):
-        what = "in-edges of HALO nodes nearer than the last hop"
+        what = "in-edges of halo nodes nearer than the last hop"
         yield Finding("extra edges", "graph.dgl", what, expected=says, found="others")
     if sums[2] != out_sum:
         yield Finding(MISSING, "graph.dgl", leaving, expected=says, found="others")
@@ -231,7 +231,7 @@ def _check_extra(part: Part, run: Run, out_sum: np.uint64) -> Iterator[Finding]:
 
 
 def _near(part: Part, run: Run) -> np.ndarray:
-    """HALO nodes nearer than the last hop, whose in-edges the part must hold: bool (HALO nodes,)."""
+    """Halo nodes nearer than the last hop, whose in-edges the part must hold: bool (halo nodes,)."""
     inner, near = part.num_inner_nodes, np.zeros(part.num_halo_nodes, bool)
     for hop in range(run.num_hops - 1):
         grown, (first, stop) = near.copy(), (part.num_inner_edges, None) if hop else (0, part.num_inner_edges)
@@ -245,7 +245,7 @@ def _near(part: Part, run: Run) -> np.ndarray:
 
 
 def _in_sum(part: Part, run: Run, near: np.ndarray) -> np.uint64:
-    """Sum of the hashes of these HALO nodes' in-edges, from their owners."""
+    """Sum of the hashes of these halo nodes' in-edges, from their owners."""
     in_sums, new_nids, total = run.in_sums(), part.graph.node_arrays["_ID"], np.zeros(1, np.uint64)
     for first, stop in pieces(0, near.size, run.piece_rows):
         ids = new_nids.read(part.num_inner_nodes + first, part.num_inner_nodes + stop)
@@ -257,7 +257,7 @@ FILE = "graph.dgl"
 
 
 def check_arrays(part: Part, kind: str, run: Run) -> Iterator[Finding]:
-    """Compare IDs, flags, types and owners of all local nodes or edges; owned ones come first."""
+    """Compare IDs, flags, types and owners of all local nodes or edges; own ones come first."""
     rows = part.rows(kind)
     num_inner, total = rows.num_inner, int(rows.ids.ranges.max(initial=0))
     low = rows.ids.part_range(part.part_id)[0]
@@ -280,7 +280,7 @@ def check_arrays(part: Part, kind: str, run: Run) -> Iterator[Finding]:
 
 
 def check_halo_once(part: Part, run: Run) -> Iterator[Finding]:
-    """Find repeated HALO nodes: by their order, or else with a bitmap (N / 8 bytes)."""
+    """Find repeated halo nodes: by their order, or else with a bitmap (N / 8 bytes)."""
     last, ascending, ids = -1, True, part.graph.node_arrays["_ID"]
     halo = [*pieces(part.num_inner_nodes, part.graph.num_nodes, run.piece_rows)]
     for first, stop in halo:
@@ -294,8 +294,8 @@ def check_halo_once(part: Part, run: Run) -> Iterator[Finding]:
         add_foreign(ids.read(first, stop), 0, 0, words)
     different, says = _count(words), f"{part.num_halo_nodes:,} different"
     if different != part.num_halo_nodes:
-        what = "HALO nodes are listed twice"
-        yield Finding("HALO nodes", FILE, what, expected=says, found=f"{different:,}")
+        what = "halo nodes are listed twice"
+        yield Finding("halo nodes", FILE, what, expected=says, found=f"{different:,}")
 
 
 def check_split(part: Part, run: Run) -> Iterator[Finding]:
@@ -350,9 +350,9 @@ def _unsorted(graph: GraphFile, name: str, ends: tuple[np.ndarray, np.ndarray], 
 
 
 def check_ends(part: Part, edges: tuple[np.ndarray, np.ndarray, np.ndarray], used: np.ndarray) -> Iterator[Finding]:
-    """Check that both ends are nodes of the part, and that it owns the edges of its owned destinations.
+    """Check that both ends are nodes of the part, and that it owns the edges of its own destinations.
 
-    Marks HALO nodes that are ends in the bitmap `used`.
+    Marks halo nodes that are ends in the bitmap `used`.
     """
     src, dst, eids = edges
     bad = int(mark_ends(src, dst, part.graph.num_nodes, part.num_inner_nodes, used))
@@ -379,15 +379,15 @@ def check_end_types(part: Part, src: np.ndarray, dst: np.ndarray, eids: np.ndarr
 
 
 def check_halo_used(part: Part, used: np.ndarray) -> Iterator[Finding]:
-    """Find HALO nodes without an edge; a missing one would show in the ends of edges."""
+    """Find halo nodes without an edge; a missing one would show in the ends of edges."""
     unused = part.num_halo_nodes - _count(used)
     if unused:
         word = int(np.argmax(used != ~np.uint64(0)))
         bits = np.unpackbits(used[word : word + 1].view(np.uint8), bitorder="little")
         row = part.num_inner_nodes + 64 * word + int(np.argmin(bits))
         new = int(part.graph.node_arrays["_ID"].read(row, row + 1)[0])
-        what, says = f"HALO node {row:,}, new ID {new:,}", "an end of an edge of the part"
-        yield Finding("HALO nodes", FILE, what, None, row, says, "no such edge", unused)
+        what, says = f"halo node {row:,}, new ID {new:,}", "an end of an edge of the part"
+        yield Finding("halo nodes", FILE, what, None, row, says, "no such edge", unused)
 
 
 def _count(words: np.ndarray) -> int:

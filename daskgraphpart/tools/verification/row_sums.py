@@ -135,7 +135,7 @@ def _restored(rows: np.ndarray, feature: Compared, name: str) -> np.ndarray:
 def original_ends(
     part: Part, src: np.ndarray, dst: np.ndarray, eids: np.ndarray, run: Run
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Original homogeneous IDs of the ends of owned local edges, int64 (edges, 2), and of the edges themselves."""
+    """Original homogeneous IDs of the ends of own local edges, int64 (edges, 2), and of the edges themselves."""
     new_nids, originals, rows = part.graph.node_arrays["_ID"], run.original_nids(), part.edge_rows
     ends = np.stack([originals.take(new_nids.take(end)) for end in (src, dst)], axis=1).astype(np.int64, copy=False)
     stops, firsts = np.cumsum([*rows.counts.values()]), run.firsts("edge")

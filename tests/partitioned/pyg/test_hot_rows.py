@@ -105,7 +105,7 @@ def test_seeds_are_given_as_for_loaders_or_are_all_nodes(parts: dgp.PartitionedG
     src, dst = np.random.default_rng(0).integers(0, 60, (2, 600))
     bare = dgp.partition_graph((src, dst), "g", 3, tmp_path / "out", part_method="random")
     hot = bare.part(0).hot_rows([-1], size="100%", batch_size=100)
-    assert hot.ids.size == bare.part(0).num_inner_nodes  # of all HALO nodes, which are more
+    assert hot.ids.size == bare.part(0).num_inner_nodes  # of all halo nodes, which are more
     assert (hot.nodes["_N"].data, hot.nbytes) == ({}, hot.ids.nbytes)
     again = bare.part(0).hot_rows([-1], "_N", size=10**6, batch_size=100)
     owned = bare.part(0).edges().compute().query("inner")

@@ -1,4 +1,4 @@
-"""Tables straight into a job: the parts of the road by a chunked graph, continued after a kill, verified, remapped."""
+"""Tables straight into a job: the parts of the road by a chunked graph, continued after a kill, verified, reordered."""
 
 from __future__ import annotations
 

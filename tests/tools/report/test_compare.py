@@ -31,7 +31,16 @@ def test_methods_are_tabulated_as_text_csv_and_plot(
     events = [(of["event"], of.get("units_done")) for of in map(json.loads, progress.splitlines())]
     told = [event for event in events if event[0] != "advance"]  # which is left out soon after another
     assert told == [("begin", 0), ("note", None), ("note", None), ("end", 2)]
-    for word in ("parts", "edge cut", "replication", "peak memory", "metis", "is more than the graph's"):
+    for word in (
+        "parts",
+        "edge cut",
+        "replication",
+        "peak memory",
+        "metis",
+        "is more than the graph's",
+        f"table       {table}",
+        f"plot        {plot}",
+    ):
         assert word in shown
     with table.open(newline="") as file:
         rows = list(csv.DictReader(file))
@@ -81,7 +90,7 @@ def test_assign_reports_cut_volume_balance_and_reason(
     report = tmp_path / "report.json"
     assert call("assign", graph, tmp_path / "owners", "--num-parts", "4", "--report", report) == 0
     shown = capsys.readouterr().out
-    for word in ("method", "edge cut", "HALO nodes", "nodes 1.", "edges 1.", "at most"):
+    for word in ("method", "edge cut", "halo nodes", "nodes 1.", "edges 1.", "at most", f"report      {report}"):
         assert word in shown
     found = json.loads(report.read_text())
     assert found["num_edges"] == 30_000

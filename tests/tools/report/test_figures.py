@@ -199,7 +199,7 @@ def test_ends_outside_the_part_are_one_error(tmp_path: Path) -> None:
         partitioned.report()
     row.write(kept, 0)
     partitioned.part(0).graph.node_arrays["_ID"].write(np.array([1]), 2)
-    with pytest.raises(dgp.GraphPartError, match=r"_ID of local node 2: a HALO node belongs to no other part: 1"):
+    with pytest.raises(dgp.GraphPartError, match=r"_ID of local node 2: a halo node belongs to no other part: 1"):
         partitioned.report()
 
 
@@ -217,7 +217,7 @@ def test_the_memory_of_a_task_does_not_grow_with_the_graph(form: str, tmp_path: 
         owners = {"n": rng.integers(0, 2, num_nodes)}
         graph = Graph(schema, {"n:r:n": (ends[0], ends[1])})
         partitioned = dispatched(graph, owners, 2, tmp_path / str(scale), DispatchOptions(1, (form,)))
-        # the first range of a part is of inner nodes, the last of HALO nodes
+        # the first range of a part is of own nodes, the last of halo nodes
         units = report_parts._ranges_of_nodes([partitioned.part(0).graph], 30_000)
         report_parts.report_edges(units[0], partitioned.book)
         tracemalloc.start()

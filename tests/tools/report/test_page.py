@@ -141,7 +141,7 @@ def even(num_parts: int) -> Report:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({}, ["Balanced", "20.0% of edges are cut", "0.30 HALO nodes"]),
+        ({}, ["Balanced", "20.0% of edges are cut", "0.30 halo nodes"]),
         ({"owned_edges": np.array([[400], [200], [200], [200]])}, ["Unbalanced", "part 0", "60% more edges"]),
         ({"inner_nodes": np.array([[100], [100], [100], [115]])}, ["Not quite balanced", "part 3", "11% more nodes"]),
         ({"masks": {"n/train_mask": np.array([9, 0, 9, 9])}}, ["Unbalanced", "part 1 has 100% fewer"]),

@@ -28,7 +28,7 @@ def test_text_is_the_default(partitions: Path, capsys: pytest.CaptureFixture[str
     shown = capsys.readouterr().out
     for word in (
         "Partitions of 'graph': 3 parts", "method: fennel", "constraints: nodes 1.0", "(at most 1.", "edge cut",
-        "Balanced", "replication factor", "HALO nodes",
+        "Balanced", "replication factor", "halo nodes",
         "nodes of paper", "paper/train_mask", "edge type", "Edges between parts", "In-degrees",
         "Classes of paper/label", "total variation", "graph.dgl",
     ):  # fmt: skip
@@ -45,9 +45,12 @@ def test_json_agrees_with_python_and_with_the_manifest(partitions: Path, capsys:
     assert again.to_dict() == content
 
 
-def test_the_name_of_the_output_tells_the_format(partitions: Path, tmp_path: Path) -> None:
+def test_the_name_of_the_output_tells_the_format(
+    partitions: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     for name, begin in (("r.html", b"<!doctype html>"), ("r.json", b"{"), ("r.txt", b"Partitions of")):
-        assert call("report", partitions, "--output", tmp_path / name, "--quiet") == 0
+        assert call("report", partitions, "--output", tmp_path / name) == 0
+        assert capsys.readouterr().out == f"report      {tmp_path / name}\n"
         assert (tmp_path / name).read_bytes().startswith(begin)
     assert call("report", partitions, "--format", "json", "--output", tmp_path / "r.txt", "--quiet") == 0
     assert json.loads((tmp_path / "r.txt").read_text())["num_parts"] == 3

@@ -89,7 +89,7 @@ def to_original(
     >>> parts.to_original("user", scores, "scores.parquet")
     PosixPath('scores.parquet')
     """
-    from daskgraphpart.tools.remap.row_files import (  # imports pyarrow
+    from daskgraphpart.tools.reorder.row_files import (  # imports pyarrow
         Legend,
         codes_of,
         find_categories,
@@ -168,7 +168,7 @@ def _reorder(
     out: AnyPath | None,
     **how: Any,
 ) -> Any:
-    from daskgraphpart.tools.remap.reorder import reorder  # imports dask
+    from daskgraphpart.tools.reorder.reorder import reorder  # imports dask
 
     out = None if out is None else require_local(out, "the output")
     return reorder(rows, _view(partitions, kind).original_ids, out, **how)
@@ -180,7 +180,7 @@ def _view(partitions: PartitionedGraph, kind: str | tuple[str, str, str]) -> Typ
 
 def _graphs(partitions: PartitionedGraph, id_map: AnyPath | None) -> Iterator[Location]:
     """Directories that may have the text of codes: the partitions, and the graph that was partitioned."""
-    from daskgraphpart.tools.remap.row_files import recorded_maps  # imports pyarrow
+    from daskgraphpart.tools.reorder.row_files import recorded_maps  # imports pyarrow
 
     parent = partitions.config.parent
     yield parent
@@ -224,7 +224,7 @@ def own_ids(
     >>> parts.own_ids("user", [0, 1, 2])
     array([ 2,  6, 10])
     """
-    from daskgraphpart.tools.remap.own_ids import own_ids_of  # imports pyarrow
+    from daskgraphpart.tools.reorder.own_ids import own_ids_of  # imports pyarrow
 
     return own_ids_of(_whole(partitions), ntype, new_ids, id_map)
 
@@ -260,7 +260,7 @@ def ids_of(
     >>> parts.ids_of("user", [2, 6, 10])
     array([0, 1, 2])
     """
-    from daskgraphpart.tools.remap.own_ids import new_ids_of  # imports pyarrow
+    from daskgraphpart.tools.reorder.own_ids import new_ids_of  # imports pyarrow
 
     return new_ids_of(_whole(partitions), ntype, own_ids, id_map)
 
@@ -272,14 +272,14 @@ def _whole(partitions: PartitionedGraph | Part) -> PartitionedGraph:
 def owned_to_original(
     part: Part, kind: str | tuple[str, str, str], rows: Any, *, id_map: str | os.PathLike[str] | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Sort results for owned nodes or edges of a type into input order.
+    """Sort results for own nodes or edges of a type into input order.
 
     Parameters
     ----------
     kind : str or tuple of str
         Node type or edge type.
     rows : array, tensor, frame or path
-        One row per owned node or edge, in the order of the part's features.
+        One row per own node or edge, in the order of the part's features.
     id_map : path, optional
         As in `to_original` of partitions.
 
@@ -305,8 +305,8 @@ def owned_to_original(
     >>> ids[:3], ages[:3]
     (array([ 2,  6, 10]), array([48, 21, 60]))
     """
-    from daskgraphpart.tools.remap.own_ids import own_of_originals  # imports pyarrow
-    from daskgraphpart.tools.remap.row_files import open_rows
+    from daskgraphpart.tools.reorder.own_ids import own_of_originals  # imports pyarrow
+    from daskgraphpart.tools.reorder.row_files import open_rows
 
     name = part.resolve_type(kind)
     ids = part.original_ids[name].compute(scheduler="sync")

@@ -11,7 +11,7 @@ import numpy as np
 from daskgraphpart.errors import IdOutOfRangeError
 from daskgraphpart.ids.id_map import id_batches, read_map_header, take_ids
 from daskgraphpart.ids.ranges import as_ids
-from daskgraphpart.tools.remap.row_files import find_id_map
+from daskgraphpart.tools.reorder.row_files import find_id_map
 
 if TYPE_CHECKING:
     from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph

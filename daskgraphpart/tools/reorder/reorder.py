@@ -22,7 +22,7 @@ from daskgraphpart.storage.faults import attach_path_to_error, environment_fault
 from daskgraphpart.storage.region import Region, create_npy, map_npy
 from daskgraphpart.storage.scratch import lasting_directory, scratch_directory
 from daskgraphpart.storage.zarr_arrays import create_rows_array
-from daskgraphpart.tools.remap.row_files import (
+from daskgraphpart.tools.reorder.row_files import (
     NUMBERS,
     LargestColumn,
     Legend,
