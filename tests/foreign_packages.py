@@ -9,8 +9,6 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from installed_copy import write_metadata
-
 from daskgraphpart import registry
 
 if TYPE_CHECKING:
@@ -26,17 +24,6 @@ def install(package: str, made: pytest.TempPathFactory) -> Path:
     how = ("--quiet", "--no-deps", "--no-build-isolation", "--target", str(target), str(source))
     subprocess.run([sys.executable, "-m", "pip", "install", *how], check=True, capture_output=True)
     return target
-
-
-def register(directory: Path, monkeypatch: pytest.MonkeyPatch, group: str, name: str, code: str) -> None:
-    """Install the package odd-plugin 2.0, with a class Odd of one group, in this process."""
-    site = directory / "site"
-    site.mkdir()
-    monkeypatch.syspath_prepend(site)
-    module = f"odd_{abs(hash(code))}"
-    (site / f"{module}.py").write_text(code)
-    write_metadata(site, "odd-plugin", "2.0", {f"daskgraphpart.{group}": {name: f"{module}:Odd"}})
-    forget_packages()
 
 
 def forget_packages() -> None:

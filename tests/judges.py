@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import subprocess
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,17 +45,44 @@ def dgl_environment(home: Path) -> dict[str, str]:
     return {**{name: value for name, value in os.environ.items() if name != "PYTHONPATH"}, **fixed}
 
 
+@cache
+def dgl_forks(version: str) -> subprocess.Popen[str]:
+    """The process with that DGL, which forks for each script until this process ends."""
+    command = [dgl_python(version), str(SCRIPTS / "forks.py")]
+    process = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=dgl_environment(SCRIPTS), cwd=SCRIPTS
+    )
+    atexit.register(process.communicate)  # closes its stdin, so that it ends
+    return process
+
+
+def run_script_in_dgl(version: str, script: Path, *arguments: str | Path, cwd: Path) -> tuple[int, str, str]:
+    """Run a script, with DGL imported; its exit code, and what it printed to both streams."""
+    process, streams = dgl_forks(version), [cwd / f"dgl-{version}.{name}" for name in ("out", "err")]
+    assert process.stdin is not None and process.stdout is not None
+    words = [str(script), *map(str, arguments)]
+    task = {"words": words, "environment": dgl_environment(cwd), "cwd": str(cwd), "streams": [*map(str, streams)]}
+    try:
+        print(json.dumps(task), file=process.stdin, flush=True)
+        exit_code = int(process.stdout.readline())
+    except BaseException:  # what is answered later is not for whoever asks next
+        process.kill()
+        dgl_forks.cache_clear()
+        raise
+    out, err = (stream.read_text() for stream in streams)
+    return exit_code, out, err
+
+
 def run_in_dgl(version: str, script: str, *arguments: str | Path, cwd: Path) -> dict[str, Any]:
     """Run a script of tests/real_dgl and return the JSON of its last line."""
-    command, environment = [dgl_python(version), str(SCRIPTS / script), *map(str, arguments)], dgl_environment(cwd)
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=cwd, check=False, timeout=800)
-    assert done.returncode == 0, f"DGL {version}:\n{done.stdout[-2000:]}\n{done.stderr[-6000:]}"
-    result: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
+    exit_code, out, err = run_script_in_dgl(version, SCRIPTS / script, *arguments, cwd=cwd)
+    assert exit_code == 0, f"DGL {version}:\n{out[-2000:]}\n{err[-6000:]}"
+    result: dict[str, Any] = json.loads(out.strip().splitlines()[-1])
     return result
 
 
 def judge_with_dgl(version: str, configs_of: Mapping[Path, Sequence[Path]], cwd: Path) -> None:
-    """Have DGL load every part of every config and compare it with the graph; one process, as its import is slow."""
+    """Have DGL load every part of every config and compare it with the graph."""
     work = cwd / f"judge-{version}.json"
     work.write_text(json.dumps({str(graph): [str(path) for path in configs] for graph, configs in configs_of.items()}))
     verdict = run_in_dgl(version, "judge.py", work, cwd=cwd)

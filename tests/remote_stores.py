@@ -62,8 +62,10 @@ class S3:
 
 SERVER = """
 import sys
+from moto import backends
 from moto.s3 import exceptions, models
 from moto.server import main
+from werkzeug.serving import WSGIRequestHandler
 
 class Uploads(dict):
     def __missing__(self, upload):
@@ -76,6 +78,10 @@ def begun(self, *args, **kwargs):
     self.multiparts = Uploads()
 
 models.FakeBucket.__init__ = begun
+# a third of what a request takes: the directory of moto, searched twice, and lines for nobody
+names = [*backends.list_of_moto_modules()]
+backends.list_of_moto_modules = lambda: names
+WSGIRequestHandler.log_request = lambda *_: None
 main(sys.argv[1:])
 """
 

@@ -203,6 +203,24 @@ def test_a_file_has_a_base_name_of_its_own() -> None:
     assert {name for name, count in counts.items() if count > 1} - {"__init__"} <= SHARED_NAMES
 
 
+def test_every_module_is_named_by_one_that_is_used() -> None:
+    """By imports, those for type checkers included, or in strings: built-ins, commands, readers, programs by path."""
+    known = closure.modules()
+    forms = {name.rpartition(".")[2]: name for name in known} | {name.partition(".")[2]: name for name in known}
+    forms |= {path.name: name for name, path in known.items()} | {name: name for name in known}
+    left, used = ["daskgraphpart", "daskgraphpart.__main__", "daskgraphpart.testing"], set[str]()
+    while left:
+        used.add(module := left.pop())
+        named = set[str]()
+        for node in ast.walk(ast.parse(known[module].read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom):
+                named |= {node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)}
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                named.add(node.value.partition(":")[0])
+        left += {forms[form] for form in named & forms.keys()} - used - set(left)
+    assert [name for name, path in known.items() if name not in used and path.name != "__init__.py"] == []
+
+
 def test_no_name_of_a_junk_drawer() -> None:
     junk = {"utils", "helpers", "common", "core", "base", "misc", "manager"}
     assert [path for path in PACKAGE.rglob("*.py") if path.stem in junk] == []

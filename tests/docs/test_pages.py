@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tomllib
 from contextlib import ExitStack
+from itertools import groupby
 from pathlib import Path
 from textwrap import indent
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,7 @@ import pandas as pd
 import pytest
 from commands import call, every_command
 from distributed import Client
-from judges import dgl_python
+from judges import run_script_in_dgl
 from remote.conftest import s3, s3_server
 from shown_outputs import Block, captured, is_same, read_blocks, replaced, run_like_a_notebook
 
@@ -90,16 +91,21 @@ def prepare(page: str, directory: Path) -> None:
 
 def run_bash(block: str) -> None:
     """Run commands: those of the package in this process, all else by bash, which may leave servers behind."""
-    lines = [line for line in block.replace("\\\n", " ").splitlines() if line and not line.startswith("#")]
-    commands = [shlex.split(line, comments=True) for line in lines]
     known = {"daskgraphpart": call, "pip": install, "make": make, "export": export, "head": head}
-    if all(words[0] in known and not {"|", "&", ">"} & set(words) for words in commands):
-        for words in commands:
-            assert not known[words[0]](*words[1:]), words
-        return
+    lines = [line for line in block.replace("\\\n", " ").splitlines() if line and not line.startswith("#")]
+    for is_known, group in groupby(lines, lambda line: line.split()[0] in known and not re.search(r" [|&>]+ ", line)):
+        if not is_known:
+            run_script("\n".join(group))
+        for line in group if is_known else ():
+            words = shlex.split(line, comments=True)
+            assert not known[words[0]](*words[1:]), line
+
+
+def run_script(script: str) -> None:
+    """Run lines by bash, and print what they print."""
     with open("shown", "w") as shown:
-        script = ["bash", "-c", f"set -e\n{block}"]
-        done = subprocess.run(script, stdout=shown, stderr=shown, stdin=subprocess.DEVNULL, check=False)
+        command = ["bash", "-c", f"set -e\n{script}"]
+        done = subprocess.run(command, stdout=shown, stderr=shown, stdin=subprocess.DEVNULL, check=False)
     assert done.returncode == 0, Path("shown").read_text()
     print(Path("shown").read_text(), end="")
 
@@ -133,9 +139,10 @@ def run_python(block: str, names: dict[str, Any]) -> None:
     if "import dgl" not in block:
         run_like_a_notebook(block, names)
         return
-    done = subprocess.run([dgl_python("2.1.0"), "-c", block], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    print(done.stdout, end="")
+    Path("block.py").write_text(block)
+    exit_code, out, err = run_script_in_dgl("2.1.0", Path("block.py"), cwd=Path.cwd())
+    assert exit_code == 0, err
+    print(out, end="")
 
 
 @pytest.mark.filterwarnings("ignore")  # of clusters that are left open

@@ -135,8 +135,7 @@ def test_tables_of_frames_continue_after_their_interpreter_was_killed(files: Pat
     kill_and_run_again(files, tmp_path, TABLES)
 
 
-@pytest.mark.parametrize("make_graph", [of_collections(FRAMES, ARRAYS), TABLES], ids=["collections", "tables"])
-def test_the_client_of_a_cluster_is_killed_and_another_continues(make_graph: str, files: Path, tmp_path: Path) -> None:
+def test_the_client_of_a_cluster_is_killed_and_another_continues(files: Path, tmp_path: Path) -> None:
     (tmp_path / "cluster.py").write_text(PRELUDE + CLUSTER)
     environment = {**os.environ, "PYTHONPATH": f"{TESTS}:{TESTS.parent}"}
     command = [sys.executable, str(tmp_path / "cluster.py")]
@@ -144,7 +143,10 @@ def test_the_client_of_a_cluster_is_killed_and_another_continues(make_graph: str
         command, cwd=files, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as cluster:
         assert cluster.stdout is not None
-        kill_and_run_again(files, tmp_path, make_graph, cluster.stdout.readline().strip())
+        scheduler = cluster.stdout.readline().strip()
+        for name, make_graph in (("collections", of_collections(FRAMES, ARRAYS)), ("tables", TABLES)):
+            (tmp_path / name).mkdir()
+            kill_and_run_again(files, tmp_path / name, make_graph, scheduler)
         cluster.communicate(timeout=60)
 
 

@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from commands import call
-from foreign_packages import forget_packages
-from foreign_packages import register as install_odd
 
 import daskgraphpart as dgp
 from daskgraphpart import registry
@@ -15,7 +13,7 @@ from daskgraphpart.errors import PluginError
 from daskgraphpart.layouts.layout import Layout
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
 HOW: dict[str, Any] = {"memory": "1GB", "workers": 1, "cluster": "threads", "progress": False}
@@ -41,21 +39,12 @@ BROKEN = {
 }
 
 
-@pytest.fixture
-def register(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str, str], None]]:
-    """Install a package with one plug-in, named aa, before all others of its group."""
-
-    yield lambda group, code: install_odd(tmp_path, monkeypatch, group, "aa", code)
-    monkeypatch.undo()
-    forget_packages()
-
-
 @pytest.mark.parametrize("fault", BROKEN)
 def test_it_is_one_sentence_and_the_rest_works(
-    fault: str, register: Callable[[str, str], None], tmp_path: Path
+    fault: str, register: Callable[[str, str, str], None], tmp_path: Path
 ) -> None:
     group, code, expected = BROKEN[fault]
-    register(group, code)
+    register(group, "aa", code)
     with pytest.raises(PluginError) as caught:
         dgp.partition(3.5, tmp_path / "out", 2, **HOW)  # type: ignore[arg-type]  # what no plug-in opens
     message = str(caught.value)
@@ -72,9 +61,9 @@ def test_it_is_one_sentence_and_the_rest_works(
 
 @pytest.mark.parametrize(("code", "state"), [(SCAN + "pass", ""), ("import nothing_like_this", ": Cannot import ")])
 def test_plugins_are_listed_with_their_package(
-    code: str, state: str, register: Callable[[str, str], None], capsys: pytest.CaptureFixture[str]
+    code: str, state: str, register: Callable[[str, str, str], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    register("readers", code)
+    register("readers", "aa", code)
     assert call("plugins") == 0
     shown = capsys.readouterr().out.splitlines()
     assert "layout  dgl           daskgraphpart" in shown
@@ -82,9 +71,9 @@ def test_plugins_are_listed_with_their_package(
     assert line[22:].startswith(f"odd-plugin 2.0{state}") and bool(state) == (len(line) > 36)
 
 
-def test_a_scan_that_fails_to_read_is_one_sentence(register: Callable[[str, str], None], tmp_path: Path) -> None:
+def test_a_scan_that_fails_to_read_is_one_sentence(register: Callable[[str, str, str], None], tmp_path: Path) -> None:
     code = SCAN + "return cls() if given == 3.5 else None"
-    register("readers", code)
+    register("readers", "aa", code)
     with pytest.raises(PluginError, match=r"'aa' of odd-plugin 2\.0 .* expected a Graph, found ZeroDivisionError"):
         dgp.partition(3.5, tmp_path / "out", 2, **HOW)  # type: ignore[arg-type]  # what the plug-in opens
 
@@ -102,13 +91,13 @@ GUESTS = {
 @pytest.mark.parametrize("fault", GUESTS)
 def test_a_guest_is_named_once_and_passed_over(
     fault: str,
-    register: Callable[[str, str], None],
+    register: Callable[[str, str, str], None],
     tmp_path: Path,
     caplog: pytest.LogCaptureFixture,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     group, code, expected = GUESTS[fault]
-    register(group, code)
+    register(group, "aa", code)
     (tmp_path / "e.csv").write_text("0,1\n1,2\n")
     for _ in range(2):
         dgp.assign(tmp_path / "e.csv", 2, method="random", **HOW)
@@ -119,27 +108,27 @@ def test_a_guest_is_named_once_and_passed_over(
 
 
 def test_one_that_hangs_is_passed_over(
-    register: Callable[[str, str], None],
+    register: Callable[[str, str, str], None],
     tmp_path: Path,
     caplog: pytest.LogCaptureFixture,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(registry._blaming.__wrapped__, "__defaults__", ("the {} fails", 1))
-    register("readers", SCAN + "import time; time.sleep(60)")
+    register("readers", "aa", SCAN + "import time; time.sleep(60)")
     (tmp_path / "e.csv").write_text("0,1\n1,2\n")
     dgp.assign(tmp_path / "e.csv", 2, method="random", **HOW)
     assert "passed over: TimeoutError: no answer for 1 s" in caplog.text
 
 
-def test_ctrl_c_of_the_user_stops_the_job(register: Callable[[str, str], None], tmp_path: Path) -> None:
-    register("readers", SCAN + "import os, signal, time; os.kill(os.getpid(), signal.SIGINT); time.sleep(9)")
+def test_ctrl_c_of_the_user_stops_the_job(register: Callable[[str, str, str], None], tmp_path: Path) -> None:
+    register("readers", "aa", SCAN + "import os, signal, time; os.kill(os.getpid(), signal.SIGINT); time.sleep(9)")
     (tmp_path / "e.csv").write_text("0,1\n1,2\n")
     with pytest.raises(KeyboardInterrupt):
         dgp.assign(tmp_path / "e.csv", 2, method="random", **HOW)
 
 
-def test_one_that_is_asked_for_by_name_is_an_error(register: Callable[[str, str], None]) -> None:
-    register("layouts", "Odd = 1")
+def test_one_that_is_asked_for_by_name_is_an_error(register: Callable[[str, str, str], None]) -> None:
+    register("layouts", "aa", "Odd = 1")
     assert registry._found("layouts")["ranks"].package == ""
     with pytest.raises(PluginError, match=r"layout 'aa' of odd-plugin 2\.0 .*expected a Layout, found 1"):
         registry.load_class("layouts", "aa", Layout)

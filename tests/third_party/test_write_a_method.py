@@ -6,9 +6,10 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
+import commands
 import numpy as np
 import pytest
-from foreign_packages import call, forget_packages, install, register
+from foreign_packages import call, forget_packages, install
 
 import daskgraphpart as dgp
 from daskgraphpart.errors import EnvironmentFaultError, OptionError, PluginError
@@ -61,22 +62,28 @@ class TestMtKaHyPar(MethodSuite):
     method = "mtkahypar"
 
 
-def test_it_is_in_choices_plan_summary_record_and_compare(installed: Path, tmp_path: Path) -> None:
+def test_it_is_in_choices_plan_summary_record_and_compare(
+    installed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     groups().write_chunked(tmp_path / "graph", memory="1GB", workers=1)
-    options = ("--num-parts", 4, "--cluster", "threads", "--memory", "1GB")
+    options = ("--num-parts", "4", "--cluster", "threads", "--memory", "1GB")
     assert "mtkahypar, or a directory" in " ".join(call(installed, "partition", "--help").stdout.split())
     assert "mtkahypar" not in call(tmp_path, "partition", "--help").stdout
-    plan = call(installed, "plan", tmp_path / "graph", *options, "--method", "mtkahypar").stdout
+
+    def shown(command: str, *words: Any, exit_code: int = 0) -> str:
+        assert commands.call(command, *words) == exit_code
+        return "".join(capsys.readouterr())
+
+    plan = shown("plan", tmp_path / "graph", *options, "--method", "mtkahypar")
     assert re.search(r"method +mtkahypar \(needs about", plan)
-    done = call(installed, "assign", tmp_path / "graph", tmp_path / "owners", *options, "--method", "mtkahypar")
-    assert "mtkahypar (deterministic, seed 0)" in done.stdout
+    done = shown("assign", tmp_path / "graph", tmp_path / "owners", *options, "--method", "mtkahypar")
+    assert "mtkahypar (deterministic, seed 0)" in done
     assert json.loads((tmp_path / "owners" / "assignment.json").read_text())["method"] == "mtkahypar"
     again = ("assign", tmp_path / "graph", tmp_path / "quality", *options, "--method", "mtkahypar", "--method-option")
-    assert "mtkahypar (quality, seed 0)" in call(installed, *again, "preset=quality").stdout
-    assert "no option 'preste'. Did you mean preset?" in call(installed, *again, "preste=quality").stderr
-    assert "Unknown preset 'best'" in call(installed, *again, "preset=best", "--overwrite").stderr
-    done = call(installed, "dispatch", tmp_path / "graph", tmp_path / "owners", tmp_path / "parts", *options[2:])
-    assert done.returncode == 0
+    assert "mtkahypar (quality, seed 0)" in shown(*again, "preset=quality")
+    assert "no option 'preste'. Did you mean preset?" in shown(*again, "preste=quality", exit_code=2)
+    assert "Unknown preset 'best'" in shown(*again, "preset=best", "--overwrite", exit_code=2)
+    shown("dispatch", tmp_path / "graph", tmp_path / "owners", tmp_path / "parts", *options[2:])
     assert "fennel,random,mtkahypar]" in "".join(call(installed, "compare", "--help").stdout.split())
     compared = call(installed, "compare", tmp_path / "graph", *options, "--methods", "random,mtkahypar").stdout
     cuts = dict(re.findall(r"^ +4  (\w+) +([\d.]+)%", compared, re.MULTILINE))
@@ -117,18 +124,12 @@ FAULTS = {
 }
 
 
-@pytest.fixture
-def installs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str, str], None]]:
-    """Install a package with one method."""
-    yield lambda name, code: register(tmp_path, monkeypatch, "methods", name, code)
-    monkeypatch.undo()
-    forget_packages()
-
-
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_broken_method_is_one_sentence_and_the_rest_works(fault: str, installs: Callable[[str, str], None]) -> None:
+def test_a_broken_method_is_one_sentence_and_the_rest_works(
+    fault: str, register: Callable[[str, str, str], None]
+) -> None:
     code, expected = FAULTS[fault]
-    installs("odd", code)
+    register("methods", "odd", code)
     with pytest.raises(PluginError, match=expected) as caught:
         dgp.assign(groups(), 4, method="odd", **HOW)
     assert "he method 'odd' of odd-plugin 2.0" in str(caught.value)
@@ -136,12 +137,12 @@ def test_a_broken_method_is_one_sentence_and_the_rest_works(fault: str, installs
     dgp.assign(groups(), 4, method="fennel", **HOW)
 
 
-def test_a_method_that_counts_gets_nodes_by_type(installs: Callable[[str, str], None]) -> None:
+def test_a_method_that_counts_gets_nodes_by_type(register: Callable[[str, str, str], None]) -> None:
     code = ODD.replace("def memory", "reads_edges = False\n    def memory").replace(
         "return np.zeros(len(job.nodes), np.int64)",
         "(name, ids), = job.types(); return (np.array(ids) + (name == 'b')) % job.num_parts",
     )
-    installs("turns", code)
+    register("methods", "turns", code)
     graph = dgp.from_edges({"a:r:b": ([0, 1], [1, 2])}, num_nodes={"a": 5, "b": 4})
     assignment = dgp.assign(graph, 3, method="turns", **HOW)
     assert assignment.owners["a"].compute().tolist() == [0, 1, 2, 0, 1]
@@ -151,9 +152,9 @@ def test_a_method_that_counts_gets_nodes_by_type(installs: Callable[[str, str], 
 
 
 def test_ours_win_and_a_misspelt_one_is_named(
-    installs: Callable[[str, str], None], caplog: pytest.LogCaptureFixture
+    register: Callable[[str, str, str], None], caplog: pytest.LogCaptureFixture
 ) -> None:
-    installs("fennel", ODD)
+    register("methods", "fennel", ODD)
     assert dgp.assign(groups(), 4, method="fennel", **HOW).quality.cut_share < 0.5
     assert caplog.text.count("the method 'fennel' of odd-plugin 2.0 is not used: daskgraphpart has one") == 1
     with pytest.raises(OptionError, match="Did you mean fennel"):
@@ -161,9 +162,9 @@ def test_ours_win_and_a_misspelt_one_is_named(
 
 
 def test_a_job_of_another_version_of_the_package_does_not_resume(
-    installs: Callable[[str, str], None], tmp_path: Path
+    register: Callable[[str, str, str], None], tmp_path: Path
 ) -> None:
-    installs("odd", ODD.replace("return np", "raise OSError(28, 'full'); return np"))
+    register("methods", "odd", ODD.replace("return np", "raise OSError(28, 'full'); return np"))
     graph = groups()
     with pytest.raises(EnvironmentFaultError):
         dgp.assign(graph, 4, method="odd", out=tmp_path / "out", **HOW)
@@ -174,7 +175,7 @@ def test_a_job_of_another_version_of_the_package_does_not_resume(
         dgp.assign(graph, 4, method="odd", out=tmp_path / "out", **HOW)
 
 
-def test_a_job_with_less_memory_than_it_needs_is_refused(installs: Callable[[str, str], None]) -> None:
-    installs("large", ODD.replace("1000", "5 << 30"))
+def test_a_job_with_less_memory_than_it_needs_is_refused(register: Callable[[str, str, str], None]) -> None:
+    register("methods", "large", ODD.replace("1000", "5 << 30"))
     with pytest.raises(dgp.errors.PlanError, match="Use 5369MB or more"):
         dgp.assign(groups(), 4, method="large", **HOW)

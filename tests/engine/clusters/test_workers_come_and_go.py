@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import cluster_tasks
 import pytest
@@ -29,9 +29,13 @@ pytestmark = pytest.mark.timeout(240)
 MOST_IN_FLIGHT = 12
 
 
+HOW: dict[str, Any] = {"threads_per_worker": 1, "memory_limit": 0, "dashboard_address": ":0"}
+
+
 @pytest.fixture
-def cluster() -> Iterator[LocalCluster]:
-    with LocalCluster(n_workers=2, threads_per_worker=1, memory_limit=0, dashboard_address=":0") as made:
+def cluster(request: pytest.FixtureRequest) -> Iterator[LocalCluster]:
+    """Two workers; processes where one is killed, for it takes seconds to start them."""
+    with LocalCluster(n_workers=2, processes="killed" in request.node.name, **HOW) as made:
         yield made
 
 
@@ -89,7 +93,7 @@ def test_a_cluster_that_shrinks_and_grows_goes_on(
 def test_a_cluster_that_scales_itself_starts_with_no_worker(
     graph: Path, undisturbed: dict[str, str], tmp_path: Path
 ) -> None:
-    with LocalCluster(n_workers=0, threads_per_worker=1, memory_limit=0, dashboard_address=":0") as made:
+    with LocalCluster(n_workers=0, processes=False, **HOW) as made:
         made.adapt(minimum=0, maximum=2, interval="200ms", wait_count=2)
         partition(graph, tmp_path / "out", made)
     assert file_hashes(tmp_path / "out") == undisturbed

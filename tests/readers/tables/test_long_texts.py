@@ -60,7 +60,7 @@ def test_long_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("form", ["csv", "codes"])
 def test_categories_of_a_megabyte_end_or_say_how_much_memory_is_enough(form: str, tmp_path: Path) -> None:
     words = [f"{i:02d}" + "x" * 1_000_000 for i in range(50)]
-    given = write(tmp_path / "e", form, [words[i * 7 % 50] for i in range(400 if form == "codes" else 60)])
+    given = write(tmp_path / "e", form, [words[i * 7 % 50] for i in range(100 if form == "codes" else 60)])
     scan = dgp.scan_tables(given, map_ids=True, edge_features=["c"])
     with pytest.raises(PlanError) as refusal:
         scan.collect(memory="64MB", workers=2)
