@@ -82,14 +82,11 @@ class TaskCall:
         try:
             self.store.attach()
             with self.store.gathered_writes(self.name) as writes:
-                values = [self.call(with_inputs(work, iter(partitions)) if partitions else work) for work in self.works]
+                works = [with_inputs(work, iter(partitions)) for work in self.works] if partitions else self.works
+                values = [self.task(work, self.config) for work in works]
             return values, writes
         except GraphPartError as fault:
             return fault
-
-    def call(self, work: Any) -> Any:
-        """Call the task on one unit."""
-        return self.task(work, self.config)
 
 
 def inputs_of(work: Any) -> tuple[Input[Any], ...]:

@@ -116,8 +116,9 @@ class FileRows(_Files):
 
     def blocks(self, max_rows: int, stretches: np.ndarray | None = None) -> list[Block[Any]]:
         """Cut the files along their row groups."""
-        ranges = self.ranges(max_rows, stretches)
-        return [_block(of, partial(_read_rows, *of[:3], self.spec, self.names)) for of in ranges]
+        return [
+            _block(of, partial(_read_rows, *of[:3], self.spec, self.names)) for of in self.ranges(max_rows, stretches)
+        ]
 
     def read(self, start: int, stop: int) -> np.ndarray:
         """Read rows ``[start, stop)``."""
@@ -133,11 +134,6 @@ def _read_rows(file: InputFile, start: int, stop: int, spec: DataSpec, names: tu
     return rows
 
 
-def _read_edges(file: InputFile, start: int, stop: int) -> Edges:
-    edges: Edges = FORMATS[file.format].read_edges(file.path, start, stop)
-    return edges
-
-
 @dataclass(frozen=True, eq=False)
 class FileEdges(_Files):
     """One type's edges in npy or parquet files."""
@@ -151,13 +147,16 @@ class FileEdges(_Files):
 
     def blocks(self, max_rows: int, stretches: np.ndarray | None = None) -> list[Block[Any]]:
         """Cut the files along their row groups."""
-        return [_block(of, partial(_read_edges, *of[:3])) for of in self.ranges(max_rows, stretches)]
+        ranges = self.ranges(max_rows, stretches)
+        return [_block(of, partial(FORMATS[of[0].format].read_edges, of[0].path, *of[1:3])) for of in ranges]
 
     def read(self, start: int, stop: int) -> np.ndarray:
         """Read edges ``[start, stop)``, int64 (edges, 2)."""
         edges = np.empty((stop - start, 2), np.int64)
         for file, begin, end, first in self.ranges_in(start, stop):
-            edges[first - start :][: end - begin] = np.stack(_read_edges(file, begin, end), axis=1)
+            edges[first - start :][: end - begin] = np.stack(
+                FORMATS[file.format].read_edges(file.path, begin, end), axis=1
+            )
         return edges
 
 

@@ -36,6 +36,8 @@ from daskgraphpart.graph.companion_files import copy_file, maps_and_codes
 from daskgraphpart.graph.graph import Graph, graph_of
 from daskgraphpart.graph.graph_scan import GraphScan
 from daskgraphpart.graph.metadata import CATEGORIES
+from daskgraphpart.graph.rows import ConstantRows
+from daskgraphpart.graph.sources import INT64
 from daskgraphpart.ids.id_map import COLUMN
 from daskgraphpart.ids.id_map_file import IdMapFile
 from daskgraphpart.ids.recorded_id_maps import IdMaps
@@ -53,7 +55,6 @@ from daskgraphpart.partitioner.extend.old_owners import place_owners
 from daskgraphpart.readers.objects.open_object import complete_graph
 from daskgraphpart.readers.tables.scan_tables import described_tables
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
-from daskgraphpart.source import Source
 from daskgraphpart.storage.checksums import hash_bytes
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.files import make_directory, read_file
@@ -143,26 +144,10 @@ def _scan_of_edges(parts: PartitionedGraph, tables: Mapping[str, Any], run: JobO
     for etype in tables["edge_data"]:
         check_choice("edge type", "--edge-data", etype, parts.schema.etypes)
     counts = {of.name: of.num_nodes for of in parts.schema.node_types}
-    edges = {of.name: KnownEdges(of.num_edges) for of in parts.schema.edge_types if of.name in tables["edge_data"]}
+    listed = [of for of in parts.schema.edge_types if of.name in tables["edge_data"]]
+    edges = {of.name: ConstantRows(INT64, (of.num_edges, 2), 0) for of in listed}  # only their number matters
     known = graph_of(parts.name, counts, edges, {})
     return GraphScan(complete_graph(known, run.resources, name=parts.name, edge_data=tables["edge_data"]))
-
-
-@dataclass(frozen=True, slots=True)
-class KnownEdges(Source):
-    """Edges that are in the partitions, and are not read: only their number matters here."""
-
-    num_edges: int
-
-    @property
-    def dtype(self) -> np.dtype:
-        """Dtype of IDs."""
-        return np.dtype(np.int64)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Number of edges, and 2."""
-        return self.num_edges, 2
 
 
 def _id_maps(parts: PartitionedGraph) -> dict[str, Path]:
