@@ -64,7 +64,7 @@ def measured(calls: list[Called]) -> Callable[[Any, int], Map]:
                 begin = time.thread_time()
                 results.append(call(item))
                 pieces.append(time.thread_time() - begin)
-            calls.append(Called(call.__qualname__.replace(".<locals>", ""), before, pieces))
+            calls.append(Called(getattr(call, "func", call).__qualname__.replace(".<locals>", ""), before, pieces))
             self.last = time.thread_time()
             return results
 

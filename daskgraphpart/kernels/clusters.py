@@ -11,6 +11,8 @@ import numpy as np
 
 from daskgraphpart.kernels.compiled import helper, inlined, kernel
 
+AHEAD = 64  # nodes whose clusters are looked up at a time
+
 
 @inlined
 def _mix(value):  # type: ignore[no-untyped-def]
@@ -174,20 +176,27 @@ def _labels_around(neighbors, weights, first, labels, parts, node, mine, around,
 @kernel
 def apply_clusters(nodes, chosen, node_weights, most, labels, loads):  # type: ignore[no-untyped-def]
     """Move nodes to the clusters they chose, in turn, unless one gets too heavy; return how many move."""
-    moved = 0
-    for row in range(nodes.size):
-        old, new = labels[nodes[row]], chosen[row]
-        # an emptied cluster stays empty: two nodes that chose each other's would swap forever
-        fits, empty = True, True
-        for c in range(most.size):
-            empty = empty and loads[new, c] == 0
-            fits = fits and loads[new, c] + node_weights[row, c] <= most[c]
-        if fits and not empty:
-            labels[nodes[row]] = new
-            moved += 1
+    moved, touched = 0, np.int64(0)
+    for first in range(0, nodes.size, AHEAD):
+        last = min(first + AHEAD, nodes.size)
+        # look up loads first, so that the processor can wait for many at once: a third of the time
+        for row in range(first, last):
+            touched += loads[chosen[row], 0] + loads[labels[nodes[row]], 0]
+        if touched < 0:  # never, but else the compiler leaves the look-ups out
+            break
+        for row in range(first, last):
+            old, new = labels[nodes[row]], chosen[row]
+            # an emptied cluster stays empty: two nodes that chose each other's would swap forever
+            fits, empty = True, True
             for c in range(most.size):
-                loads[old, c] -= node_weights[row, c]
-                loads[new, c] += node_weights[row, c]
+                empty = empty and loads[new, c] == 0
+                fits = fits and loads[new, c] + node_weights[row, c] <= most[c]
+            if fits and not empty:
+                labels[nodes[row]] = new
+                moved += 1
+                for c in range(most.size):
+                    loads[old, c] -= node_weights[row, c]
+                    loads[new, c] += node_weights[row, c]
     return moved
 
 

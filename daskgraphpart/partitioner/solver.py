@@ -10,6 +10,7 @@ import shutil
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -25,11 +26,11 @@ from daskgraphpart.partitioner.multilevel.extend import extend
 from daskgraphpart.partitioner.multilevel.refine import REFINE_SWEEPS, Limits, assign_rest, rebalance, refine
 from daskgraphpart.partitioner.multilevel.side_by_side import by_threads
 from daskgraphpart.partitioner.multilevel.stream import FENNEL_PASSES, stream
-from daskgraphpart.partitioner.multilevel.weighted_graph import WeightedGraph, hold
+from daskgraphpart.partitioner.multilevel.weighted_graph import WeightedGraph, hold, project
 from daskgraphpart.storage.files import delete_tree, directory_on_disk, make_directory
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from daskgraphpart.method import MethodJob
     from daskgraphpart.partitioner.assign_options import AssignOptions
@@ -64,6 +65,16 @@ class Effort(NamedTuple):
 
 
 LOW = Effort(2, 3, streams=False)  # cuts 0.98 to 1.12 of what more effort does; one sweep of clusters cuts up to 1.45
+
+
+class Ranked(NamedTuple):
+    """Parts, int32 (nodes,), and their value, least best: overload, then cut."""
+
+    parts: np.ndarray
+    value: tuple[float, int]
+
+
+value_of = attrgetter("value")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -115,16 +126,13 @@ class Solver:
         if not self.options.refine:
             rebalance(graph, given, self.limits, self.each)
             return given
-        parts, value = given, self._value(graph, given)
+
+        def cycle(parts: np.ndarray, number: int) -> np.ndarray:
+            return self._multilevel(graph, parts, (), choose.COARSE_ARCS, self.options.seed + number)[0]
+
         # of a small graph, one call runs all cycles
-        for cycle in range(MAX_CYCLES if graph.num_arcs > choose.COARSE_ARCS else 1):
-            further, _ = self._multilevel(graph, parts, (), choose.COARSE_ARCS, self.options.seed + cycle)
-            if (after := self._value(graph, further)) >= value:
-                break
-            gain, parts, value = value[1] - after[1], further, after
-            if gain < LEAST_GAIN * value[1]:
-                break
-        return parts
+        times = MAX_CYCLES if graph.num_arcs > choose.COARSE_ARCS else 1
+        return self._while_better(graph, self._rank(graph, given), cycle, times).parts
 
     def _solve(self, graph: WeightedGraph, choice: Choice) -> tuple[np.ndarray, str]:
         """Find parts by libraries, of the graph or of a coarser one; by streaming where nothing clusters."""
@@ -196,11 +204,13 @@ class Solver:
                 coarse_given[clusters] = given
             coarse = contract(graph, clusters, count, self.each, directory)
             coarse_parts, taken = self._multilevel(coarse, coarse_given, calls, most_arcs, seed, depth + 1)
-            parts = coarse_parts[clusters]
-            delete_tree(directory)
+            parts = project(coarse_parts, clusters, self.each)
             if self._may_stream and graph.num_arcs <= LARGE_ARCS:
                 streamed = stream(graph, self.limits, 1, self.each, given=parts)
-                parts = self._best(graph, (parts, streamed))
+                # clusters weigh what their nodes do, and so do edges between them
+                if self.limits.value(graph, streamed, self.each) < self.limits.value(coarse, coarse_parts, self.each):
+                    parts = streamed
+            delete_tree(directory)
         refine(graph, parts, self.limits, self.each, self._effort.refine_sweeps)
         return parts, taken
 
@@ -230,7 +240,7 @@ class Solver:
 
         Where hubs have most edges, and limits allow it, they belong together, but coarsening mixes them with others.
         """
-        value, limits = self._value(graph, parts), self.limits
+        limits, value = self.limits, self.limits.value(graph, parts, self.each)
         is_well_cut = graph.num_arcs > LARGE_ARCS and value[1] <= WELL_CUT * graph.total_weight / 2
         if is_well_cut or not self._may_stream:
             return parts, taken
@@ -241,35 +251,37 @@ class Solver:
         if promised >= most:
             return parts, taken
         streamed = stream(graph, limits, HUB_PASSES, self.each)
-        if self._value(graph, streamed) >= value:
+        if limits.value(graph, streamed, self.each) >= value:
             return parts, taken
         refine(graph, streamed, limits, self.each)
         return streamed, "fennel, refined"
 
     def _partition_held(self, graph: WeightedGraph, starts: list[tuple[np.ndarray, str]]) -> tuple[np.ndarray, str]:
         """Partition a graph in memory, beginning with given parts, or those of libraries."""
-        options, candidates = self.options, [start for start, _ in starts]
+        options, candidates = self.options, [self._rank(graph, start) for start, _ in starts]
         combines = self.method in ("auto", "multilevel")
         if options.effort == "high" or (graph.num_arcs <= LARGE_ARCS and options.effort != "low"):
             # libraries miss limits, or know only one: parts are ranked when all that can be are within the limits
-            candidates = [self._keep_limits(graph, parts) for parts in candidates]
+            candidates = [self._keep_limits(graph, ranked) for ranked in candidates]
             if combines:
-                candidates.append(v_cycle(graph, candidates, self.limits, options.seed, self.each))
-        elif combines or self._value(graph, self._best(graph, candidates))[0] > 0:
-            candidates.append(self._best(graph, candidates).copy())
-            refine(graph, candidates[-1], self.limits, self.each)
-        parts = self._best(graph, candidates)
-        taken = max(starts, key=lambda start: np.count_nonzero(start[0] == parts))[1]
-        return self._finish(graph, parts), taken
+                parts = v_cycle(graph, [ranked.parts for ranked in candidates], self.limits, options.seed, self.each)
+                candidates.append(self._rank(graph, parts))
+        elif combines or min(candidates, key=value_of).value[0] > 0:
+            parts = min(candidates, key=value_of).parts.copy()
+            refine(graph, parts, self.limits, self.each)
+            candidates.append(self._rank(graph, parts))
+        best = min(candidates, key=value_of)
+        taken = max(starts, key=lambda start: np.count_nonzero(start[0] == best.parts))[1]
+        return self._finish(graph, best).parts, taken
 
-    def _keep_limits(self, graph: WeightedGraph, parts: np.ndarray) -> np.ndarray:
+    def _keep_limits(self, graph: WeightedGraph, given: Ranked) -> Ranked:
         """Bring parts within the limits, with a V-cycle and without: moving heavy clusters first can cut more."""
-        if self._value(graph, parts)[0] == 0:
-            return parts
-        refined = parts.copy()
+        if given.value[0] == 0:
+            return given
+        refined = given.parts.copy()
         refine(graph, refined, self.limits, self.each)
-        ways = (parts, refined, v_cycle(graph, [parts], self.limits, self.options.seed, self.each))
-        return self._best(graph, ways)
+        cycled = v_cycle(graph, [given.parts], self.limits, self.options.seed, self.each)
+        return min(given, self._rank(graph, refined), self._rank(graph, cycled), key=value_of)
 
     def _export(self, graph: WeightedGraph, *, for_metis: bool) -> tuple[Exported, np.ndarray]:
         """Write a graph without its isolated nodes for libraries, and return the others; memory is left to them."""
@@ -295,33 +307,41 @@ class Solver:
             logger.warning("%s; its parts are left out", fault)
         return [(f.result(), str(call)) for f, call, e in zip(futures, calls, failed, strict=True) if e is None]
 
-    def _finish(self, graph: WeightedGraph, parts: np.ndarray) -> np.ndarray:
+    def _finish(self, graph: WeightedGraph, best: Ranked) -> Ranked:
         """Run further V-cycles: the requested ones while they gain, and with tighter limits if need be."""
-        value, seed = self._value(graph, parts), self.options.seed + 2
-        for cycle in range(MAX_CYCLES if self.options.runs_cycles else 0):
-            further = v_cycle(graph, [parts], self.limits, seed + cycle, self.each)
-            if (after := self._value(graph, further)) >= value:
-                break
-            gain, parts, value = value[1] - after[1], further, after
-            if gain < LEAST_GAIN * value[1]:
-                break
+        seed = self.options.seed + 2
+
+        def cycle(parts: np.ndarray, number: int) -> np.ndarray:
+            return v_cycle(graph, [parts], self.limits, seed + number, self.each)
+
+        best = self._while_better(graph, best, cycle, MAX_CYCLES if self.options.runs_cycles else 0)
         is_hopeless = graph.num_arcs > LARGE_ARCS or self.is_impossible
         for factor in () if is_hopeless else TIGHTER:
-            if value[0] == 0:
+            if best.value[0] == 0:
                 break
             tighter = replace(self.limits, most=np.maximum((self.limits.most * factor).astype(np.int64), 1))
-            further = v_cycle(graph, [parts], tighter, seed, self.each)
-            rebalance(graph, further, self.limits, self.each)
-            if (after := self._value(graph, further)) >= value:
+            parts = v_cycle(graph, [best.parts], tighter, seed, self.each)
+            rebalance(graph, parts, self.limits, self.each)
+            if (further := self._rank(graph, parts)).value >= best.value:
                 break
-            parts, value = further, after
-        return parts
+            best = further
+        return best
 
-    def _best(self, graph: WeightedGraph, candidates: Sequence[np.ndarray]) -> np.ndarray:
-        return min(candidates, key=lambda parts: self._value(graph, parts))
+    def _while_better(
+        self, graph: WeightedGraph, best: Ranked, cycle: Callable[[np.ndarray, int], np.ndarray], times: int
+    ) -> Ranked:
+        """Run so many cycles, until one gains little."""
+        for number in range(times):
+            further = self._rank(graph, cycle(best.parts, number))
+            if further.value >= best.value:
+                break
+            gain, best = best.value[1] - further.value[1], further
+            if gain < LEAST_GAIN * best.value[1]:
+                break
+        return best
 
-    def _value(self, graph: WeightedGraph, parts: np.ndarray) -> tuple[float, int]:
-        return self.limits.value(graph, parts, self.each)
+    def _rank(self, graph: WeightedGraph, parts: np.ndarray) -> Ranked:
+        return Ranked(parts, self.limits.value(graph, parts, self.each))
 
     @property
     def _may_stream(self) -> bool:

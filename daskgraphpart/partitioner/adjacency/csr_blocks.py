@@ -22,9 +22,9 @@ MIN_BLOCK_ARCS, MAX_BLOCK_ARCS = 1 << 16, 1 << 21
 BLOCKS = 16  # of a graph neither small nor large
 
 
-def max_arcs_of_block(num_arcs: int) -> int:
+def max_arcs_of_block(num_arcs: int, blocks: int = BLOCKS) -> int:
     """Most arcs of a block, given those of the graph; a single node may exceed it."""
-    return min(max(num_arcs // BLOCKS, MIN_BLOCK_ARCS), MAX_BLOCK_ARCS)
+    return min(max(num_arcs // blocks, MIN_BLOCK_ARCS), MAX_BLOCK_ARCS)
 
 
 def adjacency_nbytes(schema: GraphSchema, *, has_weights: bool = False) -> int:

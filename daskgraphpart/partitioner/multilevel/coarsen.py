@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from daskgraphpart.partitioner.adjacency.csr_blocks import Block, Piece
     from daskgraphpart.partitioner.multilevel.side_by_side import Map
 
+COARSE_BLOCKS = 64  # of a coarser graph, to be contracted side by side
 CLUSTER_SWEEPS = 5
 SETTLED = 0.02  # of the nodes; when fewer move, a further sweep is not worth its time
 MOST_UNITS = (1 << 15) - 2  # of a cluster's weight: two bytes hold one more, for a node that is too heavy
@@ -186,11 +187,11 @@ def contract(
 
     totals = np.diff(ends, axis=1).sum(axis=0).tolist()
     is_one = directory is None and sum(totals) <= MOST_ARCS_OF_ONE_BLOCK
-    limit = sum(totals) if is_one else max_arcs_of_block(sum(totals))
+    limit = sum(totals) if is_one else max_arcs_of_block(sum(totals), COARSE_BLOCKS)
     merged = each.share(merge, group_ranges(totals, [0] * num_ranges, limit))
     blocks = [block if isinstance(block, CsrBlock) else Rows(*block) for block in merged]
     if directory is not None:
-        delete_files([*map(path_of_run, range(len(scattered)))])
+        each(lambda index: delete_files([path_of_run(index)]), range(len(scattered)))
     columns = tuple(each(lambda column: _contract_column(column, clusters, count), graph.columns))
     coarse = WeightedGraph(blocks, columns, graph.total_weight)
     return coarse if directory is None else coarse.cut_up(each)

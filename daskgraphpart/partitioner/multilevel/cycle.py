@@ -8,6 +8,7 @@ import numpy as np
 
 from daskgraphpart.partitioner.multilevel.coarsen import cluster, contract
 from daskgraphpart.partitioner.multilevel.refine import refine
+from daskgraphpart.partitioner.multilevel.weighted_graph import project
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,7 +42,7 @@ def v_cycle(
             coarse_starts = np.empty((len(starts), count), np.int32)
             coarse_starts[:, clusters] = starts
             coarse = contract(graph, clusters, count, each)
-            parts: np.ndarray = v_cycle(coarse, list(coarse_starts), limits, seed + 101, each, coarsest)[clusters]
+            parts = project(v_cycle(coarse, list(coarse_starts), limits, seed + 101, each, coarsest), clusters, each)
             refine(graph, parts, limits, each)
             return parts
     candidates = [start.copy() for start in starts]

@@ -83,7 +83,7 @@ def rebalance(graph: WeightedGraph, parts: np.ndarray, limits: Limits, each: Map
 
     loads = graph.loads(parts, limits.num_parts, each)
     left, eagerness = limits.excess(loads), 1
-    for _ in range(MAX_REBALANCES):
+    for _ in range(MAX_REBALANCES if left > NOTHING else 0):
         # nodes of each part, and all nodes, in the rounds to come
         remaining, rest = np.bincount(parts, minlength=limits.num_parts), graph.num_nodes
         for pieces in graph.rounds():

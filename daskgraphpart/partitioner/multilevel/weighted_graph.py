@@ -105,6 +105,17 @@ def spans(num_nodes: int, size: int = SPAN) -> Iterator[tuple[int, int]]:
         yield start, min(start + size, num_nodes)
 
 
+def project(of_clusters: np.ndarray, clusters: np.ndarray, each: Map) -> np.ndarray:
+    """Return what each node's cluster has."""
+    of_nodes = np.empty(clusters.size, of_clusters.dtype)
+
+    def fill(span: tuple[int, int]) -> None:
+        of_nodes[slice(*span)] = of_clusters[clusters[slice(*span)]]
+
+    each(fill, spans(clusters.size))
+    return of_nodes
+
+
 def hold(graph: WeightedGraph, each: Map) -> tuple[WeightedGraph, np.ndarray]:
     """Read a graph into memory without isolated nodes.
 
