@@ -34,7 +34,7 @@ GRAPH, COLUMNS, FANOUTS, BATCH, HOT = "coauthor_physics", 1024, [10, 10], 256, "
 OURS: dict[str, dict[str, Any]] = {
     "random owners": {"method": "random"},
     "fewest cut edges": {},
-    "`fetch`": {"objtype": "fetch", "fanouts": FANOUTS, "batch_size": BATCH},
+    "`fetch`": {"objtype": "fetch", "fanouts": FANOUTS, "training_options": {"batch_size": BATCH}},
 }
 METIS, WITH_HOT = "METIS, as DGL calls it", "`fetch`, 5 % hot rows"
 

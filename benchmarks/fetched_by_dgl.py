@@ -57,7 +57,7 @@ def to_train_on(name: str, root: Path) -> tuple[dgp.Graph, str]:
 
 def count(graph: dgp.Graph, target: str, num_parts: int, fanouts: str, root: Path) -> dict[str, Any]:
     """Partition in all ways, and count an epoch of each."""
-    training: dict[str, Any] = {"fanouts": fanouts, "batch_size": BATCH}
+    training: dict[str, Any] = {"fanouts": fanouts, "training_options": {"batch_size": BATCH}}
     files: dict[str, Any] = {"layout_options": {"graph_formats": "csc"}, "method_options": {"fill_parts": True}}
     made = {way: dgp.partition(graph, root / way, num_parts, **files, **training, **how) for way, how in WAYS.items()}
     hops = list(map(int, fanouts.split(",")))
@@ -71,7 +71,7 @@ def count(graph: dgp.Graph, target: str, num_parts: int, fanouts: str, root: Pat
     found = json.loads(done.stdout.strip().splitlines()[-1])
     rows: dict[str, Any] = {}
     for way, parts in made.items():
-        sampling = parts.report(**training).sampling
+        sampling = parts.report(fanouts=fanouts, batch_size=BATCH).sampling
         assert sampling is not None
         _, inputs, fetched = np.sum(found[way], axis=0).tolist()
         said = int(sampling.per_epoch(sampling.remote_nodes).sum())

@@ -122,7 +122,7 @@ class Task:
         owners = known.get((way, num_parts))
         if owners is None:
             if way == "fetch":
-                how = {**how, "fanouts": fanouts, "batch_size": BATCH}
+                how = {**how, "fanouts": fanouts, "training_options": {"batch_size": BATCH}}
             assigned = dgp.assign(self.graph, num_parts, **how)
             owners = np.concatenate([np.asarray(assigned.owners[ntype]) for ntype in self.graph.schema.ntypes]).astype(
                 np.int64

@@ -28,9 +28,14 @@ REMOVED_KEYWORDS = {
     "deduplicate": "call without_duplicates() of the graph",
     "edge_types_from": "call split_edges() of the graph",
     "cast": "call astype() of the graph",
-    **dict.fromkeys(("threads", "passes", "recursive", "fill_parts"), "put it into method_options, by name"),
+    **dict.fromkeys(
+        ("threads", "passes", "recursive", "fill_parts", "num_trainers_per_machine"),
+        "put it into method_options, by name",
+    ),
     **dict.fromkeys(("old_id_map", "may_move"), "put it into extend_options, by name"),
-    **dict.fromkeys(("graph_formats", "out_edges", "map_feature"), "put it into layout_options, by name"),
+    **dict.fromkeys(("batch_size", "seeds"), "put it into training_options, by name"),
+    **dict.fromkeys(("staging", "keep_workspace"), "put it into workspace_options, by name"),
+    **dict.fromkeys(("graph_formats", "out_edges", "map_feature", "hot_rows"), "put it into layout_options, by name"),
 }
 """What to type in the place of keywords that there were once, or that users of DGL may expect."""
 OUTPUTS = ("out", "out_path", "output_path", "out_dir")

@@ -164,7 +164,11 @@ class LayoutSuite:
     def test_files_are_the_same_in_each_run(self, tmp_path: Path) -> None:
         """Whatever the workers, the scheduler and the staging of the job are."""
         expected = self.written(typed(), tmp_path / "0")
-        how: list[dict[str, Any]] = [{"workers": 1}, {"cluster": "processes"}, {"staging": "zarr"}]
+        how: list[dict[str, Any]] = [
+            {"workers": 1},
+            {"cluster": "processes"},
+            {"workspace_options": {"staging": "zarr"}},
+        ]
         for number, of in enumerate(how, 1):
             assert self.written(typed(), tmp_path / str(number), **of) == expected
 

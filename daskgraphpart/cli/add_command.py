@@ -54,7 +54,7 @@ def add(**values: Any) -> None:
         **{name: value for name, value in keywords_of(values, ReadOptions).items() if name in _READING},
     }
     with run_of(values) as run:
-        how = {name: run.pop(name) for name in ("restart", "keep_workspace", "progress")}
+        how = {name: run.pop(name) for name in ("restart", "progress")}
         parts = add_features(parts, tables, resources_of(run), **how)
     if not values["quiet"]:
         names = [

@@ -195,7 +195,8 @@ def keywords_of(values: dict[str, Any], *kinds: type) -> dict[str, Any]:
         if members := stated.metadata["members"]:
             inside = {member: given.pop(member) for member in members if member in given}
             others = given.get(name) or {}
-            given[name] = {**inside, **(by_name(others, option_name(name)) if isinstance(others, tuple) else others)}
+            inside |= by_name(others, option_name(name)) if isinstance(others, tuple) else others
+            given |= {name: inside} if inside else {}
     return given
 
 
@@ -226,7 +227,7 @@ def run_of(values: dict[str, Any]) -> Iterator[dict[str, Any]]:
     started = time.monotonic()
     with progress_of(values) as progress, _answering_interrupts("restart" in values):
         yield {"progress": progress, **keywords_of(values, Resources)} | {
-            name: values[name] for name in ("overwrite", "restart", "keep_workspace") if name in values
+            name: values[name] for name in ("overwrite", "restart") if name in values
         }
     values["seconds"] = time.monotonic() - started
 

@@ -86,7 +86,7 @@ class DispatchOptions:
         None,
         "Options of the files that frameworks read, by name; a layout of another package has its own.",
         members=("graph_formats", "config_name", "reshuffle", "out_edges", "map_feature", "store_eids",
-                 "store_inner_node", "store_inner_edge"),
+                 "store_inner_node", "store_inner_edge", "hot_rows"),
     )  # fmt: skip
 
     # what DGL_DIST_DEBUG adds to these: only `partition_graph` asks for it

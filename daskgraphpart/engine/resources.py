@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import OptionError, PlanError
-from daskgraphpart.options import check_options, option, stated_options
+from daskgraphpart.options import check_options, option, stated_options, take_members
 from daskgraphpart.storage.paths import is_url, writable_path
 
 if TYPE_CHECKING:
@@ -65,6 +65,7 @@ class Resources:
         "How features travel: in place, or through zarr arrays in the workspace.",
         choices=("auto", "in-place", "zarr"),
     )
+    keep_workspace: bool = option(False, "Keep the temporary files.")
     workspace: str | None = option(
         None,
         "For temporary files; default: next to the output. Required if the output is in a store; a URL then works, "
@@ -74,8 +75,12 @@ class Resources:
         is_open=True,
         given="str | os.PathLike[str]",
     )
+    workspace_options: Mapping[str, object] | None = option(
+        None, "More on temporary files, by name.", members=("staging", "keep_workspace")
+    )
 
     def __post_init__(self) -> None:
+        take_members(self, "workspace_options", ())
         check_options(self)
         object.__setattr__(self, "cluster", resolve_cluster(self.cluster))
 
@@ -117,7 +122,9 @@ def detect_resources(
     workers: int | None = None,
     staging: str = "auto",
     workspace: str | os.PathLike[str] | None = None,
+    workspace_options: Mapping[str, object] | None = None,
     *,
+    keep_workspace: bool = False,
     takes_store: bool = False,
 ) -> Resources:
     """Fill in what the user left open, from dask's configuration, or else the machine or cluster.
@@ -127,7 +134,7 @@ def detect_resources(
     memory : str or int, optional
         Bytes, or text such as ``"2GB"``. Default: half the memory of the machine or its cgroup, or of a cluster's
         workers, by thread.
-    cluster, staging, workspace
+    cluster, staging, workspace, workspace_options, keep_workspace
         As in `Resources`; default: dask's configuration.
     workers : int, optional
         Default: the processors of this process, or the cluster's threads; for a queue, those of one job.
@@ -160,9 +167,8 @@ def detect_resources(
         budget = workers * thread_memory // 2 if thread_memory else available_memory() // 2
     else:
         budget = parse_size(memory) if isinstance(memory, str) else int(memory)
-    resources = Resources(
-        budget, cluster, workers, staging, None if workspace is None else str(writable_path(workspace))
-    )
+    path = None if workspace is None else str(writable_path(workspace))
+    resources = Resources(budget, cluster, workers, staging, keep_workspace, path, workspace_options)
     if not takes_store:
         resources.check_workspace()
     return resources

@@ -38,21 +38,19 @@ def assign(
     refine: bool = False,
     objtype: Literal["cut", "vol", "fetch"] = "cut",
     fanouts: str | Sequence[int] | Sequence[str] | Mapping[str, Sequence[int]] = (),
-    batch_size: int = 1000,
-    seeds: str | None = None,
+    training_options: Mapping[str, object] | None = None,
     method_options: Mapping[str, object] | None = None,
-    num_trainers_per_machine: int = 1,
     effort: Literal["low", "normal", "high"] = "normal",
     edge_weight: str | Sequence[str] = (),
     extend: str | os.PathLike[str] | None = None,
     extend_options: Mapping[str, object] | None = None,
     overwrite: bool = False,
     restart: bool = False,
-    keep_workspace: bool = False,
     memory: str | int | None = None,
     cluster: str | Client | Cluster | None = None,
     workers: int | None = None,
     workspace: str | os.PathLike[str] | None = None,
+    workspace_options: Mapping[str, object] | None = None,
     progress: Progress | None = None,
 ) -> Assignment:
     """Give every node an owner.
@@ -71,11 +69,11 @@ def assign(
         Binary form, in addition to the text: ``"npy"``, ``"parquet"`` or ``"zarr"``.
     storage_options : mapping of str to object, optional
         Credentials and options of the graph's store, as for `fsspec.filesystem`.
-    method, balance, seed, refine, objtype, fanouts, batch_size, seeds, method_options : optional
+    method, balance, seed, refine, objtype, fanouts, training_options, method_options, effort : optional
         As in `partition`.
-    num_trainers_per_machine, effort, edge_weight, extend, extend_options, overwrite, restart : optional
+    edge_weight, extend, extend_options, overwrite, restart, memory, cluster, workers, workspace : optional
         As in `partition`.
-    keep_workspace, memory, cluster, workers, workspace, progress : optional
+    workspace_options, progress : optional
         As in `partition`.
 
     Returns
@@ -106,12 +104,11 @@ def assign(
 
     options = AssignOptions(
         method=method, balance=balance, seed=seed, refine=refine, objtype=objtype, fanouts=fanouts,
-        batch_size=batch_size, seeds=seeds, method_options=method_options,
-        num_trainers_per_machine=num_trainers_per_machine, effort=effort, edge_weight=edge_weight, extend=extend,
-        extend_options=extend_options,
+        training_options=training_options, method_options=method_options, effort=effort, edge_weight=edge_weight,
+        extend=extend, extend_options=extend_options,
     )  # fmt: skip
-    resources = detect_resources(memory, cluster, workers, workspace=workspace, takes_store=True)
-    with result_message(JobOptions(resources, overwrite, restart, keep_workspace, progress)) as (run, show):
+    resources = detect_resources(memory, cluster, workers, "auto", workspace, workspace_options, takes_store=True)
+    with result_message(JobOptions(resources, overwrite, restart, progress)) as (run, show):
         job = JobSpec.of_owners(graph, options, num_parts, out, form, resources, storage_options)
         assignment = public(run_assign(job, run))
         show(assignment.num_parts, assignment.quality.cut_share, "owners" if out is None else str(out))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.dispatching.dispatch_options import DispatchOptions
 from daskgraphpart.engine.resources import detect_resources
@@ -36,16 +36,14 @@ def dispatch(
     dispatch_to: str | os.PathLike[str] | None = None,
     num_hops: int = 1,
     layout: str | Sequence[str] = "dgl",
-    hot_rows: str | int | None = None,
     layout_options: Mapping[str, object] | None = None,
-    staging: Literal["auto", "in-place", "zarr"] = "auto",
     overwrite: bool = False,
     restart: bool = False,
-    keep_workspace: bool = False,
     memory: str | int | None = None,
     cluster: str | Client | Cluster | None = None,
     workers: int | None = None,
     workspace: str | os.PathLike[str] | None = None,
+    workspace_options: Mapping[str, object] | None = None,
     progress: Progress | None = None,
 ) -> PartitionedGraph:
     """Write the partitions: every node, edge and feature goes to its owner.
@@ -66,9 +64,9 @@ def dispatch(
     dispatch_to : path, optional
         DGL's `ip_config.txt`, one machine per line. Part p goes to `out` on the disk of machine p modulo the number of
         lines, written by a worker of the cluster on that machine.
-    num_hops, layout, hot_rows, layout_options, staging, overwrite, restart, keep_workspace, memory : optional
+    num_hops, layout, layout_options, overwrite, restart, memory, cluster, workers, workspace : optional
         As in `partition`.
-    cluster, workers, workspace, progress : optional
+    workspace_options, progress : optional
         As in `partition`.
 
     Returns
@@ -98,10 +96,10 @@ def dispatch(
     >>> parts.node_data["user"]["age"].mean().compute()
     np.float64(48.925)
     """
-    options = DispatchOptions(num_hops=num_hops, layout=layout, hot_rows=hot_rows, layout_options=layout_options)
-    resources = detect_resources(memory, cluster, workers, staging, workspace, takes_store=True)
+    options = DispatchOptions(num_hops=num_hops, layout=layout, layout_options=layout_options)
+    resources = detect_resources(memory, cluster, workers, "auto", workspace, workspace_options, takes_store=True)
     how: Any = {"storage_options": storage_options, "dispatch_to": dispatch_to}
-    with result_message(JobOptions(resources, overwrite, restart, keep_workspace, progress)) as (run, show):
+    with result_message(JobOptions(resources, overwrite, restart, progress)) as (run, show):
         result = run_dispatch(JobSpec.of(graph, assignment, num_parts, out, options, resources, **how), run)
         show(len(result.part_nbytes), result.quality.cut_share, str(result.config_path), result.traffic)
     return open_result(result, storage_options)

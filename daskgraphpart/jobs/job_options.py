@@ -21,7 +21,6 @@ class JobOptions:
     resources: Resources
     overwrite: bool = option(False, "Replace existing output in `out`.")
     restart: bool = option(False, "Start over instead of resuming an unfinished run.")
-    keep_workspace: bool = option(False, "Keep the temporary files.")
     progress: Progress | None = option(
         None,
         'How progress is shown on standard error: "bar", "log", "json" (lines for programs) or False; or a '

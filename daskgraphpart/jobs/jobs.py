@@ -112,7 +112,7 @@ def input_directory(scan: Scan) -> list[tuple[str, Path, str]]:
 def _begin_or_continue(
     output: OutputDirectory, lock: Lock, fingerprint: dict[str, Any], options: JobOptions
 ) -> tuple[Workspace, Journal]:
-    wanted = Workspace.of(output.path, output.workspace, options.keep_workspace)
+    wanted = Workspace.of(output.path, output.workspace, options.resources.keep_workspace)
     there = _find_workspace(output.path, lock, Path(wanted.root))
     claimed = output.claimed
     claim = "" if claimed is None else claimed.run
@@ -138,7 +138,7 @@ def _begin_or_continue(
         return wanted, journal
     output.claim(is_unfinished or (claimed is None and lock.notes.workspace is not None))
     shutil.rmtree(there, ignore_errors=True)
-    work = Workspace.create(output.path, output.workspace, options.keep_workspace)
+    work = Workspace.create(output.path, output.workspace, options.resources.keep_workspace)
     resources = options.resources
     plan = {"memory": resources.memory, "workers": resources.workers, "staging": resources.staging}
     directory = str(output.path.resolve())

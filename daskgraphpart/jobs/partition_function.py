@@ -41,26 +41,22 @@ def partition(
     refine: bool = False,
     objtype: Literal["cut", "vol", "fetch"] = "cut",
     fanouts: str | Sequence[int] | Sequence[str] | Mapping[str, Sequence[int]] = (),
-    batch_size: int = 1000,
-    seeds: str | None = None,
+    training_options: Mapping[str, object] | None = None,
     method_options: Mapping[str, object] | None = None,
-    num_trainers_per_machine: int = 1,
     effort: Literal["low", "normal", "high"] = "normal",
     edge_weight: str | Sequence[str] = (),
     extend: str | os.PathLike[str] | None = None,
     extend_options: Mapping[str, object] | None = None,
     num_hops: int = 1,
     layout: str | Sequence[str] = "dgl",
-    hot_rows: str | int | None = None,
     layout_options: Mapping[str, object] | None = None,
-    staging: Literal["auto", "in-place", "zarr"] = "auto",
     overwrite: bool = False,
     restart: bool = False,
-    keep_workspace: bool = False,
     memory: str | int | None = None,
     cluster: str | Client | Cluster | None = None,
     workers: int | None = None,
     workspace: str | os.PathLike[str] | None = None,
+    workspace_options: Mapping[str, object] | None = None,
     progress: Progress | None = None,
 ) -> PartitionedGraph:
     """Partition a graph: give every node an owner and write the parts.
@@ -78,6 +74,9 @@ def partition(
         Credentials and options of stores, as for `fsspec.filesystem`.
     dispatch_to : path, optional
         DGL's `ip_config.txt`, to write each part to the disk of its machine, as in `dispatch`.
+    seeds : str, optional
+        Where training starts: a mask of one type or of all that have it, such as paper/valid_mask, or all. Default:
+        train_mask, or all nodes if there is none.
     method : str | os.PathLike[str], default "auto"
         auto, metis, kaminpar, multilevel, fennel, random, or a directory of owners. auto picks by the number of edges.
     balance : str | Sequence[str], optional
@@ -95,19 +94,16 @@ def partition(
     fanouts : str | Sequence[int] | Sequence[str] | Mapping[str, Sequence[int]], default ()
         Neighbours that training samples at each hop, such as 15,10, for the objective fetch; -1 samples all. Edge types
         may have their own, such as author:writes:paper=15,10.
-    batch_size : int, default 1000
-        Seeds of each batch of training.
-    seeds : str, optional
-        Where training starts: a mask of one type or of all that have it, such as paper/valid_mask, or all. Default:
+    training_options : Mapping[str, object], optional
+        More on how training samples, by name. ``batch_size``: Seeds of each batch of training. ``seeds``: Where
+        training starts: a mask of one type or of all that have it, such as paper/valid_mask, or all. Default:
         train_mask, or all nodes if there is none.
     method_options : Mapping[str, object], optional
-        Options of one method, by name; a method of another package has its own. ``threads``: Threads for KaMinPar,
+        More on how to assign, by name; a method of another package has its own. ``threads``: Threads for KaMinPar,
         default 1. With more than one, the result differs from run to run. ``passes``: Passes that fennel makes over the
         graph; default 3. ``recursive``: Let METIS bisect recursively instead of k-way. ``fill_parts``: Give every part
-        a node of each type that has enough of them.
-    num_trainers_per_machine : int, default 1
-        Split every part again, one piece per trainer. As in DGL, the number of the piece becomes the feature trainer_id
-        of nodes and edges.
+        a node of each type that has enough of them. ``num_trainers_per_machine``: Split every part again, one piece per
+        trainer. As in DGL, the number of the piece becomes the feature trainer_id of nodes and edges.
     effort : Literal["low", "normal", "high"], default "normal"
         How hard to look for a small cut. low runs one library and refines less; normal combines METIS and KaMinPar by a
         V-cycle; high tries several seeds of both and repeats V-cycles while the cut shrinks.
@@ -128,9 +124,6 @@ def partition(
         What to write: dgl, graphbolt, graphstorm, ondisk, parquet, ranks. dgl is what DGL loads. graphbolt has
         GraphBolt's graphs in place of DGL's, or in addition to them if you give both. Each other layout is for what its
         name says.
-    hot_rows : str | int, optional
-        Keep beside each part, in the layouts ranks and parquet, the rows of other parts that its trainers fetch most: a
-        share of the part's nodes, such as 5%, or bytes, such as 2GB. Needs fan-outs.
     layout_options : Mapping[str, object], optional
         Options of the files that frameworks read, by name; a layout of another package has its own. ``graph_formats``:
         Sparse formats in graph.dgl. Any of coo, csr (rows are sources) and csc (rows are destinations).
@@ -141,15 +134,13 @@ def partition(
         ``map_feature``: Translate a feature of node IDs, such as hard negatives, to new IDs: user/negatives=item, the
         type of these nodes; -1 stays. Layouts may find such features themselves. ``store_eids``: Store new edge IDs in
         GraphBolt's graphs, as edge_attributes['_ID']. ``store_inner_node``: Mark in GraphBolt's graphs which nodes a
-        part owns. ``store_inner_edge``: Mark in GraphBolt's graphs which edges a part owns.
-    staging : Literal["auto", "in-place", "zarr"], default "auto"
-        How features travel: in place, or through zarr arrays in the workspace.
+        part owns. ``store_inner_edge``: Mark in GraphBolt's graphs which edges a part owns. ``hot_rows``: Keep beside
+        each part, in the layouts ranks and parquet, the rows of other parts that its trainers fetch most: a share of
+        the part's nodes, such as 5%, or bytes, such as 2GB. Needs fan-outs.
     overwrite : bool, default False
         Replace existing output in `out`.
     restart : bool, default False
         Start over instead of resuming an unfinished run.
-    keep_workspace : bool, default False
-        Keep the temporary files.
     memory : str | int, optional
         Memory for all tasks; default half the machine's. The interpreter and its libraries add about 200 MB per
         process. A plain number is bytes.
@@ -164,6 +155,9 @@ def partition(
     workspace : str | os.PathLike[str], optional
         For temporary files; default: next to the output. Required if the output is in a store; a URL then works, too,
         and the workers need share no disk.
+    workspace_options : Mapping[str, object], optional
+        More on temporary files, by name. ``staging``: How features travel: in place, or through zarr arrays in the
+        workspace. ``keep_workspace``: Keep the temporary files.
     progress : Progress, optional
         How progress is shown on standard error: "bar", "log", "json" (lines for programs) or False; or a function that
         is called with each event, a dictionary. Default: a bar in terminals, text in notebooks.
@@ -210,14 +204,13 @@ def partition(
     _refuse_assignment(method)
     owners = AssignOptions(
         method=method, balance=balance, seed=seed, refine=refine, objtype=objtype, fanouts=fanouts,
-        batch_size=batch_size, seeds=seeds, method_options=method_options,
-        num_trainers_per_machine=num_trainers_per_machine, effort=effort, edge_weight=edge_weight, extend=extend,
-        extend_options=extend_options,
+        training_options=training_options, method_options=method_options, effort=effort, edge_weight=edge_weight,
+        extend=extend, extend_options=extend_options,
     )  # fmt: skip
-    options = DispatchOptions(num_hops=num_hops, layout=layout, hot_rows=hot_rows, layout_options=layout_options)
-    resources = detect_resources(memory, cluster, workers, staging, workspace, takes_store=True)
+    options = DispatchOptions(num_hops=num_hops, layout=layout, layout_options=layout_options)
+    resources = detect_resources(memory, cluster, workers, "auto", workspace, workspace_options, takes_store=True)
     how: Any = {"storage_options": storage_options, "dispatch_to": dispatch_to}
-    with result_message(JobOptions(resources, overwrite, restart, keep_workspace, progress)) as (run, show):
+    with result_message(JobOptions(resources, overwrite, restart, progress)) as (run, show):
         result = run_dispatch(JobSpec.of(graph, owners, num_parts, out, options, resources, **how), run)
         show(len(result.part_nbytes), result.quality.cut_share, str(result.config_path), result.traffic)
     return open_result(result, storage_options)

@@ -41,23 +41,20 @@ def plan(
     refine: bool = False,
     objtype: Literal["cut", "vol", "fetch"] = "cut",
     fanouts: str | Sequence[int] | Sequence[str] | Mapping[str, Sequence[int]] = (),
-    batch_size: int = 1000,
-    seeds: str | None = None,
+    training_options: Mapping[str, object] | None = None,
     method_options: Mapping[str, object] | None = None,
-    num_trainers_per_machine: int = 1,
     effort: Literal["low", "normal", "high"] = "normal",
     edge_weight: str | Sequence[str] = (),
     extend: str | os.PathLike[str] | None = None,
     extend_options: Mapping[str, object] | None = None,
     num_hops: int = 1,
     layout: str | Sequence[str] = "dgl",
-    hot_rows: str | int | None = None,
     layout_options: Mapping[str, object] | None = None,
-    staging: Literal["auto", "in-place", "zarr"] = "auto",
     memory: str | int | None = None,
     cluster: str | Client | Cluster | None = None,
     workers: int | None = None,
     workspace: str | os.PathLike[str] | None = None,
+    workspace_options: Mapping[str, object] | None = None,
 ) -> Plan:
     """Estimate what `partition` reads, writes and holds, and which method it picks, without reading the data.
 
@@ -78,11 +75,11 @@ def plan(
         Credentials and options of stores, as for `fsspec.filesystem`.
     dispatch_to : path, optional
         DGL's `ip_config.txt`, as in `dispatch`.
-    method, balance, seed, refine, objtype, fanouts, batch_size, seeds, method_options : optional
+    method, balance, seed, refine, objtype, fanouts, training_options, method_options, effort : optional
         As in `partition`.
-    num_trainers_per_machine, effort, edge_weight, extend, extend_options, num_hops, layout, hot_rows : optional
+    edge_weight, extend, extend_options, num_hops, layout, layout_options, memory, cluster, workers : optional
         As in `partition`.
-    layout_options, staging, memory, cluster, workers, workspace : optional
+    workspace, workspace_options : optional
         As in `partition`.
 
     Returns
@@ -111,12 +108,11 @@ def plan(
     """
     making = AssignOptions(
         method=method, balance=balance, seed=seed, refine=refine, objtype=objtype, fanouts=fanouts,
-        batch_size=batch_size, seeds=seeds, method_options=method_options,
-        num_trainers_per_machine=num_trainers_per_machine, effort=effort, edge_weight=edge_weight, extend=extend,
-        extend_options=extend_options,
+        training_options=training_options, method_options=method_options, effort=effort, edge_weight=edge_weight,
+        extend=extend, extend_options=extend_options,
     )  # fmt: skip
-    options = DispatchOptions(num_hops=num_hops, layout=layout, hot_rows=hot_rows, layout_options=layout_options)
-    resources = detect_resources(memory, cluster, workers, staging, workspace, takes_store=True)
+    options = DispatchOptions(num_hops=num_hops, layout=layout, layout_options=layout_options)
+    resources = detect_resources(memory, cluster, workers, "auto", workspace, workspace_options, takes_store=True)
     how: Any = {"storage_options": storage_options, "dispatch_to": dispatch_to}
     owners = making if assignment is None else assignment
     spec = JobSpec.of(graph, owners, num_parts, out, options, resources, **how)

@@ -82,19 +82,22 @@ class AssignOptions:
         "train_mask, or all nodes if there is none.",
         values="MASK",
     )
+    training_options: Mapping[str, object] | None = option(
+        None, "More on how training samples, by name.", members=("batch_size", "seeds")
+    )
     recursive: bool = option(False, "Let METIS bisect recursively instead of k-way.")
     fill_parts: bool = option(False, "Give every part a node of each type that has enough of them.")
-    method_options: Mapping[str, object] | None = option(
-        (),
-        "Options of one method, by name; a method of another package has its own.",
-        values="NAME=VALUE",
-        members=("threads", "passes", "recursive", "fill_parts"),
-    )
     num_trainers_per_machine: int = option(
         1,
         "Split every part again, one piece per trainer. As in DGL, the number of the piece becomes the feature "
         "trainer_id of nodes and edges.",
         minimum=1,
+    )
+    method_options: Mapping[str, object] | None = option(
+        (),
+        "More on how to assign, by name; a method of another package has its own.",
+        values="NAME=VALUE",
+        members=("threads", "passes", "recursive", "fill_parts", "num_trainers_per_machine"),
     )
     effort: str = option(
         "normal",
@@ -135,7 +138,8 @@ class AssignOptions:
     def __post_init__(self) -> None:
         kinds = [load_class("methods", str(self.method), Method)] if self.method_options and self.is_named else []
         take_members(self, "method_options", [name for kind in kinds for name in stated_options(kind)])
-        take_members(self, "extend_options", ())
+        for name in ("training_options", "extend_options"):
+            take_members(self, name, ())
         for name in ("method", "extend", "old_id_map"):
             if isinstance(path := getattr(self, name), os.PathLike):
                 object.__setattr__(self, name, os.fspath(path))

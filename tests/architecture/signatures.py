@@ -42,21 +42,25 @@ def options_of(kind: type, *names: str, without: tuple[str, ...] = ()) -> Stated
 
 MEMBERS = {
     name: [f"``{member}``: {stated[member].metadata['meaning']}" for member in field.metadata["members"]]
-    for stated in map(stated_options, (AssignOptions, DispatchOptions))
+    for stated in map(stated_options, (AssignOptions, DispatchOptions, Resources))
     for name, field in stated.items()
 }
 """What the options in a mapping mean, by its name."""
 ASSIGN, DISPATCH, CHANGES = options_of(AssignOptions), options_of(DispatchOptions), options_of(GraphChanges)
-WHERE, STAGING = options_of(Resources, "memory", "cluster", "workers", "workspace"), options_of(Resources, "staging")
-RUN = {**WHERE, **options_of(JobOptions, "progress")}
-JOB = {**options_of(JobOptions, "overwrite", "restart", "keep_workspace"), **RUN}
-OF_PARTITION_GRAPH = options_of(AssignOptions, without=("method", "balance", "objtype", "num_trainers_per_machine"))
+WHERE, FILES = (
+    options_of(Resources, "memory", "cluster", "workers", "workspace"),
+    options_of(Resources, "workspace_options"),
+)
+PROGRESS = options_of(JobOptions, "progress")
+RUN = {**WHERE, **PROGRESS}
+JOB = {**options_of(JobOptions, "overwrite", "restart"), **WHERE, **FILES, **PROGRESS}
+OF_PARTITION_GRAPH = options_of(AssignOptions, without=("method", "balance", "objtype"))
 OF_CHUNK_GRAPH = options_of(ReadOptions, "map_ids", "unknown_nodes", "missing_ids", "fill", "ids_from", "codes_from")
 FUNCTIONS: dict[str, dict[str, Stated]] = {
-    "jobs/partition_function.py": {"partition": {**ASSIGN, **DISPATCH, **STAGING, **JOB}},
+    "jobs/partition_function.py": {"partition": {**ASSIGN, **DISPATCH, **JOB}},
     "jobs/assign_function.py": {"assign": {**ASSIGN, **JOB}},
-    "jobs/dispatch_function.py": {"dispatch": {**DISPATCH, **STAGING, **JOB}},
-    "jobs/plan_function.py": {"plan": {**ASSIGN, **DISPATCH, **STAGING, **WHERE}},
+    "jobs/dispatch_function.py": {"dispatch": {**DISPATCH, **JOB}},
+    "jobs/plan_function.py": {"plan": {**ASSIGN, **DISPATCH, **WHERE, **FILES}},
     "readers/objects/from_edges.py": dict.fromkeys(
         ("from_edges", "from_networkx", "from_scipy", "from_pyg", "from_dgl"), WHERE
     ),
@@ -70,7 +74,7 @@ FUNCTIONS: dict[str, dict[str, Stated]] = {
     "interop/parmetis/parmetis.py": {
         "write": RUN,
         "read": RUN,
-        "convert": {**options_of(ConvertOptions), **options_of(DispatchOptions, without=("hot_rows",)), **RUN},
+        "convert": {**options_of(ConvertOptions), **options_of(DispatchOptions), **RUN},
     },
     "partitioned/methods/pyg_methods.py": dict.fromkeys(
         ("neighbor_loader", "link_neighbor_loader"), options_of(LoaderOptions)

@@ -275,7 +275,7 @@ def test_the_join_with_owners_is_what_lies_in_the_runs(graph: Graph, directory: 
         if not of_graph.files or of_graph is binary:  # lines are not counted for an index
             assert of_graph.edges[CITES].partitions[-1].compute(scheduler="sync").index[-1] == 299
     out = tmp_path / "out"
-    dgp.dispatch(directory, assignment, out, **spelled(RESOURCES), keep_workspace=True)
+    dgp.dispatch(directory, assignment, out, **spelled(RESOURCES), workspace_options={"keep_workspace": True})
     run = np.load(out / ".daskgraphpart-work" / "runs" / f"{len(list((directory / 'edges').glob('0-*')))}.npy")
     counts = np.bincount(frame.owner[: run.shape[1]], minlength=3)
     assert run.shape[0] == 3 and counts.sum() == run.shape[1]

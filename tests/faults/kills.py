@@ -75,8 +75,8 @@ class Case:
         """Run it in this process; writes to `root / "out"`."""
         graph, out = root.parent / self.graph, root / "out"
         how |= {"memory": self.memory, "cluster": self.cluster, "workers": self.workers}
-        method = {"method": self.method, "num_trainers_per_machine": self.trainers}
-        written = {**spelled(self.options), "staging": self.staging}
+        method = {"method": self.method, "method_options": {"num_trainers_per_machine": self.trainers}}
+        written = {**spelled(self.options), "workspace_options": {"staging": self.staging}}
         sizes = replace(TINY, map_bytes=0) if self.by_range else TINY
         before, opening.choose_sizes = opening.choose_sizes, lambda _: sizes
         try:

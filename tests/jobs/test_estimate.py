@@ -64,7 +64,8 @@ def test_output_and_temporary_files_are_as_estimated(
     how = {"method": method, **spelled(written), **spelled(where)}
     num_parts = 1 if "ondisk" in options.get("layout", ()) else 3
     plan = dgp.plan(graph, num_parts, out=tmp_path, **how)
-    dgp.partition(graph, tmp_path, num_parts, keep_workspace=True, **how)
+    how["workspace_options"] = {"staging": staging, "keep_workspace": True}
+    dgp.partition(graph, tmp_path, num_parts, **how)
     assert plan.output_nbytes == pytest.approx(files_nbytes(*tmp_path.glob("[opr][an]*")), rel=tolerance)
     expected = expect(graph.schema, num_parts, written, method == "random")
     files = workspace_files(files_of(layouts_of(written, graph), expected), expected, written, where)
@@ -165,7 +166,7 @@ OF_NODES = {
         {"method": "random"},
         {"layout_options": {"graph_formats": "coo,csc"}, "num_hops": 2},
         {"method": "fennel", "layout_options": {"out_edges": True}, "layout": "graphbolt"},
-        {"layout": "ranks,parquet", "hot_rows": "5%", "fanouts": "3,3"},
+        {"layout": "ranks,parquet", "layout_options": {"hot_rows": "5%"}, "fanouts": "3,3"},
         {"objtype": "fetch", "fanouts": "3,3"},
     ],
 )

@@ -40,7 +40,9 @@ GROUPS = {
     for member in field.metadata["members"]
 }
 """Which option of functions holds an option."""
-OPTIONS = sorted({*inspect.signature(dgp.partition).parameters, *GROUPS} - PLACES - NO_BYTE - {"extend_options"})
+OPTIONS = sorted(
+    {*inspect.signature(dgp.partition).parameters, *GROUPS} - PLACES - NO_BYTE - {"extend_options", "training_options"}
+)
 
 
 def fingerprint(out: Path, graph: dgp.Graph, **keywords: Any) -> dict[str, Any]:

@@ -330,7 +330,9 @@ def test_a_library_that_returns_nonsense_is_found_out(
 
 
 def test_trainers_make_up_the_parts(mag: Path, tmp_path: Path) -> None:
-    found = dgp.assign(mag, 2, method="kaminpar", num_trainers_per_machine=3, out=tmp_path / "owners")
+    found = dgp.assign(
+        mag, 2, method="kaminpar", method_options={"num_trainers_per_machine": 3}, out=tmp_path / "owners"
+    )
     for ntype, owners in found.owners.items():
         trainers = found.trainers[ntype].read()
         assert np.array_equal(trainers // 3, owners.compute())

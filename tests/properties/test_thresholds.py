@@ -50,7 +50,7 @@ def from_chunks(root: Path, edge_format: str = "csv") -> dict[str, str]:
     found["rows"] = digest(feat, when, parts.to_original("user", feat))
     figures = parts.report(fanouts=[3, 2], batch_size=16, memory="300MB", workers=2, cluster="threads")
     found["report"] = figures.to_html().replace(str(root), "")
-    dgp.partition(graph, root / "staged", 3, num_hops=2, method="random", staging="zarr", **HOW)
+    dgp.partition(graph, root / "staged", 3, num_hops=2, method="random", workspace_options={"staging": "zarr"}, **HOW)
     return found | {f"staged/{name}": value for name, value in file_hashes(root / "staged").items()}
 
 

@@ -165,9 +165,9 @@ for name, how in json.loads(sys.argv[1]):
     ("method", "how"),
     [
         ("random", {}),
-        ("fennel", {"form": "parquet", "num_trainers_per_machine": 2}),
+        ("fennel", {"form": "parquet", "method_options": {"num_trainers_per_machine": 2}}),
         ("auto", {"form": "zarr", "balance": "nodes,edges"}),
-        ("multilevel", {"objtype": "fetch", "fanouts": "3,2", "batch_size": 20}),
+        ("multilevel", {"objtype": "fetch", "fanouts": "3,2", "training_options": {"batch_size": 20}}),
     ],
 )
 def test_owners_assigned_by_machines_that_share_a_store_are_those_of_one(

@@ -160,7 +160,7 @@ def test_an_interruption_leaves_the_workspace_and_a_mistake_in_the_input_leaves_
 
 
 def test_the_workspace_is_kept_if_that_is_wanted(root: Path) -> None:
-    out = run("homogeneous", root, keep_workspace=True)
+    out = run("homogeneous", root, workspace_options={"keep_workspace": True})
     assert (out / WORKSPACE / "runs" / "0.npy").is_file()
     for restart in (False, True):
         with pytest.raises(OutputExistsError, match="not empty"):
@@ -184,7 +184,7 @@ CHANGES: list[tuple[str, dict[str, Any]]] = [
     ("method", {"method": "fennel"}),
     ("balance", {"method": "random", "balance": ["nodes"]}),
     ("num_parts", {"num_parts": 4}),
-    ("num_trainers_per_machine", {"method": "random", "num_trainers_per_machine": 2}),
+    ("num_trainers_per_machine", {"method": "random", "method_options": {"num_trainers_per_machine": 2}}),
 ]
 
 

@@ -54,11 +54,11 @@ dgp.partition(graph, "out", 8, metho="auto")  # wrong: method
 dgp.partition(graph, "out", 8, memory=[1, 2])  # wrong: bytes, or text
 dgp.partition(graph, "out", 8, num_hops="two")  # wrong: a number
 dgp.partition(graph, 8, "out")  # wrong: first where to, then how many
-dgp.dispatch(scan, assignment, "out", staging="zarr", cluster="processes").config.exists()
+dgp.dispatch(scan, assignment, "out", workspace_options={"staging": "zarr"}, cluster="processes").config.exists()
 dgp.dispatch(graph, "out", assignment=assignment)  # wrong: given twice
 
 nbytes: int = dgp.plan(frame, 8, out="out", method="metis").output_nbytes
-dgp.compare("graph", [2, 4], ["random", "fennel"], fanouts="8,4", batch_size=100)
+dgp.compare("graph", [2, 4], ["random", "fennel"], fanouts="8,4", training_options={"batch_size": 100})
 dgp.compare("graph", 2)  # wrong: several numbers of parts
 fine: bool = dgp.verify(graph, "out", sample=0.1).ok
 dgp.verify("out", graph)  # wrong: first the graph, then its parts

@@ -130,7 +130,7 @@ def open_staged(workspace: str | os.PathLike[str]) -> dict[str, Any]:
 
     Examples
     --------
-    >>> parts = dgp.partition("shop", "parts", 4, staging="zarr", keep_workspace=True)
+    >>> parts = dgp.partition("shop", "parts", 4, workspace_options={"staging": "zarr", "keep_workspace": True})
     >>> staged = dgp.open_staged("parts/.daskgraphpart-work")
     >>> staged["node_data/user/age"][:5].compute()
     array([48, 21, 60, 41, 78])

@@ -76,8 +76,7 @@ def partition_graph(
     seed: int = 0,
     refine: bool = False,
     fanouts: str | Sequence[int] | Sequence[str] | Mapping[str, Sequence[int]] = (),
-    batch_size: int = 1000,
-    seeds: str | None = None,
+    training_options: Mapping[str, object] | None = None,
     method_options: Mapping[str, object] | None = None,
     effort: Literal["low", "normal", "high"] = "normal",
     edge_weight: str | Sequence[str] = (),
@@ -142,7 +141,7 @@ def partition_graph(
     restart : bool
         Start over instead of resuming an unfinished run. Only runs on a chunked graph can resume; for other input, the
         files are gone.
-    seed, refine, fanouts, batch_size, seeds, method_options, effort, edge_weight, extend : optional
+    seed, refine, fanouts, training_options, method_options, effort, edge_weight, extend : optional
         As in `partition`.
     extend_options, memory, cluster, workers, workspace, progress : optional
         As in `partition`.
@@ -181,7 +180,7 @@ def partition_graph(
     check_name(graph_name, "graph name")
     owner_dtype(num_parts)
     options = AssignOptions(
-        seed=seed, refine=refine, fanouts=fanouts, batch_size=batch_size, seeds=seeds, method_options=method_options,
+        seed=seed, refine=refine, fanouts=fanouts, training_options=training_options, method_options=method_options,
         effort=effort, edge_weight=edge_weight, extend=extend, extend_options=extend_options,
     )  # fmt: skip
     layouts, is_debugged = words_of(layout), "DGL_DIST_DEBUG" in os.environ
@@ -219,7 +218,8 @@ def partition_graph(
         if isinstance(part_method, (str, Path)):
             balance = _balance(graph, AssignOptions(part_method), balance_ntypes, balance_edges, scratch)
             given: dict[str, Any] = {"method": str(part_method), "balance": balance, "objtype": objtype}
-            method = replace(options, **given, num_trainers_per_machine=num_trainers_per_machine)
+            given |= {} if num_trainers_per_machine == 1 else {"num_trainers_per_machine": num_trainers_per_machine}
+            method = replace(options, **given)
             if method.method == "metis" and (advice := _advise_auto(graph.schema, method)):
                 logger.warning("part_method: %s", advice)
             check_method(method)

@@ -83,10 +83,8 @@ def compare(
     refine: bool = False,
     objtype: Literal["cut", "vol", "fetch"] = "cut",
     fanouts: str | Sequence[int] | Sequence[str] | Mapping[str, Sequence[int]] = (),
-    batch_size: int = 1000,
-    seeds: str | None = None,
+    training_options: Mapping[str, object] | None = None,
     method_options: Mapping[str, object] | None = None,
-    num_trainers_per_machine: int = 1,
     effort: Literal["low", "normal", "high"] = "normal",
     edge_weight: str | Sequence[str] = (),
     extend: str | os.PathLike[str] | None = None,
@@ -109,11 +107,9 @@ def compare(
         Names of methods, or directories with owners. Default: all, with those of other packages.
     on_done : callable, optional
         Called with each result as it arrives; progress has a step for each.
-    balance, seed, refine, objtype, fanouts, batch_size, seeds, method_options : optional
+    balance, seed, refine, objtype, fanouts, training_options, method_options, effort, edge_weight : optional
         As in `partition`.
-    num_trainers_per_machine, effort, edge_weight, extend, extend_options, memory, cluster, workers : optional
-        As in `partition`.
-    workspace, progress : optional
+    extend, extend_options, memory, cluster, workers, workspace, progress : optional
         As in `partition`.
 
     Returns
@@ -145,9 +141,9 @@ def compare(
     for method in methods:  # report a bad method or path once, not per run
         check_method(AssignOptions(method))
     options = AssignOptions(
-        balance=balance, seed=seed, refine=refine, objtype=objtype, fanouts=fanouts, batch_size=batch_size, seeds=seeds,
-        method_options=method_options, num_trainers_per_machine=num_trainers_per_machine, effort=effort,
-        edge_weight=edge_weight, extend=extend, extend_options=extend_options,
+        balance=balance, seed=seed, refine=refine, objtype=objtype, fanouts=fanouts, training_options=training_options,
+        method_options=method_options, effort=effort, edge_weight=edge_weight, extend=extend,
+        extend_options=extend_options,
     )  # fmt: skip
     where = {"memory": memory, "cluster": cluster, "workers": workers, "workspace": workspace}
     # whichever cannot keep the objective is listed with its error

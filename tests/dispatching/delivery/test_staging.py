@@ -29,8 +29,8 @@ def graph(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_staged_features_are_dask_arrays_in_the_order_of_new_ids(graph: Path, tmp_path: Path) -> None:
     for staging in ("in-place", "zarr"):
-        resources = Resources(64 << 20, "sync", staging=staging)
-        dgp.partition(graph, tmp_path / staging, 3, method="random", **spelled(resources), keep_workspace=True)
+        resources = Resources(64 << 20, "sync", staging=staging, keep_workspace=True)
+        dgp.partition(graph, tmp_path / staging, 3, method="random", **spelled(resources))
     work = tmp_path / "zarr" / ".daskgraphpart-work"
     staged, parts = dgp.open_staged(work), dgp.open_partitions(tmp_path / "in-place")
     assert set(staged) == {

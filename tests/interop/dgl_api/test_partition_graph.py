@@ -159,7 +159,7 @@ def test_trainers_are_kept_as_features(tmp_path: Path) -> None:
     assert set(trainers[stop:].tolist()) == {2, 3}
     assert graph.verify(chunked).ok
     assert set(graph.part(0).graph.formats) == {"csc", "coo"}
-    assignment = dgp.assign(chunked, 2, num_trainers_per_machine=2)
+    assignment = dgp.assign(chunked, 2, method_options={"num_trainers_per_machine": 2})
     again = dgp.partition_graph(chunked, "g", 2, tmp_path / "again", part_method=assignment, num_trainers_per_machine=2)
     assert set(again.nodes["_N"].data["trainer_id"][:].tolist()) == {0, 1, 2, 3}
 
@@ -319,7 +319,10 @@ def test_metis_tells_what_auto_would_take_on_a_large_graph(tmp_path: Path, caplo
     ("options", "others"),
     [
         ({"method": "random"}, {"bucket-edges"}),
-        ({"method": "metis", "num_trainers_per_machine": 2}, {"split-edges", "trainers-of-edges", "bucket-edges"}),
+        (
+            {"method": "metis", "method_options": {"num_trainers_per_machine": 2}},
+            {"split-edges", "trainers-of-edges", "bucket-edges"},
+        ),
         ({"method": "fennel", "edge_weight": "w"}, {"split-edges", "measure-cut", "bucket-edges"}),
     ],
 )

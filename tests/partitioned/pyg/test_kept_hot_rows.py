@@ -18,7 +18,8 @@ from daskgraphpart.errors import OptionError
 if TYPE_CHECKING:
     from pathlib import Path
 
-HOW: dict[str, Any] = {"method": "random", "fanouts": [-1, -1], "batch_size": 20, "layout": "dgl,ranks,parquet"}
+HOW: dict[str, Any] = {"method": "random", "fanouts": [-1, -1], "layout": "dgl,ranks,parquet"}
+HOW["training_options"] = {"batch_size": 20}
 
 
 def some_graph() -> Graph:
@@ -37,7 +38,7 @@ def some_graph() -> Graph:
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A graph, and its partitions with all rows that are fetched."""
     root = tmp_path_factory.mktemp("hot")
-    dgp.partition(some_graph().write(root / "in"), root / "out", 3, hot_rows="100%", **HOW)
+    dgp.partition(some_graph().write(root / "in"), root / "out", 3, layout_options={"hot_rows": "100%"}, **HOW)
     return root
 
 
@@ -65,7 +66,9 @@ def test_they_are_what_batches_fetch_with_the_rows_of_their_owners(root: Path, t
 
 
 def test_ranks_and_parquet_hold_the_same_and_verify_finds_damage(root: Path, tmp_path: Path) -> None:
-    parts = dgp.partition(root / "in", tmp_path / "out", 3, hot_rows="100%", **{**HOW, "layout": "dgl,parquet"})
+    parts = dgp.partition(
+        root / "in", tmp_path / "out", 3, layout_options={"hot_rows": "100%"}, **{**HOW, "layout": "dgl,parquet"}
+    )
     for one, other in zip(parts.parts, dgp.open_partitions(root / "out").parts, strict=True):
         of_parquet, of_ranks = one.hot_rows(), other.hot_rows()
         assert np.array_equal(of_parquet.ids, of_ranks.ids)
@@ -92,10 +95,14 @@ def test_verify_compares_hot_rows_with_those_of_their_owners(damaged: str, root:
 
 def test_the_same_bytes_for_any_chunks_memory_and_workers(root: Path, tmp_path: Path) -> None:
     chunked = some_graph().write(tmp_path / "in", edge_format="csv", num_chunks=5)
-    owners = dgp.assign(chunked, 3, method="random", fanouts=[-1, -1], batch_size=20, out=tmp_path / "owners")
+    owners = dgp.assign(
+        chunked, 3, method="random", fanouts=[-1, -1], training_options={"batch_size": 20}, out=tmp_path / "owners"
+    )
     assert owners.training
-    how = {"memory": "64MB", "workers": 1, "cluster": "sync", "staging": "zarr"}
-    dgp.dispatch(chunked, tmp_path / "owners", tmp_path / "out", layout=HOW["layout"], hot_rows="100%", **how)
+    how = {"memory": "64MB", "workers": 1, "cluster": "sync", "workspace_options": {"staging": "zarr"}}
+    dgp.dispatch(
+        chunked, tmp_path / "owners", tmp_path / "out", layout=HOW["layout"], layout_options={"hot_rows": "100%"}, **how
+    )
     names = sorted(path.relative_to(root / "out") for path in (root / "out").rglob("*hot*/**/*") if path.is_file())
     assert len(names) == 3 * (3 + 3 + 3) + 9
     for name in names:
@@ -103,13 +110,13 @@ def test_the_same_bytes_for_any_chunks_memory_and_workers(root: Path, tmp_path: 
 
 
 def test_a_size_is_a_share_or_bytes_and_planned(root: Path, tmp_path: Path) -> None:
-    few = dgp.partition(root / "in", tmp_path / "few", 3, hot_rows="5%", **HOW)
-    some = dgp.partition(root / "in", tmp_path / "some", 3, hot_rows=600, **HOW)
+    few = dgp.partition(root / "in", tmp_path / "few", 3, layout_options={"hot_rows": "5%"}, **HOW)
+    some = dgp.partition(root / "in", tmp_path / "some", 3, layout_options={"hot_rows": 600}, **HOW)
     for part, of_bytes in zip(few.parts, some.parts, strict=True):
         counts = few.book.node_counts[part.part_id]
         assert part.hot_rows().ids.size == -(-int(counts[0] + counts[1]) // 20)
         assert 500 < of_bytes.hot_rows().nbytes <= 600
-    plain, planned = (dgp.plan(root / "in", 3, hot_rows=size, **HOW) for size in (None, "5%"))
+    plain, planned = (dgp.plan(root / "in", 3, layout_options={"hot_rows": size}, **HOW) for size in (None, "5%"))
     assert planned.output_nbytes > plain.output_nbytes
     assert planned.workspace_nbytes >= plain.workspace_nbytes
 
@@ -119,15 +126,15 @@ def test_a_size_is_a_share_or_bytes_and_planned(root: Path, tmp_path: Path) -> N
     [
         ({"layout": "dgl"}, "no layout that you asked for can hold hot rows"),
         ({"fanouts": ()}, "needs the fan-outs of training"),
-        ({"hot_rows": "0%"}, "is no row"),
-        ({"hot_rows": "many"}, "is not a size"),
+        ({"layout_options": {"hot_rows": "0%"}}, "is no row"),
+        ({"layout_options": {"hot_rows": "many"}}, "is not a size"),
     ],
 )
 def test_a_mistake_is_one_error_before_work(changed: dict[str, Any], words: str, root: Path, tmp_path: Path) -> None:
     for function in (dgp.plan, dgp.partition):
         out = {} if function is dgp.plan else {"out": tmp_path / "out"}
         with pytest.raises(OptionError, match=words) as caught:
-            function(root / "in", num_parts=3, **out, **{**HOW, "hot_rows": "5%", **changed})
+            function(root / "in", num_parts=3, **out, **{**HOW, "layout_options": {"hot_rows": "5%"}, **changed})
         assert caught.value.option == "hot_rows"
     assert not (tmp_path / "out").exists()
 

@@ -16,7 +16,7 @@ from daskgraphpart.partitioner.adjacency.csr_blocks import adjacency_nbytes
 if TYPE_CHECKING:
     from pathlib import Path
 
-FETCH = {"objtype": "fetch", "fanouts": [10, 10], "batch_size": 100}
+FETCH = {"objtype": "fetch", "fanouts": [10, 10], "training_options": {"batch_size": 100}}
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,9 @@ def test_every_method_minds_the_rows(method: str, cora: Path) -> None:
 
 def test_owners_are_refined_and_extended_for_training(cora: Path, tmp_path: Path) -> None:
     dgp.assign(cora, 4, method="random", out=tmp_path / "random")
-    before = dgp.assign(cora, 4, method=tmp_path / "random", fanouts="10,10", batch_size=100).quality.rows
+    before = dgp.assign(
+        cora, 4, method=tmp_path / "random", fanouts="10,10", training_options={"batch_size": 100}
+    ).quality.rows
     refined = dgp.assign(cora, 4, method=tmp_path / "random", refine=True, **FETCH).quality.rows
     extended = dgp.assign(cora, 4, extend=tmp_path / "random", extend_options={"may_move": "50%"}, **FETCH).quality.rows
     assert before is not None
@@ -111,10 +113,13 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "unknown type": ({"objtype": "fetch", "fanouts": {"cites": [10]}}, "no edge type 'cites'"),
     "type and all": ({"objtype": "fetch", "fanouts": ["10,10", "_E=5,5"]}, "for one type and for all"),
     "twice": ({"objtype": "fetch", "fanouts": ["10,10", "5,5"]}, "given twice"),
-    "unknown mask": ({**FETCH, "seeds": "trane_mask"}, "no node type has such a mask"),
-    "unknown feature": ({**FETCH, "seeds": "_N/label"}, "unknown node feature"),
-    "no seed": ({**FETCH, "seeds": "none"}, "no node is a seed of training"),
-    "no batch": ({"objtype": "fetch", "fanouts": [5], "batch_size": 0}, "batch_size 0 is too small"),
+    "unknown mask": ({**FETCH, "training_options": {"seeds": "trane_mask"}}, "no node type has such a mask"),
+    "unknown feature": ({**FETCH, "training_options": {"seeds": "_N/label"}}, "unknown node feature"),
+    "no seed": ({**FETCH, "training_options": {"seeds": "none"}}, "no node is a seed of training"),
+    "no batch": (
+        {"objtype": "fetch", "fanouts": [5], "training_options": {"batch_size": 0}},
+        "batch_size 0 is too small",
+    ),
     "random": ({**FETCH, "method": "random"}, "looks at no edge"),
     "weights": ({**FETCH, "edge_weight": "_N:_E:_N/w"}, "exclude each other"),
 }

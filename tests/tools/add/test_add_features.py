@@ -178,7 +178,7 @@ def test_what_cannot_be_added_is_refused_and_changes_nothing(node_data: Any, mes
 
 @pytest.mark.parametrize("layout", ["ranks", "parquet"])
 def test_hot_rows_would_lack_the_features(layout: str, tmp_path: Path) -> None:
-    how: dict[str, Any] = {"objtype": "fetch", "fanouts": (2, 2), "hot_rows": "20%", **HOW}
+    how: dict[str, Any] = {"objtype": "fetch", "fanouts": (2, 2), "layout_options": {"hot_rows": "20%"}, **HOW}
     parts = dgp.partition(graph_with(OLD), tmp_path, 2, layout=("dgl", layout), **how)
     before = file_hashes(tmp_path)
     with pytest.raises(GraphPartError, match="hot rows are kept beside these parts"):
