@@ -92,7 +92,11 @@ def info(directory: str, confined: bool) -> None:
     daskgraphpart info graph
     daskgraphpart info parts
     """
-    if _is_partitioned(resolve_path(directory)):
+    path = resolve_path(directory)
+    if is_file(path) and path.suffix != ".json":
+        hint = "give a directory with metadata.json or <graph>.json"
+        raise MetadataError("neither a chunked graph nor partitions", file=directory, hint=hint)
+    if _is_partitioned(path):
         click.echo(repr(open_partitions(directory, confined=confined)))
     else:
         click.echo(repr(read_chunked(directory, confined=confined)))

@@ -83,7 +83,7 @@ def partition(
         What to balance, such as nodes,edges=0.05; default nodes,edges. Any of nodes, ntypes, edges, edges-by-ntype,
         bytes, types:paper/train_mask (each class of a node feature), weight:paper/cost, file:weights.npy, and with
         fan-outs seeds and work. After =, how much more than the average a part may have: default 0.1 for edges and
-        bytes, else 0.03. Random owners and those from a directory are measured, not balanced.
+        bytes, else 0.03. A random assignment and one from a directory are measured, not balanced.
     seed : int, default 0
         Seed of the partitioner.
     refine : bool, default False

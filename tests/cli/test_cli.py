@@ -59,6 +59,9 @@ def test_all_commands_in_a_row(graph: Path, tmp_path: Path, capsys: pytest.Captu
     assert "PartitionedGraph 'graph': 3 parts" in shown
     assert re.search(r"\nedge cut \d+\.\d+%; largest part / average: nodes 1\.\d+, edges 1\.\d+\n", shown)
     assert f"in DGL: dgl.distributed.load_partition('{tmp_path / 'out' / 'graph.json'}', 0)" in shown
+    (tmp_path / "edges.csv").touch()
+    assert call("info", tmp_path / "edges.csv") == 2
+    assert "edges.csv: neither a chunked graph nor partitions. Give a directory" in capsys.readouterr().err
 
 
 def test_verbose_shows_the_parts_and_quiet_shows_nothing(

@@ -83,9 +83,7 @@ def advice(report: Figures) -> str:
     if report.num_parts == 1 or not report.num_edges:
         return "Use more parts to train on several machines."
     if report.about.get("method") == "random":
-        return (
-            "Owners are random: partition with --method auto, which cuts fewer edges wherever the graph has structure."
-        )
+        return "The assignment is random: --method auto cuts fewer edges wherever the graph has structure."
     balances = {name: balance(values) for name, values in _balanced(report).items()}
     worst = max(balances, key=balances.__getitem__)
     random = 1 - 1 / report.num_parts
@@ -95,7 +93,7 @@ def advice(report: Figures) -> str:
     of = report.sampling
     if of is None:
         if report.cut_share > LIKE_RANDOM * random:
-            return f"Random owners would cut {random:.1%} of edges, hardly more: look with --fanouts what they save."
+            return f"A random assignment cuts {random:.1%} of edges, hardly more: see by --fanouts what this saves."
         return "Add --fanouts 10,10 to see what trainers fetch."
     if of.hot_rows.any() and of.cold_share < LIKE_RANDOM * of.share:
         return f"Keep hot rows beside the parts (--hot-rows 5%): trainers fetch {of.cold_share:.0%} then."

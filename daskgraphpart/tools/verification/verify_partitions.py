@@ -124,7 +124,7 @@ def verify(
     LayoutError
         If there are no partitions at that path.
     OptionError
-        If `sample` is not a fraction.
+        If `sample` is not above 0, or above 1.
     MetadataError
         If the metadata of the input is invalid.
     InputFileError
@@ -138,7 +138,7 @@ def verify(
     OK: 1,200 nodes, 5,000 edges and 7,200 feature rows match the input (25 checksums)
     """
     if not 0 < sample <= 1:
-        raise OptionError("not a fraction", option="sample", expected="more than 0, at most 1", found=sample)
+        raise OptionError(f"--sample {sample} is not a share", option="sample", hint="use a number above 0, up to 1")
     config = _existing(partitions, storage_options)
     resources = detect_resources(memory, cluster, workers, workspace=workspace, takes_store=True)
     scan = open_scan(graph, storage_options, resources)

@@ -213,7 +213,7 @@ def test_random_parts_fetch_what_is_said_of_random_parts(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("how", "advice"),
     [
-        ({"method": "random"}, "Owners are random: partition with --method auto"),
+        ({"method": "random"}, "The assignment is random: --method auto cuts"),
         ({"balance": "nodes"}, "To even out the edges, partition with edges in --balance"),
         ({}, "To fetch fewer rows, partition for how you train: --objtype fetch --fanouts 10,10."),
         ({"objtype": "fetch", "fanouts": "3,3"}, "Keep hot rows beside the parts (--hot-rows 5%): trainers fetch "),

@@ -180,7 +180,7 @@ def test_verify_leaves_nothing_behind(made: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("sample", [0, -1, 1.5])
 def test_a_sample_is_a_share(sample: float, made: Path) -> None:
-    with pytest.raises(OptionError, match="sample: not a fraction"):
+    with pytest.raises(OptionError, match="is not a share"):
         verify(made / "in", made / "out", sample=sample)
 
 
@@ -217,7 +217,7 @@ def test_the_command_ends_with_1_where_something_is_wrong(
         (("nowhere", "--checksums"), "no such file or directory"),
         (("in", "--checksums"), "no partition config"),
         (("in", "out", "out"), "Give GRAPH and OUT"),
-        (("in", "out", "--sample", "2"), "not a fraction"),
+        (("in", "out", "--sample", "2"), "--sample 2.0 is not a share"),
         ((), "Missing OUT"),
     ],
 )
