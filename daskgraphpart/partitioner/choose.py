@@ -42,7 +42,8 @@ MULTILEVEL_PER_NODE, STREAMING_PER_NODE = 24, 12
 SHARED_PER_NODE = 12  # in each process of a cluster
 TYPICAL_COARSE = 0.77  # share of arcs between clusters: 0.67 with communities, 0.94 for R-MAT
 TYPICAL_MERGED = 0.65  # size of the next level: 0.65 of this one with 2 to 5 M edges in communities, less of more
-WEIGHT_NBYTES = 8  # of an edge weight in a file, at most
+MOST_TRIES = 4  # to balance work as it is sampled
+WEIGHT_NBYTES, PART_NBYTES = 8, 4  # of a weight in a file, at most; and of a part
 SOLVING_PER_NODE = 20  # temporary files: parts, proposals, scores
 BLOCK_PER_ARC = 32  # a decoded block with weights
 TASK_NBYTES = 4 << 20  # of a task, besides its block
@@ -181,7 +182,8 @@ def workspace_nbytes(schema: GraphSchema, options: AssignOptions, choice: Choice
         weights = sum(schema.edge_type(etype).num_edges for etype in weighted) * WEIGHT_NBYTES
     runs = (6 if options.has_weights else 4) * id_dtype(schema.num_nodes).itemsize * schema.num_edges
     building = adjacency_nbytes(schema, has_weights=options.has_weights) + weights + runs
-    of_others = (num_ways - 1) * _lasting_nbytes(schema, options)
+    balanced = MOST_TRIES * (WEIGHT_NBYTES * (len(options.constraints) + 1) + PART_NBYTES) * schema.num_nodes
+    of_others = (num_ways - 1) * (_lasting_nbytes(schema, options) + balanced)
     return in_edges + of_others + max(building, solving_nbytes(schema, options, choice))
 
 

@@ -18,7 +18,7 @@ from daskgraphpart.partitioner.assign_options import METHODS, AssignOptions
 from daskgraphpart.partitioner.assign_report import AssignReport, WeightedCut, measure
 from daskgraphpart.partitioner.assignment import Assignment, create_owner_files
 from daskgraphpart.partitioner.balance import parse_balance
-from daskgraphpart.partitioner.choose import LIBRARY_NAMES, Way, choose, list_ways
+from daskgraphpart.partitioner.choose import LIBRARY_NAMES, MOST_TRIES, Way, choose, list_ways
 from daskgraphpart.partitioner.find_method import find_method
 from daskgraphpart.partitioner.owner_parts import fill_parts, read_parts, write_parts
 from daskgraphpart.partitioner.partition_pass import (
@@ -31,16 +31,18 @@ from daskgraphpart.partitioner.partition_pass import (
 from daskgraphpart.partitioner.trainers import write_trainers
 from daskgraphpart.partitioner.training.training_graph import TrainingGraph, read_training_graph
 from daskgraphpart.partitioner.weigh_nodes import weigh_nodes
-from daskgraphpart.storage.files import delete_tree
+from daskgraphpart.storage.files import delete_tree, make_directory
 from daskgraphpart.storage.region import Region, create_files, npy_region
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from daskgraphpart.graph.graph import Graph
+    from daskgraphpart.partitioner.adjacency.csr_blocks import Adjacency
     from daskgraphpart.partitioner.extend.match_nodes import OldParts
     from daskgraphpart.partitioner.training.predict_rows import PredictedRows
+    from daskgraphpart.partitioner.weigh_nodes import WeightColumn
     from daskgraphpart.schema import GraphSchema
 
 
@@ -71,7 +73,9 @@ def partition_nodes(
         problem = _prepare(graph, total, way, place, runner, training)
         solved = _partition(graph.schema, problem, given, old, way.options, runner)
         tried.append(Tried(way, problem, solved, None if training is None else training.predict(solved.parts, runner)))
-    best, said = _best(tried)
+    best, said = tried[0], ""
+    if len(tried) > 1 and training is not None:
+        best, said = _best(tried[0], _even(graph, tried[1:], training, runner))
     parts, method = best.solved.parts, best.solved.method
     if options.fill_parts:
         parts = fill_parts(parts, graph.schema, total, runner)
@@ -134,37 +138,91 @@ class Tried(NamedTuple):
     solved: Solved
     rows: PredictedRows | None
 
+    @property
+    def num_fetched(self) -> int:
+        """Rows that an epoch is predicted to fetch."""
+        return 0 if self.rows is None else self.rows.num_fetched
 
-def _best(tried: Sequence[Tried]) -> tuple[Tried, str]:
+    @property
+    def busiest(self) -> float:
+        """Work of the part with the most over the average."""
+        return 1.0 if self.rows is None else self.rows.busiest
+
+    @property
+    def is_even(self) -> bool:
+        """Whether work is within its limit, if the options have one."""
+        tolerances = [item.tolerance for item in self.way.options.constraints if item.name == "work"]
+        return self.busiest <= (1 + SAME) * (1 + min(tolerances, default=math.inf))
+
+
+def _even(graph: Graph, tried: Sequence[Tried], training: TrainingGraph, runner: Runner) -> Tried:
+    """Balance what is tried, fewest rows first, until none that is left fetches fewer; return the best."""
+    best = None
+    for one in sorted(tried, key=lambda one: one.num_fetched):
+        if best is not None and best.is_even and best.num_fetched <= one.num_fetched:
+            break
+        balanced = _balance_samples(graph, one, training, runner)
+        best = balanced if best is None else min(best, balanced, key=lambda one: (not one.is_even, one.num_fetched))
+    assert best is not None, "there are several"
+    return best
+
+
+def _balance_samples(graph: Graph, tried: Tried, training: TrainingGraph, runner: Runner) -> Tried:
+    """Balance work as it is sampled, while it gets more even: nobody expects what a batch meets twice."""
+    (way, base, *_) = tried
+    for number in range(MOST_TRIES):
+        if tried.is_even or tried.rows is None:
+            break
+        directory, start = base.directory / f"sampled-{number}", tried.solved.parts
+        make_directory(directory)
+        known = training.weigh_sampled(start, tried.rows, runner)
+        problem = _weigh(graph, base.num_parts, way.options, base.adjacency, training, known, directory, runner)
+        parts = npy_region(directory / "parts.npy", np.int32, start.shape)
+        refined = replace(way.options, refine=True)
+        _find_parts(graph.schema, problem, refined, start, parts, runner, asks=False)
+        further = Tried(way, problem, tried.solved._replace(parts=parts), training.predict(parts, runner))
+        if further.busiest >= tried.busiest:
+            break
+        tried = further
+    return tried
+
+
+def _best(cut: Tried, best: Tried) -> tuple[Tried, str]:
     """Choose the fewest rows with even work, if that is to be had, but the cut where it is as good; say so."""
-    if len(tried) == 1:
-        return tried[0], ""
-    cut, *weighed = [(one, one.rows) for one in tried if one.rows is not None]
-    tolerances = [item.tolerance for item in weighed[0][0].way.options.constraints if item.name == "work"]
-    most = (1 + SAME) * (1 + min(tolerances, default=math.inf))
-    best = min(weighed, key=lambda pair: (pair[1].busiest > most, pair[1].num_fetched))
-    ratio = (best[1].num_fetched + 1) / (cut[1].num_fetched + 1)
-    is_even = cut[1].busiest <= (1 + SAME) * best[1].busiest
+    ratio = (best.num_fetched + 1) / (cut.num_fetched + 1)
+    is_even = cut.busiest <= (1 + SAME) * best.busiest
     if ratio > 1 + SAME or (ratio > 1 - SAME and is_even):
-        uneven = ", though work is uneven" if cut[1].busiest > most else ""
-        return cut[0], f"edges are cut, because their weights in training would not save rows{uneven}"
+        uneven = "" if best._replace(rows=cut.rows).is_even else ", though work is uneven"
+        return cut, f"edges are cut, because their weights in training would not save rows{uneven}"
     saved = f"{1 - ratio:.0%} fewer rows than with the fewest cut edges"
     if ratio > 1 - SAME:
         saved = "as many rows as with the fewest cut edges, and more even work"
-    return best[0], f"edges weigh what training fetches: {saved}"
+    return best, f"edges weigh what training fetches: {saved}"
 
 
 def _prepare(
     graph: Graph, num_parts: int, way: Way, directory: Path, runner: Runner, training: TrainingGraph | None
 ) -> Problem:
     """Build the adjacency and weigh nodes, for balance and report."""
-    options, known = way.options, {}
     if training is None or way.weights is None:
-        adjacency = build_adjacency(graph, directory, runner, options.edge_weight)
+        adjacency = build_adjacency(graph, directory, runner, way.options.edge_weight)
     else:
         adjacency = training.weigh(way.weights, directory, runner)
-    if training is not None:
-        known = training.columns
+    known = {} if training is None else training.columns
+    return _weigh(graph, num_parts, way.options, adjacency, training, known, directory, runner)
+
+
+def _weigh(
+    graph: Graph,
+    num_parts: int,
+    options: AssignOptions,
+    adjacency: Adjacency,
+    training: TrainingGraph | None,
+    known: Mapping[str, WeightColumn],
+    directory: Path,
+    runner: Runner,
+) -> Problem:
+    """Weigh nodes, for balance and report."""
     wanted = [item for item in options.constraints if item.name != "seeds" or not training or training.has_masks]
     names = {item.name for item in wanted}
     reported = tuple(item for item in parse_balance("nodes=0,edges") if item.name not in names)
@@ -185,7 +243,7 @@ def _partition(
     runner: Runner,
 ) -> Solved:
     """Find the part of every node."""
-    adjacency, resources = problem.adjacency, runner.resources
+    adjacency = problem.adjacency
     parts, start = (
         npy_region(problem.directory / f"{n}.npy", np.int32, (adjacency.num_nodes,)) for n in ("parts", "given")
     )
@@ -196,11 +254,7 @@ def _partition(
             return Solved(start, given.method, "", 0)
     asks = given is None and old is None and problem.num_parts > 1 and adjacency.num_arcs > 0
     begin = old.parts if old is not None else start if given is not None else None
-    config = PartitionConfig(schema, problem, options, resources.memory, resources.workers, asks, begin, parts)
-    if is_shared(config, runner):
-        taken = partition_together(config, runner)
-    else:
-        (taken,) = runner.run(Pass("partition-graph", partition_graph, [Unit(None, adjacency.nbytes)], config))
+    taken = _find_parts(schema, problem, options, begin, parts, runner, asks=asks)
     if given is not None:
         return Solved(parts, given.method, "", 0)
     if old is not None:
@@ -215,3 +269,22 @@ def _partition(
     is_one_of_several = choice.method == "auto" and len(choice.whole + choice.coarse) > 1 and kept in LIBRARY_NAMES
     kept = f"; kept {LIBRARY_NAMES[kept]}'s result" if is_one_of_several else ""
     return Solved(parts, taken, choice.why + kept, choice.need)
+
+
+def _find_parts(
+    schema: GraphSchema,
+    problem: Problem,
+    options: AssignOptions,
+    begin: Region | None,
+    parts: Region,
+    runner: Runner,
+    *,
+    asks: bool,
+) -> str:
+    """Write the part of every node, asking the method or changing the parts to begin with; return how."""
+    resources = runner.resources
+    config = PartitionConfig(schema, problem, options, resources.memory, resources.workers, asks, begin, parts)
+    if is_shared(config, runner):
+        return partition_together(config, runner)
+    (taken,) = runner.run(Pass("partition-graph", partition_graph, [Unit(None, problem.adjacency.nbytes)], config))
+    return taken

@@ -52,6 +52,7 @@ class WeightColumn:
     value: int | None = None
     rows: tuple[Region, int] | None = None  # file of all nodes, and the number of its column
     scales: tuple[float, ...] | None = None  # of the file's columns, whose sum is then the weight, rounded
+    of_parts: tuple[Region, np.ndarray] | None = None  # part of each node, and what the weights in a part are times
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,8 +268,13 @@ def weigh(unit: WeighUnit, config: WeighConfig) -> tuple[int, int, int, int]:
     elif column.rows is not None:
         region, number = column.rows
         columns = region.read(unit.start, unit.stop).reshape(weights.size, -1)
-        is_one = column.scales is None
-        weights = as_weights(columns[:, number] if is_one else np.rint((columns * column.scales).sum(axis=1)))
+        rows = columns[:, number]
+        if column.scales is not None:
+            rows = np.rint((columns * column.scales).sum(axis=1))
+        if column.of_parts is not None:
+            parts, factors = column.of_parts
+            rows = np.rint(rows * factors[parts.read(unit.start, unit.stop)])
+        weights = as_weights(rows)
     elif column.feature is None:
         weights += column.per_node[unit.ntype_id]
         if per_edge := column.per_edge[unit.ntype_id]:

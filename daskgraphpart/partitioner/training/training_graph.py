@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from daskgraphpart.engine.runner import Pass
+from daskgraphpart.engine.runner import Pass, Unit
 from daskgraphpart.partitioner.training.expect_samples import (
     Expected,
     Seeds,
@@ -21,7 +21,7 @@ from daskgraphpart.partitioner.training.expect_samples import (
 from daskgraphpart.partitioner.training.in_edges import InEdges, sort_in_edges
 from daskgraphpart.partitioner.training.predict_rows import DrawnSeeds, PredictedRows, draw_seeds, predict_rows
 from daskgraphpart.partitioner.training.training import Training, read_training
-from daskgraphpart.partitioner.weigh_nodes import WeightColumn
+from daskgraphpart.partitioner.weigh_nodes import ROWS_PER_UNIT, WeightColumn
 from daskgraphpart.storage.files import make_directory
 
 if TYPE_CHECKING:
@@ -75,6 +75,25 @@ class TrainingGraph:
         """Predict what parts fetch in an epoch."""
         return predict_rows(self.in_edges, self.training, self.drawn, parts, self.num_parts, runner)
 
+    def weigh_sampled(self, parts: Region, rows: PredictedRows, runner: Runner) -> dict[str, WeightColumn]:
+        """What can be balanced, with the work below seeds as heavy as it was sampled of each of these parts."""
+        columns = self.columns
+        if self.work is None:
+            return columns
+        config = LoadConfig(self.work.region, parts, self.num_parts)
+        starts = range(0, parts.num_rows, ROWS_PER_UNIT)
+        spans = [range(start, min(start + ROWS_PER_UNIT, parts.num_rows)) for start in starts]
+        units = [Unit(span, self.work.region.row_nbytes * len(span)) for span in spans]
+        expected = np.sum(runner.run(Pass("add-up-work", add_up_work, units, config)), axis=0)
+        mean = 2**WORK_BITS * parts.num_rows / sum(rows.work)
+        columns["work"] = WeightColumn(
+            "work",
+            0.0,
+            rows=(self.work.region, 1),
+            of_parts=(parts, mean * np.array(rows.work) / np.maximum(expected, 1e-9)),
+        )
+        return columns
+
     def count_cut_edges(self, parts: Region, runner: Runner) -> int:
         """Count the cut edges."""
         config = CutConfig(self.in_edges, parts)
@@ -95,6 +114,20 @@ def read_training_graph(
         expected = expect_samples(in_edges, seeds, training, directory, runner)
         work = expect_work(expected, directory, runner)
     return TrainingGraph(training, in_edges, seeds, drawn, expected, work, num_parts)
+
+
+class LoadConfig(NamedTuple):
+    """Work of nodes, the part of each, and the number of parts."""
+
+    work: Region
+    parts: Region
+    num_parts: int
+
+
+def add_up_work(nodes: range, config: LoadConfig) -> np.ndarray:
+    """Add up the work below seeds by part, float64 (parts,)."""
+    parts, work = (region.read(nodes.start, nodes.stop) for region in (config.parts, config.work))
+    return np.bincount(parts, work[:, 1], config.num_parts)
 
 
 class CutConfig(NamedTuple):

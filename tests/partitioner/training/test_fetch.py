@@ -33,7 +33,8 @@ def test_fewer_rows_are_fetched_and_work_is_even(cora: Path) -> None:
     assert cut.rows is not None
     assert fetch.rows is not None
     assert fetch.rows.num_fetched < 0.9 * cut.rows.num_fetched
-    assert fetch.rows.busiest < cut.rows.busiest
+    assert cut.rows.busiest > 1.15
+    assert fetch.rows.busiest < 1.08
     assert fetch.num_cut_edges > cut.num_cut_edges
     assert {balance.name for balance in fetch.balances if balance.allowed} == {"nodes", "work", "seeds"}
     assert all(balance.is_kept for balance in fetch.balances)
