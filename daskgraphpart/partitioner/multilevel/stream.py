@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 FENNEL_PASSES = 3
 STREAM_ROUNDS = 64  # of pieces that do not see each other's nodes; so many cut about as if nodes came in turn
+RESTREAM_ROUNDS = 8  # if all have parts to begin with
 # the full price would scatter the first nodes over empty parts; later passes press harder, as Nishimura and Ugander
 # advise
 FIRST_PRICE, PRICE_GROWTH = 0.2, 2.0
@@ -51,10 +52,11 @@ def stream(
             stream_nodes(*rows, piece.start, parts, mine, weights, own_loads, most, price, fixed, count)
         return Moves.of(parts[nodes], mine, (own_loads - loads) // count)
 
+    rounds = STREAM_ROUNDS if parts.min(initial=0) < 0 else RESTREAM_ROUNDS
     for number in range(passes):
         room = FIRST_ROOM * (passes - 1 - number) / max(1, passes - 1)
         most, price = (limits.most * (1 + room)).astype(np.int64), alpha * FIRST_PRICE * PRICE_GROWTH**number
-        for pieces in graph.rounds(STREAM_ROUNDS):
+        for pieces in graph.rounds(rounds):
             calls = [(piece, len(pieces)) for piece in pieces]
             for piece, moves in zip(pieces, each.share(assign, calls), strict=True):
                 Moves(*moves).apply(piece, parts, loads)
