@@ -106,7 +106,8 @@ class ParquetLayout(Layout):
         tables |= {f"hot/{file_name(name)}": Table(tuple(of)) for name, of in hot_arrays(sizes, part).items()}
         return {
             f"{PARQUET}/{name}/part={{part}}/data.parquet": raw_file_layout(
-                [replace(spec, dtype=raw_ids) if _is_id(spec) else spec for spec in table.arrays], table
+                [replace(spec, dtype=raw_ids) if spec.key.partition("/")[0] in IDS else spec for spec in table.arrays],
+                table,
             )
             for name, table in tables.items()
         }
@@ -191,10 +192,6 @@ class Table:
 def _column(spec: ArraySpec) -> str:
     kind, _, name = spec.key.partition("/")
     return COLUMNS.get(kind, name.rpartition("/")[2])
-
-
-def _is_id(spec: ArraySpec) -> bool:
-    return spec.key.partition("/")[0] in IDS
 
 
 def _row_nbytes(spec: ArraySpec) -> int:

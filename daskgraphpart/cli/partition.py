@@ -45,11 +45,9 @@ def partition(**values: Any) -> None:
     from daskgraphpart.jobs.run_job import run_dispatch
 
     graph, (out_dir,) = input_of(values, (values["in_dir"], values["out_dir"]), ("GRAPH", "OUT"))
-    owners, layouts, machines = (
-        chosen(AssignOptions, values),
-        chosen(DispatchOptions, values),
-        values.get("dispatch_to"),
-    )
+    owners = chosen(AssignOptions, values)
+    layouts = chosen(DispatchOptions, values)
+    machines = values.get("dispatch_to")
     with run_of(values) as keywords:
         run = job_options(keywords)
         spec = JobSpec.of(graph, owners, values["num_parts"], out_dir, layouts, run.resources, dispatch_to=machines)

@@ -88,8 +88,7 @@ class EdgeRunIndex:
 def starts_in_run(counts: np.ndarray) -> np.ndarray:
     """Where each part's edges of each block begin in a run of these blocks, int64 (blocks, parts)."""
     ends = np.cumsum(counts.T).reshape(counts.shape[::-1]).T  # a part's edges are together, in block order
-    starts: np.ndarray = np.ascontiguousarray(ends - counts)
-    return starts
+    return np.ascontiguousarray(ends - counts)
 
 
 def reads_of(slices: Slices) -> Iterable[tuple[int, int, int, int]]:

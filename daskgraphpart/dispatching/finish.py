@@ -122,8 +122,7 @@ def _complete(job: Job, sizes: GraphSizes, book: PartitionBook, quality: Quality
     part_nbytes = np.zeros(job.num_parts, np.int64)
     for file in flat:
         part_nbytes[file.part or 0] += checksums[file.path].nbytes
-    sizes_of_parts: list[int] = part_nbytes.tolist()
-    return sizes_of_parts
+    return part_nbytes.tolist()
 
 
 def describe_layout(layout: Layout, dispatched: DispatchedGraph) -> None:

@@ -97,8 +97,7 @@ def inputs_of(work: Any) -> tuple[Input[Any], ...]:
         return ()
     if hasattr(work, "block"):
         return () if work.block is None else (work.block,)
-    blocks: tuple[Input[Any], ...] = getattr(work, "blocks", ())
-    return blocks
+    return getattr(work, "blocks", ())
 
 
 def with_inputs(work: Any, partitions: Iterator[Any]) -> Any:

@@ -99,8 +99,7 @@ class JoinedRows(Source):
     @cached_property
     def dtype(self) -> np.dtype:
         """Dtype of the elements."""
-        dtype: np.dtype = np.result_type(*(part.dtype for part in self.parts))
-        return dtype
+        return np.result_type(*(part.dtype for part in self.parts))
 
     @cached_property
     def starts(self) -> list[int]:

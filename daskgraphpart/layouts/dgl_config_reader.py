@@ -186,10 +186,8 @@ class _ConfigReader:
         for name in names:
             target = leads_outside(directory / name, directory)
             if target is not None:
-                what, hint = (
-                    "leads out of the directory of the partition config",
-                    "the partitions were opened as confined",
-                )
+                what = "leads out of the directory of the partition config"
+                hint = "the partitions were opened as confined"
                 raise self.fault(what, name, expected=str(directory.absolute()), found=target, hint=hint)
 
     def canonical_name(

@@ -183,10 +183,8 @@ def _check_raw_ids(paths: tuple[FilePath, ...], kind: NodeType) -> None:
             names = ", ".join(header.schema.names)
             raise InputFileError("not a file of IDs", file=path, expected="columns orig and new", found=names)
     if num_ids != kind.num_nodes:
-        what, expected = (
-            f"the number of IDs differs from that of {kind.name!r} nodes",
-            f"{kind.num_nodes:,} in all files",
-        )
+        what = f"the number of IDs differs from that of {kind.name!r} nodes"
+        expected = f"{kind.num_nodes:,} in all files"
         hint = "list all files in raw_id_mappings of the metadata, or none"
         raise InputFileError(what, file=paths[0], expected=expected, found=f"{num_ids:,}", hint=hint)
 

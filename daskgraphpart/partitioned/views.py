@@ -63,10 +63,8 @@ class TypeView(Public):
         rows_of = {name: self.data[name] for name in ([features] if isinstance(features, str) else features)}
         for name, rows in rows_of.items():
             if rows.ndim > 1:
-                what, hint = (
-                    f"{self.name}/{name} has more than one number per row",
-                    f"use {self.kind}_data, which returns a dask array",
-                )
+                what = f"{self.name}/{name} has more than one number per row"
+                hint = f"use {self.kind}_data, which returns a dask array"
                 raise OptionError(what, expected="one number in a row", found=f"{list(rows.shape[1:])}", hint=hint)
         return Columns(has_part, rows_of)
 

@@ -130,8 +130,7 @@ def _draw(key: np.uint64, stream: str, numbers: np.ndarray) -> np.ndarray:
 
 def _source(numbers: np.ndarray, num_nodes: int, num_edges: int) -> np.ndarray:
     """Give each node as many edges in turn."""
-    sources: np.ndarray = np.minimum((numbers * (num_nodes / num_edges)).astype(np.int64), num_nodes - 1)
-    return sources
+    return np.minimum((numbers * (num_nodes / num_edges)).astype(np.int64), num_nodes - 1)
 
 
 def _community(place: np.ndarray, count: int, num_nodes: int) -> tuple[np.ndarray, np.ndarray]:

@@ -100,8 +100,7 @@ class StagedArray:
             yield Region(path, within * row_nbytes, self.dtype, (count, *self.row_shape)), start
 
     def _num_chunks(self) -> np.ndarray:
-        chunks: np.ndarray = -(-self.num_rows // self.chunk_rows)
-        return chunks
+        return -(-self.num_rows // self.chunk_rows)
 
     def _first_chunks(self) -> np.ndarray:
         chunks = self._num_chunks()

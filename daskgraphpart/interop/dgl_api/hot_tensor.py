@@ -60,8 +60,7 @@ class HotTensor(Public):
     @property
     def dtype(self) -> torch.dtype:
         """Dtype of torch."""
-        dtype: torch.dtype = self._tensor.dtype
-        return dtype
+        return self._tensor.dtype
 
     def __len__(self) -> int:
         return len(self._tensor)

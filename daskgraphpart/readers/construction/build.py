@@ -110,7 +110,8 @@ class ConstructionScan(Scan):
             opened = _open(connection, config, faults)
             described = _described(connection, opened.tables, faults)
             job.on_open(self.files)
-            for ntype in _types_without_table(config):
+            # allowed, as in GraphStorm, but perhaps misspelt
+            for ntype in sorted(config.ends - {entry.of_type for entry in config.nodes}):
                 job.runner.progress.note(f"{ntype!r} nodes have no table, so their IDs come from edges")
             ids = _read_ids(connection, job.directory, job.companions, opened)
             built = _Built()
@@ -128,11 +129,6 @@ class ConstructionScan(Scan):
         num_nodes = {ntype: ids.num_nodes[ntype] for ntype in sorted(ids.num_nodes)}
         edges = {etype: built.edges[etype] for etype in sorted(built.edges, key=canonical_tuple)}
         return replace(graph_of(self.name, num_nodes, edges, built.data), companions=list_companions(job.companions))
-
-
-def _types_without_table(config: Construction) -> list[str]:
-    """Node types that only edges name: allowed, as in GraphStorm, but perhaps misspelt."""
-    return sorted(config.ends - {entry.of_type for entry in config.nodes})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -189,10 +185,8 @@ def _described(connection: duckdb.DuckDBPyConnection, tables: tuple[Table, ...],
     for of in described:
         entry, first = of.table.entry, counts.get(of.table.entry.of_type)
         if first is not None and of.num_rows != first.num_rows and not faults.has(f"{entry.place}.files"):
-            what, expected = (
-                "the table has a different number of rows than the one with the IDs",
-                f"{first.num_rows:,}, as in ",
-            )
+            what = "the table has a different number of rows than the one with the IDs"
+            expected = f"{first.num_rows:,}, as in "
             expected, rows = expected + first.table.entry.place, f"{of.num_rows:,}"
             faults.add(f"{entry.place}.files", what, file=of.table.files[0], expected=expected, found=rows)
     raise_together(faults.errors, faults.file)

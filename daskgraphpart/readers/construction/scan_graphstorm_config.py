@@ -84,10 +84,8 @@ def scan_graphstorm_config(
             "a construction config cannot do this", option="unknown_nodes", expected=expected, found=unknown_nodes
         )
     if wanted.edge_types_from:
-        what, hint = (
-            "a construction config names its own edge types",
-            "run build, then build from its output with --edge-types-from",
-        )
+        what = "a construction config names its own edge types"
+        hint = "run build, then build from its output with --edge-types-from"
         raise OptionError(what, option="edge_types_from", hint=hint)
     path, is_reversed = require_local(config, "a construction config"), wanted.add_reverse == "graphstorm"
     if is_reversed and read_config(path)[0].is_homogeneous:

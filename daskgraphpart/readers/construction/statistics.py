@@ -358,8 +358,7 @@ def _with_categories(
 
 def divisor(how: Transform, column: TransformColumn, number: int) -> np.ndarray:
     """Return what `standard` divides by."""
-    total: np.ndarray = np.array(column.total if how.sum is None else _given(how.sum, column, number), np.float64)
-    return total
+    return np.array(column.total if how.sum is None else _given(how.sum, column, number), np.float64)
 
 
 def bounds(how: Transform, column: TransformColumn, number: int) -> tuple[np.ndarray, np.ndarray]:

@@ -63,10 +63,8 @@ def _read_arrays(raw: Path, *labels: str) -> dict[str, Any]:
             names = set(arrays.files)
             num_nodes, num_edges = (int(arrays[name].item()) for name in COUNTS)
     except Exception as fault:  # numpy and zipfile raise nearly everything for damaged files
-        expected, message = (
-            f"arrays edge_index and {', '.join(COUNTS)}, of one graph",
-            str(fault) or type(fault).__name__,
-        )
+        expected = f"arrays edge_index and {', '.join(COUNTS)}, of one graph"
+        message = str(fault) or type(fault).__name__
         raise InputFileError("not a graph of OGB", file=path, expected=expected, found=message) from fault
     names -= {"edge_index", *COUNTS}
     data: dict[str, dict[str, str]] = {

@@ -164,10 +164,8 @@ def _in_order(values: Any, of_type: str, name: str, counts: Mapping[str, int | N
     ids, rows = as_ids(table[with_ids.key], f"{what}, {with_ids.key}"), as_array(table[with_ids.name], what)
     num_nodes = counts[of_type] if counts[of_type] is not None else len(ids)
     if len(ids) != num_nodes or not np.array_equal(np.sort(ids), np.arange(num_nodes)):
-        expected, hint = (
-            f"each ID below {num_nodes:,} once",
-            "scan_tables takes gaps, by fill=, and other IDs, by map_ids",
-        )
+        expected = f"each ID below {num_nodes:,} once"
+        hint = "scan_tables takes gaps, by fill=, and other IDs, by map_ids"
         raise OptionError(f"{what}: not a row for each node", expected=expected, found=f"{len(ids):,} IDs", hint=hint)
     placed = np.empty_like(rows)
     placed[ids] = rows

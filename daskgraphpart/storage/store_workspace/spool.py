@@ -87,5 +87,4 @@ def spooling(directory: str) -> Iterator[Spool]:
 
 def running_spool() -> Spool | None:
     """Return the spool of the task or step that this thread runs, if any."""
-    spool: Spool | None = getattr(_running, "spool", None)
-    return spool
+    return getattr(_running, "spool", None)

@@ -148,7 +148,8 @@ def compare(
     where = {"memory": memory, "cluster": cluster, "workers": workers, "workspace": workspace}
     # whichever cannot keep the objective is listed with its error
     wanted = [replace(options, method=method, objtype="cut") for method in methods]
-    flags, results = _flags({**_named(options), **where}), []
+    stated = {name: getattr(options, name) for name in stated_options(options) if name != "method"}
+    flags, results = _flags({**stated, **where}), []
     with open_progress(progress) as listener, _as_directory(graph, wanted, where, listener) as directory:
         listener.begin("compare", len(num_parts) * len(methods), 0)
         for count in num_parts:
@@ -176,10 +177,6 @@ def _as_directory(
         check_order(scan, options)
     with tempfile.TemporaryDirectory(prefix="daskgraphpart-compare-") as scratch:
         yield scan.write_chunked(f"{scratch}/graph", **where, progress=listener).directory
-
-
-def _named(options: AssignOptions) -> dict[str, Any]:
-    return {name: getattr(options, name) for name in stated_options(options) if name != "method"}
 
 
 def _flags(given: Mapping[str, Any]) -> list[str]:

@@ -104,8 +104,7 @@ class Fetching:
     @property
     def seconds(self) -> np.ndarray:
         """Seconds per epoch in which the network brings these bytes, float64 (parts,)."""
-        seconds: np.ndarray = 8 * self.epoch_nbytes / self.network
-        return seconds
+        return 8 * self.epoch_nbytes / self.network
 
     @property
     def share(self) -> float:

@@ -251,15 +251,12 @@ def _sampling(fetching: Fetching) -> Section:
         columns |= {COLD_ROWS: fetching.per_epoch(fetching.cold_nodes)}
         columns |= {COLD: fetching.per_epoch(fetching.cold_nbytes)}
     drawn = "training nodes" if fetching.has_masks else "all nodes, as no mask tells which are trained on"
-    about = f"Estimated from sampled batches of {fetching.batch_size:,} {drawn}, {_fanouts(fetching)} neighbours."
+    fanouts = " x ".join("all" if number < 0 else str(number) for number in fetching.fanouts)
+    about = f"Estimated from sampled batches of {fetching.batch_size:,} {drawn}, {fanouts} neighbours."
     about += f" Fetching takes what a network of {format_rate(fetching.network)} needs for these bytes."
     if has_hot:
         about += " With hot rows: if the rows that are fetched most, 5% of a part's nodes, lie beside the part."
     return Section("What training fetches", pd.DataFrame(columns), about=about)
-
-
-def _fanouts(fetching: Fetching) -> str:
-    return " x ".join("all" if number < 0 else str(number) for number in fetching.fanouts)
 
 
 def _degrees(report: Figures) -> Section:

@@ -326,10 +326,8 @@ def check_formats(part: Part, run: Run) -> Iterator[Finding]:
         for src, dst, eids in graph.edge_pieces(name=name, rows=run.piece_rows):
             add_edge_hashes(src, dst, eids, eids // window, of_format)
             unsorted = _unsorted(graph, name, (src, dst), last)
-            what, says = (
-                f"{name}: row and column in place",
-                "not smaller than the one before, because the file claims to be sorted",
-            )
+            what = f"{name}: row and column in place"
+            says = "not smaller than the one before, because the file claims to be sorted"
             yield from wrong_rows("formats", FILE, what, unsorted, done, says, "smaller ones")
             done, last = done + eids.size, (int(src[-1]), int(dst[-1]))
     for name, differ in zip(graph.formats, sums != sums[[*graph.formats].index(main)], strict=True):
@@ -357,11 +355,9 @@ def check_ends(part: Part, edges: tuple[np.ndarray, np.ndarray, np.ndarray], use
     src, dst, eids = edges
     bad = int(mark_ends(src, dst, part.graph.num_nodes, part.num_inner_nodes, used))
     if bad >= 0:
-        edge, says, actual = (
-            int(eids[bad]),
-            f"local nodes below {part.graph.num_nodes:,}",
-            f"{src[bad]:,} to {dst[bad]:,}",
-        )
+        edge = int(eids[bad])
+        says = f"local nodes below {part.graph.num_nodes:,}"
+        actual = f"{src[bad]:,} to {dst[bad]:,}"
         yield Finding("edges", FILE, f"ends of local edge {edge:,}", None, edge, says, actual)
     wrong = (eids < part.num_inner_edges) != (dst < part.num_inner_nodes)
     what, says = "local destination of local edge", "owned by the part of its destination, and by no other"

@@ -93,10 +93,8 @@ def _with_words(file: OpenFile, number: int) -> OpenFile:
     """Read a column as words, whatever it looks like; refuse numbers."""
     column = file.columns[number]
     if not column.is_text and column.kind not in (STRINGS, BYTES, UNKNOWN):
-        place, hint = (
-            f"--split, column {column.name!r}",
-            "give node data such as train_mask, of 0 and 1, by --node-data",
-        )
+        place = f"--split, column {column.name!r}"
+        hint = "give node data such as train_mask, of 0 and 1, by --node-data"
         raise InputFileError(
             "not the names of sets", file=file.path, place=place, expected=EXPECTED, found=column.kind, hint=hint
         )

@@ -271,10 +271,8 @@ def _refuse_metis(path: str, rows: Sequence[Sequence[str]], is_whole: bool) -> N
     is_whole = is_whole and len(lists) == num_nodes and len(ids) == 2 * num_edges
     has_lists = len({len(row) for row in lists}) > 2 and num_edges >= len(lists)
     if ids and (is_whole or has_lists) and 1 <= min(ids) <= max(ids) <= num_nodes:
-        what, hint = (
-            f"seems to be not an edge list but {METIS[0]}",
-            f"{METIS[1]}; if it does have edges, add --endpoints 0,1",
-        )
+        what = f"seems to be not an edge list but {METIS[0]}"
+        hint = f"{METIS[1]}; if it does have edges, add --endpoints 0,1"
         header = f"{num_nodes:,} {num_edges:,}, and lines of different lengths"
         raise InputFileError(what, file=path, expected="a row per edge", found=header, hint=hint)
 
