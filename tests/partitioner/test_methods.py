@@ -278,7 +278,7 @@ def test_any_graph_gets_parts_in_range(graph: Graph, method: str, num_parts: int
         ({"objtype": "speed"}, "Unknown objtype 'speed'"),
         ({"effort": "heroic"}, "Unknown effort 'heroic'"),
         ({"objtype": "vol", "method_options": {"recursive": True}}, "exclude each other"),
-        ({"num_trainers_per_machine": 0}, "is too small. Use 1 or more"),
+        ({"method_options": {"num_trainers_per_machine": 0}}, "is too small. Use 1 or more"),
         ({"balance": "file:{}/short.npy"}, "do not fit the graph"),
         ({"balance": "file:{}/float.npy"}, "do not fit the graph"),
         ({"balance": "file:{}/negative.npy"}, "negative node weight"),

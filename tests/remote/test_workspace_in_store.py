@@ -60,7 +60,7 @@ HOW: dict[str, Any] = {"memory": "200MB", "workers": 2, "progress": False}
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[LocalCluster]:
-    with scheduler_with_workers(3) as found:
+    with scheduler_with_workers(2) as found:
         yield found
 
 
