@@ -213,12 +213,12 @@ class GraphSchema(Public):
 
     @property
     def bfloat16_features(self) -> list[str]:
-        """Names of bfloat16 features, ``TYPE/FEATURE``."""
+        """Names of bfloat16 features, as ``type/feature``."""
         return [f"{t.name}/{spec.name}" for t in self.row_types for spec in t.data if spec.dtype == BFLOAT16]
 
     @property
     def masks(self) -> tuple[str, ...]:
-        """Names of node masks, ``TYPE/FEATURE``."""
+        """Names of node masks, as ``type/feature``."""
         return tuple(f"{t.name}/{spec.name}" for t in self.node_types for spec in t.data if spec.is_mask)
 
     def node_type(self, name: str) -> NodeType:

@@ -105,7 +105,7 @@ def partition(
         a node of each type that has enough of them. ``num_trainers_per_machine``: Split every part again, one piece per
         trainer. As in DGL, the number of the piece becomes the feature trainer_id of nodes and edges.
     effort : Literal["low", "normal", "high"], default "normal"
-        How hard to look for a small cut. low runs one library and refines less; normal combines METIS and KaMinPar by a
+        How hard to seek a small cut. low runs one library and refines less; normal combines METIS and KaMinPar by a
         V-cycle; high tries several seeds of both and repeats V-cycles while the cut shrinks.
     edge_weight : str | Sequence[str], default ()
         Use an edge feature, such as paper:cites:paper/weight, as the weight of the cut; give one for each edge type,

@@ -292,9 +292,10 @@ class PartitionedGraph(Public):
             lines.append(
                 f"edge cut {quality.cut_share:.2%}; largest part / average: nodes {nodes:.3f}, edges {edges:.3f}"
             )
-        lines.append(f"next: {', '.join(NEXT_CALLS)}")
-        if not self._unreadable and self.part(0).has_graph and not is_remote(self.config):
-            lines.append(f"in DGL: dgl.distributed.load_partition({str(self.config)!r}, 0)")
+        if not self._unreadable and self.part(0).has_graph:
+            lines.append(f"next: {', '.join(NEXT_CALLS)}")
+            if not is_remote(self.config):
+                lines.append(f"in DGL: dgl.distributed.load_partition({str(self.config)!r}, 0)")
         return [printable(line) for line in lines]
 
 

@@ -101,7 +101,7 @@ class AssignOptions:
     )
     effort: str = option(
         "normal",
-        "How hard to look for a small cut. low runs one library and refines less; normal combines METIS and KaMinPar "
+        "How hard to seek a small cut. low runs one library and refines less; normal combines METIS and KaMinPar "
         "by a V-cycle; high tries several seeds of both and repeats V-cycles while the cut shrinks.",
         choices=("low", "normal", "high"),
         common=True,

@@ -52,7 +52,7 @@ def to_original(
         Output ``*.npy``, ``*.pt``, ``*.parquet`` or ``*.zarr``, written in bounded memory. Parquet gets columns
         `id` and `value`.
     id_map : path, optional
-        Your own IDs, for the column `id` of parquet: the graph written by ``build --map-ids``, its directory
+        Your own IDs, for the column `id` of parquet: the graph with the ID map, its directory
         ``id_map``, or one file of it. Default: where it was when the graph was partitioned. Without a map, `id` is
         the row number.
     largest : bool

@@ -21,7 +21,7 @@ class Tables:
 
     edges: Mapping[str, Any] = option(
         (),
-        "Tables of edges, one for each edge type: src:rel:dst, by default _N:_E:_N. Text, Parquet, JSON lines, Arrow, "
+        "Tables of edges, by edge type. Types are src:rel:dst, by default _N:_E:_N. Text, Parquet, JSON lines, Arrow, "
         "Matrix Market, npz or npy; a file, a directory (Delta and Iceberg, too), a quoted pattern, a pipe, or - for "
         "standard input. Words after a colon say how to read it: header, no-header, comma, tab, space, semicolon, "
         "decimal-comma, two columns such as user,item, or for raw binary rows their dtype and width: uint32, int64:3.",
@@ -40,6 +40,7 @@ class Tables:
         (),
         "A list of nodes, which may have no edges. IDs are in the column id by default, else in the first.",
         values="[TYPE=]FILE[:COLUMN]",
+        common=True,
         given="Mapping[str, Table | tuple[Paths, str]]",
     )
     node_data: Mapping[str, Mapping[str, Any]] = option(

@@ -69,7 +69,7 @@ def scan_tables(
     name : str
         Name of the graph.
     edges : Mapping[Any, Table] | Table
-        Tables of edges, one for each edge type: src:rel:dst, by default _N:_E:_N. Text, Parquet, JSON lines, Arrow,
+        Tables of edges, by edge type. Types are src:rel:dst, by default _N:_E:_N. Text, Parquet, JSON lines, Arrow,
         Matrix Market, npz or npy; a file, a directory (Delta and Iceberg, too), a quoted pattern, a pipe, or - for
         standard input. Words after a colon say how to read it: header, no-header, comma, tab, space, semicolon,
         decimal-comma, two columns such as user,item, or for raw binary rows their dtype and width: uint32, int64:3.

@@ -128,7 +128,7 @@ def estimate_fetching(
     seeds, batches, inputs, remote, nbytes, hot, cold, cold_nbytes = columns
     return Fetching(
         shown, batch_size, sampling.bits, seeds, batches, inputs, remote, nbytes, hot, cold, cold_nbytes,
-        inputs_from, config.has_masks,
+        inputs_from, config.has_masks, int(book.node_counts.sum()),
     )  # fmt: skip
 
 

@@ -73,6 +73,7 @@ class Fetching:
     cold_nbytes: np.ndarray  # int64 (parts,): bytes of their features
     inputs_from: np.ndarray | None  # int64 (parts, parts): input nodes by owner, and part; None of too many parts
     has_masks: bool
+    num_nodes: int  # of the graph
 
     @property
     def batches_per_epoch(self) -> np.ndarray:
@@ -118,9 +119,11 @@ class Fetching:
 
     @property
     def random_share(self) -> float:
-        """About the share if owners were random: seeds are a trainer's own, all other rows anybody's."""
+        """About the share with a random assignment: seeds are a trainer's own, and so are fewer of all other nodes."""
         seeds = np.minimum(self.num_batches * self.batch_size, self.seeds)
-        return self._share_of((self.input_nodes - seeds) * (1 - 1 / len(self.seeds)))
+        others = self.num_nodes - seeds / np.maximum(self.num_batches, 1)
+        foreign = np.minimum(self.num_nodes * (1 - 1 / len(self.seeds)) / np.maximum(others, 1), 1)
+        return self._share_of((self.input_nodes - seeds) * foreign)
 
     def _share_of(self, counts: np.ndarray) -> float:
         return share(float((counts * self._scale).sum()), float((self.input_nodes * self._scale).sum()))

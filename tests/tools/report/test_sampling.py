@@ -207,6 +207,8 @@ def test_random_parts_fetch_what_is_said_of_random_parts(tmp_path: Path) -> None
         assert found is not None
         if method == "random":
             assert found.random_share == pytest.approx(found.share, rel=0.05)  # but for a small graph
+            whole = parts.report(fanouts=[-1] * 6, batch_size=1000).sampling  # of which each part has a quarter
+            assert whole is not None and whole.random_share == pytest.approx(whole.share, rel=0.02)
         assert found.share <= 1.05 * found.random_share
 
 
