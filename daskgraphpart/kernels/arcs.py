@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from daskgraphpart.kernels.compiled import helper, kernel
+from daskgraphpart.kernels.compiled import inlined, kernel
 
 MOST_DIGIT_BITS = 12  # per digit: counts stay in the nearest cache
 
@@ -50,8 +50,10 @@ def scatter_edge_arcs(src, dst, weights, firsts, shift, cursors, arcs):  # type:
                 arcs[place, 2] = weights[i]
 
 
-@kernel
-def merge_arcs(arcs, first, last, rows, indptr, weights, in_degrees):  # type: ignore[no-untyped-def]
+def merge_arcs(
+    arcs: np.ndarray, first: int, last: int, rows: np.ndarray, indptr: np.ndarray, weights: np.ndarray,
+    in_degrees: np.ndarray,
+) -> int:  # fmt: skip
     """Sort the arcs of nodes ``[first, last)`` by row and neighbour, and add up weights of parallel ones.
 
     `arcs` (arcs, 2 or 3) may hold other nodes' arcs, which are skipped; it is overwritten. Fills `rows` (neighbours,
@@ -60,8 +62,17 @@ def merge_arcs(arcs, first, last, rows, indptr, weights, in_degrees):  # type: i
     third of the time
     of sorting each row.
     """
+    starts, cursors = np.zeros(last - first + 1, np.int64), np.empty(last - first, np.int64)
+    counts = np.empty(1 << MOST_DIGIT_BITS, np.int64)
+    done: int = _merge(
+        arcs, np.empty_like(arcs), first, last, rows, indptr, weights, in_degrees, starts, cursors, counts
+    )
+    return done
+
+
+@kernel
+def _merge(arcs, other, first, last, rows, indptr, weights, in_degrees, starts, cursors, counts):  # type: ignore[no-untyped-def]
     num_nodes, width = last - first, arcs.shape[1]
-    starts = np.zeros(num_nodes + 1, np.int64)
     kept, highest = 0, np.int64(0)
     for i in range(arcs.shape[0]):
         node, neighbor = arcs[i, 0], arcs[i, 1]
@@ -78,9 +89,9 @@ def merge_arcs(arcs, first, last, rows, indptr, weights, in_degrees):  # type: i
             highest = max(highest, neighbor)
             kept += 1
     for row in range(num_nodes):
+        cursors[row] = starts[row]
         starts[row + 1] += starts[row]
-    ordered = _sort_by_neighbor(arcs[:kept], np.empty_like(arcs[:kept]), highest)
-    cursors = starts[:num_nodes].copy()
+    ordered = _sort_by_neighbor(arcs, other, kept, highest, counts)
     for i in range(kept):
         row = ordered[i, 0] - first
         place = cursors[row]
@@ -103,24 +114,24 @@ def merge_arcs(arcs, first, last, rows, indptr, weights, in_degrees):  # type: i
     return done
 
 
-@helper
-def _sort_by_neighbor(arcs, other, highest):  # type: ignore[no-untyped-def]
-    """Sort arcs by their neighbours' digits, lowest first; return the array that holds them."""
+@inlined
+def _sort_by_neighbor(arcs, other, num_arcs, highest, counts):  # type: ignore[no-untyped-def]
+    """Sort the first arcs by their neighbours' digits, lowest first; return the array that holds them."""
     bits = 0
     while highest >> bits:
         bits += 1
     digits = -(-bits // MOST_DIGIT_BITS)
     bits = -(-bits // max(1, digits))
-    mask, counts = (1 << bits) - 1, np.empty(1 << bits, np.int64)
+    mask = (1 << bits) - 1
     for digit in range(digits):
         shift = digit * bits
         counts[:] = 0
-        for i in range(arcs.shape[0]):
+        for i in range(num_arcs):
             counts[(arcs[i, 1] >> shift) & mask] += 1
         total = 0
-        for value in range(counts.size):
+        for value in range(1 << bits):
             total, counts[value] = total + counts[value], total
-        for i in range(arcs.shape[0]):
+        for i in range(num_arcs):
             value = (arcs[i, 1] >> shift) & mask
             place = counts[value]
             counts[value] = place + 1
@@ -131,19 +142,26 @@ def _sort_by_neighbor(arcs, other, highest):  # type: ignore[no-untyped-def]
     return arcs
 
 
-@kernel
-def split_coarse_arcs(indptr, indices, weights, first, clusters, shift, starts, arcs):  # type: ignore[no-untyped-def]
+def split_coarse_arcs(
+    indptr: np.ndarray, indices: np.ndarray, weights: np.ndarray, first: int, clusters: np.ndarray, shift: int,
+    starts: np.ndarray, arcs: np.ndarray,
+) -> None:  # fmt: skip
     """Write arcs between clusters to `arcs` (arcs of the block, 3), by range of ``2 ** shift`` clusters.
 
     Rows are nodes ``first, first + 1, ...``; `clusters` has each node's cluster; without `weights` each is 1. Fills
     `starts` (ranges + 1,) with the beginning of each range.
     """
     starts[:] = 0
+    _split(indptr, indices, weights, first, clusters, shift, starts, np.empty(starts.size - 1, np.int64), arcs)
+
+
+@kernel
+def _split(indptr, indices, weights, first, clusters, shift, starts, cursors, arcs):  # type: ignore[no-untyped-def]
     for row in range(indptr.size - 1):
         starts[(clusters[first + row] >> shift) + 1] += indptr[row + 1] - indptr[row]
-    for number in range(1, starts.size):
-        starts[number] += starts[number - 1]
-    cursors = starts[:-1].copy()
+    for number in range(cursors.size):
+        cursors[number] = starts[number]
+        starts[number + 1] += starts[number]
     for row in range(indptr.size - 1):
         cluster = clusters[first + row]
         place = cursors[cluster >> shift]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from daskgraphpart.kernels.compiled import helper, inlined, kernel
+from daskgraphpart.kernels.compiled import inlined, kernel
 
 AHEAD = 64  # nodes whose clusters are looked up at a time
 
@@ -20,14 +20,6 @@ def _mix(value):  # type: ignore[no-untyped-def]
     mixed ^= mixed >> np.uint64(29)
     mixed *= np.uint64(0xBF58476D1CE4E5B9)
     return mixed ^ (mixed >> np.uint64(32))
-
-
-@helper
-def _table_size(entries):  # type: ignore[no-untyped-def]
-    size = 8
-    while size < 2 * entries:
-        size *= 2
-    return size
 
 
 @inlined
@@ -48,10 +40,11 @@ def widest_row(indptr):  # type: ignore[no-untyped-def]
     return widest
 
 
-@kernel
-def propose_clusters(  # type: ignore[no-untyped-def]
-    indptr, indices, weights, first, labels, parts, node_weights, loads, most, salt, active, following, mine, preferred
-):
+def propose_clusters(
+    indptr: np.ndarray, indices: np.ndarray, weights: np.ndarray, first: int, labels: np.ndarray, parts: np.ndarray,
+    node_weights: np.ndarray, loads: np.ndarray, most: np.ndarray, salt: int | np.integer, active: np.ndarray,
+    following: np.ndarray, mine: np.ndarray, preferred: np.ndarray,
+) -> None:  # fmt: skip
     """Choose a cluster for each active node of a block ``first, first + 1, ...``; no weights means 1.
 
     `labels` (all nodes,) are the clusters at the round's start, each named after one of its nodes, and `loads` (all
@@ -60,12 +53,24 @@ def propose_clusters(  # type: ignore[no-untyped-def]
     `preferred` the cluster with the strongest bond, full or not (-1 without neighbours), and `following` is set for
     neighbours of nodes that change.
     """
-    num_rows, num_constraints = indptr.size - 1, node_weights.shape[1]
     widest = widest_row(indptr)
-    keys = np.full(_table_size(widest), -1, labels.dtype)
-    bound, touched = np.empty(keys.size, np.int64), np.empty(widest, np.uint64)
-    changes = np.zeros((num_rows, num_constraints), np.int64)  # of clusters named after the block's nodes
-    around, strengths = np.empty(widest, labels.dtype), np.ones(widest, np.int64)
+    size = 8
+    while size < 2 * widest:
+        size *= 2
+    _propose(
+        indptr, indices, weights, first, labels, parts, node_weights, loads, most, salt, active, following, mine,
+        preferred, np.full(size, -1, labels.dtype), np.empty(size, np.int64), np.empty(widest, np.uint64),
+        np.zeros((mine.size, most.size), np.int64), np.empty(widest, labels.dtype), np.ones(widest, np.int64),
+    )  # fmt: skip
+
+
+@kernel
+def _propose(  # type: ignore[no-untyped-def]
+    indptr, indices, weights, first, labels, parts, node_weights, loads, most, salt, active, following, mine, preferred,
+    keys, bound, touched, changes, around, strengths,
+):  # fmt: skip
+    """As `propose_clusters`; `changes` are those of the clusters named after the block's nodes."""
+    num_rows, num_constraints = mine.size, most.size
     for row in range(num_rows):
         if not active[row]:
             continue
@@ -78,7 +83,10 @@ def propose_clusters(  # type: ignore[no-untyped-def]
         )
         if degree == 0:
             continue
-        mask, count = np.uint64(_table_size(degree) - 1), 0
+        size, count = 8, 0
+        while size < 2 * degree:
+            size *= 2
+        mask = np.uint64(size - 1)
         for i in range(degree):
             slot = _slot(keys, around[i], mask)
             if keys[slot] == -1:

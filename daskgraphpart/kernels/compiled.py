@@ -1,7 +1,8 @@
 """Compile kernels with numba, also without a usable cache.
 
 The first run compiles what it needs, at least a tenth of a second per kernel; so functions called only by kernels have
-no entry from Python, and numbers are cast to avoid second signatures (int32, literals).
+no entry from Python, and numbers are cast to avoid second signatures (int32, literals). Kernels allocate nothing, and
+are compiled without numba's memory manager: each kind of array made in a kernel would take another tenth of a second.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 
 import numba
 
+OPTIONS = {"nogil": True, "no_cfunc_wrapper": True, "_nrt": False}
 _caches: dict[str, bool] = {}  # whether each directory had compiled kernels at this process's first look
 
 
@@ -20,12 +22,11 @@ def kernel(function: Callable[..., Any]) -> Any:
     """Compile a function for Python on its first call; without a cache if it has no directory."""
     if numba.config.DISABLE_JIT:  # for fuzzers; the command line refuses
         return function
-    options = {"nogil": True, "no_cfunc_wrapper": True}
     try:
-        compiled = numba.njit(cache=True, **options)(function)
+        compiled = numba.njit(cache=True, **OPTIONS)(function)
     except RuntimeError:  # numba: no locator available
         _caches[""] = False
-        return numba.njit(**options)(function)
+        return numba.njit(**OPTIONS)(function)
     if compiled.stats.cache_path not in _caches:
         _caches[compiled.stats.cache_path] = _remove_empty_files(compiled.stats.cache_path)
     return compiled
@@ -33,7 +34,7 @@ def kernel(function: Callable[..., Any]) -> Any:
 
 def helper(function: Callable[..., Any]) -> Any:
     """Compile a function that kernels call in several places, once for all."""
-    return numba.njit(nogil=True, no_cfunc_wrapper=True, no_cpython_wrapper=True)(function)
+    return numba.njit(no_cpython_wrapper=True, **OPTIONS)(function)
 
 
 def inlined(function: Callable[..., Any]) -> Any:

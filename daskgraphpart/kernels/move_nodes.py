@@ -137,10 +137,11 @@ def _best_move(row, indptr, indices, weights, first, parts, mine, node_weights, 
     return best, gain
 
 
-@kernel
-def refine_rows(  # type: ignore[no-untyped-def]
-    indptr, indices, weights, first, parts, mine, node_weights, over, shares, active, following, fixed, patience
-):
+def refine_rows(
+    indptr: np.ndarray, indices: np.ndarray, weights: np.ndarray, first: int, parts: np.ndarray, mine: np.ndarray,
+    node_weights: np.ndarray, over: np.ndarray, shares: np.ndarray, active: np.ndarray, following: np.ndarray,
+    fixed: np.ndarray, patience: int,
+) -> int:  # fmt: skip
     """Move nodes of a block, best first and each at most once; undo what follows the smallest cut.
 
     Rows are nodes ``first, first + 1, ...``; no weights means 1. `parts` (all nodes,) applies to other blocks, `mine`
@@ -149,13 +150,21 @@ def refine_rows(  # type: ignore[no-untyped-def]
     or empty for
     none, stay. Ends after `patience` moves without a smaller cut; returns by how much the cut fell.
     """
-    rows, num_parts = mine.size, over.shape[0]
-    heap, places, keys = np.empty(rows, np.int32), np.full(rows, -1, np.int32), np.empty(rows, np.float64)
-    locked = fixed.copy() if fixed.size else np.zeros(rows, np.bool_)
-    bound, touched = np.zeros(num_parts, np.int64), np.empty(num_parts, np.int32)
-    around = np.empty(widest_row(indptr), parts.dtype)
-    log_rows, log_parts = np.empty(rows, np.int32), np.empty(rows, np.int32)
-    size = np.int64(0)
+    locked = fixed.copy() if fixed.size else np.zeros(mine.size, np.bool_)
+    log_rows, log_parts = np.empty(mine.size, np.int32), np.empty(mine.size, np.int32)
+    gain: int = _refine(
+        indptr, indices, weights, first, parts, mine, node_weights, over, shares, *_bonds(indptr, parts, over),
+        *_queue(mine), active, following, patience, locked, log_rows, log_parts,
+    )  # fmt: skip
+    return gain
+
+
+@kernel
+def _refine(  # type: ignore[no-untyped-def]
+    indptr, indices, weights, first, parts, mine, node_weights, over, shares, bound, touched, around,
+    heap, places, keys, active, following, patience, locked, log_rows, log_parts,
+):  # fmt: skip
+    rows, size = mine.size, np.int64(0)
     for row in range(rows):
         if not active[row] or locked[row]:
             continue
@@ -211,18 +220,26 @@ def refine_rows(  # type: ignore[no-untyped-def]
     return best_total
 
 
-@kernel
-def gains_of_rows(indptr, indices, weights, first, parts, mine, node_weights, over, shares):  # type: ignore[no-untyped-def]
+def gains_of_rows(
+    indptr: np.ndarray, indices: np.ndarray, weights: np.ndarray, first: int, parts: np.ndarray, mine: np.ndarray,
+    node_weights: np.ndarray, over: np.ndarray, shares: np.ndarray,
+) -> np.ndarray:  # fmt: skip
     """Return by how much the cut falls for each of a block's nodes if it moves; the lowest integer if it cannot."""
     gains = np.empty(mine.size, np.int64)
-    bound, touched = np.zeros(over.shape[0], np.int64), np.empty(over.shape[0], np.int32)
-    around = np.empty(widest_row(indptr), parts.dtype)
+    bonds = _bonds(indptr, parts, over)
+    _find_gains(indptr, indices, weights, first, parts, mine, node_weights, over, shares, *bonds, gains)
+    return gains
+
+
+@kernel
+def _find_gains(  # type: ignore[no-untyped-def]
+    indptr, indices, weights, first, parts, mine, node_weights, over, shares, bound, touched, around, gains
+):
     for row in range(mine.size):
         best, gain = _best_move(
             row, indptr, indices, weights, first, parts, mine, node_weights, over, shares, bound, touched, around
         )
         gains[row] = gain if best >= 0 else np.iinfo(np.int64).min
-    return gains
 
 
 @inlined
@@ -257,17 +274,26 @@ def _best_relief(row, indptr, indices, weights, first, parts, mine, node_weights
     return best, best_score
 
 
-@kernel
-def rebalance_rows(indptr, indices, weights, first, parts, mine, node_weights, over, shares, fixed):  # type: ignore[no-untyped-def]
+def rebalance_rows(
+    indptr: np.ndarray, indices: np.ndarray, weights: np.ndarray, first: int, parts: np.ndarray, mine: np.ndarray,
+    node_weights: np.ndarray, over: np.ndarray, shares: np.ndarray, fixed: np.ndarray,
+) -> None:  # fmt: skip
     """Move nodes of a block out of overloaded parts, at the least loss of cut per drop, while moves help.
 
     Looks again at neighbours of moved nodes, so moves grow from the border. Parameters as in `refine_rows`.
     """
-    rows, num_parts = mine.size, over.shape[0]
-    heap, places, keys = np.empty(rows, np.int32), np.full(rows, -1, np.int32), np.empty(rows, np.float64)
-    bound, touched = np.zeros(num_parts, np.int64), np.empty(num_parts, np.int32)
-    around = np.empty(widest_row(indptr), parts.dtype)
-    size, left = np.int64(0), overload(over, shares)
+    _rebalance(
+        indptr, indices, weights, first, parts, mine, node_weights, over, shares, *_bonds(indptr, parts, over),
+        *_queue(mine), fixed, overload(over, shares),
+    )  # fmt: skip
+
+
+@kernel
+def _rebalance(  # type: ignore[no-untyped-def]
+    indptr, indices, weights, first, parts, mine, node_weights, over, shares, bound, touched, around,
+    heap, places, keys, fixed, left,
+):  # fmt: skip
+    rows, size = mine.size, np.int64(0)
     for row in range(rows):
         own, is_over = mine[row], False
         for c in range(over.shape[1]):
@@ -304,14 +330,23 @@ def rebalance_rows(indptr, indices, weights, first, parts, mine, node_weights, o
                 size = _put(heap, places, keys, size, near, score)
 
 
-@kernel
-def overload(over, shares):  # type: ignore[no-untyped-def]
+def overload(over: np.ndarray, shares: np.ndarray) -> float:
     """Sum of overloads, each as a share of its limit."""
-    total = 0.0
-    for part in range(over.shape[0]):
-        for c in range(over.shape[1]):
-            total += max(0.0, over[part, c]) * shares[c]
-    return total
+    # in order, for the same float everywhere; np.sum adds in groups
+    return float(np.cumsum(np.maximum(0.0, over) * shares)[-1])
+
+
+def _bonds(indptr: np.ndarray, parts: np.ndarray, over: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Work space to bind nodes to parts: bonds, the parts that have some, and parts of a node's neighbours."""
+    num_parts = over.shape[0]
+    around = np.empty(widest_row(indptr), parts.dtype)
+    return np.zeros(num_parts, np.int64), np.empty(num_parts, np.int32), around
+
+
+def _queue(mine: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Room for a queue of a block's rows: heap, each row's place in it or -1, keys."""
+    rows = mine.size
+    return np.empty(rows, np.int32), np.full(rows, -1, np.int32), np.empty(rows, np.float64)
 
 
 @kernel
@@ -331,14 +366,22 @@ def assign_greedily(nodes, node_weights, over, shares, parts):  # type: ignore[n
             over[best, c] += node_weights[i, c]
 
 
-@kernel
-def cut_of_rows(indptr, indices, weights, first, parts, num_parts):  # type: ignore[no-untyped-def]
+def cut_of_rows(
+    indptr: np.ndarray, indices: np.ndarray, weights: np.ndarray, first: int, parts: np.ndarray, num_parts: int
+) -> tuple[int, int]:
     """Weight of a block's cut arcs, and the number of foreign parts that its nodes see in all.
 
     The first counts both directions of an edge; the second, over all blocks, is the communication volume.
     """
+    parts = parts.view()
+    parts.flags.writeable = False  # one signature, also for parts in files
+    cut, volume = _cut(indptr, indices, weights, first, parts, np.full(num_parts, -1))
+    return cut, volume
+
+
+@kernel
+def _cut(indptr, indices, weights, first, parts, seen):  # type: ignore[no-untyped-def]
     cut, volume = np.int64(0), np.int64(0)
-    seen = np.full(num_parts, -1, np.int64)
     for row in range(indptr.size - 1):
         own = parts[first + row]
         for i in range(indptr[row], indptr[row + 1]):

@@ -67,16 +67,23 @@ def look_up(ids, values, looked_up):  # type: ignore[no-untyped-def]
         looked_up[i] = values[np.uint64(ids[i])]
 
 
-@kernel
-def scatter_edges(ends, new_ids, owners, cursors, run):  # type: ignore[no-untyped-def]
+def scatter_edges(
+    ends: tuple[np.ndarray, np.ndarray],
+    new_ids: tuple[np.ndarray, np.ndarray],
+    owners: np.ndarray,
+    cursors: np.ndarray,
+    run: np.ndarray,
+) -> None:
     """Write (new source ID, new destination ID, row in the block) of edges to `run` (3, edges), grouped by owner.
 
     `ends` and `new_ids` are pairs: type-wise IDs of sources and destinations, and their types' maps to new IDs;
     `cursors` are where each owner's group begins, and move on.
     """
-    src, dst = ends
-    new_src, new_dst = new_ids
-    looked_up = np.empty((2, EDGES_PER_LOOK_UP), run.dtype)
+    _scatter(*ends, *new_ids, owners, cursors, np.empty((2, EDGES_PER_LOOK_UP), run.dtype), run)
+
+
+@kernel
+def _scatter(src, dst, new_src, new_dst, owners, cursors, looked_up, run):  # type: ignore[no-untyped-def]
     for first in range(0, src.size, EDGES_PER_LOOK_UP):
         stop = min(first + EDGES_PER_LOOK_UP, src.size)
         look_up(src[first:stop], new_src, looked_up[0])

@@ -8,10 +8,11 @@ from daskgraphpart.kernels.clusters import widest_row
 from daskgraphpart.kernels.compiled import inlined, kernel
 
 
-@kernel
-def stream_nodes(  # type: ignore[no-untyped-def]
-    indptr, indices, weights, first, parts, mine, node_weights, loads, limits, alpha, fixed, num_blocks
-):
+def stream_nodes(
+    indptr: np.ndarray, indices: np.ndarray, weights: np.ndarray, first: int, parts: np.ndarray, mine: np.ndarray,
+    node_weights: np.ndarray, loads: np.ndarray, limits: np.ndarray, alpha: float, fixed: np.ndarray,
+    num_blocks: int,
+) -> None:  # fmt: skip
     """Assign the nodes ``first, first + 1, ...`` of a block, perhaps again; no weights means 1.
 
     `fixed` nodes, (block,), or empty for none, stay. Reads `parts` (all nodes,), -1 for none yet, and changes `mine`,
@@ -21,13 +22,23 @@ def stream_nodes(  # type: ignore[no-untyped-def]
     what the node weighs in each compared with the average.
     """
     num_parts = loads.shape[0]
-    bound, around = np.zeros(num_parts, np.int64), np.empty(widest_row(indptr), np.int32)
-    fullness, roots = np.zeros(num_parts, np.float64), np.zeros(loads.shape, np.float64)
     sizes = np.maximum(limits, 1).astype(np.float64)
     # price of a unit of each weight in a full part: the average node pays alpha * 1.5 in all
     prices = alpha * 1.5 / limits.size * (parts.size / num_parts) / sizes
-    for part in range(num_parts):
-        _fill(part, loads, sizes, fullness, roots)
+    shares = loads / sizes
+    _stream(
+        indptr, indices, weights, first, parts, mine, node_weights, loads, limits, fixed, num_blocks, sizes, prices,
+        shares.max(axis=1, initial=0.0), np.sqrt(shares), np.zeros(num_parts, np.int64),
+        np.empty(widest_row(indptr), np.int32),
+    )  # fmt: skip
+
+
+@kernel
+def _stream(  # type: ignore[no-untyped-def]
+    indptr, indices, weights, first, parts, mine, node_weights, loads, limits, fixed, num_blocks, sizes, prices,
+    fullness, roots, bound, around,
+):  # fmt: skip
+    num_parts = loads.shape[0]
     for row in range(indptr.size - 1):
         if indptr[row] == indptr[row + 1] or (fixed.size and fixed[row]):
             continue  # no neighbours: assigned at the end
