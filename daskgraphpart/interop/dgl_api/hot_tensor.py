@@ -71,15 +71,20 @@ class HotTensor(Public):
         wanted = ids.numpy()
         nearest = np.searchsorted(self._ids, wanted).clip(max=max(0, self._ids.size - 1))
         is_here = self._ids[nearest] == wanted if self._ids.size else np.zeros(wanted.size, bool)
-        here, rest = (torch.from_numpy(np.flatnonzero(mask)) for mask in (is_here, ~is_here))
-        self.rows_asked += int((policy.to_partid(ids) != policy.part_id).sum())
-        self.rows_found += len(here)
-        if not len(here):
+        here, own = torch.from_numpy(is_here), ids[policy.to_partid(ids) == policy.part_id]
+        self.rows_asked += len(ids) - len(own)
+        self.rows_found += int(here.sum())
+        if not is_here.any():
             return self._tensor[ids]
-        rows = torch.empty((len(ids), *self.shape[1:]), dtype=self.dtype)
-        rows[here] = self._rows[torch.from_numpy(self._order[nearest[is_here]])]
-        if len(rest):
-            rows[rest] = self._tensor[ids[rest]]
+        hot = self._rows[torch.from_numpy(self._order[nearest[is_here]])]
+        if is_here.all():
+            return hot
+        if len(own):  # a row of this machine stands in for hot ones: so the others are in place as DGL copies them
+            rows = self._tensor[torch.where(here, own[0], ids)]
+        else:
+            rows = torch.empty((len(ids), *self.shape[1:]), dtype=self.dtype)
+            rows[~here] = self._tensor[ids[~here]]
+        rows[here] = hot
         return rows
 
     def __repr__(self) -> str:
