@@ -16,7 +16,10 @@ import griffe
 import daskgraphpart
 from daskgraphpart.cli.main import group
 from daskgraphpart.dispatching.dispatch_options import DispatchOptions
+from daskgraphpart.engine.resources import Resources
+from daskgraphpart.jobs.job_options import JobOptions
 from daskgraphpart.options import stated_options
+from daskgraphpart.partitioner.assign_options import AssignOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -27,12 +30,14 @@ def read_headings() -> dict[str, str]:
     command = group.get_command(click.Context(group), "partition")
     assert command is not None
     headings = {param.name: param.heading for param in command.params if hasattr(param, "heading") and param.name}
-    return headings | {name: "Output" for name in stated_options(DispatchOptions) if name not in headings}
+    classes = {AssignOptions: "Method", DispatchOptions: "Output", Resources: "Resources", JobOptions: "Progress"}
+    # those in a mapping are options of their own on the command line
+    return {name: heading for of, heading in classes.items() for name in stated_options(of)} | headings
 
 
 HEADINGS = read_headings()
 GROUPS = ["Parameters", *dict.fromkeys(HEADINGS.values())]
-MOST_IN_A_TABLE = 30
+MOST_IN_A_TABLE = 20
 ELSEWHERE = re.compile(r"As in `(\w+)`\.")
 """Description of a parameter that another function describes."""
 HAS_SECTIONS = re.compile(r"^-{3,}$", re.MULTILINE)
