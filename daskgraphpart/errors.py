@@ -21,7 +21,7 @@ __all__ = [
 ]  # fmt: skip
 
 LONGEST_VALUE, MOST_LISTED = 600, 30
-_OPTION = re.compile(r"--([a-z]+(?:-[a-z]+)*)")
+_OPTION = re.compile(r"`[^`]*`|--([a-z]+(?:-[a-z]+)*)")
 _ENDS = (".", "?", "!")
 _WORD = re.compile(r"[a-z][a-z-]*(?=[ ,;]|$)")
 _SWITCHES = (
@@ -58,7 +58,8 @@ class GraphPartError(Public, Exception):
     expected, found : object, optional
         Expected and actual value.
     hint : str, optional
-        What to do, with options spelled as on the command line. In Python, messages show keywords instead.
+        What to do, with options spelled as on the command line. In Python, messages show keywords instead, except in
+        commands in backticks.
     """
 
     exit_code = 2
@@ -148,9 +149,11 @@ def keyword_of(option: str) -> str:
 
 
 def _keywords(text: str) -> str:
-    """Turn the options that a sentence of ours names into Python's keywords."""
+    """Turn the options that a sentence of ours names into Python's keywords, but not those of commands in backticks."""
 
     def keyword(option: re.Match[str]) -> str:
+        if option[1] is None:
+            return option[0]
         name = _KEYWORDS.get(option[1], option[1].replace("-", "_"))
         return f"{name}=True" if option[1] in _SWITCHES else name
 

@@ -54,5 +54,5 @@ def test_python_is_told_of_keywords_and_the_command_line_of_options() -> None:
     assert named.for_command_line() == "x--map-ids.csv, --balance types:a/b: no feature"
     passed_on = GraphPartError("odd", place="--mask m")
     assert (passed_on.option, passed_on.place, str(passed_on)) == ("masks", "m", "masks m: odd")
-    error.add_hint("add --restart")
-    assert str(error).endswith(". Add restart=True.")
+    error.add_hint("add --restart, or run `build --map-ids`")
+    assert str(error).endswith(". Add restart=True, or run `build --map-ids`.")

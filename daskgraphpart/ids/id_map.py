@@ -198,7 +198,7 @@ def take_column(path: Location, rows: np.ndarray) -> Any:
 @contextmanager
 def _open(path: Location) -> Iterator[Any]:
     if not is_file(path):
-        hint = "write one by build --map-ids"
+        hint = "write one by `build --map-ids`"
         raise InputFileNotFoundError("no ID map", file=str(path), hint=hint)
     with open_parquet(to_key(path)) as file:
         format_name = (file.metadata.metadata or {}).get(FORMAT_KEY)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from daskgraphpart.graph.graph import Graph
     from daskgraphpart.graph.scan import Scan
 
-_SEEN = "write the graph by build --map-ids, whose id_map/<type>.parquet has the order, and give that graph"
+_SEEN = "write the graph by `build --map-ids`, whose id_map/<type>.parquet has the order, and give that graph"
 
 
 def check_order(scan: Scan, owners: Assignment | Path | AssignOptions) -> None:

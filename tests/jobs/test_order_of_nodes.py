@@ -34,7 +34,7 @@ def test_weights_and_owners_without_ids_are_refused_while_ids_are_mapped(tables:
     changed = tables.with_reverse_edges("dgl").without_self_loops()
     for scan in (tables, changed):
         for job in (partial(dgp.partition, scan, "parts", 2), partial(dgp.assign, scan, 2)):
-            with pytest.raises(OptionError, match=r"w.npy, balance: node weights without IDs.*build map_ids=True"):
+            with pytest.raises(OptionError, match=r"w.npy, balance: node weights without IDs.*`build --map-ids`"):
                 job(balance="nodes,file:w.npy")
             for method in ("mine", "./metis"):
                 with pytest.raises(

@@ -237,7 +237,7 @@ def _check_disk(needed: int, worker: Worker) -> None:
             file=worker.local_directory,
             expected=f"at least {format_size(needed)} free",
             found=format_size(free),
-            hint="start workers with --local-directory on a larger disk",
+            hint="start workers with `dask worker --local-directory` on a larger disk",
         )
 
 

@@ -117,7 +117,7 @@ def find_map_pairs(options: AssignOptions, graph: Graph) -> dict[str, MapPair]:
             f"the graph has an ID map of {mapped} nodes, but the old owners have none" if only_new else what,
             file=str(directory),
             expected="maps of both, to match nodes by ID, or of neither, to match node i with old node i",
-            hint=_HINT_OLD_MAP if only_new else "make the graph with build --map-ids",
+            hint=_HINT_OLD_MAP if only_new else "make the graph with `build --map-ids`",
         )
     pairs = {}
     for ntype, path in old.items():
