@@ -60,7 +60,7 @@ def add_node_data(
     InputFileError
         If there are not as many rows as nodes, or rows of unknown nodes.
     LayoutError
-        If the partitions are in a store, or not by daskgraphpart.
+        If the partitions were not made by daskgraphpart.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def add_edge_data(
     InputFileError
         If there are not as many rows as edges.
     LayoutError
-        If the partitions are in a store, or not by daskgraphpart.
+        If the partitions were not made by daskgraphpart.
 
     Examples
     --------

@@ -2,15 +2,16 @@
 
 Tables and arrays are read as for a graph, and the passes of a dispatch bring rows to the owners of their nodes, who
 follow from the original IDs in the parts; likewise those of edges. A file that gains an array is made anew under a
-temporary name, and takes what it had from the old one (pass `copy-arrays`). When all are complete they are renamed; the
-manifest, which lists features and checksums, comes last. Until then partitions are what they were, or hold features
-that nothing lists.
+temporary name, and takes what it had from the old one (pass `copy-arrays`). When all are complete they are renamed, or
+sent to the store of the partitions; the manifest, which lists features and checksums, comes last. Until then partitions
+are what they were, or hold features that nothing lists.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -22,12 +23,10 @@ from pyarrow.parquet import ParquetFile
 from daskgraphpart.array_layouts.parquet import COLUMNS
 from daskgraphpart.dispatching.dispatch_options import DispatchOptions
 from daskgraphpart.dispatching.features import block_marks, cut_features, move_features
-from daskgraphpart.dispatching.finish import describe_layout, encode_files, publish_files
 from daskgraphpart.dispatching.job import Job, choose_sizes
 from daskgraphpart.dispatching.make_files import Places, Target, lay_out
 from daskgraphpart.dispatching.nodes import NumberedNodes
 from daskgraphpart.dispatching.offsets import count_intervals
-from daskgraphpart.dispatching.output_directory import discard_unfinished
 from daskgraphpart.dispatching.split_nids import count_marked, split_nids, wanted_masks
 from daskgraphpart.engine.progress import open_progress
 from daskgraphpart.engine.runner import Pass, Runner, Unit
@@ -43,9 +42,9 @@ from daskgraphpart.ids.id_map_file import IdMapFile
 from daskgraphpart.ids.recorded_id_maps import IdMaps
 from daskgraphpart.jobs.job_inputs import fingerprint
 from daskgraphpart.jobs.job_options import JobOptions
-from daskgraphpart.jobs.jobs import OutputDirectory, open_job
+from daskgraphpart.jobs.jobs import open_job
 from daskgraphpart.layouts.known_outputs import DIST_GRAPH
-from daskgraphpart.layouts.layout import DispatchedGraph, GraphSizes, raw_file_layout
+from daskgraphpart.layouts.layout import DispatchedGraph, GraphSizes, Layout, raw_file_layout
 from daskgraphpart.layouts.manifest import ADDED, data_of
 from daskgraphpart.layouts.manifest_reader import Manifest, find_manifest, read_manifest
 from daskgraphpart.partitioned.choose_hot_rows import find_hot_rows
@@ -55,14 +54,23 @@ from daskgraphpart.partitioner.extend.old_owners import place_owners
 from daskgraphpart.readers.objects.open_object import complete_graph
 from daskgraphpart.readers.tables.scan_tables import described_tables
 from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
-from daskgraphpart.storage.checksums import hash_bytes
+from daskgraphpart.storage.checksums import FileChecksum, hash_bytes
 from daskgraphpart.storage.faults import environment_faults
-from daskgraphpart.storage.files import make_directory, read_file
+from daskgraphpart.storage.files import make_directory, open_for_reading, read_file
+from daskgraphpart.storage.paths import Location, join_path
 from daskgraphpart.storage.region import Region, create_files, npy_region
-from daskgraphpart.tools.add.extended_layout import extended_layouts
+from daskgraphpart.tools.add.change_partitions import (
+    check_links,
+    clean_workspace,
+    maps_here,
+    replace_files,
+    taken_partitions,
+)
+from daskgraphpart.tools.add.extended_layout import ExtendedLayout, extended_layouts
 from daskgraphpart.tools.reorder.row_files import recorded_maps
 
 if TYPE_CHECKING:
+    from daskgraphpart.dispatching.destination import Destination
     from daskgraphpart.dispatching.workspace import Workspace
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.graph.scan import Scan
@@ -80,30 +88,26 @@ def add_features(
     if given.parent.name == DIST_GRAPH:  # GraphStorm's config, below that of the partitions
         parts = open_partitions(given.parent.parent, confined=parts.is_confined)
     manifest = _manifest_of(parts)
-    scan = _scan_of(parts, tables, run)
-    out = Path(str(parts.config.parent)).absolute()
-    with environment_faults(), open_progress(run.progress) as listener:
-        resources = run.resources.limited(scan.smallest_memory)
-        run = replace(run, resources=resources, progress=listener)
+    with ExitStack() as stack:
+        stack.callback(clean_workspace, parts.config.parent, resources)
+        scan = _scan_of(parts, tables, run)
+        stack.enter_context(environment_faults())
+        listener = stack.enter_context(open_progress(run.progress))
+        run = replace(run, resources=run.resources.limited(scan.smallest_memory), progress=listener)
         identity = fingerprint("add", scan, {"partitions": hash_bytes(read_file(parts.config)).digest})
-        output = OutputDirectory(
-            out, resources.workspace, lambda _: discard_unfinished(out), lambda: discard_unfinished(out)
-        )
-        with open_job(output, scan, identity, run) as (work, runner):
-            graph = scan.stage(Path(work.root) / "tables", runner)
-            _add(parts, manifest, graph, work, runner)
+        output, destination = stack.enter_context(taken_partitions(parts.config.parent, run.resources))
+        work, runner = stack.enter_context(open_job(output, scan, identity, run))
+        graph = scan.stage(Path(work.root) / "tables", runner)
+        _add(parts, manifest, graph, str(output.path), work, runner, destination)
     return open_partitions(given, confined=parts.is_confined)
 
 
 def _manifest_of(parts: PartitionedGraph) -> Manifest:
     """Return the manifest; refuse partitions whose files are not all known, or cannot be written."""
-    parent = parts.config.parent
-    path = find_manifest(parent, parts.name)
+    path = find_manifest(parts.config.parent, parts.name)
     manifest = None if path is None else read_manifest(path)
     why = ""
-    if not isinstance(parent, Path):
-        why = "they are in a store: add features to a local copy"
-    elif manifest is None or manifest.files is None:
+    if manifest is None or manifest.files is None:
         why = "there is no manifest of daskgraphpart beside their config: give the directory that you partitioned to"
     elif manifest.content.get("reshuffle") is False:
         why = "they keep their IDs: partition again, with the features"
@@ -129,11 +133,12 @@ def _scan_of(parts: PartitionedGraph, tables: Mapping[str, Any], run: JobOptions
     if any(hasattr(rows, "dask") for rows in values):  # those of arrays are computed where their rows are needed
         nodes = graph_of(parts.name, counts, {}, {})
         return GraphScan(complete_graph(nodes, run.resources, name=parts.name, node_data=tables["node_data"]))
-    maps, how = _id_maps(parts), {**tables, "edges": {}, "name": parts.name}
-    if not maps:
+    how = {**tables, "edges": {}, "name": parts.name}
+    if not _id_maps(parts):
         return described_tables({**how, "num_nodes": counts})
-    how["nodes"] = {ntype: (str(maps[ntype]), COLUMN) for ntype in counts}
-    return described_tables({**how, "map_ids": True, "ids_from": str(parts.config)})
+    earlier, maps = maps_here(parts, run.resources)
+    how["nodes"] = {ntype: (f"{maps}/{ntype}.parquet", COLUMN) for ntype in counts}
+    return described_tables({**how, "map_ids": True, "ids_from": str(earlier)})
 
 
 def _scan_of_edges(parts: PartitionedGraph, tables: Mapping[str, Any], run: JobOptions) -> Scan:
@@ -150,13 +155,21 @@ def _scan_of_edges(parts: PartitionedGraph, tables: Mapping[str, Any], run: JobO
     return GraphScan(complete_graph(known, run.resources, name=parts.name, edge_data=tables["edge_data"]))
 
 
-def _id_maps(parts: PartitionedGraph) -> dict[str, Path]:
+def _id_maps(parts: PartitionedGraph) -> dict[str, Location]:
     """Return the recorded maps of the user's own IDs by node type, if there are any."""
     recorded = recorded_maps(parts.config, parts.name, confined=parts.is_confined)
-    return {} if recorded is None else {ntype: Path(str(recorded[0]), f"{ntype}.parquet") for ntype in parts.ntypes}
+    return {} if recorded is None else {ntype: join_path(recorded[0], f"{ntype}.parquet") for ntype in parts.ntypes}
 
 
-def _add(parts: PartitionedGraph, manifest: Manifest, graph: Graph, work: Workspace, runner: Runner) -> None:
+def _add(
+    parts: PartitionedGraph,
+    manifest: Manifest,
+    graph: Graph,
+    out: str,
+    work: Workspace,
+    runner: Runner,
+    destination: Destination | None,
+) -> None:
     content, schema = manifest.content, graph.schema
     kind = "edge" if schema.edge_types else "node"
     given: Sequence[NodeType | EdgeType] = schema.edge_types if kind == "edge" else schema.node_types
@@ -178,6 +191,7 @@ def _add(parts: PartitionedGraph, manifest: Manifest, graph: Graph, work: Worksp
             raise OptionError(what, option=f"{kind}_data", found=", ".join({*new} & {*known}), hint=hint)
         for layout in layouts:
             layout.check_fits(sizes.schema)
+        check_links(layouts, parts.config.parent)
 
     runner.step("check-features", check)
     codes = {name: path for name, path in maps_and_codes(graph.companions).items() if name.startswith(CATEGORIES)}
@@ -190,14 +204,14 @@ def _add(parts: PartitionedGraph, manifest: Manifest, graph: Graph, work: Worksp
     files = [part.directory / part.rows(kind).originals_file for part in parts.parts]
     runner.run(Pass("read-owners", place_owners, [Unit(files, nbytes)], owners))
     assignment = Assignment(parts.num_parts, content["method"], owners)
-    out, wide = str(manifest.path.parent), choose_sizes(runner.resources)
-    job = Job(graph, assignment, out, DispatchOptions(), wide, work, runner, layouts)
+    job = Job(graph, assignment, out, DispatchOptions(), choose_sizes(runner.resources), work, runner, layouts)
     sizes, places = _move(job, parts, sizes, arrays, kind)
-    encode_files(job, places.all_files)
-    made = publish_files(job, places.all_files)
-    for layout in reversed(layouts):
-        of_layout = {file.path: made[file.path] for file in places.files[layout]}
-        describe_layout(layout, _described(parts, content, sizes, layout.checksums(sizes, of_layout), new))
+
+    def described(layout: Layout, made: Mapping[str, FileChecksum]) -> DispatchedGraph:
+        assert isinstance(layout, ExtendedLayout), "all are"
+        return _described(parts, Path(out), content, sizes, layout.checksums(sizes, made), new)
+
+    replace_files(job, places.files, destination, described)
 
 
 def _move(
@@ -243,11 +257,16 @@ def _sizes(parts: PartitionedGraph, content: Mapping[str, Any], changed: Mapping
 
 
 def _described(
-    parts: PartitionedGraph, content: Mapping[str, Any], sizes: GraphSizes, checksums: Mapping[str, Any], new: list[str]
+    parts: PartitionedGraph,
+    out: Path,
+    content: Mapping[str, Any],
+    sizes: GraphSizes,
+    checksums: Mapping[str, Any],
+    new: list[str],
 ) -> DispatchedGraph:
     """What layouts learn: what the manifest says, with the new features."""
     return DispatchedGraph(
-        out=Path(str(parts.config.parent)),
+        out=out,
         sizes=sizes,
         book=parts.book,
         quality=parts.quality,
@@ -280,7 +299,7 @@ def _copy_pass(
     """Plan the pass over all arrays that new files take from old ones."""
     units = []
     for part, (name, places) in itertools.product(parts.parts, targets.items()):
-        for old in _old_rows(part, name, f"{job.out}/{ends.get(name, '')}"):
+        for old in _old_rows(part, name, parts.config.parent / ends.get(name, "").replace("{part}", str(part.part_id))):
             step = max(1, job.sizes.row_block_bytes // max(8, old.row_nbytes))
             for start in range(0, old.num_rows, step):
                 stop = min(start + step, old.num_rows)
@@ -295,7 +314,7 @@ def _files_of_ends(job: Job, sizes: GraphSizes) -> dict[str, str]:
     return {name: path for path, file in files for name in file.regions if name.startswith(("edge_src", "edge_dst"))}
 
 
-def _old_rows(part: Any, name: str, table: str) -> Iterator[Region | TableColumn]:
+def _old_rows(part: Any, name: str, table: Location) -> Iterator[Region | TableColumn]:
     """Yield where an array of a part is, if it has any rows."""
     kind, _, key = name.partition("/")
     of_type, _, feature = key.rpartition("/")
@@ -304,7 +323,7 @@ def _old_rows(part: Any, name: str, table: str) -> Iterator[Region | TableColumn
     elif kind in ("orig_nids", "orig_eids"):
         yield part.rows("node" if kind == "orig_nids" else "edge").originals[key]
     elif kind in COLUMNS:
-        yield TableColumn(table.replace("{part}", str(part.part_id)), COLUMNS[kind])
+        yield TableColumn(table, COLUMNS[kind])
     elif key in part.split_regions:
         yield part.split_regions[key]
 
@@ -313,21 +332,23 @@ def _old_rows(part: Any, name: str, table: str) -> Iterator[Region | TableColumn
 class TableColumn:
     """IDs in a column of a Parquet file, which are read by row groups."""
 
-    path: str
+    path: Location
     name: str
     row_nbytes: int = 8
 
     @property
     def num_rows(self) -> int:
         """Number of rows."""
-        return int(ParquetFile(self.path).metadata.num_rows)
+        with open_for_reading(self.path) as opened:
+            return int(ParquetFile(opened).metadata.num_rows)
 
     def read(self, start: int, stop: int) -> np.ndarray:
         """Read rows ``[start, stop)``."""
-        file = ParquetFile(self.path)
-        ends = np.cumsum([file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)])
-        first, last = np.searchsorted(ends, (start, stop - 1), side="right").tolist()
-        rows: np.ndarray = file.read_row_groups([*range(first, last + 1)], [self.name])[self.name].to_numpy()
+        with open_for_reading(self.path) as opened:
+            file = ParquetFile(opened)
+            ends = np.cumsum([file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)])
+            first, last = np.searchsorted(ends, (start, stop - 1), side="right").tolist()
+            rows: np.ndarray = file.read_row_groups([*range(first, last + 1)], [self.name])[self.name].to_numpy()
         before = int(ends[first - 1]) if first else 0
         return rows[start - before : stop - before]
 
