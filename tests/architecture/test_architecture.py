@@ -233,7 +233,8 @@ def test_the_wheel_of_the_sdist_holds_the_package_and_nothing_else(tmp_path: Pat
     assert len([*tmp_path.glob("*.tar.gz")]) == 1
     (wheel,) = tmp_path.glob("*.whl")
     names = zipfile.ZipFile(wheel).namelist()
-    assert {"daskgraphpart/py.typed", "daskgraphpart/engine/defaults.yaml"} <= set(names)
+    data = ("py.typed", "engine/defaults.yaml", "tools/report/page.html", "tools/report/report.html")
+    assert {f"daskgraphpart/{name}" for name in data} <= set(names)
     assert {name.split("/")[0].split("-")[0] for name in names} == {"daskgraphpart"}
     expected = {str(path.relative_to(ROOT)) for path in PACKAGE.rglob("*.py")}
     assert expected == {name for name in names if name.endswith(".py")}
