@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["pytest_sessionfinish", "pytest_terminal_summary"]
 
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # those of torch wait busily, and each core has its process of tests
+
 # kernels compile at their first call, so no deadline
 COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("same", max_examples=20, derandomize=True, database=None, **COMMON)
