@@ -56,16 +56,18 @@ class Calls:
         self.counts: Counter[str] = Counter()
         self.fail_at: tuple[str, int] | None = None
         self.fault: BaseException = EnvironmentFaultError("the disk is full", hint="free some")
-        original = TaskCall.call
+        original = TaskCall.__init__
 
-        def counted(this: TaskCall, work: Any) -> Any:
-            name = this.task.__name__
-            self.counts[name] += 1
-            if self.fail_at == (name, self.counts[name]):
-                raise self.fault
-            return original(this, work)
+        def counting(this: TaskCall, task: Callable[..., Any], *rest: Any) -> None:
+            def counted(work: Any, config: Any) -> Any:
+                self.counts[task.__name__] += 1
+                if self.fail_at == (task.__name__, self.counts[task.__name__]):
+                    raise self.fault
+                return task(work, config)
 
-        monkeypatch.setattr(TaskCall, "call", counted)
+            original(this, counted, *rest)
+
+        monkeypatch.setattr(TaskCall, "__init__", counting)
 
 
 @pytest.fixture
