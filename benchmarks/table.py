@@ -24,6 +24,7 @@ import vs_gconstruct
 from claims import beyond, middle, newest_of, peak
 from layouts import table
 
+from daskgraphpart.engine.settings import parse_size
 from daskgraphpart.units import format_size
 
 if TYPE_CHECKING:
@@ -99,6 +100,7 @@ def blocks() -> Iterator[tuple[Path, str, str]]:
     yield PARTITIONERS, "efforts", in_lines(claims.efforts())
     yield NEW_DATA, "extend", in_lines(claims.extended())
     yield CLUSTERS, "shared_disk", in_lines(vs_shared_disk())
+    yield CLUSTERS, "shared_partitioning", shared_partitioning()
 
 
 def set_block(page: Path, name: str, content: str) -> None:
@@ -273,6 +275,21 @@ def vs_shared_disk() -> list[list[str]]:
         newest[(*job,)] = [*job, requests[0], *moved, f"{format_size(disk)}, {format_size(there['local'])}"]
         newest[(*job,)].append(kept["date"])
     return [[*heads, "disk of a worker: planned, used", "measured"], *newest.values()]
+
+
+def shared_partitioning() -> str:
+    """What workers hold and exchange that share `partition-graph` while some are killed."""
+    kept = newest_of("shared_partitioning")
+    of, ours, alone = kept["setting"], kept["results"]["together"], kept["results"]["alone"]
+    size, held = format_size(parse_size(of["memory"])), format_size(ours["peak"])
+    return (
+        f"{float(of['edges']) / 1e6:,.0f} million edges and {float(of['nodes']) / 1e6:,.0f} million nodes by "
+        f"{of['workers']} workers of one thread, {size} for the tasks of each: {ours['rounds']} rounds, which "
+        f"exchange {ours['bytes'] / float(of['edges']):.1f} bytes per edge in all. The largest process holds {held}, "
+        f"with its libraries, and the workers take {ours['cpu'] / alone['cpu']:.1f} times the CPU time of one machine. "
+        "In that run a worker, the scheduler and the client were killed and started again: owners are those of one "
+        "machine (`shared_partitioning.py`)."
+    )
 
 
 def over(results: dict[str, Any], name: str) -> str:
