@@ -59,8 +59,7 @@ def merge_arcs(
     `arcs` (arcs, 2 or 3) may hold other nodes' arcs, which are skipped; it is overwritten. Fills `rows` (neighbours,
     ascending in each row), `indptr` (nodes + 1,), `weights`, and `in_degrees` (of negative neighbours, with
     self-loops); returns the number of merged arcs. Sorting by neighbours' digits, lowest first, and then by row takes a
-    third of the time
-    of sorting each row.
+    third of the time of sorting each row.
     """
     starts, cursors = np.zeros(last - first + 1, np.int64), np.empty(last - first, np.int64)
     counts = np.empty(1 << MOST_DIGIT_BITS, np.int64)

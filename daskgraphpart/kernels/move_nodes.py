@@ -147,8 +147,7 @@ def refine_rows(
     Rows are nodes ``first, first + 1, ...``; no weights means 1. `parts` (all nodes,) applies to other blocks, `mine`
     (block,) to this one; changes it and `over` (parts, constraints), loads minus limits; `shares` are one over each
     limit. `active` nodes may begin; `following` is set for moved nodes and their neighbours. `fixed` nodes, (block,),
-    or empty for
-    none, stay. Ends after `patience` moves without a smaller cut; returns by how much the cut fell.
+    or empty for none, stay. Ends after `patience` moves without a smaller cut; returns by how much the cut fell.
     """
     locked = fixed.copy() if fixed.size else np.zeros(mine.size, np.bool_)
     log_rows, log_parts = np.empty(mine.size, np.int32), np.empty(mine.size, np.int32)
