@@ -28,16 +28,16 @@ REMOVED_KEYWORDS = {
     "deduplicate": "call without_duplicates() of the graph",
     "edge_types_from": "call split_edges() of the graph",
     "cast": "call astype() of the graph",
-    **dict.fromkeys(
-        ("threads", "passes", "recursive", "fill_parts", "num_trainers_per_machine"),
-        "put it into method_options, by name",
-    ),
-    **dict.fromkeys(("old_id_map", "may_move"), "put it into extend_options, by name"),
-    **dict.fromkeys(("batch_size", "seeds"), "put it into training_options, by name"),
-    **dict.fromkeys(("staging", "keep_workspace"), "put it into workspace_options, by name"),
-    **dict.fromkeys(("graph_formats", "out_edges", "map_feature", "hot_rows"), "put it into layout_options, by name"),
 }
 """What to type in the place of keywords that there were once, or that users of DGL may expect."""
+MEMBERS = {
+    "method_options": ("threads", "passes", "recursive", "fill_parts", "num_trainers_per_machine"),
+    "extend_options": ("old_id_map", "may_move"),
+    "training_options": ("batch_size", "seeds"),
+    "workspace_options": ("staging", "keep_workspace"),
+    "layout_options": ("graph_formats", "out_edges", "map_feature", "hot_rows", "config_name", "reshuffle"),
+}
+"""Keywords in which functions take options that are keywords elsewhere, and on the command line."""
 OUTPUTS = ("out", "out_path", "output_path", "out_dir")
 """Words for the directory that is written: ours, and those of DGL's functions."""
 
@@ -61,7 +61,8 @@ def check_keywords(function: Callable[P, T]) -> Callable[P, T]:
 
 def unknown_keyword(function: str, name: str, known: list[str]) -> KeywordError:
     """Return the error for an unknown keyword, with the nearest known one."""
-    hint = REMOVED_KEYWORDS.get(name) or did_you_mean(name, known) or f"see help({function})"
+    inside = [f"put it into {of}, by name" for of, members in MEMBERS.items() if of in known and name in members]
+    hint = "".join(inside) or REMOVED_KEYWORDS.get(name) or did_you_mean(name, known) or f"see help({function})"
     if name in OUTPUTS and (named := [of for of in OUTPUTS if of in known]):
         hint = f"use {named[0]} for the output directory"
     return KeywordError(f"{function}() has no keyword {name!r}", hint=hint)

@@ -39,6 +39,7 @@ def test_signatures_have_no_hole_and_help_has_every_keyword(function: Any) -> No
         ("resources", "memory="),
         ("options", "num_hops=2"),
         ("out_dir", "Use out"),
+        ("batch_size", "training_options"),
         ("zebra", r"help\(partition\)"),
     ],
 )
