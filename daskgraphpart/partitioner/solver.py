@@ -119,9 +119,7 @@ class Solver:
 
     def fennel(self, graph: WeightedGraph, passes: int) -> tuple[np.ndarray, str]:
         """Stream the graph so many times; 0 only balances."""
-        parts = self._stream(graph, passes)
-        assign_rest(graph, parts, self.limits, self.each)
-        return self.improve(graph, parts), f"fennel ({passes} pass{'es' * (passes > 1)})"
+        return self.improve(graph, self._stream(graph, passes)), f"fennel ({passes} pass{'es' * (passes > 1)})"
 
     def improve(self, graph: WeightedGraph, given: np.ndarray) -> np.ndarray:
         """Balance given parts and, if wanted, refine them by V-cycles while they gain."""
@@ -140,18 +138,16 @@ class Solver:
         """Find parts by libraries, of the graph or of a coarser one; by streaming where nothing clusters."""
         promised = None  # cut of one pass of streaming
         whole, coarse = choice.whole, choice.coarse
-        if not whole and self.options.method == "auto" and self._may_stream:
-            streamed = self._stream(graph, 1)
-            promised = graph.cut(streamed, self.limits.num_parts, self.each)
+        if not whole and self.options.method == "auto":
+            if self._may_stream:
+                promised = graph.cut(self._stream(graph, 1), self.limits.num_parts, self.each)
             hopeless = HOPELESS * (1 - 1 / self.limits.num_parts) * graph.total_weight / 2
-            if promised > hopeless and len(graph.columns) > 1:  # one constraint lets hubs gather
-                streamed = self._stream(graph, FENNEL_PASSES, streamed)
+            if promised and promised > hopeless and len(graph.columns) > 1:  # one constraint lets hubs gather
+                parts = self._stream(graph, FENNEL_PASSES)
                 # users and items cluster, and further passes gain much by it
-                if graph.cut(streamed, self.limits.num_parts, self.each) > HOPELESS * promised:
-                    assign_rest(graph, streamed, self.limits, self.each)
-                    rebalance(graph, streamed, self.limits, self.each)
-                    return streamed, "fennel, because nothing clusters"
-            del streamed
+                if graph.cut(parts, self.limits.num_parts, self.each) > HOPELESS * promised:
+                    rebalance(graph, parts, self.limits, self.each)
+                    return parts, "fennel, because nothing clusters"
         starts, seed = [], self.options.seed
         if coarse:
             starts.append(self._multilevel(graph, None, coarse, choose.COARSE_ARCS, seed))
@@ -160,9 +156,11 @@ class Solver:
         parts, solver = starts[0]
         return self._stream_if_better(graph, parts, f"multilevel, coarsest graph by {solver}", promised)
 
-    def _stream(self, graph: WeightedGraph, passes: int, given: np.ndarray | None = None) -> np.ndarray:
-        """Stream the graph so many times, from given parts if any; nodes without neighbours get none (-1)."""
-        return stream(graph, self.limits, passes, self.each, self.num_isolated, given)
+    def _stream(self, graph: WeightedGraph, passes: int) -> np.ndarray:
+        """Stream the graph so many times, and place what is left."""
+        parts = stream(graph, self.limits, passes, self.each, self.num_isolated)
+        assign_rest(graph, parts, self.limits, self.each)
+        return parts
 
     def _multilevel(
         self,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 FENNEL_PASSES = 3
 STREAM_ROUNDS = 64  # of pieces that do not see each other's nodes; so many cut about as if nodes came in turn
-RESTREAM_ROUNDS = 8  # if all with neighbours have parts to begin with
+RESTREAM_ROUNDS = 8  # if all have parts to begin with
 # the full price would scatter the first nodes over empty parts; later passes press harder, as Nishimura and Ugander
 # advise
 FIRST_PRICE, PRICE_GROWTH = 0.2, 2.0
@@ -52,7 +52,7 @@ def stream(
             stream_nodes(*rows, piece.start, parts, mine, weights, own_loads, most, price, fixed, count)
         return Moves.of(parts[nodes], mine, (own_loads - loads) // count)
 
-    rounds = RESTREAM_ROUNDS if np.count_nonzero(parts < 0) <= num_isolated else STREAM_ROUNDS
+    rounds = STREAM_ROUNDS if parts.min(initial=0) < 0 else RESTREAM_ROUNDS
     for number in range(passes):
         room = FIRST_ROOM * (passes - 1 - number) / max(1, passes - 1)
         most, price = (limits.most * (1 + room)).astype(np.int64), alpha * FIRST_PRICE * PRICE_GROWTH**number
