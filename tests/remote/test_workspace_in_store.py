@@ -350,7 +350,7 @@ def test_a_worker_without_room_for_its_copies_is_one_error_before_work(
     with LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0") as cluster:
         there = {"workspace": URL_WORK, "storage_options": s3.options, "cluster": cluster.scheduler_address}
         monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=1000))
-        message = r"local disk of a worker on host .* at least 8.4 MB free, found 1.0 kB.*local_directory"
+        message = r"local disk of a worker on host .* at least 8.4 MB free, found 1.0 kB.*local-directory"
         with pytest.raises(EnvironmentFaultError, match=message):
             partition(URL_IN, URL_OUT, 3, method="fennel", **HOW, **there)
     assert s3.files.find(URL_WORK) == s3.files.find(URL_OUT) == []

@@ -170,7 +170,7 @@ def test_a_type_without_maps_is_matched_by_row(directory: Path, tmp_path: Path) 
 def test_a_map_on_one_side_only_is_refused(old: str, directory: Path, tmp_path: Path) -> None:
     root = copied(directory, tmp_path, "old", "new", "owners", "parts")
     shutil.rmtree(root / "new" / "id_map")
-    with pytest.raises(AssignmentError, match=r"the old owners have an ID map of 'user', 'item' nodes.*map_ids"):
+    with pytest.raises(AssignmentError, match=r"the old owners have an ID map of 'user', 'item' nodes.*map-ids"):
         extended(root, root / "out", old=old)
     copied(directory, tmp_path / "again", "new", "owners", "parts")
     for description in ("owners/assignment.json", "parts/g.manifest.json"):

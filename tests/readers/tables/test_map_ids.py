@@ -248,7 +248,7 @@ def test_a_real_graph_of_many_types_keeps_edges_and_features(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1"])
 def test_what_is_no_map_is_refused(content: bytes, tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="map_ids=True"):
+    with pytest.raises(FileNotFoundError, match="--map-ids"):
         read_id_map(tmp_path, "_N")
     (tmp_path / "id_map").mkdir()
     (tmp_path / "id_map" / "_N.parquet").write_bytes(content)
