@@ -50,7 +50,7 @@ def assign(
     cluster: str | Client | Cluster | None = None,
     workers: int | None = None,
     workspace: str | os.PathLike[str] | None = None,
-    workspace_options: Mapping[str, object] | None = None,
+    keep_workspace: bool = False,
     progress: Progress | None = None,
 ) -> Assignment:
     """Give every node an owner.
@@ -69,11 +69,13 @@ def assign(
         Binary form, in addition to the text: ``"npy"``, ``"parquet"`` or ``"zarr"``.
     storage_options : mapping of str to object, optional
         Credentials and options of the graph's store, as for `fsspec.filesystem`.
+    keep_workspace : bool, default False
+        Keep the temporary files.
     method, balance, seed, refine, objtype, fanouts, training_options, method_options, effort : optional
         As in `partition`.
     edge_weight, extend, extend_options, overwrite, restart, memory, cluster, workers, workspace : optional
         As in `partition`.
-    workspace_options, progress : optional
+    progress : optional
         As in `partition`.
 
     Returns
@@ -107,7 +109,9 @@ def assign(
         training_options=training_options, method_options=method_options, effort=effort, edge_weight=edge_weight,
         extend=extend, extend_options=extend_options,
     )  # fmt: skip
-    resources = detect_resources(memory, cluster, workers, "auto", workspace, workspace_options, takes_store=True)
+    resources = detect_resources(
+        memory, cluster, workers, workspace=workspace, keep_workspace=keep_workspace, takes_store=True
+    )
     with result_message(JobOptions(resources, overwrite, restart, progress)) as (run, show):
         job = JobSpec.of_owners(graph, options, num_parts, out, form, resources, storage_options)
         assignment = public(run_assign(job, run))

@@ -34,10 +34,10 @@ Stated = dict[str, "Field[Any]"]
 
 
 def options_of(kind: type, *names: str, without: tuple[str, ...] = ()) -> Stated:
-    """The options that a class states, all or some; not those that functions take in a mapping."""
+    """The options that a class states: these, or all but those that functions take in a mapping."""
     stated = stated_options(kind)
     inside = {member for field in stated.values() for member in field.metadata["members"]}
-    return {name: stated[name] for name in names or stated if name not in {*without, *inside}}
+    return {name: stated[name] for name in names or stated if name in names or name not in {*without, *inside}}
 
 
 MEMBERS = {
@@ -53,12 +53,16 @@ WHERE, FILES = (
 )
 PROGRESS = options_of(JobOptions, "progress")
 RUN = {**WHERE, **PROGRESS}
-JOB = {**options_of(JobOptions, "overwrite", "restart"), **WHERE, **FILES, **PROGRESS}
+AGAIN = options_of(JobOptions, "overwrite", "restart")
+KEEP = options_of(Resources, "keep_workspace")
+JOB = {**AGAIN, **WHERE, **FILES, **PROGRESS}
 OF_PARTITION_GRAPH = options_of(AssignOptions, without=("method", "balance", "objtype"))
 OF_CHUNK_GRAPH = options_of(ReadOptions, "map_ids", "unknown_nodes", "missing_ids", "fill", "ids_from", "codes_from")
 FUNCTIONS: dict[str, dict[str, Stated]] = {
     "jobs/partition_function.py": {"partition": {**ASSIGN, **DISPATCH, **JOB}},
-    "jobs/assign_function.py": {"assign": {**ASSIGN, **JOB}},
+    "jobs/assign_function.py": {
+        "assign": {**ASSIGN, **AGAIN, **WHERE, **options_of(Resources, "keep_workspace"), **PROGRESS}
+    },
     "jobs/dispatch_function.py": {"dispatch": {**DISPATCH, **JOB}},
     "jobs/plan_function.py": {"plan": {**ASSIGN, **DISPATCH, **WHERE, **FILES}},
     "readers/objects/from_edges.py": dict.fromkeys(
