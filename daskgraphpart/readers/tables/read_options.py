@@ -12,7 +12,7 @@ from daskgraphpart.graph.transforms.changes import name_of
 from daskgraphpart.options import by_name, check_options, option, words_of
 
 UNKNOWN_NODES = ("add", "drop", "error")
-DELIMITERS = {"comma": ",", "tab": "\t", "space": " ", "semicolon": ";", "\\t": "\t"}
+DELIMITERS = {"comma": ",", "tab": "\t", "space": " ", "semicolon": ";", "\\t": "\t", "colons": "::"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +96,9 @@ class ReadOptions:
     )
     delimiter: str | None = option(
         None,
-        "What separates fields of text; guessed by default. space is any run of spaces and tabs.",
-        choices=tuple(DELIMITERS)[:4],
-        values="comma|tab|space|semicolon|CHAR",
+        "What separates fields of text; guessed by default. space is any run of spaces and tabs; colons are two, ::.",
+        choices=("comma", "tab", "space", "semicolon", "colons"),
+        values="comma|tab|space|semicolon|colons|CHAR",
     )
     decimal: str | None = option(
         None,
@@ -172,13 +172,10 @@ class ReadOptions:
             expected = "one ASCII character, or ''"
             raise OptionError("not one character", option="comment", expected=expected, found=repr(self.comment))
         delimiter = self.delimiter_character
-        is_one = delimiter is None or (len(delimiter) == 1 and delimiter.isascii())
+        is_one = delimiter in (None, "::") or (len(str(delimiter)) == 1 and str(delimiter).isascii())
         if not is_one or delimiter == self.comment or delimiter in ('"', "\n", "\r", "\0"):
-            expected = "one ASCII character, comma, tab, space or semicolon"
-            advice = "replace it in the file, for example by sed 's/::/;/g'" if self.delimiter == "::" else None
-            raise OptionError(
-                "bad delimiter", option="delimiter", expected=expected, found=repr(self.delimiter), hint=advice
-            )
+            expected = "one ASCII character, ::, comma, tab, space, semicolon or colons"
+            raise OptionError("bad delimiter", option="delimiter", expected=expected, found=repr(self.delimiter))
 
     def columns_of(self, etype: str) -> tuple[str, ...]:
         """Columns of an edge type's tables that become features."""

@@ -100,7 +100,7 @@ def scan_tables(
         Columns to keep as edge features, of the tables of one edge type, or of all. Numbers in text become int64, or
         float64 if one is not an integer.
     delimiter : str, optional
-        What separates fields of text; guessed by default. space is any run of spaces and tabs.
+        What separates fields of text; guessed by default. space is any run of spaces and tabs; colons are two, ::.
     decimal : str, optional
         What separates fractions in text; guessed by default. Commas that may separate thousands are refused until you
         say so.

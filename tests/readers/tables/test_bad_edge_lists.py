@@ -345,7 +345,7 @@ def test_kinds_of_ids_may_not_differ_between_files(tmp_path: Path) -> None:
         ({"endpoints": ("a",)}, "--endpoints: not two columns"),
         ({"edge_features": (2, 2)}, "--edge-features: a column is named twice"),
         ({"id_type": "float"}, "Unknown id type 'float'. Choose from auto, integer, string"),
-        ({"delimiter": "::"}, "--delimiter: bad delimiter"),
+        ({"delimiter": ":::"}, "--delimiter: bad delimiter"),
         ({"comment": "//"}, "--comment: not one character"),
         ({"edge_format": "xml"}, "--edge-format: unknown format of edges"),
         ({"data_format": "csv"}, "--data-format: unknown format of features"),

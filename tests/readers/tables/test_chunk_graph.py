@@ -184,7 +184,7 @@ def test_pyg_graphs_come_with_their_tensors(pyg_data: Any, tmp_path: Path) -> No
         ({ETYPE: FRAME}, {"edata_paths": {ETYPE: {"weight": WEIGHT}}}, ("twice", "weight")),
         ({ETYPE: FRAME}, {"edges_fmt": "xml"}, ("format of edges", "xml")),
         ({ETYPE: FRAME}, {"data_fmt": "csv"}, ("format of features", "csv")),
-        ({ETYPE: FRAME}, {"delimiter": "::"}, ("delimiter",)),
+        ({ETYPE: FRAME}, {"delimiter": ":::"}, ("delimiter",)),
         ({ETYPE: FRAME}, {"num_chunks_edges": {("user", "buys", "item"): 2}}, ("num_chunks_edges", "user:buys:item")),
         ({ETYPE: FRAME}, {"num_chunks_edge_data": {ETYPE: {"w": 2}}}, ("num_chunks_edge_data", "user:likes:item/w")),
         ({ETYPE: FRAME}, {"num_chunks_nodes": {"user": 0}}, ("number of files", "0")),

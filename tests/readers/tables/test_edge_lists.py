@@ -22,6 +22,7 @@ from daskgraphpart import partition, read_chunked, read_id_map
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.ids.id_map import id_map_frame
 from daskgraphpart.readers.database import open_database, run
+from daskgraphpart.readers.tables.describe import text_rows
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -324,6 +325,36 @@ def test_semicolons_delimit_if_commas_are_decimal_ones(tmp_path: Path) -> None:
     (tmp_path / "e.csv").write_text("a1,b,3;5\nb,c,4;x\n")
     out = chunk(tmp_path / "out", tmp_path / "e.csv", edge_features=("2",), map_ids=True, header=False, overwrite=True)
     assert read_id_map(out, "_N")["id"].compute().tolist() == ["a1", "b", "c"]
+
+
+@pytest.mark.parametrize("nbytes", [24, 25, 26, 1 << 20])
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("header", [True, False])
+def test_two_colons_delimit_fields(
+    header: bool, packed: bool, nbytes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(text_rows, "BYTES_PER_READ", nbytes)
+    text = "u::v::w\n" * header + "a:1::b::3\nb:::c::5\nb::b::7\na:1::b::9\n"
+    (tmp_path / "e.dat").write_bytes(gzip.compress(text.encode()) if packed else text.encode())
+    weight = "w" if header else "2"
+    out = chunk(tmp_path / "out", tmp_path / "e.dat", edge_features=(weight,), map_ids=True, header=header)
+    ids = read_id_map(out, "_N")["id"].compute().to_numpy()
+    graph = read_chunked(out)
+    edges = ids[graph.edges[DEFAULT].compute()].tolist()
+    assert edges == [["a:1", "b"], ["b", ":c"], ["b", "b"], ["a:1", "b"]]
+    assert graph.edge_data[DEFAULT][weight].compute().tolist() == [3, 5, 7, 9]
+
+
+def test_errors_show_two_colons_as_typed(tmp_path: Path) -> None:
+    (tmp_path / "e.dat").write_text("1::2::3\n" * 300 + "1::2\n")
+    with pytest.raises(InputFileError, match=r"line 301.*2: '1::2'"):
+        chunk(tmp_path / "out", tmp_path / "e.dat")
+    (tmp_path / "e.dat").write_text("1::2::3\n" * 300 + "1::x::3\n")
+    with pytest.raises(InputFileError, match=r"line 301.*1::x::3"):
+        chunk(tmp_path / "out", tmp_path / "e.dat")
+    (tmp_path / "e.dat").write_text("1::2\n1::\x1f2\n")
+    with pytest.raises(InputFileError, match="unit separator"):
+        chunk(tmp_path / "out", tmp_path / "e.dat")
 
 
 @pytest.mark.parametrize(("first", "last"), [("3,25", "1.234"), ("3", "3,5")])

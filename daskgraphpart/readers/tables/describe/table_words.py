@@ -9,7 +9,7 @@
               | [type "="] file                       user=users.csv:*               each column is a feature
     split     = [type "="] file                       user=users.csv:key:set         --split
     file      = path {":" word}
-    word      = "header" | "no-header" | "comma" | "tab" | "space" | "semicolon"
+    word      = "header" | "no-header" | "comma" | "tab" | "space" | "semicolon" | "colons"
               | dtype {":" width}                     raw rows: float32:128
               | columns
     columns   = source "," destination                of edges
@@ -109,7 +109,7 @@ def parse_file(text: str, place: str) -> FileWords:
 
 def _meaningless(columns: Sequence[str], place: str, text: str) -> OptionError:
     word = columns[-1]
-    words = "header, no-header, comma, tab, space, semicolon, decimal-comma, decimal-point, a dtype"
+    words = "header, no-header, comma, tab, space, semicolon, colons, decimal-comma, decimal-point, a dtype"
     meant = did_you_mean(word, [known for words in WORDS.values() for known in words])
     hint = meant or f"use {USAGE[place]}, or one of {words}."
     if columns[1:]:

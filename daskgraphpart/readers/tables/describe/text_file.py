@@ -30,7 +30,7 @@ from daskgraphpart.readers.tables.describe.columns import (
     with_decimals,
 )
 from daskgraphpart.readers.tables.describe.table_files import METIS, TableFile, refuse_foreign
-from daskgraphpart.readers.tables.describe.text_rows import HeadRow, TextRows
+from daskgraphpart.readers.tables.describe.text_rows import COLONS, HeadRow, TextRows
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 MATRIX_MARKET, MATRIX_KINDS = "%%MatrixMarket", {"real", "integer", "pattern", "general", "symmetric"}
 ROWS_LOOKED_AT = 200
-NAMES_OF_DELIMITERS = {",": "comma", "\t": "tab", ";": "semicolon", " ": "spaces", "|": "|"}
+NAMES_OF_DELIMITERS = {",": "comma", "\t": "tab", ";": "semicolon", " ": "spaces", "|": "|", COLONS: "two colons"}
 _NUMBER = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z_ -]*")
 
@@ -252,13 +252,8 @@ def _guess_delimiter(rows: TextRows, line: str, num_ids: int) -> str:
         return marks[0] if marks else ","  # a line of one column of names may hold spaces
     if len(line.split()) > 1:
         return " "
-    if "::" in line:
-        what, name = "fields between two colons", Path(rows.path).name
-        hint = f"replace them, for example by sed 's/::/;/g' {name} > semicolons.csv"
-        expected = "a delimiter of one character"
-        raise InputFileError(
-            what, file=rows.path, place=f"line {rows.first_line}", expected=expected, found=shown(line), hint=hint
-        )
+    if COLONS in line:
+        return COLONS
     return "|" if "|" in line else " "
 
 

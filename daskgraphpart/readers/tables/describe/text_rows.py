@@ -41,6 +41,8 @@ from daskgraphpart.storage.faults import attach_path_to_error
 BYTES_PER_READ = 2 << 20
 BOUNDS_PER_BATCH = 1 << 19
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+COLONS, UNIT = "::", "\x1f"
+"""A delimiter of two characters, and the one that stands for it while rows are cut: ASCII's, which no text has."""
 _LINE = re.compile(rb"([^\r\n]*)(\r\n|\r|\n|\Z)")
 
 
@@ -122,7 +124,8 @@ class TextRows:
         """Leave out the first row."""
         text, is_last = self._first_bytes()
         cut = self._cut(np.frombuffer(text, np.uint8), 0, is_last, 0, np.empty(0, np.int64), 1)
-        return replace(self, first_byte=self.first_byte + cut.place, first_line=self.first_line + cut.line)
+        nbytes = cut.place + (text.count(UNIT.encode(), 0, cut.place) if self.delimiter == COLONS else 0)
+        return replace(self, first_byte=self.first_byte + nbytes, first_line=self.first_line + cut.line)
 
     def _first_bytes(self) -> tuple[bytes, bool]:
         """Return text from the first byte on, and whether that is all."""
@@ -148,7 +151,7 @@ class TextRows:
                 bounds = cut.bounds[:, row : row + 1]
                 of_field = bounds[chosen.index(position)]
                 places = (bounds[0, 0, 0], of_field[0, 0], bounds[-1, 0, 1])
-                before, after = (content[first:last].tobytes().decode() for first, last in pairwise(places))
+                before, after = (_as_typed(content[first:last].tobytes().decode()) for first, last in pairwise(places))
                 field: str | None = _strings(content, of_field)[0].as_py()
                 return line + int(cut.lines[row]), field, shown_line(before + after, len(before))
             row -= len(cut.lines)
@@ -177,9 +180,9 @@ class TextRows:
     def _cut(
         self, content: np.ndarray, start: int, is_last: bool, num_fields: int, columns: np.ndarray, max_rows: int
     ) -> _Cut:
-        by_blanks = self.delimiter == " "
+        by_blanks, delimiter = self.delimiter == " ", UNIT if self.delimiter == COLONS else self.delimiter
         stops = np.zeros(256, bool)
-        stops[[ord(mark) for mark in (self.delimiter, "\r", "\n", *("\t" if by_blanks else ""))]] = True
+        stops[[ord(mark) for mark in (delimiter, "\r", "\n", *("\t" if by_blanks else ""))]] = True
         bounds = np.empty((int(columns.max(initial=-1)) + 1, max_rows, 2), np.int32)
         lines, outcome = np.empty(max_rows, np.int64), np.zeros(4, np.int64)
         rows = cut_rows(content, start, is_last, by_blanks, stops, num_fields, columns, bounds, lines, outcome)
@@ -192,7 +195,8 @@ class TextRows:
             return cut.state == TOO_LITTLE
         begin = _LINE.match(text, cut.place)
         assert begin is not None
-        row, is_open = begin[1][:MAX_ROW_BYTES].decode(errors="replace"), b'"' in begin[1] and bool(begin[2])
+        row = _as_typed(begin[1][:MAX_ROW_BYTES].decode(errors="replace"))
+        is_open = b'"' in begin[1] and bool(begin[2])
         place, expected, hint = f"line {line:,}", "quotes around a whole field, those inside doubled", None
         if cut.state == FIELDS:
             what, expected = "wrong number of fields in a line", f"{num_fields} fields, as in the first line"
@@ -251,7 +255,12 @@ class TextRows:
 
     @contextmanager
     def _open(self) -> Iterator[Any]:
-        """Open the text at the first byte."""
+        """Open the text at the first byte; two colons that delimit fields are one character."""
+        with self._open_unpacked() as file:
+            yield _Colons(file, self.path) if self.delimiter == COLONS else file
+
+    @contextmanager
+    def _open_unpacked(self) -> Iterator[Any]:
         with attach_path_to_error(self.path), open(self.content, "rb") as file:
             if self.packing == "none":
                 file.seek(self.first_byte)
@@ -262,6 +271,28 @@ class TextRows:
                 while left:
                     left -= len(unpacked.read(min(left, BYTES_PER_READ)))
                 yield unpacked
+
+
+class _Colons:
+    """Text in which `UNIT` stands for two colons."""
+
+    def __init__(self, file: Any, path: str) -> None:
+        self._file, self._path, self._left = file, path, b""
+
+    def read(self, size: int) -> bytes:
+        """Read about as much as asked; nothing at the end. A colon that may be half a delimiter waits for more."""
+        piece = self._file.read(size)
+        if UNIT.encode() in piece:
+            what, hint = "a unit separator (0x1f) in text between two colons", "remove it"
+            raise InputFileError(what, file=self._path, hint=hint)
+        text = self._left + piece
+        waiting = (len(text) - len(text.rstrip(b":"))) % 2 if piece else 0
+        text, self._left = text[: len(text) - waiting], text[len(text) - waiting :]
+        return text.replace(COLONS.encode(), UNIT.encode()) if text or not piece else self.read(size)
+
+
+def _as_typed(text: str) -> str:
+    return text.replace(UNIT, COLONS)
 
 
 def _is_utf8(text: bytes) -> bool:

@@ -23,6 +23,7 @@ from daskgraphpart.graph.sources import INT64, FileRows, LineEdges
 from daskgraphpart.kernels.parse_ints import parse_edges
 from daskgraphpart.readers.tables.describe.columns import MAX_ID
 from daskgraphpart.readers.tables.describe.text_file import TextFile
+from daskgraphpart.readers.tables.describe.text_rows import COLONS
 from daskgraphpart.schema import DataSpec
 
 if TYPE_CHECKING:
@@ -167,10 +168,10 @@ def _scan_text(table: Table, files: Sequence[TextFile], runner: Runner) -> Plain
 
 
 def _blocks_of(file: TextFile, step: int) -> list[TableLines] | None:
-    """Cut a text file into blocks; None if packed, a matrix, or of changing form."""
+    """Cut a text file into blocks; None if packed, a matrix, between colons, or of changing form."""
     rows, size = file.rows, os.path.getsize(file.content)
     src, dst = (column.position for column in file.columns[:2])
-    is_plain = rows.packing == "none" and file.num_entries is None and src != dst
+    is_plain = rows.packing == "none" and rows.delimiter != COLONS and file.num_entries is None and src != dst
     if not is_plain or src is None or dst is None or not _begins_a_line(rows.content, rows.first_byte):
         return None
     return [
