@@ -78,6 +78,7 @@ def blocks() -> Iterator[tuple[Path, str, str]]:
         yield page, name, in_lines(rows_of(newest_of(name)["results"]))
     rows = fetched_rows.kept()
     for page, name, lines in (
+        (README, "epochs_in_short", epochs.in_short()),
         (FOR_TRAINING, "epochs", epochs.table()),
         (FOR_TRAINING, "fetched_by_dgl", fetched_by_dgl.table()),
         (FOR_TRAINING, "fetched_rows", fetched_rows.of_graphs(rows)),
