@@ -12,7 +12,8 @@ from daskgraphpart.graph.transforms.changes import name_of
 from daskgraphpart.options import by_name, check_options, option, words_of
 
 UNKNOWN_NODES = ("add", "drop", "error")
-DELIMITERS = {"comma": ",", "tab": "\t", "space": " ", "semicolon": ";", "\\t": "\t", "colons": "::"}
+COLONS = "::"
+DELIMITERS = {"comma": ",", "tab": "\t", "space": " ", "semicolon": ";", "\\t": "\t", "colons": COLONS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +173,7 @@ class ReadOptions:
             expected = "one ASCII character, or ''"
             raise OptionError("not one character", option="comment", expected=expected, found=repr(self.comment))
         delimiter = self.delimiter_character
-        is_one = delimiter in (None, "::") or (len(str(delimiter)) == 1 and str(delimiter).isascii())
+        is_one = delimiter in (None, COLONS) or (len(str(delimiter)) == 1 and str(delimiter).isascii())
         if not is_one or delimiter == self.comment or delimiter in ('"', "\n", "\r", "\0"):
             expected = "one ASCII character, ::, comma, tab, space, semicolon or colons"
             raise OptionError("bad delimiter", option="delimiter", expected=expected, found=repr(self.delimiter))

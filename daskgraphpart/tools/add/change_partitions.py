@@ -41,10 +41,8 @@ def maps_here(parts: PartitionedGraph, resources: Resources) -> tuple[Location, 
     if not is_remote(config):
         return config, recorded[0]
     if str(recorded[0]) != str(config.parent / ID_MAP):
-        what, hint = (
-            "the ID maps are not beside these partitions",
-            "add features to a local copy of graph and partitions",
-        )
+        what = "the ID maps are not beside these partitions"
+        hint = "add features to a local copy of graph and partitions"
         raise LayoutError(what, file=str(config), expected=ID_MAP, found=str(recorded[0]), hint=hint)
     here = StoreDestination(config.parent).local_directory(resources.workspace) / f"{OWN_PREFIX}described"
     make_directory(here / ID_MAP)

@@ -30,7 +30,8 @@ from daskgraphpart.readers.tables.describe.columns import (
     with_decimals,
 )
 from daskgraphpart.readers.tables.describe.table_files import METIS, TableFile, refuse_foreign
-from daskgraphpart.readers.tables.describe.text_rows import COLONS, HeadRow, TextRows
+from daskgraphpart.readers.tables.describe.text_rows import HeadRow, TextRows
+from daskgraphpart.readers.tables.read_options import COLONS
 
 if TYPE_CHECKING:
     import numpy as np

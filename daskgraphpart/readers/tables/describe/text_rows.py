@@ -36,13 +36,14 @@ from daskgraphpart.kernels.cut_rows import (
 from daskgraphpart.readers.database import ROWS_PER_BATCH
 from daskgraphpart.readers.tables.describe.columns import shown, shown_line
 from daskgraphpart.readers.tables.describe.table_files import TAR
+from daskgraphpart.readers.tables.read_options import COLONS
 from daskgraphpart.storage.faults import attach_path_to_error
 
 BYTES_PER_READ = 2 << 20
 BOUNDS_PER_BATCH = 1 << 19
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-COLONS, UNIT = "::", "\x1f"
-"""A delimiter of two characters, and the one that stands for it while rows are cut: ASCII's, which no text has."""
+UNIT = "\x1f"
+"""ASCII's unit separator, which stands for two colons while rows are cut; text between colons must have none."""
 _LINE = re.compile(rb"([^\r\n]*)(\r\n|\r|\n|\Z)")
 
 

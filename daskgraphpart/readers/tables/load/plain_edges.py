@@ -23,7 +23,7 @@ from daskgraphpart.graph.sources import INT64, FileRows, LineEdges
 from daskgraphpart.kernels.parse_ints import parse_edges
 from daskgraphpart.readers.tables.describe.columns import MAX_ID
 from daskgraphpart.readers.tables.describe.text_file import TextFile
-from daskgraphpart.readers.tables.describe.text_rows import COLONS
+from daskgraphpart.readers.tables.read_options import COLONS
 from daskgraphpart.schema import DataSpec
 
 if TYPE_CHECKING:
