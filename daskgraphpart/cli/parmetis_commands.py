@@ -56,6 +56,8 @@ def parmetis() -> None:
     metavar="NAME",
     help="Node data to balance, integers or bool, such as train_mask; repeat it for more.",
 )
+@click.option("--node-attr", "node_attrs", multiple=True, metavar="NAME", help="Node data to write behind each line.")
+@click.option("--edge-attr", "edge_attrs", multiple=True, metavar="NAME", help="Edge data, likewise.")
 @click.option("--overwrite", is_flag=True, help="Replace existing files in OUT.")
 @dgl_option("--input-dir", "dgl_in_dir", type=click.Path(), script=BEFORE, meaning="GRAPH")
 @dgl_option("--output-dir", "dgl_out_dir", type=click.Path(), script=BEFORE, meaning="OUT")
@@ -71,11 +73,13 @@ def write(**values: Any) -> None:
     \b
     daskgraphpart parmetis write graph for-parmetis
     daskgraphpart parmetis write graph for-parmetis --weight train_mask
+    daskgraphpart parmetis write graph for-parmetis --node-attr feat
     """
     graph = _graph(one_of(values["in_dir"], values["dgl_in_dir"], name="GRAPH"), values)
     out_dir = one_of(values["out_dir"], values["dgl_out_dir"], name="OUT")
     with run_of(values) as run:
-        written = write_parmetis(graph, out_dir, weights=values["weights"], **run)
+        given = {name: values[name] for name in ("weights", "node_attrs", "edge_attrs")}
+        written = write_parmetis(graph, out_dir, **given, **run)
     if not values["quiet"]:
         kept = f"{format_count(written.num_nodes)} nodes, {format_count(written.num_edges)} edges"
         loops, repeats = format_count(written.num_self_loops), format_count(written.num_repeats)

@@ -22,7 +22,13 @@ from daskgraphpart.interop.parmetis.pm_dglpart import (
     read_graph,
     read_type_counts,
 )
-from daskgraphpart.interop.parmetis.write_text import ParmetisInput, check_weights, claim_files, write_parmetis_files
+from daskgraphpart.interop.parmetis.write_text import (
+    ParmetisInput,
+    check_attributes,
+    check_weights,
+    claim_files,
+    write_parmetis_files,
+)
 from daskgraphpart.jobs.job_inputs import open_chunked
 from daskgraphpart.jobs.job_options import JobOptions
 from daskgraphpart.jobs.job_spec import JobSpec
@@ -55,6 +61,8 @@ def write(
     out: str | os.PathLike[str],
     *,
     weights: Sequence[str] = (),
+    node_attrs: Sequence[str] = (),
+    edge_attrs: Sequence[str] = (),
     overwrite: bool = False,
     memory: str | int | None = None,
     cluster: str | Client | Cluster | None = None,
@@ -82,6 +90,9 @@ def write(
     weights : sequence of str
         Node data, one integer or bool per node, to add as node weights after those of the node types that have nodes. A
         type without data of that name gets zeros. With `"train_mask"`, each part gets its share of the training nodes.
+    node_attrs, edge_attrs : sequence of str
+        Node data and edge data to write behind each line, one value after the other, for `convert` to make a feature
+        of. All types need data of that name, of the same dtype and row shape.
     overwrite : bool
         Replace existing files of these names in `out`.
     memory, cluster, workers, workspace, progress : optional
@@ -97,7 +108,7 @@ def write(
     OutputExistsError
         If one of the files already exists.
     OptionError
-        If node data cannot be weights.
+        If node data cannot be weights, or data cannot be attributes.
     InputFileError
         If the data do not match the metadata, or weights are negative or all zero.
 
@@ -108,6 +119,8 @@ def write(
     """
     graph = open_chunked(graph)
     check_weights(graph.schema, weights)
+    check_attributes(graph.schema.node_types, node_attrs, "node_attrs")
+    check_attributes(graph.schema.edge_types, edge_attrs, "edge_attrs")
     resources = detect_resources(memory, cluster, workers, workspace=workspace).limited(SMALLEST_TASK_MEMORY)
     files = ParmetisFiles(require_local(out, "the text for ParMETIS").absolute(), graph.schema.name)
     with (
@@ -117,7 +130,8 @@ def write(
         open_runner(resources, progress) as runner,
     ):
         claim_files(files, graph, to_path(graph.directory) / METADATA_FILE, overwrite)
-        return write_parmetis_files(graph, files, weights, runner, scratch)
+        attributes = node_attrs, edge_attrs
+        return write_parmetis_files(graph, files, weights, runner, scratch, attributes=attributes)
 
 
 @check_keywords

@@ -1,4 +1,4 @@
-"""Write a graph for ParMETIS' programs: nodes with weights, edges, and loops and repeats apart.
+"""Write a graph for ParMETIS' programs: nodes with weights, edges, and loops and repeats apart; attributes of all.
 
 A node's weights are 1 for its type and 0 for others, so that ParMETIS balances every type; then come the requested node
 data. ParMETIS fails on weights that sum to zero (libparmetis/weird.c, "sum weight for constraint"), so types without
@@ -10,6 +10,7 @@ does not matter. Each task writes its lines into its own file; one task per file
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 from collections.abc import Iterable, Sequence
@@ -25,6 +26,9 @@ from pyarrow import csv, parquet
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import InputFileError, OptionError, OutputExistsError
 from daskgraphpart.graph.dask_partitions import list_edge_blocks
+from daskgraphpart.graph.rows import JoinedRows
+from daskgraphpart.graph.share_arrays import make_seekable, share_arrays
+from daskgraphpart.interop.parmetis.pm_dglpart import NUM_OF_EDGE
 from daskgraphpart.partitioner.balance import ByFeature
 from daskgraphpart.partitioner.weigh_nodes import feature_of, weigh_nodes
 from daskgraphpart.public import Public
@@ -38,14 +42,19 @@ if TYPE_CHECKING:
     from daskgraphpart.graph.graph import Graph
     from daskgraphpart.partitioner.parmetis_files import ParmetisFiles
     from daskgraphpart.schema import EdgeType, GraphSchema, RowType
-    from daskgraphpart.source import Block, Edges
+    from daskgraphpart.source import Block, Edges, Source
     from daskgraphpart.storage.region import Region
 
 
 Columns = tuple["Region", ...]
 """Node data of one name: a column of all nodes for each node type that has them."""
 
-COLUMN_NBYTES, MAX_ROWS = 32, 1 << 20  # of a number as number and text; rows per task
+Attributes = tuple["Source", ...]
+"""Data of all nodes, or of all edges, by homogeneous ID."""
+
+# a number, again without removed edges, its text, and as much while its buffer grows; Arrow and the C library each keep
+# used memory, so half as much again
+COLUMN_NBYTES, MAX_ROWS = 80, 1 << 20  # rows per task
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +72,11 @@ class ParmetisInput(Public):
 
 @dataclass(frozen=True, slots=True)
 class NodeConfig:
-    """First ID of each type, weights, and the directory of temporary files."""
+    """First ID of each type, weights, attributes, and the directory of temporary files."""
 
     starts: np.ndarray
     weights: tuple[Columns, ...]
+    attributes: Attributes
     scratch: str
 
 
@@ -77,15 +87,24 @@ def write_parmetis_files(
     runner: Runner,
     scratch: Path,
     task_memory: int | None = None,
+    *,
+    attributes: tuple[Sequence[str], Sequence[str]] = ((), ()),
 ) -> ParmetisInput:
-    """Write nodes, edges, removed edges, schema and, last, stats.
+    """Write nodes, edges, removed edges, schema and, last, stats; `attributes` are names of node and of edge data.
 
     `scratch` is an empty directory for temporary files: the text, and at most 48 bytes per edge.
     """
     schema, task_memory = graph.schema, task_memory or runner.resources.task_memory
-    config = NodeConfig(np.array(schema.homo_starts), _weigh(graph, weights, scratch, runner), str(scratch))
-    nodes = _write_nodes(config, runner, task_memory)
-    kept, removed, (num_kept, num_loops, num_repeats) = write_edges(graph, runner, scratch, task_memory)
+    if any(attributes):
+        graph = share_arrays(make_seekable(graph, scratch, runner), scratch / "arrays", runner.resources)
+    of_nodes, of_edges = (
+        tuple(JoinedRows(tuple(graph.data_sources[of][name] for of in types)) for name in names)
+        for types, names in zip((schema.ntypes, schema.etypes), attributes, strict=True)
+    )
+    weighed = _weigh(graph, weights, scratch, runner)
+    nodes = _write_nodes(NodeConfig(np.array(schema.homo_starts), weighed, of_nodes, str(scratch)), runner, task_memory)
+    config = LineConfig(schema, str(scratch), of_edges)
+    kept, removed, (num_kept, num_loops, num_repeats) = write_edges(graph, config, runner, task_memory)
     _join({files.text("nodes"): nodes, files.text("edges"): kept, files.text("removed_edges"): removed}, runner)
     write_json(files.ranges, {"nid": _ranges(schema.node_types), "eid": _ranges(schema.edge_types)})
     num_weights = sum(node_type.num_nodes > 0 for node_type in schema.node_types) + len(weights)
@@ -122,6 +141,21 @@ def check_weights(schema: GraphSchema, weights: Sequence[str]) -> list[list[ByFe
     return constraints
 
 
+def check_attributes(types: Sequence[RowType], names: Sequence[str], option: str) -> None:
+    """Refuse data that some type lacks, or has in rows of another shape: all lines have the same columns."""
+    for name in names:
+        specs = {of.name: next((spec for spec in of.data if spec.name == name), None) for of in types}
+        shapes = {spec and (spec.dtype, spec.row_shape) for spec in specs.values()}
+        if len(shapes) != 1 or None in shapes:
+            shown = {of: f"{spec.dtype}{list(spec.row_shape) or ''}" if spec else "none" for of, spec in specs.items()}
+            raise OptionError(
+                f"cannot write {name!r}: in ParMETIS' text, the lines of all types have the same columns",
+                option=option,
+                expected="the same dtype and row shape in all types",
+                found=", ".join(f"{of}: {kind}" for of, kind in shown.items()) or "no types",
+            )
+
+
 def _weigh(graph: Graph, weights: Sequence[str], scratch: Path, runner: Runner) -> tuple[Columns, ...]:
     """Write node data as weight columns over all nodes: for each name, one per node type that has it."""
     wanted = check_weights(graph.schema, weights)
@@ -139,7 +173,8 @@ def _weigh(graph: Graph, weights: Sequence[str], scratch: Path, runner: Runner) 
 
 def _write_nodes(config: NodeConfig, runner: Runner, task_memory: int) -> list[str]:
     """Write the lines of all nodes; return the files in order."""
-    num_nodes, num_columns = int(config.starts[-1]), 1 + config.starts.size + len(config.weights)
+    num_columns = 1 + config.starts.size + len(config.weights) + _count(config.attributes)
+    num_nodes = int(config.starts[-1])
     step = max(1, min(task_memory // (COLUMN_NBYTES * num_columns), MAX_ROWS))
     ranges = [range(start, min(start + step, num_nodes)) for start in range(0, num_nodes, step)]
     units = [Unit(nodes, len(nodes) * 8 * (1 + len(config.weights))) for nodes in ranges]
@@ -154,8 +189,22 @@ def write_nodes(nodes: range, config: NodeConfig) -> str:
     weights = [
         np.sum([column.read(nodes.start, nodes.stop) for column in columns], axis=0) for columns in config.weights
     ]
-    write_lines(path, [ntypes, *one_hot, *weights, nids - config.starts[ntypes]])
+    attributes = read_attributes(config.attributes, nodes.start, nodes.stop)
+    write_lines(path, [ntypes, *one_hot, *weights, nids - config.starts[ntypes], *attributes])
     return path
+
+
+def _count(attributes: Attributes) -> int:
+    return sum(math.prod(of.shape[1:]) for of in attributes)
+
+
+def read_attributes(attributes: Attributes, start: int, stop: int) -> list[np.ndarray]:
+    """Read the attributes of rows ``[start, stop)``, an array per column, of dtypes that Arrow writes as numbers."""
+    columns: list[np.ndarray] = []
+    for rows in (of.read(start, stop) for of in attributes):
+        written = {"bool": "u1", "float16": "f4", "bfloat16": "f4"}.get(rows.dtype.name, rows.dtype)
+        columns += [*rows.reshape(stop - start, math.prod(rows.shape[1:])).astype(written, copy=False).T]
+    return columns
 
 
 def _join(pieces: dict[Path, list[str]], runner: Runner) -> None:
@@ -202,11 +251,6 @@ def _ranges(types: Iterable[RowType]) -> dict[str, list[int]]:
     return ranges
 
 
-# columns 32, again without removed edges 32, text 80 and as much while its buffer grows; Arrow and the C library each
-# keep used memory, so half as much again
-EDGE_NBYTES = 320
-
-
 @dataclass(frozen=True, slots=True)
 class LineUnit:
     """One block of edges, with the homogeneous ID `first_eid` of its first."""
@@ -218,10 +262,11 @@ class LineUnit:
 
 @dataclass(frozen=True, slots=True)
 class LineConfig:
-    """Schema, directory of temporary files, and homogeneous IDs of repeated edges, once known."""
+    """Schema, directory of temporary files, attributes, and homogeneous IDs of repeated edges, once known."""
 
     schema: GraphSchema
     scratch: str
+    attributes: Attributes
     repeats: Region | None = None
 
     def path(self, unit: LineUnit, kind: str) -> str:
@@ -230,21 +275,23 @@ class LineConfig:
 
 
 def write_edges(
-    graph: Graph, runner: Runner, scratch: Path, task_memory: int
+    graph: Graph, config: LineConfig, runner: Runner, task_memory: int
 ) -> tuple[list[str], list[str], list[int]]:
     """Write the lines of all edges.
 
     Return the files of kept and of removed edges, in order, and the numbers of kept edges, self-loops and repeats.
     """
-    schema, max_rows = graph.schema, max(1, min(task_memory // EDGE_NBYTES, 1 << 19))
-    config = LineConfig(schema, str(scratch))
+    schema, line_nbytes = graph.schema, COLUMN_NBYTES * (NUM_OF_EDGE + _count(config.attributes))
+    max_rows = max(1, min(task_memory // line_nbytes, 1 << 19))
     blocks = list_edge_blocks(graph, max_rows, 4 * max_rows, runner)  # an edge takes at least 4 bytes of text
     starts = accumulate((edge_type.num_edges for edge_type in schema.edge_types), initial=0)
     first_eids = dict(zip(schema.etypes, starts, strict=False))
     works = [LineUnit(etype, block, first_eids[etype.name] + block.first_row) for etype, block in blocks]
     units = [Unit(work, work.block.num_rows * 16, key=work.edge_type.name) for work in works]
     runner.run(Pass("write-pairs", write_pairs, units, config))
-    repeats = runner.step("find-repeats", lambda: find_repeats(scratch, runner.resources)) if units else None
+    repeats = (
+        runner.step("find-repeats", lambda: find_repeats(Path(config.scratch), runner.resources)) if units else None
+    )
     by_unit = runner.run(Pass("write-edges", write_block, units, replace(config, repeats=repeats)))
     kept, removed = ([config.path(work, kind) for work in works] for kind in ("kept.txt", "removed.txt"))
     return kept, removed, [sum(of_unit[i] for of_unit in by_unit) for i in range(3)]
@@ -280,7 +327,8 @@ def write_block(unit: LineUnit, config: LineConfig) -> tuple[int, int, int]:
         start, stop = np.searchsorted(config.repeats.memmap(), bounds).tolist()
         removed[config.repeats.read(start, stop) - unit.first_eid] = True
     etype_id, first = config.schema.etypes.index(unit.edge_type.name), unit.block.first_row
-    columns = [src, dst, np.arange(first, first + src.size), np.full(src.size, etype_id)]
+    attributes = read_attributes(config.attributes, unit.first_eid, unit.first_eid + src.size)
+    columns = [src, dst, np.arange(first, first + src.size), np.full(src.size, etype_id), *attributes]
     write_lines(config.path(unit, "removed.txt"), [column[removed] for column in columns])
     write_lines(config.path(unit, "kept.txt"), [column[~removed] for column in columns])
     num_removed = int(np.count_nonzero(removed))
@@ -295,7 +343,7 @@ def _homogeneous(unit: LineUnit, schema: GraphSchema) -> tuple[np.ndarray, np.nd
 
 
 def write_lines(path: str, columns: Sequence[np.ndarray]) -> None:
-    """Write rows of integers, separated by spaces."""
+    """Write rows of numbers, separated by spaces."""
     # measured: 150 MB/s on one core, without the GIL
     table = pa.table({str(number): np.ascontiguousarray(column) for number, column in enumerate(columns)})
     with attach_path_to_error(path), open(path, "wb") as file:

@@ -41,26 +41,10 @@ def with_attributes(graph: Graph, width: int) -> Graph:
     return Graph(graph.schema, graph.edges, nodes, edges)
 
 
-def add_attributes(graph: Graph, directory: Path) -> None:
-    """Append attributes to the lines of nodes and edges for ParMETIS, as the guide has it."""
-    name = graph.schema.name
-    for path, type_column, id_column, data, names in (
-        (f"{name}_nodes.txt", 0, -1, graph.node_data, graph.schema.ntypes),
-        (f"{name}_edges.txt", 3, 2, graph.edge_data, graph.schema.etypes),
-        (f"{name}_removed_edges.txt", 3, 2, graph.edge_data, graph.schema.etypes),
-    ):
-        lines: list[list[object]] = []
-        for line in read_lines(directory / path):
-            rows = data[names[int(line[type_column])]]["feat"]
-            lines.append([*line, *(str(value) for value in rows[int(line[id_column])])])
-        write_lines(directory / path, lines)
-
-
 def prepared(graph: Graph, root: Path, num_parts: int, attributes: bool) -> Path:
     graph.write(root / "in")
-    write(root / "in", root / "pm")
-    if attributes:
-        add_attributes(graph, root / "pm")
+    names = ["feat"] if attributes else []
+    write(root / "in", root / "pm", node_attrs=names, edge_attrs=names)
     pm_dglpart(root / "pm", graph.schema.name, num_parts)
     return root / "pm"
 

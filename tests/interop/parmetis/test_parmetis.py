@@ -133,6 +133,36 @@ def test_node_data_become_weights(tmp_path: Path) -> None:
     assert (tmp_path / "out" / "xxx_stats.txt").read_text() == "7 6 4\n"
 
 
+def test_data_of_all_types_become_attributes_behind_each_line(tmp_path: Path) -> None:
+    graph = read_chunked(toy(tmp_path / "in"))
+    edges = {"a:r:b": np.array([True, False, True, False, True]), "a:s:a": np.array([True, True, False])}
+    nodes = {"a": np.array([[0.1, -2], [3e9, np.nan], [0, 1]], "f4"), "b": np.full((4, 2), np.inf, "f4")}
+    given = from_edges(
+        graph.edges,
+        num_nodes={of: len(rows) for of, rows in nodes.items()},
+        node_data={of: {"feat": rows, "half": rows[:, 1].astype("f2")} for of, rows in nodes.items()},
+        edge_data={of: {"flag": rows} for of, rows in edges.items()},
+        name="xxx",
+    )
+    out = tmp_path / "out"
+    write_parmetis(given, out, node_attrs=["feat", "half"], edge_attrs=["flag"], cluster="sync")
+    texts = {name: (out / f"xxx_{name}.txt").read_text().splitlines() for name in ("nodes", "edges", "removed_edges")}
+    assert texts["nodes"][:3] == ["0 1 0 0 0.1 -2 -2", "0 1 0 1 3000000000 nan nan", "0 1 0 2 0 1 1"]
+    assert texts["nodes"][3:] == [f"1 0 1 {node} inf inf inf" for node in range(4)]
+    assert texts["edges"] == ["0 4 0 0 1", "1 5 2 0 1", "0 6 3 0 0", "2 3 4 0 1", "1 2 1 1 1", "2 1 2 1 0"]
+    assert texts["removed_edges"] == ["0 4 1 0 0", "0 0 0 1 1"]
+
+
+def test_attributes_are_of_all_types(tmp_path: Path) -> None:
+    graph = toy(tmp_path / "in", size=np.ones((3, 2), "f4"))
+    found = r"expected the same dtype and row shape in all types, found a: float32\[2\], b: none"
+    with pytest.raises(OptionError, match=rf"cannot write 'size': .*: {found}"):
+        write_parmetis(graph, tmp_path / "out", node_attrs=["size"])
+    with pytest.raises(OptionError, match="edge_attrs: cannot write 'size'"):
+        write_parmetis(graph, tmp_path / "out", edge_attrs=["size"])
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.parametrize("data", [np.ones(3, "f4"), np.ones((3, 2), int)])
 def test_data_that_are_no_integers_cannot_be_weights(data: np.ndarray, tmp_path: Path) -> None:
     with pytest.raises(OptionError, match=r"cannot be balanced.*one integer or boolean per node"):

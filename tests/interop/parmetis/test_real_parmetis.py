@@ -29,9 +29,9 @@ GRAPHS = ("cora", "oewn")
 """One type of nodes and edges, and several types."""
 
 
-def written(graph: Graph, root: Path) -> Path:
+def written(graph: Graph, root: Path, *options: str) -> Path:
     graph.write(root / "in")
-    assert call("parmetis", "write", root / "in", root / "pm", "--quiet") == 0
+    assert call("parmetis", "write", root / "in", root / "pm", *options, "--quiet") == 0
     return root / "pm"
 
 
@@ -71,12 +71,15 @@ def test_its_parts_come_back_as_owners_and_dgl_loads_the_partitions(name: str, t
 
 @pytest.mark.parametrize("name", GRAPHS)
 def test_its_complete_output_is_converted_and_dgl_loads_the_partitions(name: str, tmp_path: Path) -> None:
-    whole = load_real_graph(name)
-    graph = replace(whole, node_data={}, edge_data={})
-    pm, out = written(graph, tmp_path), tmp_path / "out"
+    whole, rng = load_real_graph(name), np.random.default_rng(3)
+    nodes = {of.name: {"feat": rng.random((of.num_nodes, 3))} for of in whole.schema.node_types}
+    edges = {of.name: {"feat": rng.integers(-99, 99, (of.num_edges, 2))} for of in whole.schema.edge_types}
+    graph = replace(whole, node_data=nodes, edge_data=edges)
+    pm, out = written(graph, tmp_path, "--node-attr", "feat", "--edge-attr", "feat"), tmp_path / "out"
     run("pm_dglpart", pm, graph.schema.name, NUM_PARTS // NUM_PROCESSES)
     removed = f"{graph.schema.name}_removed_edges.txt"
-    assert call("parmetis", "convert", pm, out, "--removed-edges", removed, "--quiet") == 0
+    dtypes = ("--node-attr-dtype", "float64", "--edge-attr-dtype", "int64")
+    assert call("parmetis", "convert", pm, out, "--removed-edges", removed, *dtypes, "--quiet") == 0
     assert call("verify", tmp_path / "in", out, "--quiet") == 0
     judge_with_dgl("2.1.0", {save_for_judge(graph, tmp_path / "judge"): [open_partitions(out).config]}, tmp_path)
 
