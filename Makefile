@@ -9,7 +9,7 @@ GRAPHSTORM_VENV := .venv-dgl-graphstorm-0.5.1
 # two cores: the real graphs and the properties side by side
 PYTEST_WORKERS ?= 2
 
-TARGETS := demo test test-long lint format outputs site slurm unit dgl-envs graphstorm-env graphlearn pyg-samplers parmetis clean
+TARGETS := demo test test-long lint format outputs site slurm unit dgl-envs graphstorm-env graphlearn wholegraph pyg-samplers parmetis clean
 .PHONY: $(TARGETS)
 
 demo: $(VENV)/.installed
@@ -20,11 +20,11 @@ demo: $(VENV)/.installed
 	$(BIN)/daskgraphpart report $(DEMO)/partitions --output $(DEMO)/report.html
 	@echo "Open the report in a browser: $(CURDIR)/$(DEMO)/report.html"
 
-test: lint site dgl-envs graphlearn slurm unit
+test: lint site dgl-envs graphlearn wholegraph slurm unit
 
 # all kills, all formats of all graphs: hours; of them EXAMPLES, new random examples of each property, take 6 CPU minutes a hundred
 EXAMPLES ?= 100
-test-long: dgl-envs graphstorm-env graphlearn slurm pyg-samplers
+test-long: dgl-envs graphstorm-env graphlearn wholegraph slurm pyg-samplers
 	-$(MAKE) parmetis  # where it cannot be had its tests are skipped
 	HYPOTHESIS_PROFILE=search EXAMPLES=$(EXAMPLES) $(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal -m "long or not long"
 
@@ -63,11 +63,13 @@ graphstorm-env: $(GRAPHSTORM_VENV)/.installed
 
 pyg-samplers: $(VENV)/.installed-pyg-samplers
 
-# the code that reads an example's files; its compiled part is for another torch, and is not used
-graphlearn: build/graphlearn/.installed
-build/graphlearn/.installed: $(VENV)/.installed
+# the code that reads our files; the compiled parts, for another torch and for CUDA, are not used
+graphlearn wholegraph: %: build/%/.installed
+build/graphlearn/.installed: WHEEL = graphlearn-torch==0.2.4
+build/wholegraph/.installed: WHEEL = pylibwholegraph-cu12==26.10.0
+build/graphlearn/.installed build/wholegraph/.installed: $(VENV)/.installed
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --only-binary=:all: --python-version 3.11 \
-	  --platform manylinux_2_17_x86_64 --upgrade --target $(@D) graphlearn-torch==0.2.4
+	  --platform manylinux_2_17_x86_64 --upgrade --target $(@D) $(WHEEL)
 	touch $@
 
 # PyPI has their sources only: twenty CPU minutes of compiling, once

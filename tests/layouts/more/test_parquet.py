@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import sys
+from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
+from unittest.mock import MagicMock
 
 import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import torch
 from commands import call
 from graphs import Graph, file_hashes
 from layout_readers import parquet_agrees
@@ -22,7 +28,7 @@ from daskgraphpart.errors import OptionError
 from daskgraphpart.schema import DataSpec
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterator
 
 
 @pytest.fixture
@@ -96,8 +102,38 @@ def test_nodes_have_their_own_ids(ids: str, tmp_path: Path) -> None:
     assert one.fetchall() == [(5,)]
 
 
-def test_wholegraph_gets_each_array_in_files_of_scalar_columns(tmp_path: Path) -> None:
-    """Read by pylibwholegraph 26.10's `_iter_parquet_tensors`, these files gave the same rows."""
+@pytest.fixture(scope="module")
+def wholegraph() -> Iterator[Any]:
+    """`pylibwholegraph.torch.tensor` of its wheel; the compiled part, which needs CUDA, only owns the memory."""
+    wheel = Path(__file__).parents[3] / "build" / "wholegraph" / "pylibwholegraph"
+    if not wheel.exists():
+        pytest.skip("no pylibwholegraph: run `make wholegraph`")
+    with pytest.MonkeyPatch.context() as patched:
+        for name in ("pylibwholegraph", "pylibwholegraph.torch", "pylibwholegraph.binding"):
+            package = ModuleType(name)
+            package.__path__ = [str(wheel.joinpath(*name.split(".")[1:]))]
+            patched.setitem(sys.modules, name, package)
+        patched.setitem(sys.modules, "pylibwholegraph.binding.wholememory_binding", MagicMock())
+        yield importlib.import_module("pylibwholegraph.torch.tensor")
+
+
+def read_by_wholegraph(of: Any, files: list[str], dtype: torch.dtype, shape: tuple[int, ...]) -> np.ndarray:
+    """Read files as `create_wholememory_tensor_from_filelist` does on two processes, into memory of this one."""
+    is_stored = dtype != torch.int8  # WholeGraph has no bool: a mask is converted
+    rows = torch.empty(of._resolve_filelist_shape(files, "parquet", dtype, None, shape, is_stored), dtype=dtype)
+    middle = len(rows) // 2
+    for start, mine in ((0, rows[:middle]), (middle, rows[middle:])):
+        owner, stored = MagicMock(shape=rows.shape), of.torch_dtype_to_wholememory_dtype(dtype)
+        owner.configure_mock(**{"dim.return_value": rows.dim(), "dtype": stored})
+        owner.get_wholememory_handle().get_memory_location.return_value = of.WholeMemoryMemoryLocation.MlHost
+        owner.get_local_tensor.return_value = (mine, start)
+        of.WholeMemoryTensor(owner).from_filelist(files, file_format="auto")
+    found: np.ndarray = rows.numpy()
+    return found
+
+
+@pytest.mark.filterwarnings("ignore:Parquet file .*train_mask:UserWarning")  # of its bool, converted
+def test_wholegraph_itself_reads_each_array(wholegraph: Any, tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
     data = {"x": rng.random((90, 5), np.float32), "y": rng.integers(0, 9, 90), "train_mask": rng.random(90) < 0.5}
     graph = dgp.from_edges(rng.integers(0, 90, (2, 400)), num_nodes=90, node_data={"_N": data})
@@ -106,13 +142,10 @@ def test_wholegraph_gets_each_array_in_files_of_scalar_columns(tmp_path: Path) -
     parts = parts.add_node_data({"_N": {"later": np.arange(90.0)}}, progress=False)
     assert parts.verify(graph).ok
     arrays = json.loads((tmp_path / "parquet/parquet.json").read_text())["arrays"]
-    for name in ("x", "y", "train_mask", "later"):
-        of = arrays[f"node_data/_N/{name}"]
-        files = [
-            parquet.ParquetFile(tmp_path / f"parquet/{of['prefix']}_part_{part}_of_3.parquet") for part in range(3)
-        ]
-        assert np.cumsum([0, *(file.metadata.num_rows for file in files)]).tolist() == of["offsets"]
-        columns = [np.column_stack([column.to_numpy() for column in file.read().columns]) for file in files]
-        expected = parts.node_data["_N"][name].compute().reshape(90, -1)
-        np.testing.assert_array_equal(np.concatenate(columns), expected)
-        assert columns[0].dtype.name == of["dtype"]
+    dtypes = {"x": torch.float32, "y": torch.int64, "train_mask": torch.int8, "later": torch.float64}
+    for name, dtype in dtypes.items():
+        of, expected = arrays[f"node_data/_N/{name}"], parts.node_data["_N"][name].compute()
+        files = [str(tmp_path / f"parquet/{of['prefix']}_part_{part}_of_3.parquet") for part in range(3)]
+        counts = [parquet.ParquetFile(file).metadata.num_rows for file in files]
+        assert np.cumsum([0, *counts]).tolist() == of["offsets"]
+        np.testing.assert_array_equal(read_by_wholegraph(wholegraph, files, dtype, expected.shape), expected)
