@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import apart
 import pytest
 from apart import machines_apart, start_client, start_worker
+from cluster_tasks import share_small_graphs
 
 import daskgraphpart as dgp
 from daskgraphpart.storage.object_store import open_known
@@ -38,6 +39,8 @@ LAYOUTS = ["dgl", "graphbolt", "graphstorm", "ranks", "parquet"]
 HOW: dict[str, Any] = {"num_parts": 4, "layout": LAYOUTS, "memory": "1GB", "workers": 3, "progress": False}
 URL_IN, URL_OUT, URL_WORK = "s3://bucket/graph", "s3://bucket/parts", "s3://bucket/work"
 PIECE = 8 << 20
+SHARE = "import cluster_tasks; cluster_tasks.share_small_graphs()\n"
+"""Workers share `partition-graph` of graphs of this size, too."""
 
 JOB = """
 import json, logging, sys
@@ -72,10 +75,13 @@ def digests_there(files: Any, url: str) -> dict[str, str]:
     return found
 
 
+@pytest.mark.parametrize("is_shared", [False, True])
 def test_machines_killed_at_random_make_the_bytes_of_one(
-    s3: S3, tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+    is_shared: bool, s3: S3, tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(apart, "LOWER", "")
+    monkeypatch.setattr(apart, "LOWER", SHARE if is_shared else "")
+    if is_shared:
+        share_small_graphs(monkeypatch.setattr)
     nodes = str(EDGES // 10)
     command = [sys.executable, "-m", "daskgraphpart", "generate", str(tmp_path / "graph"), "--nodes", nodes]
     subprocess.run([*command, "--edges", str(EDGES), "--labels", "--quiet"], check=True)
@@ -83,9 +89,10 @@ def test_machines_killed_at_random_make_the_bytes_of_one(
         if path.is_file():
             upload_file(str(path), open_known("s3", f"{URL_IN}/{path.relative_to(tmp_path / 'graph')}", s3.options))
     begun = time.monotonic()
-    dgp.partition(tmp_path / "graph", tmp_path / "out", **HOW)
+    how = {**HOW, "method": "multilevel" if is_shared else "auto"}
+    dgp.partition(tmp_path / "graph", tmp_path / "out", **how)
     alone = time.monotonic() - begun
-    there = {"graph": URL_IN, "out": URL_OUT, **HOW, "workspace": URL_WORK, "storage_options": s3.options}
+    there = {"graph": URL_IN, "out": URL_OUT, **how, "workspace": URL_WORK, "storage_options": s3.options}
     rng, kills, killed = random.Random(os.environ.get("SEED", "0")), request.config.getoption("--kills"), []
     begun = time.monotonic()
     while True:

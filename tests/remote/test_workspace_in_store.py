@@ -35,6 +35,7 @@ from upath import UPath
 from daskgraphpart import GraphPartError, assign, dispatch, from_edges, partition, plan, scan_tables, verify
 from daskgraphpart.errors import EnvironmentFaultError, OutputExistsError, ResumeError
 from daskgraphpart.storage.object_store import MAX_GAP_NBYTES
+from daskgraphpart.storage.store_workspace.indexes import Indexes
 from daskgraphpart.storage.store_workspace.pieced_file import (
     cut_ranges,
     dump_index,
@@ -621,6 +622,16 @@ def test_a_bit_that_has_changed_in_an_index_is_named() -> None:
         damaged = content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :]
         with pytest.raises(ResumeError, match=r"memory://indexes/x: an index .* damaged.*restart"):
             load_index(damaged, path)
+
+
+def test_a_file_that_a_lost_worker_has_deleted_in_this_pass_is_gone(memory: Any) -> None:
+    files = Indexes(UPath("memory://indexes"))
+    for name in ("a", "b"):
+        files.create(name, 10, [], 0)
+    files.put_created()
+    assert files.find("a") is not None  # lists both
+    memory.rm("/indexes/b")
+    assert files.find("b") is None
 
 
 def test_an_object_is_read_where_its_store_lists_no_digest(memory: Any) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.storage.object_store import version_of
-from daskgraphpart.storage.store_objects import list_below, put_objects, read_objects
+from daskgraphpart.storage.store_objects import content_of, list_below, put_objects, read_objects
 from daskgraphpart.storage.store_workspace.pieced_file import (
     PiecedFile,
     dump_index,
@@ -54,7 +54,10 @@ class Indexes:
             known, pieced = self._parsed.get(name, ("", None))
         if pieced is None or known != version:
             path = self._directory / name
-            pieced = pieces_of(load_index(read_objects([path])[0], path))
+            if not (content := content_of(path)):  # a task of this pass has deleted it, and its worker was lost
+                self.forget([name])
+                return None
+            pieced = pieces_of(load_index(content, path))
             self._parsed[name] = version, pieced
         return pieced
 
