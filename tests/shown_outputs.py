@@ -22,16 +22,23 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-BLOCK = re.compile(r"^(?P<indent> *)```(?P<language>bash|python|output)\n(?P<text>.*?)^(?P=indent)```$", re.M | re.S)
+BLOCK = re.compile(
+    r'^(?P<indent> *)```(?P<language>bash|python|output|py title="(?P<file>[^"]+)")\n(?P<text>.*?)^(?P=indent)```$',
+    re.M | re.S,
+)
 ONCE = re.compile(r"^first run: compiling kernels.*\n", re.MULTILINE)  # where no earlier test has compiled them
 TIME = re.compile(r"\d[\d.,]*(?= (?:s|ms|min|h)\b)")
 
 
 @dataclass(frozen=True)
 class Block:
-    """Code of a page, and where the output that it shows stands; none if it shows no output."""
+    """Code of a page, and where the output that it shows stands; none if it shows no output.
+
+    A block with a title is a file of that name.
+    """
 
     language: str
+    file: str | None
     code: str
     indent: str
     shown: tuple[int, int] | None
@@ -46,7 +53,7 @@ def read_blocks(page: str) -> Iterator[Block]:
             after is not None and after["language"] == "output" and not page[block.end() : after.start()].strip()
         )
         shown = after.span("text") if after is not None and is_output else None
-        yield Block(block["language"], dedented(block["text"], block["indent"]), block["indent"], shown)
+        yield Block(block["language"], block["file"], dedented(block["text"], block["indent"]), block["indent"], shown)
 
 
 def dedented(text: str, indent: str) -> str:

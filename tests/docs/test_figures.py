@@ -48,6 +48,22 @@ def test_every_block_says_what_the_results_say(table: object) -> None:
     assert wrong == {}, "`python benchmarks/table.py` writes them anew"
 
 
+def test_a_graph_that_two_sections_measured_has_one_cut(table: object) -> None:
+    """Which part a node is in does not depend on memory or machine: one that differs is of an older edition."""
+    tables = table.partitioner_tables  # type: ignore[attr-defined]
+    large, differ = {tuple(row[key] for key in tables.LARGE_KEY): row["cut"] for row in tables.kept("large")}, []
+    for row in tables.kept("cuts"):
+        for balance, of in (("nodes", row), ("nodes,edges", row["both"])):
+            for method in ("metis", "auto"):
+                cuts = [
+                    cut
+                    for key, cut in large.items()
+                    if (key[0], *key[2:]) == (row["graph"], row["parts"], balance, method)
+                ]
+                differ += [(row["graph"], row["parts"], balance, method) for cut in cuts if cut != of[method]["cut"]]
+    assert differ == []
+
+
 @pytest.mark.parametrize("page", SETTINGS)
 def test_no_figure_of_a_measurement_stands_elsewhere(page: str) -> None:
     text = CODE.sub("", BLOCK.sub("", (ROOT / page).read_text()))

@@ -10,6 +10,7 @@ import errno
 import os
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -25,6 +26,7 @@ import pandas as pd
 import pytest
 from commands import call, every_command
 from distributed import Client
+from installed_copy import write_metadata
 from judges import run_script_in_dgl
 from remote.conftest import s3, s3_server
 from shown_outputs import Block, captured, is_same, read_blocks, replaced, run_like_a_notebook
@@ -32,7 +34,7 @@ from shown_outputs import Block, captured, is_same, read_blocks, replaced, run_l
 from daskgraphpart import errors
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from remote_stores import S3
 
@@ -48,7 +50,7 @@ PAGES = [
         )
     ),
 ] + [str(path.relative_to(ROOT).with_suffix("")) for path in sorted((ROOT / "docs" / "howto").glob("*.md"))]
-LONG_PAGES = ("docs/index", "clusters", "stores", "howto/dgl", "howto/heterogeneous")
+LONG_PAGES = ("docs/index", "clusters", "stores", "howto/dgl", "howto/heterogeneous", "layout", "several_machines")
 __all__ = ["s3", "s3_server"]
 
 
@@ -57,8 +59,8 @@ def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
     """The directory of a page: the reader's files, and programs that run with the interpreter of the tests."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "bin").mkdir()
-    for program in ("daskgraphpart", "dask"):
-        (tmp_path / "bin" / program).write_text(f'#!/bin/sh\nexec {sys.executable} -m {program} "$@"\n')
+    for program, module in (("daskgraphpart",) * 2, ("dask",) * 2, ("torchrun", "torch.distributed.run")):
+        (tmp_path / "bin" / program).write_text(f'#!/bin/sh\nexec {sys.executable} -m {module} "$@"\n')
         (tmp_path / "bin" / program).chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
@@ -66,6 +68,7 @@ def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
     monkeypatch.setenv("DGLBACKEND", "pytorch")  # else it says so
     (tmp_path / "venv" / "bin").mkdir(parents=True)
     (tmp_path / "venv" / "bin" / "activate").touch()
+    (tmp_path / "site").mkdir()
     return tmp_path
 
 
@@ -91,7 +94,9 @@ def prepare(page: str, directory: Path) -> None:
 
 def run_bash(block: str) -> None:
     """Run commands: those of the package in this process, all else by bash, which may leave servers behind."""
-    known = {"daskgraphpart": call, "pip": install, "make": make, "export": export, "head": head}
+    known: dict[str, Callable[..., object]] = {"pip": install, "make": make, "export": export, "head": head}
+    if not any(Path("site").iterdir()):  # else a new process finds what was installed
+        known["daskgraphpart"] = call
     lines = [line for line in block.replace("\\\n", " ").splitlines() if line and not line.startswith("#")]
     for is_known, group in groupby(lines, lambda line: line.split()[0] in known and not re.search(r" [|&>]+ ", line)):
         if not is_known:
@@ -116,9 +121,16 @@ def head(*words: str) -> None:
 
 
 def install(verb: str, *what: str) -> None:
-    """See that it is a clone that is installed, with extras that there are; tests/install installs it."""
+    """Install an example; see that else it is a clone, with extras that there are; tests/install installs it."""
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     for name in what:
+        if (example := ROOT / "tests" / "third_party" / name).is_dir() and name != ".":
+            project = tomllib.loads((example / "pyproject.toml").read_text())["project"]
+            for module in example.glob("*.py"):
+                shutil.copy(module, "site")
+            write_metadata(Path("site"), project["name"], project["version"], project["entry-points"])
+            os.environ["PYTHONPATH"] = f"{Path('site').absolute()}{os.pathsep}{ROOT}"
+            continue
         found = re.fullmatch(r"\.(?:\[([a-z0-9]+)\])?", name)
         assert verb == "install" and found and (found[1] is None or found[1] in extras), name
 
@@ -182,6 +194,8 @@ def run_block(block: Block, names: dict[str, Any]) -> None:
     """Run a block by the interpreter of its language."""
     if block.language == "bash":
         run_bash(block.code)
+    elif block.file:
+        Path(block.file).write_text(block.code)
     else:
         run_python(block.code, names)
 
