@@ -138,16 +138,18 @@ class Solver:
         """Find parts by libraries, of the graph or of a coarser one; by streaming where nothing clusters."""
         promised = None  # cut of one pass of streaming
         whole, coarse = choice.whole, choice.coarse
-        if not whole and self.options.method == "auto":
-            if self._may_stream:
-                promised = graph.cut(self._stream(graph, 1), self.limits.num_parts, self.each)
+        if not whole and self.options.method == "auto" and self._may_stream:
+            parts = stream(graph, self.limits, 1, self.each, self.num_isolated)
+            promised = graph.cut(parts, self.limits.num_parts, self.each)
             hopeless = HOPELESS * (1 - 1 / self.limits.num_parts) * graph.total_weight / 2
-            if promised and promised > hopeless and len(graph.columns) > 1:  # one constraint lets hubs gather
-                parts = self._stream(graph, FENNEL_PASSES)
+            if promised > hopeless and len(graph.columns) > 1:  # one constraint lets hubs gather
+                parts = stream(graph, self.limits, FENNEL_PASSES, self.each, self.num_isolated, parts, done=1)
                 # users and items cluster, and further passes gain much by it
                 if graph.cut(parts, self.limits.num_parts, self.each) > HOPELESS * promised:
+                    assign_rest(graph, parts, self.limits, self.each)
                     rebalance(graph, parts, self.limits, self.each)
                     return parts, "fennel, because nothing clusters"
+            del parts
         starts, seed = [], self.options.seed
         if coarse:
             starts.append(self._multilevel(graph, None, coarse, choose.COARSE_ARCS, seed))

@@ -384,6 +384,13 @@ def test_a_graph_in_which_streaming_hardly_beats_chance_is_not_coarsened(rmat: P
     assert limits.overload(graph, parts, in_turn) == 0
 
 
+@pytest.mark.long
+def test_history_in_many_parts_is_not_taken_for_a_graph_in_which_nothing_clusters(tmp_path: Path) -> None:
+    """Streamed in 8 rounds a pass, 79.6 % of the edges were cut; METIS cuts 37.1 %."""
+    report = dgp.assign(load_real_graph("vcs_curl").write(tmp_path), 64, balance="nodes,edges").quality
+    assert report is not None and report.cut_share < 0.4
+
+
 def test_there_are_enough_even_pieces_for_sixteen_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Counted in arcs, each round's pieces are given to the thread that is free first; a thousand are in a sweep."""
     sizes = {"num_nodes": 20_000, "num_edges": 200_000, "feature_width": 0}

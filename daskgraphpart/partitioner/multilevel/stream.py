@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 FENNEL_PASSES = 3
 STREAM_ROUNDS = 64  # of pieces that do not see each other's nodes; so many cut about as if nodes came in turn
-RESTREAM_ROUNDS = 8  # if all have parts to begin with
+RESTREAM_ROUNDS = 8  # or as many as there are parts, if nodes have some to begin with
 # the full price would scatter the first nodes over empty parts; later passes press harder, as Nishimura and Ugander
 # advise
 FIRST_PRICE, PRICE_GROWTH = 0.2, 2.0
@@ -31,11 +31,17 @@ FIRST_ROOM = 0.02
 
 
 def stream(
-    graph: WeightedGraph, limits: Limits, passes: int, each: Map, num_isolated: int = 0, given: np.ndarray | None = None
+    graph: WeightedGraph,
+    limits: Limits,
+    passes: int,
+    each: Map,
+    num_isolated: int = 0,
+    given: np.ndarray | None = None,
+    done: int = 0,
 ) -> np.ndarray:
     """Assign all nodes with neighbours in ID order, in one or several passes; the others get -1.
 
-    Fixed nodes keep their `given` parts, int32 (nodes,).
+    Fixed nodes keep their `given` parts, int32 (nodes,), which may be those of the passes `done`.
     """
     parts = np.full(graph.num_nodes, -1, np.int32) if given is None else given.copy()
     loads = graph.loads(parts, limits.num_parts, each)
@@ -52,8 +58,11 @@ def stream(
             stream_nodes(*rows, piece.start, parts, mine, weights, own_loads, most, price, fixed, count)
         return Moves.of(parts[nodes], mine, (own_loads - loads) // count)
 
-    rounds = STREAM_ROUNDS if parts.min(initial=0) < 0 else RESTREAM_ROUNDS
-    for number in range(passes):
+    rounds = STREAM_ROUNDS
+    if given is not None and np.count_nonzero(given < 0) <= num_isolated:
+        # each piece is told that the others of its round do as it does: together they are a part at most
+        rounds = min(max(RESTREAM_ROUNDS, limits.num_parts), rounds)
+    for number in range(done, passes):
         room = FIRST_ROOM * (passes - 1 - number) / max(1, passes - 1)
         most, price = (limits.most * (1 + room)).astype(np.int64), alpha * FIRST_PRICE * PRICE_GROWTH**number
         for pieces in graph.rounds(rounds):
