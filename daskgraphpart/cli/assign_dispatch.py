@@ -30,7 +30,7 @@ from daskgraphpart.engine.resources import Resources, is_on_this_machine
 from daskgraphpart.jobs.job_options import job_options
 from daskgraphpart.options import chosen
 from daskgraphpart.partitioner.assign_options import AssignOptions
-from daskgraphpart.partitioner.owner_forms import binary_forms
+from daskgraphpart.partitioner.assignment import BINARY_FORMS
 from daskgraphpart.storage.atomic import write_json
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.units import format_count, format_seconds
@@ -45,7 +45,7 @@ FORM_OPTION = click.option(
     "--form",
     cls=Option,
     heading="Files to write",
-    type=click.Choice(binary_forms()),
+    type=click.Choice(BINARY_FORMS),
     default="npy",
     help="Binary form of the owners, in addition to the text.",
 )

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from daskgraphpart.cli.command_inputs import NAMES, is_config, scan_of, scan_of_config
+from daskgraphpart.cli.command_inputs import NAMES, scan_of, scan_of_config
 from daskgraphpart.cli.command_options import RESOURCE_OPTIONS, refuse_options, run_of, with_options
 from daskgraphpart.cli.graph_commands import FORMAT_NAMES, FORMAT_OPTIONS, name_of_directory
 from daskgraphpart.cli.help import Command
@@ -67,7 +67,8 @@ def build(**values: Any) -> None:
 
 def _construction(path: str, values: dict[str, Any]) -> Any:
     """Return the tables of a construction config; refuse anything else in its place."""
-    if values["graph"] is not None or not is_config(path):
+    scan = None if values["graph"] is not None else scan_of_config(path, values)
+    if scan is None:
         expected = "a JSON file with nodes and edges, and no --graph"
         raise OptionError("not a construction config of GraphStorm", place="CONFIG", expected=expected, found=path)
-    return scan_of_config(path, values)
+    return scan

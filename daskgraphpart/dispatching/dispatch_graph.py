@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from daskgraphpart.dispatching.edges import bucket_all_edges
 from daskgraphpart.dispatching.features import NodeIds, block_marks, cut_features, move_features
 from daskgraphpart.dispatching.finish import JobResult, finish
-from daskgraphpart.dispatching.keep_hot_rows import find_hot_nodes, hot_targets, list_hot_nodes
 from daskgraphpart.dispatching.make_files import lay_out
 from daskgraphpart.dispatching.nodes import copy_owners, list_all_nodes, number_nodes
 from daskgraphpart.dispatching.offsets import count_intervals
@@ -32,7 +31,11 @@ def dispatch_graph(job: Job) -> JobResult:
     edge_features = cut_features(job.graph, "edge", job.sizes.row_block_bytes)
 
     nodes = number_nodes(job, block_marks(node_features))
-    hot = find_hot_nodes(job, nodes)
+    hot = None
+    if job.options.hot_rows is not None:
+        from daskgraphpart.dispatching.keep_hot_rows import find_hot_nodes  # imports what samples batches
+
+        hot = find_hot_nodes(job, job.options.hot_rows, nodes)
     runs, edge_owners = bucket_all_edges(job, nodes)
     edge_counts = runs.counts_by_type(len(schema.etypes))
     book = PartitionBook.from_counts(schema.ntypes, schema.etypes, nodes.counts, edge_counts)
@@ -49,11 +52,11 @@ def dispatch_graph(job: Job) -> JobResult:
     places = lay_out(job, sizes)
     list_all_nodes(job, nodes, places.targets)
     if hot is not None:
-        list_hot_nodes(job, hot, nodes, book, places.targets)
+        hot.list(job, nodes, book, places.targets)
     write_graphs(job, held, places.targets)
     job.work.remove_edges()
     mapped = {key: NodeIds(nodes.maps[ntype], book) for key, ntype in job.options.mapped_features.items()}
-    kept = hot_targets(hot, places.targets)
+    kept = {} if hot is None else hot.rows(places.targets)
     move_features(job, node_features, owners, nodes.offsets, places.rows, mapped, kept)
     edge_marks = block_marks(edge_features)
     edge_offsets = count_intervals(edge_owners, edge_marks, job.num_parts, job.sizes.interval_rows, job.runner)

@@ -6,18 +6,16 @@ the order of their original IDs, in which `place-rows` meets their features.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from daskgraphpart.engine.runner import Pass, Unit
-from daskgraphpart.errors import OptionError
 from daskgraphpart.kernels.hashing import stream_key
 from daskgraphpart.kernels.sample import shuffled
-from daskgraphpart.layouts.layout import HOT_ROWS, Layout
 from daskgraphpart.partitioner.assign_options import AssignOptions
 from daskgraphpart.partitioner.owner_parts import read_parts
 from daskgraphpart.partitioner.training.count_fetches import Batches, Fetches, budget_of, most_fetched
@@ -25,7 +23,6 @@ from daskgraphpart.partitioner.training.expect_samples import mark_seeds
 from daskgraphpart.partitioner.training.in_edges import InEdges, sort_in_edges
 from daskgraphpart.partitioner.training.predict_rows import DrawnSeeds, draw_seeds, sample_batch
 from daskgraphpart.partitioner.training.training import Training, read_training
-from daskgraphpart.schema import GraphSchema
 from daskgraphpart.storage.files import delete_tree, make_directory
 from daskgraphpart.storage.region import Region, create_files, npy_region, save_npy
 
@@ -40,19 +37,6 @@ EPOCHS, BATCHES = 5, 40
 """Epochs in which fetches of a part are counted; fewer once they have so many batches."""
 
 
-def check_hot_rows(size: object, layouts: Sequence[Layout], training: Mapping[str, Any] | None) -> None:
-    """Refuse layouts that have no place for hot rows, and training that is not known; None is not known yet."""
-    if size is None:
-        return
-    any_graph = GraphSchema("any", (), ())
-    if not any(HOT_ROWS in layout.wants(any_graph) for layout in layouts):
-        what, hint = "no layout that you asked for can hold hot rows", "add ranks or parquet to --layout"
-        raise OptionError(what, option="hot_rows", hint=hint)
-    if training is not None and not training:
-        hint = "partition, or assign, with --fanouts, such as 15,10"
-        raise OptionError("--hot-rows needs the fan-outs of training", option="hot_rows", hint=hint)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class HotNodes:
     """Hot nodes of all parts: counts, int64 (parts, node types), and files by node type and part."""
@@ -60,6 +44,27 @@ class HotNodes:
     counts: np.ndarray
     ids: Mapping[str, tuple[Region, ...]]  # original type-wise IDs, int64, ascending
     fetches: Mapping[str, tuple[Region, ...]]  # in an epoch, float64
+
+    def list(self, job: Job, nodes: NumberedNodes, book: PartitionBook, targets: Targets) -> None:
+        """Write new IDs and fetches of all of them."""
+        units = [
+            Unit(
+                ListUnit(
+                    part, ids, self.fetches[ntype][part], nodes.maps[ntype], targets[f"hot_nids/{ntype}"],
+                    targets[f"hot_fetches/{ntype}"],
+                ),
+                16 * ids.num_rows, key=ntype,
+            )
+            for ntype, of_parts in self.ids.items()
+            for part, ids in enumerate(of_parts)
+            if ids.num_rows
+        ]  # fmt: skip
+        job.runner.run(Pass("list-hot-rows", list_hot, units, book))
+
+    def rows(self, targets: Targets) -> dict[str, HotTargets]:
+        """Places of their rows by feature, ``<ntype>/<name>``."""
+        keys = (name.removeprefix("hot_data/") for name in targets if name.startswith("hot_data/"))
+        return {key: HotTargets(self.ids[key.partition("/")[0]], targets[f"hot_data/{key}"]) for key in keys}
 
 
 class CountConfig(NamedTuple):
@@ -75,10 +80,8 @@ class CountConfig(NamedTuple):
     memory: int
 
 
-def find_hot_nodes(job: Job, nodes: NumberedNodes) -> HotNodes | None:
-    """Count what every part fetches, if its hot rows are to be kept."""
-    if job.options.hot_rows is None:
-        return None
+def find_hot_nodes(job: Job, size: str | int, nodes: NumberedNodes) -> HotNodes:
+    """Count what every part fetches, and choose so much of it."""
     schema, runner, root = job.graph.schema, job.runner, Path(job.work.root)
     directory = root / "in-edges"
     make_directory(directory)
@@ -90,7 +93,7 @@ def find_hot_nodes(job: Job, nodes: NumberedNodes) -> HotNodes | None:
     runner.step("create-parts", lambda: create_files([parts]))
     read_parts({ntype: job.assignment.files[ntype] for ntype in schema.ntypes}, parts, runner)
     config = CountConfig(
-        in_edges, training, drawn, parts, job.options.hot_rows, nodes.counts, f"{root}/hot",
+        in_edges, training, drawn, parts, size, nodes.counts, f"{root}/hot",
         runner.resources.task_memory // 2,
     )  # fmt: skip
     counts = np.array(
@@ -157,23 +160,6 @@ class ListUnit(NamedTuple):
     fetch_targets: tuple[Target, ...]
 
 
-def list_hot_nodes(job: Job, hot: HotNodes, nodes: NumberedNodes, book: PartitionBook, targets: Targets) -> None:
-    """Write new IDs and fetches of all hot nodes."""
-    units = [
-        Unit(
-            ListUnit(
-                part, ids, hot.fetches[ntype][part], nodes.maps[ntype], targets[f"hot_nids/{ntype}"],
-                targets[f"hot_fetches/{ntype}"],
-            ),
-            16 * ids.num_rows, key=ntype,
-        )
-        for ntype, of_parts in hot.ids.items()
-        for part, ids in enumerate(of_parts)
-        if ids.num_rows
-    ]  # fmt: skip
-    job.runner.run(Pass("list-hot-rows", list_hot, units, book))
-
-
 def list_hot(unit: ListUnit, book: PartitionBook) -> None:
     """Write the hot nodes of one part and type."""
     _, new_nids = book.map_to_per_ntype(unit.new_nids.take(unit.ids.read()))
@@ -198,11 +184,3 @@ class HotTargets:
                 hot = rows[ids[low:high] - block.first_row]
                 for target in self.targets:
                     target.write(part, low, np.ascontiguousarray(hot, target.dtype))
-
-
-def hot_targets(hot: HotNodes | None, targets: Targets) -> dict[str, HotTargets]:
-    """Places of hot rows by feature, ``<ntype>/<name>``."""
-    if hot is None:
-        return {}
-    keys = (name.removeprefix("hot_data/") for name in targets if name.startswith("hot_data/"))
-    return {key: HotTargets(hot.ids[key.partition("/")[0]], targets[f"hot_data/{key}"]) for key in keys}

@@ -14,10 +14,8 @@ from daskgraphpart.graph.share_arrays import share_rows
 from daskgraphpart.jobs.order_of_nodes import check_ids
 from daskgraphpart.options import stated_options
 from daskgraphpart.partitioner.assign_options import AssignOptions
-from daskgraphpart.partitioner.assignment import TRAINERS, Assignment, crc_of
+from daskgraphpart.partitioner.assignment import BINARY_FORMS, TRAINERS, Assignment, crc_of
 from daskgraphpart.partitioner.balance import ByFile
-from daskgraphpart.partitioner.owner_forms import binary_forms
-from daskgraphpart.partitioner.read_files import has_owners, read_assignment
 from daskgraphpart.partitioner.start import find_start
 from daskgraphpart.registry import package_of
 from daskgraphpart.storage.files import cached_listings, directory_on_disk, signatures_of
@@ -132,6 +130,8 @@ def share_owners(owners: Assignment, workspace: Path, runner: Runner) -> Assignm
 def _read_owners(
     directory: Path, schema: GraphSchema, workspace: Path, runner: Runner, num_parts: int | None
 ) -> Assignment:
+    from daskgraphpart.partitioner.read_files import has_owners, read_assignment  # for few jobs
+
     if not has_owners(directory, schema):
         from daskgraphpart.partitioner.parmetis_files import read_found_parts  # imports DuckDB
 
@@ -146,7 +146,7 @@ def _files_in(root: Path) -> list[Path]:
         return [root]
     files = [child for child in root.iterdir() if child.is_file() and not child.name.startswith(".")]
     for child in root.iterdir():
-        if child.is_dir() and (child.name == TRAINERS or child.suffix[1:] in binary_forms()):
+        if child.is_dir() and (child.name == TRAINERS or child.suffix[1:] in BINARY_FORMS):
             files += [inner for inner in child.rglob("*") if inner.is_file()]
     return sorted(files)
 

@@ -8,20 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.dispatching.destination import Destination
 from daskgraphpart.dispatching.job import smallest_task_memory
-from daskgraphpart.dispatching.keep_hot_rows import check_hot_rows
 from daskgraphpart.errors import InputFileNotFoundError, OptionError
 from daskgraphpart.jobs.job_inputs import files_of_owners, fingerprint, identify_owners, input_paths, output_of
 from daskgraphpart.jobs.order_of_nodes import check_order
 from daskgraphpart.layouts.dgl import DglLayout
-from daskgraphpart.layouts.layout import GraphBoltAttributes, Layout
+from daskgraphpart.layouts.layout import HOT_ROWS, GraphBoltAttributes, Layout
 from daskgraphpart.layouts.plugin_layouts import plugin_layouts
 from daskgraphpart.partitioner.assign_nodes import check_assignable, check_wanted
 from daskgraphpart.partitioner.assign_options import AssignOptions
 from daskgraphpart.partitioner.assignment import Assignment
 from daskgraphpart.partitioner.choose import method_memory
 from daskgraphpart.partitioner.choose import smallest_task_memory as smallest_assign_memory
-from daskgraphpart.partitioner.read_files import read_num_parts
 from daskgraphpart.readers.open_scan import open_scan
+from daskgraphpart.schema import GraphSchema
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.paths import Location, is_url, require_local, resolve_path
 
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
     from daskgraphpart.graph.graph import Graph
     from daskgraphpart.graph.scan import Scan
     from daskgraphpart.layouts.graphstorm_layout import GraphStormLayout
-    from daskgraphpart.schema import GraphSchema
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,6 +97,8 @@ class JobSpec:
             return self.owners.num_parts
         if self.num_parts is not None or not isinstance(self.owners, Path):
             return self.num_parts
+        from daskgraphpart.partitioner.read_files import read_num_parts  # for few jobs
+
         return read_num_parts(self.owners)
 
     @property
@@ -157,17 +157,18 @@ class JobSpec:
                 mapped = dict.fromkeys((*options.map_feature, *_graphstorm().mapped_features(graph)))
             options = replace(options, map_feature=tuple(mapped))
         layouts = layouts_of(options, graph)
-        self.check_parts(layouts, self.known_parts)
         training = None if isinstance(self.owners, Path) else self.owners.training
-        check_hot_rows(options.hot_rows, layouts, training)
+        self.check_output(layouts, self.known_parts, training)
         if graph is not None:
             options.check_fits(graph.schema)
             for layout in layouts:
                 layout.check_fits(graph.schema)
         return replace(self, options=options), layouts
 
-    def check_parts(self, layouts: tuple[Layout, ...], num_parts: int | None) -> None:
-        """Refuse a number of parts, None while it is unknown, and an output that cannot hold what layouts make."""
+    def check_output(
+        self, layouts: tuple[Layout, ...], num_parts: int | None, training: Mapping[str, Any] | None
+    ) -> None:
+        """Refuse an output that cannot hold what layouts make of these parts and training; None is not known yet."""
         for layout in layouts:
             layout.check_request(self.scan.name, num_parts)
         if isinstance(self.target, Destination):
@@ -180,6 +181,15 @@ class JobSpec:
                     place=f"layout {linked[0].partition('/')[0]}" if linked else "reshuffle",
                     hint="choose a local directory, without dispatch_to",
                 )
+        if self.options is None or self.options.hot_rows is None:
+            return
+        any_graph = GraphSchema("any", (), ())
+        if not any(HOT_ROWS in layout.wants(any_graph) for layout in layouts):
+            what, hint = "no layout that you asked for can hold hot rows", "add ranks or parquet to --layout"
+            raise OptionError(what, option="hot_rows", hint=hint)
+        if training is not None and not training:
+            hint = "partition, or assign, with --fanouts, such as 15,10"
+            raise OptionError("--hot-rows needs the fan-outs of training", option="hot_rows", hint=hint)
 
     def smallest_memory(self, schema: GraphSchema, processes: int = 1) -> tuple[int, int]:
         """Least bytes of any task, and of one that finds owners; owners that are the output are measured."""

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from daskgraphpart.dispatching.destination import Destination
 from daskgraphpart.dispatching.dispatch_graph import dispatch_graph
 from daskgraphpart.dispatching.job import Job, choose_sizes
-from daskgraphpart.dispatching.keep_hot_rows import check_hot_rows
 from daskgraphpart.dispatching.output_directory import check_claimable, check_output, discard_output, discard_unfinished
 from daskgraphpart.dispatching.workspace import Workspace
 from daskgraphpart.engine.progress import ProgressListener, open_progress
@@ -155,9 +154,8 @@ def assign(job: StartedJob) -> tuple[Graph, Assignment]:
 def dispatch(job: StartedJob, graph: Graph, assignment: Assignment) -> JobResult:
     """Write the partitions; the maps of IDs go beside them, unless the graph's directory has them."""
     spec, runner, (first, *others) = job.spec, job.runner, job.layouts
-    spec.check_parts(job.layouts, assignment.num_parts)
     assert spec.options is not None, "it writes partitions"
-    check_hot_rows(spec.options.hot_rows, job.layouts, assignment.training)
+    spec.check_output(job.layouts, assignment.num_parts, assignment.training)
     if not graph.directory:
         paths = maps_and_codes(graph.companions)
         maps = {name: raw_file_layout((), partial(copy_file, path)) for name, path in paths.items()}

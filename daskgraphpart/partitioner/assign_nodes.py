@@ -10,12 +10,11 @@ from daskgraphpart.errors import OptionError, choose_from
 from daskgraphpart.partitioner.adjacency.weigh_edges import check_weights
 from daskgraphpart.partitioner.assign_options import GUESTS, METHODS, AssignOptions
 from daskgraphpart.partitioner.assignment import Assignment, create_owner_files, owner_dtype
+from daskgraphpart.partitioner.choose import PACKAGES, need_library
 from daskgraphpart.partitioner.find_method import find_method
-from daskgraphpart.partitioner.libraries.call import PACKAGES, need_library
 from daskgraphpart.partitioner.owner_parts import assign_counted
 from daskgraphpart.partitioner.start import find_start
 from daskgraphpart.partitioner.training.training import read_training
-from daskgraphpart.partitioner.weigh_nodes import check_constraints, check_weight_files
 from daskgraphpart.storage.files import make_directory
 
 if TYPE_CHECKING:
@@ -66,7 +65,8 @@ def check_wanted(options: AssignOptions, num_parts: int) -> None:
         need_library(options.method)
     elif options.is_named:
         find_method(options)  # imports it
-    check_weight_files(options.constraints)
+    for item in options.constraints:
+        item.check(None)
     if (start := find_start(options)) is not None:
         start.check_parts(num_parts)
 
@@ -75,7 +75,8 @@ def check_assignable(options: AssignOptions, graph: Graph, num_parts: int) -> No
     """Check what needs no edges: the same, features, and what a graph can become."""
     check_wanted(options, num_parts)
     options.check_fits(graph.schema, num_parts)
-    check_constraints(graph, options.constraints)
+    for item in options.constraints:
+        item.check(graph)
     if options.edge_weight:
         check_weights(graph, options.edge_weight)
     if options.fanouts:

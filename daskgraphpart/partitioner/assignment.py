@@ -35,6 +35,8 @@ META_FILE = "partition_meta.json"
 OURS_FILE = "assignment.json"
 TRAINERS = "trainer_id"  # directory of `<ntype>.npy`, int64: each node's smaller part, if there are trainers
 ROWS_PER_BATCH = 1 << 20
+BINARY_FORMS = "npy", "parquet", "zarr"
+"""Forms of owners beside the text."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

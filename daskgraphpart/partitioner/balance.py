@@ -24,9 +24,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from daskgraphpart.errors import OptionError, choose_from
+from daskgraphpart.schema import find_feature
+from daskgraphpart.storage.region import Region, open_npy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
+    from daskgraphpart.graph.graph import Graph
+    from daskgraphpart.schema import DataSpec, GraphSchema
 
 DEFAULT_BALANCE = "nodes,edges"
 TRAINING_BALANCE = "nodes=0.1,work=0.05,seeds=0.03"
@@ -40,6 +45,9 @@ class BalanceConstraint:
 
     name: str
     tolerance: float
+
+    def check(self, graph: Graph | None) -> None:
+        """Check that it fits a graph; None: what can be checked without one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +76,23 @@ class ByFeature(BalanceConstraint):
     feature: str
     by_value: bool
 
+    def check(self, graph: Graph | None) -> None:
+        """Check that the feature is there."""
+        if graph is not None:
+            self.find(graph)
+
+    def find(self, graph: Graph) -> tuple[str, DataSpec]:
+        """Find the feature; codes of strings have values to balance, but no weight."""
+        ntype, spec = feature_of(graph.schema, self.feature, f"--balance {self.name}")
+        if not self.by_value:
+            graph.refuse_codes(ntype, spec.name, "--balance")
+        return ntype, spec
+
+
+def feature_of(schema: GraphSchema, where: str, place: str) -> tuple[str, DataSpec]:
+    """Find ``NTYPE/FEATURE`` with one integer or boolean per node."""
+    return find_feature(schema.node_types, where, place, "be balanced", "iub")
+
 
 @dataclass(frozen=True, slots=True)
 class ByTraining(BalanceConstraint):
@@ -79,6 +104,24 @@ class ByFile(BalanceConstraint):
     """Weights in a file."""
 
     path: str
+
+    def check(self, graph: Graph | None) -> None:
+        """Check that the file is an array, of the graph's nodes."""
+        self.open(None if graph is None else graph.schema.num_nodes)
+
+    def open(self, num_nodes: int | None) -> Region:
+        """Open the file; refuse it unless it has integers for so many nodes."""
+        region = open_npy(self.path)
+        if num_nodes is None:
+            return region
+        if region.num_rows != num_nodes or len(region.shape) > 2 or region.dtype.kind not in "iub":
+            raise OptionError(
+                "node weights do not fit the graph",
+                file=self.path,
+                expected=f"integers of shape ({num_nodes},) or ({num_nodes}, constraints)",
+                found=f"{region.dtype} of shape {region.shape}",
+            )
+        return region
 
 
 ITEMS: Mapping[str, Callable[[str, float, str], BalanceConstraint]] = {

@@ -6,14 +6,15 @@ peaks of whole processes; METIS' are for R-MAT of 50 million edges, which it har
 
 from __future__ import annotations
 
+import importlib.util
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from daskgraphpart.errors import OptionError
 from daskgraphpart.partitioner.adjacency.csr_blocks import adjacency_nbytes, max_arcs_of_block
 from daskgraphpart.partitioner.adjacency.weigh_edges import find_weights
 from daskgraphpart.partitioner.assign_options import METHODS
 from daskgraphpart.partitioner.find_method import find_method
-from daskgraphpart.partitioner.libraries.call import Call, has_library, need_library
 from daskgraphpart.partitioner.owner_parts import ROWS_PER_UNIT
 from daskgraphpart.partitioner.training.training import read_training
 from daskgraphpart.storage.region import id_dtype
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 MOST_EDGES_OF_SEVERAL = 1 << 23  # of a graph that is partitioned in several ways
 LIBRARY_NAMES = {"metis": "METIS", "kaminpar": "KaMinPar"}
+PACKAGES = {"metis": "pymetis", "kaminpar": "kaminpar"}
 HIGH_SEEDS = 4
 COARSE_ARCS, WHOLE_ARCS = 1 << 20, 1 << 21  # edges have two arcs: the second is a million edges
 """Most arcs of a graph that `auto` gives METIS, and KaMinPar, whole; larger ones are coarsened to the first.
@@ -56,6 +58,40 @@ def smallest_task_memory(schema: GraphSchema, options: AssignOptions) -> int:
     building = BYTES_PER_BLOCK_ARC * min(max_arcs_of_block(num_arcs), num_arcs)
     sampling = read_training(options, schema).batch_nbytes(schema) if options.fanouts else 0
     return TASK_NBYTES + max(building, sampling)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One way to call a library.
+
+    KaMinPar takes `threads` (with several, results vary from run to run); METIS takes `recursive` and `objtype`.
+    """
+
+    library: str
+    seed: int = 0
+    threads: int = 1
+    recursive: bool = False
+    objtype: str = "cut"
+
+    def __str__(self) -> str:
+        if self.library == "metis":
+            return f"metis ({'recursive' if self.recursive else 'k-way'}, {self.objtype}, seed {self.seed})"
+        return f"kaminpar (default, {self.threads} thread{'s' * (self.threads > 1)}, seed {self.seed})"
+
+
+def has_library(library: str) -> bool:
+    """Whether a library is installed."""
+    return importlib.util.find_spec(PACKAGES[library]) is not None
+
+
+def need_library(library: str) -> None:
+    """Raise an `OptionError` with the package to install if a library is missing."""
+    if not has_library(library):
+        raise OptionError(
+            f"{PACKAGES[library]} is not installed",
+            option="method",
+            hint=f"run pip install {PACKAGES[library]}, or use --method multilevel, fennel or random",
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.errors import AssignmentError, InputFileError, InputFileNotFoundError, check_choice
-from daskgraphpart.partitioner.assignment import ROWS_PER_BATCH
+from daskgraphpart.partitioner.assignment import BINARY_FORMS, ROWS_PER_BATCH
 from daskgraphpart.partitioner.owner_form import OwnerForm, check_integers
 from daskgraphpart.partitioner.parquet_owners import PARQUET
 from daskgraphpart.partitioner.zarr_owners import ZARR
@@ -25,22 +25,17 @@ if TYPE_CHECKING:
 TEXT = "txt"
 
 
-def binary_forms() -> tuple[str, ...]:
-    """List the forms in which owners can be written beside the text."""
-    return "npy", "parquet", "zarr"
-
-
 def binary_form(name: str) -> OwnerForm:
     """Return a form in which owners can be written, by the suffix of its files."""
     if name == "npy":
         return OwnerForm(_read_npy, copy_npy)
-    check_choice("form of owners", "--form", name, binary_forms())
+    check_choice("form of owners", "--form", name, BINARY_FORMS)
     return PARQUET if name == "parquet" else ZARR
 
 
 def find_forms(directory: Path, ntype: str) -> list[str]:
     """Find the forms in which a directory has the owners of a node type."""
-    paths = {form: directory / f"{ntype}.{form}" for form in (TEXT, *binary_forms())}
+    paths = {form: directory / f"{ntype}.{form}" for form in (TEXT, *BINARY_FORMS)}
     there = [form for form, path in paths.items() if path.is_file() or path.is_dir()]
     return [form for form in there if paths[form].is_dir() == (form != TEXT and binary_form(form).is_directory)]
 

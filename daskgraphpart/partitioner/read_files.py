@@ -14,6 +14,7 @@ import numpy as np
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import AssignmentError, InputFileNotFoundError
 from daskgraphpart.partitioner.assignment import (
+    BINARY_FORMS,
     MAX_PARTS,
     META_FILE,
     OURS_FILE,
@@ -22,7 +23,7 @@ from daskgraphpart.partitioner.assignment import (
     crc_of,
     create_owner_files,
 )
-from daskgraphpart.partitioner.owner_forms import TEXT, binary_forms, find_forms, read_batches
+from daskgraphpart.partitioner.owner_forms import TEXT, find_forms, read_batches
 from daskgraphpart.storage.json_file import convert_json, read_json_object
 from daskgraphpart.storage.region import Region, open_npy
 
@@ -170,7 +171,7 @@ def choose_form(directory: Path, ntype: str, ours: _Ours, trainers: Region | Non
         return ReadUnit(ntype, directory, TEXT, None, None)
     forms, crcs = find_forms(directory, ntype), None
     if not forms:
-        expected = " or ".join(f"{ntype}.{form}" for form in (TEXT, *binary_forms()))
+        expected = " or ".join(f"{ntype}.{form}" for form in (TEXT, *BINARY_FORMS))
         hint = "give the output of assign, or partitions in the layout dgl, graphbolt or graphstorm"
         raise AssignmentError(f"no owners for node type {ntype!r}", file=str(directory), expected=expected, hint=hint)
     if len(forms) == 2 and forms[0] == TEXT and ntype in ours.text_crc32 and ntype in ours.owners_crc32:

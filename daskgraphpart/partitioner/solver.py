@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
     from daskgraphpart.method import MethodJob
     from daskgraphpart.partitioner.assign_options import AssignOptions
-    from daskgraphpart.partitioner.choose import Choice
-    from daskgraphpart.partitioner.libraries.call import Call, Exported
+    from daskgraphpart.partitioner.choose import Call, Choice
+    from daskgraphpart.partitioner.libraries.call import Exported
     from daskgraphpart.partitioner.multilevel.side_by_side import Map
     from daskgraphpart.storage.region import Region
 

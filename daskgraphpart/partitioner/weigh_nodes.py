@@ -22,13 +22,13 @@ from daskgraphpart.partitioner.balance import (
     ByFile,
     Constraint,
 )
-from daskgraphpart.schema import DataSpec, GraphSchema, find_feature
-from daskgraphpart.storage.region import Region, create_files, npy_region, open_npy
+from daskgraphpart.storage.region import Region, create_files, npy_region
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from daskgraphpart.graph.graph import Graph
+    from daskgraphpart.schema import DataSpec, GraphSchema
     from daskgraphpart.source import Block
 
 ROWS_PER_UNIT = 1 << 20
@@ -131,22 +131,6 @@ def weigh_nodes(
     return NodeWeights(tuple(constraints), targets)
 
 
-def check_constraints(graph: Graph, wanted: Sequence[BalanceConstraint]) -> None:
-    """Check that the features and weight files exist and fit."""
-    for item in wanted:
-        if isinstance(item, ByFile):
-            _open_weights(item.path, graph.schema.num_nodes)
-        elif isinstance(item, ByFeature):
-            _feature_of(graph, item)
-
-
-def check_weight_files(wanted: Sequence[BalanceConstraint]) -> None:
-    """Check that the weight files are arrays."""
-    for item in wanted:
-        if isinstance(item, ByFile):
-            open_npy(item.path)
-
-
 def _name_of(schema: GraphSchema, node: int) -> str:
     ntype_id = bisect_right(schema.homo_starts[1:-1], node)
     return f"node {node - schema.homo_starts[ntype_id]} of type {schema.ntypes[ntype_id]!r}" if schema.ntypes else ""
@@ -155,7 +139,7 @@ def _name_of(schema: GraphSchema, node: int) -> str:
 def _columns(graph: Graph, item: BalanceConstraint, copy: Path, runner: Runner) -> list[WeightColumn]:
     schema, tolerance = graph.schema, item.tolerance
     if isinstance(item, ByFile):
-        return _file_columns(item.path, tolerance, _open_weights(item.path, schema.num_nodes), copy, runner)
+        return _file_columns(item.path, tolerance, item.open(schema.num_nodes), copy, runner)
     if isinstance(item, ByFeature):
         return _feature_columns(graph, item, runner)
     if isinstance(item, ByBytes):
@@ -172,7 +156,7 @@ def _columns(graph: Graph, item: BalanceConstraint, copy: Path, runner: Runner) 
 
 def _feature_columns(graph: Graph, item: ByFeature, runner: Runner) -> list[WeightColumn]:
     """Return the column of a feature, or one for each of its values."""
-    feature, name, tolerance = _feature_of(graph, item), item.feature, item.tolerance
+    feature, name, tolerance = item.find(graph), item.feature, item.tolerance
     if not item.by_value:
         return [WeightColumn(name, tolerance, feature=feature)]
     values = _values(graph, *feature, runner)
@@ -198,18 +182,6 @@ def _bytes_of_types(schema: GraphSchema) -> tuple[tuple[int, ...], tuple[int, ..
     return per_node, tuple(per_edge)
 
 
-def _open_weights(path: str, num_nodes: int) -> Region:
-    region = open_npy(path)
-    if region.num_rows != num_nodes or len(region.shape) > 2 or region.dtype.kind not in "iub":
-        raise OptionError(
-            "node weights do not fit the graph",
-            file=path,
-            expected=f"integers of shape ({num_nodes},) or ({num_nodes}, constraints)",
-            found=f"{region.dtype} of shape {region.shape}",
-        )
-    return region
-
-
 def _file_columns(path: str, tolerance: float, region: Region, copy: Path, runner: Runner) -> list[WeightColumn]:
     """Return the columns of a file; with a workspace in a store, of a copy there, which tasks can read."""
     stem = Path(path).stem
@@ -217,19 +189,6 @@ def _file_columns(path: str, tolerance: float, region: Region, copy: Path, runne
     if len(region.shape) == 1 or region.shape[1] == 1:
         return [WeightColumn(stem, tolerance, rows=(region, 0))]
     return [WeightColumn(f"{stem} {i}", tolerance, rows=(region, i)) for i in range(region.shape[1])]
-
-
-def _feature_of(graph: Graph, item: ByFeature) -> tuple[str, DataSpec]:
-    """Find a constraint's feature; codes of strings have values to balance, but no weight."""
-    ntype, spec = feature_of(graph.schema, item.feature, f"--balance {item.name}")
-    if not item.by_value:
-        graph.refuse_codes(ntype, spec.name, "--balance")
-    return ntype, spec
-
-
-def feature_of(schema: GraphSchema, where: str, place: str) -> tuple[str, DataSpec]:
-    """Find ``NTYPE/FEATURE`` with one integer or boolean per node."""
-    return find_feature(schema.node_types, where, place, "be balanced", "iub")
 
 
 def _values(graph: Graph, ntype: str, spec: DataSpec, runner: Runner) -> list[int]:

@@ -22,7 +22,8 @@ from daskgraphpart.partitioner import choose, solver
 from daskgraphpart.partitioner.adjacency import csr_blocks as building
 from daskgraphpart.partitioner.adjacency.build_adjacency import build_adjacency
 from daskgraphpart.partitioner.adjacency.csr_blocks import Rows, write_block
-from daskgraphpart.partitioner.libraries.call import Call, export_graph, run_library
+from daskgraphpart.partitioner.choose import Call
+from daskgraphpart.partitioner.libraries.call import export_graph, run_library
 from daskgraphpart.partitioner.multilevel import stream as streaming
 from daskgraphpart.partitioner.multilevel import weighted_graph
 from daskgraphpart.partitioner.multilevel.coarsen import cluster, contract

@@ -29,8 +29,8 @@ from daskgraphpart.graph.dask_partitions import list_edge_blocks
 from daskgraphpart.graph.rows import JoinedRows
 from daskgraphpart.graph.share_arrays import make_seekable, share_arrays
 from daskgraphpart.interop.parmetis.pm_dglpart import NUM_OF_EDGE
-from daskgraphpart.partitioner.balance import ByFeature
-from daskgraphpart.partitioner.weigh_nodes import feature_of, weigh_nodes
+from daskgraphpart.partitioner.balance import ByFeature, feature_of
+from daskgraphpart.partitioner.weigh_nodes import weigh_nodes
 from daskgraphpart.public import Public
 from daskgraphpart.readers.database import open_database, quote, stage_rows
 from daskgraphpart.storage.atomic import publish, temporary_path, write_bytes, write_json

@@ -8,7 +8,6 @@ Neighbours have 32 bits here, unless METIS, which maps 64, reads the file.
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import signal
 import subprocess
@@ -19,11 +18,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.errors import EnvironmentFaultError, OptionError
+from daskgraphpart.errors import EnvironmentFaultError
 from daskgraphpart.partitioner.owner_parts import use_every_part
 from daskgraphpart.storage.faults import attach_path_to_error
 
 if TYPE_CHECKING:
+    from daskgraphpart.partitioner.choose import Call
     from daskgraphpart.partitioner.multilevel.refine import Limits
     from daskgraphpart.partitioner.multilevel.weighted_graph import WeightedGraph
 
@@ -91,43 +91,6 @@ def _one_weight(weights: np.ndarray, limits: Limits) -> tuple[np.ndarray, int]:
     one = np.maximum(np.rint(mean * SCALE * weights.shape[0]).astype(np.int64), 1)
     # use the tightest tolerance: each constraint ends worse than their mean
     return one, int(np.ceil(one.sum() * slacks.min() / limits.num_parts))
-
-
-PACKAGES = {"metis": "pymetis", "kaminpar": "kaminpar"}
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """One way to call a library.
-
-    KaMinPar takes `threads` (with several, results vary from run to run); METIS takes `recursive` and `objtype`.
-    """
-
-    library: str
-    seed: int = 0
-    threads: int = 1
-    recursive: bool = False
-    objtype: str = "cut"
-
-    def __str__(self) -> str:
-        if self.library == "metis":
-            return f"metis ({'recursive' if self.recursive else 'k-way'}, {self.objtype}, seed {self.seed})"
-        return f"kaminpar (default, {self.threads} thread{'s' * (self.threads > 1)}, seed {self.seed})"
-
-
-def has_library(library: str) -> bool:
-    """Whether a library is installed."""
-    return importlib.util.find_spec(PACKAGES[library]) is not None
-
-
-def need_library(library: str) -> None:
-    """Raise an `OptionError` with the package to install if a library is missing."""
-    if not has_library(library):
-        raise OptionError(
-            f"{PACKAGES[library]} is not installed",
-            option="method",
-            hint=f"run pip install {PACKAGES[library]}, or use --method multilevel, fennel or random",
-        )
 
 
 class LibraryKilledError(EnvironmentFaultError):
