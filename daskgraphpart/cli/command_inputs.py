@@ -55,6 +55,8 @@ def scan_of(path: str | None, values: dict[str, Any]) -> Scan | None:
             return scan
         if not is_table(path):
             return None
+    elif not is_given(values):
+        raise click.UsageError("Missing option '--edges', '--from' or '--graph'.")
     from daskgraphpart.cli.table_inputs import scan_of_tables  # imports pandas
 
     return scan_of_tables(path, values)

@@ -7,9 +7,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import click
-
-from daskgraphpart.cli.command_inputs import is_given
 from daskgraphpart.cli.command_options import keywords_of, refuse_options
 from daskgraphpart.errors import OptionError
 from daskgraphpart.graph.scan import Scan
@@ -37,8 +34,6 @@ def scan_of_tables(path: str | None, values: dict[str, Any]) -> Scan | None:
 
 def _tables_of(values: dict[str, Any]) -> dict[str, Any]:
     """Keywords of `scan_tables`, from options and any public data set, which the options extend."""
-    if not is_given(values):
-        raise click.UsageError("Missing option '--edges', '--from' or '--graph'.")
     tables = describe_dataset(*values["from"]) if values.get("from") else {}
     refuse_options(("split_seed",), "a job", "only a GraphStorm config has sets to draw")
     if values["edge_types_from"]:

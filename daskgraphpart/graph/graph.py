@@ -14,8 +14,6 @@ from daskgraphpart.graph.formats import InputFile, edge_file, feature_files
 from daskgraphpart.graph.graph_methods import GraphMethods
 from daskgraphpart.graph.metadata import Metadata, data_key, read_metadata
 from daskgraphpart.graph.sources import CsvEdges, FileEdges, FileRows
-from daskgraphpart.graph.transforms.change_views import add_reverse_types, cast_features, double_edges
-from daskgraphpart.graph.transforms.check_changes import check_changes
 from daskgraphpart.keywords import check_keywords
 from daskgraphpart.lazy_mapping import LazyMapping
 from daskgraphpart.schema import DataSpec, GraphSchema, NodeType, RowType, parse_edge_type
@@ -25,7 +23,6 @@ from daskgraphpart.storage.paths import Location, resolve_path, to_key, to_path
 from daskgraphpart.units import format_count, format_number, format_size, html_table, text_table
 
 if TYPE_CHECKING:
-    from daskgraphpart.graph.scan import Scan
     from daskgraphpart.graph.transforms.changes import GraphChanges
     from daskgraphpart.source import FilePath, Source
 
@@ -155,25 +152,25 @@ class Graph(GraphMethods["Graph"]):
             what, hint = f"{type_name}/{feature} holds text, which cannot be a weight", "name a column of numbers"
             raise OptionError(what, place=place, hint=hint)
 
+    def with_sources(
+        self,
+        edges: Mapping[str, Source],
+        data: Mapping[str, Mapping[str, Source]],
+        companions: Mapping[str, FilePath],
+    ) -> Graph:
+        """Return a graph of the same nodes with other edges, features and files that go with it."""
+        counts = {of.name: of.num_nodes for of in self.schema.node_types}
+        return replace(graph_of(self.name, counts, edges, data), raw_ids=self.raw_ids, companions=companions)
+
     def _sources_of(self, type_name: str) -> list[Source]:
         edges = [self.edge_sources[type_name]] if type_name in self.edge_sources else []
         return [*edges, *self.data_sources.get(type_name, {}).values()]
 
     def _viewed(self, changes: GraphChanges) -> Graph:
-        ntypes = self.schema.ntypes
-        check_changes(changes, ntypes, self.schema.etypes, self.data_sources)
-        edges, companions = dict(self.edge_sources), dict(self.companions)
-        data = cast_features(changes, self.data_sources)
-        double_edges(changes, ntypes, edges, data)
-        edges = add_reverse_types(changes, ntypes, edges, data, companions)
-        counts = {of.name: of.num_nodes for of in self.schema.node_types}
-        return replace(graph_of(self.name, counts, edges, data), raw_ids=self.raw_ids, companions=companions)
+        from daskgraphpart.graph.transforms import change_views, check_changes  # make graphs
 
-    def _scanned(self, changes: GraphChanges) -> Scan:
-        check_changes(changes, self.schema.ntypes, self.schema.etypes, self.data_sources)
-        from daskgraphpart.readers.tables.changes.change_graph import ChangedScan  # a Scan, which returns graphs
-
-        return ChangedScan.of_graph(self, changes)
+        check_changes.check_changes(changes, self.schema.ntypes, self.schema.etypes, self.data_sources)
+        return change_views.view_graph(self, changes)
 
     def _lazy_data(self, kind: str, types: Sequence[RowType]) -> Mapping[str, Mapping[str, Any]]:
         specs = {t.name: {spec.name: spec for spec in t.data} for t in types}

@@ -280,9 +280,11 @@ class GraphMethods(Public, ABC, Generic[ChangedT]):
     def _viewed(self, changes: GraphChanges) -> ChangedT:
         """Make changes that read no edges."""
 
-    @abstractmethod
     def _scanned(self, changes: GraphChanges) -> Scan:
         """Describe changes that read edges."""
+        from daskgraphpart.readers.tables.changes.change_graph import changed_scan  # has this method, too
+
+        return changed_scan(self, changes)
 
 
 def _etypes(given: str | Sequence[str] | None) -> Any:

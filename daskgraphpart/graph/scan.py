@@ -290,11 +290,6 @@ class Scan(GraphMethods["Scan"]):
     def _viewed(self, changes: GraphChanges) -> Scan:
         return self._scanned(changes)
 
-    def _scanned(self, changes: GraphChanges) -> Scan:
-        from daskgraphpart.readers.tables.changes.change_graph import ChangedScan  # a Scan itself
-
-        return ChangedScan(self, changes)
-
     if not TYPE_CHECKING:  # a checker knows the names
 
         def __getattr__(self, name: str) -> Any:

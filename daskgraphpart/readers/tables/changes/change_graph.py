@@ -21,19 +21,12 @@ from daskgraphpart.engine.resources import SMALLEST_DATABASE_MEMORY
 from daskgraphpart.errors import OptionError
 from daskgraphpart.graph.companion_files import codes_name
 from daskgraphpart.graph.formats import check_ends
-from daskgraphpart.graph.graph import Graph, graph_of
+from daskgraphpart.graph.graph import Graph
 from daskgraphpart.graph.graph_scan import GraphScan
 from daskgraphpart.graph.output import EDGES_PER_PIECE
 from daskgraphpart.graph.rows import KeptRows, SlicedRows
 from daskgraphpart.graph.scan import ROWS_OF, Scan, ScanJob
-from daskgraphpart.graph.transforms.change_views import (
-    add_reverse_types,
-    append_loops,
-    cast_features,
-    copy_codes,
-    double_edges,
-    remove_codes,
-)
+from daskgraphpart.graph.transforms.change_views import append_loops, copy_codes, remove_codes, view_graph
 from daskgraphpart.graph.transforms.changes import GraphChanges, describe_changes, join_changes, outline_changes
 from daskgraphpart.graph.transforms.check_changes import check_changes, split_column, split_feature
 from daskgraphpart.ids.id_map import id_map_frame
@@ -57,20 +50,15 @@ MOST_SHOWN = 3
 
 def change_graph(graph: Graph, changes: GraphChanges, job: ScanJob) -> Graph:
     """Return the changed graph; files go to the directory of the job."""
-    ntypes, edges, companions = graph.schema.ntypes, dict(graph.edge_sources), dict(graph.companions)
-    data = cast_features(changes, graph.data_sources)
-    double_edges(changes, ntypes, edges, data)
-    if changes.read_edges:
-        directory, resources = job.directory / "changes", job.runner.resources.limited(SMALLEST_DATABASE_MEMORY)
-        directory.mkdir()
-        graph = replace(graph, edge_sources=edges, data_sources=data)
-        with open_database(directory, resources) as connection:
-            progress = job.runner.progress
-            selection = _Selection(connection, changes, companions, directory, resources.memory, progress)
-            edges, data = selection.of_graph(graph)
-    edges = add_reverse_types(changes, ntypes, edges, data, companions)
-    counts = {of.name: of.num_nodes for of in graph.schema.node_types}
-    return replace(graph_of(graph.name, counts, edges, data), raw_ids=graph.raw_ids, companions=companions)
+    if not changes.read_edges:
+        return view_graph(graph, changes)
+    directory, resources = job.directory / "changes", job.runner.resources.limited(SMALLEST_DATABASE_MEMORY)
+    directory.mkdir()
+    with open_database(directory, resources) as connection:
+        how = directory, resources.memory, job.runner.progress
+        return view_graph(
+            graph, changes, lambda seen, companions: _Selection(connection, changes, companions, *how).of_graph(seen)
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -206,11 +194,6 @@ class ChangedScan(Scan):
     before: Scan
     changes: GraphChanges
 
-    @classmethod
-    def of_graph(cls, graph: Graph, changes: GraphChanges) -> ChangedScan:
-        """Describe changes of a graph that is there."""
-        return cls(GraphScan(graph), changes)
-
     @property
     def name(self) -> str:
         """Name of the graph."""
@@ -261,3 +244,11 @@ class ChangedScan(Scan):
     def _scanned(self, changes: GraphChanges) -> Scan:
         joined = join_changes(self.changes, changes)
         return ChangedScan(self, changes) if joined is None else replace(self, changes=joined)
+
+
+def changed_scan(graph: Any, changes: GraphChanges) -> Scan:
+    """Describe changes of a graph or scan."""
+    if not isinstance(graph, Graph):
+        return ChangedScan(graph, changes)
+    check_changes(changes, graph.schema.ntypes, graph.schema.etypes, graph.data_sources)
+    return ChangedScan(GraphScan(graph), changes)
