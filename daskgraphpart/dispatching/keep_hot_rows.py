@@ -120,7 +120,6 @@ def count_part(part: int, config: CountConfig) -> np.ndarray:
     owners, training, size = config.parts.memmap(), config.training, config.training.batch_size
     seeds = config.seeds.read()
     seeds = seeds[owners[seeds] == part]
-    graph = config.in_edges.memmap()
 
     def seeds_of(number: int, key: np.uint64) -> np.ndarray:
         places = np.empty(min(size, seeds.size - number * size), np.int64)
@@ -129,7 +128,7 @@ def count_part(part: int, config: CountConfig) -> np.ndarray:
         return drawn
 
     def foreign_of(batch: np.ndarray, key: np.uint64) -> np.ndarray:
-        nodes, _ = sample_batch(batch, graph, training.fanouts, key)
+        nodes, _ = sample_batch(batch, config.in_edges, training.fanouts, key)
         foreign: np.ndarray = nodes[owners[nodes] != part]
         return foreign
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.kernels.owner_sort import group_positions
+from daskgraphpart.kernels.sample_in_edges import pick_sources
 from daskgraphpart.partitioner.adjacency.build_adjacency import NodeRange, cut_into_ranges, read_arcs
 from daskgraphpart.partitioner.adjacency.csr_blocks import max_arcs_of_block
 from daskgraphpart.partitioner.adjacency.split_edges import (
@@ -22,7 +23,7 @@ from daskgraphpart.partitioner.adjacency.split_edges import (
     range_shift,
     share_blocks,
 )
-from daskgraphpart.storage.files import delete_files
+from daskgraphpart.storage.files import delete_files, local_copy
 from daskgraphpart.storage.region import Region, create_files, id_dtype, npy_region, save_npy
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 ARCS_PER_EDGE = 4
 """Arcs whose room a task has for an in-edge: it holds both its arcs, and several numbers."""
+SPANS_PER_MAP = 16  # 32 MB of sources, if they have 32 bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +73,33 @@ class InEdges:
         etypes = self.etypes.read(*edges) if self.etypes.num_rows else self.etypes.read()
         return starts - span.first_edge, self.sources.read(*edges), etypes
 
-    def memmap(self) -> tuple[np.ndarray, ...]:
-        """Map row starts, sources and types of all nodes."""
-        return self.indptr.memmap(), self.sources.memmap(), self.etypes.memmap()
+    def pick(self, nodes: np.ndarray, fanouts: np.ndarray, key: np.uint64) -> np.ndarray:
+        """Pick in-edges of different nodes without replacement, by fan-outs of edge types; return their sources.
+
+        Maps the files anew for every few spans: pages that were read count as memory until their map goes.
+        """
+        nodes, picked, first = np.sort(nodes), [np.empty(0, np.int64)], 0
+        most = np.iinfo(np.int64).max if (fanouts < 0).any() else fanouts.sum()
+        stops = [span.stop for span in self.spans]
+        for last in np.searchsorted(nodes, [*stops[SPANS_PER_MAP - 1 : -1 : SPANS_PER_MAP], *stops[-1:]]).tolist():
+            if first < last:
+                mine, graph = nodes[first:last], (_map(self.indptr), _map(self.sources), _map(self.etypes))
+                sources = np.empty(int(np.minimum(graph[0][mine + 1] - graph[0][mine], most).sum()), np.int64)
+                picked.append(sources[: pick_sources(mine, *graph, fanouts, key, sources)])
+                del graph
+            first = last
+        return np.concatenate(picked)
 
     def units(self, nbytes_per_edge: int) -> list[Unit[Columns]]:
         """List the spans as units that move so many bytes per edge."""
         return [Unit(span, nbytes_per_edge * span.num_edges) for span in self.spans]
+
+
+def _map(region: Region) -> np.ndarray:
+    """Map a finished file apart from other maps of it."""
+    if not region.nbytes:
+        return region.read()
+    return np.memmap(local_copy(region.path, is_final=True), region.dtype, "r", region.offset, region.shape)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from daskgraphpart.engine.runner import Pass, Runner, Unit
-from daskgraphpart.kernels.hashing import stream_key, uniform_ints
+from daskgraphpart.kernels.hashing import stream_key, stream_key_of, uniform_ints
 from daskgraphpart.kernels.sample import number_nodes, table_of
-from daskgraphpart.kernels.sample_in_edges import pick_sources
 from daskgraphpart.partitioner.owner_parts import ROWS_PER_UNIT
 from daskgraphpart.public import Public
 from daskgraphpart.quality import imbalance
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from daskgraphpart.partitioner.training.training import Training
 
 BATCHES = 4
-"""Batches that are sampled of each part, on average; with as many or fewer in an epoch, all of them."""
+"""Batches that are sampled of each part, on average; if an epoch has fewer, of several epochs."""
 ALWAYS = 1 << 32  # of random numbers of 32 bits
 
 
@@ -139,45 +138,38 @@ def sample_parts(parts: range, config: PredictConfig) -> list[tuple[float, ...]]
     owners = config.parts.memmap()
     seeds = config.seeds.read()
     owners_of_seeds = owners[seeds]
-    graph = config.in_edges.memmap()
-    return [_sample_part(part, seeds[owners_of_seeds == part], owners, graph, config) for part in parts]
+    return [_sample_part(part, seeds[owners_of_seeds == part], owners, config) for part in parts]
 
 
-def _sample_part(
-    part: int, seeds: np.ndarray, owners: np.ndarray, graph: tuple[np.ndarray, ...], config: PredictConfig
-) -> tuple[float, ...]:
-    key, training = stream_key(0, "predict-rows"), config.training
-    size = training.batch_size
-    numbers = np.empty(seeds.size, np.int64)
-    uniform_ints(stream_key(part, "order-seeds"), 0, ALWAYS, numbers)
-    seeds = seeds[np.argsort(numbers, kind="stable")]
+def _sample_part(part: int, seeds: np.ndarray, owners: np.ndarray, config: PredictConfig) -> tuple[float, ...]:
+    training, size = config.training, config.training.batch_size
     total = seeds.size / config.seeds.share
     # whole batches only, unless these are all seeds, or too few
     stop = seeds.size if config.seeds.share == 1 or seeds.size < size else seeds.size - seeds.size % size
+    epochs = -(-BATCHES * size // max(stop, size))
+    numbers, order_key = np.empty(seeds.size, np.int64), stream_key(part, "order-seeds")
     inputs = fetched = work = nbytes = 0
-    for first in range(0, stop, size):
-        nodes, picks = sample_batch(
-            seeds[first : first + size], graph, training.fanouts, stream_key(int(key), str(first))
-        )
-        inputs, work = inputs + nodes.size, work + picks
-        foreign = nodes[owners[nodes] != part]
-        fetched, nbytes = fetched + foreign.size, nbytes + int(training.row_nbytes[training.types_of(foreign)].sum())
-    scale = total / max(stop, 1)
+    for epoch in range(epochs):
+        uniform_ints(stream_key_of(order_key, epoch), 0, ALWAYS, numbers)
+        shuffled = seeds[np.argsort(numbers, kind="stable")[:stop]]
+        key = stream_key(epoch, "predict-rows")
+        for first in range(0, stop, size):
+            batch, of_batch = shuffled[first : first + size], stream_key_of(key, first)
+            nodes, picks = sample_batch(batch, config.in_edges, training.fanouts, of_batch)
+            foreign = nodes[owners[nodes] != part]
+            inputs, fetched, work = inputs + nodes.size, fetched + foreign.size, work + picks
+            nbytes += int(training.row_nbytes[training.types_of(foreign)].sum())
+    scale = total / max(epochs * stop, 1)
     return total, inputs * scale, fetched * scale, work * scale, nbytes * scale
 
 
-def sample_batch(
-    seeds: np.ndarray, graph: tuple[np.ndarray, ...], fanouts: np.ndarray, key: np.uint64
-) -> tuple[np.ndarray, int]:
+def sample_batch(seeds: np.ndarray, in_edges: InEdges, fanouts: np.ndarray, key: np.uint64) -> tuple[np.ndarray, int]:
     """Sample around seeds; return all nodes, and the number of in-edges picked."""
-    nodes, picks = seeds.copy(), 0
-    indptr, most = graph[0], np.where((fanouts < 0).any(axis=1), np.iinfo(np.int64).max, fanouts.sum(axis=1))
+    nodes, picks = seeds, 0
     for hop, of_hop in enumerate(fanouts):
-        room = int(np.minimum(indptr[nodes + 1] - indptr[nodes], most[hop]).sum())
-        picked = np.empty(room, np.int64)
-        count = pick_sources(nodes, *graph, of_hop, stream_key(int(key), str(hop)), picked)
-        picks += count
-        table = table_of(nodes, nodes.size + count)
-        grown = np.concatenate([nodes, np.empty(count, np.int64)])
-        nodes = grown[: number_nodes(picked[:count], table, grown, nodes.size, np.empty(count, np.int64))].copy()
+        picked = in_edges.pick(nodes, of_hop, stream_key_of(key, hop))
+        picks += picked.size
+        table = table_of(nodes, nodes.size + picked.size)
+        grown = np.concatenate([nodes, np.empty_like(picked)])
+        nodes = grown[: number_nodes(picked, table, grown, nodes.size, np.empty_like(picked))].copy()
     return nodes, picks

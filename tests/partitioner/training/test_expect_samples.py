@@ -17,6 +17,8 @@ from inside import AssignOptions, Resources, npy_region, open_runner
 
 import daskgraphpart as dgp
 from daskgraphpart import EdgeType, GraphSchema, NodeType
+from daskgraphpart.partitioner.adjacency import csr_blocks
+from daskgraphpart.partitioner.training import in_edges
 from daskgraphpart.partitioner.training.training_graph import TrainingGraph, read_training_graph
 from daskgraphpart.storage.region import save_npy
 
@@ -154,7 +156,11 @@ def _pairs(graph: Graph) -> list[tuple[int, int]]:
 
 @pytest.mark.parametrize("masked", [False, True])
 @pytest.mark.parametrize("num_types", [1, 4])
-def test_predictions_are_exact_where_all_neighbours_are_sampled(masked: bool, num_types: int, tmp_path: Path) -> None:
+def test_predictions_are_exact_where_all_neighbours_are_sampled(
+    masked: bool, num_types: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(csr_blocks, "MIN_BLOCK_ARCS", 16)
+    monkeypatch.setattr(in_edges, "SPANS_PER_MAP", 2)
     graph = some_graph(3, 40, masked=masked, num_types=num_types)
     columns, seeds, n = in_edges_of(graph), seeds_of(graph), graph.schema.num_nodes
     parts = np.random.default_rng(0).integers(0, NUM_PARTS, n).astype(np.int32)
@@ -163,6 +169,7 @@ def test_predictions_are_exact_where_all_neighbours_are_sampled(masked: bool, nu
     with open_runner(Resources(1 << 26, "threads")) as runner:
         opened = dgp.read_chunked(graph.write(tmp_path / "graph"))
         training = read_training_graph(opened, NUM_PARTS, options, tmp_path / "training", runner)
+        assert len(training.in_edges.spans) > 4
         predicted = training.predict(npy_region(tmp_path / "parts.npy", np.int32, (n,)), runner)
         assert training.count_cut_edges(npy_region(tmp_path / "parts.npy", np.int32, (n,)), runner) == sum(
             parts[u] != parts[v] for u, v in _pairs(graph)
