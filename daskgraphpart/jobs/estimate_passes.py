@@ -66,6 +66,12 @@ def _of_assign(schema: GraphSchema, num_parts: int, options: AssignOptions, ends
         in_edges = read_training(options, schema).in_edges_nbytes(schema)
         yield PassEstimate("split-in-edges", ends, in_edges)
         yield PassEstimate("sort-in-edges", in_edges, in_edges)
+    if ways[-1].weights is not None or any(of.name == "work" for of in options.constraints):
+        samples = 2 * item * num_edges
+        for _ in range(len(read_training(options, schema).fanouts) - 1):
+            yield PassEstimate("expect-samples", in_edges, samples + 4 * schema.num_nodes)
+            yield PassEstimate("add-up-samples", samples, 8 * schema.num_nodes)
+        yield PassEstimate("expect-work", in_edges, 16 * schema.num_nodes)
     arcs = (6 if options.has_weights else 4) * item * num_edges
     for way in ways:
         if way.weights is None:

@@ -153,9 +153,9 @@ def test_a_plan_shows_itself_as_text_html_and_json(graph: dgp.Graph) -> None:
 
 
 OF_NODES = {
-    "add-up-samples", "assign-random", "count-cut-edges", "count-marked", "count-owners", "cut-node-range",
-    "draw-seeds", "expect-samples", "expect-work", "list-hot-rows", "list-nodes", "mark-seeds", "order-extra",
-    "place-edges", "read-owners", "relabel-nodes", "split-nids", "weigh-nodes", "write-nodes", "write-owners",
+    "assign-random", "count-cut-edges", "count-marked", "count-owners", "cut-node-range", "draw-seeds",
+    "list-hot-rows", "list-nodes", "mark-seeds", "order-extra", "place-edges", "read-owners", "relabel-nodes",
+    "split-nids", "weigh-nodes", "write-nodes", "write-owners",
 }  # fmt: skip
 """Passes that a plan does not list: of nodes, of few edges, or over what the pass before has in memory."""
 
