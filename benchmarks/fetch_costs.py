@@ -9,15 +9,17 @@ what training fetches is what `report` counts on the finished parts.
 from __future__ import annotations
 
 import argparse
+import json
 import shutil
 import tempfile
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from harness import cpu_seconds, generate_once, keep_lines, measure, our_command, show
+from harness import RESULTS, cpu_seconds, generate_once, keep_lines, measure, our_command, show
 
 import daskgraphpart as dgp
+from daskgraphpart.units import format_size
 
 SAMPLED = ("--fanouts", "10,10", "--batch-size", "1000")
 WAYS: dict[str, tuple[str, ...]] = {"cut": (), "fetch": ("--objtype", "fetch", *SAMPLED)}
@@ -45,6 +47,18 @@ def main() -> None:
         setting = {"edges": edges, "kind": options.kind, "parts": options.parts, "memory": options.memory}
         keep_lines("fetch_costs", setting, results)
     show(rows[0], rows[1:])
+
+
+def of_a_billion() -> list[list[str]]:
+    """What the passes over edges move with a billion edges: as many times what the newest ledger says of fewer."""
+    ledgers = map(json.loads, (RESULTS / "ledger.jsonl").read_text(encoding="utf-8").splitlines())
+    *_, newest = (kept for kept in ledgers if "fetch" in kept["setting"]["command"])
+    times = 1e9 / newest["setting"]["num_edges"]
+    rows = [[name, *(times * row[of] for of in ("read", "written"))] for name, row in newest["results"].items()]
+    return [
+        ["pass, a billion edges", "read", "written"],
+        *([f"`{name}`", format_size(read), format_size(written)] for name, read, written in rows if read > 1e9),
+    ]
 
 
 def run(graph: Path, out: Path, how: tuple[str, ...], memory: str) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """Rows that training fetches from other parts: METIS as DGL calls it, the default, and `--objtype fetch`.
 
 Graphs have reverse edges, and seeds at random. Whole epochs are sampled from the whole graph, by other random numbers
-than those that chose the parts: hops start from all nodes so far, as in DGL, and from the newest, as in PyG. Hot rows
-are 5 % of a part's nodes, counted in five epochs of their own.
+than those that chose the parts, and the mean of four epochs is shown: hops start from all nodes so far, as in DGL, and
+from the newest, as in PyG. Hot rows are 5 % of a part's nodes, counted in five epochs of their own.
 
     python benchmarks/fetched_rows.py --graphs cora,web:1e7 --parts 4,8 --fanouts 10,10 --fanouts 10,10,5 --shares .1
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 GRAPHS = "cora,musae_github,coauthor_physics,dblp_hetero,fb15k237,oewn,cnr2000,vcs_networkit,vcs_curl,usa_road_ny"
 MANY = 1000
-BATCH, HOT_SHARE, HOT_EPOCHS, MEMORY = 1000, 0.05, 5, 1 << 30
+BATCH, EPOCHS, HOT_SHARE, HOT_EPOCHS, MEMORY = 1000, 4, 0.05, 5, 1 << 30
 WAYS: dict[str, dict[str, Any]] = {
     "metis": {"method": "metis", "balance": "nodes"},
     "cut": {"objtype": "cut"},
@@ -117,7 +117,7 @@ class Task:
         self.in_edges = indptr, src[order], of_edges.astype(np.int32)
 
     def measure(self, way: str, num_parts: int, fanouts: str, known: dict[tuple[str, int], np.ndarray]) -> Row:
-        """Assign, and count an epoch in both ways; owners that do not depend on training are `known` later."""
+        """Assign, and count epochs in both ways; owners that do not depend on training are `known` later."""
         how, said = WAYS[way], {}
         owners = known.get((way, num_parts))
         if owners is None:
@@ -136,17 +136,17 @@ class Task:
         return {**self.count(setting), "pyg": self.count(setting._replace(from_all=False))["rows"], **said}
 
     def count(self, setting: Setting) -> Row:
-        """Rows fetched in an epoch, those of them that are not hot, and the work of the busiest part."""
+        """Rows fetched in an epoch, those of them that are not hot, and the work of the busiest part; means of some."""
         rows = cold = 0
         work = np.zeros(setting.num_parts, np.int64)
         for part in range(setting.num_parts):
             hot = self.hot_rows(setting, part) if setting.from_all else np.empty(0, np.int64)
-            for seeds, key in self.batches(setting, part, 1)(stream_key(part, "count")):
+            for seeds, key in self.batches(setting, part, EPOCHS)(stream_key(part, "count")):
                 nodes, picks = self.sample(setting, seeds, key)
                 foreign = nodes[setting.owners[nodes] != part]
                 rows, cold = rows + foreign.size, cold + int((~np.isin(foreign, hot)).sum())
                 work[part] += picks
-        return {"rows": rows, "cold": cold, "work": float(work.max() / work.mean())}
+        return {"rows": round(rows / EPOCHS), "cold": round(cold / EPOCHS), "work": float(work.max() / work.mean())}
 
     def batches(self, setting: Setting, part: int, epochs: int) -> Batches:
         """Batches of the seeds of a part."""

@@ -9,7 +9,7 @@ A constraint gives every node a weight; the parts' sums of weights should be ali
 - ``bytes``: bytes of features: the node's own, plus the average of its type's in-edges for each in-edge.
 - ``types:NTYPE/FEATURE``: a constraint per non-zero value of an integer or boolean node feature, such as a train mask.
 - ``weight:NTYPE/FEATURE``: the values of an integer node feature.
-- ``seeds``: a seed of training weighs 1.
+- ``seeds``: a seed of training weighs 1; a part may always have one more than the average, rounded up.
 - ``work``: in-edges that training is expected to sample at the node.
 - ``file:PATH``: weights of all nodes from an npy file, int (nodes,) or (nodes, constraints), homogeneous order.
 

@@ -35,7 +35,7 @@ from daskgraphpart.storage.files import delete_tree, make_directory
 from daskgraphpart.storage.region import Region, create_files, npy_region
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from daskgraphpart.graph.graph import Graph
@@ -75,7 +75,7 @@ def partition_nodes(
         tried.append(Tried(way, problem, solved, None if training is None else training.predict(solved.parts, runner)))
     best, said = tried[0], ""
     if len(tried) > 1 and training is not None:
-        best, said = _best(tried[0], _even(graph, tried[1:], training, runner))
+        best, said = choose_tried(_all_tried(graph, tried, training, runner))
     parts, method = best.solved.parts, best.solved.method
     if options.fill_parts:
         parts = fill_parts(parts, graph.schema, total, runner)
@@ -149,29 +149,43 @@ class Tried(NamedTuple):
         return 1.0 if self.rows is None else self.rows.busiest
 
     @property
-    def is_even(self) -> bool:
-        """Whether work is within its limit, if the options have one."""
+    def most_work(self) -> float:
+        """The limit of `busiest`, with room for chance, if the options have one."""
         tolerances = [item.tolerance for item in self.way.options.constraints if item.name == "work"]
-        return self.busiest <= (1 + SAME) * (1 + min(tolerances, default=math.inf))
+        return (1 + SAME) * (1 + min(tolerances, default=math.inf))
 
 
-def _even(graph: Graph, tried: Sequence[Tried], training: TrainingGraph, runner: Runner) -> Tried:
-    """Balance what is tried, fewest rows first, until none that is left fetches fewer; return the best."""
-    best = None
-    for one in sorted(tried, key=lambda one: one.num_fetched):
-        if best is not None and best.is_even and best.num_fetched <= one.num_fetched:
-            break
-        balanced = _balance_samples(graph, one, training, runner)
-        best = balanced if best is None else min(best, balanced, key=lambda one: (not one.is_even, one.num_fetched))
-    assert best is not None, "there are several"
-    return best
+def _all_tried(graph: Graph, tried: Sequence[Tried], training: TrainingGraph, runner: Runner) -> list[Tried]:
+    """Add parts with more even work to those that were tried, of which the first cuts the fewest edges."""
+    known, limit = list(tried[:1]), tried[-1].most_work
+    for one in sorted(tried[1:], key=lambda one: one.num_fetched):
+        if all(other.busiest > limit or other.num_fetched > one.num_fetched for other in known):
+            known += [one, *_more_even(graph, one, limit, training, runner)]
+    return known
 
 
-def _balance_samples(graph: Graph, tried: Tried, training: TrainingGraph, runner: Runner) -> Tried:
-    """Balance work as it is sampled, while it gets more even: nobody expects what a batch meets twice."""
+def choose_tried(tried: Sequence[Tried]) -> tuple[Tried, str]:
+    """Choose the fewest rows of those with work within its limit, or else near the most even; say what they save.
+
+    The cut, which comes first, stays where it is as good.
+    """
+    limit = max(tried[-1].most_work, (1 + SAME) * min(one.busiest for one in tried))
+    best = min((one for one in tried if one.busiest <= limit), key=lambda one: one.num_fetched)
+    ratio, is_even = (best.num_fetched + 1) / (tried[0].num_fetched + 1), tried[0].busiest <= limit
+    if ratio > 1 - SAME and is_even:
+        return tried[0], "edges are cut, because their weights in training would not save rows"
+    rows = f"{abs(1 - ratio):.0%} {'more' if ratio > 1 else 'fewer'} rows than"
+    if abs(1 - ratio) <= SAME:
+        rows = "as many rows as"
+    why = f"edges weigh what training fetches: {rows} with the fewest cut edges"
+    return best, why if is_even else f"{why}, and more even work"
+
+
+def _more_even(graph: Graph, tried: Tried, limit: float, training: TrainingGraph, runner: Runner) -> Iterator[Tried]:
+    """Balance work as it is sampled, until it keeps its limit: nobody expects what a batch meets twice."""
     (way, base, *_) = tried
     for number in range(MOST_TRIES):
-        if tried.is_even or tried.rows is None:
+        if tried.busiest <= limit or tried.rows is None:
             break
         directory, start = base.directory / f"sampled-{number}", tried.solved.parts
         make_directory(directory)
@@ -180,24 +194,7 @@ def _balance_samples(graph: Graph, tried: Tried, training: TrainingGraph, runner
         parts = npy_region(directory / "parts.npy", np.int32, start.shape)
         refined = replace(way.options, refine=True)
         _find_parts(graph.schema, problem, refined, start, parts, runner, asks=False)
-        further = Tried(way, problem, tried.solved._replace(parts=parts), training.predict(parts, runner))
-        if further.busiest >= tried.busiest:
-            break
-        tried = further
-    return tried
-
-
-def _best(cut: Tried, best: Tried) -> tuple[Tried, str]:
-    """Choose the fewest rows with even work, if that is to be had, but the cut where it is as good; say so."""
-    ratio = (best.num_fetched + 1) / (cut.num_fetched + 1)
-    is_even = cut.busiest <= (1 + SAME) * best.busiest
-    if ratio > 1 + SAME or (ratio > 1 - SAME and is_even):
-        uneven = "" if best._replace(rows=cut.rows).is_even else ", though work is uneven"
-        return cut, f"edges are cut, because their weights in training would not save rows{uneven}"
-    saved = f"{1 - ratio:.0%} fewer rows than with the fewest cut edges"
-    if ratio > 1 - SAME:
-        saved = "as many rows as with the fewest cut edges, and more even work"
-    return best, f"edges weigh what training fetches: {saved}"
+        yield (tried := Tried(way, problem, tried.solved._replace(parts=parts), training.predict(parts, runner)))
 
 
 def _prepare(
@@ -223,7 +220,7 @@ def _weigh(
     runner: Runner,
 ) -> Problem:
     """Weigh nodes, for balance and report."""
-    wanted = [item for item in options.constraints if item.name != "seeds" or not training or training.has_masks]
+    wanted = options.constraints if training is None else training.constraints(options.constraints)
     names = {item.name for item in wanted}
     reported = tuple(item for item in parse_balance("nodes=0,edges") if item.name not in names)
     weights = weigh_nodes(graph, (*wanted, *reported), adjacency.in_degrees, directory, runner, known=known)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from daskgraphpart.graph.graph import Graph
     from daskgraphpart.partitioner.adjacency.csr_blocks import Adjacency
     from daskgraphpart.partitioner.assign_options import AssignOptions
+    from daskgraphpart.partitioner.balance import BalanceConstraint
     from daskgraphpart.partitioner.training.expect_samples import Weights
     from daskgraphpart.partitioner.training.in_edges import Columns
     from daskgraphpart.storage.region import Region
@@ -51,10 +52,12 @@ class TrainingGraph:
     work: Work | None
     num_parts: int
 
-    @property
-    def has_masks(self) -> bool:
-        """Whether only some nodes are seeds."""
-        return self.seeds.count < self.in_edges.num_nodes
+    def constraints(self, items: tuple[BalanceConstraint, ...]) -> tuple[BalanceConstraint, ...]:
+        """Keep those of seeds if only some nodes are; of few seeds a part may have one more, for the sake of others."""
+        count = self.seeds.count
+        items = tuple(item for item in items if item.name != "seeds" or count < self.in_edges.num_nodes)
+        room = (-(-count // self.num_parts) + 1.5) * self.num_parts / count - 1
+        return tuple(replace(of, tolerance=max(of.tolerance, room)) if of.name == "seeds" else of for of in items)
 
     @property
     def columns(self) -> dict[str, WeightColumn]:

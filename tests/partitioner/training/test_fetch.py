@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +13,10 @@ from graphs import Graph, load_real_graph
 import daskgraphpart as dgp
 from daskgraphpart import EdgeType, GraphSchema, NodeType
 from daskgraphpart.partitioner.adjacency.csr_blocks import adjacency_nbytes
+from daskgraphpart.partitioner.assign_options import AssignOptions
+from daskgraphpart.partitioner.choose import Way
+from daskgraphpart.partitioner.partition_nodes import Tried, choose_tried
+from daskgraphpart.partitioner.training.predict_rows import PredictedRows
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -94,6 +99,32 @@ def test_the_cut_is_kept_where_nothing_is_to_be_gained(tmp_path: Path) -> None:
     default, fetch = dgp.assign(directory, 4), dgp.assign(directory, 4, **FETCH)
     assert np.array_equal(default.owners["n"].compute(), fetch.owners["n"].compute())
     assert "would not save rows" in fetch.quality.why
+
+
+@pytest.mark.parametrize(
+    ("found", "best"),
+    [
+        ([(100, 1.0), (97, 1.07), (90, 1.08)], 1),  # fewest rows with work within its limit
+        ([(100, 1.06), (99, 1.0), (90, 1.2)], 0),  # the cut, if it is even and within 2 % of that
+        ([(100, 1.3), (110, 1.06), (101, 1.2)], 1),  # even work is worth its rows
+        ([(100, 2.0), (95, 1.51), (99, 1.5), (90, 1.6)], 1),  # fewest rows of those near the most even
+    ],
+)
+def test_among_parts_with_even_work_those_with_the_fewest_rows_are_chosen(
+    found: list[tuple[int, float]], best: int
+) -> None:
+    options = AssignOptions(objtype="fetch", fanouts=[10, 10])
+    ways = [Way(replace(options, objtype="cut"), "edges"), *[Way(options, "rows")] * (len(found) - 1)]
+    tried = []
+    for way, (rows, busiest) in zip(ways, found, strict=True):
+        work = round(1000 * busiest), round(1000 * (2 - busiest))
+        tried.append(Tried(way, None, None, PredictedRows((1, 1), (rows, 0), (rows, 0), work, (0, 0))))  # type: ignore[arg-type]
+    assert choose_tried(tried)[0] is tried[best]
+
+
+def test_of_few_seeds_a_part_may_have_one_more_than_the_average(cora: Path) -> None:
+    few = dgp.assign(cora, 60, method="fennel", balance="nodes,seeds", fanouts=[2]).quality
+    assert few.balance_of("seeds").allowed == pytest.approx(6 * 60 / 296)
 
 
 def test_the_summary_tells_rows_and_work(cora: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
