@@ -6,6 +6,7 @@ import json
 import statistics
 from typing import TYPE_CHECKING, Any
 
+import fetched_rows
 import partitioner_tables
 from harness import RESULTS
 from partitioner_tables import hundredths, kept, over
@@ -88,6 +89,39 @@ def vs_gconstruct_claim() -> str:
         f"{theirs['cpu_seconds']:.0f} s of gconstruct, and {ours['peak_bytes'] / 1e9:.1f} GB instead of "
         f"{theirs['peak_bytes'] / 1e9:.1f} GB.**"
     )
+
+
+def gconstruct_in_short() -> str:
+    results = newest_of("vs_gconstruct")["results"]
+    cpu, memory = (hundredths(results["ours"][of] / results["gconstruct"][of]) for of in ("cpu_seconds", "peak_bytes"))
+    page = "../benchmarks.md#against-graphstorms-graph-construction"
+    return f"{cpu} of [gconstruct's CPU time]({page}) and {memory} of its memory"
+
+
+def uneven_claim() -> str:
+    """The real graph on which METIS, as DGL calls it, fetches the fewest rows, for those of `fetch`."""
+    row = min(fetched_rows.real_cases(), key=lambda row: row["metis"]["rows"] / row["fetch"]["rows"])
+    rows, works = ([row[way][of] for way in ("metis", "fetch")] for of in ("rows", "work"))
+    return (
+        f"on {row['graph']} in {row['parts']} parts, {row['share']:.0%} of the nodes as seeds and fan-outs "
+        f"{row['fanouts']}, {rows[0]:,} rows with the busiest part at {works[0]:.2f} of the average, for {rows[1]:,} "
+        f"at {works[1]:.2f} by `fetch`"
+    )
+
+
+def stores_claim() -> str:
+    """CPU time of requests to S3 by two libraries, in milliseconds."""
+    results = newest_of("store_libraries")["results"]
+    what = {
+        "get 128 ranges of 250 kB": (128, "a range of 250 kB"),
+        "put 200 objects of 2 kB": (200, "a small object"),
+        "put 64 MiB in parts": (1, "64 MiB in parts"),
+    }
+    pieces = []
+    for name, (count, of) in what.items():
+        ours, theirs = (results[name][library][0] / count * 1000 for library in ("s3fs", "obstore"))
+        pieces.append(f"{theirs:.1f} instead of {ours:.1f} ms for {of}")
+    return ", ".join(pieces)
 
 
 def layouts_claim() -> str:

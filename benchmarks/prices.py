@@ -80,14 +80,35 @@ def rented() -> list[list[str]]:
     ours, machine = measured()
     rows = [["1,000,000,000", *said(machine), f"{ours / machine.price * 60:.0f} min, measured", *2 * [f"{ours:.2f}"]]]
     for num_edges in predict.PREDICTED_EDGES:
-        need, *disk = predict.sizes_of(num_edges, "multilevel")
-        on_disk = sum(disk) + INPUT_BYTES * num_edges
-        machine = next(of for of in MACHINES if of.memory > need and of.disk > on_disk)
-        hours = predict._seconds(predict.predicted(num_edges), num_edges, 1, machine.cores) / 3600
+        machine, hours = smallest(num_edges)
         paid = hours * machine.price
         cells = [predict._hours(hours * 3600), f"{paid:.2f}", f"{paid / num_edges * 1e9:.2f}"]
         rows.append([f"{num_edges:,}", *said(machine), *cells])
     return [heads, *rows]
+
+
+def smallest(num_edges: int) -> tuple[Machine, float]:
+    """The smallest machine for a graph of so many edges, and hours."""
+    need, *disk = predict.sizes_of(num_edges, "multilevel")
+    on_disk = sum(disk) + INPUT_BYTES * num_edges
+    machine = next(of for of in MACHINES if of.memory > need and of.disk > on_disk)
+    return machine, predict._seconds(predict.predicted(num_edges), num_edges, 1, machine.cores) / 3600
+
+
+def in_short() -> str:
+    """What ten and a hundred billion edges need."""
+    (machine, hours), edges = smallest(10_000_000_000), 100_000_000_000
+    memory = [format_size(predict.sizes_of(edges, method)[0]) for method in ("multilevel", "fennel")]
+    return (
+        f"**For ten billion edges, rent one machine with {machine.cores} cores, {format_size(machine.memory)} of "
+        f"memory and a fast disk for {predict._hours(hours * 3600)}. A hundred billion need {memory[0]} of memory, or "
+        f"`fennel` and {memory[1]}.**"
+    )
+
+
+def random_graph() -> str:
+    """What a graph as that of the blog needs here."""
+    return f"`auto` needs {format_size(predict.needed(10**9, 'multilevel'))} of memory"
 
 
 def said(machine: Machine) -> tuple[str, str, str]:

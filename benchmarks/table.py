@@ -46,6 +46,8 @@ PARTITIONERS = HERE.parent / "docs" / "partitioners.md"
 CLUSTERS = HERE.parent / "docs" / "clusters.md"
 NEW_DATA = HERE.parent / "docs" / "new_data.md"
 GRAPHBOLT = HERE.parent / "docs" / "howto" / "graphbolt.md"
+GRAPHSTORM = HERE.parent / "docs" / "howto" / "graphstorm.md"
+DESIGN = HERE.parent / "docs" / "design.md"
 
 
 def main() -> None:
@@ -90,6 +92,11 @@ def blocks() -> Iterator[tuple[Path, str, str]]:
         yield BENCHMARKS, content.__name__, content()
     yield README, "dollars", prices.dollars()
     yield SIZING, "blog", prices.blog()
+    yield SIZING, "in_short", prices.in_short()
+    yield SIZING, "random_graph", prices.random_graph()
+    yield GRAPHSTORM, "gconstruct_in_short", claims.gconstruct_in_short()
+    yield FOR_TRAINING, "uneven_claim", claims.uneven_claim()
+    yield DESIGN, "stores_claim", claims.stores_claim()
     yield SIZING, "rented", in_lines(prices.rented())
     for made in (predict.times, predict.sizes, predict.passes, predict.checks):
         yield SIZING, f"sizing_{made.__name__}", in_lines([*made()])

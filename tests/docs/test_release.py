@@ -88,6 +88,9 @@ def test_versions_of_what_is_written_are_those_of_the_code() -> None:
         write_files.DGL_META_VERSION,
         *(str(of) for of in (figures.VERSION, estimate_job.VERSION, displays.JSON_VERSION, job_inputs.WORK_VERSION)),
     ]
+    formats = (ROOT / "docs" / "formats.md").read_text()
+    assert f"the version is {manifest.VERSION}. " in formats
+    assert {ranks.VERSION, parquet.VERSION, ondisk.VERSION} == {1} and "`layout_version`, which is 1: " in formats
     _, _, table = PAGE.partition("| what | where its version is | version |\n|---|---|---|\n")
     assert [row.split(" | ")[-1].removesuffix(" |") for row in table.splitlines()] == versions
 
