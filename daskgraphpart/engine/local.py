@@ -34,6 +34,10 @@ class Scheduler(Protocol):
     def processes(self) -> int:
         """Worker processes that can share a task that holds much memory: 1 on this machine."""
 
+    @property
+    def shares(self) -> int:
+        """How many shares of memory and threads there are, if the smallest process has one."""
+
     def check_shared(self, directories: Sequence[tuple[str, Path, str]], store: WorkspaceStore) -> None:
         """Check that all workers see directories as this process does, and give them the store of the workspace.
 
@@ -53,7 +57,7 @@ class Scheduler(Protocol):
 class LocalScheduler(Scheduler):
     """One of dask's own schedulers, by function: by name, dask would import distributed first."""
 
-    processes = 1
+    processes = shares = 1
 
     def __init__(self, name: str, workers: int) -> None:
         self._pool: Executor | None = None

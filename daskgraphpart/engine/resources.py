@@ -95,16 +95,16 @@ class Resources:
             what = f"--workspace {self.workspace} is in a store, and {why}"
             raise OptionError(what, option="workspace", hint="use a directory")
 
-    def limited(self, smallest_task: int, largest_task: int = 0, processes: int = 1) -> Resources:
+    def limited(self, smallest_task: int, largest_task: int = 0, shares: int = 1) -> Resources:
         """Return these resources with as many workers as fit in memory, given the least bytes per task.
 
-        One task, which runs alone in its process, may need more; each of several machines has a process.
+        One task, which runs alone in its process, may need more; the smallest of several has one of some shares.
         """
-        if self.memory < (least := max(smallest_task, largest_task * processes)):
+        if self.memory < (least := max(smallest_task, largest_task * shares)):
             what = f"--memory {self.memory / 1e6:.6g}MB is too small for this job"
             hint = f"use {-(-least // 1_000_000)}MB or more"
-            if processes > 1:
-                what += f": {largest_task / 1e6:.6g}MB on one of {processes} workers"
+            if shares > 1:
+                what += f": {largest_task / 1e6:.6g}MB on the smallest worker, whose share is 1/{shares}"
                 hint += ", on workers that have their share, or fewer workers with more memory and threads"
             raise PlanError(what, option="memory", hint=hint)
         return replace(self, workers=min(self.workers, self.memory // smallest_task))

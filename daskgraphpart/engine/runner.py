@@ -216,8 +216,8 @@ class Runner:
     @contextmanager
     def for_tasks_of(self, nbytes: int, largest: int = 0) -> Iterator[Runner]:
         """Give a runner whose tasks may hold so many bytes, and one `largest`, with fewer at a time if need be."""
-        processes = 1 if is_on_this_machine(self.resources.cluster) else self.scheduler.processes
-        resources = self.resources.limited(nbytes, largest, processes)
+        shares = 1 if is_on_this_machine(self.resources.cluster) else self.scheduler.shares
+        resources = self.resources.limited(nbytes, largest, shares)
         if resources == self.resources:
             yield self
             return

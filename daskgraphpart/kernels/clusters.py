@@ -183,15 +183,16 @@ def _labels_around(neighbors, weights, first, labels, parts, node, mine, around,
 
 @kernel
 def apply_clusters(nodes, chosen, node_weights, most, labels, loads):  # type: ignore[no-untyped-def]
-    """Move nodes to the clusters they chose, in turn, unless one gets too heavy; return how many move."""
-    moved, touched = 0, np.int64(0)
+    """Move nodes to the clusters they chose, in turn, unless one gets too heavy; return how many move.
+
+    Also returns the sum of the loads looked up ahead: the compiler leaves out what nobody gets.
+    """
+    moved, ahead = 0, np.int64(0)
     for first in range(0, nodes.size, AHEAD):
         last = min(first + AHEAD, nodes.size)
         # look up loads first, so that the processor can wait for many at once: a third of the time
         for row in range(first, last):
-            touched += loads[chosen[row], 0] + loads[labels[nodes[row]], 0]
-        if touched < 0:  # never, but else the compiler leaves the look-ups out
-            break
+            ahead += loads[chosen[row], 0] + loads[labels[nodes[row]], 0]
         for row in range(first, last):
             old, new = labels[nodes[row]], chosen[row]
             # an emptied cluster stays empty: two nodes that chose each other's would swap forever
@@ -205,7 +206,7 @@ def apply_clusters(nodes, chosen, node_weights, most, labels, loads):  # type: i
                 for c in range(most.size):
                     loads[old, c] -= node_weights[row, c]
                     loads[new, c] += node_weights[row, c]
-    return moved
+    return moved, ahead
 
 
 @kernel

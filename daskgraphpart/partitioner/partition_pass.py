@@ -12,7 +12,7 @@ import secrets
 import shutil
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -128,7 +128,7 @@ def _partition(
 
 @dataclass(frozen=True, slots=True)
 class ShareConfig:
-    """What to partition, names of the files that workers exchange, how many share a round, and its number."""
+    """What to partition, with memory and threads of the smallest worker; names of files to exchange; a round."""
 
     config: PartitionConfig
     path: str
@@ -151,7 +151,8 @@ def partition_together(config: PartitionConfig, runner: Runner) -> str:
     directory = config.problem.directory / "rounds"
     make_directory(directory)
     run, shares = runner.step("count-workers", lambda: (secrets.token_hex(4), runner.scheduler.processes))
-    nbytes = config.problem.adjacency.nbytes
+    nbytes, of_smallest = config.problem.adjacency.nbytes, runner.scheduler.shares
+    config = replace(config, memory=config.memory // of_smallest, workers=max(1, config.workers // of_smallest))
     with runner.as_one("partition-graph", nbytes) as quiet:
         for number in count():
             units = [Unit(share, nbytes) for share in range(shares)]
@@ -164,17 +165,17 @@ def partition_together(config: PartitionConfig, runner: Runner) -> str:
 
 def share_round(share: int, together: ShareConfig) -> str | None:
     """Do a share of a round; return how parts were found if that was done before."""
-    config, shares = together.config, together.shares
-    fit = config.memory // shares // max(1, block_nbytes(config.problem.adjacency.num_arcs))
-    threads = max(1, min(config.workers // shares, fit))  # each reads a block
-    program = partial(_find_parts, config, shares)
-    of_process = SharedProgram.find(program, together.path, shares, threads, together.number)
+    config = together.config
+    fit = config.memory // max(1, block_nbytes(config.problem.adjacency.num_arcs))
+    threads = max(1, min(config.workers, fit))  # each reads a block
+    program = partial(_find_parts, config)
+    of_process = SharedProgram.find(program, together.path, together.shares, threads, together.number)
     return of_process.compute(share, together.number)
 
 
-def _find_parts(config: PartitionConfig, shares: int, each: Map) -> str:
+def _find_parts(config: PartitionConfig, each: Map) -> str:
     """Find and write the part of every node, as each worker does; return how."""
-    problem, memory = config.problem, config.memory // shares
+    problem, memory = config.problem, config.memory
     graph, limits = problem.graph().cut_up(each), Limits(problem.num_parts, problem.limits)
     solver = Solver(
         config.options, limits, problem.directory, each, memory, problem.adjacency.num_isolated, problem.is_impossible

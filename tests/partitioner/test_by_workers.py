@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from cluster_tasks import share_small_graphs
-from distributed import Client, LocalCluster, WorkerPlugin
+from distributed import Client, LocalCluster, Scheduler, SpecCluster, Worker, WorkerPlugin
 from graphs import file_hashes
 from inside import Resources, Runner, generate, open_runner
 
@@ -169,8 +169,18 @@ def test_memory_of_one_worker_is_told_before_work_begins(
 ) -> None:
     monkeypatch.setattr(choose, "KAMINPAR_PER_ARC", 1000)
     how: dict[str, Any] = {"method": "kaminpar", "cluster": client}
-    with pytest.raises(PlanError, match="MB on one of 3 workers") as told:
+    with pytest.raises(PlanError, match="MB on the smallest worker, whose share is 1/3") as told:
         dgp.assign(graph, 4, memory="100MB", **how)
     memory = re.search(r"use (\d+MB) or more", str(told.value.hint))
     assert memory is not None
     assert dgp.assign(graph, 4, memory=memory[1], **how).num_parts == 4
+
+
+def test_of_unequal_workers_the_smallest_must_have_memory(graph: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choose, "KAMINPAR_PER_ARC", 1000)
+    workers = {threads: {"cls": Worker, "options": {"nthreads": threads, "memory_limit": 0}} for threads in (1, 3)}
+    scheduler = {"cls": Scheduler, "options": {"dashboard_address": ":0"}}
+    with SpecCluster(workers, scheduler=scheduler) as cluster, Client(cluster, set_as_default=False) as client:
+        client.wait_for_workers(2)
+        with pytest.raises(PlanError, match="MB on the smallest worker, whose share is 1/4"):
+            dgp.assign(graph, 4, memory="100MB", method="kaminpar", cluster=client)

@@ -56,6 +56,12 @@ class ClusterScheduler:
         """Worker processes that are there now."""
         return max(1, len(self._client.nthreads()))
 
+    @property
+    def shares(self) -> int:
+        """How many times the threads of the smallest worker all of them are, and so is memory."""
+        threads: list[int] = [*self._client.nthreads().values()] or [1]
+        return -(-sum(threads) // min(threads))
+
     def check_shared(self, directories: Sequence[tuple[str, Path, str]], store: WorkspaceStore) -> None:
         """Check that all workers, also later ones, see directories as this process does."""
         self._stack.callback(self._unregister)

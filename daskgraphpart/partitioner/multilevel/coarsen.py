@@ -62,7 +62,7 @@ def cluster(
             calls = [(piece, active, following) for piece in pieces]
             for proposed in each.share(clusters.propose, calls, following):
                 if proposed is not None:
-                    moved += apply_clusters(*proposed, clusters.most, labels, loads)
+                    moved += apply_clusters(*proposed, clusters.most, labels, loads)[0]
         if moved < SETTLED * n:
             break
         # revisit only nodes whose neighbours have moved
