@@ -124,8 +124,8 @@ def read_meta(directory: Path, num_parts: int | None) -> tuple[_Meta | None, _Ou
     meta, ours = _read_meta_file(directory), _read_json(directory / OURS_FILE, _Ours) or _Ours()
     if meta is not None and num_parts not in (None, meta.num_parts):
         what, file = "the assignment has a different number of parts", directory
-        file = file if _is_of_metis(file) else file / META_FILE
-        raise AssignmentError(what, file=file, expected=num_parts, found=meta.num_parts)
+        file, hint = file if _is_of_metis(file) else file / META_FILE, f"give --num-parts {meta.num_parts}"
+        raise AssignmentError(what, file=file, expected=num_parts, found=meta.num_parts, hint=hint)
     parts = num_parts if meta is None else meta.num_parts
     if parts is None:
         hint = "give --num-parts, or write that file"

@@ -207,8 +207,8 @@ def _find_original_ids(directory: Path, num_parts: int) -> list[Location]:
         return []
     files = [(config.parent / part.graph).parent / ORIG_NIDS for part in read_config(config).parts]
     if len(files) != num_parts:
-        what = "the partitions have a different number of parts"
-        raise AssignmentError(what, file=str(config), expected=num_parts, found=len(files))
+        what, hint = "the partitions have a different number of parts", f"give --num-parts {len(files)}"
+        raise AssignmentError(what, file=str(config), expected=num_parts, found=len(files), hint=hint)
     return files
 
 
