@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
-from legible import INK, save_legible
+from legible import INK, ON_COLOUR, save_legible
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
 import daskgraphpart as dgp
@@ -92,7 +92,7 @@ def draw(axes: Axes, names: dict[str, bool], edges: Any, owner: dict[str, int]) 
         color = PARTS[owner[name]]
         face = color if is_own else "none"
         axes.add_patch(plt.Circle(PLACES[name], RADIUS, fc=face, ec=color, lw=2, ls="-" if is_own else (0, (2, 1))))
-        axes.text(*PLACES[name], name, ha="center", va="center", fontsize=8.5, color="white" if is_own else color)
+        axes.text(*PLACES[name], name, ha="center", va="center", fontsize=8.5, color=ON_COLOUR if is_own else color)
     x = np.array([PLACES[name][0] for name in names])
     axes.set(xlim=(x.min() - 0.4, x.max() + 0.4), ylim=(0.2, 3.3), aspect="equal")
     axes.axis("off")

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
-INK = "#7a828e"
+INK, ON_COLOUR = "#7a828e", "#fefefe"
 COLOURS = {
     INK: ("#57606a", "#a9b3bd"),
     "#0d9488": ("#0b7d73", "#2bb5a5"),
     "#94a3b8": ("#64748b", "#94a3b8"),
     "#f97316": ("#c2560a", "#ea6a12"),
+    ON_COLOUR: ("#ffffff", "#10262a"),
 }
 """Colours as figures draw them, for viewers that know neither page; then those on a light and on a dark page."""
 
