@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import dask
-from distributed import Client, LocalCluster
+from distributed import CancelledError, Client, LocalCluster
+from distributed.comm import CommClosedError
 from distributed.core import Status
 
 from daskgraphpart.engine.clusters.cluster_names import active_client, is_scheduler_file, job_queue
@@ -22,6 +23,7 @@ from daskgraphpart.storage.json_file import read_json_object
 
 logger = logging.getLogger(__name__)
 
+CANNOT_CONNECT = "Timed out trying to connect"  # distributed's OSError has no class of its own
 NO_LIMIT = ("--memory-limit", "0")
 """Our own budget bounds the memory; distributed's limit would count the page cache of mapped files as well."""
 
@@ -51,12 +53,23 @@ def cluster_size(cluster: Any) -> tuple[int, int]:
     """Tasks that a cluster runs at a time, and bytes for each on the smallest worker; 0 if unknown."""
     if isinstance(cluster, str) and _is_started(cluster):
         return _job_size(cluster)
-    with connect(cluster, 1) as client:
+    with connect(cluster, 1) as client, asking_scheduler():
         workers = list(client.scheduler_info(n_workers=-1)["workers"].values())
     limits = [worker["memory_limit"] / worker["nthreads"] for worker in workers if worker["memory_limit"]]
     if not workers:
         logger.warning("the cluster has no workers yet; using this machine's memory and number of workers")
     return sum(worker["nthreads"] for worker in workers), math.floor(min(limits, default=0))
+
+
+@contextmanager
+def asking_scheduler(place: str = "") -> Iterator[None]:
+    """Say that the scheduler is gone where it does not answer."""
+    try:
+        yield
+    except (CancelledError, OSError) as fault:
+        if not isinstance(fault, (CancelledError, CommClosedError)) and CANNOT_CONNECT not in str(fault):
+            raise
+        raise EnvironmentFaultError("the dask scheduler is gone", place=place, found=str(fault)) from fault
 
 
 def wait_for_worker(client: Client) -> None:

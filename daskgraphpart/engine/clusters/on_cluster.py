@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 from dask import get_annotations
 from dask.optimization import cull
-from distributed import CancelledError, Client, Future, KilledWorker, Worker, WorkerPlugin
+from distributed import Client, Future, KilledWorker, Worker, WorkerPlugin
 from distributed.comm import CommClosedError, get_address_host
 
 from daskgraphpart.engine.clusters.cluster_names import active_client, resolve_elsewhere
-from daskgraphpart.engine.clusters.connect import cluster_size, connect, wait_for_worker
+from daskgraphpart.engine.clusters.connect import asking_scheduler, cluster_size, connect, wait_for_worker
 from daskgraphpart.engine.settings import read_settings
 from daskgraphpart.errors import EnvironmentFaultError
 from daskgraphpart.units import format_number, format_size
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 __all__ = ["ClusterScheduler", "active_client", "cluster_size", "resolve_elsewhere"]
 
 SECONDS_BETWEEN_LOOKS = 0.5
-CANNOT_CONNECT = "Timed out trying to connect"  # distributed's OSError has no class of its own
 SECONDS_TO_SEE = 5.0
 """How long a network file system may take to show to one machine what another has written."""
 WITNESS_NBYTES = 1 << 20
@@ -48,20 +47,26 @@ class ClusterScheduler:
         self._plugin = f"daskgraphpart-{uuid.uuid4().hex}"
         with contextlib.ExitStack() as stack:
             self._client: Client = stack.enter_context(connect(cluster, workers))
-            wait_for_worker(self._client)
+            with asking_scheduler():
+                wait_for_worker(self._client)
             self._stack = stack.pop_all()
 
     @property
     def processes(self) -> int:
         """Worker processes that are there now."""
-        return max(1, len(self._client.nthreads()))
+        return max(1, len(self._threads()))
 
     @property
     def shares(self) -> int:
         """How many times the threads of the smallest worker all of them are, and so is memory."""
-        threads: list[int] = [*self._client.nthreads().values()] or [1]
+        threads = self._threads() or [1]
         return -(-sum(threads) // min(threads))
 
+    @asking_scheduler()
+    def _threads(self) -> list[int]:
+        return [*self._client.nthreads().values()]
+
+    @asking_scheduler()
     def check_shared(self, directories: Sequence[tuple[str, Path, str]], store: WorkspaceStore) -> None:
         """Check that all workers, also later ones, see directories as this process does."""
         self._stack.callback(self._unregister)
@@ -87,11 +92,8 @@ class ClusterScheduler:
     ) -> None:
         """Compute these keys of a graph; calls `on_done` with the index and result of each."""
         try:
-            self._compute(graph, keys, on_done, hosts)
-        except (CancelledError, OSError) as fault:
-            if not isinstance(fault, (CancelledError, CommClosedError)) and CANNOT_CONNECT not in str(fault):
-                raise
-            raise EnvironmentFaultError("the dask scheduler is gone", place=name, found=str(fault)) from fault
+            with asking_scheduler(name):
+                self._compute(graph, keys, on_done, hosts)
         except KilledWorker as fault:
             raise EnvironmentFaultError(
                 "every worker that ran this task died",

@@ -157,3 +157,16 @@ def test_after_a_restart_of_the_scheduler_the_same_command_continues(
     assert file_hashes(out) == undisturbed
     partition(graph, tmp_path / "other", "threads", progress=complete)
     assert continued.done <= complete.done - 40
+
+
+@pytest.mark.parametrize("question", ["nthreads", "register_plugin"])
+def test_a_scheduler_that_is_lost_before_the_first_pass_is_told(
+    question: str, graph: Path, cluster: LocalCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ask(*_: Any, **how: Any) -> None:
+        del how
+        raise OSError("Timed out trying to connect to tcp://127.0.0.1:8786 after 5 s")
+
+    monkeypatch.setattr(Client, question, ask)
+    with pytest.raises(EnvironmentFaultError, match=r"(?i)the dask scheduler is gone: timed out"):
+        partition(graph, tmp_path / "out", cluster)
