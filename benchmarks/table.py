@@ -22,6 +22,7 @@ import prices
 import vs_clusterdata
 import vs_gconstruct
 from claims import beyond, middle, newest_of, peak
+from fetch_costs import of_a_billion
 from layouts import table
 
 from daskgraphpart.engine.settings import parse_size
@@ -90,11 +91,13 @@ def blocks() -> Iterator[tuple[Path, str, str]]:
     yield FOR_TRAINING, "fetched_claim", fetched_claim()
     for content in (*claims.ALL, fetch_costs, cores, many_parts, memory_vs_scale_multilevel, loaders, vs_copy, verify):
         yield BENCHMARKS, content.__name__, content()
+    yield BENCHMARKS, "fetch_passes", in_lines(of_a_billion())
     yield README, "dollars", prices.dollars()
     yield SIZING, "blog", prices.blog()
     yield SIZING, "in_short", prices.in_short()
     yield SIZING, "random_graph", prices.random_graph()
     yield GRAPHSTORM, "gconstruct_in_short", claims.gconstruct_in_short()
+    yield FOR_TRAINING, "even_claim", claims.even_claim()
     yield FOR_TRAINING, "uneven_claim", claims.uneven_claim()
     yield DESIGN, "stores_claim", claims.stores_claim()
     yield SIZING, "rented", in_lines(prices.rented())
