@@ -48,7 +48,7 @@ CUTS = {
     "graph.share_arrays:BYTES_PER_PIECE": BYTES,
     "graph.share_arrays:BYTES_PER_BLOCK": BYTES,
     "graph.share_arrays:ROWS_PER_UNIT": ROWS,
-    "dispatching.compress_graph:MAX_BUCKETS": 3,
+    "dispatching.build_graph:MAX_BUCKETS": 3,
     "dispatching.edges:SMALL_ROWS": ROWS,
     "dispatching.features:IDS_PER_PIECE": ROWS,
     "dispatching.mark_halo:ROWS_PER_READ": ROWS,

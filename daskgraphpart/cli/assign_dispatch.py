@@ -111,8 +111,7 @@ def assign(**values: Any) -> None:
     daskgraphpart assign graph owners --num-parts 8 --method metis --balance nodes
     daskgraphpart assign graph better --num-parts 8 --method owners --refine
     """
-    from daskgraphpart.jobs.job_spec import JobSpec
-    from daskgraphpart.jobs.run_job import run_assign
+    from daskgraphpart.jobs import job_spec, run_job
 
     given = (values["in_dir"], values["assign_dir"])
     if values["dgl_in_dir"] or values["dgl_out_dir"]:
@@ -124,7 +123,8 @@ def assign(**values: Any) -> None:
     options, num_parts, form = chosen(AssignOptions, values), values["num_parts"], values["form"]
     with run_of(values) as keywords:
         run = job_options(keywords)
-        assignment = run_assign(JobSpec.of_owners(graph, options, num_parts, assign_dir, form, run.resources), run)
+        job = job_spec.JobSpec.of_owners(graph, options, num_parts, assign_dir, form, run.resources)
+        assignment = run_job.run_assign(job, run)
     if values["report_path"]:
         write_report(assignment, values["report_path"])
     show_assignment(assignment, values, assign_dir)
@@ -145,8 +145,7 @@ def dispatch(**values: Any) -> None:
     daskgraphpart dispatch graph owners parts
     daskgraphpart dispatch graph owners parts --layout graphbolt --memory 4GB
     """
-    from daskgraphpart.jobs.job_spec import JobSpec
-    from daskgraphpart.jobs.run_job import run_dispatch
+    from daskgraphpart.jobs import job_spec, run_job
 
     names = ("GRAPH", "ASSIGNMENT", "OUT")
     given = (values["in_dir"], values["assign_dir"], values["out_dir"])
@@ -166,8 +165,8 @@ def dispatch(**values: Any) -> None:
     with run_of(values) as keywords:
         run = job_options(keywords)
         machines = _machines_of(values, run.resources, assign_dir, out_dir)
-        spec = JobSpec.of(graph, assign_dir, num_parts, out_dir, options, run.resources, dispatch_to=machines)
-        outcome = run_dispatch(spec, run)
+        spec = job_spec.JobSpec.of(graph, assign_dir, num_parts, out_dir, options, run.resources, dispatch_to=machines)
+        outcome = run_job.run_dispatch(spec, run)
     show_outcome(outcome, values, () if is_given(values) else given[:1])
 
 

@@ -24,6 +24,7 @@ from daskgraphpart.dispatching.dispatch_options import DispatchOptions
 from daskgraphpart.engine.progress import ProgressListener, open_progress
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.errors import OptionError, PluginError, option_name
+from daskgraphpart.graph.graph import read_chunked
 from daskgraphpart.layouts.plugin_layouts import load_layout
 from daskgraphpart.options import by_name, stated_options
 from daskgraphpart.partitioner.assign_options import AssignOptions
@@ -204,8 +205,6 @@ def graph_of(in_dir: str | Path, values: dict[str, Any]) -> Any:
     """Return the graph in a directory, open already if `CONFINED_OPTION` was given."""
     if not values["confined"]:
         return in_dir
-    from daskgraphpart.graph.graph import read_chunked
-
     return read_chunked(in_dir, confined=True)
 
 

@@ -41,8 +41,7 @@ def partition(**values: Any) -> None:
     daskgraphpart partition parts --num-parts 4 --edges follows.csv --map-ids
     daskgraphpart partition graph parts --num-parts 8 --method metis --memory 8GB
     """
-    from daskgraphpart.jobs.job_spec import JobSpec
-    from daskgraphpart.jobs.run_job import run_dispatch
+    from daskgraphpart.jobs import job_spec, run_job
 
     graph, (out_dir,) = input_of(values, (values["in_dir"], values["out_dir"]), ("GRAPH", "OUT"))
     owners = chosen(AssignOptions, values)
@@ -50,8 +49,10 @@ def partition(**values: Any) -> None:
     machines = values.get("dispatch_to")
     with run_of(values) as keywords:
         run = job_options(keywords)
-        spec = JobSpec.of(graph, owners, values["num_parts"], out_dir, layouts, run.resources, dispatch_to=machines)
-        outcome = run_dispatch(spec, run)
+        spec = job_spec.JobSpec.of(
+            graph, owners, values["num_parts"], out_dir, layouts, run.resources, dispatch_to=machines
+        )
+        outcome = run_job.run_dispatch(spec, run)
     show_outcome(outcome, values, () if is_given(values) else (values["in_dir"],))
 
 

@@ -12,15 +12,15 @@ from itertools import pairwise
 
 import numpy as np
 
-from daskgraphpart.dispatching.collect_extra import read_window
-from daskgraphpart.dispatching.compress_graph import group_by_row
-from daskgraphpart.dispatching.edge_runs import DESTINATION, ROW, SOURCE, Slices, reads_of, run_column
+from daskgraphpart.dispatching.edge_runs import DESTINATION, ROW, SOURCE, Slices, read_window, reads_of, run_column
 from daskgraphpart.dispatching.make_files import write_rows
 from daskgraphpart.dispatching.part_graph import BuildConfig, PartGraph, local_ids_of
+from daskgraphpart.kernels.compress import count_keys, scatter_by_bucket
 from daskgraphpart.kernels.owner_sort import group_starts
 from daskgraphpart.storage.region import save_npy
 
 EDGE_NBYTES = 33
+MAX_BUCKETS = 1024  # of rows
 LOCAL_GRAPH = ("nodes/", "edges/", "coo/", "csr/", "csc/")
 """How names of arrays begin that are by local ID."""
 BY_EDGE_ID = ("csc/id", "csc/type", "csc/type_id")
@@ -64,6 +64,25 @@ def build_graph(segment: Segment, config: BuildConfig) -> dict[str, np.ndarray]:
     if not wanted:
         return {}
     return {name: group_by_row(graph, segment.number, config, name, *by_row[name]) for name in wanted}
+
+
+def group_by_row(
+    graph: PartGraph, segment: int, config: BuildConfig, name: str, rows: np.ndarray, columns: np.ndarray
+) -> np.ndarray:
+    """Write (row, column, number in the segment) of edges, grouped by bucket of the row."""
+    bits = bucket_bits(graph, config.graph.max_edges)
+    counts = np.zeros(max(1, -(-graph.num_nodes >> bits)), np.int64)
+    count_keys(rows, 0, bits, counts)
+    edges = np.empty((rows.size, 3), config.graph.run_dtype)
+    scatter_by_bucket(rows, columns, bits, group_starts(counts)[:-1], edges)
+    save_npy(config.graph.work.file("local", graph.part, segment, name), edges)
+    return counts
+
+
+def bucket_bits(graph: PartGraph, max_edges: int) -> int:
+    """Logarithm of rows per bucket: enough buckets that ranges fit into memory, few for small parts."""
+    wanted = min(MAX_BUCKETS, 32 * -(-max(graph.num_edges, graph.num_nodes) // max_edges))
+    return (max(1, graph.num_nodes) // wanted).bit_length() if wanted > 32 else graph.num_nodes.bit_length()
 
 
 def _read_owned(segment: Segment, config: BuildConfig) -> tuple[np.ndarray, ...]:

@@ -1,4 +1,4 @@
-"""Passes `follow-hop`, `collect-extra` and `order-extra`: edges that a part holds but does not own (`inner_edge` = 0).
+"""Passes `follow-hop` and `collect-extra`: edges that a part holds but does not own (`inner_edge` = 0).
 
 Those are edges from own nodes to halo nodes (option `out_edges`), and in-edges of halo nodes fewer than `num_hops`
 hops away. They follow the part's own edges in ascending new ID, the one their owner gave them. An extra run is like a
@@ -7,7 +7,7 @@ run, with new edge IDs in its third column.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,11 +16,8 @@ import numpy as np
 from daskgraphpart.dispatching.edge_runs import (
     DESTINATION,
     EXTRA_DTYPE,
-    ROW,
     SOURCE,
     EdgeRunIndex,
-    Slices,
-    places_of,
     run_column,
     starts_in_run,
 )
@@ -161,48 +158,3 @@ def _leaving(src: np.ndarray, counts: np.ndarray, config: ExtraConfig) -> list[n
     owners = owner_of_src[rows].astype(np.uint16)  # numpy sorts 16 bits by radix
     rows = rows[np.argsort(owners, kind="stable")]
     return np.split(rows, np.cumsum(np.bincount(owners, minlength=counts.size))[:-1])
-
-
-def order_extra(slices: Slices, config: GraphConfig) -> list[tuple[int, int, int]]:
-    """Cut one part's extra edges into windows of new edge IDs that fit into memory: (low, high, edges) of each.
-
-    Each slice ascends, so counting a window is one binary search per slice.
-    """
-    columns = eid_columns(slices, config.work)
-    windows: list[tuple[int, int, int]] = []
-    pending = [(0, config.num_edges)]
-    while pending:
-        low, high = pending.pop()
-        count = sum(int(stop - start) for start, stop in window_rows(columns, low, high))
-        if count > config.max_edges:
-            middle = (low + high) // 2
-            pending += [(middle, high), (low, middle)]
-        elif count:
-            windows.append((low, high, count))
-    return windows
-
-
-def read_window(slices: Slices, window: tuple[int, int], work: Workspace) -> tuple[np.ndarray, ...]:
-    """Read new IDs of sources, destinations and edges of a part's extra edges in a window, by ascending edge ID."""
-    columns: list[list[np.ndarray]] = [[], [], []]
-    windows = window_rows(eid_columns(slices, work), *window)
-    for (run, run_rows, first, _), (start, stop) in zip(places_of(slices), windows, strict=True):
-        for column, values in enumerate(columns):
-            region = run_column(work.file("extra", run), EXTRA_DTYPE, run_rows, column)
-            values.append(region.read(first + start, first + stop))
-    src, dst, eids = (np.concatenate(values) for values in columns)
-    order = np.argsort(eids)
-    return src[order], dst[order], eids[order]
-
-
-def eid_columns(slices: Slices, work: Workspace) -> list[np.ndarray]:
-    """Memory-mapped new edge IDs of each slice."""
-    return [
-        run_column(work.file("extra", run), EXTRA_DTYPE, run_rows, ROW).memmap()[start : start + count]
-        for run, run_rows, start, count in places_of(slices)
-    ]
-
-
-def window_rows(columns: Sequence[np.ndarray], low: int, high: int) -> list[tuple[int, int]]:
-    """Rows of each slice with new edge IDs in ``[low, high)``."""
-    return [(int(start), int(stop)) for start, stop in (np.searchsorted(column, (low, high)) for column in columns)]

@@ -15,40 +15,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from daskgraphpart.dispatching.build_graph import bucket_bits
 from daskgraphpart.dispatching.edge_runs import SLICE, Slices, cut_slices, places_of
 from daskgraphpart.dispatching.make_files import write_rows
 from daskgraphpart.engine.runner import Pass, Unit
-from daskgraphpart.kernels.compress import count_keys, place_by_key, scatter, scatter_by_bucket
+from daskgraphpart.kernels.compress import count_keys, place_by_key, scatter
 from daskgraphpart.kernels.owner_sort import group_starts
 from daskgraphpart.storage.atomic import whole_file
-from daskgraphpart.storage.region import Region, create_npy, npy_region, open_npy, save_npy
+from daskgraphpart.storage.region import Region, create_npy, npy_region, open_npy
 
 if TYPE_CHECKING:
     from daskgraphpart.dispatching.job import Job
     from daskgraphpart.dispatching.part_graph import BuildConfig, GraphConfig, PartGraph
     from daskgraphpart.dispatching.workspace import Workspace
-
-
-MAX_BUCKETS = 1024  # of rows
-
-
-def group_by_row(
-    graph: PartGraph, segment: int, config: BuildConfig, name: str, rows: np.ndarray, columns: np.ndarray
-) -> np.ndarray:
-    """Write (row, column, number in the segment) of edges, grouped by bucket of the row."""
-    bits = bucket_bits(graph, config.graph.max_edges)
-    counts = np.zeros(max(1, -(-graph.num_nodes >> bits)), np.int64)
-    count_keys(rows, 0, bits, counts)
-    edges = np.empty((rows.size, 3), config.graph.run_dtype)
-    scatter_by_bucket(rows, columns, bits, group_starts(counts)[:-1], edges)
-    save_npy(config.graph.work.file("local", graph.part, segment, name), edges)
-    return counts
-
-
-def bucket_bits(graph: PartGraph, max_edges: int) -> int:
-    """Logarithm of rows per bucket: enough buckets that ranges fit into memory, few for small parts."""
-    wanted = min(MAX_BUCKETS, 32 * -(-max(graph.num_edges, graph.num_nodes) // max_edges))
-    return (max(1, graph.num_nodes) // wanted).bit_length() if wanted > 32 else graph.num_nodes.bit_length()
 
 
 def compress_graphs(

@@ -11,7 +11,7 @@ import numpy as np
 
 from daskgraphpart.errors import OptionError
 from daskgraphpart.options import by_name, check_options, option, take_members, words_of
-from daskgraphpart.partitioner.training.count_fetches import budget_of
+from daskgraphpart.partitioner.training.training import budget_of
 from daskgraphpart.registry import WHERE_FROM, plugin_names
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ consecutive local edge IDs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -20,6 +20,8 @@ from daskgraphpart.dispatching.offsets import exclusive_sums
 from daskgraphpart.storage.region import Region, npy_region
 
 if TYPE_CHECKING:
+    from daskgraphpart.dispatching.part_graph import GraphConfig
+    from daskgraphpart.dispatching.workspace import Workspace
     from daskgraphpart.ids.book import PartitionBook
 
 SOURCE, DESTINATION, ROW = 0, 1, 2
@@ -124,3 +126,48 @@ def cut_slices(slices: Slices, max_edges: int) -> list[Slices]:
 def run_column(path: str, dtype: np.dtype, num_rows: int, column: int) -> Region:
     """Region of one column of a run, without reading its header."""
     return npy_region(path, dtype, (3, num_rows)).row(column)
+
+
+def order_extra(slices: Slices, config: GraphConfig) -> list[tuple[int, int, int]]:
+    """Cut one part's extra edges into windows of new edge IDs that fit into memory: (low, high, edges) of each.
+
+    Each slice ascends, so counting a window is one binary search per slice.
+    """
+    columns = eid_columns(slices, config.work)
+    windows: list[tuple[int, int, int]] = []
+    pending = [(0, config.num_edges)]
+    while pending:
+        low, high = pending.pop()
+        count = sum(int(stop - start) for start, stop in window_rows(columns, low, high))
+        if count > config.max_edges:
+            middle = (low + high) // 2
+            pending += [(middle, high), (low, middle)]
+        elif count:
+            windows.append((low, high, count))
+    return windows
+
+
+def read_window(slices: Slices, window: tuple[int, int], work: Workspace) -> tuple[np.ndarray, ...]:
+    """Read new IDs of sources, destinations and edges of a part's extra edges in a window, by ascending edge ID."""
+    columns: list[list[np.ndarray]] = [[], [], []]
+    windows = window_rows(eid_columns(slices, work), *window)
+    for (run, run_rows, first, _), (start, stop) in zip(places_of(slices), windows, strict=True):
+        for column, values in enumerate(columns):
+            region = run_column(work.file("extra", run), EXTRA_DTYPE, run_rows, column)
+            values.append(region.read(first + start, first + stop))
+    src, dst, eids = (np.concatenate(values) for values in columns)
+    order = np.argsort(eids)
+    return src[order], dst[order], eids[order]
+
+
+def eid_columns(slices: Slices, work: Workspace) -> list[np.ndarray]:
+    """Memory-mapped new edge IDs of each slice."""
+    return [
+        run_column(work.file("extra", run), EXTRA_DTYPE, run_rows, ROW).memmap()[start : start + count]
+        for run, run_rows, start, count in places_of(slices)
+    ]
+
+
+def window_rows(columns: Sequence[np.ndarray], low: int, high: int) -> list[tuple[int, int]]:
+    """Rows of each slice with new edge IDs in ``[low, high)``."""
+    return [(int(start), int(stop)) for start, stop in (np.searchsorted(column, (low, high)) for column in columns)]

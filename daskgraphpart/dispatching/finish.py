@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.dispatching.delivery.export import export
 from daskgraphpart.dispatching.output_directory import discard_output
 from daskgraphpart.engine.runner import Pass, Unit
 from daskgraphpart.ids.hash_id_maps import describe_id_maps
@@ -179,6 +178,8 @@ def _write_here(job: Job, files: Sequence[OutputFile], staged: Mapping[str, Stag
     """Replace the old files by the completed temporary ones."""
     checksums: dict[str, FileChecksum] = {}
     if streamed := [file for file in files if file.is_streamed]:
+        from daskgraphpart.dispatching.delivery.export import export  # for few jobs
+
         checksums = export(job.out, None, streamed, staged, job.runner)
     job.runner.step("discard-old", partial(discard_output, Path(job.out)))
     return {**checksums, **publish_files(job, files)}

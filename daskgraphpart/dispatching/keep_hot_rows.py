@@ -18,11 +18,11 @@ from daskgraphpart.kernels.hashing import stream_key
 from daskgraphpart.kernels.sample import shuffled
 from daskgraphpart.partitioner.assign_options import AssignOptions
 from daskgraphpart.partitioner.owner_parts import read_parts
-from daskgraphpart.partitioner.training.count_fetches import Batches, Fetches, budget_of, most_fetched
+from daskgraphpart.partitioner.training.count_fetches import Batches, Fetches, most_fetched
 from daskgraphpart.partitioner.training.expect_samples import mark_seeds
 from daskgraphpart.partitioner.training.in_edges import InEdges, sort_in_edges
 from daskgraphpart.partitioner.training.predict_rows import DrawnSeeds, draw_seeds, sample_batch
-from daskgraphpart.partitioner.training.training import Training, read_training
+from daskgraphpart.partitioner.training.training import Training, budget_of, read_training
 from daskgraphpart.storage.files import delete_tree, make_directory
 from daskgraphpart.storage.region import Region, create_files, npy_region, save_npy
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from daskgraphpart.dispatching.delivery.staged_array import StagedArray
 from daskgraphpart.dispatching.destination import OutputFile, file_of_part
 from daskgraphpart.kernels.owner_sort import group_starts
 from daskgraphpart.layouts.layout import ArraySpec, FileLayout, GraphSizes, Layout, create_file, raw_file_layout
@@ -18,6 +17,7 @@ from daskgraphpart.storage.files import make_directory
 from daskgraphpart.storage.region import Region
 
 if TYPE_CHECKING:
+    from daskgraphpart.dispatching.delivery.staged_array import StagedArray
     from daskgraphpart.dispatching.job import Job
 
 _FEATURES = ("node_data/", "edge_data/")
@@ -49,7 +49,7 @@ Targets: TypeAlias = Mapping[str, tuple[Target, ...]]
 """By name of the array, as `layouts.layout` lists them."""
 
 
-RowTarget: TypeAlias = Target | StagedArray
+RowTarget: TypeAlias = "Target | StagedArray"
 """Where rows of all parts go."""
 
 
@@ -116,6 +116,8 @@ def lay_out(job: Job, sizes: GraphSizes) -> Places:
         if not is_streamed:
             places.targets[array] = (*places.targets.get(array, ()), target)
         elif array not in places.staged and 0 not in target.row_shape:
+            from daskgraphpart.dispatching.delivery.staged_array import StagedArray  # for few jobs
+
             path, limit = f"{job.work.root}/staged/{len(places.staged)}.zarr", job.sizes.row_block_bytes
             places.staged[array] = StagedArray.of(path, target.dtype, target.row_shape, target.num_rows, limit)
 

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.dispatching.build_graph import EDGE_NBYTES, Segment, build_graph
-from daskgraphpart.dispatching.collect_extra import collect_extra_edges, order_extra
-from daskgraphpart.dispatching.compress_graph import compress_graphs
-from daskgraphpart.dispatching.edge_runs import SLICE, EdgeRunIndex, Slices, cut_slices
+from daskgraphpart.dispatching.edge_runs import SLICE, EdgeRunIndex, Slices, cut_slices, order_extra
 from daskgraphpart.dispatching.mark_halo import HaloUnit, mark_halo
 from daskgraphpart.dispatching.part_graph import (
     NODE_NBYTES,
@@ -71,6 +69,8 @@ def plan_cache(job: Job, runs: EdgeRunIndex, book: PartitionBook) -> CachedGraph
     ranges = np.stack([book.node_ranges[:, 0, 0], book.node_ranges[:, -1, 1]], axis=1)
     extra = [np.empty(0, SLICE)] * job.num_parts
     if job.options.has_extra_edges:
+        from daskgraphpart.dispatching.collect_extra import collect_extra_edges  # for few jobs
+
         extra = collect_extra_edges(job, config, runs, book, ranges).slices_of_parts()
     held = zip(ranges.tolist(), runs.slices_of_parts(), extra, strict=True)
     parts = [HaloUnit(part, low, high, owned, others) for part, ((low, high), owned, others) in enumerate(held)]
@@ -105,6 +105,8 @@ def write_graphs(job: Job, held: CachedGraphs, targets: Targets) -> None:
             (segment.graph, segment.first_local_eid, of_segment) for segment, of_segment in counted if of_segment
         ]
     if to_compress:
+        from daskgraphpart.dispatching.compress_graph import compress_graphs  # for few jobs
+
         compress_graphs(job, config, to_compress)
 
 

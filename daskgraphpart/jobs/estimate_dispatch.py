@@ -18,7 +18,7 @@ from daskgraphpart.dispatching.make_files import is_of_features
 from daskgraphpart.dispatching.workspace import EDGE_DIRECTORIES
 from daskgraphpart.layouts.layout import FileLayout, GraphSizes, Layout
 from daskgraphpart.partitioner.assignment import owner_dtype
-from daskgraphpart.partitioner.training.count_fetches import ID_NBYTES, budget_of
+from daskgraphpart.partitioner.training.training import ID_NBYTES, budget_of
 from daskgraphpart.schema import GraphSchema, is_fetched
 from daskgraphpart.storage.region import id_dtype
 

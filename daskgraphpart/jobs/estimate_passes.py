@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from daskgraphpart.dispatching.build_graph import EDGE_NBYTES
 from daskgraphpart.graph.sources import CsvEdges
-from daskgraphpart.partitioner.adjacency.csr_blocks import adjacency_nbytes
+from daskgraphpart.partitioner.adjacency.adjacency_sizes import adjacency_nbytes
 from daskgraphpart.partitioner.choose import list_ways
 from daskgraphpart.partitioner.training.training import read_training
 from daskgraphpart.storage.region import id_dtype

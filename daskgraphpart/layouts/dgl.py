@@ -15,7 +15,6 @@ import numpy as np
 
 from daskgraphpart.layouts.dgl_config import PartitionConfig, PartPaths, config_bytes
 from daskgraphpart.layouts.dgl_graph_file import graph_file_layout, tensor_file_layout
-from daskgraphpart.layouts.graphbolt import graphbolt_layout
 from daskgraphpart.layouts.known_outputs import (
     EDGE_FEAT,
     EDGE_MAP,
@@ -134,6 +133,8 @@ class DglLayout(Layout):
     def _graphbolt(self, sizes: GraphSizes, part: int) -> dict[str, FileLayout]:
         if "graphbolt" not in self.graphs:
             return {}
+        from daskgraphpart.layouts.graphbolt import graphbolt_layout  # for few jobs
+
         return {GRAPHBOLT: graphbolt_layout(sizes, part, self.graphbolt)}
 
     def _graph(self, sizes: GraphSizes, part: int) -> FileLayout:

@@ -21,7 +21,8 @@ from daskgraphpart.partitioned.pyg.sampled_source import LoaderOptions, SampledS
 from daskgraphpart.partitioned.pyg.seeds import Seeds
 from daskgraphpart.partitioned.sampling.sampled_rows import group_by_part
 from daskgraphpart.partitioned.sampling.sampler import Sampler, marked_nodes, training_masks
-from daskgraphpart.partitioner.training.count_fetches import ID_NBYTES, Batches, Budget, budget_of, most_fetched
+from daskgraphpart.partitioner.training.count_fetches import Batches, most_fetched
+from daskgraphpart.partitioner.training.training import ID_NBYTES, Budget, budget_of
 from daskgraphpart.schema import DataSpec, is_fetched
 from daskgraphpart.storage.files import is_file
 from daskgraphpart.storage.json_file import convert_json

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from daskgraphpart.errors import OptionError, choose_from
-from daskgraphpart.partitioner.adjacency.weigh_edges import check_weights
-from daskgraphpart.partitioner.assign_options import GUESTS, METHODS, AssignOptions
+from daskgraphpart.partitioner.assign_options import GUESTS, METHODS, AssignOptions, check_weights
 from daskgraphpart.partitioner.assignment import Assignment, create_owner_files, owner_dtype
 from daskgraphpart.partitioner.choose import PACKAGES, need_library
 from daskgraphpart.partitioner.find_method import find_method

@@ -19,12 +19,14 @@ from daskgraphpart.partitioner.balance import (
     parse_balance,
 )
 from daskgraphpart.registry import load_class, plugin_names
+from daskgraphpart.schema import find_feature
 from daskgraphpart.units import format_number, parse_share
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from daskgraphpart.schema import GraphSchema
+    from daskgraphpart.graph.graph import Graph
+    from daskgraphpart.schema import DataSpec, GraphSchema
 
 METHODS = ("auto", "kaminpar", "metis", "multilevel", "fennel", "random")
 """Our methods; anything else is one of another package, or the directory of an assignment."""
@@ -250,3 +252,23 @@ class AssignOptions:
     def runs_cycles(self) -> bool:
         """Whether V-cycles run while they gain."""
         return self.refine or self.effort == "high"
+
+
+def find_weights(schema: GraphSchema, names: Sequence[str]) -> dict[str, DataSpec]:
+    """Find the features ``ETYPE/FEATURE`` by edge type; refuse what cannot be weights."""
+    by_etype: dict[str, DataSpec] = {}
+    for name in names:
+        etype, spec = find_feature(schema.edge_types, name, "--edge-weight", "be an edge weight", "iuf")
+        if etype in by_etype:
+            what = f"--edge-weight names two weights of {etype!r} edges: {by_etype[etype].name} and {name}"
+            raise OptionError(what, option="edge_weight", hint="keep one")
+        by_etype[etype] = spec
+    return by_etype
+
+
+def check_weights(graph: Graph, names: Sequence[str]) -> dict[str, DataSpec]:
+    """Find the features as `find_weights` does; refuse those whose numbers are codes of strings."""
+    by_etype = find_weights(graph.schema, names)
+    for etype, spec in by_etype.items():
+        graph.refuse_codes(etype, spec.name, "--edge-weight")
+    return by_etype

@@ -16,8 +16,8 @@ import daskgraphpart as dgp
 from daskgraphpart.errors import PlanError
 from daskgraphpart.jobs.estimate_dispatch import expect, files_of, workspace_files, workspace_nbytes
 from daskgraphpart.jobs.job_spec import layouts_of
+from daskgraphpart.partitioner.adjacency.adjacency_sizes import adjacency_nbytes
 from daskgraphpart.partitioner.adjacency.build_adjacency import build_adjacency
-from daskgraphpart.partitioner.adjacency.csr_blocks import adjacency_nbytes
 from daskgraphpart.tools import generate as generation
 
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,7 @@ import numpy as np
 
 from daskgraphpart.engine.resources import detect_resources
 from daskgraphpart.errors import OptionError
-from daskgraphpart.storage.paths import AnyPath, Location, require_local, resolve_path
+from daskgraphpart.storage.paths import AnyPath, require_local
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -96,6 +95,7 @@ def to_original(
         find_id_map,
         largest_column,
         open_rows,
+        places_of_text,
     )
 
     is_table, path = out is not None and Path(str(out)).suffix == ".parquet", None
@@ -113,7 +113,9 @@ def to_original(
         rows = open_rows(rows, len(view), view.name)
         rows = largest_column(rows, "--largest") if decode is None else codes_of(rows, "--decode")
         categories = (
-            None if decode is None else find_categories(view.name, view.data, decode, _graphs(partitions, id_map))
+            None
+            if decode is None
+            else find_categories(view.name, view.data, decode, places_of_text(partitions, id_map))
         )
     how: Any = {"resources": detect_resources(memory, cluster, workers, workspace=workspace), "progress": progress}
     how |= {"legend": Legend(path, categories), "overwrite": overwrite}
@@ -176,20 +178,6 @@ def _reorder(
 
 def _view(partitions: PartitionedGraph, kind: str | tuple[str, str, str]) -> TypeView:
     return partitions.nodes[kind] if kind in partitions.ntypes else partitions.edges[kind]  # type: ignore[index]
-
-
-def _graphs(partitions: PartitionedGraph, id_map: AnyPath | None) -> Iterator[Location]:
-    """Directories that may have the text of codes: the partitions, and the graph that was partitioned."""
-    from daskgraphpart.tools.reorder.row_files import recorded_maps  # imports pyarrow
-
-    parent = partitions.config.parent
-    yield parent
-    if id_map is not None:
-        given = resolve_path(id_map)
-        yield given
-        yield given.parent
-    elif recorded := recorded_maps(partitions.config, partitions.name, confined=partitions.is_confined):
-        yield recorded[0].parent
 
 
 def own_ids(
@@ -305,12 +293,11 @@ def owned_to_original(
     >>> ids[:3], ages[:3]
     (array([ 2,  6, 10]), array([48, 21, 60]))
     """
-    from daskgraphpart.tools.reorder.own_ids import own_of_originals  # imports pyarrow
-    from daskgraphpart.tools.reorder.row_files import open_rows
+    from daskgraphpart.tools.reorder import own_ids, row_files  # import pyarrow
 
     name = part.resolve_type(kind)
     ids = part.original_ids[name].compute(scheduler="sync")
-    values = np.asarray(open_rows(rows, len(ids), f"{name} in part {part.part_id}")[:])
+    values = np.asarray(row_files.open_rows(rows, len(ids), f"{name} in part {part.part_id}")[:])
     order = np.argsort(ids, kind="stable")
     ids = ids[order]
-    return own_of_originals(part.whole, name, ids, id_map) if name in part.book.ntypes else ids, values[order]
+    return own_ids.own_of_originals(part.whole, name, ids, id_map) if name in part.book.ntypes else ids, values[order]

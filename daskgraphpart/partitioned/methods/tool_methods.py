@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from distributed.deploy import Cluster
 
     from daskgraphpart.engine.progress import Progress
+    from daskgraphpart.engine.resources import Resources
     from daskgraphpart.graph.graph_like import GraphLike
     from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph
     from daskgraphpart.tools.report.report import Report
@@ -69,11 +70,9 @@ def add_node_data(
     >>> parts.node_data["user"]["score"].shape
     (1000, 2)
     """
-    from daskgraphpart.tools.add.add_features import add_features  # imports DuckDB
-
     resources = detect_resources(memory, cluster, workers, workspace=workspace)
     tables = {"node_data": node_data, "masks": masks or {}, "fill": fill}
-    return add_features(partitions, tables, resources, progress=progress)
+    return _add(partitions, tables, resources, progress)
 
 
 def add_edge_data(
@@ -118,10 +117,16 @@ def add_edge_data(
     >>> parts.edge_data["user:buys:item"]["paid"].shape
     (5000,)
     """
+    resources = detect_resources(memory, cluster, workers, workspace=workspace)
+    return _add(partitions, {"edge_data": edge_data}, resources, progress)
+
+
+def _add(
+    partitions: PartitionedGraph, tables: Mapping[str, Any], resources: Resources, progress: Progress | None
+) -> PartitionedGraph:
     from daskgraphpart.tools.add.add_features import add_features  # imports DuckDB
 
-    resources = detect_resources(memory, cluster, workers, workspace=workspace)
-    return add_features(partitions, {"edge_data": edge_data}, resources, progress=progress)
+    return add_features(partitions, tables, resources, progress=progress)
 
 
 def report(
@@ -176,17 +181,16 @@ def report(
     >>> report.cut_share, report.replication_factor
     (0.144, 1.5133333333333332)
     """
-    from daskgraphpart.tools.report.fetching import Sampling
-    from daskgraphpart.tools.report.report_parts import report_parts  # imports pandas
+    from daskgraphpart.tools.report import fetching, report_parts  # imports pandas
 
     graphs, regions = zip(*((part.graph, part.node_rows.features) for part in partitions.parts), strict=True)
-    return report_parts(
+    return report_parts.report_parts(
         partitions.config,
         partitions.content,
         graphs,
         regions,
         labels=labels,
-        sampling=Sampling(fanouts, batch_size, network),
+        sampling=fetching.Sampling(fanouts, batch_size, network),
         resources=detect_resources(memory, cluster, workers, workspace=workspace),
         progress=progress,
     )

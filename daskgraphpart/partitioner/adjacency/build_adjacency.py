@@ -13,7 +13,8 @@ import numpy as np
 
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.kernels.arcs import merge_arcs
-from daskgraphpart.partitioner.adjacency.csr_blocks import Adjacency, CsrBlock, max_arcs_of_block, write_block
+from daskgraphpart.partitioner.adjacency.adjacency_sizes import max_arcs_of_block
+from daskgraphpart.partitioner.adjacency.csr_blocks import Adjacency, CsrBlock, write_block
 from daskgraphpart.partitioner.adjacency.split_edges import ArcRuns, Slice, split_edges_of
 from daskgraphpart.partitioner.adjacency.weigh_edges import count_units, weigh_edges
 from daskgraphpart.storage.files import delete_files, make_directory

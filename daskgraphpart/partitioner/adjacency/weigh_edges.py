@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.engine.runner import Pass, Runner, Unit
-from daskgraphpart.errors import InputFileError, OptionError
+from daskgraphpart.errors import InputFileError
 from daskgraphpart.graph.dask_partitions import list_edge_blocks, list_row_blocks
-from daskgraphpart.schema import EDGE_WEIGHT, DataSpec, GraphSchema, find_feature
+from daskgraphpart.partitioner.assign_options import check_weights
+from daskgraphpart.schema import EDGE_WEIGHT
 from daskgraphpart.storage.region import Region, create_files, npy_region
 
 if TYPE_CHECKING:
@@ -46,26 +47,6 @@ class WeighUnit:
     target: Region
     source: str | None
     first_row: int
-
-
-def find_weights(schema: GraphSchema, names: Sequence[str]) -> dict[str, DataSpec]:
-    """Find the features ``ETYPE/FEATURE`` by edge type; refuse what cannot be weights."""
-    by_etype: dict[str, DataSpec] = {}
-    for name in names:
-        etype, spec = find_feature(schema.edge_types, name, "--edge-weight", "be an edge weight", "iuf")
-        if etype in by_etype:
-            what = f"--edge-weight names two weights of {etype!r} edges: {by_etype[etype].name} and {name}"
-            raise OptionError(what, option="edge_weight", hint="keep one")
-        by_etype[etype] = spec
-    return by_etype
-
-
-def check_weights(graph: Graph, names: Sequence[str]) -> dict[str, DataSpec]:
-    """Find the features as `find_weights` does; refuse those whose numbers are codes of strings."""
-    by_etype = find_weights(graph.schema, names)
-    for etype, spec in by_etype.items():
-        graph.refuse_codes(etype, spec.name, "--edge-weight")
-    return by_etype
 
 
 def weigh_edges(graph: Graph, names: Sequence[str], directory: Path, runner: Runner) -> EdgeWeights | None:

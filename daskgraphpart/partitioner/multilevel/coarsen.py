@@ -17,8 +17,9 @@ from daskgraphpart.kernels.clusters import (
     number_clusters,
     propose_clusters,
 )
+from daskgraphpart.partitioner.adjacency.adjacency_sizes import max_arcs_of_block
 from daskgraphpart.partitioner.adjacency.build_adjacency import group_ranges
-from daskgraphpart.partitioner.adjacency.csr_blocks import CsrBlock, Rows, max_arcs_of_block, write_block
+from daskgraphpart.partitioner.adjacency.csr_blocks import CsrBlock, Rows, write_block
 from daskgraphpart.partitioner.adjacency.split_edges import range_shift
 from daskgraphpart.partitioner.multilevel.weighted_graph import MOST_ARCS_OF_ONE_BLOCK, WeightedGraph, spans
 from daskgraphpart.storage.files import delete_files

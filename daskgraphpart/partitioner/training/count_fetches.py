@@ -6,58 +6,25 @@ Nodes for which there is no room wait for another round, which samples the same 
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from daskgraphpart.engine.settings import parse_size
-from daskgraphpart.errors import OptionError
 from daskgraphpart.kernels.hashing import stream_key_of
-from daskgraphpart.units import parse_share
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from daskgraphpart.partitioner.training.training import Budget
 
     BatchesOf: TypeAlias = Callable[[np.uint64], Iterator[tuple[np.ndarray, np.uint64]]]
     """Seeds and keys of batches, by a key: the same each time."""
 
 SLOT_NBYTES = 128
 """Of a node while counts are merged: the ID, the count, as many new IDs, what sorts them, and both merged."""
-ID_NBYTES = 8
-HOW_MUCH = "use a share of the part's nodes, such as 5%, or a size, such as 2GB"
 FEWEST_MERGED = 1 << 14
 """New IDs that wait for a merge at least."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Budget:
-    """How much to choose: rows of a node type weigh `weights`, int64 (node types,), or 0 for none of them."""
-
-    weights: np.ndarray
-    total: int  # that all chosen rows may weigh
-
-
-def budget_of(size: Any, place: str, num_nodes: np.ndarray, row_nbytes: np.ndarray) -> Budget:
-    """Read how much to choose for a part: a share of its nodes, such as ``"5%"``, or bytes of IDs and features.
-
-    `num_nodes`, int64 (node types,), are those that the part owns; `row_nbytes`, likewise, bytes of a node's features.
-    Types without any have no rows to choose from; if no type has any, IDs are chosen of all.
-    """
-    has_rows = row_nbytes > 0 if row_nbytes.any() else np.ones(row_nbytes.size, bool)
-    if is_share := isinstance(size, str) and "%" in size:
-        own = int(num_nodes[has_rows].sum())
-        total = math.ceil(parse_share(size, place) * own)
-    elif isinstance(size, str):
-        total = parse_size(size, place)
-    elif isinstance(size, (int, np.integer)) and not isinstance(size, bool) and size >= 0:
-        total = int(size)
-    else:
-        raise OptionError(f"{place} {size!r} is not a size", place=place, hint=HOW_MUCH)
-    if not total and (not is_share or own):
-        raise OptionError(f"{place} {size} is no row", place=place, hint=HOW_MUCH)
-    return Budget(np.where(has_rows, 1 if is_share else row_nbytes + ID_NBYTES, 0), total)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

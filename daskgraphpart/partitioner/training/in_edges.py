@@ -14,8 +14,8 @@ import numpy as np
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.kernels.owner_sort import group_positions
 from daskgraphpart.kernels.sample_in_edges import pick_sources
+from daskgraphpart.partitioner.adjacency.adjacency_sizes import max_arcs_of_block
 from daskgraphpart.partitioner.adjacency.build_adjacency import NodeRange, cut_into_ranges, read_arcs
-from daskgraphpart.partitioner.adjacency.csr_blocks import max_arcs_of_block
 from daskgraphpart.partitioner.adjacency.split_edges import (
     BYTES_PER_EDGE,
     ArcRuns,

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from daskgraphpart.engine.settings import parse_size
 from daskgraphpart.errors import OptionError, choose_from
 from daskgraphpart.ids.fanouts import read_fanouts, split_fanouts
 from daskgraphpart.schema import find_feature, is_fetched, marks_training
 from daskgraphpart.storage.region import id_dtype
+from daskgraphpart.units import parse_share
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,6 +22,8 @@ if TYPE_CHECKING:
     from daskgraphpart.schema import DataSpec, GraphSchema
 
 ALL = "all"
+ID_NBYTES = 8
+HOW_MUCH = "use a share of the part's nodes, such as 5%, or a size, such as 2GB"
 BYTES_PER_PICK = 56  # of a batch
 BYTES_PER_NODE = 17  # start of in-edges, work, whether it is a seed
 
@@ -92,3 +97,32 @@ def _masks(given: str | None, schema: GraphSchema) -> dict[str, DataSpec]:
         hint = choose_from([*names, ALL], given)
         raise OptionError(f"--seeds {given}: no node type has such a mask", option="seeds", hint=hint)
     return masks
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Budget:
+    """How much to choose: rows of a node type weigh `weights`, int64 (node types,), or 0 for none of them."""
+
+    weights: np.ndarray
+    total: int  # that all chosen rows may weigh
+
+
+def budget_of(size: Any, place: str, num_nodes: np.ndarray, row_nbytes: np.ndarray) -> Budget:
+    """Read how much to choose for a part: a share of its nodes, such as ``"5%"``, or bytes of IDs and features.
+
+    `num_nodes`, int64 (node types,), are those that the part owns; `row_nbytes`, likewise, bytes of a node's features.
+    Types without any have no rows to choose from; if no type has any, IDs are chosen of all.
+    """
+    has_rows = row_nbytes > 0 if row_nbytes.any() else np.ones(row_nbytes.size, bool)
+    if is_share := isinstance(size, str) and "%" in size:
+        own = int(num_nodes[has_rows].sum())
+        total = math.ceil(parse_share(size, place) * own)
+    elif isinstance(size, str):
+        total = parse_size(size, place)
+    elif isinstance(size, (int, np.integer)) and not isinstance(size, bool) and size >= 0:
+        total = int(size)
+    else:
+        raise OptionError(f"{place} {size!r} is not a size", place=place, hint=HOW_MUCH)
+    if not total and (not is_share or own):
+        raise OptionError(f"{place} {size} is no row", place=place, hint=HOW_MUCH)
+    return Budget(np.where(has_rows, 1 if is_share else row_nbytes + ID_NBYTES, 0), total)

@@ -24,7 +24,8 @@ from daskgraphpart.kernels.hashing import stream_key, stream_key_of
 from daskgraphpart.kernels.sample import shuffled
 from daskgraphpart.partitioned.sampling.part_columns import map_columns, sort_edges, stored_columns
 from daskgraphpart.partitioned.sampling.sampler import Sampler, marked_nodes, training_masks
-from daskgraphpart.partitioner.training.count_fetches import budget_of, most_fetched
+from daskgraphpart.partitioner.training.count_fetches import most_fetched
+from daskgraphpart.partitioner.training.training import budget_of
 from daskgraphpart.schema import is_fetched
 from daskgraphpart.storage.paths import is_remote, require_local
 from daskgraphpart.tools.report.figures import MAX_MATRIX, Fetching

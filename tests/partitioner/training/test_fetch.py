@@ -12,7 +12,7 @@ from graphs import Graph, load_real_graph
 
 import daskgraphpart as dgp
 from daskgraphpart import EdgeType, GraphSchema, NodeType
-from daskgraphpart.partitioner.adjacency.csr_blocks import adjacency_nbytes
+from daskgraphpart.partitioner.adjacency.adjacency_sizes import adjacency_nbytes
 from daskgraphpart.partitioner.assign_options import AssignOptions
 from daskgraphpart.partitioner.choose import Way
 from daskgraphpart.partitioner.partition_nodes import Tried, choose_tried
