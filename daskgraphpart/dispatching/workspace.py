@@ -64,7 +64,7 @@ class Workspace:
         workspace_store(self.root).remove(self.root, name)
 
     def remove_torn_files(self, out: Path) -> None:
-        """Delete what a killed run left half written, here and in the output."""
+        """Delete what killed runs and lost workers left half written, here and in the output."""
         for root in (self.root, out):
             for directory, _, names in os.walk(root):
                 for name in filter(_TORN.search, names):

@@ -83,6 +83,7 @@ def open_job(
             runner.check_shared([*shared, *input_directory(scan)])
             check_leftovers(store, journal, runner)
             yield work, runner
+        work.remove_torn_files(output.path)  # of workers that were lost
         _end(work, journal, lock)
     except BaseException as fault:
         try:

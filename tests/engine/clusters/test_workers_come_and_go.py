@@ -159,6 +159,14 @@ def test_after_a_restart_of_the_scheduler_the_same_command_continues(
     assert continued.done <= complete.done - 40
 
 
+def test_what_a_lost_worker_left_half_written_is_not_in_the_output(
+    graph: Path, undisturbed: dict[str, str], tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    partition(graph, out, "sync", progress=Disturber(40, (out / "x.0123456789ab.unfinished").touch))
+    assert file_hashes(out) == undisturbed
+
+
 @pytest.mark.parametrize("question", ["nthreads", "register_plugin"])
 def test_a_scheduler_that_is_lost_before_the_first_pass_is_told(
     question: str, graph: Path, cluster: LocalCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
