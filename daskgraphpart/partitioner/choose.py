@@ -155,6 +155,9 @@ def choose(num_nodes: int, num_arcs: int, num_constraints: int, options: AssignO
     coarse = tuple(replace(call, threads=1) for call in calls if call not in whole)
     most = max([need["multilevel"]] * bool(coarse) + [max(need[call.library], need["graph"]) for call in whole])
     if not whole:
+        if options.effort == "normal":  # luck at a coarse level is worth up to a fifth of the cut
+            (again,) = _by_effort(installed, num_constraints, "low")
+            coarse = (*coarse, replace(again, seed=(again.seed + 1) % 2**31, threads=1))
         why = f"auto picked multilevel: the graph has over {'1' if num_arcs > WHOLE_ARCS else '0.5'} M edges"
         return Choice("multilevel", (), coarse, most, why if method == "auto" else "")
     names = " and ".join(dict.fromkeys(LIBRARY_NAMES[call.library] for call in calls))

@@ -44,6 +44,7 @@ logger = logging.getLogger(__name__)
 MAX_CYCLES = 4  # further V-cycles with `refine`
 LEAST_GAIN = 0.001  # of the cut, to go on with V-cycles
 LEAST_CLUSTER_NODES = 4
+COMPETING = 2  # starts of a coarse level that are refined side by side; the better goes on
 CLUSTER_GROWTH = 4  # nodes of a cluster, times how often the arcs that fit go into those of the graph
 COARSE_NODES_PER_PART, DENSE = 128, 2  # a graph with fewer may have so many times the arcs of a coarse one
 HUB_PASSES, NEAR = 6, 1.5
@@ -75,6 +76,7 @@ class Ranked(NamedTuple):
 
 
 value_of = attrgetter("value")
+Start = tuple[np.ndarray, str]  # parts, int32 (nodes,), and their method
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -128,7 +130,7 @@ class Solver:
             return given
 
         def cycle(parts: np.ndarray, number: int) -> np.ndarray:
-            return self._multilevel(graph, parts, (), choose.COARSE_ARCS, self.options.seed + number)[0]
+            return self._multilevel(graph, parts, (), choose.COARSE_ARCS, self.options.seed + number)[0][0]
 
         # of a small graph, one call runs all cycles
         times = MAX_CYCLES if graph.num_arcs > choose.COARSE_ARCS else 1
@@ -150,11 +152,12 @@ class Solver:
                     rebalance(graph, parts, self.limits, self.each)
                     return parts, "fennel, because nothing clusters"
             del parts
-        starts, seed = [], self.options.seed
+        starts: list[Start] = []
+        seed = self.options.seed
         if coarse:
-            starts.append(self._multilevel(graph, None, coarse, choose.COARSE_ARCS, seed))
+            starts = self._multilevel(graph, None, coarse, choose.COARSE_ARCS, seed)
         if whole:
-            return self._multilevel(graph, None, whole, graph.num_arcs, seed, more=starts)
+            return self._multilevel(graph, None, whole, graph.num_arcs, seed, more=starts)[0]
         parts, solver = starts[0]
         return self._stream_if_better(graph, parts, f"multilevel, coarsest graph by {solver}", promised)
 
@@ -172,9 +175,12 @@ class Solver:
         most_arcs: int,
         seed: int,
         depth: int = 0,
-        more: Sequence[tuple[np.ndarray, str]] = (),
-    ) -> tuple[np.ndarray, str]:
-        """Partition a small graph in memory, from given parts or those of `calls` and `more`; coarsen a larger one."""
+        more: Sequence[Start] = (),
+    ) -> list[Start]:
+        """Partition a small graph in memory, from given parts or those of `calls` and `more`; coarsen a larger one.
+
+        Returns the best parts; of a small, coarse graph, also those of another start: they may cut less when refined.
+        """
         if self.each.is_shared and graph.num_arcs <= max(most_arcs, SHARED_ARCS):
             return self._alone(graph, given, calls, most_arcs, seed, depth, more)
         if graph.num_arcs <= most_arcs or self._is_coarse(graph):
@@ -183,11 +189,14 @@ class Solver:
             if given is not None:
                 starts = [(given[kept], "given")]
             starts += [(parts[kept], taken) for parts, taken in more]
-            parts = np.full(graph.num_nodes, -1, np.int32)
-            parts[kept], taken = self._partition_held(held, starts)
-            assign_rest(graph, parts, self.limits, self.each)
-            rebalance(graph, parts, self.limits, self.each)
-            return parts, taken
+            results = []
+            for of_kept, taken in self._partition_held(held, starts)[: COMPETING if depth else 1]:
+                parts = np.full(graph.num_nodes, -1, np.int32)
+                parts[kept] = of_kept
+                assign_rest(graph, parts, self.limits, self.each)
+                rebalance(graph, parts, self.limits, self.each)
+                results.append((parts, taken))
+            return results
         # the further a graph is from fitting, the larger its clusters: a dense one would take many levels, each with
         # passes over nearly all arcs; a sparse one gets ragged borders from large clusters
         growth, degree = CLUSTER_GROWTH * graph.num_arcs / max(1, most_arcs), graph.num_arcs / graph.num_nodes
@@ -196,7 +205,7 @@ class Solver:
         clusters, count = cluster(graph, most, given, seed + depth, self.each, self._effort.cluster_sweeps)
         if count > LEAST_SHRINKAGE * graph.num_nodes:
             parts = given.copy() if given is not None else stream(graph, self.limits, FENNEL_PASSES, self.each)
-            taken = "fennel"
+            results = [(parts, "fennel")]
         else:
             directory = self.directory / f"level-{depth + 1}-{self.each.number}"
             make_directory(directory)
@@ -205,30 +214,40 @@ class Solver:
                 coarse_given = np.empty(count, np.int32)
                 coarse_given[clusters] = given
             coarse = contract(graph, clusters, count, self.each, directory)
-            coarse_parts, taken = self._multilevel(coarse, coarse_given, calls, most_arcs, seed, depth + 1)
-            parts = project(coarse_parts, clusters, self.each)
-            if self._may_stream and graph.num_arcs <= LARGE_ARCS:
-                streamed = stream(graph, self.limits, 1, self.each, given=parts)
-                # clusters weigh what their nodes do, and so do edges between them
-                if self.limits.value(graph, streamed, self.each) < self.limits.value(coarse, coarse_parts, self.each):
-                    parts = streamed
+            competing = self._multilevel(coarse, coarse_given, calls, most_arcs, seed, depth + 1)
+            few = COMPETING if depth and graph.num_arcs <= choose.WHOLE_ARCS else 1
+            results = [(self._uncoarsen(graph, coarse, clusters, parts), taken) for parts, taken in competing[:few]]
             delete_tree(directory)
-        refine(graph, parts, self.limits, self.each, self._effort.refine_sweeps)
-        return parts, taken
+        for parts, _ in results:
+            refine(graph, parts, self.limits, self.each, self._effort.refine_sweeps)
+        if len(results) > 1:
+            results.sort(key=lambda start: self.limits.value(graph, start[0], self.each))
+        return results
 
-    def _alone(self, graph: WeightedGraph, *args: Any) -> tuple[np.ndarray, str]:
+    def _uncoarsen(
+        self, graph: WeightedGraph, coarse: WeightedGraph, clusters: np.ndarray, coarse_parts: np.ndarray
+    ) -> np.ndarray:
+        """Return the parts of each node's cluster, or those of a pass of streaming from there if it cuts less."""
+        parts = project(coarse_parts, clusters, self.each)
+        if self._may_stream and graph.num_arcs <= LARGE_ARCS:
+            streamed = stream(graph, self.limits, 1, self.each, given=parts)
+            # clusters weigh what their nodes do, and so do edges between them
+            if self.limits.value(graph, streamed, self.each) < self.limits.value(coarse, coarse_parts, self.each):
+                return streamed
+        return parts
+
+    def _alone(self, graph: WeightedGraph, *args: Any) -> list[Start]:
         """Partition a graph that fits one worker there."""
 
-        def solve(each: Map) -> tuple[np.ndarray, str]:
+        def solve(each: Map) -> tuple[Start, ...]:
             with directory_on_disk(self.directory) as directory:
                 scratch = Path(tempfile.mkdtemp(prefix="partition-", dir=directory))
                 alone = replace(self, each=each, directory=scratch)
                 solved = alone._multilevel(graph.on_disk().cut_up(each), *args)
                 shutil.rmtree(scratch, ignore_errors=True)
-            return solved
+            return tuple(solved)
 
-        parts, taken = self.each.alone(solve)
-        return parts, taken
+        return list(self.each.alone(solve))
 
     def _is_coarse(self, graph: WeightedGraph) -> bool:
         """Whether a graph has few nodes per part, and not too many arcs."""
@@ -258,8 +277,8 @@ class Solver:
         refine(graph, streamed, limits, self.each)
         return streamed, "fennel, refined"
 
-    def _partition_held(self, graph: WeightedGraph, starts: list[tuple[np.ndarray, str]]) -> tuple[np.ndarray, str]:
-        """Partition a graph in memory, beginning with given parts, or those of libraries."""
+    def _partition_held(self, graph: WeightedGraph, starts: list[Start]) -> list[Start]:
+        """Partition a graph in memory, beginning with given parts, or those of libraries; best first."""
         options, candidates = self.options, [self._rank(graph, start) for start, _ in starts]
         combines = self.method in ("auto", "multilevel")
         if options.effort == "high" or (graph.num_arcs <= LARGE_ARCS and options.effort != "low"):
@@ -273,8 +292,12 @@ class Solver:
             refine(graph, parts, self.limits, self.each)
             candidates.append(self._rank(graph, parts))
         best = min(candidates, key=value_of)
-        taken = max(starts, key=lambda start: np.count_nonzero(start[0] == best.parts))[1]
-        return self._finish(graph, best).parts, taken
+        nearest = max(range(len(starts)), key=lambda i: np.count_nonzero(starts[i][0] == best.parts))
+        others = [i for i in range(len(starts)) if i != nearest]
+        # by their cut, since clusters miss limits that their nodes keep
+        others.sort(key=lambda i: candidates[i].value[1])
+        finished = self._finish(graph, best).parts
+        return [(finished, starts[nearest][1]), *((candidates[i].parts, starts[i][1]) for i in others)]
 
     def _keep_limits(self, graph: WeightedGraph, given: Ranked) -> Ranked:
         """Bring parts within the limits, with a V-cycle and without: moving heavy clusters first can cut more."""
@@ -298,7 +321,7 @@ class Solver:
         options = self.options
         exported, _ = self._export(graph, for_metis=any(call.library == "metis" for call in calls))
         need = needs(exported.num_nodes, graph.num_arcs, len(graph.columns), options)
-        two_fit = need["metis"] + need["kaminpar"] <= self.memory
+        two_fit = 2 * need["metis"] <= self.memory
         with ThreadPoolExecutor(2 if two_fit else 1) as pool:
             futures = [pool.submit(run_library, call, exported, self.directory) for call in calls]
         failed = [future.exception() for future in futures]

@@ -267,7 +267,7 @@ def test_only_with_much_effort_are_large_graphs_kept_in_memory() -> None:
         "normal": "multilevel",
         "high": "auto",
     }
-    assert [len(choice.whole + choice.coarse) for choice in found.values()] == [1, 2, 8]
+    assert [len(choice.whole + choice.coarse) for choice in found.values()] == [1, 3, 8]
 
 
 def test_a_graph_that_is_coarsened_fast_is_balanced_and_cut_about_as_little(
