@@ -27,7 +27,8 @@ from daskgraphpart.ids.fanouts import read_fanouts, split_fanouts
 from daskgraphpart.kernels.hashing import stream_key, stream_key_of
 from daskgraphpart.kernels.sample import shuffled
 from daskgraphpart.kernels.sample_in_edges import pick_sources
-from daskgraphpart.partitioner.training.count_fetches import Batches, Budget, Fetches, most_fetched
+from daskgraphpart.partitioner.training.count_fetches import Batches, Fetches, most_fetched
+from daskgraphpart.partitioner.training.training import Budget
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE.parent / "tests" / "data"), str(HERE.parent / "tests")]

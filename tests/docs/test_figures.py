@@ -38,7 +38,7 @@ SETTINGS = {
     "docs/memory_and_disk.md": {"half", "200 MB", "64 MB", "1 MB", "100 MB", "5 %"},
     "docs/new_data.md": {"tenth"},
     "docs/notebooks.md": {"twice"},
-    "docs/partitioners.md": {"half", "5 %", "3 %", "10 %", "30 %"},
+    "docs/partitioners.md": {"half", "twice", "5 %", "3 %", "10 %", "30 %"},
     "docs/reference/resources.md": {"half"},
     "docs/resume.md": {"1 kB"},
     "docs/sizing.md": {"half", "2 GB"},
