@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from daskgraphpart.public import Public
@@ -138,6 +139,7 @@ def _begin_sentence(text: str) -> str:
     return text[:1].upper() + text[1:] if _WORD.match(text) else text
 
 
+@cache
 def option_name(keyword: str) -> str:
     """Name of an option on the command line."""
     return _SINGULAR.get(keyword, f"--{keyword.replace('_', '-')}")

@@ -17,7 +17,7 @@ import logging
 import signal
 import sys
 import threading
-from contextlib import contextmanager, redirect_stdout
+from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stdout
 from dataclasses import dataclass
 from functools import cache
 from pkgutil import resolve_name
@@ -114,6 +114,7 @@ def _warn(plugin: Plugin, text: str) -> None:
     logger.warning("%s; %s", text, plugin.hint)
 
 
+@cache
 def plugin_names(group: str) -> tuple[str, ...]:
     """List the names that are registered in a group, sorted."""
     return tuple(_found(group))
@@ -166,17 +167,12 @@ def broken_contract(group: str, name: str, expected: str, found: str) -> PluginE
     return _broken(_found(group)[name], expected, found)
 
 
-@contextmanager
-def blaming(group: str, home: type | str, expected: str) -> Iterator[None]:
+def blaming(group: str, home: type | str, expected: str) -> AbstractContextManager[None]:
     """Name the plug-in, given by name or class, in what it raises, except errors for users."""
     plugins = _found(group).values()
     where = home if isinstance(home, str) else f"{home.__module__}:{home.__qualname__}"
     plugin = next((each for each in plugins if where in (each.name, each.home)), None)
-    if plugin is None:
-        yield
-    else:
-        with _blaming(plugin, expected, seconds=0):
-            yield
+    return nullcontext() if plugin is None else _blaming(plugin, expected, seconds=0)
 
 
 def _broken(plugin: Plugin, expected: str, found: str) -> PluginError:
@@ -184,17 +180,19 @@ def _broken(plugin: Plugin, expected: str, found: str) -> PluginError:
     return PluginError(what, expected=expected, found=found, hint=plugin.hint)
 
 
-@contextmanager
 def _blaming(
     plugin: Plugin, expected: str, what: str = "the {} does not keep its contract", seconds: int = SECONDS_TO_ANSWER
-) -> Iterator[None]:
+) -> AbstractContextManager[None]:
+    """Name a package of somebody else in what it raises; what is wrong in ours is a bug."""
+    return _blaming_others(plugin, expected, what, seconds) if plugin.package else nullcontext()
+
+
+@contextmanager
+def _blaming_others(plugin: Plugin, expected: str, what: str, seconds: int) -> Iterator[None]:
     """Turn whatever a package of somebody else raises, prints or waits for into an error that names it.
 
     Errors for users and those of the machine stay what they are while it works, which takes as long as it takes.
     """
-    if not plugin.package:
-        yield  # what is wrong in ours is a bug
-        return
     with redirect_stdout(sys.stderr), _interrupts_and_time(seconds) as is_users:
         try:
             yield

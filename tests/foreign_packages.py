@@ -28,7 +28,13 @@ def install(package: str, made: pytest.TempPathFactory) -> Path:
 
 def forget_packages() -> None:
     """Look for packages again."""
-    for cached in (registry._found, registry._warn, registry.warn_of_unknown_groups):
+    for cached in (
+        registry._found,
+        registry._warn,
+        registry.warn_of_unknown_groups,
+        registry.plugin_names,
+        registry.load_class,
+    ):
         cached.cache_clear()
 
 
