@@ -42,6 +42,7 @@ from daskgraphpart.method import Method, MethodJob, RowBlock, WeightedRows
 from daskgraphpart.options import option
 from daskgraphpart.schema import DEFAULT_ETYPE, DEFAULT_NTYPE, EdgeType, GraphSchema, NodeType
 from daskgraphpart.storage.atomic import whole_file
+from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.region import Region, create_npy, read_npy_header
 
 __all__ = [
@@ -71,6 +72,7 @@ __all__ = [
     "Tensor",
     "WeightedRows",
     "all_arrays",
+    "attach_path_to_error",
     "check_file_names",
     "create_npy",
     "describe_arrays",

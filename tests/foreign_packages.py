@@ -33,7 +33,6 @@ def forget_packages() -> None:
         registry._warn,
         registry.warn_of_unknown_groups,
         registry.plugin_names,
-        registry.load_class,
     ):
         cached.cache_clear()
 

@@ -16,18 +16,25 @@ from typing import Any
 
 import numpy as np
 
-from daskgraphpart.errors import InputFileError
-from daskgraphpart.graph.graph import Graph, graph_of
-from daskgraphpart.graph.scan import Scan, ScanJob, described_files
-from daskgraphpart.graph.sources import INT64
+from daskgraphpart.extension import (
+    DEFAULT_ETYPE,
+    DEFAULT_NTYPE,
+    Graph,
+    InputFileError,
+    Region,
+    Scan,
+    ScanJob,
+    attach_path_to_error,
+    create_npy,
+    described_files,
+    graph_of,
+)
 from daskgraphpart.kernels.parse_ints import parse_adjacency
-from daskgraphpart.schema import DEFAULT_ETYPE, DEFAULT_NTYPE
-from daskgraphpart.storage.faults import attach_path_to_error
-from daskgraphpart.storage.region import Region, create_npy
 
 TEXT, BINARY = (".graph", ".metis"), (".bgf", ".parhip")
 PIECE_NBYTES = 1 << 20
 PARHIP_VERSION = 3
+INT64 = np.dtype(np.int64)
 _HEADER = "n m [fmt [ncon]]: nodes, edges, and up to three digits 0 or 1 (sizes, node weights, edge weights)"
 _FAULTS = {1: "not a number", 2: "too large a number", 3: "a weight is missing"}
 
