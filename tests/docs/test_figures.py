@@ -89,6 +89,17 @@ def test_no_figure_of_a_measurement_stands_elsewhere() -> None:
     assert {page: figures for page, figures in found.items() if figures} == {}
 
 
+def test_bytes_per_node_and_edge_are_those_that_jobs_reserve(table: object) -> None:
+    predict, maps = table.predict, "5"  # type: ignore[attr-defined]  # of owners and new IDs, by definition
+    held = {method: f"{predict.needed(10**9, method) / 1e9:.0f}" for method in ("multilevel", "fennel")}
+    texts = {page: CODE.sub("", (ROOT / page).read_text()) for page in PAGES}
+    per_node = re.compile(r"(\d+) bytes\s(?:of memory )?(?:a|per)\snode")
+    found = {page: set(per_node.findall(text)) - {*held.values(), maps} for page, text in texts.items()}
+    assert {page: numbers for page, numbers in found.items() if numbers} == {}
+    assert f"{held['multilevel']} bytes of memory a node" in texts["README.md"]
+    assert f"wrote {predict.EXCHANGED} bytes per edge" in texts["docs/design.md"]
+
+
 def test_pictures_show_what_the_results_say(table: object, tmp_path: Path) -> None:
     table.charts.draw_all(tmp_path)  # type: ignore[attr-defined]
     assert len(compared(tmp_path)) == 4
