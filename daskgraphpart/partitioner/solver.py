@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from daskgraphpart.method import MethodJob
     from daskgraphpart.partitioner.assign_options import AssignOptions
     from daskgraphpart.partitioner.choose import Call, Choice
-    from daskgraphpart.partitioner.libraries.call import Exported
     from daskgraphpart.partitioner.multilevel.side_by_side import Map
     from daskgraphpart.storage.region import Region
 
@@ -146,20 +145,29 @@ class Solver:
             hopeless = HOPELESS * (1 - 1 / self.limits.num_parts) * graph.total_weight / 2
             if promised > hopeless and len(graph.columns) > 1:  # one constraint lets hubs gather
                 parts = stream(graph, self.limits, FENNEL_PASSES, self.each, self.num_isolated, parts, done=1)
-                # users and items cluster, and further passes gain much by it
-                if graph.cut(parts, self.limits.num_parts, self.each) > HOPELESS * promised:
+                # users and items cluster, and further passes gain much by it; a history clusters, too, and they do not
+                gains_little = graph.cut(parts, self.limits.num_parts, self.each) > HOPELESS * promised
+                if gains_little and not self._shrinks(graph):
                     assign_rest(graph, parts, self.limits, self.each)
                     rebalance(graph, parts, self.limits, self.each)
                     return parts, "fennel, because nothing clusters"
             del parts
-        starts: list[Start] = []
         seed = self.options.seed
-        if coarse:
-            starts = self._multilevel(graph, None, coarse, choose.COARSE_ARCS, seed)
+        starts = self._multilevel(graph, None, coarse, choose.COARSE_ARCS, seed) if coarse else []
         if whole:
             return self._multilevel(graph, None, whole, graph.num_arcs, seed, more=starts)[0]
         parts, solver = starts[0]
         return self._stream_if_better(graph, parts, f"multilevel, coarsest graph by {solver}", promised)
+
+    def _shrinks(self, graph: WeightedGraph) -> bool:
+        """Whether clusters of one sweep have less than half the arcs between them: 0.3 for histories, 0.8 for R-MAT."""
+        directory = self.directory / f"level-0-{self.each.number}"
+        make_directory(directory)
+        most = largest_clusters(graph, self.limits)
+        clusters = cluster(graph, most, None, self.options.seed, self.each, 1)
+        num_arcs = contract(graph, *clusters, self.each, directory).num_arcs
+        delete_tree(directory)
+        return num_arcs < graph.num_arcs / 2
 
     def _stream(self, graph: WeightedGraph, passes: int) -> np.ndarray:
         """Stream the graph so many times, and place what is left."""
@@ -225,16 +233,15 @@ class Solver:
         return results
 
     def _uncoarsen(
-        self, graph: WeightedGraph, coarse: WeightedGraph, clusters: np.ndarray, coarse_parts: np.ndarray
+        self, graph: WeightedGraph, coarse: WeightedGraph, clusters: np.ndarray, parts: np.ndarray
     ) -> np.ndarray:
-        """Return the parts of each node's cluster, or those of a pass of streaming from there if it cuts less."""
-        parts = project(coarse_parts, clusters, self.each)
-        if self._may_stream and graph.num_arcs <= LARGE_ARCS:
-            streamed = stream(graph, self.limits, 1, self.each, given=parts)
-            # clusters weigh what their nodes do, and so do edges between them
-            if self.limits.value(graph, streamed, self.each) < self.limits.value(coarse, coarse_parts, self.each):
-                return streamed
-        return parts
+        """Return each node's part, that of its cluster or, if that cuts less, by a pass of streaming from there."""
+        mine, value = project(parts, clusters, self.each), self.limits.value
+        if not self._may_stream or graph.num_arcs > LARGE_ARCS:
+            return mine
+        streamed = stream(graph, self.limits, 1, self.each, given=mine)
+        # clusters weigh what their nodes do, and so do edges between them
+        return streamed if value(graph, streamed, self.each) < value(coarse, parts, self.each) else mine
 
     def _alone(self, graph: WeightedGraph, *args: Any) -> list[Start]:
         """Partition a graph that fits one worker there."""
@@ -293,11 +300,10 @@ class Solver:
             candidates.append(self._rank(graph, parts))
         best = min(candidates, key=value_of)
         nearest = max(range(len(starts)), key=lambda i: np.count_nonzero(starts[i][0] == best.parts))
-        others = [i for i in range(len(starts)) if i != nearest]
-        # by their cut, since clusters miss limits that their nodes keep
-        others.sort(key=lambda i: candidates[i].value[1])
-        finished = self._finish(graph, best).parts
-        return [(finished, starts[nearest][1]), *((candidates[i].parts, starts[i][1]) for i in others)]
+        # others by their cut, since clusters miss limits that their nodes keep
+        order = sorted(range(len(starts)), key=lambda i: (i != nearest, candidates[i].value[1]))
+        candidates[nearest] = self._finish(graph, best)
+        return [(candidates[i].parts, starts[i][1]) for i in order]
 
     def _keep_limits(self, graph: WeightedGraph, given: Ranked) -> Ranked:
         """Bring parts within the limits, with a V-cycle and without: moving heavy clusters first can cut more."""
@@ -308,18 +314,14 @@ class Solver:
         cycled = v_cycle(graph, [given.parts], self.limits, self.options.seed, self.each)
         return min(given, self._rank(graph, refined), self._rank(graph, cycled), key=value_of)
 
-    def _export(self, graph: WeightedGraph, *, for_metis: bool) -> tuple[Exported, np.ndarray]:
-        """Write a graph without its isolated nodes for libraries, and return the others; memory is left to them."""
-        held, kept = hold(graph, self.each)
-        exported = export_graph(held, self.limits, self.directory, for_metis=for_metis)
-        del held
-        give_memory_back()
-        return exported, kept
-
-    def _call_libraries(self, graph: WeightedGraph, calls: tuple[Call, ...]) -> list[tuple[np.ndarray, str]]:
+    def _call_libraries(self, graph: WeightedGraph, calls: tuple[Call, ...]) -> list[Start]:
         """Return the parts of nodes with neighbours that each call gives, and the call; of several some may fail."""
         options = self.options
-        exported, _ = self._export(graph, for_metis=any(call.library == "metis" for call in calls))
+        held, _ = hold(graph, self.each)
+        for_metis = any(call.library == "metis" for call in calls)
+        exported = export_graph(held, self.limits, self.directory, for_metis=for_metis)
+        del held
+        give_memory_back()  # to the libraries
         need = needs(exported.num_nodes, graph.num_arcs, len(graph.columns), options)
         two_fit = 2 * need["metis"] <= self.memory
         with ThreadPoolExecutor(2 if two_fit else 1) as pool:
