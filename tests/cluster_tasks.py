@@ -45,7 +45,7 @@ SHARED = {
     "choose": {"COARSE_ARCS": 4000, "SHARED_ARCS": 8000},
     "solver": {"SHARED_ARCS": 8000, "COARSE_NODES_PER_PART": 4},
     "partition_pass": {"SHARED_ARCS": 8000},
-    "adjacency.csr_blocks": {"MIN_BLOCK_ARCS": 3000},
+    "adjacency.adjacency_sizes": {"MIN_BLOCK_ARCS": 3000},
     "multilevel.weighted_graph": {"PIECE_ARCS": 1000},
 }
 

@@ -115,7 +115,7 @@ CUTS = {
 """Where work is cut, and what is held in memory at most: no byte of a result follows it."""
 DECIDE = (
     "ids.id_map:BYTES_PER_GROUP", "ids.id_map:IDS_PER_GROUP",
-    "partitioner.adjacency.csr_blocks:MAX_BLOCK_ARCS", "partitioner.adjacency.csr_blocks:MIN_BLOCK_ARCS",
+    "partitioner.adjacency.adjacency_sizes:MAX_BLOCK_ARCS", "partitioner.adjacency.adjacency_sizes:MIN_BLOCK_ARCS",
     "partitioner.choose:MOST_EDGES_OF_SEVERAL",
     "partitioner.choose:COARSE_ARCS", "partitioner.choose:LARGE_ARCS", "partitioner.choose:WHOLE_ARCS",
     "partitioner.multilevel.coarsen:MOST_UNITS",

@@ -19,7 +19,7 @@ from inside import AssignOptions, Resources, generate, npy_region, open_runner
 
 import daskgraphpart as dgp
 from daskgraphpart.partitioner import choose, solver
-from daskgraphpart.partitioner.adjacency import csr_blocks as building
+from daskgraphpart.partitioner.adjacency import adjacency_sizes as building
 from daskgraphpart.partitioner.adjacency.build_adjacency import build_adjacency
 from daskgraphpart.partitioner.adjacency.csr_blocks import Rows, write_block
 from daskgraphpart.partitioner.choose import Call

@@ -17,7 +17,7 @@ from inside import AssignOptions, Resources, npy_region, open_runner
 
 import daskgraphpart as dgp
 from daskgraphpart import EdgeType, GraphSchema, NodeType
-from daskgraphpart.partitioner.adjacency import csr_blocks
+from daskgraphpart.partitioner.adjacency import adjacency_sizes
 from daskgraphpart.partitioner.training import in_edges
 from daskgraphpart.partitioner.training.training_graph import TrainingGraph, read_training_graph
 from daskgraphpart.storage.region import save_npy
@@ -159,7 +159,7 @@ def _pairs(graph: Graph) -> list[tuple[int, int]]:
 def test_predictions_are_exact_where_all_neighbours_are_sampled(
     masked: bool, num_types: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(csr_blocks, "MIN_BLOCK_ARCS", 16)
+    monkeypatch.setattr(adjacency_sizes, "MIN_BLOCK_ARCS", 16)
     monkeypatch.setattr(in_edges, "SPANS_PER_MAP", 2)
     graph = some_graph(3, 40, masked=masked, num_types=num_types)
     columns, seeds, n = in_edges_of(graph), seeds_of(graph), graph.schema.num_nodes
