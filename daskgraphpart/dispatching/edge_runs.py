@@ -20,7 +20,6 @@ from daskgraphpart.dispatching.offsets import exclusive_sums
 from daskgraphpart.storage.region import Region, npy_region
 
 if TYPE_CHECKING:
-    from daskgraphpart.dispatching.part_graph import GraphConfig
     from daskgraphpart.dispatching.workspace import Workspace
     from daskgraphpart.ids.book import PartitionBook
 
@@ -126,25 +125,6 @@ def cut_slices(slices: Slices, max_edges: int) -> list[Slices]:
 def run_column(path: str, dtype: np.dtype, num_rows: int, column: int) -> Region:
     """Region of one column of a run, without reading its header."""
     return npy_region(path, dtype, (3, num_rows)).row(column)
-
-
-def order_extra(slices: Slices, config: GraphConfig) -> list[tuple[int, int, int]]:
-    """Cut one part's extra edges into windows of new edge IDs that fit into memory: (low, high, edges) of each.
-
-    Each slice ascends, so counting a window is one binary search per slice.
-    """
-    columns = eid_columns(slices, config.work)
-    windows: list[tuple[int, int, int]] = []
-    pending = [(0, config.num_edges)]
-    while pending:
-        low, high = pending.pop()
-        count = sum(int(stop - start) for start, stop in window_rows(columns, low, high))
-        if count > config.max_edges:
-            middle = (low + high) // 2
-            pending += [(middle, high), (low, middle)]
-        elif count:
-            windows.append((low, high, count))
-    return windows
 
 
 def read_window(slices: Slices, window: tuple[int, int], work: Workspace) -> tuple[np.ndarray, ...]:

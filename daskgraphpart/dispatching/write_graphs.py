@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.dispatching.build_graph import EDGE_NBYTES, Segment, build_graph
-from daskgraphpart.dispatching.edge_runs import SLICE, EdgeRunIndex, Slices, cut_slices, order_extra
+from daskgraphpart.dispatching.edge_runs import SLICE, EdgeRunIndex, Slices, cut_slices, eid_columns, window_rows
 from daskgraphpart.dispatching.mark_halo import HaloUnit, mark_halo
 from daskgraphpart.dispatching.part_graph import (
     NODE_NBYTES,
@@ -147,3 +147,22 @@ def _segments(job: Job, parts: Sequence[PartGraph], held: CachedGraphs) -> tuple
     for of_parts in segments:
         of_parts.sort(key=lambda segment: segment.number)  # interleave parts: a file takes one write at a time
     return segments
+
+
+def order_extra(slices: Slices, config: GraphConfig) -> list[tuple[int, int, int]]:
+    """Cut one part's extra edges into windows of new edge IDs that fit into memory: (low, high, edges) of each.
+
+    Each slice ascends, so counting a window is one binary search per slice.
+    """
+    columns = eid_columns(slices, config.work)
+    windows: list[tuple[int, int, int]] = []
+    pending = [(0, config.num_edges)]
+    while pending:
+        low, high = pending.pop()
+        count = sum(int(stop - start) for start, stop in window_rows(columns, low, high))
+        if count > config.max_edges:
+            middle = (low + high) // 2
+            pending += [(middle, high), (low, middle)]
+        elif count:
+            windows.append((low, high, count))
+    return windows

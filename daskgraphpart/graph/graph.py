@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from daskgraphpart.errors import InputFileError, MetadataError, OptionError
 from daskgraphpart.graph.collections import data_array, edge_frame
@@ -25,6 +25,8 @@ from daskgraphpart.units import format_count, format_number, format_size, html_t
 if TYPE_CHECKING:
     from daskgraphpart.graph.transforms.changes import GraphChanges
     from daskgraphpart.source import FilePath, Source
+
+    Selected: TypeAlias = tuple[dict[str, Source], dict[str, dict[str, Source]]]  # edges and features
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -152,25 +154,30 @@ class Graph(GraphMethods["Graph"]):
             what, hint = f"{type_name}/{feature} holds text, which cannot be a weight", "name a column of numbers"
             raise OptionError(what, place=place, hint=hint)
 
-    def with_sources(
-        self,
-        edges: Mapping[str, Source],
-        data: Mapping[str, Mapping[str, Source]],
-        companions: Mapping[str, FilePath],
-    ) -> Graph:
-        """Return a graph of the same nodes with other edges, features and files that go with it."""
-        counts = {of.name: of.num_nodes for of in self.schema.node_types}
-        return replace(graph_of(self.name, counts, edges, data), raw_ids=self.raw_ids, companions=companions)
-
     def _sources_of(self, type_name: str) -> list[Source]:
         edges = [self.edge_sources[type_name]] if type_name in self.edge_sources else []
         return [*edges, *self.data_sources.get(type_name, {}).values()]
 
     def _viewed(self, changes: GraphChanges) -> Graph:
-        from daskgraphpart.graph.transforms import change_views, check_changes  # make graphs
+        from daskgraphpart.graph.transforms.check_changes import check_changes  # few jobs change graphs
 
-        check_changes.check_changes(changes, self.schema.ntypes, self.schema.etypes, self.data_sources)
-        return change_views.view_graph(self, changes)
+        check_changes(changes, self.schema.ntypes, self.schema.etypes, self.data_sources)
+        return self.changed(changes)
+
+    def changed(
+        self, changes: GraphChanges, select: Callable[[Graph, dict[str, FilePath]], Selected] | None = None
+    ) -> Graph:
+        """Return the changed graph; `select` makes the changes that read edges, and may change companions."""
+        from daskgraphpart.graph.transforms.change_views import add_reverse_types, cast_features, double_edges
+
+        ntypes, edges, companions = self.schema.ntypes, dict(self.edge_sources), dict(self.companions)
+        data = cast_features(changes, self.data_sources)
+        double_edges(changes, ntypes, edges, data)
+        if select is not None:
+            edges, data = select(replace(self, edge_sources=edges, data_sources=data), companions)
+        edges = add_reverse_types(changes, ntypes, edges, data, companions)
+        counts = {of.name: of.num_nodes for of in self.schema.node_types}
+        return replace(graph_of(self.name, counts, edges, data), raw_ids=self.raw_ids, companions=companions)
 
     def _lazy_data(self, kind: str, types: Sequence[RowType]) -> Mapping[str, Mapping[str, Any]]:
         specs = {t.name: {spec.name: spec for spec in t.data} for t in types}

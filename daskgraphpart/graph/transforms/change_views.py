@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import replace
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING
 
 from daskgraphpart.graph.metadata import CATEGORIES
 from daskgraphpart.graph.rows import CastRows, ConstantRows, JoinedRows, ReversedEdges, SelfLoops
@@ -12,26 +11,8 @@ from daskgraphpart.graph.transforms.check_changes import doubled_types, dtype_of
 from daskgraphpart.schema import canonical_tuple
 
 if TYPE_CHECKING:
-    from daskgraphpart.graph.graph import Graph
     from daskgraphpart.graph.transforms.changes import GraphChanges
     from daskgraphpart.source import FilePath, Source
-
-    Features: TypeAlias = dict[str, dict[str, Source]]
-
-
-def view_graph(
-    graph: Graph,
-    changes: GraphChanges,
-    select: Callable[[Graph, dict[str, FilePath]], tuple[dict[str, Source], Features]] | None = None,
-) -> Graph:
-    """Return the changed graph; `select` makes the changes that read edges, and may change companions."""
-    ntypes, edges, companions = graph.schema.ntypes, dict(graph.edge_sources), dict(graph.companions)
-    data = cast_features(changes, graph.data_sources)
-    double_edges(changes, ntypes, edges, data)
-    if select is not None:
-        edges, data = select(replace(graph, edge_sources=edges, data_sources=data), companions)
-    edges = add_reverse_types(changes, ntypes, edges, data, companions)
-    return graph.with_sources(edges, data, companions)
 
 
 def cast_features(changes: GraphChanges, data: Mapping[str, Mapping[str, Source]]) -> dict[str, dict[str, Source]]:

@@ -88,15 +88,7 @@ def to_original(
     >>> parts.to_original("user", scores, "scores.parquet")
     PosixPath('scores.parquet')
     """
-    from daskgraphpart.tools.reorder.row_files import (  # imports pyarrow
-        Legend,
-        codes_of,
-        find_categories,
-        find_id_map,
-        largest_column,
-        open_rows,
-        places_of_text,
-    )
+    from daskgraphpart.tools.reorder import own_ids, row_files  # import pyarrow
 
     is_table, path = out is not None and Path(str(out)).suffix == ".parquet", None
     if id_map is not None and not is_table and decode is None:
@@ -106,19 +98,21 @@ def to_original(
         what = "only parquet output has a column for text"
         raise OptionError(what, option="decode", expected="an output that ends in .parquet", found=out)
     if is_table and (id_map is not None or kind in partitions.ntypes):
-        path = find_id_map(id_map, str(kind), partitions.config, partitions.name, confined=partitions.is_confined)
+        path = row_files.find_id_map(
+            id_map, str(kind), partitions.config, partitions.name, confined=partitions.is_confined
+        )
     categories = None
     if largest or decode is not None:
         view = _view(partitions, kind)
-        rows = open_rows(rows, len(view), view.name)
-        rows = largest_column(rows, "--largest") if decode is None else codes_of(rows, "--decode")
+        rows = row_files.open_rows(rows, len(view), view.name)
+        rows = row_files.largest_column(rows, "--largest") if decode is None else row_files.codes_of(rows, "--decode")
         categories = (
             None
             if decode is None
-            else find_categories(view.name, view.data, decode, places_of_text(partitions, id_map))
+            else row_files.find_categories(view.name, view.data, decode, own_ids.places_of_text(partitions, id_map))
         )
     how: Any = {"resources": detect_resources(memory, cluster, workers, workspace=workspace), "progress": progress}
-    how |= {"legend": Legend(path, categories), "overwrite": overwrite}
+    how |= {"legend": row_files.Legend(path, categories), "overwrite": overwrite}
     return _reorder(partitions, kind, rows, out, to_original=True, **how)
 
 

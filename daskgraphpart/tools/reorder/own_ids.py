@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,8 @@ import numpy as np
 from daskgraphpart.errors import IdOutOfRangeError
 from daskgraphpart.ids.id_map import id_batches, read_map_header, take_ids
 from daskgraphpart.ids.ranges import as_ids
-from daskgraphpart.tools.reorder.row_files import find_id_map
+from daskgraphpart.storage.paths import resolve_path
+from daskgraphpart.tools.reorder.row_files import find_id_map, recorded_maps
 
 if TYPE_CHECKING:
     from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph
@@ -117,3 +118,15 @@ def _map_of(partitions: PartitionedGraph, ntype: str, given: AnyPath | None) -> 
 @lru_cache(maxsize=256)
 def _located(config: Location, name: str, ntype: str, confined: bool, _: Any) -> Location | None:
     return find_id_map(None, ntype, config, name, confined=confined)
+
+
+def places_of_text(partitions: PartitionedGraph, id_map: AnyPath | None) -> Iterator[Location]:
+    """Directories that may have the text of codes: the partitions, and the graph that was partitioned."""
+    parent = partitions.config.parent
+    yield parent
+    if id_map is not None:
+        given = resolve_path(id_map)
+        yield given
+        yield given.parent
+    elif recorded := recorded_maps(partitions.config, partitions.name, confined=partitions.is_confined):
+        yield recorded[0].parent

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -44,9 +44,6 @@ from daskgraphpart.storage.files import is_file
 from daskgraphpart.storage.paths import AnyPath, Location, is_remote, join_path, leads_outside, resolve_path, to_key
 from daskgraphpart.storage.region import map_npy, open_npy
 from daskgraphpart.storage.zarr_arrays import open_rows_array
-
-if TYPE_CHECKING:
-    from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph
 
 SUFFIXES = (".npy", ".zarr", ".pt", ".parquet")
 VALUE = "value"
@@ -220,18 +217,6 @@ def recorded_maps(
         hint = "give its path by --id-map"
         raise LayoutError(what, file=str(manifest), place="id_map", found=directory, hint=hint)
     return Path(directory), stated.checksums
-
-
-def places_of_text(partitions: PartitionedGraph, id_map: AnyPath | None) -> Iterator[Location]:
-    """Directories that may have the text of codes: the partitions, and the graph that was partitioned."""
-    parent = partitions.config.parent
-    yield parent
-    if id_map is not None:
-        given = resolve_path(id_map)
-        yield given
-        yield given.parent
-    elif recorded := recorded_maps(partitions.config, partitions.name, confined=partitions.is_confined):
-        yield recorded[0].parent
 
 
 def find_id_map(

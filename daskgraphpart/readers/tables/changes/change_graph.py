@@ -26,7 +26,7 @@ from daskgraphpart.graph.graph_scan import GraphScan
 from daskgraphpart.graph.output import EDGES_PER_PIECE
 from daskgraphpart.graph.rows import KeptRows, SlicedRows
 from daskgraphpart.graph.scan import ROWS_OF, Scan, ScanJob
-from daskgraphpart.graph.transforms.change_views import append_loops, copy_codes, remove_codes, view_graph
+from daskgraphpart.graph.transforms.change_views import append_loops, copy_codes, remove_codes
 from daskgraphpart.graph.transforms.changes import GraphChanges, describe_changes, join_changes, outline_changes
 from daskgraphpart.graph.transforms.check_changes import check_changes, split_column, split_feature
 from daskgraphpart.ids.id_map import id_map_frame
@@ -51,13 +51,13 @@ MOST_SHOWN = 3
 def change_graph(graph: Graph, changes: GraphChanges, job: ScanJob) -> Graph:
     """Return the changed graph; files go to the directory of the job."""
     if not changes.read_edges:
-        return view_graph(graph, changes)
+        return graph.changed(changes)
     directory, resources = job.directory / "changes", job.runner.resources.limited(SMALLEST_DATABASE_MEMORY)
     directory.mkdir()
     with open_database(directory, resources) as connection:
         how = directory, resources.memory, job.runner.progress
-        return view_graph(
-            graph, changes, lambda seen, companions: _Selection(connection, changes, companions, *how).of_graph(seen)
+        return graph.changed(
+            changes, lambda seen, companions: _Selection(connection, changes, companions, *how).of_graph(seen)
         )
 
 
