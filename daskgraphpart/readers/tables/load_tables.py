@@ -15,7 +15,6 @@ from daskgraphpart.graph.graph import Graph, graph_of
 from daskgraphpart.graph.rows import EdgeEnds
 from daskgraphpart.graph.transforms.changes import NO_CHANGES
 from daskgraphpart.readers.database import open_database
-from daskgraphpart.readers.tables.changes.change_graph import change_graph
 from daskgraphpart.readers.tables.describe.describe_tables import check_memory, describe_tables
 from daskgraphpart.readers.tables.describe.description import kinds_of_ids
 from daskgraphpart.readers.tables.describe.earlier_graph import check_old_ids
@@ -70,7 +69,11 @@ def load_tables(scan: TableScan, job: ScanJob) -> Graph:
         load_rows(load)
         graph = _place_graph(load, scan.name, job, resources.memory, counts_only=counts_only)
     graph = replace(graph, companions=list_companions(job.companions))
-    return graph if scan.changes == NO_CHANGES else change_graph(graph, scan.changes, job)
+    if scan.changes == NO_CHANGES:
+        return graph
+    from daskgraphpart.readers.tables.changes.change_graph import change_graph  # for few jobs
+
+    return change_graph(graph, scan.changes, job)
 
 
 def _place_graph(load: Load, name: str, job: ScanJob, memory: int, *, counts_only: bool) -> Graph:
