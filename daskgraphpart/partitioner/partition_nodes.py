@@ -165,20 +165,24 @@ def _all_tried(graph: Graph, tried: Sequence[Tried], training: TrainingGraph, ru
 
 
 def choose_tried(tried: Sequence[Tried]) -> tuple[Tried, str]:
-    """Choose the fewest rows of those with work within its limit, or else near the most even; say what they save.
+    """Choose the fewest rows, times what work exceeds its limit by; say what they save.
 
     The cut, which comes first, stays where it is as good.
     """
-    limit = max(tried[-1].most_work, (1 + SAME) * min(one.busiest for one in tried))
-    best = min((one for one in tried if one.busiest <= limit), key=lambda one: one.num_fetched)
-    ratio, is_even = (best.num_fetched + 1) / (tried[0].num_fetched + 1), tried[0].busiest <= limit
-    if ratio > 1 - SAME and is_even:
-        return tried[0], "edges are cut, because their weights in training would not save rows"
+    most_work = tried[-1].most_work
+
+    def cost(one: Tried) -> float:
+        return (one.num_fetched + 1) * max(1.0, one.busiest / most_work)
+
+    cut, best = tried[0], min(tried, key=cost)
+    if cost(best) > (1 - SAME) * cost(cut):
+        return cut, "edges are cut, because their weights in training would not save rows"
+    ratio = (best.num_fetched + 1) / (cut.num_fetched + 1)
     rows = f"{abs(1 - ratio):.0%} {'more' if ratio > 1 else 'fewer'} rows than"
     if abs(1 - ratio) <= SAME:
         rows = "as many rows as"
     why = f"edges weigh what training fetches: {rows} with the fewest cut edges"
-    return best, why if is_even else f"{why}, and more even work"
+    return best, f"{why}, and more even work" if cut.busiest > (1 + SAME) * best.busiest else why
 
 
 def _more_even(graph: Graph, tried: Tried, limit: float, training: TrainingGraph, runner: Runner) -> Iterator[Tried]:

@@ -104,15 +104,14 @@ def test_the_cut_is_kept_where_nothing_is_to_be_gained(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("found", "best"),
     [
-        ([(100, 1.0), (97, 1.07), (90, 1.08)], 1),  # fewest rows with work within its limit
+        ([(100, 1.0), (97, 1.0), (90, 1.07), (89, 1.2)], 2),  # fewest rows with work within its limit
         ([(100, 1.06), (99, 1.0), (90, 1.2)], 0),  # the cut, if it is even and within 2 % of that
         ([(100, 1.3), (110, 1.06), (101, 1.2)], 1),  # even work is worth its rows
-        ([(100, 2.0), (95, 1.51), (99, 1.5), (90, 1.6)], 1),  # fewest rows of those near the most even
+        ([(100, 1.3), (119, 1.05), (62, 1.1)], 2),  # but not any number of them
+        ([(100, 2.0), (95, 1.51), (99, 1.5), (90, 1.7)], 1),  # both count where work is even nowhere
     ],
 )
-def test_among_parts_with_even_work_those_with_the_fewest_rows_are_chosen(
-    found: list[tuple[int, float]], best: int
-) -> None:
+def test_parts_with_few_rows_and_even_work_are_chosen(found: list[tuple[int, float]], best: int) -> None:
     options = AssignOptions(objtype="fetch", fanouts=[10, 10])
     ways = [Way(replace(options, objtype="cut"), "edges"), *[Way(options, "rows")] * (len(found) - 1)]
     tried = []
