@@ -37,7 +37,7 @@ HOWS: dict[str, dict[str, Any]] = {
     },
     "fennel": {"method": "fennel", "balance": "nodes", "method_options": {"passes": 1}},
     "refined": {"method": "OLD", "refine": True},
-    "extended": {"extend": "OLD", "may_move": "5%"},
+    "extended": {"extend": "OLD", "extend_options": {"may_move": "5%"}},
 }
 LONG = ("refined", "extended")
 
