@@ -24,7 +24,6 @@ LARGE_KEY = ("graph", "edges", "parts", "balance", "method")
 METIS_TOLERANCE = 1.03005  # METIS takes 3 % and a little more
 NEXT_TO_NOTHING = 1000  # nodes and edges
 MOST_SHOWN = 100  # with decimals
-MULTILEVEL_SHARE = 8  # multilevel gets memory for a coarsest graph of an eighth of the arcs
 KINDS = {
     "cora": "citations, friends, authors",
     "musae_github": "citations, friends, authors",
@@ -178,7 +177,6 @@ def cuts_tables(rows: list[dict[str, Any]]) -> list[str]:
         "METIS: share of edges cut; the others: their cut over METIS'. Nodes are balanced (3 %), in the last four",
         "columns nodes and edges (10 %), METIS being given both; + tells by how much the worst constraint is exceeded.",
         "CPU seconds include reading the graph and building the adjacency.",
-        *([f"`multilevel` is given memory for 1/{MULTILEVEL_SHARE} of the arcs."] if "multilevel" in rows[0] else []),
         "",
         *table(head, body),
         *dgl_tables(rows),
@@ -284,7 +282,7 @@ def weights_table(rows: list[dict[str, Any]]) -> list[str]:
         "",
         "METIS: share of the weight that is cut by `pymetis.part_graph` on the whole graph in memory, with the same",
         "weights; the others: their cut over that, nodes balanced (3 %), with `--edge-weight` but for the last column.",
-        f"`multilevel` is given memory for 1/{MULTILEVEL_SHARE} of the arcs. Means are geometric.",
+        "Means are geometric.",
         "",
         *table(["graph", "weights", "parts", "METIS", *WEIGHTED], body),
     ]

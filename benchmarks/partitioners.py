@@ -37,7 +37,6 @@ from partitioner_tables import (
     LARGE_KEY,
     LOOSER,
     METHODS,
-    MULTILEVEL_SHARE,
     NEXT_TO_NOTHING,
     WEIGHTED,
     write,
@@ -90,11 +89,9 @@ def main() -> None:
     write(found)
 
 
-def assigned(
-    graph: Path, parts: int, method: str, balance: str | None, memory: str = "8GB", **more: str
-) -> dict[str, Any]:
+def assigned(graph: Path, parts: int, method: str, balance: str | None, **more: str) -> dict[str, Any]:
     before = cpu_seconds()
-    report = dgp.assign(graph, parts, method=method, balance=balance, memory=memory, **more).quality
+    report = dgp.assign(graph, parts, method=method, balance=balance, memory="8GB", **more).quality
     assert report is not None
     return {
         "cut": report.cut_share,
@@ -122,13 +119,11 @@ def cuts(root: Path, options: argparse.Namespace) -> list[dict[str, Any]]:
         directory = graph.write(root / name.replace("/", "_"), edge_format="numpy")
         theirs = dgl_metis(graph, root, options) if "dgl" in columns else {}
         arcs = 2 * graph.schema.num_edges
-        memory = str(max(8 << 20, 2 * (arcs // MULTILEVEL_SHARE * 52 + graph.schema.num_nodes * 20)))
         for parts in options.parts:
             row = rows.setdefault((name, parts), {"graph": name, "parts": parts, "arcs": arcs, "dgl": None})
             row["dgl"] = theirs.get(parts, row["dgl"])
             for method in (method for method in METHODS if method in columns):
-                budget = memory if method == "multilevel" else "8GB"
-                row[method] = assigned(directory, parts, method, "nodes", budget)
+                row[method] = assigned(directory, parts, method, "nodes")
             if "both" in columns:
                 row["both"] = {method: assigned(directory, parts, method, None) for method in BOTH}
             measured = [column for column in METHODS if column in row]
@@ -279,7 +274,6 @@ def weights(root: Path, options: argparse.Namespace) -> list[dict[str, Any]]:
         matrix.setdiag(0)
         matrix.eliminate_zeros()
         integers = np.maximum(np.rint(matrix.data / matrix.data.max() * METIS_LARGEST), 1).astype(np.int64)
-        memory = str(max(8 << 20, 2 * (matrix.nnz // MULTILEVEL_SHARE * 52 + graph.schema.num_nodes * 20)))
         for parts in options.parts:
             _, owners = pymetis.part_graph(
                 parts, xadj=matrix.indptr, adjncy=matrix.indices, eweights=integers, recursive=False
@@ -289,8 +283,7 @@ def weights(root: Path, options: argparse.Namespace) -> list[dict[str, Any]]:
             for method in WEIGHTED:
                 method, _, without = method.partition(", ")
                 how = {"balance": "nodes", "edge_weight": () if without else "weight"}
-                budget = memory if method == "multilevel" else "8GB"
-                found = dgp.assign(directory, parts, method=method, memory=budget, **how)
+                found = dgp.assign(directory, parts, method=method, memory="8GB", **how)
                 row[", ".join(filter(None, (method, without)))] = weight_cut(
                     next(iter(found.owners.values())).compute(), src, dst, values
                 )

@@ -194,7 +194,12 @@ def test_partitions_of_real_sizes_are_the_same_bytes(graph_name: str, tmp_path: 
         budgets = (least, "threads", 1, "auto"), (2 * least, "processes", 2, "zarr"), (8 << 30, "threads", 4, "auto")
         for memory, cluster, workers, staging in budgets:
             out = tmp_path / "out"
-            resources = {"memory": memory, "cluster": cluster, "workers": workers, "staging": staging}
+            resources = {
+                "memory": memory,
+                "cluster": cluster,
+                "workers": workers,
+                "workspace_options": {"staging": staging},
+            }
             parts = dgp.partition(graph, out, 4, overwrite=True, **resources, **how)
             found.append(file_hashes(out))
         print(f"{graph_name:15} {name:12} least {least / 1e6:7.1f} MB {found[0] == found[1] == found[2]} {parts!r:.60}")
