@@ -148,7 +148,7 @@ def test_after_a_restart_of_the_scheduler_the_same_command_continues(
     out, continued, complete = tmp_path / "out", Disturber(0, lambda: None), Disturber(0, lambda: None)
     with (
         scheduler_and_workers(tmp_path) as (file, scheduler),
-        pytest.raises(EnvironmentFaultError, match=r"(?s)the dask scheduler is gone.*run the same command") as caught,
+        pytest.raises(EnvironmentFaultError, match=r"(?is)the dask scheduler is gone.*run the same command") as caught,
     ):
         partition(graph, out, file, progress=Disturber(40, scheduler.kill))
     assert caught.value.exit_code == 3
