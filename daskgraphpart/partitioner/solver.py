@@ -45,8 +45,8 @@ LEAST_GAIN = 0.001  # of the cut, to go on with V-cycles
 LEAST_CLUSTER_NODES = 4
 COMPETING = 2  # starts of a coarse level that are refined side by side; the better goes on
 CLUSTER_GROWTH = 4  # nodes of a cluster, times how often the arcs that fit go into those of the graph
-COARSE_NODES_PER_PART, DENSE = 128, 2  # a graph with fewer may have so many times the arcs of a coarse one
-HUB_PASSES, NEAR = 6, 1.5
+COARSE_NODES_PER_PART, DENSE = 128, 3  # a graph with fewer may have so many times the arcs of a coarse one
+HUB_PASSES, NEAR = 6, 2
 """Passes of streaming that gather hubs in few parts, and times the cut from which on one pass promises nothing."""
 MOST_STREAMED = 256  # parts; streaming looks at all of them for each node
 HOPELESS = 7 / 8
@@ -193,6 +193,8 @@ class Solver:
         if self.each.is_shared and graph.num_arcs <= max(most_arcs, SHARED_ARCS):
             return self._alone(graph, given, calls, most_arcs, seed, depth, more)
         if graph.num_arcs <= most_arcs or self._is_coarse(graph):
+            if graph.num_arcs > max(most_arcs, choose.WHOLE_ARCS):  # dense: METIS would take more memory
+                calls = tuple(call for call in calls if call.library == "kaminpar") or calls
             starts = self._call_libraries(graph, calls) if given is None else []
             held, kept = hold(graph, self.each)
             if given is not None:
