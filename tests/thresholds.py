@@ -155,7 +155,7 @@ OTHERS = (
     "layouts.dgl_graph_file:METADATA_NBYTES", "storage.local_store:LEAST_RESERVED_NBYTES",
     "engine.clusters.on_cluster:WITNESS_NBYTES", "readers.datasets.igb:WIDTH",
     "partitioner.zarr_chunks:_SLACK_NBYTES", "partitioner.parmetis_files:EXACT",
-    "interop.parmetis.write_text:EDGE_NBYTES", "interop.parmetis.write_text:MAX_ROWS",
+    "interop.parmetis.write_text:MAX_ROWS",
     "tools.report.figures:MAX_MATRIX", "tools.report.report_parts:MAX_CLASSES",
     "storage.store_workspace.traffic:STATUS_FAILED", "kernels.sample:SMALLEST_TABLE",
     "readers.database:MEMORY_PER_THREAD", "storage.store_objects:HTTP_CONFLICT",
