@@ -1,8 +1,9 @@
 """Rows that training fetches from other parts: METIS as DGL calls it, the default, and `--objtype fetch`.
 
 Graphs have reverse edges, and seeds at random. Whole epochs are sampled from the whole graph, by other random numbers
-than those that chose the parts, and the mean of four epochs is shown: hops start from all nodes so far, as in DGL, and
-from the newest, as in PyG. Hot rows are 5 % of a part's nodes, counted in five epochs of their own.
+than those that chose the parts, and the mean of four epochs is shown, or of more, until chance counts little among the
+rows: hops start from all nodes so far, as in DGL, and from the newest, as in PyG. Hot rows are 5 % of a part's nodes,
+counted in five epochs of their own. ``--short`` counts one epoch as in DGL, of the default and `fetch` alone.
 
     python benchmarks/fetched_rows.py --graphs cora,web:1e7 --parts 4,8 --fanouts 10,10 --fanouts 10,10,5 --shares .1
 
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     Row = dict[str, Any]
 
 GRAPHS = "cora,musae_github,coauthor_physics,dblp_hetero,fb15k237,oewn,cnr2000,vcs_networkit,vcs_curl,usa_road_ny"
-MANY = 1000
+MANY, ENOUGH, MOST_EPOCHS = 1000, 10_000, 100
 BATCH, EPOCHS, HOT_SHARE, HOT_EPOCHS, MEMORY = 1000, 4, 0.05, 5, 1 << 30
 WAYS: dict[str, dict[str, Any]] = {
     "metis": {"method": "metis", "balance": "nodes"},
@@ -57,6 +58,7 @@ def main() -> None:
     parser.add_argument("--parts", default="4,8,32")
     parser.add_argument("--fanouts", action="append", help="repeat it for several")
     parser.add_argument("--shares", default="0.1,0.01", help="of nodes that are seeds")
+    parser.add_argument("--short", action="store_true", help="of a large graph")
     options = parser.parse_args()
     for name in options.graphs.split(","):
         graph = load_graph(name)
@@ -64,10 +66,11 @@ def main() -> None:
         for share in map(float, options.shares.split(",")):
             rows = []
             with tempfile.TemporaryDirectory() as scratch:
-                task = Task(graph, share, Path(scratch))
+                task = Task(graph, share, Path(scratch), is_short=options.short)
                 for parts in map(int, options.parts.split(",")):
                     for fanouts in options.fanouts or ["10,10"]:
-                        counted = {way: task.measure(way, parts, fanouts, known) for way in WAYS}
+                        ways = [way for way in WAYS if not options.short or way != "metis"]
+                        counted = {way: task.measure(way, parts, fanouts, known) for way in ways}
                         rows.append({"graph": name, "parts": parts, "fanouts": fanouts, "share": share, **counted})
                         print(json.dumps(rows[-1]), flush=True)
             keep_lines("fetched_rows", {"batch_size": BATCH}, {"rows": rows})
@@ -99,7 +102,8 @@ class Setting(NamedTuple):
 class Task:
     """A graph with a mask of seeds on each node type, and its in-edges in memory."""
 
-    def __init__(self, graph: Graph, share: float, root: Path) -> None:
+    def __init__(self, graph: Graph, share: float, root: Path, *, is_short: bool = False) -> None:
+        self.is_short = is_short
         rng = np.random.default_rng(0)
         masks = {of.name: {"train_mask": rng.random(of.num_nodes) < share} for of in graph.schema.node_types}
         written = Graph(graph.schema, graph.edges, masks).write(root / "graph", edge_format="numpy")
@@ -134,20 +138,27 @@ class Task:
             else:
                 known[way, num_parts] = owners
         setting = Setting(owners, num_parts, read_fanouts(split_fanouts(fanouts), self.graph.schema.etypes))
+        if self.is_short:
+            counted = self.count(setting, 1)
+            del counted["cold"]
+            return {**counted, **said}
         return {**self.count(setting), "pyg": self.count(setting._replace(from_all=False))["rows"], **said}
 
-    def count(self, setting: Setting) -> Row:
+    def count(self, setting: Setting, epochs: int = EPOCHS) -> Row:
         """Rows fetched in an epoch, those of them that are not hot, and the work of the busiest part; means of some."""
         rows = cold = 0
         work = np.zeros(setting.num_parts, np.int64)
         for part in range(setting.num_parts):
-            hot = self.hot_rows(setting, part) if setting.from_all else np.empty(0, np.int64)
-            for seeds, key in self.batches(setting, part, EPOCHS)(stream_key(part, "count")):
+            counts_hot = setting.from_all and not self.is_short
+            hot = self.hot_rows(setting, part) if counts_hot else np.empty(0, np.int64)
+            for seeds, key in self.batches(setting, part, epochs)(stream_key(part, "count")):
                 nodes, picks = self.sample(setting, seeds, key)
                 foreign = nodes[setting.owners[nodes] != part]
                 rows, cold = rows + foreign.size, cold + int((~np.isin(foreign, hot)).sum())
                 work[part] += picks
-        return {"rows": round(rows / EPOCHS), "cold": round(cold / EPOCHS), "work": float(work.max() / work.mean())}
+        if rows < ENOUGH and 1 < epochs < MOST_EPOCHS:
+            return self.count(setting, min(MOST_EPOCHS, math.ceil(1.1 * epochs * ENOUGH / max(1, rows))))
+        return {"rows": round(rows / epochs), "cold": round(cold / epochs), "work": float(work.max() / work.mean())}
 
     def batches(self, setting: Setting, part: int, epochs: int) -> Batches:
         """Batches of the seeds of a part."""
@@ -203,11 +214,11 @@ def real_cases() -> list[Row]:
 
 
 def of_graphs(rows: Iterable[Row]) -> list[list[str]]:
-    """Every graph, in one setting."""
+    """Every real graph, in one setting."""
     lines = [
         ["graph", "METIS, as DGL calls it", "fewest cut edges", "`fetch`", "", "with hot rows", "work, cut", "`fetch`"]
     ]
-    for row in rows:
+    for row in filter(is_real, rows):
         if all(row[name] == value for name, value in SHOWN.items()):
             metis, cut, fetch = (row[way] for way in WAYS)
             counts = [f"{of['rows']:,}" for of in (metis, cut, fetch)]
@@ -245,16 +256,21 @@ def summary(rows: list[Row]) -> list[str]:
 
     def ratios(what: str, way: str = "cut") -> list[float]:
         over = "pyg" if what == "pyg" else "rows"
-        return [max(1, row["fetch"][what]) / max(1, row[way][over]) for row in rows]
+        some = [row for row in rows if way in row and what in row["fetch"]]
+        return [max(1, row["fetch"][what]) / max(1, row[way][over]) for row in some]
+
+    def mean_of(what: str, way: str = "cut") -> str:
+        found = ratios(what, way)
+        return f"{geometric(found):.2f}" if found else ""
 
     works = [[row[way]["work"] for row in rows] for way in ("cut", "fetch")]
     predicted = [max(1, row["fetch"]["predicted"]) / max(1, row["fetch"]["rows"]) for row in rows]
     return [
         str(len({row["graph"] for row in rows})),
         f"{geometric(ratios('rows')):.2f} ({max(ratios('rows')):.2f})",
-        f"{geometric(ratios('pyg')):.2f}",
-        f"{geometric(ratios('cold')):.2f}",
-        f"{geometric(ratios('rows', 'metis')):.2f}",
+        mean_of("pyg"),
+        mean_of("cold"),
+        mean_of("rows", "metis"),
         f"{np.mean(works[0]):.2f}",
         f"{np.mean(works[1]):.2f} ({max(works[1]):.2f})",
         f"{geometric(predicted):.3f}",
