@@ -127,7 +127,7 @@ DECIDE = (
     "array_layouts.parquet:ROW_GROUP_NBYTES", "partitioner.zarr_owners:MAX_CHUNK_NBYTES",
     "partitioner.owner_collections:ROWS_PER_CHUNK", "graph.collections:NBYTES_PER_PARTITION",
     "readers.tables.place.node_ids:DENSE_BELOW", "readers.tables.place.node_ids:IDS_PER_EDGE",
-    "readers.construction.labels:_BINS", "readers.construction.statistics:MAX_CATEGORIES",
+    "readers.construction.statistics:MAX_CATEGORIES",
     "readers.tables.describe.text_file:ROWS_LOOKED_AT",
 )  # fmt: skip
 """What decides the result or the files of it, with the graph: the tests of methods and formats go beyond these."""

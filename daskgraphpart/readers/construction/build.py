@@ -21,6 +21,7 @@ from daskgraphpart.graph.metadata import LABEL_COUNTS, TRANSFORMED
 from daskgraphpart.graph.rows import ConstantRows, JoinedRows, KeptRows, ReversedEdges
 from daskgraphpart.graph.scan import Scan, ScanJob
 from daskgraphpart.kernels.hashing import stream_key
+from daskgraphpart.readers.construction.config import PROCESSING
 from daskgraphpart.readers.construction.labels import count_classes, draw_masks, list_masks, open_splits
 from daskgraphpart.readers.construction.read_config import is_construction, read_config
 from daskgraphpart.readers.construction.statistics import Described, bounds, describe_rows, divisor, plan_columns
@@ -238,7 +239,7 @@ def _add_masks(
         masks = list_masks(ids, entry, label, opened.sets[label.place], described.num_rows, path)
     else:
         key = stream_key(seed, f"split/{entry.of_type}/{label.column or label.masks[0]}")
-        masks = draw_masks(label, values, described.num_rows, key, path)
+        masks = draw_masks(ids.connection, label, values, described.num_rows, key, path)
     built.data[entry.of_type].update(masks)
     built.masks.update((entry.of_type, name) for name in masks)
     if label.has_stats and values is not None:
@@ -283,7 +284,7 @@ def describe_transforms(config: Construction, described: Sequence[Described], *,
 
 def _at(content: dict[str, Any], place: str) -> dict[str, Any]:
     inner: Any = content
-    for key, index in _STEP.findall(place.removeprefix("graph.")):
+    for key, index in _STEP.findall(place.removeprefix(PROCESSING)):
         inner = inner[key][int(index)]
     feature: dict[str, Any] = inner
     return feature

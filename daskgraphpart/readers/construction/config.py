@@ -5,44 +5,75 @@ Follows GraphStorm 0.5.1: python/graphstorm/gconstruct/construct_graph.py, trans
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
+
+from msgspec import Meta, Struct
 
 from daskgraphpart.errors import GraphPartError, InputFileError, MetadataError
 from daskgraphpart.readers.names_of_ends import ENDS
 from daskgraphpart.readers.type_names import check_type_name
 from daskgraphpart.schema import check_name
+from daskgraphpart.storage.json_file import convert_json
 
 MASKS = ("train_mask", "val_mask", "test_mask")
 UNKNOWN = ""
 """Name of a transform that was refused."""
-_REQUIRED: Any = object()
+PROCESSING = "graph."
+"""What places in GSProcessing's dialect begin with."""
+PLACES = {
+    "node_type": "type",
+    "node_id_col": "column",
+    "source_id_col": "source.column",
+    "dest_id_col": "dest.column",
+    "relation[0]": "source.type",
+    "relation[1]": "relation.type",
+    "relation[2]": "dest.type",
+    "format.name": "data.format",
+    "format.separator": "data.separator",
+    "files": "data.files",
+    "feature_col": "column",
+    "feature_name": "name",
+    "out_dtype": "transformation.kwargs.out_dtype",
+    "transform.name": "transformation.name",
+    "transform": "transformation.kwargs",
+    "task_type": "type",
+    "label_col": "column",
+    "split_pct": "split_rate",
+}
+"""Places within an object by gconstruct's names: what GSProcessing calls them."""
+_PLACE = re.compile(rf"(?<=\]\.)({'|'.join(map(re.escape, PLACES))})(?!\w)")
+
+T = TypeVar("T")
+Name: TypeAlias = Annotated[str, Meta(min_length=1)]
+Names: TypeAlias = Name | Annotated[list[Name], Meta(min_length=1)]
+Numbers: TypeAlias = float | Annotated[list[float], Meta(min_length=1)]
 
 
-@dataclass(frozen=True, slots=True)
-class Transform:
-    """Transform of a feature's columns; `name` is gconstruct's in either dialect.
+class Transform(Struct, frozen=True):
+    """Transform of a feature's columns, as gconstruct writes it; in either dialect.
 
-    `imputer` fills missing values. Categories are ordered by text, or by frequency.
+    From GSProcessing alone: `imputer` fills missing values, and categories are ordered by frequency, not by text.
     """
 
     name: str = "no-op"
-    separator: str | None = None
-    truncate_dim: int | None = None
-    max_val: tuple[float, ...] | None = None
-    min_val: tuple[float, ...] | None = None
+    separator: Name | None = None
+    truncate_dim: Annotated[int, Meta(ge=1)] | None = None
+    max_val: Numbers | None = None
+    min_val: Numbers | None = None
     max_bound: float | None = None
     min_bound: float | None = None
-    sum: tuple[float, ...] | None = None
-    epsilon: float = 1e-6
+    sum: Numbers | None = None
+    epsilon: Annotated[float, Meta(gt=1e-15, lt=1)] = 1e-6
     uniquify: bool = False
-    mapping: Mapping[str, int] | None = None
-    bucket_cnt: int = 0
+    mapping: Annotated[dict[str, Annotated[int, Meta(ge=0)]], Meta(min_length=1)] | None = None
+    bucket_cnt: Annotated[int, Meta(ge=1)] = 0  # if it was not given
     range: tuple[float, float] = (0.0, 0.0)
-    slide_window_size: float = 0.0
-    imputer: str = "none"
+    slide_window_size: Annotated[float, Meta(ge=0)] = 0.0
+    imputer: Literal["none", "mean", "median", "most_frequent"] = "none"
     by_frequency: bool = False
 
 
@@ -55,6 +86,11 @@ class Feature:
     columns: tuple[str, ...]
     dtype: str
     transform: Transform
+
+    @property
+    def column_place(self) -> str:
+        """Place of its columns."""
+        return in_dialect(f"{self.place}.feature_col")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +116,11 @@ class Label:
     is_coded: bool = False
 
     @property
+    def column_place(self) -> str:
+        """Place of its column."""
+        return in_dialect(f"{self.place}.label_col")
+
+    @property
     def mask_names(self) -> tuple[str, ...]:
         """Names of the masks to write."""
         return self.masks if self.splits is not None or any(self.shares) else ()
@@ -101,7 +142,7 @@ class Entry:
     @property
     def is_edges(self) -> bool:
         """Whether it is a table of edges."""
-        return self.place.rpartition(".")[2].startswith("edges")
+        return is_of_edges(self.place)
 
     @property
     def ends(self) -> tuple[str, ...]:
@@ -159,7 +200,7 @@ class Faults:
     def add(self, place: str, what: str, *, file: object = None, **details: Any) -> None:
         """Note a fault at a place of the config, perhaps with a file."""
         kind = MetadataError if file is None else InputFileError
-        self.errors.append(kind(what, place=place, file=file, **details))
+        self.errors.append(kind(what, place=in_dialect(place), file=file, **details))
 
     def check_name(self, place: str, name: str, what: str) -> None:
         """Note a name that no type or feature can have; GraphStorm names directories by type, too."""
@@ -170,92 +211,49 @@ class Faults:
 
     def has(self, *places: str) -> bool:
         """Whether a place, or anything inside, has a fault."""
-        return any(str(fault.place).startswith(places) for fault in self.errors)
+        return any(str(fault.place).startswith(tuple(map(in_dialect, places))) for fault in self.errors)
 
-
-@dataclass(frozen=True, slots=True)
-class Reader:
-    """Reads a JSON object at a place; notes faults and uses defaults."""
-
-    content: Mapping[str, Any]
-    place: str
-    faults: Faults
-
-    def add(self, key: str, what: str, **details: Any) -> None:
-        """Note a key's fault."""
-        self.faults.add(self.at(key), what, **details)
-
-    def at(self, key: str) -> str:
-        """Place of a key."""
-        return f"{self.place}.{key}" if self.place else key
-
-    def has(self, key: str) -> bool:
-        """Whether a key exists and is not null."""
-        return self.content.get(key) is not None
-
-    def take(self, key: str, kind: type | tuple[type, ...], expected: str, default: Any = _REQUIRED) -> Any:
-        """Return a value of a kind; bool is no number."""
-        value = self.content.get(key)
-        if value is None and default is not _REQUIRED:
-            return default
-        if value is None or not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-            shown = "nothing" if value is None else repr(value)
-            self.add(key, "missing" if value is None else "invalid value", expected=expected, found=shown)
-            return None if default is _REQUIRED else default
-        return value
-
-    def text(self, key: str, expected: str, default: Any = _REQUIRED) -> str:
-        """Return a non-empty text."""
-        value = self.take(key, str, expected, default)
-        if value == "" and default != "":
-            self.add(key, "empty", expected=expected)
-        return "" if value is None else str(value)
-
-    def texts(self, key: str, expected: str, default: Any = _REQUIRED) -> tuple[str, ...]:
-        """Return a text, or a list of them, as a tuple."""
-        value = self.take(key, (str, list), expected, default)
-        given = [value] if isinstance(value, str) else list(value or ())
-        if not all(isinstance(item, str) and item for item in given) or (isinstance(value, (str, list)) and not given):
-            self.add(key, "invalid value", expected=expected, found=repr(value))
-            return ()
-        return tuple(given)
-
-    def number(self, key: str, expected: str, default: Any = _REQUIRED) -> Any:
-        """Return a number."""
-        return self.take(key, (int, float), expected, default)
-
-    def numbers(self, key: str, count: int | None = None) -> tuple[float, ...] | None:
-        """Return a number, or a list of them, as a tuple; None if there are none."""
-        expected = "a number" if count is None else f"a list of {count} numbers"
-        value = self.take(key, (int, float, list), expected, None)
-        if value is None:
+    def read(self, kind: type[T], content: Any, place: str) -> T | None:
+        """Return the object at a place, whose null keys count as missing; note what is wrong with it."""
+        given = content
+        if isinstance(content, dict):
+            given = {key: value for key, value in content.items() if value is not None}
+        try:
+            return convert_json(given, kind, MetadataError, "invalid value", place=place)
+        except MetadataError as fault:
+            missing = {"what": "missing", "expected": None} if fault.found is None else {}
+            self.errors.append(fault.restated(MetadataError, place=in_dialect(fault.place or ""), **missing))
             return None
-        given = value if isinstance(value, list) else [value]
-        is_numbers = all(isinstance(item, (int, float)) and not isinstance(item, bool) for item in given)
-        if not is_numbers or not given or count not in (None, len(given)):
-            self.add(key, "invalid value", expected=expected, found=repr(value))
-            return None
-        return tuple(given)
 
-    def object(self, key: str) -> Reader:
-        """Return a reader of an inner object; empty if missing."""
-        value = self.take(key, dict, "an object", {})
-        return replace(self, content=value, place=self.at(key))
+    def read_each(self, kind: type[T], content: Iterable[Any], place: str) -> Iterator[tuple[str, T]]:
+        """Yield the objects of a list that have no faults, with their places."""
+        for i, item in enumerate(content):
+            if (read := self.read(kind, item, f"{place}[{i}]")) is not None:
+                yield f"{place}[{i}]", read
 
-    def objects(self, key: str) -> list[Reader]:
-        """Return readers of a list of objects."""
-        readers = []
-        for i, item in enumerate(self.take(key, list, "a list of objects", [])):
-            if isinstance(item, dict):
-                readers.append(replace(self, content=item, place=f"{self.at(key)}[{i}]"))
-            else:
-                self.add(f"{key}[{i}]", "not an object", found=repr(item))
-        return readers
+    def choose(self, place: str, given: Any, choices: tuple[str, ...]) -> str:
+        """Return one of some texts; the first, if it is another."""
+        if given not in choices:
+            self.add(place, "unknown", expected=" or ".join(choices), found=repr(given))
+            return choices[0]
+        return str(given)
 
-    def choice(self, key: str, choices: tuple[str, ...], default: str) -> str:
-        """Return one of some texts."""
-        value = self.take(key, str, " or ".join(choices), default)
-        if value not in choices:
-            self.add(key, "unknown", expected=" or ".join(choices), found=repr(value))
-            return default
-        return str(value)
+
+def is_of_edges(place: str) -> bool:
+    """Whether a place is in a table of edges."""
+    return place.removeprefix(PROCESSING).startswith("edges")
+
+
+def is_in_processing(place: str) -> bool:
+    """Whether a place is in a config of GSProcessing."""
+    return place.startswith(PROCESSING)
+
+
+def in_dialect(place: str) -> str:
+    """Return a place as the config has it."""
+    return _PLACE.sub(lambda name: PLACES[name[0]], place) if is_in_processing(place) else place
+
+
+def as_tuple(names: str | list[str]) -> tuple[str, ...]:
+    """Return a name, or several."""
+    return (names,) if isinstance(names, str) else tuple(names)

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
 from daskgraphpart.errors import InputFileError
+from daskgraphpart.kernels.hashing import uniform_ints
 from daskgraphpart.readers.construction.tables import Ids, columns_of, find_files, name
 from daskgraphpart.readers.construction.write_features import NO_CLASS
-from daskgraphpart.readers.database import quote, read, run, translated_errors
+from daskgraphpart.readers.database import count_rows, insert_batches, quote, read, run, translated_errors
 from daskgraphpart.storage.region import Region, create_npy
 
 if TYPE_CHECKING:
@@ -26,78 +29,64 @@ if TYPE_CHECKING:
 
 ROWS = 1 << 18
 SETS = ("train", "valid", "test")
-_BINS = 1 << 16
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+IN_NONE = len(SETS)
+_DRAWN = pa.schema([("row", pa.int64()), ("key", pa.uint32())])
 
 
-def draw_masks(label: Label, values: Region | None, num_rows: int, key: np.uint64, path: Path) -> dict[str, Region]:
+def draw_masks(
+    connection: duckdb.DuckDBPyConnection,
+    label: Label,
+    values: Region | None,
+    num_rows: int,
+    key: np.uint64,
+    path: Path,
+) -> dict[str, Region]:
     """Draw the sets among labelled rows, and write int8 masks."""
-    counts = np.zeros(_BINS, np.int64)
-    num_labelled = 0
-    for keys in _drawn(values, num_rows, key):
-        counts += np.bincount((keys >> np.uint64(48)).astype(np.int64), minlength=_BINS)
-        num_labelled += len(keys)
-    ends = np.cumsum([int(num_labelled * share) for share in label.shares])
-    limits = _limits(values, num_rows, key, counts, ends)
-    regions = _mask_files(label, num_rows, path)
-    for start in range(0, num_rows, ROWS):
-        stop = min(start + ROWS, num_rows)
-        keys, is_labelled = _keys(start, stop, key), _is_labelled(values, start, stop)
-        which = np.searchsorted(np.array(limits, np.uint64), keys, side="right")
-        for i, region in enumerate(regions.values()):
-            region.write((is_labelled & (which == i)).astype(np.int8), start)
+    order = "row_number() OVER (ORDER BY key, row) - 1 AS n"
+    statement = f"CREATE TABLE drawn AS SELECT row, {order} FROM batches"
+    insert_batches(connection, statement, _DRAWN, _labelled_rows(values, num_rows, key))
+    num_labelled = count_rows(connection, "drawn")
+    ends = accumulate(int(num_labelled * share) for share in label.shares)
+    places = " ".join(f"WHEN n < {end} THEN {place}" for place, end in enumerate(ends))
+    rows = f"range({num_rows}) of_table(row) LEFT JOIN drawn USING (row)"
+    query = f"SELECT CASE {places} ELSE {IN_NONE} END FROM {rows} ORDER BY row"
+    regions, _ = _write_masks(connection, query, label, num_rows, path)
+    run(connection, "DROP TABLE drawn")
     return regions
 
 
-def _limits(values: Region | None, num_rows: int, key: np.uint64, counts: np.ndarray, ends: np.ndarray) -> list[int]:
-    """Return the keys below which each of `ends` rows lie; no two keys are equal, since scrambling is a bijection."""
-    totals = np.cumsum(counts)
-    bins = [int(np.searchsorted(totals, end, side="right")) for end in ends]
-    kept: dict[int, list[np.ndarray]] = {of_bin: [] for of_bin in bins if of_bin < _BINS}
-    for keys in _drawn(values, num_rows, key):
-        of_keys = (keys >> np.uint64(48)).astype(np.int64)
-        for of_bin, keys_of_bin in kept.items():
-            keys_of_bin.append(keys[of_keys == of_bin])
-    limits = []
-    for of_bin, end in zip(bins, ends, strict=True):
-        if of_bin >= _BINS:
-            limits.append(2**64 - 1)
-            continue
-        before = int(totals[of_bin] - counts[of_bin])
-        limits.append(int(np.sort(np.concatenate(kept[of_bin]))[end - before]))
-    return limits
-
-
-def _drawn(values: Region | None, num_rows: int, key: np.uint64) -> Iterator[np.ndarray]:
-    """Yield the keys of labelled rows, block by block."""
+def _labelled_rows(values: Region | None, num_rows: int, key: np.uint64) -> Iterator[pa.RecordBatch]:
+    """Yield the numbers of labelled rows, with a random number each."""
     for start in range(0, num_rows, ROWS):
         stop = min(start + ROWS, num_rows)
-        yield _keys(start, stop, key)[_is_labelled(values, start, stop)]
-
-
-def _keys(start: int, stop: int, key: np.uint64) -> np.ndarray:
-    """Scramble row numbers; SplitMix, as in kernels/hashing.py."""
-    with np.errstate(over="ignore"):
-        value = key + np.arange(start, stop, dtype=np.uint64) * _GOLDEN
-        value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        mixed: np.ndarray = value ^ (value >> np.uint64(31))
-    return mixed
+        keys = np.empty(stop - start, np.uint32)
+        uniform_ints(key, start, 1 << 32, keys)
+        rows = np.flatnonzero(_is_labelled(values, start, stop))
+        yield pa.RecordBatch.from_arrays([pa.array(rows + start), pa.array(keys[rows])], schema=_DRAWN)
 
 
 def _is_labelled(values: Region | None, start: int, stop: int) -> np.ndarray:
     if values is None:
         return np.ones(stop - start, bool)
     block = values.read(start, stop)
-    if block.dtype.kind == "f":
-        has_label: np.ndarray = ~np.isnan(block.reshape(len(block), -1)).any(axis=1)
-        return has_label
-    has_class: np.ndarray = (block != NO_CLASS).reshape(len(block), -1).all(axis=1)
-    return has_class
+    has_value = ~np.isnan(block) if block.dtype.kind == "f" else block != NO_CLASS
+    is_labelled: np.ndarray = has_value.reshape(len(block), -1).all(axis=1)
+    return is_labelled
 
 
-def _mask_files(label: Label, num_rows: int, path: Path) -> dict[str, Region]:
-    return {name: create_npy(f"{path}-{name}.npy", np.dtype(np.int8), (num_rows,)) for name in label.masks}
+def _write_masks(
+    connection: duckdb.DuckDBPyConnection, query: str, label: Label, num_rows: int, path: Path
+) -> tuple[dict[str, Region], int]:
+    """Write the masks of rows whose sets a query tells, in order; return how many are in one."""
+    regions = {name: create_npy(f"{path}-{name}.npy", np.dtype(np.int8), (num_rows,)) for name in label.masks}
+    done = num_found = 0
+    for batch in read(connection, query):
+        places = batch.column(0).to_numpy(zero_copy_only=False)
+        for place, region in enumerate(regions.values()):
+            region.write((places == place).astype(np.int8), done)
+        done += len(places)
+        num_found += int(np.count_nonzero(places < IN_NONE))
+    return regions, num_found
 
 
 def open_splits(
@@ -147,15 +136,8 @@ def list_masks(
         run(ids.connection, f"CREATE TABLE sets AS SELECT {keys}, min(place) AS place FROM ({listed}) GROUP BY {keys}")
     row = "row" if entry.is_edges else "new_id"
     table = f"{ids.table(entry.of_type)} t LEFT JOIN sets s USING ({keys})"
-    query = f"SELECT coalesce(s.place, 3) AS place FROM {table} ORDER BY t.{row}"
-    regions = _mask_files(label, num_rows, path)
-    done = num_found = 0
-    for batch in read(ids.connection, query):
-        places = batch.column(0).to_numpy(zero_copy_only=False)
-        for i, region in enumerate(regions.values()):
-            region.write((places == i).astype(np.int8), done)
-        done += len(places)
-        num_found += int(np.count_nonzero(places < 3))
+    query = f"SELECT coalesce(s.place, {IN_NONE}) FROM {table} ORDER BY t.{row}"
+    regions, num_found = _write_masks(ids.connection, query, label, num_rows, path)
     run(ids.connection, "DROP TABLE sets")
     if not num_found:
         what, hint = "the table has none of the sets' IDs", "compare some IDs, and their types"

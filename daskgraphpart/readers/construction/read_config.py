@@ -8,11 +8,14 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct
 
 from daskgraphpart.errors import MetadataError
-from daskgraphpart.readers.construction import gconstruct, gsprocessing
-from daskgraphpart.readers.construction.config import Construction, Entry, Faults, Reader
+from daskgraphpart.readers.construction.config import PROCESSING, Construction, Entry, Faults
+from daskgraphpart.readers.construction.gconstruct import read_edges, read_nodes
+from daskgraphpart.readers.construction.gsprocessing import as_gconstruct
 from daskgraphpart.storage.json_file import read_json_object
 from daskgraphpart.storage.paths import is_url
 
@@ -36,27 +39,26 @@ def is_construction(given: Any) -> bool:
     return is_config(Path(given))
 
 
+class _Graph(Struct):
+    edges: Annotated[list[Any], Meta(min_length=1)]
+    nodes: list[Any]
+
+
 def read_config(path: Path) -> tuple[Construction, Faults]:
     """Read a config; return it with the faults so far."""
     content, faults = read_json_object(path, MetadataError), Faults(str(path))
-    version = content.get("version", "")
-    is_processing = isinstance(content.get("graph"), dict) or str(version).startswith("gsprocessing")
-    reader = Reader(content, "", faults)
-    reader = reader.object("graph") if is_processing else reader
-    if not is_processing and "nodes" not in content:
-        reader.add("nodes", "missing", expected="a list of tables, [] if there are none")
-    if not reader.content.get("edges"):
-        reader.add("edges", "missing", expected="a list of tables, one at least")
-    dialect = gsprocessing if is_processing else gconstruct
-    nodes, edges = tuple(dialect.read_nodes(reader)), tuple(dialect.read_edges(reader))
+    is_processing = isinstance(content.get("graph"), dict) or str(content.get("version")).startswith("gsprocessing")
+    place = PROCESSING if is_processing else ""
+    if is_processing:
+        content = as_gconstruct(faults.read(dict[str, Any], content.get("graph"), "graph") or {}, faults)
+    graph = faults.read(_Graph, content, place.removesuffix(".")) or _Graph([], [])
+    nodes = tuple(read_nodes(graph.nodes, f"{place}nodes", faults))
+    edges = tuple(read_edges(graph.edges, f"{place}edges", faults))
     _check_types(nodes, edges, faults)
     _check_ends(nodes, edges, faults)
     for entry in (*nodes, *edges):
         _check_splits(entry, faults)
-    described = content
-    if is_processing:
-        described = {} if faults.errors else gsprocessing.as_gconstruct(nodes, edges)
-    construction = Construction(path, nodes, _appended(edges, faults), copy.deepcopy(described), is_processing)
+    construction = Construction(path, nodes, _appended(edges, faults), copy.deepcopy(content), is_processing)
     return (_renamed(construction) if construction.is_homogeneous and not faults.errors else construction), faults
 
 

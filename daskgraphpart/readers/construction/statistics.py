@@ -8,12 +8,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daskgraphpart.readers.construction.config import UNKNOWN, Entry, Faults, Feature, Label, Transform
-from daskgraphpart.readers.construction.tables import INTEGERS, Table, column_place, element, is_number, name
+from daskgraphpart.readers.construction.config import (
+    UNKNOWN,
+    Entry,
+    Faults,
+    Feature,
+    Label,
+    Numbers,
+    Transform,
+    is_in_processing,
+)
+from daskgraphpart.readers.construction.tables import INTEGERS, Table, element, is_number, name
 from daskgraphpart.readers.database import quote, run, translated_errors
 
 if TYPE_CHECKING:
@@ -24,8 +33,8 @@ NUMBER, VECTOR, TEXT, TEXTS = "number", "vector", "text", "texts"
 MAX_CATEGORIES = 100_000
 MOST_OF_FREQUENT = 100
 OTHER = "GSP_CONSTANT_OTHER"
-KEYS_OF_READING = ("column", "feature_col", "transform", "separator", "truncate_dim", "label_col", "task_type", "type")
-"""What says of a feature or label how its column is read, in either dialect; `transform` begins `transformation`."""
+KEYS_OF_READING = ("feature_col", "transform.name", "transform", "label_col", "task_type")
+"""What says of a feature or label how its column is read."""
 _BITS = 90
 _ALIAS = "t"
 
@@ -73,7 +82,7 @@ def plan_columns(table: Table, faults: Faults) -> dict[str, tuple[TransformColum
 
 def _of_feature(feature: Feature, table: Table, column: str, faults: Faults) -> TransformColumn:
     how, of_type, sql = feature.transform, table.types[column], name(column)
-    place, inner = column_place(feature.place, "feature_col"), element(of_type)
+    place, inner = feature.column_place, element(of_type)
     if how.name == UNKNOWN:
         return TransformColumn(sql, TEXT, of_type)
     if how.name in ("to_categorical", "edge_dst_hard_negative"):
@@ -91,7 +100,7 @@ def _of_feature(feature: Feature, table: Table, column: str, faults: Faults) -> 
         return TransformColumn(f"CAST({sql} AS DOUBLE[])", VECTOR, of_type)
     if how.separator is not None and of_type == "VARCHAR":
         return TransformColumn(f"TRY_CAST(string_split({sql}, {quote(how.separator)}) AS DOUBLE[])", VECTOR, of_type)
-    is_loose = how.name != "no-op" or feature.place.startswith("graph.")  # gconstruct's no-op takes numbers only
+    is_loose = how.name != "no-op" or is_in_processing(feature.place)  # gconstruct's no-op takes numbers only
     if is_number(of_type) or (is_loose and of_type in ("VARCHAR", "BOOLEAN")):
         return TransformColumn(_number(sql, of_type), NUMBER, of_type)
     expected = "numbers or vectors" if takes_vectors else "numbers"
@@ -104,7 +113,7 @@ def _of_feature(feature: Feature, table: Table, column: str, faults: Faults) -> 
 
 def _of_label(label: Label, table: Table, faults: Faults) -> TransformColumn:
     of_type, sql = table.types[label.column], name(label.column)
-    place, inner = column_place(label.place, "label_col"), element(of_type)
+    place, inner = label.column_place, element(of_type)
     if label.is_coded:
         return TransformColumn(_text(sql, of_type), TEXT, of_type)
     if label.task != "classification" and inner is not None and is_number(inner):
@@ -190,11 +199,11 @@ def _check_rows(described: Described, faults: Faults) -> None:
     """Note missing and infinite values, vectors of different lengths, and invalid classes."""
     for feature in described.table.entry.features:
         for column, of in zip(feature.columns, described.columns.get(feature.place, ()), strict=False):
-            where = column_place(feature.place, "feature_col")
+            where = feature.column_place
             _check_column(described, where, column, of, faults, may_miss=feature.transform.imputer != "none")
     for label in described.table.entry.labels:
         for of in described.columns.get(label.place, ()):
-            where, file = column_place(label.place, "label_col"), described.table.files[0]
+            where, file = label.column_place, described.table.files[0]
             _check_column(described, where, label.column, of, faults, may_miss=True)
             if label.task == "classification" and of.kind == NUMBER and of.low:
                 lowest, highest = of.low[0], of.high[0]
@@ -227,7 +236,7 @@ def _further_passes(connection: duckdb.DuckDBPyConnection, described: Described,
     table, columns = described.table, dict(described.columns)
     for label in table.entry.labels:
         for of in columns.get(label.place, ()):
-            place = column_place(label.place, "label_col")
+            place = label.column_place
             if label.is_coded:
                 columns[label.place] = (_with_categories(connection, table, of, place, faults, by_frequency=True),)
             elif label.task == "classification" and of.kind == NUMBER:
@@ -252,7 +261,7 @@ def _with_statistics(
 ) -> TransformColumn:
     """Add what a feature's transform needs of one of its columns."""
     how, table = feature.transform, described.table
-    place, file = column_place(feature.place, "feature_col"), table.files[0]
+    place, file = feature.column_place, table.files[0]
     if how.imputer != "none":
         of = replace(of, fill=_fill(connection, table, of, how.imputer))
     if how.name == "to_categorical" and how.mapping is None:
@@ -358,7 +367,7 @@ def _with_categories(
 
 def divisor(how: Transform, column: TransformColumn, number: int) -> np.ndarray:
     """Return what `standard` divides by."""
-    return np.array(column.total if how.sum is None else _given(how.sum, column, number), np.float64)
+    return np.array(column.total) if how.sum is None else _given(how.sum, column, number)
 
 
 def bounds(how: Transform, column: TransformColumn, number: int) -> tuple[np.ndarray, np.ndarray]:
@@ -366,14 +375,13 @@ def bounds(how: Transform, column: TransformColumn, number: int) -> tuple[np.nda
     low = np.maximum(column.low, -np.inf if how.min_bound is None else how.min_bound)
     high = np.minimum(column.high, np.inf if how.max_bound is None else how.max_bound)
     if how.min_val is not None:
-        low = np.array(_given(how.min_val, column, number), np.float64)
+        low = _given(how.min_val, column, number)
     if how.max_val is not None:
-        high = np.array(_given(how.max_val, column, number), np.float64)
+        high = _given(how.max_val, column, number)
     return low, high
 
 
-def _given(values: tuple[float, ...], column: TransformColumn, number: int) -> Any:
+def _given(values: Numbers, column: TransformColumn, number: int) -> np.ndarray:
     """Return a column's values: its own numbers, or one of all columns'."""
-    if len(values) in (1, column.width) and column.width > 1:
-        return values
-    return values[min(number, len(values) - 1)]
+    given = np.array(values, np.float64, ndmin=1)
+    return given if len(given) in (1, column.width) and column.width > 1 else given[min(number, len(given) - 1)]

@@ -28,6 +28,7 @@ from daskgraphpart.readers.compare_ids import (
     not_listed,
     some_ids,
 )
+from daskgraphpart.readers.construction.config import in_dialect
 from daskgraphpart.readers.database import (
     ROWS_PER_BATCH,
     count_rows,
@@ -103,7 +104,7 @@ def find_files(config: Construction, place: str, given: Sequence[str], faults: F
             hint = "paths are relative to the working directory, or to the directory of the config"
             faults.add(where, fault.what, file=path, hint=hint)
         except (InputFileError, OptionError) as fault:
-            faults.errors.append(fault.restated(InputFileError, place=where))
+            faults.errors.append(fault.restated(InputFileError, place=in_dialect(where)))
     for path in sorted({path for path in paths if paths.count(path) > 1}):
         faults.add(place, "a file is given twice", file=path, hint="remove one")
     return tuple(sorted(paths))
@@ -177,21 +178,14 @@ def _place_of(entry: Entry, column: str) -> str:
         return id_place(entry, entry.ids.index(column))
     for feature in entry.features:
         if column in feature.columns:
-            return column_place(feature.place, "feature_col")
-    return column_place(next(label.place for label in entry.labels if label.column == column), "label_col")
-
-
-def column_place(place: str, key: str) -> str:
-    """Return the place of a feature's or label's column, in either dialect."""
-    return f"{place}.column" if place.startswith("graph.") else f"{place}.{key}"
+            return feature.column_place
+    return next(label.column_place for label in entry.labels if label.column == column)
 
 
 def id_place(entry: Entry, number: int) -> str:
-    """Return the place of an ID column, in either dialect."""
-    if not entry.is_edges:
-        return column_place(entry.place, "node_id_col")
-    end = ("source", "dest")[number]
-    return f"{entry.place}.{end}.column" if entry.place.startswith("graph.") else f"{entry.place}.{end}_id_col"
+    """Return the place of an ID column."""
+    keys = ("source_id_col", "dest_id_col") if entry.is_edges else ("node_id_col",)
+    return in_dialect(f"{entry.place}.{keys[number]}")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

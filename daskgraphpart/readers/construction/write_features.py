@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +15,7 @@ import pyarrow.compute as pc
 
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.readers.construction.statistics import TEXT, TEXTS, VECTOR, bounds, divisor
-from daskgraphpart.readers.construction.tables import ROW, Ids, column_place
+from daskgraphpart.readers.construction.tables import ROW, Ids
 from daskgraphpart.readers.database import read, run, translated_errors
 from daskgraphpart.storage.region import Region, create_npy
 
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
 
 BYTES_PER_BLOCK = 8 << 20
+_QUANTILES = np.frompyfunc(NormalDist().inv_cdf, 1, 1)
 NO_CLASS = -(2**31)
 """Label of a row without one, as gconstruct writes it."""
 
@@ -135,7 +138,7 @@ def _block(target: _Target, arrays: list[Any], described: Described, first: int)
         values = _values(column, array)
         if not np.isfinite(values).all():
             row = first + int(np.flatnonzero(~np.isfinite(values).all(axis=1))[0])
-            place, what = column_place(of.place, "feature_col"), "a vector has a missing or infinite value"
+            place, what = of.column_place, "a vector has a missing or infinite value"
             raise InputFileError(what, file=described.table.files[0], place=f"{place}, row {row:,} of all files")
         blocks.append(_normalised(of.transform, column, values, i))
     return blocks[0] if len(blocks) == 1 else np.concatenate(blocks, axis=1)
@@ -168,7 +171,7 @@ def _normalised(how: Transform, column: TransformColumn, values: np.ndarray, num
 
 def _buckets(how: Transform, values: np.ndarray) -> np.ndarray:
     """Set the buckets within a window around each value; GraphStorm's transform.py, BucketTransform."""
-    (low, high), count, half = how.range, how.bucket_cnt, how.slide_window_size / 2
+    (low, high), count, half = sorted(how.range), how.bucket_cnt, how.slide_window_size / 2
     width = (high - low) / count
     first = np.maximum((np.maximum(values - half, low) - low) // width, 0)
     last = np.minimum((np.minimum(values + half, high) - low) // width + 1, count)
@@ -264,46 +267,10 @@ def _write_ranks(
             ranks = batch.column(0).to_numpy(zero_copy_only=False)
             share = (ranks / highest - 0.5) * 2 if highest else np.zeros(len(ranks))  # a single value is in the middle
             rows = region.read(done, done + len(ranks))
-            rows[:, i] = inverse_erf(np.clip(share, -1 + how.epsilon, 1 - how.epsilon))
+            clipped = np.clip(share, -1 + how.epsilon, 1 - how.epsilon)
+            rows[:, i] = _QUANTILES((1 + clipped) / 2) / math.sqrt(2)  # the inverse of erf, as gconstruct has it
             region.write(rows, done)
             done += len(ranks)
         run(connection, "DROP TABLE ranked")
         run(connection, "DROP TABLE ranks")
     return region
-
-
-_CENTRE = (
-    (2509.0809287301226727, 33430.575583588128105, 67265.770927008700853, 45921.953931549871457, 13731.693765509461125,
-     1971.5909503065514427, 133.14166789178437745, 3.387132872796366608),
-    (5226.495278852854561, 28729.085735721942674, 39307.89580009271061, 21213.794301586595867, 5394.1960214247511077,
-     687.1870074920579083, 42.313330701600911252, 1.0),
-)  # fmt: skip
-_MIDDLE = (
-    (7.7454501427834140764e-4, 0.0227238449892691845833, 0.24178072517745061177, 1.27045825245236838258,
-     3.64784832476320460504, 5.7694972214606914055, 4.6303378461565452959, 1.42343711074968357734),
-    (1.05075007164441684324e-9, 5.475938084995344946e-4, 0.0151986665636164571966, 0.14810397642748007459,
-     0.68976733498510000455, 1.6763848301838038494, 2.05319162663775882187, 1.0),
-)  # fmt: skip
-_TAIL = (
-    (2.01033439929228813265e-7, 2.71155556874348757815e-5, 0.0012426609473880784386, 0.026532189526576123093,
-     0.29656057182850489123, 1.7848265399172913358, 5.4637849111641143699, 6.6579046435011037772),
-    (2.04426310338993978564e-15, 1.4215117583164458887e-7, 1.8463183175100546818e-5, 7.868691311456132591e-4,
-     0.0148753612908506148525, 0.13692988092273580531, 0.59983220655588793769, 1.0),
-)  # fmt: skip
-
-
-def inverse_erf(values: np.ndarray) -> np.ndarray:
-    """Return x for which erf(x) is a value, float64; values lie between -1 and 1."""
-    half = np.asarray(values, np.float64) / 2
-    centre = 0.180625 - half * half
-    inverse: np.ndarray = np.polyval(_CENTRE[0], centre) * half / np.polyval(_CENTRE[1], centre)
-    is_outside = np.abs(half) > 0.425
-    root = np.sqrt(-np.log(0.5 - np.abs(half[is_outside])))
-    near, far = root - 1.6, root - 5
-    outside = np.where(
-        root <= 5, np.polyval(_MIDDLE[0], near) / np.polyval(_MIDDLE[1], near),
-        np.polyval(_TAIL[0], far) / np.polyval(_TAIL[1], far),
-    )  # fmt: skip
-    inverse[is_outside] = np.copysign(outside, half[is_outside])
-    inverse /= np.sqrt(2)
-    return inverse
