@@ -100,7 +100,6 @@ CUTS = {
     "partitioned.sampling.part_columns:MAX_SORTED_NBYTES": BYTES,
     "readers.database:ROWS_PER_BATCH": ROWS,
     "readers.metis_files:PIECE_NBYTES": BYTES,
-    "readers.tables.describe.convert_files:BYTES_PER_PIECE": BYTES,
     "readers.tables.describe.convert_files:ROWS_PER_GROUP": ROWS,
     "partitioner.multilevel.by_workers:MARKS_AT_ONCE": 64,
     "partitioner.choose:SHARED_ARCS": 4000,

@@ -109,7 +109,7 @@ class ConstructionScan(Scan):
         config, faults = read_config(self.path)
         with open_database(job.directory, job.runner.resources) as connection:
             opened = _open(connection, config, faults)
-            described = _described(connection, opened.tables, faults)
+            described = _described(opened.tables, faults)
             job.on_open(self.files)
             # allowed, as in GraphStorm, but perhaps misspelt
             for ntype in sorted(config.ends - {entry.of_type for entry in config.nodes}):
@@ -176,9 +176,9 @@ def _read_ids(connection: duckdb.DuckDBPyConnection, directory: Path, out: Path,
     return ids
 
 
-def _described(connection: duckdb.DuckDBPyConnection, tables: tuple[Table, ...], faults: Faults) -> list[Described]:
+def _described(tables: tuple[Table, ...], faults: Faults) -> list[Described]:
     """Read statistics of all tables with files; raise all faults of headers and rows."""
-    described = [of for table in tables if table.files and (of := _described_alone(connection, table, faults))]
+    described = [of for table in tables if table.files and (of := _described_alone(table, faults))]
     counts = {of.table.entry.of_type: of for of in described if of.table.entry.ids}
     for of in described:
         if not of.num_rows:
@@ -194,10 +194,10 @@ def _described(connection: duckdb.DuckDBPyConnection, tables: tuple[Table, ...],
     return described
 
 
-def _described_alone(connection: duckdb.DuckDBPyConnection, table: Table, faults: Faults) -> Described | None:
+def _described_alone(table: Table, faults: Faults) -> Described | None:
     """Read a table's statistics; note unreadable rows, unless its header was noted."""
     try:
-        return describe_rows(connection, table, faults)
+        return describe_rows(table, faults)
     except InputFileError as fault:
         if fault.file not in [noted.file for noted in faults.errors]:
             faults.errors.append(fault)
@@ -208,7 +208,7 @@ def _add(built: _Built, ids: Ids, opened: _Opened, described: Described, seed: i
     """Add a table's features, labels and masks to its type."""
     entry, directory = described.table.entry, ids.directory
     data = built.data.setdefault(entry.of_type, {})
-    written = write_features(ids.connection, described, directory)
+    written = write_features(described, directory)
     mask_names = {name for label in entry.labels for name in label.masks}
     for i, feature in enumerate(entry.features):
         if feature.transform.name == "edge_dst_hard_negative":

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,10 +24,6 @@ from daskgraphpart.readers.construction.config import (
 from daskgraphpart.readers.construction.tables import INTEGERS, Table, element, is_number, name
 from daskgraphpart.readers.database import quote, run, translated_errors
 
-if TYPE_CHECKING:
-    import duckdb
-
-
 NUMBER, VECTOR, TEXT, TEXTS = "number", "vector", "text", "texts"
 MAX_CATEGORIES = 100_000
 MOST_OF_FREQUENT = 100
@@ -36,7 +31,6 @@ OTHER = "GSP_CONSTANT_OTHER"
 KEYS_OF_READING = ("feature_col", "transform.name", "transform", "label_col", "task_type")
 """What says of a feature or label how its column is read."""
 _BITS = 90
-_ALIAS = "t"
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,16 +139,16 @@ def _text(sql: str, of_type: str) -> str:
     return sql if of_type == "VARCHAR" else f"CAST({sql} AS VARCHAR)"
 
 
-def describe_rows(connection: duckdb.DuckDBPyConnection, table: Table, faults: Faults) -> Described:
+def describe_rows(table: Table, faults: Faults) -> Described:
     """Read statistics of all columns without faults; note rows that transforms cannot take."""
     table = replace(table, entry=_sound(table.entry, faults))
     plan = plan_columns(table, faults)
     with translated_errors(table.files[0]):
-        columns, num_rows = _first_pass(connection, table, plan)
+        columns, num_rows = _first_pass(table, plan)
         described = Described(table, num_rows, columns)
         _check_rows(described, faults)
         sound = replace(table, entry=_sound(table.entry, faults))
-        return replace(_further_passes(connection, replace(described, table=sound), faults), table=table)
+        return replace(_further_passes(replace(described, table=sound), faults), table=table)
 
 
 def _sound(entry: Entry, faults: Faults) -> Entry:
@@ -169,7 +163,7 @@ def _sound(entry: Entry, faults: Faults) -> Entry:
 
 
 def _first_pass(
-    connection: duckdb.DuckDBPyConnection, table: Table, plan: dict[str, tuple[TransformColumn, ...]]
+    table: Table, plan: dict[str, tuple[TransformColumn, ...]]
 ) -> tuple[dict[str, tuple[TransformColumn, ...]], int]:
     """Count values and find extremes of all columns in one SELECT."""
     every = list(dict.fromkeys(column for columns in plan.values() for column in columns))
@@ -182,7 +176,7 @@ def _first_pass(
             asked += [f"count({x})", f"min(len({x}))", f"max(len({x}))"]
         else:
             asked += [f"count({x})", "NULL", f"max(len({x}))" if column.kind == TEXTS else "NULL"]
-    (values,) = run(connection, f"SELECT {', '.join(asked)} FROM {table.relation}")
+    (values,) = run(table.connection, f"SELECT {', '.join(asked)} FROM {table.relation}")
     by_column = {}
     for i, column in enumerate(every):
         count, low, high = values[1 + 3 * i : 4 + 3 * i]
@@ -232,49 +226,43 @@ def _check_column(
         faults.add(place, f"vectors of different lengths in column {column!r}", file=file, found=shown)
 
 
-def _further_passes(connection: duckdb.DuckDBPyConnection, described: Described, faults: Faults) -> Described:
+def _further_passes(described: Described, faults: Faults) -> Described:
     table, columns = described.table, dict(described.columns)
     for label in table.entry.labels:
         for of in columns.get(label.place, ()):
             place = label.column_place
             if label.is_coded:
-                columns[label.place] = (_with_categories(connection, table, of, place, faults, by_frequency=True),)
+                columns[label.place] = (_with_categories(table, of, place, faults, by_frequency=True),)
             elif label.task == "classification" and of.kind == NUMBER:
-                ((broken,),) = run(connection, f"SELECT min(x) FROM ({_rows(table, of)}) WHERE x <> floor(x)")
+                ((broken,),) = run(table.connection, f"SELECT min(x) FROM ({_rows(table, of)}) WHERE x <> floor(x)")
                 if broken is not None:
                     faults.add(place, "not a class", file=table.files[0], expected="a whole number", found=broken)
     for feature in table.entry.features:
         columns[feature.place] = tuple(
-            _with_statistics(connection, described, feature, i, of, faults)
-            for i, of in enumerate(columns[feature.place])
+            _with_statistics(described, feature, i, of, faults) for i, of in enumerate(columns[feature.place])
         )
     return replace(described, columns=columns)
 
 
 def _with_statistics(
-    connection: duckdb.DuckDBPyConnection,
-    described: Described,
-    feature: Feature,
-    number: int,
-    of: TransformColumn,
-    faults: Faults,
+    described: Described, feature: Feature, number: int, of: TransformColumn, faults: Faults
 ) -> TransformColumn:
     """Add what a feature's transform needs of one of its columns."""
     how, table = feature.transform, described.table
     place, file = feature.column_place, table.files[0]
     if how.imputer != "none":
-        of = replace(of, fill=_fill(connection, table, of, how.imputer))
+        of = replace(of, fill=_fill(table, of, how.imputer))
     if how.name == "to_categorical" and how.mapping is None:
-        of = _with_categories(connection, table, of, place, faults, by_frequency=how.by_frequency)
+        of = _with_categories(table, of, place, faults, by_frequency=how.by_frequency)
         if how.by_frequency and of.kind == TEXT and len(of.categories) > MOST_OF_FREQUENT:
             return replace(of, categories=(*of.categories[: MOST_OF_FREQUENT - 1], OTHER), has_other=True)
     if how.name == "standard" and how.sum is None:
-        of = _with_sums(connection, described, of)
+        of = _with_sums(described, of)
         if described.num_rows and not all(of.total):
             hint = "use another transform, or leave the feature out"
             faults.add(place, "the values add up to 0, which cannot be a divisor", file=file, hint=hint)
     if how.name == "max_min_norm":
-        of = _with_bounds(connection, table, of)
+        of = _with_bounds(table, of)
         low, high = bounds(how, of, number)
         if np.any(low >= high):
             hint = "give max_val and min_val, or leave the feature out"
@@ -291,37 +279,37 @@ def _elements(table: Table, of: TransformColumn) -> str:
     return f"SELECT unnest(x) AS x, generate_subscripts(x, 1) AS i FROM ({_rows(table, of)})"
 
 
-def _with_bounds(connection: duckdb.DuckDBPyConnection, table: Table, of: TransformColumn) -> TransformColumn:
+def _with_bounds(table: Table, of: TransformColumn) -> TransformColumn:
     if of.kind != VECTOR:
         return of
-    rows = run(connection, f"SELECT min(x), max(x) FROM ({_elements(table, of)}) GROUP BY i ORDER BY i")
+    rows = run(table.connection, f"SELECT min(x), max(x) FROM ({_elements(table, of)}) GROUP BY i ORDER BY i")
     return replace(of, low=tuple(low + 0.0 for low, _ in rows), high=tuple(high + 0.0 for _, high in rows))
 
 
-def _with_sums(connection: duckdb.DuckDBPyConnection, described: Described, of: TransformColumn) -> TransformColumn:
+def _with_sums(described: Described, of: TransformColumn) -> TransformColumn:
     table = described.table
     if of.kind == VECTOR:
-        of = _with_bounds(connection, table, of)
+        of = _with_bounds(table, of)
         sums = [_exact("x", low, high) for low, high in zip(of.low, of.high, strict=True)]
         parts = (
-            run(connection, f"SELECT {sql} FROM ({_elements(table, of)}) WHERE i = {i}")[0][0] if sql else 0
+            run(table.connection, f"SELECT {sql} FROM ({_elements(table, of)}) WHERE i = {i}")[0][0] if sql else 0
             for i, (sql, _) in enumerate(sums, 1)
         )
         totals = [math.ldexp(int(part or 0), -bits) for part, (_, bits) in zip(parts, sums, strict=True)]
         return replace(of, total=tuple(totals))
     missing = described.num_rows - of.num_values
-    return replace(of, total=(_sum(connection, table, of) + missing * (of.fill or 0.0),))
+    return replace(of, total=(_sum(table, of) + missing * (of.fill or 0.0),))
 
 
-def _sum(connection: duckdb.DuckDBPyConnection, table: Table, of: TransformColumn) -> float:
+def _sum(table: Table, of: TransformColumn) -> float:
     if not of.low:
         return 0.0
     if of.type_name in INTEGERS:
         unscaled = of.sql.removeprefix("CAST(").removesuffix(" AS DOUBLE)")
-        ((total,),) = run(connection, f"SELECT sum({unscaled}) FROM {table.relation}")
+        ((total,),) = run(table.connection, f"SELECT sum({unscaled}) FROM {table.relation}")
         return float(total or 0)
     sql, bits = _exact("x", of.low[0], of.high[0])
-    ((total,),) = run(connection, f"SELECT {sql} FROM ({_rows(table, of)})")
+    ((total,),) = run(table.connection, f"SELECT {sql} FROM ({_rows(table, of)})")
     return math.ldexp(int(total or 0), -bits)
 
 
@@ -332,31 +320,25 @@ def _exact(x: str, low: float, high: float) -> tuple[str, int]:
     return f"sum(CAST({x} * pow(2::DOUBLE, {bits}) AS HUGEINT))", bits
 
 
-def _fill(connection: duckdb.DuckDBPyConnection, table: Table, of: TransformColumn, imputer: str) -> float:
+def _fill(table: Table, of: TransformColumn, imputer: str) -> float:
     if imputer == "mean":
-        return _sum(connection, table, of) / max(1, of.num_values)
+        return _sum(table, of) / max(1, of.num_values)
     if imputer == "median":
-        ((median,),) = run(connection, f"SELECT median(x) FROM ({_rows(table, of)})")
+        ((median,),) = run(table.connection, f"SELECT median(x) FROM ({_rows(table, of)})")
     else:
         query = f"SELECT x FROM ({_rows(table, of)}) WHERE x IS NOT NULL GROUP BY x ORDER BY count(*) DESC, x LIMIT 1"
-        ((median,),) = run(connection, query)
+        ((median,),) = run(table.connection, query)
     return float(median) + 0.0
 
 
 def _with_categories(
-    connection: duckdb.DuckDBPyConnection,
-    table: Table,
-    of: TransformColumn,
-    place: str,
-    faults: Faults,
-    *,
-    by_frequency: bool,
+    table: Table, of: TransformColumn, place: str, faults: Faults, *, by_frequency: bool
 ) -> TransformColumn:
     """Add the categories: all, by text; or the most frequent, without the empty text."""
     values = f"SELECT unnest(x) AS x FROM ({_rows(table, of)})" if of.kind == TEXTS else _rows(table, of)
     is_some, order = ("x <> ''", "count(*) DESC, x") if by_frequency else ("x IS NOT NULL", "x")
     query = f"SELECT x FROM ({values}) WHERE {is_some} GROUP BY x ORDER BY {order} LIMIT {MAX_CATEGORIES + 1}"
-    categories = tuple(value for (value,) in run(connection, query))
+    categories = tuple(value for (value,) in run(table.connection, query))
     if not categories:
         faults.add(place, "no categories: every value is missing", file=table.files[0])
     if len(categories) > MAX_CATEGORIES:

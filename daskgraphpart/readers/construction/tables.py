@@ -66,6 +66,7 @@ ROW = '"(row)"'
 class Table:
     """An entry of the config with its files, SQL of its rows, and types by column."""
 
+    connection: duckdb.DuckDBPyConnection
     entry: Entry
     files: tuple[str, ...]
     relation: str
@@ -137,7 +138,7 @@ def open_table(connection: duckdb.DuckDBPyConnection, config: Construction, entr
     forced = [column for column in dict.fromkeys(texts) if column in types]
     if entry.form == "csv":
         types |= dict.fromkeys(forced, "VARCHAR")
-    return Table(entry, files, scan(entry, files, types), types)
+    return Table(connection, entry, files, scan(entry, files, types), types)
 
 
 def _common(before: str | None, now: str, form: str) -> str:

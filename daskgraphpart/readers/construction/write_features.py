@@ -20,8 +20,6 @@ from daskgraphpart.readers.database import read, run, translated_errors
 from daskgraphpart.storage.region import Region, create_npy
 
 if TYPE_CHECKING:
-    import duckdb
-
     from daskgraphpart.readers.construction.config import Feature, Label, Transform
     from daskgraphpart.readers.construction.statistics import Described, TransformColumn
 
@@ -41,9 +39,7 @@ class _Target:
     of: Feature | Label
 
 
-def write_features(
-    connection: duckdb.DuckDBPyConnection, described: Described, directory: Path
-) -> dict[str, dict[str, Region]]:
+def write_features(described: Described, directory: Path) -> dict[str, dict[str, Region]]:
     """Write all features and labels of a table in one pass; return them by place and name.
 
     Ranks take further passes. Holds a block and its numbers.
@@ -56,7 +52,7 @@ def write_features(
         if feature.transform.name == "edge_dst_hard_negative":
             continue  # their IDs are not known yet
         if feature.transform.name == "rank_gauss":
-            region = _write_ranks(connection, described, feature, columns, path)
+            region = _write_ranks(described, feature, columns, path)
         else:
             width = feature_width(feature, columns)
             region = create_npy(path, np.dtype(feature.dtype), (described.num_rows, width))
@@ -71,7 +67,7 @@ def write_features(
             by_place[label.place] = {label.column: region}
     if targets:
         with translated_errors(described.table.files[0]):
-            _fill(connection, described, targets)
+            _fill(described, targets)
     return by_place
 
 
@@ -102,11 +98,11 @@ def _label_form(label: Label, column: TransformColumn, num_rows: int) -> tuple[n
     return (dtype if column.num_values == num_rows or dtype.kind == "f" else np.dtype("f8")), (num_rows,)
 
 
-def _fill(connection: duckdb.DuckDBPyConnection, described: Described, targets: list[_Target]) -> None:
+def _fill(described: Described, targets: list[_Target]) -> None:
     every = list(dict.fromkeys(column for target in targets for column in target.columns))
     asked = ", ".join(f"{column.sql} AS c{i}" for i, column in enumerate(every))
     done = 0
-    for batch in read(connection, f"SELECT {asked}, {ROW} FROM {described.table.numbered}"):
+    for batch in read(described.table.connection, f"SELECT {asked}, {ROW} FROM {described.table.numbered}"):
         rows = batch.column(len(every)).to_numpy()
         ends = [*(np.flatnonzero(np.diff(rows) != 1) + 1).tolist(), len(rows)]
         for start, stop in zip([0, *ends], ends, strict=False):  # one piece, unless DuckDB has changed the order
@@ -245,15 +241,9 @@ def write_hard_negatives(ids: Ids, described: Described, column: TransformColumn
     return region
 
 
-def _write_ranks(
-    connection: duckdb.DuckDBPyConnection,
-    described: Described,
-    feature: Feature,
-    columns: Sequence[TransformColumn],
-    path: Path,
-) -> Region:
+def _write_ranks(described: Described, feature: Feature, columns: Sequence[TransformColumn], path: Path) -> Region:
     """Write ranks as values of a normal distribution; equal values are ranked by row, or share a rank."""
-    how = feature.transform
+    how, connection = feature.transform, described.table.connection
     region = create_npy(path, np.dtype(feature.dtype), (described.num_rows, len(columns)))
     over = "dense_rank() OVER (ORDER BY x)" if how.uniquify else "row_number() OVER (ORDER BY x, n)"
     for i, column in enumerate(columns):

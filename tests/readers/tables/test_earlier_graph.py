@@ -322,7 +322,7 @@ def test_columns_of_numbers_do_not_go_on_as_codes(earlier: Path, tmp_path: Path)
     parquet.write_table(pa.table({"id": list(LATER), "country": [1] * len(LATER)}), tmp_path / "users.parquet")
     feature = {"user": {"country": f"{tmp_path}/users.parquet:country"}}
     with pytest.raises(
-        InputFileError, match=r"users.parquet.*user/country: integers where the earlier graph has codes"
+        InputFileError, match=r"users.parquet.*user/country: not strings, as in the earlier graph: .*integers"
     ):
         chunk_visits(
             tmp_path / "out",

@@ -16,7 +16,6 @@ from pyarrow import feather
 
 import daskgraphpart as dgp
 from daskgraphpart.errors import InputFileError
-from daskgraphpart.readers.tables.describe import convert_files
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,6 +43,9 @@ def write(form: str, path: Path) -> None:
         path.write_text(lines)
     elif form == "ndjson.gz":
         path.write_bytes(gzip.compress(lines.removesuffix("\n").encode()))
+    elif form == "jsonl.lz4":
+        with pa.CompressedOutputStream(str(path), "lz4") as file:
+            file.write(lines.encode())
     elif form == "feather":
         feather.write_feather(table, path, chunksize=70)
     else:
@@ -52,9 +54,8 @@ def write(form: str, path: Path) -> None:
             writer.write_table(table, 70)
 
 
-@pytest.mark.parametrize("form", ["jsonl", "ndjson.gz", "feather", "file.arrow", "stream.arrow"])
-def test_files_give_the_graph_of_parquet(form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(convert_files, "BYTES_PER_PIECE", 1000)
+@pytest.mark.parametrize("form", ["jsonl", "ndjson.gz", "jsonl.lz4", "feather", "file.arrow", "stream.arrow"])
+def test_files_give_the_graph_of_parquet(form: str, tmp_path: Path) -> None:
     EDGES.to_parquet(tmp_path / "e.parquet")
     write(form, tmp_path / f"e.{form}")
     graphs = [
@@ -72,9 +73,9 @@ def test_files_give_the_graph_of_parquet(form: str, tmp_path: Path, monkeypatch:
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("e.jsonl", b'{"src": 0, "dst": 1}\n{"src": 0, "dst"\n', "not JSON objects of one form"),
-        ("e.jsonl", b'{"src": 0, "dst": 1}\n{"src": "a", "dst": 1}\n', "not JSON objects of one form"),
-        ("e.jsonl", b"[1, 2]\n", "not JSON objects of one form"),
+        ("e.jsonl", b'{"src": 0, "dst": 1}\n{"src": 0, "dst"\n', "Malformed JSON"),
+        ("e.jsonl", b'{"src": 0, "dst": 1}\n{"src": "a", "dst": 1}\n', "'src' has values of different types"),
+        ("e.jsonl", b"[1, 2]\n", "expected records"),
         ("e.arrow", b"ARROW1\0\0cut off", "not a file of Arrow IPC"),
     ],
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -169,6 +169,16 @@ def open_file(file: TableFile, directory: Path, wanted: Sequence[str], num_ids: 
             what, hint = "IDs are not integers", "add --map-ids to use any IDs"
             raise InputFileError(what, file=file.path, place=place, expected=expected, found=column.kind, hint=hint)
     return opened
+
+
+def with_strings(file: OpenFile, number: int, what: str, **details: str) -> OpenFile:
+    """Read a column as strings, whatever it looks like; refuse one that holds something else."""
+    column = file.columns[number]
+    if not column.is_text and column.kind not in (STRINGS, BYTES, UNKNOWN):
+        raise InputFileError(what, file=file.path, found=column.kind, **details)
+    columns = list(file.columns)
+    columns[number] = replace(column, kind=BYTES if column.kind == BYTES else STRINGS)
+    return replace(file, columns=tuple(columns))
 
 
 def first_strings(tables: Sequence[Table]) -> tuple[str, str] | None:

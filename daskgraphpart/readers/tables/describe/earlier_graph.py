@@ -16,14 +16,14 @@ from daskgraphpart.graph.metadata import CATEGORIES, METADATA_FILE, read_metadat
 from daskgraphpart.graph.transforms.check_changes import split_column, split_feature
 from daskgraphpart.ids.id_map import find_map, read_map_header
 from daskgraphpart.ids.recorded_id_maps import IdMaps
-from daskgraphpart.readers.tables.describe.columns import BYTES, STRINGS, UNKNOWN
+from daskgraphpart.readers.tables.describe.columns import STRINGS
+from daskgraphpart.readers.tables.describe.description import Table, with_strings
 from daskgraphpart.storage.checksums import hash_file
 from daskgraphpart.storage.files import is_directory, is_file, list_directory
 from daskgraphpart.storage.paths import AnyPath, Location, join_path, resolve_path, to_key
 
 if TYPE_CHECKING:
     from daskgraphpart.graph.transforms.changes import GraphChanges
-    from daskgraphpart.readers.tables.describe.description import Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,9 @@ def continue_codes(
             path, place = find(table.of_type, feature), f"{graph.place}, feature {table.of_type}/{feature}"
             if path is not None:
                 codes[table.of_type, feature] = path
-                table = _with_strings(table, first, path, place)
+                what, expected = "not strings, as in the earlier graph", f"strings, as in {path}"
+                details = {"place": place, "expected": expected, "hint": "cast the column to strings"}
+                table = replace(table, files=tuple(with_strings(of, first, what, **details) for of in table.files))
             elif table.kind(first) == STRINGS and feature in of_numbers.get(table.of_type, ()):
                 what, hint = "strings, but numbers in the earlier graph", "leave out --codes-from"
                 raise InputFileError(what, file=table.files[0].path, place=place, hint=hint)
@@ -154,17 +156,3 @@ def _read_manifest(directory: Location) -> tuple[Location, Mapping[str, Any]]:
     config = dgl_config_reader.find_config(directory)
     path = manifest_reader.find_manifest(config.parent, dgl_config_reader.read_config(config).graph_name)
     return (config, {}) if path is None else (path, manifest_reader.read_manifest(path).content)
-
-
-def _with_strings(table: Table, number: int, path: Location, place: str) -> Table:
-    """Read a column as strings, whatever it looks like; refuse non-text."""
-    files = []
-    for file in table.files:
-        column = file.columns[number]
-        if not column.is_text and column.kind not in (STRINGS, BYTES, UNKNOWN):
-            what, hint = f"{column.kind} where the earlier graph has codes of strings", "cast the column to strings"
-            raise InputFileError(what, file=file.path, place=place, expected=f"strings, as in {path}", hint=hint)
-        columns = list(file.columns)
-        columns[number] = replace(column, kind=BYTES if column.kind == BYTES else STRINGS)
-        files.append(replace(file, columns=tuple(columns)))
-    return replace(table, files=tuple(files))

@@ -11,8 +11,8 @@ from daskgraphpart.errors import GraphPartError, InputFileError, OptionError, co
 from daskgraphpart.graph.rows import JoinedRows, array_rows
 from daskgraphpart.graph.transforms.check_changes import features_of_table
 from daskgraphpart.readers.object_values import file_rows
-from daskgraphpart.readers.tables.describe.columns import BYTES, OTHERS, OTHERS_AND_CONSTANTS, STRINGS, UNKNOWN
-from daskgraphpart.readers.tables.describe.description import OpenFile, Table, open_file
+from daskgraphpart.readers.tables.describe.columns import OTHERS, OTHERS_AND_CONSTANTS
+from daskgraphpart.readers.tables.describe.description import OpenFile, Table, open_file, with_strings
 from daskgraphpart.readers.tables.describe.map_arrays import map_rows
 from daskgraphpart.readers.tables.describe.split_sets import DEFAULT_COLUMN, EXPECTED, SPLIT
 from daskgraphpart.readers.tables.describe.table_files import (
@@ -66,7 +66,9 @@ def _open(directory: Path, given: TableFile, request: TableRequest, first: OpenF
         raise OptionError(what, place=given.path, expected=expected, found=":".join(given.columns) or "none")
     file = open_file(given, directory, [*ids, *request.features.values()], len(ids))
     if SPLIT in request.features:
-        file = _with_words(file, len(ids) + list(request.features).index(SPLIT))
+        number, hint = len(ids) + list(request.features).index(SPLIT), "give node data of 0 and 1, by --node-data"
+        place = f"--split, column {file.columns[number].name!r}"
+        file = with_strings(file, number, "not the names of sets", place=place, expected=EXPECTED, hint=hint)
     if first is not None and len(file.columns) != len(first.columns):
         expected = f"{len(first.columns)}, as in {first.path}"
         raise InputFileError("wrong number of columns", file=file.path, expected=expected, found=len(file.columns))
@@ -87,20 +89,6 @@ def _number_features(request: TableRequest, file: OpenFile) -> dict[str, tuple[i
         )
         number += len(numbers)
     return features
-
-
-def _with_words(file: OpenFile, number: int) -> OpenFile:
-    """Read a column as words, whatever it looks like; refuse numbers."""
-    column = file.columns[number]
-    if not column.is_text and column.kind not in (STRINGS, BYTES, UNKNOWN):
-        place = f"--split, column {column.name!r}"
-        hint = "give node data such as train_mask, of 0 and 1, by --node-data"
-        raise InputFileError(
-            "not the names of sets", file=file.path, place=place, expected=EXPECTED, found=column.kind, hint=hint
-        )
-    columns = list(file.columns)
-    columns[number] = replace(column, kind=BYTES if column.kind == BYTES else STRINGS)
-    return replace(file, columns=tuple(columns))
 
 
 def _check_columns(file: OpenFile, first: OpenFile, num_ids: int) -> None:

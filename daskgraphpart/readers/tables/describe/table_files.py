@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import bz2
 import gzip
-import logging
 import lzma
 import os
 import re
@@ -14,8 +13,9 @@ import zlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from daskgraphpart.errors import GraphPartError, InputFileError, OptionError, collect_fault, raise_together
@@ -28,10 +28,7 @@ from daskgraphpart.storage.paths import is_path
 if TYPE_CHECKING:
     from daskgraphpart.readers.tables.read_options import ReadOptions
 
-
-logger = logging.getLogger(__name__)
-
-BYTES_PER_STEP, LONGEST_BEGIN = 1 << 20, 16  # while unpacking; bytes that tell a stream from something else
+BYTES_PER_STEP = 1 << 20  # while unpacking
 HIVE_MISSING = "__HIVE_DEFAULT_PARTITION__"
 
 _MAGIC = {b"PAR1": "parquet", b"PK\x03\x04": "npz", b"PK\x05\x06": "npz", b"\x93NUM": "npy"}
@@ -43,7 +40,6 @@ _PACKED = {
     b"\x04\x22\x4d\x18": "lz4",
 }  # pzstd begins with the latter
 _UNPACKED: Mapping[bytes, Any] = {b"BZh": bz2.BZ2Decompressor, b"\xfd7zXZ": lzma.LZMADecompressor}
-_BLOCK_OF_BZIP2 = b"1AY&SY"
 # refused by first bytes or suffix: format, and what to do
 _FRAME = "read it with {}, and give that to daskgraphpart.scan_tables, with map_ids=True if IDs are strings"
 # an IRI, a blank node before one, or Turtle's words; XML has a name, a sign or no colon after its bracket
@@ -201,45 +197,26 @@ def _next_copy(directory: Path) -> Path:
 
 
 def _unpack_streams(file: TableFile, magic: bytes, directory: Path) -> str:
-    """Unpack all streams of a file of xz or bzip2, as these programs do; return the copy.
+    """Unpack all streams of a file of xz or bzip2, with zeros between them; return the copy.
 
     Python's own readers end without an error where a stream after the first is damaged.
     """
-    copy, unpacker, rest = _next_copy(directory), _UNPACKED[magic](), b""
+    copy, unpacker = _next_copy(directory), None
     try:
         with open(file.content, "rb") as source, copy.open("wb") as target:
-            while piece := rest or source.read(BYTES_PER_STEP):
-                target.write(unpacker.decompress(piece))
-                rest = b""
-                if unpacker.eof:
-                    rest, unpacker = _next_stream(file.path, magic, unpacker.unused_data, source), _UNPACKED[magic]()
-                    if not rest:
-                        return str(copy)
+            for piece in iter(partial(source.read, BYTES_PER_STEP), b""):
+                while piece := piece if unpacker else piece.lstrip(b"\0"):
+                    unpacker = unpacker or _UNPACKED[magic]()
+                    target.write(unpacker.decompress(piece))
+                    piece, unpacker = (unpacker.unused_data, None) if unpacker.eof else (b"", unpacker)
+        if unpacker is not None:
             raise EOFError("the last stream is cut off")
     except (EOFError, lzma.LZMAError, OSError, ValueError) as fault:
         if getattr(fault, "errno", None):
             raise
         what, hint = "damaged, or cut off", "copy or download the file again"
         raise InputFileError(what, file=file.path, found=str(fault), hint=hint) from fault
-
-
-def _next_stream(path: str, magic: bytes, rest: bytes, source: IO[bytes]) -> bytes:
-    """Return the beginning of the next stream; nothing at the end, or before what bzip2 ignores."""
-    is_xz, num_zeros = magic != b"BZh", 0
-    while True:
-        stripped = rest.lstrip(b"\0")
-        num_zeros, rest = num_zeros + len(rest) - len(stripped), stripped
-        if len(rest) >= LONGEST_BEGIN or not (more := source.read(BYTES_PER_STEP)):
-            break
-        rest += more
-    if is_xz and num_zeros % 4:
-        raise EOFError(f"{num_zeros} bytes of padding after a stream, no multiple of 4")
-    if not rest or (rest.startswith(magic) and (is_xz or not num_zeros)):
-        return rest
-    if is_xz or _BLOCK_OF_BZIP2 in rest[:LONGEST_BEGIN]:
-        raise EOFError("what follows a stream is damaged, or no stream")
-    logger.warning("%s: what follows the last stream is ignored, as bzip2 does", path)
-    return b""
+    return str(copy)
 
 
 def refuse_foreign(path: str, begin: bytes) -> None:
