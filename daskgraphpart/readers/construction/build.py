@@ -49,7 +49,7 @@ from daskgraphpart.storage.atomic import write_json
 if TYPE_CHECKING:
     import duckdb
 
-    from daskgraphpart.readers.construction.config import Construction, Faults, Feature
+    from daskgraphpart.readers.construction.config import Construction, Entry, Faults, Feature, Label
     from daskgraphpart.readers.construction.statistics import Described, TransformColumn
     from daskgraphpart.source import Source
     from daskgraphpart.storage.region import Region
@@ -108,75 +108,49 @@ class ConstructionScan(Scan):
     def _build(self, job: ScanJob) -> Graph:
         config, faults = read_config(self.path)
         with open_database(job.directory, job.runner.resources) as connection:
-            opened = _open(connection, config, faults)
-            described = _described(opened.tables, faults)
+            tables = [_open(connection, config, entry, faults) for entry in config.entries]
+            are_integers = kinds_of_ids(tables, faults, are_text=config.are_ids_text)
+            described = _described(tables, faults)
             job.on_open(self.files)
             # allowed, as in GraphStorm, but perhaps misspelt
             for ntype in sorted(config.ends - {entry.of_type for entry in config.nodes}):
                 job.runner.progress.note(f"{ntype!r} nodes have no table, so their IDs come from edges")
-            ids = _read_ids(connection, job.directory, job.companions, opened)
-            built = _Built()
+            built = _Built(Ids(connection, job.directory, are_integers), self.seed)
+            with_ids = [table for table in tables if table.entry.ids]
+            _read_ids(built.ids, with_ids, job.companions)
             for of in described:
-                _add(built, ids, opened, of, self.seed)
-            tables = [of.table for of in described if of.table.entry.ids]
-            nodes = {table.entry.of_type: table for table in tables if not table.entry.is_edges}
-            for table in (table for table in tables if table.entry.is_edges):
-                ends = find_ends(ids, table, nodes, job.runner.progress, drop_unknown=self.drop_unknown)
-                _add_edges(built, table.entry.of_type, *ends)
+                built.add(of)
+            nodes = {table.entry.of_type: table for table in with_ids if not table.entry.is_edges}
+            for table in (table for table in with_ids if table.entry.is_edges):
+                ends, kept = find_ends(built.ids, table, nodes, job.runner.progress, drop_unknown=self.drop_unknown)
+                built.add_edges(table.entry.of_type, ends, kept)
         write_json(job.companions / TRANSFORMED, describe_transforms(config, described, is_reversed=self.add_reverse))
         write_stats(config, built.stats, job.companions)
         if self.add_reverse and config.is_homogeneous:
-            _double(built)
-        num_nodes = {ntype: ids.num_nodes[ntype] for ntype in sorted(ids.num_nodes)}
+            built.double()
+        num_nodes = dict(sorted(built.ids.num_nodes.items()))
         edges = {etype: built.edges[etype] for etype in sorted(built.edges, key=canonical_tuple)}
         return replace(graph_of(self.name, num_nodes, edges, built.data), companions=list_companions(job.companions))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Opened:
-    """A config, its tables, SQL of split files by label, and which node types have integer IDs."""
-
-    config: Construction
-    tables: tuple[Table, ...]
-    sets: dict[str, dict[str, str]]
-    are_integers: dict[str, bool]
+def _open(connection: duckdb.DuckDBPyConnection, config: Construction, entry: Entry, faults: Faults) -> Table:
+    """Open a table and its files of sets; note all faults that headers show."""
+    table = open_table(connection, config, entry, faults)
+    plan_columns(table, faults)
+    splits = [label.splits for label in entry.labels if label.splits is not None]
+    return replace(table, sets={of.place: open_splits(connection, config, entry, of, faults) for of in splits})
 
 
-@dataclass(slots=True)
-class _Built:
-    """The graph so far: ends of edges, features and masks by type, counts of classes."""
-
-    edges: dict[str, Any] = field(default_factory=dict)
-    data: dict[str, dict[str, Any]] = field(default_factory=dict)
-    masks: set[tuple[str, str]] = field(default_factory=set)
-    stats: dict[str, dict[str, dict[str, int]]] = field(default_factory=dict)
-
-
-def _open(connection: duckdb.DuckDBPyConnection, config: Construction, faults: Faults) -> _Opened:
-    """Open all tables; note all faults that headers show."""
-    tables = tuple(open_table(connection, config, entry, faults) for entry in config.entries)
-    sets = {}
+def _read_ids(ids: Ids, tables: Sequence[Table], out: Path) -> None:
+    """Read the IDs of all tables that have any, and write their maps."""
     for table in tables:
-        plan_columns(table, faults)
-        for label in table.entry.labels:
-            if label.splits is not None:
-                sets[label.place] = open_splits(connection, config, table.entry, label.splits, faults)
-    are_integers = kinds_of_ids(tables, faults, are_text=config.are_ids_text)
-    return _Opened(config, tables, sets, are_integers)
-
-
-def _read_ids(connection: duckdb.DuckDBPyConnection, directory: Path, out: Path, opened: _Opened) -> Ids:
-    ids = Ids(connection, directory, opened.are_integers)
-    with_ids = [table for table in opened.tables if table.entry.ids]
-    for table in with_ids:
         read_ids(ids, table)
         if not table.entry.is_edges:
             check_ids(ids, table)
-    finish_nodes(ids, out, sorted(table.entry.of_type for table in with_ids if table.entry.is_edges))
-    return ids
+    finish_nodes(ids, out, sorted(table.entry.of_type for table in tables if table.entry.is_edges))
 
 
-def _described(tables: tuple[Table, ...], faults: Faults) -> list[Described]:
+def _described(tables: Sequence[Table], faults: Faults) -> list[Described]:
     """Read statistics of all tables with files; raise all faults of headers and rows."""
     described = [of for table in tables if table.files and (of := _described_alone(table, faults))]
     counts = {of.table.entry.of_type: of for of in described if of.table.entry.ids}
@@ -204,67 +178,72 @@ def _described_alone(table: Table, faults: Faults) -> Described | None:
         return None
 
 
-def _add(built: _Built, ids: Ids, opened: _Opened, described: Described, seed: int) -> None:
-    """Add a table's features, labels and masks to its type."""
-    entry, directory = described.table.entry, ids.directory
-    data = built.data.setdefault(entry.of_type, {})
-    written = write_features(described, directory)
-    mask_names = {name for label in entry.labels for name in label.masks}
-    for i, feature in enumerate(entry.features):
-        if feature.transform.name == "edge_dst_hard_negative":
-            (column,), dst = described.columns[feature.place], entry.of_type.split(":")[2]
-            path = directory / f"{ids.table(entry.of_type)}-negatives{i}.npy"
-            data[feature.name] = write_hard_negatives(ids, described, column, dst, path)
-            continue
-        region = written[feature.place][feature.name]
-        if entry.is_edges and feature.name in mask_names and region.shape[1:] == (1,):
-            region = replace(region, shape=region.shape[:1])  # masks given as features, with split_pct of zeros
-        data[feature.name] = region
-    for i, label in enumerate(entry.labels):
-        values = written[label.place][label.column] if label.column else None
-        if values is not None:
-            data[label.column] = values
-        _add_masks(built, ids, opened, described, i, values, seed)
+@dataclass(frozen=True, slots=True)
+class _Built:
+    """The graph so far: ends of edges, features and masks by type, counts of classes; the seed is for masks."""
 
+    ids: Ids
+    seed: int
+    edges: dict[str, Any] = field(default_factory=dict)
+    data: dict[str, dict[str, Any]] = field(default_factory=dict)
+    masks: set[tuple[str, str]] = field(default_factory=set)
+    stats: dict[str, dict[str, dict[str, int]]] = field(default_factory=dict)
 
-def _add_masks(
-    built: _Built, ids: Ids, opened: _Opened, described: Described, number: int, values: Region | None,
-    seed: int,
-) -> None:  # fmt: skip
-    entry = described.table.entry
-    label, path = entry.labels[number], ids.directory / f"masks{len(built.masks)}-{number}"
-    if not label.mask_names:
-        return
-    if label.splits is not None:
-        masks = list_masks(ids, entry, label, opened.sets[label.place], described.num_rows, path)
-    else:
-        key = stream_key(seed, f"split/{entry.of_type}/{label.column or label.masks[0]}")
-        masks = draw_masks(ids.connection, label, values, described.num_rows, key, path)
-    built.data[entry.of_type].update(masks)
-    built.masks.update((entry.of_type, name) for name in masks)
-    if label.has_stats and values is not None:
-        counts = count_classes(values, masks[label.masks[0]])
-        built.stats.setdefault(entry.of_type, {})[label.column] = counts
+    def add(self, described: Described) -> None:
+        """Add a table's features, labels and masks to its type."""
+        entry, directory = described.table.entry, self.ids.directory
+        data = self.data.setdefault(entry.of_type, {})
+        written = write_features(described, directory)
+        mask_names = {name for label in entry.labels for name in label.masks}
+        for i, feature in enumerate(entry.features):
+            if feature.transform.name == "edge_dst_hard_negative":
+                (column,), dst = described.columns[feature.place], entry.of_type.split(":")[2]
+                path = directory / f"{self.ids.table(entry.of_type)}-negatives{i}.npy"
+                data[feature.name] = write_hard_negatives(self.ids, described, column, dst, path)
+                continue
+            region = written[feature.place][feature.name]
+            if entry.is_edges and feature.name in mask_names and region.shape[1:] == (1,):
+                region = replace(region, shape=region.shape[:1])  # masks given as features, with split_pct of zeros
+            data[feature.name] = region
+        for label in entry.labels:
+            values = written[label.place][label.column] if label.column else None
+            if values is not None:
+                data[label.column] = values
+            if label.mask_names:
+                self._add_masks(described, label, values)
 
+    def _add_masks(self, described: Described, label: Label, values: Region | None) -> None:
+        table, of_type = described.table, described.table.entry.of_type
+        path = self.ids.directory / f"masks{len(self.masks)}"
+        if label.splits is not None:
+            masks = list_masks(self.ids, table, label, described.num_rows, path)
+        else:
+            key = stream_key(self.seed, f"split/{of_type}/{label.column or label.masks[0]}")
+            masks = draw_masks(table.connection, label, values, described.num_rows, key, path)
+        self.data[of_type].update(masks)
+        self.masks.update((of_type, name) for name in masks)
+        if label.has_stats and values is not None:
+            counts = count_classes(values, masks[label.masks[0]])
+            self.stats.setdefault(of_type, {})[label.column] = counts
 
-def _add_edges(built: _Built, etype: str, ends: Source, kept: Region | None) -> None:
-    built.edges[etype] = ends
-    if kept is not None:
-        built.data[etype] = {name: KeptRows(rows, kept) for name, rows in built.data.get(etype, {}).items()}
+    def add_edges(self, etype: str, ends: Source, kept: Region | None) -> None:
+        """Add edges; `kept` are the rows of their table that are left, if some were dropped."""
+        self.edges[etype] = ends
+        if kept is not None:
+            self.data[etype] = {name: KeptRows(rows, kept) for name, rows in self.data.get(etype, {}).items()}
 
+    def double(self) -> None:
+        """Append reverse edges, as GraphStorm does in a homogeneous graph.
 
-def _double(built: _Built) -> None:
-    """Append reverse edges, as GraphStorm does in a homogeneous graph.
-
-    They repeat their edges' features and labels, and are in no set.
-    """
-    for etype, edges in built.edges.items():
-        built.edges[etype] = JoinedRows((edges, ReversedEdges(edges)))
-        for name, rows in built.data.get(etype, {}).items():
-            again: Any = rows
-            if (etype, name) in built.masks:
-                again = ConstantRows(np.dtype(np.int8), rows.shape, 0)
-            built.data[etype][name] = JoinedRows((rows, again))
+        They repeat their edges' features and labels, and are in no set.
+        """
+        for etype, edges in self.edges.items():
+            self.edges[etype] = JoinedRows((edges, ReversedEdges(edges)))
+            for name, rows in self.data.get(etype, {}).items():
+                again: Any = rows
+                if (etype, name) in self.masks:
+                    again = ConstantRows(np.dtype(np.int8), rows.shape, 0)
+                self.data[etype][name] = JoinedRows((rows, again))
 
 
 RUNTIME_VERSION = "gconstruct-runtime-v0.1"

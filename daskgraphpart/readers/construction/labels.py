@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.kernels.hashing import uniform_ints
-from daskgraphpart.readers.construction.tables import Ids, columns_of, find_files, name
+from daskgraphpart.readers.construction.tables import Ids, Table, columns_of, find_files, name
 from daskgraphpart.readers.construction.write_features import NO_CLASS
 from daskgraphpart.readers.database import count_rows, insert_batches, quote, read, run, translated_errors
 from daskgraphpart.storage.region import Region, create_npy
@@ -121,11 +121,10 @@ def _ids_in(path: str, columns: tuple[str, ...], names: tuple[str, ...]) -> str:
     return f"SELECT {listed} FROM read_csv([{quote(path)}], delim = '\x01', {line})"
 
 
-def list_masks(
-    ids: Ids, entry: Entry, label: Label, sets: dict[str, str], num_rows: int, path: Path
-) -> dict[str, Region]:
+def list_masks(ids: Ids, table: Table, label: Label, num_rows: int, path: Path) -> dict[str, Region]:
     """Write masks of listed IDs; an ID in several sets belongs to the first of train, valid and test."""
     assert label.splits is not None, "sets are in files"
+    entry, sets = table.entry, table.sets[label.splits.place]
     casts = zip(entry.keys, entry.ends, strict=True)
     values = ", ".join(f"CAST({key} AS {ids.sql_type(end)}) AS {key}" for key, end in casts)
     listed = " UNION ALL ".join(
@@ -135,8 +134,8 @@ def list_masks(
     with translated_errors(label.splits.place):
         run(ids.connection, f"CREATE TABLE sets AS SELECT {keys}, min(place) AS place FROM ({listed}) GROUP BY {keys}")
     row = "row" if entry.is_edges else "new_id"
-    table = f"{ids.table(entry.of_type)} t LEFT JOIN sets s USING ({keys})"
-    query = f"SELECT coalesce(s.place, {IN_NONE}) FROM {table} ORDER BY t.{row}"
+    joined = f"{ids.table(entry.of_type)} t LEFT JOIN sets s USING ({keys})"
+    query = f"SELECT coalesce(s.place, {IN_NONE}) FROM {joined} ORDER BY t.{row}"
     regions, num_found = _write_masks(ids.connection, query, label, num_rows, path)
     run(ids.connection, "DROP TABLE sets")
     if not num_found:

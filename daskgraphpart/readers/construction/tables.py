@@ -64,13 +64,17 @@ ROW = '"(row)"'
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """An entry of the config with its files, SQL of its rows, and types by column."""
+    """An entry of the config with its files, SQL of its rows, and types by column.
+
+    `sets` has SQL of the IDs in each set of a label, by the place of their files.
+    """
 
     connection: duckdb.DuckDBPyConnection
     entry: Entry
     files: tuple[str, ...]
     relation: str
     types: Mapping[str, str]
+    sets: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @property
     def numbered(self) -> str:
