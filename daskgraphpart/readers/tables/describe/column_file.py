@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,12 +16,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from daskgraphpart.errors import GraphPartError, InputFileError, collect_fault, raise_together
-from daskgraphpart.graph.metadata import MAX_ROWS
 from daskgraphpart.graph.output import to_arrow
 from daskgraphpart.graph.read_parquet import read_parquet_header
 from daskgraphpart.kernels.cut_rows import MAX_ROW_BYTES
 from daskgraphpart.readers.database import ROWS_PER_BATCH
-from daskgraphpart.readers.names_of_ends import known_ends
 from daskgraphpart.readers.tables.describe.columns import (
     BYTES,
     COLUMNS_TRIED,
@@ -37,9 +34,7 @@ from daskgraphpart.readers.tables.describe.columns import (
     find_columns,
     shown,
 )
-from daskgraphpart.readers.tables.describe.map_arrays import map_arrays
 from daskgraphpart.readers.tables.describe.parquet_batches import PAGES_HELD, Sizes, column_sizes, read_batches
-from daskgraphpart.readers.tables.describe.uuids import is_uuid, text_of_uuids
 
 if TYPE_CHECKING:
     from daskgraphpart.readers.tables.describe.table_files import TableFile
@@ -49,7 +44,6 @@ BYTES_PER_BATCH = 4 << 20
 COLUMNS_AT_ONCE = 32
 ROWS_IN_BUDGET, PAGES_IN_BUDGET = 16, 10
 """How many of the largest row, or page, the memory should hold: a quarter is for rows, three tenths for pages."""
-MAX_NUMBER_BYTES = 8  # Arrow has no longer floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -193,7 +187,7 @@ def _kind_of(arrow_type: Any) -> str:
     return BYTES if "binary" in str(arrow_type) and not arrow_type.num_fields else UNKNOWN
 
 
-def _choose(
+def choose_columns(
     file: TableFile, headers: Sequence[tuple[str, Any, tuple[int, ...]]], wanted: Sequence[str], num_ids: int
 ) -> tuple[tuple[Column, ...], Any]:
     """Describe the chosen columns among those found (name, Arrow type, row shape), and their schema."""
@@ -216,117 +210,9 @@ def _choose(
 def open_parquet_file(file: TableFile, wanted: Sequence[str], num_ids: int) -> ColumnFile:
     """Open a parquet file of edges or nodes."""
     header = read_parquet_header(file.content)
-    columns, schema = _choose(file, [(field.name, field.type, ()) for field in header.schema], wanted, num_ids)
+    columns, schema = choose_columns(file, [(field.name, field.type, ()) for field in header.schema], wanted, num_ids)
     sizes = column_sizes(file.content, header.footer, [of.name for of in columns if of.position is not None])
     return ColumnFile(file.path, file.content, columns, schema, header.num_rows, sizes=sizes)
-
-
-# ------------------------------------------------------------------------------------------------------------- arrays
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Expanded:
-    """Row (or column) numbers of a compressed sparse matrix's elements, computed when sliced."""
-
-    starts: np.ndarray
-    shape: tuple[int]
-    dtype = np.dtype(np.int64)
-    ndim = 1
-
-    def __len__(self) -> int:
-        return self.shape[0]
-
-    def __getitem__(self, chosen: slice) -> np.ndarray:
-        return np.searchsorted(self.starts, np.arange(*chosen.indices(len(self))), side="right") - 1
-
-
-def open_array_file(file: TableFile, wanted: Sequence[str], num_ids: int, directory: Path) -> ColumnFile:
-    """Open a raw, npy or npz file; unpacks packed arrays into a directory.
-
-    Without names, sources and destinations are `src` and `dst` (or `row` and `col`, ...), or the first two arrays, or
-    the columns of `edge_index` or of the first array, (edges, 2 or more), or its rows, (2, edges); for a sparse matrix
-    saved by scipy, its rows and columns.
-    """
-    path = file.path
-    arrays, num_nodes = map_arrays(file, directory), tuple[int, ...]()
-    if {"format", "shape", "data"} <= arrays.keys() and arrays["format"].shape == () and arrays["shape"].shape == (2,):
-        num_nodes = _matrix_shape(path, arrays["shape"])
-        arrays = _sparse_matrix(path, arrays)
-    _check_arrays(path, arrays)
-    if num_ids == 2 and "edge_index" in arrays:
-        arrays = {"edge_index": arrays.pop("edge_index"), **arrays}
-    has_pair = num_ids == 2 and known_ends(arrays)
-    if num_ids and not has_pair and not all(name and name in arrays for name in wanted[:num_ids]):
-        before, arrays = arrays, _split_first(path, arrays, wanted, num_ids)
-        if arrays.keys() != before.keys() and not any(wanted[:num_ids]):
-            wanted = [*list(arrays)[:num_ids], *wanted[num_ids:]]
-    kinds = {name: pa.from_numpy_dtype(array.dtype.newbyteorder("=")) for name, array in arrays.items()}
-    headers = [(n, kinds[n] if a.ndim == 1 else pa.list_(kinds[n]), a.shape[1:]) for n, a in arrays.items()]
-    columns, schema = _choose(file, headers, wanted, num_ids)
-    chosen = {column.name: arrays[column.name] for column in columns if column.position is not None}
-    num_rows = len(next(iter(chosen.values()), ()))
-    for name, array in chosen.items():
-        if len(array) != num_rows:
-            what, expected = f"array {name!r} has a different length", f"{num_rows:,}"
-            raise InputFileError(what, file=path, expected=expected, found=f"{len(array):,}")
-    used = tuple(arrays[column.name] for column in columns if column.position is not None)
-    sizes = Sizes(max((array[:1].nbytes for array in used if not isinstance(array, _Expanded)), default=0))
-    return ColumnFile(path, file.content, columns, schema, num_rows, used, num_nodes, sizes=sizes)
-
-
-def _matrix_shape(path: str, shape: np.ndarray) -> tuple[int, ...]:
-    if shape.dtype.kind not in "iu" or not 0 <= int(shape.min()) <= int(shape.max()) < MAX_ROWS:
-        expected = f"two whole numbers below 2^{MAX_ROWS.bit_length() - 1}"
-        raise InputFileError("invalid shape of a matrix", file=path, expected=expected, found=shape.tolist())
-    return tuple(map(int, shape))
-
-
-def _sparse_matrix(path: str, arrays: Mapping[str, Any]) -> dict[str, Any]:
-    """Return rows, columns and elements of a matrix from `scipy.sparse.save_npz`."""
-    form = arrays["format"].item()
-    form = form.decode(errors="replace") if isinstance(form, bytes) else str(form)
-    if form == "coo" and {"row", "col"} <= arrays.keys():
-        return {name: arrays[name] for name in ("row", "col", "data")}
-    starts, indices = arrays.get("indptr", np.empty(0)), arrays.get("indices", np.empty(0))
-    if form not in ("csr", "csc"):
-        what, hint = "cannot read this sparse matrix", "save scipy.sparse.csr_matrix(matrix) instead"
-        raise InputFileError(what, file=path, expected="csr, csc or coo", found=form, hint=hint)
-    is_whole = starts.ndim == 1 and starts.dtype.kind in "iu" and len(starts) and starts[0] == 0
-    if not is_whole or starts[-1] != len(indices) or (starts[1:] < starts[:-1]).any():
-        raise InputFileError("indptr does not fit the sparse matrix", file=path, expected=f"0 to {len(indices):,}")
-    expanded = _Expanded(starts, (len(indices),))
-    row, col = (expanded, indices) if form == "csr" else (indices, expanded)
-    return {"row": row, "col": col, "data": arrays["data"]}
-
-
-def _split_first(
-    path: str, arrays: Mapping[str, np.ndarray], wanted: Sequence[str], num_ids: int
-) -> dict[str, np.ndarray]:
-    """If the first array is a table, replace it by the columns that may be used."""
-    name, array = next(iter(arrays.items()))
-    if array.ndim == 1:
-        return dict(arrays)
-    if num_ids == 2 and not any(wanted[:2]) and array.ndim == 2 and len(array) == 2 and len(wanted) == 2:
-        if array.shape == (2, 2):
-            hint = "add --endpoints 0,1 if its rows are edges, or transpose it"
-            raise InputFileError("ambiguous array of edges", file=path, found="shape (2, 2)", hint=hint)
-        array = array.T  # PyG's edge_index
-    if array.ndim != 2 or array.shape[1] < num_ids:
-        what = "not an array of edges" if num_ids == 2 else "not a list of nodes"
-        expected = f"shape (rows, {num_ids} or more)" + (" or (2, edges)" if num_ids == 2 else "")
-        raise InputFileError(what, file=path, expected=expected, found=f"shape {array.shape}")
-    used = max(num_ids, *(int(text) + 1 for text in wanted if text.isdecimal()), 0)
-    columns = {f"{name}[{i}]" if name else str(i): array[:, i] for i in range(min(used, array.shape[1]))}
-    return {**columns, **{other: arrays[other] for other in list(arrays)[1:]}}
-
-
-def _check_arrays(path: str, arrays: Mapping[str, Any]) -> None:
-    for name, array in arrays.items():
-        dtype = array.dtype
-        is_known = dtype.kind in "US" or (dtype.kind in "biuf" and dtype.itemsize <= MAX_NUMBER_BYTES)
-        if not is_known or not array.shape or dtype.itemsize == 0:
-            what, kind = f"array {name!r} does not hold numbers or strings", f"dtype {dtype}, shape {array.shape}"
-            raise InputFileError(what, file=path, found=kind)
 
 
 def plain_column(column: Any) -> Any:
@@ -334,8 +220,8 @@ def plain_column(column: Any) -> Any:
     kind = column.type
     if pa.types.is_dictionary(kind):
         return plain_column(column.cast(kind.value_type))
-    if is_uuid(kind):
-        return text_of_uuids(column)
+    if _is_uuid(kind):
+        return _text_of_uuids(column)
     if pa.types.is_null(kind):
         return column.cast(pa.string())
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
@@ -395,3 +281,20 @@ def _text(value: Any) -> str:
         return str(value.as_py())
     except (ValueError, OverflowError):
         return str(value.cast(pa.int64() if value.type.bit_width == 64 else pa.int32()).as_py())
+
+
+def _is_uuid(kind: Any) -> bool:
+    """Whether a type holds UUIDs: Arrow's own, or 16 bytes."""
+    name = getattr(kind, "extension_name", "")
+    return name == "arrow.uuid" or (pa.types.is_fixed_size_binary(kind) and kind.byte_width == 16)
+
+
+def _text_of_uuids(column: Any) -> Any:
+    """Return UUIDs as text, such as ``00112233-4455-6677-8899-aabbccddeeff``."""
+    stored = column.storage if isinstance(column, pa.ExtensionArray) else column
+    missing = stored.is_null().to_numpy(zero_copy_only=False)
+    filled = pc.fill_null(stored, pa.scalar(bytes(16), stored.type)) if missing.any() else stored
+    digits = np.frombuffer(b"".join(filled.to_pylist()).hex().encode(), np.uint8)
+    text = np.full((len(filled), 36), ord("-"), np.uint8)
+    text[:, [place for place in range(36) if place not in (8, 13, 18, 23)]] = digits.reshape(len(filled), 32)
+    return pa.array(text.view("S36").reshape(-1).astype("U36"), pa.string(), mask=missing)

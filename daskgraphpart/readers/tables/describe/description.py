@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.graph.transforms.check_changes import split_feature
 from daskgraphpart.ids.id_map import read_map_header
-from daskgraphpart.readers.tables.describe.column_file import ColumnFile, open_array_file, open_parquet_file
+from daskgraphpart.readers.tables.describe.column_file import ColumnFile, open_parquet_file
 from daskgraphpart.readers.tables.describe.columns import (
     BYTES,
     INTEGERS,
@@ -22,6 +22,7 @@ from daskgraphpart.readers.tables.describe.columns import (
     are_strings,
     microseconds_of,
 )
+from daskgraphpart.readers.tables.describe.map_arrays import open_array_file
 from daskgraphpart.readers.tables.describe.split_sets import SETS, SPLIT
 from daskgraphpart.readers.tables.describe.table_files import TableFile, check_packed, with_form
 from daskgraphpart.readers.tables.describe.text_file import TextFile, open_text_file
