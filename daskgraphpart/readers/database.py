@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from daskgraphpart.errors import EnvironmentFaultError, InputFileError, OptionError, PlanError
 from daskgraphpart.storage.faults import attach_path_to_error
-from daskgraphpart.storage.region import Region
+from daskgraphpart.storage.region import Region, create_npy, map_npy
 
 if TYPE_CHECKING:
     from daskgraphpart.engine.resources import Resources
@@ -100,6 +100,21 @@ def stage_rows(
             file.write(np.ascontiguousarray(np.column_stack(values) if values[1:] else values[0], dtype).data)
             rows += batch.num_rows
     return Region(path, 0, dtype, (rows, *row_shape))
+
+
+def scatter_numbers(
+    connection: duckdb.DuckDBPyConnection, query: str, path: str, num_rows: int, kept: Region | None = None
+) -> Region:
+    """Write a query's numbers to a file, each in the row that the query gives first, so that it need not sort.
+
+    `kept` are the numbers of the rows that are left if some were dropped.
+    """
+    region = create_npy(path, np.int64, (num_rows,), is_mapped=True)
+    placed, numbers = map_npy(path), None if kept is None else kept.memmap()
+    for batch in read(connection, query):
+        rows, values = (column.to_numpy() for column in batch.columns)
+        placed[rows if numbers is None else np.searchsorted(numbers, rows)] = values
+    return region
 
 
 def numbered_batches(columns: Iterable[list[Any]], schema: Any, first: int = 0) -> Iterator[Any]:

@@ -35,6 +35,7 @@ from daskgraphpart.readers.database import (
     drop_rows,
     quote,
     run,
+    scatter_numbers,
     stage_rows,
     translated_errors,
 )
@@ -302,7 +303,7 @@ def find_ends(
     `nodes` are the tables that list nodes, by type.
     """
     connection, of_edges = ids.connection, ids.table(table.entry.of_type)
-    num_rows, int64 = count_rows(connection, of_edges), np.dtype(np.int64)
+    num_rows = count_rows(connection, of_edges)
     ends = list(zip(ENDS, table.entry.ends, strict=True))
     for i, (column, end) in enumerate(ends):
         is_unknown = f"NOT EXISTS (SELECT 1 FROM {ids.table(end)} i WHERE i.id = {of_edges}.{column})"
@@ -325,21 +326,23 @@ def find_ends(
             what = f"--unknown-nodes drop leaves none of the {num_rows:,} edges of {table.entry.of_type}"
             hint = f"check {id_place(table.entry, i)} and the IDs of {end!r} nodes"
             raise InputFileError(what, file=table.files[0], place=id_place(table.entry, i), hint=hint)
+    num_left, kept = count_rows(connection, of_edges), None
+    if num_left < num_rows:
+        dropped = f"{num_rows - num_left:,} of {num_rows:,} edges, of unknown nodes, were dropped"
+        progress.note(f"{table.entry.of_type}: {dropped}")
+        query = f"SELECT row FROM {of_edges} ORDER BY row"
+        kept = stage_rows(connection, query, str(ids.directory / f"{of_edges}-rows"), np.dtype(np.int64))
     numbers = [
-        stage_rows(
+        scatter_numbers(
             connection,
-            f"SELECT i.new_id FROM {of_edges} t JOIN {ids.table(end)} i ON t.{column} = i.id ORDER BY t.row",
+            f"SELECT t.row, i.new_id FROM {of_edges} t JOIN {ids.table(end)} i ON t.{column} = i.id",
             str(ids.directory / f"{of_edges}-{column}"),
-            int64,
+            num_left,
+            kept,
         )
         for column, end in ends
     ]
-    if numbers[0].num_rows == num_rows:
-        return EdgeEnds(*numbers), None
-    dropped = num_rows - numbers[0].num_rows
-    progress.note(f"{table.entry.of_type}: {dropped:,} of {num_rows:,} edges, of unknown nodes, were dropped")
-    kept = f"SELECT row FROM {of_edges} ORDER BY row"
-    return EdgeEnds(*numbers), stage_rows(connection, kept, str(ids.directory / f"{of_edges}-rows"), int64)
+    return EdgeEnds(*numbers), kept
 
 
 def _refuse_strangers(ids: Ids, table: Table, nodes: Table, number: int) -> None:

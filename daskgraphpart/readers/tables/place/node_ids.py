@@ -15,7 +15,7 @@ import numpy as np
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.graph.metadata import ID_MAP
 from daskgraphpart.readers.compare_ids import has_blanks, without_blanks
-from daskgraphpart.readers.database import count_rows, run, stage_rows
+from daskgraphpart.readers.database import count_rows, run, scatter_numbers, stage_rows
 from daskgraphpart.readers.rank_ids import rank_ids
 from daskgraphpart.readers.tables.describe.columns import STRINGS, shown
 from daskgraphpart.storage.region import Region
@@ -147,13 +147,15 @@ class NumberedTables:
 
     def new_ids(self, table: Table, column: int) -> Region:
         """Write a column's new IDs to a file, once, in row order."""
-        name = table.name
+        name, load, path = table.name, self.load, self.path(f"{table.name}-c{column}")
         if (name, column) not in self.staged:
-            query = f"SELECT c{column} FROM {name} ORDER BY row"
-            if self.load.described.options.map_ids and not self.counts_only:
-                ids = ids_table(self.load, table.ends[column])
-                query = f"SELECT i.new_id FROM {name} t JOIN {ids} i ON t.c{column} = i.id ORDER BY t.row"
-            self.staged[name, column] = self.stage(query, self.path(f"{name}-c{column}"), np.dtype(np.int64))
+            if load.described.options.map_ids and not self.counts_only:
+                query = f"SELECT t.row, i.new_id FROM {name} t JOIN {ids_table(load, table.ends[column])} i"
+                query += f" ON t.c{column} = i.id"
+                rows = scatter_numbers(load.connection, query, path, load.num_rows(table), self.kept(table))
+            else:
+                rows = self.stage(f"SELECT c{column} FROM {name} ORDER BY row", path, np.dtype(np.int64))
+            self.staged[name, column] = rows
         return self.staged[name, column]
 
     def kept(self, table: Table) -> Region | None:
