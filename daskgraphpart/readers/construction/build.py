@@ -22,9 +22,10 @@ from daskgraphpart.graph.rows import ConstantRows, JoinedRows, KeptRows, Reverse
 from daskgraphpart.graph.scan import Scan, ScanJob
 from daskgraphpart.kernels.hashing import stream_key
 from daskgraphpart.readers.construction.config import PROCESSING
+from daskgraphpart.readers.construction.gconstruct import OF_PROCESSING
 from daskgraphpart.readers.construction.labels import count_classes, draw_masks, list_masks, open_splits
 from daskgraphpart.readers.construction.read_config import is_construction, read_config
-from daskgraphpart.readers.construction.statistics import Described, bounds, describe_rows, divisor, plan_columns
+from daskgraphpart.readers.construction.statistics import Described, bounds, describe_rows, divisor
 from daskgraphpart.readers.construction.tables import (
     Ids,
     Table,
@@ -136,7 +137,6 @@ class ConstructionScan(Scan):
 def _open(connection: duckdb.DuckDBPyConnection, config: Construction, entry: Entry, faults: Faults) -> Table:
     """Open a table and its files of sets; note all faults that headers show."""
     table = open_table(connection, config, entry, faults)
-    plan_columns(table, faults)
     splits = [label.splits for label in entry.labels if label.splits is not None]
     return replace(table, sets={of.place: open_splits(connection, config, entry, of, faults) for of in splits})
 
@@ -201,12 +201,12 @@ class _Built:
                 path = directory / f"{self.ids.table(entry.of_type)}-negatives{i}.npy"
                 data[feature.name] = write_hard_negatives(self.ids, described, column, dst, path)
                 continue
-            region = written[feature.place][feature.name]
+            region = written[feature.place]
             if entry.is_edges and feature.name in mask_names and region.shape[1:] == (1,):
                 region = replace(region, shape=region.shape[:1])  # masks given as features, with split_pct of zeros
             data[feature.name] = region
         for label in entry.labels:
-            values = written[label.place][label.column] if label.column else None
+            values = written.get(label.place)
             if values is not None:
                 data[label.column] = values
             if label.mask_names:
@@ -272,6 +272,8 @@ def _at(content: dict[str, Any], place: str) -> dict[str, Any]:
 def _add_found(described: dict[str, Any], feature: Feature, columns: Sequence[TransformColumn]) -> None:
     how = feature.transform
     described["feature_dim"] = [feature_width(feature, columns)]
+    for key in OF_PROCESSING:  # which gconstruct does not know
+        described.get("transform", {}).pop(key, None)
     if how.name == "max_min_norm":
         pairs = [bounds(how, column, i) for i, column in enumerate(columns)]
         described["transform"]["max_val"] = _listed([high for _, high in pairs])

@@ -47,7 +47,7 @@ def _moved(given: dict[str, Any], *keys: str) -> dict[str, Any]:
     """Return what there is of the keys of an object."""
     moved: dict[str, Any] = {}
     for key in keys:
-        if (value := _at(given, PLACES.get(key, key))) is not None:
+        if (value := _at(given, PLACES.get(key, key))) not in (None, ""):
             outer, _, inner = key.rpartition(".")
             (moved.setdefault(outer, {}) if outer else moved)[inner] = value
     return moved

@@ -62,7 +62,7 @@ class Described:
     columns: dict[str, tuple[TransformColumn, ...]]
 
 
-def plan_columns(table: Table, faults: Faults) -> dict[str, tuple[TransformColumn, ...]]:
+def _plan_columns(table: Table, faults: Faults) -> dict[str, tuple[TransformColumn, ...]]:
     """Plan how to read each feature and label, by column types; note the impossible."""
     by_place: dict[str, tuple[TransformColumn, ...]] = {}
     for feature in table.entry.features:
@@ -141,14 +141,16 @@ def _text(sql: str, of_type: str) -> str:
 
 def describe_rows(table: Table, faults: Faults) -> Described:
     """Read statistics of all columns without faults; note rows that transforms cannot take."""
+    plan = _plan_columns(table, faults)
     table = replace(table, entry=_sound(table.entry, faults))
-    plan = plan_columns(table, faults)
+    sound = {of.place for of in table.entry.features} | {of.place for of in table.entry.labels}
+    plan = {place: columns for place, columns in plan.items() if place in sound}
     with translated_errors(table.files[0]):
         columns, num_rows = _first_pass(table, plan)
         described = Described(table, num_rows, columns)
         _check_rows(described, faults)
-        sound = replace(table, entry=_sound(table.entry, faults))
-        return replace(_further_passes(replace(described, table=sound), faults), table=table)
+        rest = replace(table, entry=_sound(table.entry, faults))
+        return replace(_further_passes(replace(described, table=rest), faults), table=table)
 
 
 def _sound(entry: Entry, faults: Faults) -> Entry:

@@ -39,13 +39,13 @@ class _Target:
     of: Feature | Label
 
 
-def write_features(described: Described, directory: Path) -> dict[str, dict[str, Region]]:
-    """Write all features and labels of a table in one pass; return them by place and name.
+def write_features(described: Described, directory: Path) -> dict[str, Region]:
+    """Write all features and labels of a table in one pass; return them by place.
 
     Ranks take further passes. Holds a block and its numbers.
     """
     entry, number = described.table.entry, described.table.entry.place.translate({ord(c): "-" for c in ".[]"})
-    by_place: dict[str, dict[str, Region]] = {}
+    by_place: dict[str, Region] = {}
     targets = []
     for i, feature in enumerate(entry.features):
         columns, path = described.columns[feature.place], directory / f"{number}{i}.npy"
@@ -57,14 +57,14 @@ def write_features(described: Described, directory: Path) -> dict[str, dict[str,
             width = feature_width(feature, columns)
             region = create_npy(path, np.dtype(feature.dtype), (described.num_rows, width))
             targets.append(_Target(region, columns, feature))
-        by_place[feature.place] = {feature.name: region}
+        by_place[feature.place] = region
     for i, label in enumerate(entry.labels):
         if label.column:
             columns = described.columns[label.place]
             dtype, shape = _label_form(label, columns[0], described.num_rows)
             region = create_npy(directory / f"{number}label{i}.npy", dtype, shape)
             targets.append(_Target(region, columns, label))
-            by_place[label.place] = {label.column: region}
+            by_place[label.place] = region
     if targets:
         with translated_errors(described.table.files[0]):
             _fill(described, targets)
