@@ -49,7 +49,7 @@ def by_type(data: Mapping[str, Any] | None, types: Sequence[str], what: str) -> 
 
 
 def name_types(data: Mapping[str, Any] | None, types: Sequence[str], what: str) -> dict[str, Mapping[str, Any]]:
-    """Do the same without checking types."""
+    """Map names to types; unlike `by_type`, accept unknown types."""
     are_types = [isinstance(value, Mapping) for value in (data or {}).values()]
     if not all(are_types):
         if len(types) != 1 or any(are_types):

@@ -141,7 +141,7 @@ class TableScan(Scan):
 
     @property
     def _named(self) -> Iterator[tuple[str, Any]]:
-        """Yield the same with type and feature name."""
+        """Yield everything given as files or rows: its option, then its type, any name of a feature, and itself."""
         yield from (("--edges", item) for item in self.tables.edges.items())
         yield from (("--nodes", item) for item in self.tables.nodes.items())
         yield from ((place, values) for place, *values in self.features)

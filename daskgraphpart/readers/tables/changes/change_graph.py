@@ -206,7 +206,7 @@ class ChangedScan(Scan):
 
     @property
     def paths(self) -> list[Location]:
-        """The same as locations."""
+        """Locations of all files of the graph before."""
         return self.before.paths
 
     @property

@@ -239,7 +239,7 @@ def is_list(kind: Any) -> bool:
 
 
 def checked_column(column: Any, path: str, name: str, first_row: int) -> Any:
-    """Return the same as `plain_column`, or refuse the row of a value that is out of range or too long."""
+    """Return a column as `plain_column` does; refuse the row of a value that is out of range or too long."""
     lengths = _byte_lengths(column)
     longest = (pc.max(lengths).as_py() or 0) if lengths is not None else 0
     if longest > MAX_ROW_BYTES:

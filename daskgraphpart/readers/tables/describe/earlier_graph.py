@@ -39,7 +39,7 @@ class EarlierGraph:
         return path if is_file(path) else None
 
     def codes_of_split(self, etype: str, feature: str) -> Location | None:
-        """Return the same for a split edge type: the types it was split into share codes."""
+        """Return the file of codes that the types share into which an edge type was split."""
         categories, ends = join_path(self.directory, CATEGORIES), etype.split(":")[::2]
         types = [t for t in (etype, *list_directory(categories)) if t.split(":")[::2] == ends]
         codes = [path for path in (self.codes(t, feature) for t in types) if path is not None]
