@@ -213,13 +213,13 @@ class _Built:
                 self._add_masks(described, label, values)
 
     def _add_masks(self, described: Described, label: Label, values: Region | None) -> None:
-        table, of_type = described.table, described.table.entry.of_type
+        of_type = described.table.entry.of_type
         path = self.ids.directory / f"masks{len(self.masks)}"
         if label.splits is not None:
-            masks = list_masks(self.ids, table, label, described.num_rows, path)
+            masks = list_masks(self.ids, described.table, label, described.num_rows, path)
         else:
             key = stream_key(self.seed, f"split/{of_type}/{label.column or label.masks[0]}")
-            masks = draw_masks(table.connection, label, values, described.num_rows, key, path)
+            masks = draw_masks(label, values, described.num_rows, key, path)
         self.data[of_type].update(masks)
         self.masks.update((of_type, name) for name in masks)
         if label.has_stats and values is not None:

@@ -6,20 +6,20 @@ each share of all labelled rows; GraphStorm floors per file.
 
 from __future__ import annotations
 
+import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.kernels.hashing import uniform_ints
 from daskgraphpart.readers.construction.tables import Ids, Table, columns_of, find_files, name
 from daskgraphpart.readers.construction.write_features import NO_CLASS
-from daskgraphpart.readers.database import count_rows, insert_batches, quote, read, run, translated_errors
+from daskgraphpart.readers.database import quote, read, run, translated_errors
 from daskgraphpart.storage.region import Region, create_npy
 
 if TYPE_CHECKING:
@@ -30,62 +30,50 @@ if TYPE_CHECKING:
 ROWS = 1 << 18
 SETS = ("train", "valid", "test")
 IN_NONE = len(SETS)
-_DRAWN = pa.schema([("row", pa.int64()), ("key", pa.uint32())])
+NO_KEY = np.uint64(2**64 - 1)
 
 
-def draw_masks(
-    connection: duckdb.DuckDBPyConnection,
-    label: Label,
-    values: Region | None,
-    num_rows: int,
-    key: np.uint64,
-    path: Path,
-) -> dict[str, Region]:
-    """Draw the sets among labelled rows, and write int8 masks."""
-    order = "row_number() OVER (ORDER BY key, row) - 1 AS n"
-    statement = f"CREATE TABLE drawn AS SELECT row, {order} FROM batches"
-    insert_batches(connection, statement, _DRAWN, _labelled_rows(values, num_rows, key))
-    num_labelled = count_rows(connection, "drawn")
-    ends = accumulate(int(num_labelled * share) for share in label.shares)
-    places = " ".join(f"WHEN n < {end} THEN {place}" for place, end in enumerate(ends))
-    rows = f"range({num_rows}) of_table(row) LEFT JOIN drawn USING (row)"
-    query = f"SELECT CASE {places} ELSE {IN_NONE} END FROM {rows} ORDER BY row"
-    regions, _ = _write_masks(connection, query, label, num_rows, path)
-    run(connection, "DROP TABLE drawn")
+def draw_masks(label: Label, values: Region | None, num_rows: int, key: np.uint64, path: Path) -> dict[str, Region]:
+    """Draw the sets among labelled rows by their keys, which a mapped file holds; write int8 masks."""
+    blocks = [(start, min(start + ROWS, num_rows)) for start in range(0, num_rows, ROWS)]
+    keys, num_labelled = np.memmap(f"{path}-keys", np.uint64, "w+", shape=(num_rows,)), 0
+    for start, stop in blocks:
+        keys[start:stop] = _keys(values, start, stop, key)
+        num_labelled += int(np.count_nonzero(keys[start:stop] < NO_KEY))
+    ends = list(accumulate(int(num_labelled * share) for share in label.shares))
+    keys.partition([min(end, num_rows - 1) for end in ends])
+    limits = np.array([keys[end] if end < num_labelled else NO_KEY for end in ends])
+    places = (np.searchsorted(limits, _keys(values, start, stop, key), side="right") for start, stop in blocks)
+    regions, _ = _write_masks(places, label, num_rows, path)
+    os.unlink(f"{path}-keys")
     return regions
 
 
-def _labelled_rows(values: Region | None, num_rows: int, key: np.uint64) -> Iterator[pa.RecordBatch]:
-    """Yield the numbers of labelled rows, with a random number each."""
-    for start in range(0, num_rows, ROWS):
-        stop = min(start + ROWS, num_rows)
-        keys = np.empty(stop - start, np.uint32)
-        uniform_ints(key, start, 1 << 32, keys)
-        rows = np.flatnonzero(_is_labelled(values, start, stop))
-        yield pa.RecordBatch.from_arrays([pa.array(rows + start), pa.array(keys[rows])], schema=_DRAWN)
+def _keys(values: Region | None, start: int, stop: int, key: np.uint64) -> np.ndarray:
+    """Return a random number of each row, no two of them equal; the largest where there is no label."""
+    drawn = np.empty(stop - start, np.uint32)
+    uniform_ints(key, start, 1 << 32, drawn)
+    keys = drawn.astype(np.uint64) << np.uint64(32) | np.arange(start, stop, dtype=np.uint64)
+    return keys if values is None else np.where(_is_labelled(values.read(start, stop)), keys, NO_KEY)
 
 
-def _is_labelled(values: Region | None, start: int, stop: int) -> np.ndarray:
-    if values is None:
-        return np.ones(stop - start, bool)
-    block = values.read(start, stop)
+def _is_labelled(block: np.ndarray) -> np.ndarray:
     has_value = ~np.isnan(block) if block.dtype.kind == "f" else block != NO_CLASS
     is_labelled: np.ndarray = has_value.reshape(len(block), -1).all(axis=1)
     return is_labelled
 
 
 def _write_masks(
-    connection: duckdb.DuckDBPyConnection, query: str, label: Label, num_rows: int, path: Path
+    places: Iterable[np.ndarray], label: Label, num_rows: int, path: Path
 ) -> tuple[dict[str, Region], int]:
-    """Write the masks of rows whose sets a query tells, in order; return how many are in one."""
+    """Write the masks of rows, given the number of each one's set in order; return how many are in one."""
     regions = {name: create_npy(f"{path}-{name}.npy", np.dtype(np.int8), (num_rows,)) for name in label.masks}
     done = num_found = 0
-    for batch in read(connection, query):
-        places = batch.column(0).to_numpy(zero_copy_only=False)
+    for of_rows in places:
         for place, region in enumerate(regions.values()):
-            region.write((places == place).astype(np.int8), done)
-        done += len(places)
-        num_found += int(np.count_nonzero(places < IN_NONE))
+            region.write((of_rows == place).astype(np.int8), done)
+        done += len(of_rows)
+        num_found += int(np.count_nonzero(of_rows < IN_NONE))
     return regions, num_found
 
 
@@ -136,7 +124,8 @@ def list_masks(ids: Ids, table: Table, label: Label, num_rows: int, path: Path) 
     row = "row" if entry.is_edges else "new_id"
     joined = f"{ids.table(entry.of_type)} t LEFT JOIN sets s USING ({keys})"
     query = f"SELECT coalesce(s.place, {IN_NONE}) FROM {joined} ORDER BY t.{row}"
-    regions, num_found = _write_masks(ids.connection, query, label, num_rows, path)
+    places = (batch.column(0).to_numpy(zero_copy_only=False) for batch in read(ids.connection, query))
+    regions, num_found = _write_masks(places, label, num_rows, path)
     run(ids.connection, "DROP TABLE sets")
     if not num_found:
         what, hint = "the table has none of the sets' IDs", "compare some IDs, and their types"
