@@ -31,7 +31,7 @@ from harness import keep_lines, show
 import daskgraphpart as dgp
 from daskgraphpart.cli.main import group
 from daskgraphpart.engine.local import LocalScheduler
-from daskgraphpart.partitioner import partition_nodes
+from daskgraphpart.partitioner import find_parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -106,7 +106,7 @@ class Ledger:
         return taken
 
 
-pipeline_partition_graph = partition_nodes.partition_graph
+pipeline_partition_graph = find_parts.partition_graph
 
 
 def main() -> None:
@@ -118,7 +118,7 @@ def main() -> None:
         compute = ledger.counted(LocalScheduler.compute)
         stack.enter_context(mock.patch.object(LocalScheduler, "compute", compute))
         task = ledger.profiled if profile else ledger.partition_graph
-        stack.enter_context(mock.patch.object(partition_nodes, "partition_graph", task))
+        stack.enter_context(mock.patch.object(find_parts, "partition_graph", task))
         group(arguments, standalone_mode=False)
     ledger.note(BETWEEN)
     if profile:

@@ -60,7 +60,7 @@ def input_paths(scan: Scan) -> list[Location]:
     return [*([] if scan.directory is None else [scan.directory]), *scan.paths]
 
 
-WORK_VERSION = 17
+WORK_VERSION = 18
 """Of what passes exchange through the workspace; raise it when a file or the order of passes changes."""
 
 MOST_SHOWN = 3

@@ -221,7 +221,7 @@ def workspace_nbytes(schema: GraphSchema, options: AssignOptions, choice: Choice
     runs = (6 if options.has_weights else 4) * id_dtype(schema.num_nodes).itemsize * schema.num_edges
     building = adjacency_nbytes(schema, has_weights=options.has_weights) + weights + runs
     balanced = MOST_TRIES * (WEIGHT_NBYTES * (len(options.constraints) + 1) + PART_NBYTES) * schema.num_nodes
-    of_others = (num_ways - 1) * (_lasting_nbytes(schema, options) + balanced)
+    of_others = (num_ways - 1) * _lasting_nbytes(schema, options) + num_ways * balanced * (num_ways > 1)
     return in_edges + of_others + max(building, solving_nbytes(schema, options, choice))
 
 

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 BATCHES = 4
 """Batches that are sampled of each part, on average; if an epoch has fewer, of several epochs."""
+CHANCE, MOST_TIMES = 0.01, 16
+"""By how much chance may change what is told: as many times the batches are sampled as that takes, at most."""
 ALWAYS = 1 << 32  # of random numbers of 32 bits
 
 
@@ -67,10 +69,11 @@ class DrawConfig(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DrawnSeeds:
-    """Some seeds, in files, and the share that they are of all."""
+    """Some seeds, in files, the share that they are of all, and for how many batches of each part."""
 
     files: tuple[Region, ...]
     share: float
+    num_batches: int
 
     def read(self) -> np.ndarray:
         """Read them all, int64 (seeds,)."""
@@ -97,7 +100,7 @@ def draw_seeds(
     files = tuple(
         npy_region(_drawn_path(config, span), np.int64, (count,)) for span, count in zip(spans, counts, strict=True)
     )
-    return DrawnSeeds(files, share)
+    return DrawnSeeds(files, share, num_batches)
 
 
 def _drawn_path(config: DrawConfig, span: range) -> str:
@@ -146,7 +149,7 @@ def _sample_part(part: int, seeds: np.ndarray, owners: np.ndarray, config: Predi
     total = seeds.size / config.seeds.share
     # whole batches only, unless these are all seeds, or too few
     stop = seeds.size if config.seeds.share == 1 or seeds.size < size else seeds.size - seeds.size % size
-    epochs = -(-BATCHES * size // max(stop, size))
+    epochs = -(-config.seeds.num_batches * size // max(stop, size))
     numbers, order_key = np.empty(seeds.size, np.int64), stream_key(part, "order-seeds")
     inputs = fetched = work = nbytes = 0
     for epoch in range(epochs):

@@ -19,7 +19,15 @@ from daskgraphpart.partitioner.training.expect_samples import (
     weigh_samples,
 )
 from daskgraphpart.partitioner.training.in_edges import InEdges, sort_in_edges
-from daskgraphpart.partitioner.training.predict_rows import DrawnSeeds, PredictedRows, draw_seeds, predict_rows
+from daskgraphpart.partitioner.training.predict_rows import (
+    BATCHES,
+    CHANCE,
+    MOST_TIMES,
+    DrawnSeeds,
+    PredictedRows,
+    draw_seeds,
+    predict_rows,
+)
 from daskgraphpart.partitioner.training.training import Training, read_training
 from daskgraphpart.partitioner.weigh_nodes import ROWS_PER_UNIT, WeightColumn
 from daskgraphpart.storage.files import make_directory
@@ -77,6 +85,17 @@ class TrainingGraph:
     def predict(self, parts: Region, runner: Runner) -> PredictedRows:
         """Predict what parts fetch in an epoch."""
         return predict_rows(self.in_edges, self.training, self.drawn, parts, self.num_parts, runner)
+
+    def predict_well(self, parts: Region, predicted: PredictedRows, directory: Path, runner: Runner) -> PredictedRows:
+        """Predict it again, from more batches, where so few rows were sampled that chance counts."""
+        count = self.seeds.count
+        num_sampled = predicted.num_fetched * BATCHES * self.training.batch_size * self.num_parts / count
+        times = min(MOST_TIMES, math.ceil(1 / (CHANCE**2 * max(num_sampled, 1))))
+        if times == 1:
+            return predicted
+        make_directory(directory)
+        more = draw_seeds(self.seeds.marks, count, self.training, self.num_parts, directory, runner, times * BATCHES)
+        return replace(self, drawn=more).predict(parts, runner)
 
     def weigh_sampled(self, parts: Region, rows: PredictedRows, runner: Runner) -> dict[str, WeightColumn]:
         """What can be balanced, with the work below seeds as heavy as it was sampled of each of these parts."""
