@@ -22,7 +22,7 @@ from daskgraphpart.partitioner.assign_options import AssignOptions
 from daskgraphpart.partitioner.find_method import find_method
 from daskgraphpart.readers.objects.from_edges import from_edges
 from daskgraphpart.registry import load_class
-from daskgraphpart.tools.verification.verify_partitions import verify, verify_checksums
+from daskgraphpart.tools.verification.verify_partitions import verify
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -158,7 +158,7 @@ class LayoutSuite:
                 except OptionError:
                     assert not contents(out)
                 else:
-                    assert verify_checksums(out, ONE_CORE).ok
+                    assert verify(None, out, memory="1GB", cluster="threads").ok
         assert written > 0
 
     def test_files_are_the_same_in_each_run(self, tmp_path: Path) -> None:
@@ -183,9 +183,9 @@ class LayoutSuite:
                 if damaged is not None:
                     file.write_bytes(damaged)
                 with suppress(LayoutError):  # of the file that says that there are partitions
-                    assert not verify_checksums(tmp_path / "out", ONE_CORE).ok, path
+                    assert not verify(None, tmp_path / "out", memory="1GB", cluster="threads").ok, path
                 file.write_bytes(content)
-        assert verify_checksums(tmp_path / "out", ONE_CORE).ok
+        assert verify(None, tmp_path / "out", memory="1GB", cluster="threads").ok
 
     def test_nothing_is_left_of_what_is_overwritten(self, tmp_path: Path) -> None:
         """With fewer types and features, the files are those of a run into an empty directory."""

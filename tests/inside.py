@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from daskgraphpart.cli.main import COMMANDS, group, main
-from daskgraphpart.cli.old_names import NEW_NAMES
 from daskgraphpart.dispatching.dispatch_options import DispatchOptions
 from daskgraphpart.dispatching.job import Job, Sizes, choose_sizes, smallest_task_memory
 from daskgraphpart.engine.progress import PROGRESS_KINDS, ProgressListener, SilentProgress, open_progress
@@ -11,14 +10,14 @@ from daskgraphpart.engine.resources import SMALLEST_TASK_MEMORY, Resources, dete
 from daskgraphpart.engine.runner import Pass, Runner, TaskCall, Unit, open_runner
 from daskgraphpart.partitioner.assign_options import METHODS, AssignOptions
 from daskgraphpart.storage.region import Region, create_npy, npy_region, open_npy
-from daskgraphpart.tools.generate import KINDS, MIN_MAG_NODES, NUM_CLASSES, RMAT_THRESHOLDS, generate, mag_graph
+from daskgraphpart.tools.generate import KINDS, MIN_MAG_NODES, NUM_CLASSES, generate, mag_graph
+from daskgraphpart.tools.kinds import RMAT_THRESHOLDS
 
 __all__ = [
     "COMMANDS",
     "KINDS",
     "METHODS",
     "MIN_MAG_NODES",
-    "NEW_NAMES",
     "NUM_CLASSES",
     "PROGRESS_KINDS",
     "RMAT_THRESHOLDS",

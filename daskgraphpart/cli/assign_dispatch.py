@@ -6,11 +6,10 @@ import logging
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from daskgraphpart.cli.command_inputs import is_given
 from daskgraphpart.cli.command_options import (
     CONFINED_OPTION,
     DISPATCH_OPTIONS,
@@ -21,22 +20,18 @@ from daskgraphpart.cli.command_options import (
     run_of,
     with_options,
 )
-from daskgraphpart.cli.dgl_options import dgl_option, one_of, unused_option
-from daskgraphpart.cli.help import Command, Option
-from daskgraphpart.cli.inputs import INPUT_OPTIONS, input_of
+from daskgraphpart.cli.help import Command, Option, dgl_option, one_of, unused_option
+from daskgraphpart.cli.inputs import INPUT_OPTIONS, input_of, is_given
 from daskgraphpart.cli.summary import balance_of, cut_of, rows_of, show_facts, show_outcome, weight_of_cut
 from daskgraphpart.dispatching.dispatch_options import DispatchOptions
 from daskgraphpart.engine.resources import Resources, is_on_this_machine
 from daskgraphpart.jobs.job_options import job_options
 from daskgraphpart.options import chosen
 from daskgraphpart.partitioner.assign_options import AssignOptions
-from daskgraphpart.partitioner.assignment import BINARY_FORMS
+from daskgraphpart.partitioner.assignment import BINARY_FORMS, Assignment
 from daskgraphpart.storage.atomic import write_json
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.units import format_count, format_seconds
-
-if TYPE_CHECKING:
-    from daskgraphpart.partitioner.assignment import Assignment
 
 logger = logging.getLogger(__name__)
 

@@ -7,11 +7,10 @@ from typing import Any
 
 import click
 
-from daskgraphpart.cli.command_inputs import NAMES, scan_of, scan_of_config
 from daskgraphpart.cli.command_options import RESOURCE_OPTIONS, refuse_options, run_of, with_options
 from daskgraphpart.cli.graph_commands import FORMAT_NAMES, FORMAT_OPTIONS, name_of_directory
 from daskgraphpart.cli.help import Command
-from daskgraphpart.cli.inputs import INPUT_OPTIONS, changed_graph
+from daskgraphpart.cli.inputs import INPUT_OPTIONS, TABLE_NAMES, changed_graph, scan_of, scan_of_config
 from daskgraphpart.cli.session import show_result
 from daskgraphpart.errors import OptionError
 from daskgraphpart.graph.metadata import ID_MAP, METADATA_FILE
@@ -51,7 +50,7 @@ def build(**values: Any) -> None:
         values["name"] = values["name"] or name_of_directory(Path(out_dir), "graph")
         graph = scan_of(None, values)
     else:
-        refuse_options(NAMES, "--graph")
+        refuse_options(TABLE_NAMES, "--graph")
         graph = changed_graph(values["graph"], values)
     form = {name: values[name] for name in ("name", *FORMAT_NAMES)}
     with run_of(values) as run:

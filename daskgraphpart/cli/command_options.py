@@ -18,7 +18,7 @@ import click
 from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
-from daskgraphpart.cli.help import Command, Option, rare
+from daskgraphpart.cli.help import Command, Option
 from daskgraphpart.cli.session import LOG_OPTIONS, Session
 from daskgraphpart.dispatching.dispatch_options import DispatchOptions
 from daskgraphpart.engine.progress import ProgressListener, open_progress
@@ -103,8 +103,8 @@ RESOURCE_OPTIONS = (
     *LOG_OPTIONS,
 )
 STAGING_OPTIONS = options_of(Resources, "Resources", "staging")
-CONFINED_OPTION = rare(
-    "--confined", is_flag=True, help="Refuse input files outside the input directory, even through links."
+CONFINED_OPTION = click.option(
+    "--confined", cls=Option, is_flag=True, help="Refuse input files outside the input directory, even through links."
 )
 _output = partial(click.option, cls=Option, heading="Output")
 OUTPUT_OPTIONS = (

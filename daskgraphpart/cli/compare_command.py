@@ -20,7 +20,7 @@ from daskgraphpart.cli.summary import show_facts
 from daskgraphpart.engine.resources import Resources
 from daskgraphpart.errors import OptionError
 from daskgraphpart.partitioner.assign_options import GUESTS, METHODS, AssignOptions
-from daskgraphpart.tools.report.compare import Compared, check_plot, comparison_table, plot_comparison, write_comparison
+from daskgraphpart.tools.report.compare import Compared, check_plot, plot_comparison
 from daskgraphpart.tools.report.compare import compare as compare_methods
 from daskgraphpart.units import format_number
 
@@ -66,10 +66,10 @@ def compare(**values: Any) -> None:
             progress.note(f"{format_number(result.num_parts, 'part')}, {result.method}: {outcome}")
 
         results = compare_methods(values["in_dir"], parts, methods, on_done=show, progress=progress, **options)
-    click.echo(comparison_table(results))
+    click.echo(repr(results))
     written = {}
     if values["csv_path"]:
-        write_comparison(results, values["csv_path"])
+        results.to_frame().to_csv(values["csv_path"], index=False, lineterminator="\r\n")
         written["table"] = values["csv_path"]
     if values["plot_path"]:
         plot_comparison(results, values["plot_path"])

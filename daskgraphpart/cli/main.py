@@ -17,7 +17,6 @@ from typing import Any
 import click
 
 from daskgraphpart import __version__
-from daskgraphpart.cli.old_names import GONE, renew
 from daskgraphpart.cli.session import LOG_OPTIONS, Session
 from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, did_you_mean, write_sentences
 from daskgraphpart.storage.faults import environment_faults
@@ -25,40 +24,26 @@ from daskgraphpart.storage.faults import environment_faults
 logger = logging.getLogger("daskgraphpart")
 
 COMMANDS = {
-    "partition": "Partition a graph, or tables.",
-    "verify": "Compare partitions with their graph, node by node.",
-    "report": "Show how good partitions are: rows fetched, cut, balance.",
-    "plan": "Estimate disk, memory and method of a partition.",
-    "compare": "Compare methods: cut, balance, time, memory.",
-    "build": "Turn tables into a chunked graph.",
-    "info": "Show what a graph or partitions hold.",
-    "assign": "Give every node an owner; the first half of partition.",
-    "dispatch": "Write the parts; the second half of partition.",
-    "add": "Add features to finished partitions.",
-    "to-original": "Put predictions or embeddings back into your own order.",
-    "from-original": "Put rows of your own order into that of the parts.",
-    "ids": "Show the new IDs of your own ones, or the reverse.",
-    "generate": "Write a synthetic graph of any size.",
-    "parmetis": "Partition with ParMETIS: write, read, convert.",
-    "dgl-tools": "Write stand-ins for the scripts of dgl/tools.",
-    "plugins": "List layouts, methods and readers, and whose they are.",
-    "completion": "Print a script that completes commands in your shell.",
+    "partition": ("partition", "Partition a graph, or tables."),
+    "verify": ("verify_command", "Compare partitions with their graph, node by node."),
+    "report": ("report_command", "Show how good partitions are: rows fetched, cut, balance."),
+    "plan": ("partition", "Estimate disk, memory and method of a partition."),
+    "compare": ("compare_command", "Compare methods: cut, balance, time, memory."),
+    "build": ("build_command", "Turn tables into a chunked graph."),
+    "info": ("graph_commands", "Show what a graph or partitions hold."),
+    "assign": ("assign_dispatch", "Give every node an owner; the first half of partition."),
+    "dispatch": ("assign_dispatch", "Write the parts; the second half of partition."),
+    "add": ("add_command", "Add features to finished partitions."),
+    "to-original": ("id_commands", "Put predictions or embeddings back into your own order."),
+    "from-original": ("id_commands", "Put rows of your own order into that of the parts."),
+    "ids": ("id_commands", "Show the new IDs of your own ones, or the reverse."),
+    "generate": ("graph_commands", "Write a synthetic graph of any size."),
+    "parmetis": ("parmetis_commands", "Partition with ParMETIS: write, read, convert."),
+    "dgl-tools": ("setup_commands", "Write stand-ins for the scripts of dgl/tools."),
+    "plugins": ("setup_commands", "List layouts, methods and readers, and whose they are."),
+    "completion": ("setup_commands", "Print a script that completes commands in your shell."),
 }
-"""What `--help` lists, in the order of use."""
-MODULES = {
-    "cli.add_command": ("add",),
-    "cli.assign_dispatch": ("assign", "dispatch"),
-    "cli.build_command": ("build",),
-    "cli.graph_commands": ("generate", "info"),
-    "cli.partition": ("partition", "plan"),
-    "cli.parmetis_commands": ("parmetis",),
-    "cli.setup_commands": ("completion", "dgl-tools"),
-    "cli.plugins_command": ("plugins",),
-    "cli.id_commands": ("from-original", "ids", "to-original"),
-    "cli.compare_command": ("compare",),
-    "cli.report_command": ("report",),
-    "cli.verify_command": ("verify",),
-}
+"""Module of each command, and what `--help` says, in the order of use."""
 MISTAKE_EXIT_CODE, ENVIRONMENT_EXIT_CODE, BUG_EXIT_CODE, INTERRUPTED_EXIT_CODE = 2, 3, 70, 130
 
 
@@ -75,14 +60,13 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        module = next(module for module, names in MODULES.items() if cmd_name in names)
-        loaded = importlib.import_module(f"daskgraphpart.{module}")
-        command: click.Command = getattr(loaded, cmd_name.replace("-", "_"))
+        module = importlib.import_module(f"daskgraphpart.cli.{COMMANDS[cmd_name][0]}")
+        command: click.Command = getattr(module, cmd_name.replace("-", "_"))
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -90,7 +74,6 @@ class _Commands(click.Group):
         # one program reads all, so earlier warnings and errors are JSON, too
         if "--progress=json" in args or ("--progress", "json") in pairwise(args):
             ctx.ensure_object(Session).as_json = True
-        args = renew(args)
         name = _with_dashes(args[0])
         if name not in COMMANDS and not name.startswith("-"):
             ctx.fail(write_sentences([f"No such command {args[0]!r}", *filter(None, [did_you_mean(name, COMMANDS)])]))
@@ -209,8 +192,6 @@ def _show_usage(error: click.ClickException, session: Session) -> int:
         error.show()  # no arguments at all is no mistake
         return error.exit_code
     text = " ".join(error.format_message().split())
-    if isinstance(error, click.NoSuchOption) and error.option_name in GONE:
-        text = write_sentences([text, GONE[error.option_name]])
     if ctx is not None:
         text += f" See {ctx.command_path} --help."
     return session.show_error(text, MISTAKE_EXIT_CODE)

@@ -7,7 +7,6 @@ from typing import Any
 
 import click
 
-from daskgraphpart.cli.command_inputs import is_given
 from daskgraphpart.cli.command_options import (
     DISPATCH_OPTIONS,
     METHOD_OPTIONS,
@@ -17,7 +16,7 @@ from daskgraphpart.cli.command_options import (
     run_of,
     with_options,
 )
-from daskgraphpart.cli.inputs import INPUT_OPTIONS, input_of
+from daskgraphpart.cli.inputs import INPUT_OPTIONS, input_of, is_given
 from daskgraphpart.cli.summary import show_outcome
 from daskgraphpart.dispatching.dispatch_options import DispatchOptions
 from daskgraphpart.engine.resources import Resources

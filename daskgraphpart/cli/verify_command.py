@@ -5,21 +5,15 @@ from __future__ import annotations
 import logging
 import sys
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from daskgraphpart.cli.command_inputs import is_given
 from daskgraphpart.cli.command_options import CONFINED_OPTION, RESOURCE_OPTIONS, run_of, with_options
-from daskgraphpart.cli.dgl_options import dgl_option, unused_option
-from daskgraphpart.cli.help import Command
-from daskgraphpart.cli.inputs import INPUT_OPTIONS, input_of
-from daskgraphpart.engine.resources import resources_of
+from daskgraphpart.cli.help import Command, dgl_option, unused_option
+from daskgraphpart.cli.inputs import INPUT_OPTIONS, input_of, is_given
 from daskgraphpart.partitioned.partitioned_graph import open_partitions
 from daskgraphpart.tools.verification import verify_partitions
-
-if TYPE_CHECKING:
-    from daskgraphpart.tools.verification.findings import VerifyReport
 
 
 @click.command(cls=Command)
@@ -64,22 +58,16 @@ def verify(**values: Any) -> None:
     if len(directories) == 1 and not values["checksums"] and not has_tables:
         raise click.UsageError("Missing GRAPH. Without it, give --checksums.")
     with run_of(values) as run:
-        report = _verify(directories, values, run)
+        has_graph = len(directories) > 1 or has_tables
+        graph = input_of(values, directories, ("GRAPH", "OUT"))[0] if has_graph else None
+        if values["confined"]:
+            open_partitions(directories[-1], confined=True)
+        how = {name: values[name] for name in ("quick", "sample")}
+        report = verify_partitions.verify(
+            graph, directories[-1], checksums=values["checksums"] is not False, **how, **run
+        )
     if not report.ok:
         click.echo(str(report))
         sys.exit(1)
     if not values["quiet"]:
         click.echo(str(replace(report, seconds=values["seconds"])))
-
-
-def _verify(directories: tuple[str, ...], values: dict[str, Any], run: dict[str, Any]) -> VerifyReport:
-    has_graph = len(directories) > 1 or is_given(values)
-    graph = input_of(values, directories, ("GRAPH", "OUT"))[0] if has_graph else None
-    out_dir = directories[-1]
-    if values["confined"]:
-        open_partitions(out_dir, confined=True)
-    how = {"quick": values["quick"], "sample": values["sample"]}
-    if graph is None:
-        return verify_partitions.verify_checksums(out_dir, resources_of(run, takes_store=True), run["progress"], **how)
-    how["checksums"] = values["checksums"] is not False
-    return verify_partitions.verify(graph, out_dir, **how, **run)

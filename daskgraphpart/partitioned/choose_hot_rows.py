@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
@@ -17,10 +18,8 @@ from daskgraphpart.layouts.manifest_reader import read_manifest
 from daskgraphpart.layouts.part_arrays import file_name
 from daskgraphpart.partitioned.hot_rows import HotNodes, HotRows
 from daskgraphpart.partitioned.pyg.loader import open_source, read_nodes
-from daskgraphpart.partitioned.pyg.sampled_source import LoaderOptions, SampledSource
-from daskgraphpart.partitioned.pyg.seeds import Seeds
 from daskgraphpart.partitioned.sampling.sampled_rows import group_by_part
-from daskgraphpart.partitioned.sampling.sampler import Sampler, marked_nodes, training_masks
+from daskgraphpart.partitioned.sampling.sampler import Sampler, Seeds, training_masks, training_seeds
 from daskgraphpart.partitioner.training.count_fetches import Batches, most_fetched
 from daskgraphpart.partitioner.training.training import ID_NBYTES, Budget, budget_of
 from daskgraphpart.schema import DataSpec, is_fetched
@@ -31,46 +30,29 @@ from daskgraphpart.units import format_number, format_size
 
 if TYPE_CHECKING:
     from daskgraphpart.partitioned.part import Part
-
-
-@dataclass(frozen=True, slots=True)
-class HotOptions:
-    """How trainers sample, how many rows to choose, and how to count."""
-
-    size: str | int
-    batch_size: int
-    epochs: int
-    replace: bool
-    seed: int
-
-    def __post_init__(self) -> None:
-        for name, least in (("batch_size", 1), ("epochs", 1), ("seed", 0)):
-            value = getattr(self, name)
-            if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
-                expected = f"a whole number, {least} or more"
-                raise OptionError("not a number", place=name, expected=expected, found=repr(value))
+    from daskgraphpart.partitioned.pyg.sampled_source import LoaderOptions, SampledSource
 
 
 def choose_hot_rows(
-    part: Part, num_neighbors: Any, input_nodes: Any, options: HotOptions, node_data: Any, memory: int, workspace: Any
+    part: Part, num_neighbors: Any, input_nodes: Any, size: Any, epochs: Any, options: LoaderOptions, memory: int
 ) -> HotRows:
     """Count and read what `pyg_methods.hot_rows` describes."""
     graph, book, part_id = part.whole, part.book, part.part_id
-    fanouts = read_fanouts(num_neighbors, book.etypes)
-    loaded = LoaderOptions(node_data=node_data, edge_data=(), workspace=workspace)
-    source = open_source(graph, None, loaded)
-    features = [of for of in source.features if node_data is not None or is_fetched(of.name)]
+    if not isinstance(epochs, Integral) or epochs < 1:
+        raise OptionError("not a number", place="epochs", expected="a whole number, 1 or more", found=repr(epochs))
+    fanouts, source = read_fanouts(num_neighbors, book.etypes), open_source(graph, None, options)
+    features = [of for of in source.features if options.node_data is not None or is_fetched(of.name)]
     row_nbytes = np.array([sum(of.row_nbytes for of in features if of.kind == ntype) for ntype in book.ntypes])
-    budget = budget_of(options.size, "size", book.node_counts[part_id], row_nbytes)
+    budget = budget_of(size, "size", book.node_counts[part_id], row_nbytes)
     _check_fits(budget, part, row_nbytes, memory)
     seeds = _seeds_of(part, source, input_nodes)
     sampler = Sampler(book, source.columns, fanouts, options.replace, from_all=True)
     batches = Batches(
         lambda number, key: seeds.batch(number, options.batch_size, key)[1],
         range(-(-seeds.count // options.batch_size)),
-        options.epochs,
+        int(epochs),
     )
-    key = stream_key_of(stream_key(int(options.seed), "hot-rows"), part_id)
+    key = stream_key_of(stream_key(options.seed, "hot-rows"), part_id)
     ids, counts = most_fetched(sampler.fetches_of(part_id), batches, key, budget, memory)
     located = sampler.nodes(ids)
     by_type = {}
@@ -82,9 +64,9 @@ def choose_hot_rows(
                 for owner, of_owner in group_by_part(located.owners[places])
             ]
             rows = {of.name: of.gather(located.ids[places], groups) for of in features if of.kind == ntype}
-            by_type[ntype] = HotNodes(located.ids[places], counts[places] / options.epochs, rows)
+            by_type[ntype] = HotNodes(located.ids[places], counts[places] / epochs, rows)
     source.check_unchanged()
-    return HotRows(part_id, ids, counts / options.epochs, by_type, source.files)
+    return HotRows(part_id, ids, counts / epochs, by_type, source.files)
 
 
 def _check_fits(budget: Budget, part: Part, row_nbytes: np.ndarray, memory: int) -> None:
@@ -114,25 +96,20 @@ def _seeds_of(part: Part, source: SampledSource, given: Any) -> Seeds:
             return Seeds(int(book.node_ranges[part_id, book.ntypes.index(ntype), 0]), seeds.count)
         return Seeds(0, seeds.count, book.nodes.homogeneous(seeds.ids, ntype))
     masks = [training_masks(of.node_rows.features, book) for of in graph.parts]
-    if not any(masks):
-        first, stop = book.nodes.part_range(part_id)
-        return Seeds(first, stop - first)
-    marked = [start + rows for rows, start in marked_nodes(masks[part_id], book, part_id)]
-    ids = np.concatenate([np.empty(0, np.int64), *marked])
-    return Seeds(0, ids.size, ids)
+    return training_seeds(masks[part_id] if any(masks) else None, book, part_id)
 
 
 IDS, FETCHES = DataSpec("hot_nids", np.dtype(np.int64), ()), DataSpec("hot_fetches", np.dtype(np.float64), ())
 COLUMNS = {IDS.name: "new_id", FETCHES.name: "fetches"}
 
 
-def read_hot_rows(part: Part, node_data: Any, workspace: Any) -> HotRows:
+def read_hot_rows(part: Part, options: LoaderOptions) -> HotRows:
     """Read what `pyg_methods.hot_rows` describes."""
     book, read = part.book, find_hot_rows(part)
     if read is None:
         hint = "partition with hot_rows and the layout ranks or parquet, or give num_neighbors"
         raise OptionError("no hot rows are kept beside these parts", place="num_neighbors", hint=hint)
-    source = open_source(part.whole, None, LoaderOptions(node_data=node_data, edge_data=(), workspace=workspace))
+    source = open_source(part.whole, None, options)
     wanted = [of for of in source.features if is_fetched(of.name)]
     by_type, ids = {}, []
     for ntype in book.ntypes:

@@ -16,8 +16,8 @@ from daskgraphpart.errors import OptionError
 from daskgraphpart.lazy_mapping import LazyMapping
 from daskgraphpart.public import Public
 from daskgraphpart.schema import BFLOAT16
-from daskgraphpart.storage.atomic import whole_file
 from daskgraphpart.storage.faults import environment_faults
+from daskgraphpart.storage.region import save_npy
 from daskgraphpart.units import format_number, format_size
 
 if TYPE_CHECKING:
@@ -26,23 +26,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class HotNodes(Public):
-    """Hot rows of one node type, most fetched first.
-
-    Attributes
-    ----------
-    ids : np.ndarray
-        New type-wise IDs, int64.
-    fetches : np.ndarray
-        How often each is fetched in an epoch, on average, float64.
-    data : mapping of str to np.ndarray
-        Features by name, a row for each ID.
-    """
+    """Hot rows of one node type, most fetched first."""
 
     __all__ = ("data", "fetches", "ids")
 
-    ids: np.ndarray
-    fetches: np.ndarray
-    data: Mapping[str, np.ndarray]
+    ids: np.ndarray  # new type-wise IDs, int64
+    fetches: np.ndarray  # how often each is fetched in an epoch, on average, float64
+    data: Mapping[str, np.ndarray]  # features by name, a row for each ID
 
     @cached_property
     def by_id(self) -> tuple[np.ndarray, np.ndarray]:
@@ -62,33 +52,19 @@ class HotNodes(Public):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class HotRows(Public):
-    """The rows of other parts that a part's trainers fetch most, with their features, in memory.
-
-    Attributes
-    ----------
-    part_id : int
-        The part whose trainers fetch them.
-    ids : np.ndarray
-        New homogeneous node IDs, int64, most fetched first.
-    fetches : np.ndarray
-        How often each is fetched in an epoch, on average, float64.
-    nodes : mapping of str to HotNodes
-        The same by node type: `ids` are then type-wise, and `data` has the rows of features by name.
-    nbytes : int
-        Bytes of IDs and features.
-    """
+    """The rows of other parts that a part's trainers fetch most, with their features, in memory."""
 
     __all__ = ("fetches", "ids", "nbytes", "nodes", "part_id", "save")
 
-    part_id: int
-    ids: np.ndarray
-    fetches: np.ndarray
-    by_type: Mapping[str, HotNodes]
+    part_id: int  # the part whose trainers fetch them
+    ids: np.ndarray  # new homogeneous node IDs, int64, most fetched first
+    fetches: np.ndarray  # how often each is fetched in an epoch, on average, float64
+    by_type: Mapping[str, HotNodes]  # as `nodes`, without its messages
     files: Mapping[str, FileState]  # that were read, as of then
 
     @property
     def nodes(self) -> Mapping[str, HotNodes]:
-        """Hot rows by node type."""
+        """Hot rows by node type: `ids` are then type-wise, and `data` has the rows of features by name."""
         return LazyMapping("node type with hot rows", tuple(self.by_type), self.by_type.__getitem__)
 
     @property
@@ -114,8 +90,7 @@ class HotRows(Public):
                 arrays = {"ids": nodes.ids, "fetches": nodes.fetches}
                 arrays |= {f"data/{name}": rows for name, rows in nodes.data.items()}
                 for name, rows in arrays.items():
-                    with whole_file(below / f"{name}.npy") as temporary, open(temporary, "wb") as file:
-                        np.save(file, rows.view(np.uint16) if rows.dtype == BFLOAT16 else rows)
+                    save_npy(below / f"{name}.npy", rows.view(np.uint16) if rows.dtype == BFLOAT16 else rows)
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{name} {len(of.ids):,}" for name, of in self.by_type.items())

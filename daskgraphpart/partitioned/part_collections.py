@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -25,6 +24,8 @@ if TYPE_CHECKING:
 
     EdgeMaps: TypeAlias = tuple[StoredRows, StoredRows, StoredRows]
     """Original IDs of sources, destinations and edges of one type, by new type-wise ID."""
+    Columns: TypeAlias = Mapping[str, StoredRows | None]
+    """Columns beside IDs: features of one number per row; None for the owner of each row."""
 
 BYTES_PER_CHUNK = 16 << 20
 EDGES_PER_PARTITION = 2 << 20
@@ -69,7 +70,7 @@ def typed_edge_frame(
         pieces += [(graph, part_id, i, min(i + EDGES_PER_PARTITION, high), new_eid + i - low) for i in starts]
         new_eid += high - low
     ends = {"src": "int64", "dst": "int64"} | ({} if maps is None else {"eid": "int64"})
-    return _frame(_typed_edges, pieces, {**ends, **columns.dtypes}, book, maps, columns)
+    return _frame(_typed_edges, pieces, {**ends, **_dtypes(columns)}, book, maps, columns)
 
 
 def typed_node_frame(book: PartitionBook, ntype: str, originals: StoredRows | None, columns: Columns) -> Any:
@@ -80,25 +81,18 @@ def typed_node_frame(book: PartitionBook, ntype: str, originals: StoredRows | No
         for part_id, low, high in ranges
         for i in range(low, high, EDGES_PER_PARTITION)
     ]
-    return _frame(_typed_nodes, pieces, {"id": "int64", **columns.dtypes}, originals, columns)
+    return _frame(_typed_nodes, pieces, {"id": "int64", **_dtypes(columns)}, originals, columns)
 
 
-@dataclass(frozen=True, slots=True)
-class Columns:
-    """Columns of a frame beside IDs: the owner of each row, and scalar features."""
+def _dtypes(columns: Columns) -> dict[str, str]:
+    return {name: "int64" if rows is None else rows.dtype.name for name, rows in columns.items()}
 
-    has_part: bool
-    features: Mapping[str, StoredRows]
 
-    @property
-    def dtypes(self) -> dict[str, str]:
-        """Columns and their dtypes."""
-        return ({"part": "int64"} if self.has_part else {}) | {n: rows.dtype.name for n, rows in self.features.items()}
-
-    def read(self, part_id: int, start: int, stop: int) -> dict[str, Any]:
-        """Read the columns for rows of one part, by new type-wise ID."""
-        part = {"part": np.full(stop - start, part_id)} if self.has_part else {}
-        return {**part, **{name: rows[start:stop] for name, rows in self.features.items()}}
+def _read(columns: Columns, part_id: int, start: int, stop: int) -> dict[str, np.ndarray]:
+    """Read the columns for rows of one part, by new type-wise ID."""
+    return {
+        name: np.full(stop - start, part_id) if rows is None else rows[start:stop] for name, rows in columns.items()
+    }
 
 
 def _frame(read: Callable[..., pd.DataFrame], pieces: Sequence[Any], columns: dict[str, str], *shared: Any) -> Any:
@@ -146,7 +140,7 @@ def _typed_edges(
 
     graph, part_id, start, stop, new_eid = piece
     src, dst = (book.map_to_per_ntype(ids)[1] for ids in _ends(graph, book, start, stop))
-    others = beside.read(part_id, new_eid, new_eid + stop - start)
+    others = _read(beside, part_id, new_eid, new_eid + stop - start)
     if maps is None:
         return pd.DataFrame({"src": src, "dst": dst, **others})
     eids = maps[2][new_eid : new_eid + stop - start]
@@ -159,7 +153,7 @@ def _typed_nodes(piece: tuple[int, int, int], originals: StoredRows | None, besi
 
     part_id, start, stop = piece
     ids = np.arange(start, stop) if originals is None else originals[start:stop]
-    return pd.DataFrame({"id": ids, **beside.read(part_id, start, stop)})
+    return pd.DataFrame({"id": ids, **_read(beside, part_id, start, stop)})
 
 
 def _ends(graph: GraphFile, book: PartitionBook, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:

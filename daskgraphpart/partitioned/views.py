@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from daskgraphpart.errors import LayoutError, OptionError
 from daskgraphpart.lazy_mapping import LazyMapping
-from daskgraphpart.partitioned.part_collections import Columns, typed_edge_frame, typed_node_frame
+from daskgraphpart.partitioned.part_collections import typed_edge_frame, typed_node_frame
 from daskgraphpart.partitioned.stored_rows import StoredRows
 from daskgraphpart.public import Public
 
@@ -59,14 +59,14 @@ class TypeView(Public):
         of_parts = [part.rows(self.kind).originals for part in self.parts]
         return [of_part[self.name] for of_part in of_parts if self.name in of_part]
 
-    def _columns(self, features: Sequence[str] | str, has_part: bool) -> Columns:
+    def _columns(self, features: Sequence[str] | str, has_part: bool) -> dict[str, StoredRows | None]:
         rows_of = {name: self.data[name] for name in ([features] if isinstance(features, str) else features)}
         for name, rows in rows_of.items():
             if rows.ndim > 1:
                 what = f"{self.name}/{name} has more than one number per row"
                 hint = f"use {self.kind}_data, which returns a dask array"
                 raise OptionError(what, expected="one number in a row", found=f"{list(rows.shape[1:])}", hint=hint)
-        return Columns(has_part, rows_of)
+        return {"part": None, **rows_of} if has_part else {**rows_of}
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}: {len(self):,} {self.kind}s, data {list(self.data)}>"
@@ -114,16 +114,7 @@ class EdgeView(TypeView):
     kind = "edge"
 
     def frame(self, features: Sequence[str] | str = (), *, part: bool = False, original: bool = False) -> Any:
-        """Return all edges of the type as a dask DataFrame.
-
-        Parameters
-        ----------
-        features : sequence of str or str
-            Scalar features to add as columns.
-        part : bool
-            Add the column `part`: the part that owns the edge.
-        original : bool
-            Use original type-wise IDs, also for edges, not new ones.
+        """Return all edges of the type as a dask DataFrame, with options as `NodeView.frame` has them.
 
         Returns
         -------

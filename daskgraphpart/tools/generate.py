@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,14 +17,7 @@ from daskgraphpart.graph.output import claimed_directory
 from daskgraphpart.graph.rows import MadeRows
 from daskgraphpart.graph.write_graph import ChunkFormat, write_graph
 from daskgraphpart.kernels.hashing import stream_key, uniform_ints
-from daskgraphpart.kernels.synthetic import (
-    community_edges,
-    number_of_communities,
-    rmat_edges,
-    scatter_step,
-    skewed_ids,
-    uniform_floats,
-)
+from daskgraphpart.kernels.synthetic import skewed_ids, uniform_floats
 from daskgraphpart.storage.faults import environment_faults
 from daskgraphpart.storage.paths import require_local
 from daskgraphpart.tools import kinds
@@ -32,9 +25,7 @@ from daskgraphpart.tools import kinds
 if TYPE_CHECKING:
     from daskgraphpart.engine.runner import Runner
 
-KINDS = ("rmat", "communities", "mag", *kinds.KINDS)
-RMAT_THRESHOLDS = tuple(round(65536 * share) for share in (0.57, 0.57 + 0.19, 0.57 + 0.19 + 0.19))
-SHARE_INSIDE_COMMUNITIES = 0.75
+KINDS = tuple(dict.fromkeys(("rmat", "communities", "mag", *kinds.KINDS)))
 WRITES, CITES = "author:writes:paper", "paper:cites:paper"
 MIN_MAG_NODES = 5
 NUM_CLASSES = 153  # fields of study that label papers of MAG240M
@@ -82,17 +73,12 @@ def generate(
 
 
 def graph_of_kind(kind: str, num_nodes: int, num_edges: int, width: int | None, labels: bool, seed: int) -> Graph:
-    """Graph with 50 float32 features: a power law, as in DGL's scaling study, communities, or one of `kinds.KINDS`.
-
-    Communities have a thousand nodes on average, and three quarters of the edges.
-    """
+    """Graph with 50 float32 features, of one of `kinds.KINDS`."""
     counts, numbers = kinds.nodes_and_edges(kind, num_nodes, num_edges)
     edges = {}
     for etype, count in numbers.items():
         key = stream_key(seed, etype)
-        make: Callable[[int, int], np.ndarray] = partial(make_edges, kind, key, (*counts.values(), count))
-        if kind in PLAIN:
-            make = partial(PLAIN[kind], key, num_nodes)
+        make = partial(make_edges, kind, key, (*counts.values(), count))
         edges[etype] = MadeRows(np.dtype(np.int64), (count, 2), make)
     width = 50 if width is None else width
     data = {ntype: _features(ntype, count, np.float32, width, labels, seed) for ntype, count in counts.items()}
@@ -143,24 +129,6 @@ def _feature(of_type: str, name: str, dtype: type, shape: tuple[int, ...], seed:
     if name in INTEGERS:
         return MadeRows(np.dtype(dtype), shape, partial(make_integers, key, *INTEGERS[name], dtype))
     return MadeRows(np.dtype(dtype), shape, partial(make_floats, key, shape[1:], dtype))
-
-
-def make_rmat_edges(key: np.uint64, num_nodes: int, start: int, stop: int) -> np.ndarray:
-    """Edges ``[start, stop)`` of a power-law graph, int64 (edges, 2)."""
-    edges = np.empty((2, stop - start), np.int64)
-    rmat_edges(key, start, num_nodes, RMAT_THRESHOLDS, *edges)
-    return edges.T
-
-
-def make_community_edges(key: np.uint64, num_nodes: int, start: int, stop: int) -> np.ndarray:
-    """Edges ``[start, stop)`` of a graph with communities."""
-    edges = np.empty((2, stop - start), np.int64)
-    sizes = num_nodes, number_of_communities(num_nodes), SHARE_INSIDE_COMMUNITIES, scatter_step(num_nodes)
-    community_edges(key, start, *sizes, *edges)
-    return edges.T
-
-
-PLAIN = {"rmat": make_rmat_edges, "communities": make_community_edges}
 
 
 def make_edges(kind: str, key: np.uint64, sizes: Sequence[int], start: int, stop: int) -> np.ndarray:

@@ -1,7 +1,7 @@
 """Edges of synthetic graphs that are like real ones: each a function of key and number, however they are cut.
 
-A kind is a function of a key, the numbers of nodes of its types, the number of edges, and the numbers of those to make;
-it returns their ends.
+A kind is a function of a key, the numbers of nodes of its types, the number of edges, and the consecutive numbers of
+those to make; it returns their ends.
 """
 
 from __future__ import annotations
@@ -12,17 +12,39 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.kernels.hashing import stream_key
-from daskgraphpart.kernels.synthetic import number_of_communities, scatter_step, uniform_shares
+from daskgraphpart.kernels.synthetic import (
+    community_edges,
+    number_of_communities,
+    rmat_edges,
+    scatter_step,
+    uniform_shares,
+)
 
 if TYPE_CHECKING:
     Ends = tuple[np.ndarray, np.ndarray]
 
+RMAT_THRESHOLDS = tuple(round(65536 * share) for share in (0.57, 0.57 + 0.19, 0.57 + 0.19 + 0.19))
+IN_COMMUNITY = 0.75
 FIELDS, IN_FIELD, COPIED_CITATIONS = 20, 0.9, 0.5
 SIBLINGS, COPIED_LINKS, IN_HOST = 8, 0.7, 0.8  # pages next to each other that copy the links of the first
 USERS, IN_TASTE = 0.8, 0.6  # share of nodes; the rest are items
 SMALLEST, LARGEST, MIXING = 20, 2000, 0.3  # communities of LFR, and the share of edges between them
 RELATIONS, TOPIC, IN_TOPIC = 200, 100, 0.5  # number; nodes
 LONG = 0.01
+
+
+def rmat(key: np.uint64, num_nodes: int, num_edges: int, numbers: np.ndarray) -> Ends:
+    """Degrees by a power law, as in DGL's scaling study."""
+    ends = np.empty((2, numbers.size), np.int64)
+    rmat_edges(key, int(numbers[:1].sum()), num_nodes, RMAT_THRESHOLDS, *ends)
+    return ends[0], ends[1]
+
+
+def communities(key: np.uint64, num_nodes: int, num_edges: int, numbers: np.ndarray) -> Ends:
+    """Communities of a thousand nodes on average, with three quarters of the edges."""
+    ends, sizes = np.empty((2, numbers.size), np.int64), (number_of_communities(num_nodes), IN_COMMUNITY)
+    community_edges(key, int(numbers[:1].sum()), num_nodes, *sizes, scatter_step(num_nodes), *ends)
+    return ends[0], ends[1]
 
 
 def citations(key: np.uint64, num_nodes: int, num_edges: int, numbers: np.ndarray) -> Ends:
@@ -104,7 +126,7 @@ def grid(key: np.uint64, num_nodes: int, num_edges: int, numbers: np.ndarray) ->
 
 
 KINDS: dict[str, Callable[..., Ends]] = {
-    kind.__name__: kind for kind in (citations, web, bipartite, lfr, knowledge, grid)
+    kind.__name__: kind for kind in (rmat, communities, citations, web, bipartite, lfr, knowledge, grid)
 }
 
 

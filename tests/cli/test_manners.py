@@ -81,7 +81,7 @@ def test_every_option_has_help_and_every_command_logs(path: tuple[str, ...]) -> 
 def test_commands_and_exit_codes_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert call("--help") == 0
     shown = " ".join(capsys.readouterr().out.split())
-    assert all(f"{name} {text}" in shown for name, text in COMMANDS.items())
+    assert all(f"{name} {text}" in shown for name, (_, text) in COMMANDS.items())
     for code in ("0 done", "1 verify", "2 wrong input", "3 the machine", "70 a bug", "130 interrupted"):
         assert code in shown
 

@@ -62,14 +62,15 @@ def test_the_estimate_is_what_dgl_fetches(name: str, batch_size: int, tmp_path: 
         batches, inputs, remote = np.array(answer[k]).T
         found = report.sampling
         assert found is not None
-        assert found.batches_per_epoch.tolist() == batches.tolist()
+        assert found.by_part["batches"].tolist() == batches.tolist()
         share = remote.sum() / inputs.sum()
-        print(name, k, "cut", report.cut_share, "DGL", share, "estimate", found.share, remote / inputs, found.shares)
+        estimated = found.by_part["remote_share"]
+        print(name, k, "cut", report.cut_share, "DGL", share, "estimate", found.share, remote / inputs, estimated)
         assert found.share == pytest.approx(share, rel=0.05)
-        np.testing.assert_allclose(found.inputs_per_batch, inputs / batches, rtol=0.05)
-        assert found.epoch_nbytes.sum() == pytest.approx(remote.sum() * 32, rel=0.05)
+        np.testing.assert_allclose(found.by_part["input_nodes"], inputs / batches, rtol=0.05)
+        assert found.by_part["bytes_per_epoch"].sum() == pytest.approx(remote.sum() * 32, rel=0.05)
         assert (
-            np.abs(found.epoch_nbytes / 32 - remote) < 4 * np.sqrt(remote)
+            np.abs(found.by_part["bytes_per_epoch"] / 32 - remote) < 4 * np.sqrt(remote)
         ).all()  # a few hundred rows: chance counts
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from daskgraphpart.errors import OptionError
+from daskgraphpart.errors import check_choice
 from daskgraphpart.extras import torch_module
 from daskgraphpart.ids.ranges import to_tensor
 from daskgraphpart.interop.dgl_api.books import BasicPartitionBook, RangePartitionBook, open_kept_ids
@@ -67,8 +67,7 @@ class LocalGraph(Public):
 
     def adj_tensors(self, fmt: str) -> tuple[Any, ...]:
         """Return the adjacency as tensors, like `DGLGraph.adj_tensors`; converts it if needed."""
-        if fmt not in FORMATS:
-            raise OptionError("unknown format", expected=" or ".join(FORMATS), found=fmt)
+        check_choice("format", "fmt", fmt, FORMATS)
         if fmt == "coo":
             return self.edges()
         torch = torch_module()
@@ -161,6 +160,8 @@ def load_partition_feats(
 ) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
     """Load the features of one part into memory, as `dgl.distributed.load_partition_feats` does.
 
+    Raises what `load_partition` raises.
+
     Parameters
     ----------
     part_config, part_id, storage_options
@@ -172,15 +173,6 @@ def load_partition_feats(
     -------
     tuple
         Node features by ``<ntype>/<name>`` and edge features by ``<src:rel:dst>/<name>``.
-
-    Raises
-    ------
-    LayoutError
-        If the config or a file of the part is missing, truncated, or of another version.
-    IdOutOfRangeError
-        If the part does not exist.
-    MissingPackageError
-        If torch is not installed.
 
     Examples
     --------
@@ -200,6 +192,8 @@ def load_partition_book(
 ) -> tuple[AnyBook, str, dict[str, int], dict[tuple[str, str, str], int]]:
     """Load the partition book as seen from one part, as `dgl.distributed.load_partition_book` does.
 
+    Raises what `load_partition` raises.
+
     Parameters
     ----------
     part_config, part_id, storage_options
@@ -210,13 +204,6 @@ def load_partition_book(
     tuple
         Partition book (`BasicPartitionBook` after ``reshuffle=False``), graph name, node type IDs by node type, edge
         type IDs by canonical edge type.
-
-    Raises
-    ------
-    LayoutError
-        If the config is missing or inconsistent.
-    IdOutOfRangeError
-        If the part does not exist.
 
     Examples
     --------

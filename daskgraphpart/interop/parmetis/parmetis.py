@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -201,26 +200,12 @@ def read(
     with (
         open_runner(resources, progress) as runner,
         environment_faults(),
-        _made_directory(directory),
-        locked_output(directory),
-        scratch_directory(resources.workspace or directory) as scratch,
+        scratch_directory(resources.workspace or directory.absolute().parent) as scratch,
     ):
         owners = read_parmetis_parts(parts, graph.schema, scratch, resources)
-        write_assignment(owners, directory, runner, form=form)
+        with locked_output(directory):
+            write_assignment(owners, directory, runner, form=form)
     return directory
-
-
-@contextmanager
-def _made_directory(path: Path) -> Iterator[None]:
-    """Make a directory if needed; remove it if nothing was put into it."""
-    made = [directory for directory in (path, *path.parents) if not directory.exists()]
-    path.mkdir(parents=True, exist_ok=True)
-    try:
-        yield
-    finally:
-        with suppress(OSError):  # it has output
-            for directory in made:
-                directory.rmdir()
 
 
 @dataclass(frozen=True, slots=True)

@@ -210,7 +210,7 @@ def read_attributes(attributes: Attributes, start: int, stop: int) -> list[np.nd
 def _join(pieces: dict[Path, list[str]], runner: Runner) -> None:
     """Join the pieces of each file; all files appear together."""
     units = [
-        Unit(TextUnit(temporary_path(path), tuple(of_file)), sum(os.path.getsize(piece) for piece in of_file))
+        Unit((temporary_path(path), tuple(of_file)), sum(os.path.getsize(piece) for piece in of_file))
         for path, of_file in pieces.items()
     ]
     try:
@@ -219,22 +219,15 @@ def _join(pieces: dict[Path, list[str]], runner: Runner) -> None:
             publish(path)
     except BaseException:
         for unit in units:
-            Path(unit.work.path).unlink(missing_ok=True)
+            Path(unit.work[0]).unlink(missing_ok=True)
         raise
 
 
-@dataclass(frozen=True, slots=True)
-class TextUnit:
-    """A file, and its pieces in order."""
-
-    path: str
-    pieces: tuple[str, ...]
-
-
-def join_text(unit: TextUnit, _: None) -> None:
+def join_text(unit: tuple[str, tuple[str, ...]], _: None) -> None:
     """Write pieces one after the other into a file."""
-    with attach_path_to_error(unit.path), open(unit.path, "wb") as target:
-        for piece in unit.pieces:
+    path, pieces = unit
+    with attach_path_to_error(path), open(path, "wb") as target:
+        for piece in pieces:
             with open(piece, "rb") as source:
                 shutil.copyfileobj(source, target, 1 << 20)
 

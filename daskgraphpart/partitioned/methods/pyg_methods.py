@@ -166,12 +166,7 @@ def link_neighbor_loader(
     ------
     OptionError
         If an argument does not fit the graph, or edges are given by ID and the parts lack the graph format coo.
-    IdOutOfRangeError
-        If a type does not exist, or a seed is out of range.
-    LayoutError
-        If a file is damaged or has changed since it was opened; the loader can raise it later, too.
-    MissingPackageError
-        If torch or torch_geometric is not installed.
+        Others as `neighbor_loader`.
 
     Examples
     --------
@@ -335,14 +330,11 @@ def hot_rows(
     >>> hot
     <HotRows of part 0: 0 rows (user 0, item 0), 0 B>
     """
-    from daskgraphpart.partitioned.choose_hot_rows import (  # imports the sampler
-        HotOptions,
-        choose_hot_rows,
-        read_hot_rows,
-    )
+    from daskgraphpart.partitioned.choose_hot_rows import choose_hot_rows, read_hot_rows  # imports the sampler
 
+    options = LoaderOptions(
+        batch_size=batch_size, replace=replace, seed=seed, node_data=node_data, edge_data=(), workspace=workspace
+    )
     if num_neighbors is None:
-        return read_hot_rows(part, node_data, workspace)
-    options = HotOptions(size, batch_size, epochs, replace, seed)
-    nbytes = detect_resources(memory).memory
-    return choose_hot_rows(part, num_neighbors, input_nodes, options, node_data, nbytes, workspace)
+        return read_hot_rows(part, options)
+    return choose_hot_rows(part, num_neighbors, input_nodes, size, epochs, options, detect_resources(memory).memory)

@@ -6,14 +6,13 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from daskgraphpart.engine.resources import detect_resources
+from daskgraphpart.engine.resources import Resources, detect_resources
 
 if TYPE_CHECKING:
     from distributed import Client
     from distributed.deploy import Cluster
 
     from daskgraphpart.engine.progress import Progress
-    from daskgraphpart.engine.resources import Resources
     from daskgraphpart.graph.graph_like import GraphLike
     from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph
     from daskgraphpart.tools.report.report import Report
@@ -85,9 +84,7 @@ def add_edge_data(
     workspace: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> PartitionedGraph:
-    """Add features of edges to the files of the partitions, in all layouts that are there.
-
-    As `add_node_data`.
+    """Add features of edges to the files of the partitions, as `add_node_data` does those of nodes.
 
     Parameters
     ----------
@@ -101,15 +98,6 @@ def add_edge_data(
     -------
     PartitionedGraph
         The partitions, opened again.
-
-    Raises
-    ------
-    OptionError
-        If there is no such type, the feature is there already, or a layout cannot hold it.
-    InputFileError
-        If there are not as many rows as edges.
-    LayoutError
-        If the partitions were not made by daskgraphpart.
 
     Examples
     --------
@@ -183,17 +171,9 @@ def report(
     """
     from daskgraphpart.tools.report import fetching, report_parts  # imports pandas
 
-    graphs, regions = zip(*((part.graph, part.node_rows.features) for part in partitions.parts), strict=True)
-    return report_parts.report_parts(
-        partitions.config,
-        partitions.content,
-        graphs,
-        regions,
-        labels=labels,
-        sampling=fetching.Sampling(fanouts, batch_size, network),
-        resources=detect_resources(memory, cluster, workers, workspace=workspace),
-        progress=progress,
-    )
+    sampling = fetching.Sampling(fanouts, batch_size, network)
+    resources = detect_resources(memory, cluster, workers, workspace=workspace)
+    return report_parts.report_parts(partitions, labels, sampling, resources, progress)
 
 
 def verify(
@@ -234,9 +214,6 @@ def verify(
     """
     from daskgraphpart.tools.verification import verify_partitions  # much, and most who open partitions never verify
 
-    config: Any = partitions.config
-    if graph is None:
-        resources = detect_resources(memory, cluster, workers, workspace=workspace, takes_store=True)
-        return verify_partitions.verify_checksums(config, resources, progress, sample=sample, quick=quick)
     how: Any = {"memory": memory, "cluster": cluster, "workers": workers, "workspace": workspace, "progress": progress}
+    config: Any = partitions.config
     return verify_partitions.verify(graph, config, sample=sample, quick=quick, **how)

@@ -18,10 +18,10 @@ from daskgraphpart.kernels.hashing import stream_key, stream_key_of
 from daskgraphpart.layouts.manifest_reader import find_manifest
 from daskgraphpart.partitioned.hot_rows import CacheUse
 from daskgraphpart.partitioned.pyg.sampled_source import LoaderOptions, SampledSource
-from daskgraphpart.partitioned.pyg.seeds import Seeds, read_links, seeds_of, split_type
+from daskgraphpart.partitioned.pyg.seeds import read_links, seeds_of, split_type
 from daskgraphpart.partitioned.sampling.part_columns import PartColumns, open_columns
 from daskgraphpart.partitioned.sampling.sampled_rows import FeatureRows, open_rows
-from daskgraphpart.partitioned.sampling.sampler import Sampler
+from daskgraphpart.partitioned.sampling.sampler import Sampler, Seeds
 from daskgraphpart.public import Public
 from daskgraphpart.storage.files import file_state
 from daskgraphpart.storage.paths import require_local
@@ -71,14 +71,7 @@ def open_source(graph: Any, part_id: int | None, options: LoaderOptions) -> Samp
     parts, opened = [graph.part(number) for number in numbers], _columns.setdefault(graph, {})
     new = [part for part in parts if part.part_id not in opened]
     is_ours = find_manifest(graph.config.parent, graph.name) is not None
-    columns = open_columns(
-        [part.graph for part in new],
-        graph.book,
-        [part.part_id for part in new],
-        is_sorted=is_ours,
-        workspace=None if options.workspace is None else str(options.workspace),
-    )
-    opened.update({part.part_id: part for part in columns})
+    opened.update(open_columns(new, is_sorted=is_ours, workspace=options.workspace))
     features = [*_features(graph, "node_data", graph.nodes.values(), options.node_data)]
     features += _features(graph, "edge_data", graph.edges.values(), options.edge_data)
     files = [part.graph_path for part in parts]
@@ -102,11 +95,9 @@ def read_nodes(graph: Any, source: SampledSource, given: Any) -> tuple[str, Seed
     if not isinstance(chosen, str):
         return ntype, seeds_of(source, ntype, chosen, place)
     parts = graph.parts if source.part_id is None else (graph.part(source.part_id),)
-    known = [key for key in parts[0].split_nids if key.startswith(f"{ntype}/")]
-    if (key := f"{ntype}/{chosen}") not in known:
-        expected = f"one of {', '.join(name.partition('/')[2] for name in known) or 'none'}"
-        raise OptionError("no such mask", place=place, expected=expected, found=chosen)
-    ids = np.concatenate([part.split_nids[key] for part in parts])
+    known = [key.partition("/")[2] for key in parts[0].split_nids if key.startswith(f"{ntype}/")]
+    check_choice(f"mask of {ntype}", place, chosen, known)
+    ids = np.concatenate([part.split_nids[f"{ntype}/{chosen}"] for part in parts])
     return ntype, Seeds(0, ids.size, ids)
 
 

@@ -1,4 +1,4 @@
-"""Read users' seeds, nodes or edges with random negative ones; shuffle seeds without an array of them."""
+"""Read users' seeds: nodes, or edges with random negative ones."""
 
 from __future__ import annotations
 
@@ -14,58 +14,11 @@ from daskgraphpart.extras import pyg_module
 from daskgraphpart.ids.fanouts import resolve_type
 from daskgraphpart.ids.ranges import as_ids, check_ids, is_tensor, places_by_part, to_array
 from daskgraphpart.kernels.hashing import stream_key_of, uniform_ints
-from daskgraphpart.kernels.sample import shuffled
-from daskgraphpart.partitioned.sampling.sampler import Locator
+from daskgraphpart.partitioned.sampling.sampler import Locator, Seeds
 from daskgraphpart.schema import canonical_tuple
 
 if TYPE_CHECKING:
     from daskgraphpart.partitioned.pyg.sampled_source import SampledSource
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Seeds:
-    """Seeds of batches: type-wise IDs of nodes or edges, or a whole range.
-
-    `ids` are None for all of ``[first, first + count)``. A seed's number, `input_id` in PyG, is its position in a list,
-    or else its ID.
-    """
-
-    first: int
-    count: int
-    ids: np.ndarray | None = None
-    is_listed: bool = False  # listed by a user, in a meaningful order
-
-    def batch(self, number: int, size: int, key: np.uint64 | None) -> tuple[np.ndarray, np.ndarray]:
-        """Positions and IDs of a batch's seeds; shuffled if there is a key."""
-        start = number * size
-        positions = np.arange(start, min(start + size, self.count))
-        if key is not None:
-            shuffled(key, start, self.count, positions)
-        ids = self.first + positions if self.ids is None else np.asarray(self.ids[positions], np.int64)
-        return positions, ids
-
-
-def read_ids(given: Any, num_rows: int, what: str, place: str) -> Seeds:
-    """Read IDs in ``[0, num_rows)`` or a mask of `num_rows`: an array, a tensor, a list, or a dask array."""
-    if given is None:
-        return Seeds(0, num_rows)
-    array: Any = given if is_tensor(given) else np.asarray(given)
-    if array.ndim != 1:
-        raise OptionError(
-            f"not {what}", place=place, expected="one row of IDs, or a mask", found=f"shape {array.shape}"
-        )
-    if str(array.dtype) in ("bool", "torch.bool"):
-        if len(array) != num_rows:
-            expected = f"{num_rows:,}, one for each of {what}"
-            raise OptionError("wrong length of a mask", place=place, expected=expected, found=f"{len(array):,}")
-        ids = np.flatnonzero(to_array(array) if is_tensor(array) else array)
-        return Seeds(0, ids.size, ids)
-    try:
-        ids = as_ids(array)
-        check_ids(ids, num_rows, what)
-    except IdOutOfRangeError as fault:
-        raise fault.restated(IdOutOfRangeError, place=place) from None
-    return Seeds(0, ids.size, ids, is_listed=True)
 
 
 def split_type(given: Any, names: tuple[str, ...], resolve: Callable[[Any], str], place: str) -> tuple[str, Any]:
@@ -173,22 +126,33 @@ def read_links(source: SampledSource, etype: str, given: Any, labels: Any, negat
 
 
 def seeds_of(source: SampledSource, kind: str, given: Any, place: str) -> Seeds:
-    """Read type-wise IDs or a mask of nodes or edges; for one part, those it owns.
+    """Read type-wise IDs or a mask of nodes or edges: an array, a tensor, a list, or a dask array.
 
-    Masks have a row for every node or edge of the graph; for one part, others are left out.
+    Masks have a row for every node or edge of the graph. One part has seeds only among those that it owns.
     """
     first, stop = source.id_range(kind)
-    num_rows = source.book.part_range(source.book.num_parts - 1, kind)[1]
     if given is None:
         return Seeds(first, stop - first)
-    seeds = read_ids(given, num_rows, kind, place)
-    if source.part_id is None or seeds.ids is None:
-        return seeds
-    own = (seeds.ids >= first) & (seeds.ids < stop)
-    if not own.all() and seeds.is_listed:
+    num_rows = source.book.part_range(source.book.num_parts - 1, kind)[1]
+    array: Any = given if is_tensor(given) else np.asarray(given)
+    if array.ndim != 1:
+        raise OptionError(
+            f"not {kind}", place=place, expected="one row of IDs, or a mask", found=f"shape {array.shape}"
+        )
+    is_mask = str(array.dtype) in ("bool", "torch.bool")
+    if is_mask and len(array) != num_rows:
+        expected = f"{num_rows:,}, one for each of {kind}"
+        raise OptionError("wrong length of a mask", place=place, expected=expected, found=f"{len(array):,}")
+    try:
+        ids = np.flatnonzero(to_array(array) if is_tensor(array) else array) if is_mask else as_ids(array)
+        check_ids(ids, num_rows, kind)
+    except IdOutOfRangeError as fault:
+        raise fault.restated(IdOutOfRangeError, place=place) from None
+    own = (ids >= first) & (ids < stop)
+    if not is_mask and not own.all():
         expected = f"[{first:,}, {stop:,}), of {kind} in part {source.part_id}"
-        raise OptionError("not owned by the part", place=place, expected=expected, found=int(seeds.ids[~own][0]))
-    return Seeds(0, int(own.sum()), seeds.ids[own], seeds.is_listed)
+        raise OptionError("not owned by the part", place=place, expected=expected, found=int(ids[~own][0]))
+    return Seeds(0, int(own.sum()), ids if own.all() else ids[own], is_listed=not is_mask)
 
 
 def read_negative_sampling(given: Any) -> tuple[str | None, float]:

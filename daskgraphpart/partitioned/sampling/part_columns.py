@@ -7,8 +7,9 @@ are in order of local ID, and so of type.
 from __future__ import annotations
 
 import logging
+import os
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -23,6 +24,7 @@ from daskgraphpart.storage.region import Region, create_npy
 if TYPE_CHECKING:
     from daskgraphpart.ids.book import PartitionBook
     from daskgraphpart.layouts.dgl_graph import Edges, GraphFile
+    from daskgraphpart.partitioned.part import Part
 
 MAX_SORTED_NBYTES = 1 << 30
 """Bytes of sorted edges that are held; of more edges the file is read several times."""
@@ -82,19 +84,19 @@ class PartColumns:
 
 
 def open_columns(
-    graphs: Sequence[GraphFile], book: PartitionBook, part_ids: Sequence[int], *, is_sorted: bool, workspace: str | None
-) -> list[PartColumns]:
-    """Open the in-edges of parts; sorts the edges of parts without usable CSC."""
-    columns, num_sorted = [], 0
-    for part_id, graph in zip(part_ids, graphs, strict=True):
-        matrix = stored_columns(graph, book, is_sorted=is_sorted)
-        if matrix is None:
-            num_sorted += graph.num_edges
-            with tempfile.TemporaryDirectory(prefix="daskgraphpart-sampling-", dir=workspace) as directory:
-                columns.append(map_columns(graph, book, part_id, sort_edges(graph, directory)))
-                # maps stay when the files are removed
-        else:
-            columns.append(map_columns(graph, book, part_id, matrix))
+    parts: Iterable[Part], *, is_sorted: bool, workspace: str | os.PathLike[str] | None
+) -> dict[int, PartColumns]:
+    """Open the in-edges of parts, by number; sorts the edges of parts without usable CSC."""
+    columns, num_sorted = {}, 0
+    for part in parts:
+        graph, book, number = part.graph, part.book, part.part_id
+        if (matrix := stored_columns(graph, book, is_sorted=is_sorted)) is not None:
+            columns[number] = map_columns(graph, book, number, matrix)
+            continue
+        num_sorted += graph.num_edges
+        with tempfile.TemporaryDirectory(prefix="daskgraphpart-sampling-", dir=workspace) as directory:
+            # maps stay when the files are removed
+            columns[number] = map_columns(graph, book, number, sort_edges(graph, directory))
     if num_sorted:
         logger.info("sorted %s by destination; the graph format csc avoids this", f"{num_sorted:,} edges")
     return columns

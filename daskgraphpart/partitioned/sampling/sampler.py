@@ -1,7 +1,8 @@
 """Sample the neighbourhood of seeds, hop by hop: nodes in order of discovery, and the edges between them.
 
 All IDs are new and homogeneous, for any types: the picks at a node depend on the key, the hop, the node and the edge
-type. Training nodes are found by the columns that mark them.
+type. Seeds are listed, or a range; training nodes are found by the columns that mark them. Seeds are shuffled without
+an array of them.
 """
 
 from __future__ import annotations
@@ -14,7 +15,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daskgraphpart.kernels.hashing import stream_key_of
-from daskgraphpart.kernels.sample import count_picks, find_in_edges, find_ranges, number_nodes, pick_edges, table_of
+from daskgraphpart.kernels.sample import (
+    count_picks,
+    find_in_edges,
+    find_ranges,
+    number_nodes,
+    pick_edges,
+    shuffled,
+    table_of,
+)
 from daskgraphpart.partitioned.sampling.sampled_rows import group_by_part
 from daskgraphpart.partitioner.training.count_fetches import Fetches
 from daskgraphpart.schema import canonical_tuple, marks_training
@@ -172,6 +181,29 @@ class Sampler:
 ROWS_PER_READ = 1 << 20
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Seeds:
+    """Seeds of batches: type-wise IDs of nodes or edges, or a whole range.
+
+    `ids` are None for all of ``[first, first + count)``. A seed's number, `input_id` in PyG, is its position in a list,
+    or else its ID.
+    """
+
+    first: int
+    count: int
+    ids: np.ndarray | None = None
+    is_listed: bool = False  # listed by a user, in a meaningful order
+
+    def batch(self, number: int, size: int, key: np.uint64 | None) -> tuple[np.ndarray, np.ndarray]:
+        """Positions and IDs of a batch's seeds; shuffled if there is a key."""
+        start = number * size
+        positions = np.arange(start, min(start + size, self.count))
+        if key is not None:
+            shuffled(key, start, self.count, positions)
+        ids = self.first + positions if self.ids is None else np.asarray(self.ids[positions], np.int64)
+        return positions, ids
+
+
 def training_masks(regions: Mapping[str, Mapping[str, Region]], book: PartitionBook) -> dict[str, Region]:
     """A part's columns that mark training nodes, by node type."""
     return {
@@ -182,9 +214,14 @@ def training_masks(regions: Mapping[str, Mapping[str, Region]], book: PartitionB
     }
 
 
-def marked_nodes(masks: Mapping[str, Region], book: PartitionBook, part: int) -> Iterator[tuple[np.ndarray, int]]:
-    """Marked rows of a part's columns, by block, and the new homogeneous ID of each block's row 0."""
+def training_seeds(masks: Mapping[str, Region] | None, book: PartitionBook, part: int) -> Seeds:
+    """Training nodes of a part by new homogeneous ID, 8 bytes each: those that columns mark, or all without columns."""
+    if masks is None:
+        first, stop = book.nodes.part_range(part)
+        return Seeds(first, stop - first)
+    marked = [np.empty(0, np.int64)]
     for ntype, region in masks.items():
         start = int(book.node_ranges[part, book.ntypes.index(ntype), 0])
-        for low, rows in region.pieces(ROWS_PER_READ):
-            yield np.flatnonzero(rows), start + low
+        marked += [start + low + np.flatnonzero(rows) for low, rows in region.pieces(ROWS_PER_READ)]
+    ids = np.concatenate(marked)
+    return Seeds(0, ids.size, ids)

@@ -10,6 +10,7 @@ are what they were, or hold features that nothing lists.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -18,7 +19,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from pyarrow.parquet import ParquetFile
 
 from daskgraphpart.array_layouts.parquet import COLUMNS
 from daskgraphpart.dispatching.dispatch_options import DispatchOptions
@@ -32,11 +32,13 @@ from daskgraphpart.engine.progress import open_progress
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import LayoutError, OptionError, check_choice
 from daskgraphpart.graph.companion_files import copy_file, maps_and_codes
+from daskgraphpart.graph.formats import InputFile
 from daskgraphpart.graph.graph import Graph, graph_of
 from daskgraphpart.graph.graph_scan import GraphScan
 from daskgraphpart.graph.metadata import CATEGORIES
+from daskgraphpart.graph.read_parquet import read_parquet_header
 from daskgraphpart.graph.rows import ConstantRows
-from daskgraphpart.graph.sources import INT64
+from daskgraphpart.graph.sources import INT64, FileRows
 from daskgraphpart.ids.id_map import COLUMN
 from daskgraphpart.ids.id_map_file import IdMapFile
 from daskgraphpart.ids.recorded_id_maps import IdMaps
@@ -53,20 +55,13 @@ from daskgraphpart.partitioner.assignment import Assignment, owner_dtype
 from daskgraphpart.partitioner.extend.old_owners import place_owners
 from daskgraphpart.readers.objects.open_object import complete_graph
 from daskgraphpart.readers.tables.scan_tables import described_tables
-from daskgraphpart.schema import EdgeType, GraphSchema, NodeType
+from daskgraphpart.schema import DataSpec, EdgeType, GraphSchema, NodeType
 from daskgraphpart.storage.checksums import FileChecksum, hash_bytes
 from daskgraphpart.storage.faults import environment_faults
-from daskgraphpart.storage.files import make_directory, open_for_reading, read_file
-from daskgraphpart.storage.paths import Location, join_path
+from daskgraphpart.storage.files import make_directory, read_file
+from daskgraphpart.storage.paths import Location, join_path, to_key
 from daskgraphpart.storage.region import Region, create_files, npy_region
-from daskgraphpart.tools.add.change_partitions import (
-    check_links,
-    clean_workspace,
-    maps_here,
-    replace_files,
-    taken_partitions,
-)
-from daskgraphpart.tools.add.extended_layout import ExtendedLayout, extended_layouts
+from daskgraphpart.tools.add import change_partitions
 from daskgraphpart.tools.reorder.row_files import recorded_maps
 
 if TYPE_CHECKING:
@@ -74,6 +69,7 @@ if TYPE_CHECKING:
     from daskgraphpart.dispatching.workspace import Workspace
     from daskgraphpart.engine.resources import Resources
     from daskgraphpart.graph.scan import Scan
+    from daskgraphpart.source import Source
 
 
 def add_features(
@@ -89,13 +85,14 @@ def add_features(
         parts = open_partitions(given.parent.parent, confined=parts.is_confined)
     manifest = _manifest_of(parts)
     with ExitStack() as stack:
-        stack.callback(clean_workspace, parts.config.parent, resources)
+        stack.callback(change_partitions.clean_workspace, parts.config.parent, resources)
         scan = _scan_of(parts, tables, run)
         stack.enter_context(environment_faults())
         listener = stack.enter_context(open_progress(run.progress))
         run = replace(run, resources=run.resources.limited(scan.smallest_memory), progress=listener)
         identity = fingerprint("add", scan, {"partitions": hash_bytes(read_file(parts.config)).digest})
-        output, destination = stack.enter_context(taken_partitions(parts.config.parent, run.resources))
+        place = change_partitions.taken_partitions(parts.config.parent, run.resources)
+        output, destination = stack.enter_context(place)
         work, runner = stack.enter_context(open_job(output, scan, identity, run))
         graph = scan.stage(Path(work.root) / "tables", runner)
         _add(parts, manifest, graph, str(output.path), work, runner, destination)
@@ -136,7 +133,7 @@ def _scan_of(parts: PartitionedGraph, tables: Mapping[str, Any], run: JobOptions
     how = {**tables, "edges": {}, "name": parts.name}
     if not _id_maps(parts):
         return described_tables({**how, "num_nodes": counts})
-    earlier, maps = maps_here(parts, run.resources)
+    earlier, maps = change_partitions.maps_here(parts, run.resources)
     how["nodes"] = {ntype: (f"{maps}/{ntype}.parquet", COLUMN) for ntype in counts}
     return described_tables({**how, "map_ids": True, "ids_from": str(earlier)})
 
@@ -180,7 +177,7 @@ def _add(
     old = {name: tuple(s for s in data if f"{name}/{s.name}" not in new) for name, data in before.items()}
     sizes = _sizes(parts, content, {f"{kind}_data": old})
     arrays = {f"{kind}_data/{key}" for key in new} | {f"split_nids/{key}" for key in schema.masks}
-    layouts = extended_layouts(parts, manifest, sizes, arrays)
+    layouts = change_partitions.extended_layouts(parts, manifest, sizes, arrays)
     both = {**old, **{of.name: (*old[of.name], *of.data) for of in given}}
     sizes = _sizes(parts, content, {f"{kind}_data": both})
 
@@ -191,7 +188,7 @@ def _add(
             raise OptionError(what, option=f"{kind}_data", found=", ".join({*new} & {*known}), hint=hint)
         for layout in layouts:
             layout.check_fits(sizes.schema)
-        check_links(layouts, parts.config.parent)
+        change_partitions.check_links(layouts, parts.config.parent)
 
     runner.step("check-features", check)
     codes = {name: path for name, path in maps_and_codes(graph.companions).items() if name.startswith(CATEGORIES)}
@@ -208,10 +205,10 @@ def _add(
     sizes, places = _move(job, parts, sizes, arrays, kind)
 
     def described(layout: Layout, made: Mapping[str, FileChecksum]) -> DispatchedGraph:
-        assert isinstance(layout, ExtendedLayout), "all are"
+        assert isinstance(layout, change_partitions.ExtendedLayout), "all are"
         return _described(parts, Path(out), content, sizes, layout.checksums(sizes, made), new)
 
-    replace_files(job, places.files, destination, described)
+    change_partitions.replace_files(job, places.files, destination, described)
 
 
 def _move(
@@ -287,7 +284,7 @@ def _described(
 class CopyUnit:
     """Rows ``[start, stop)`` of an array of a part, and its new place."""
 
-    old: Region | TableColumn
+    old: Source
     new: Region
     start: int
     stop: int
@@ -300,11 +297,12 @@ def _copy_pass(
     units = []
     for part, (name, places) in itertools.product(parts.parts, targets.items()):
         for old in _old_rows(part, name, parts.config.parent / ends.get(name, "").replace("{part}", str(part.part_id))):
-            step = max(1, job.sizes.row_block_bytes // max(8, old.row_nbytes))
-            for start in range(0, old.num_rows, step):
-                stop = min(start + step, old.num_rows)
+            row_nbytes = old.dtype.itemsize * math.prod(old.shape[1:])
+            step = max(1, job.sizes.row_block_bytes // max(8, row_nbytes))
+            for start in range(0, old.shape[0], step):
+                stop = min(start + step, old.shape[0])
                 works = [CopyUnit(old, target.region(part.part_id), start, stop) for target in places]
-                units += [Unit(work, 2 * old.row_nbytes * (stop - start), key=name) for work in works]
+                units += [Unit(work, 2 * row_nbytes * (stop - start), key=name) for work in works]
     return Pass("copy-arrays", copy_rows, units, None)
 
 
@@ -314,7 +312,7 @@ def _files_of_ends(job: Job, sizes: GraphSizes) -> dict[str, str]:
     return {name: path for path, file in files for name in file.regions if name.startswith(("edge_src", "edge_dst"))}
 
 
-def _old_rows(part: Any, name: str, table: Location) -> Iterator[Region | TableColumn]:
+def _old_rows(part: Any, name: str, table: Location) -> Iterator[Source]:
     """Yield where an array of a part is, if it has any rows."""
     kind, _, key = name.partition("/")
     of_type, _, feature = key.rpartition("/")
@@ -323,34 +321,11 @@ def _old_rows(part: Any, name: str, table: Location) -> Iterator[Region | TableC
     elif kind in ("orig_nids", "orig_eids"):
         yield part.rows("node" if kind == "orig_nids" else "edge").originals[key]
     elif kind in COLUMNS:
-        yield TableColumn(table, COLUMNS[kind])
+        header = read_parquet_header(to_key(table))
+        file = InputFile(to_key(table), "parquet", " ", header.num_rows, 0, header.row_group_ends)
+        yield FileRows((file,), DataSpec(COLUMNS[kind], INT64, ()), (COLUMNS[kind],))
     elif key in part.split_regions:
         yield part.split_regions[key]
-
-
-@dataclass(frozen=True, slots=True)
-class TableColumn:
-    """IDs in a column of a Parquet file, which are read by row groups."""
-
-    path: Location
-    name: str
-    row_nbytes: int = 8
-
-    @property
-    def num_rows(self) -> int:
-        """Number of rows."""
-        with open_for_reading(self.path) as opened:
-            return int(ParquetFile(opened).metadata.num_rows)
-
-    def read(self, start: int, stop: int) -> np.ndarray:
-        """Read rows ``[start, stop)``."""
-        with open_for_reading(self.path) as opened:
-            file = ParquetFile(opened)
-            ends = np.cumsum([file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)])
-            first, last = np.searchsorted(ends, (start, stop - 1), side="right").tolist()
-            rows: np.ndarray = file.read_row_groups([*range(first, last + 1)], [self.name])[self.name].to_numpy()
-        before = int(ends[first - 1]) if first else 0
-        return rows[start - before : stop - before]
 
 
 def copy_rows(unit: CopyUnit, _: None) -> None:

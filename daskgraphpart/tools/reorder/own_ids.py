@@ -11,12 +11,11 @@ import numpy as np
 from daskgraphpart.errors import IdOutOfRangeError
 from daskgraphpart.ids.id_map import id_batches, read_map_header, take_ids
 from daskgraphpart.ids.ranges import as_ids
-from daskgraphpart.storage.paths import resolve_path
+from daskgraphpart.storage.paths import AnyPath, Location, resolve_path
 from daskgraphpart.tools.reorder.row_files import find_id_map, recorded_maps
 
 if TYPE_CHECKING:
     from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph
-    from daskgraphpart.storage.paths import AnyPath, Location
 
 ROWS_AT_ONCE = 1 << 20
 MOST_SHOWN = 3

@@ -6,7 +6,6 @@ to get new order, they are the inverse, written to a temporary file. Blocks of t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,29 +13,20 @@ import numpy as np
 
 from daskgraphpart.engine.runner import Pass, Runner, Unit, open_runner
 from daskgraphpart.errors import LayoutError
+from daskgraphpart.graph.dask_sources import DaskRows, run_collections
 from daskgraphpart.partitioned.part_collections import reordered_array
 from daskgraphpart.partitioned.stored_rows import BLOCK_NBYTES, Reordered, StoredRows
-from daskgraphpart.source import Input
 from daskgraphpart.storage.atomic import publish, temporary_path
 from daskgraphpart.storage.faults import attach_path_to_error, environment_faults
 from daskgraphpart.storage.region import Region, create_npy, map_npy
 from daskgraphpart.storage.scratch import lasting_directory, scratch_directory
 from daskgraphpart.storage.zarr_arrays import create_rows_array
-from daskgraphpart.tools.reorder.row_files import (
-    NUMBERS,
-    LargestColumn,
-    Legend,
-    TableConfig,
-    check_output,
-    decode_block,
-    open_rows,
-    save_tensor,
-    write_table,
-)
+from daskgraphpart.tools.reorder import row_files
 
 if TYPE_CHECKING:
     from daskgraphpart.engine.progress import Progress
     from daskgraphpart.engine.resources import Resources
+    from daskgraphpart.source import Block
 
 IDS_PER_READ = 1 << 20
 
@@ -47,13 +37,13 @@ def reorder(
     out: Path | None,
     *,
     to_original: bool,
-    legend: Legend = NUMBERS,
+    legend: row_files.Legend = row_files.Legend(),  # noqa: B008  # frozen
     resources: Resources,
     overwrite: bool = False,
     progress: Progress | None = None,
 ) -> Any:
     """Bring rows into the other order; see `PartitionedGraph.to_original`."""
-    rows = open_rows(rows, len(originals), originals.name)
+    rows = row_files.open_rows(rows, len(originals), originals.name)
     resources = resources.limited(2 * BLOCK_NBYTES)
     with environment_faults(), open_runner(resources, progress) as runner:
         if out is None:
@@ -61,17 +51,17 @@ def reorder(
             reordered = reordered_array(Reordered(rows, inverse, 1) if to_original else Reordered(rows, originals, 0))
             if legend.categories is None:
                 return reordered
-            return reordered.map_blocks(decode_block, legend.categories, dtype=object)
-        check_output(out, rows.dtype, overwrite)
+            return reordered.map_blocks(row_files.decode_block, legend.categories, dtype=object)
+        row_files.check_output(out, rows.dtype, overwrite)
         with scratch_directory(resources.workspace or out.parent) as scratch:
             inverse = invert(originals, scratch, runner)
             rows = _as_stored(rows, scratch, runner)
             how = Reordered(rows, inverse, 1) if to_original else Reordered(rows, originals, 0)
             if out.suffix == ".parquet":  # one file is written from front to back
-                runner.run(Pass("write-table", write_table, [Unit(legend, BLOCK_NBYTES)], TableConfig(how, out)))
+                runner.run(Pass("write-table", row_files.write_table, [Unit(legend, BLOCK_NBYTES)], (how, out)))
             elif out.suffix == ".pt":
                 _write(how, scratch / "reordered.npy", runner)
-                save_tensor(str(scratch / "reordered.npy"), out)
+                row_files.save_tensor(str(scratch / "reordered.npy"), out)
             else:
                 _write(how, out, runner)
         return out
@@ -82,22 +72,13 @@ def invert(originals: StoredRows, scratch: Path, runner: Runner) -> StoredRows:
     num_rows = len(originals)
     inverse = create_npy(scratch / "inverse.npy", np.int64, (num_rows,), is_mapped=True)
     units = [Unit(start, 8 * IDS_PER_READ) for start in range(0, num_rows, IDS_PER_READ)]
-    config = InverseConfig(originals, inverse)
-    runner.run(Pass("invert-map", _invert, units, config))
-    runner.run(Pass("check-map", _check, units, config))
+    runner.run(Pass("invert-map", _invert, units, (originals, inverse)))
+    runner.run(Pass("check-map", _check, units, (originals, inverse)))
     return StoredRows("new IDs", [inverse])
 
 
-@dataclass(frozen=True, slots=True)
-class InverseConfig:
-    """Original IDs, and the file for their inverse."""
-
-    originals: StoredRows
-    inverse: Region
-
-
-def _invert(start: int, config: InverseConfig) -> None:
-    originals = config.originals
+def _invert(start: int, config: tuple[StoredRows, Region]) -> None:
+    originals, inverse = config
     ids, num_rows = originals[start : start + IDS_PER_READ], len(originals)
     outside = ids[(ids < 0) | (ids >= num_rows)]
     if outside.size:
@@ -107,11 +88,11 @@ def _invert(start: int, config: InverseConfig) -> None:
             expected=f"[0, {num_rows:,})",
             found=int(outside[0]),
         )
-    map_npy(config.inverse.path)[ids] = np.arange(start + 1, start + 1 + len(ids))
+    map_npy(inverse.path)[ids] = np.arange(start + 1, start + 1 + len(ids))
 
 
-def _check(start: int, config: InverseConfig) -> None:
-    originals, inverse = config.originals, config.inverse
+def _check(start: int, config: tuple[StoredRows, Region]) -> None:
+    originals, inverse = config
     missing = np.flatnonzero(inverse.read(start, min(start + IDS_PER_READ, inverse.num_rows)) == 0)
     if missing.size:
         raise LayoutError(
@@ -124,19 +105,13 @@ def _check(start: int, config: InverseConfig) -> None:
 
 def _as_stored(rows: Any, scratch: Path, runner: Runner) -> Any:
     """Store what tasks cannot read: dask arrays, computed once, and arrays in our memory."""
-    if isinstance(rows, LargestColumn):
-        return LargestColumn(_as_stored(rows.rows, scratch, runner))
+    if isinstance(rows, row_files.LargestColumn):
+        return row_files.LargestColumn(_as_stored(rows.rows, scratch, runner))
     if hasattr(rows, "dask"):
-        if rows.ndim > 1:
-            rows = rows.rechunk(dict.fromkeys(range(1, rows.ndim), -1))
         region = create_npy(scratch / "rows.npy", rows.dtype, rows.shape)
-        firsts = np.cumsum([0, *rows.chunks[0][:-1]]).tolist()
-        partitions = rows.to_delayed().reshape(-1).tolist()
-        units = [
-            Unit(StoreUnit(Input(np.asarray, partition), first), count * region.row_nbytes)
-            for partition, first, count in zip(partitions, firsts, rows.chunks[0], strict=True)
-        ]
-        runner.run(Pass("store-rows", _store, units, region))
+        blocks = DaskRows("rows", rows).blocks(1)  # its chunks
+        units = [Unit(block, block.num_rows * region.row_nbytes) for block in blocks]
+        run_collections(runner, Pass("store-rows", _store, units, region))
     elif isinstance(rows, np.ndarray) and runner.resources.cluster not in ("threads", "sync"):
         region = create_npy(scratch / "rows.npy", rows.dtype, rows.shape)
         region.write(rows, 0)
@@ -145,16 +120,8 @@ def _as_stored(rows: Any, scratch: Path, runner: Runner) -> Any:
     return StoredRows("rows", [region])
 
 
-@dataclass(frozen=True, slots=True)
-class StoreUnit:
-    """A chunk of a dask array, and its first row."""
-
-    block: Input[np.ndarray]
-    first: int
-
-
-def _store(unit: StoreUnit, region: Region) -> None:
-    region.write(unit.block.read(), unit.first)
+def _store(block: Block[np.ndarray], region: Region) -> None:
+    region.write(block.read(), block.first_row)
 
 
 def _write(rows: Reordered, out: Path, runner: Runner) -> None:
@@ -169,20 +136,13 @@ def _write(rows: Reordered, out: Path, runner: Runner) -> None:
         # new IDs run part by part, each through the whole input: read the same of all parts at a time
         starts.sort(key=lambda start: int(rows.places[start]))
     units = [Unit(start, BLOCK_NBYTES) for start in starts]
-    runner.run(Pass("reorder-rows", _write_block, units, ReorderConfig(rows, target)))
+    runner.run(Pass("reorder-rows", _write_block, units, (rows, target)))
     publish(out)
 
 
-@dataclass(frozen=True, slots=True)
-class ReorderConfig:
-    """Rows to write, in the new order, and the file or zarr array for them."""
-
-    rows: Reordered
-    target: Any
-
-
-def _write_block(start: int, config: ReorderConfig) -> None:
-    rows, target = config.rows, config.target
+def _write_block(start: int, config: tuple[Reordered, Any]) -> None:
+    """Write rows, in the new order, into a file or zarr array."""
+    rows, target = config
     stop = min(start + rows.block_rows, rows.shape[0])
     if isinstance(target, Region):
         target.write(rows[start:stop], start)

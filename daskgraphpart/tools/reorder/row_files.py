@@ -161,33 +161,19 @@ def save_tensor(rows: str, out: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Legend:
-    """Files with what the user calls rows, a map of IDs, and their values, text of codes."""
+    """Files with what the user calls rows, a map of IDs, and their values, text of codes; without, they are numbers."""
 
     id_map: Location | None = None
     categories: Location | None = None
 
 
-NUMBERS = Legend()
-"""Rows are counted, and their values are numbers."""
-
-
-@dataclass(frozen=True, slots=True)
-class TableConfig:
-    """Rows to write, in the new order, and their file."""
-
-    rows: Reordered
-    out: Path
-
-
-def write_table(legend: Legend, config: TableConfig) -> None:
-    """Task of the pass `write-table`: write all rows in order, with mapped IDs or row numbers."""
-    import pyarrow as pa
-
-    rows = config.rows
+def write_table(legend: Legend, config: tuple[Reordered, Path]) -> None:
+    """Task of the pass `write-table`: write all rows in order into a file, with mapped IDs or row numbers."""
+    rows, out = config
     num_rows, done = rows.shape[0], 0
     categories = None if legend.categories is None else Categories(legend.categories)
     value = pa.from_numpy_dtype(rows.dtype) if categories is None else pa.string()
-    with whole_file(config.out) as temporary:
+    with whole_file(out) as temporary:
         ids = id_batches(legend.id_map, num_rows, rows.block_rows)
         id_type = next(ids)
         fields = [(COLUMN, id_type), (VALUE, pa.list_(value) if rows.ndim > 1 else value)]

@@ -235,20 +235,23 @@ class Comparison(Public, Sequence[Compared]):
         return len(self.results)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a DataFrame with a row per method and number of parts."""
-        return _frame(self.results)
+        """Return a DataFrame with a row per method and number of parts, and a column per balance."""
+        balances = sorted({name for result in self for name in result.balances or {}})
+        return pd.DataFrame(
+            {
+                "parts": [result.num_parts for result in self],
+                **{name: [getattr(result, name) for result in self] for name in NAMES},
+                **{f"balance of {name}": [(result.balances or {}).get(name) for result in self] for name in balances},
+                "fault": [result.fault for result in self],
+            }
+        )
 
     def __repr__(self) -> str:
-        return comparison_table(self.results)
+        heads, rows = _cells(self.results)
+        return text_table(heads, rows, align=f"><{'>' * (len(heads) - 3)}<")
 
     def _repr_html_(self) -> str:
         return html_table(*_cells(self.results), caption="Methods side by side")
-
-
-def comparison_table(results: Sequence[Compared]) -> str:
-    """Lay out results as text."""
-    heads, rows = _cells(results)
-    return text_table(heads, rows, align=f"><{'>' * (len(heads) - 3)}<")
 
 
 def _cells(results: Sequence[Compared]) -> tuple[list[str], list[list[str]]]:
@@ -272,11 +275,6 @@ def _cells(results: Sequence[Compared]) -> tuple[list[str], list[list[str]]]:
     return heads, rows
 
 
-def write_comparison(results: Sequence[Compared], path: str | os.PathLike[str]) -> None:
-    """Write results as CSV, a line per method and number of parts."""
-    _frame(results).to_csv(path, index=False, lineterminator="\r\n")
-
-
 def check_plot(path: str | os.PathLike[str]) -> None:
     """Refuse a plot that cannot be drawn, before the slow part."""
     try:
@@ -288,14 +286,13 @@ def check_plot(path: str | os.PathLike[str]) -> None:
         raise OptionError(f"--plot {path} has no known format", option="plot", hint=choose_from([*known]))
 
 
-def plot_comparison(results: Sequence[Compared], path: str | os.PathLike[str]) -> None:
+def plot_comparison(results: Comparison, path: str | os.PathLike[str]) -> None:
     """Draw cut, balance of edges, time and memory by number of parts, to a PNG, SVG or PDF file."""
-    check_plot(path)
     from matplotlib.figure import Figure
     from matplotlib.ticker import PercentFormatter
 
-    frame = _frame([result for result in results if not result.fault])
-    frame["peak_bytes"] /= 1e6
+    frame = results.to_frame()
+    frame = frame[frame.fault == ""].assign(peak_bytes=lambda of: of.peak_bytes / 1e6)
     panels = {name: title for name, title in PANELS.items() if name not in frame or frame[name].notna().any()}
     figure = Figure(figsize=(4.2 * len(panels), 3.6), layout="constrained")
     for axis, (column, title) in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels.items(), strict=True):
@@ -312,16 +309,3 @@ def plot_comparison(results: Sequence[Compared], path: str | os.PathLike[str]) -
             if column in ("cut_share", "remote_share"):
                 axis.yaxis.set_major_formatter(PercentFormatter(1))
     figure.savefig(path)
-
-
-def _frame(results: Sequence[Compared]) -> pd.DataFrame:
-    """Return a row per result, with a column per balance."""
-    balances = sorted({name for result in results for name in result.balances or {}})
-    return pd.DataFrame(
-        {
-            "parts": [result.num_parts for result in results],
-            **{name: [getattr(result, name) for result in results] for name in NAMES},
-            **{f"balance of {name}": [(result.balances or {}).get(name) for result in results] for name in balances},
-            "fault": [result.fault for result in results],
-        }
-    )

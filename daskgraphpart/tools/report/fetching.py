@@ -10,7 +10,7 @@ done only if they fit into memory.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,10 +21,9 @@ from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import OptionError
 from daskgraphpart.ids.fanouts import read_fanouts, split_fanouts
 from daskgraphpart.kernels.hashing import stream_key, stream_key_of
-from daskgraphpart.kernels.sample import shuffled
 from daskgraphpart.partitioned.sampling.part_columns import map_columns, sort_edges, stored_columns
-from daskgraphpart.partitioned.sampling.sampler import Sampler, marked_nodes, training_masks
-from daskgraphpart.partitioner.training.count_fetches import most_fetched
+from daskgraphpart.partitioned.sampling.sampler import Sampler, training_masks, training_seeds
+from daskgraphpart.partitioner.training.count_fetches import Batches, most_fetched
 from daskgraphpart.partitioner.training.training import budget_of
 from daskgraphpart.schema import is_fetched
 from daskgraphpart.storage.paths import is_remote, require_local
@@ -78,15 +77,16 @@ class Sampling:
         """Whether anything is given."""
         return (self.fanouts, self.batch_size, self.network) != (None, None, None)
 
-    def with_recorded(self, recorded: Mapping[str, Any]) -> Sampling:
-        """Return this with what is recorded, or else usual, in place of what is not given."""
+    def with_recorded(self, stated: Mapping[str, Any]) -> Sampling:
+        """Return this with what a manifest records, or else usual, in place of what is not given.
+
+        It counts if the parts were made for training, from the seeds that are counted.
+        """
+        training = stated.get("training")
+        recorded = training if isinstance(training, dict) and training.get("seeds") is None else {}
         fanouts = recorded.get("fanouts", FANOUTS) if self.fanouts is None else self.fanouts
         batch_size = self.batch_size or recorded.get("batch_size", 1000)
         return replace(self, fanouts=fanouts, batch_size=batch_size, is_brief=not (self.is_asked or recorded))
-
-    def read(self, book: PartitionBook) -> np.ndarray:
-        """Read the fan-outs, int64 (hops, edge types)."""
-        return read_fanouts(self.fanouts, book.etypes, "--fanouts")
 
 
 def nbytes_to_sort(graphs: Sequence[GraphFile], book: PartitionBook, *, is_ours: bool) -> int:
@@ -105,7 +105,8 @@ def estimate_fetching(
     is_ours: bool,
 ) -> Fetching:
     """Sample batches of every part; `is_ours` says whether we wrote the files."""
-    fanouts, resources, batch_size = sampling.read(book), runner.resources, sampling.batch_size
+    resources, batch_size = runner.resources, sampling.batch_size
+    fanouts = read_fanouts(sampling.fanouts, book.etypes, "--fanouts")
     assert batch_size is not None, "it is recorded, or has a default"
     if any(is_remote(graph.node_arrays["_ID"].path) for graph in graphs):
         path, why = graphs[0].node_arrays["_ID"].path, "copy the partitions to a file system first"
@@ -181,17 +182,12 @@ class EstimateConfig:
     memory: int  # for counts of hot rows
     is_brief: bool
 
-    @property
-    def num_batches(self) -> int:
-        """Batches of a part, at most."""
-        return FEW_BATCHES if self.is_brief else MAX_BATCHES
-
 
 def sample_parts(parts: range, config: EstimateConfig) -> list[tuple[tuple[int, ...], np.ndarray]]:
     """Sample batches of consecutive parts; return of each the counts of `Fetching`, and inputs by owner.
 
-    Memory: a batch with its edges, some 100 bytes each, and `MAX_BATCHES` batches of seeds; files are mapped. Counts of
-    hot rows have half of a task's memory.
+    Memory: a batch with its edges, some 100 bytes each, and 8 per training node of the part; files are mapped. Counts
+    of hot rows have half of a task's memory.
     """
     columns = [
         map_columns(graph, config.book, part, matrix)
@@ -202,66 +198,25 @@ def sample_parts(parts: range, config: EstimateConfig) -> list[tuple[tuple[int, 
 
 
 def _sample_part(part: int, sampler: Sampler, config: EstimateConfig) -> tuple[tuple[int, ...], np.ndarray]:
-    key, hot = stream_key(part, "estimate"), _hot_rows(part, sampler, config)
-    totals, num_batches, inputs_from = np.zeros(5, np.int64), 0, np.zeros(config.book.num_parts, np.int64)
-    for batch, of_batch in _batches(part, config, key):
-        located = sampler.nodes(nodes := sampler.sample(batch, of_batch).nodes)
+    seeds = training_seeds(config.masks[part] if config.has_masks else None, config.book, part)
+    most = FEW_BATCHES if config.is_brief else MAX_BATCHES
+    num_batches = min(most, -(-seeds.count // config.batch_size))
+    hot = np.zeros(0, np.int64)  # new homogeneous IDs of the hot rows, counted in batches of other epochs
+    if not config.is_brief:
+        budget = budget_of(HOT_SHARE, "size", config.book.node_counts[part], config.row_nbytes)
+        epochs = min(COUNTED_EPOCHS, -(-2 * MAX_BATCHES // max(num_batches, 1)))
+        batches = Batches(lambda *of: seeds.batch(of[0], config.batch_size, of[1])[1], range(num_batches), epochs)
+        key = stream_key(part, "hot-rows")
+        hot, _ = most_fetched(sampler.fetches_of(part), batches, key, budget, config.memory)
+    totals, inputs_from = np.zeros(5, np.int64), np.zeros(config.book.num_parts, np.int64)
+    key = stream_key(part, "estimate")
+    for number in range(num_batches):
+        _, batch = seeds.batch(number, config.batch_size, key)
+        located = sampler.nodes(nodes := sampler.sample(batch, stream_key_of(key, number)).nodes)
         foreign = located.owners != part
         inputs_from += np.bincount(located.owners, minlength=inputs_from.size)
         nbytes, is_cold = config.row_nbytes[located.types[foreign]], ~np.isin(nodes[foreign], hot)
         totals += nodes.size, nbytes.size, nbytes.sum(), is_cold.sum(), nbytes[is_cold].sum()
-        num_batches += 1
     inputs, remote, remote_nbytes, cold, cold_nbytes = totals.tolist()
-    num_seeds, _ = _choose_seeds(part, config, key)
-    return (num_seeds, num_batches, inputs, remote, remote_nbytes, hot.size, cold, cold_nbytes), inputs_from[
-        :MAX_MATRIX
-    ]
-
-
-def _hot_rows(part: int, sampler: Sampler, config: EstimateConfig) -> np.ndarray:
-    """New homogeneous IDs of the part's hot rows, counted in batches of other epochs."""
-    if config.is_brief:
-        return np.zeros(0, np.int64)
-
-    def batches(key: np.uint64) -> Iterator[tuple[np.ndarray, np.uint64]]:
-        counted = 0
-        for epoch in range(COUNTED_EPOCHS):
-            for batch in _batches(part, config, stream_key_of(key, epoch)):
-                yield batch
-                counted += 1
-            if counted >= 2 * MAX_BATCHES:
-                break
-
-    budget = budget_of(HOT_SHARE, "size", config.book.node_counts[part], config.row_nbytes)
-    ids, _ = most_fetched(sampler.fetches_of(part), batches, stream_key(part, "hot-rows"), budget, config.memory)
-    return ids
-
-
-def _batches(part: int, config: EstimateConfig, key: np.uint64) -> Iterator[tuple[np.ndarray, np.uint64]]:
-    """Seeds and keys of a part's batches: of an epoch, or some of them."""
-    _, seeds = _choose_seeds(part, config, key)
-    for number, first in enumerate(range(0, seeds.size, config.batch_size)):
-        yield seeds[first : first + config.batch_size], stream_key_of(key, number)
-
-
-def _choose_seeds(part: int, config: EstimateConfig, key: np.uint64) -> tuple[int, np.ndarray]:
-    """Number of a part's training nodes, and new homogeneous IDs of some in random order."""
-    book, first = config.book, config.book.node_ranges[part, 0, 0]
-    if not config.has_masks:
-        total = int(book.node_counts[part].sum())
-        return total, first + _some(total, config, key)
-    total = sum(marked.size for marked, _ in marked_nodes(config.masks[part], book, part))
-    wanted, done = _some(total, config, key), 0
-    order, chosen = np.argsort(wanted), np.empty(wanted.size, np.int64)
-    for marked, start in marked_nodes(config.masks[part], book, part):
-        low, high = np.searchsorted(wanted[order], (done, done + marked.size))
-        chosen[order[low:high]] = start + marked[wanted[order[low:high]] - done]
-        done += marked.size
-    return total, chosen
-
-
-def _some(total: int, config: EstimateConfig, key: np.uint64) -> np.ndarray:
-    """First positions of a random order: whole batches, or everything."""
-    places = np.empty(min(total, config.num_batches * config.batch_size), np.int64)
-    shuffled(key, 0, total, places)
-    return places
+    counts = seeds.count, num_batches, inputs, remote, remote_nbytes, hot.size, cold, cold_nbytes
+    return counts, inputs_from[:MAX_MATRIX]

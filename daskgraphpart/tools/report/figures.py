@@ -76,36 +76,24 @@ class Fetching:
     num_nodes: int  # of the graph
 
     @property
-    def batches_per_epoch(self) -> np.ndarray:
-        """Batches per epoch, int64 (parts,)."""
-        return -(-self.seeds // self.batch_size)
-
-    @property
-    def inputs_per_batch(self) -> np.ndarray:
-        """Average number of distinct input nodes per batch, float64 (parts,)."""
-        average: np.ndarray = self.input_nodes / np.maximum(self.num_batches, 1)
-        return average
-
-    @property
-    def shares(self) -> np.ndarray:
-        """Share of input nodes that other parts own, float64 (parts,)."""
-        shares: np.ndarray = self.remote_nodes / np.maximum(self.input_nodes, 1)
-        return shares
+    def by_part(self) -> dict[str, np.ndarray]:
+        """Figures of each part, (parts,) each: rows, bytes and seconds are of an epoch."""
+        nbytes = self.per_epoch(self.remote_nbytes)
+        return {
+            "training_nodes": self.seeds,
+            "batches": -(-self.seeds // self.batch_size),
+            "sampled_batches": self.num_batches,
+            "input_nodes": self.input_nodes / np.maximum(self.num_batches, 1),  # of a batch, distinct
+            "remote_share": self.remote_nodes / np.maximum(self.input_nodes, 1),
+            "rows_per_epoch": self.per_epoch(self.remote_nodes),
+            "bytes_per_epoch": nbytes,
+            "seconds_per_epoch": 8 * nbytes / self.network,
+        }
 
     def per_epoch(self, counts: np.ndarray) -> np.ndarray:
         """Counts of the sampled batches as those of an epoch, int64 (parts,)."""
         per_epoch: np.ndarray = np.rint(counts * self._scale).astype(np.int64)
         return per_epoch
-
-    @property
-    def epoch_nbytes(self) -> np.ndarray:
-        """Bytes fetched from other parts per epoch, int64 (parts,)."""
-        return self.per_epoch(self.remote_nbytes)
-
-    @property
-    def seconds(self) -> np.ndarray:
-        """Seconds per epoch in which the network brings these bytes, float64 (parts,)."""
-        return 8 * self.epoch_nbytes / self.network
 
     @property
     def share(self) -> float:
@@ -134,37 +122,25 @@ class Fetching:
         scale: np.ndarray = self.seeds / np.maximum(np.minimum(self.num_batches * self.batch_size, self.seeds), 1)
         return scale
 
-    @property
-    def worst_part(self) -> int:
-        """Part whose trainer fetches the largest share."""
-        return int(self.shares.argmax())
-
     def to_dict(self) -> dict[str, Any]:
         """Return everything as lists and numbers."""
+        of = self.by_part
+        hot = {"rows_per_epoch": self.per_epoch(self.cold_nodes), "bytes_per_epoch": self.per_epoch(self.cold_nbytes)}
         return {
             "fanouts": list(self.fanouts),
             "batch_size": self.batch_size,
             "training_nodes": "masks" if self.has_masks else "all nodes",
             "remote_share": self.share,
             "remote_share_of_random_parts": self.random_share,
-            "worst_part": self.worst_part,
-            "bytes_per_epoch": int(self.epoch_nbytes.sum()),
-            "training_nodes_by_part": self.seeds.tolist(),
-            "batches_by_part": self.batches_per_epoch.tolist(),
-            "sampled_batches_by_part": self.num_batches.tolist(),
-            "input_nodes_by_part": self.inputs_per_batch.tolist(),
-            "remote_share_by_part": self.shares.tolist(),
-            "rows_per_epoch_by_part": self.per_epoch(self.remote_nodes).tolist(),
-            "bytes_per_epoch_by_part": self.epoch_nbytes.tolist(),
+            "worst_part": int(of["remote_share"].argmax()),
+            "bytes_per_epoch": int(of["bytes_per_epoch"].sum()),
             "network_bits_per_second": self.network,
-            "seconds_per_epoch_by_part": self.seconds.tolist(),
+            **_by_part(of),
             "rows_by_owner_and_part": None if self.inputs_from is None else self.inputs_from.tolist(),
             "with_hot_rows": {
-                "hot_rows_by_part": self.hot_rows.tolist(),
                 "remote_share": self.cold_share,
-                "bytes_per_epoch": int(self.per_epoch(self.cold_nbytes).sum()),
-                "rows_per_epoch_by_part": self.per_epoch(self.cold_nodes).tolist(),
-                "bytes_per_epoch_by_part": self.per_epoch(self.cold_nbytes).tolist(),
+                "bytes_per_epoch": int(hot["bytes_per_epoch"].sum()),
+                **_by_part({"hot_rows": self.hot_rows, **hot}),
             },
         }
 
@@ -332,3 +308,7 @@ def balance(values: np.ndarray) -> float:
 
 def _by_type(names: tuple[str, ...], counts: np.ndarray) -> dict[str, Any]:
     return dict(zip(names, counts.tolist(), strict=True))
+
+
+def _by_part(counts: Mapping[str, np.ndarray]) -> dict[str, list[Any]]:
+    return {f"{name}_by_part": of.tolist() for name, of in counts.items()}

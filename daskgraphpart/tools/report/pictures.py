@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,6 +38,8 @@ STYLE: Any = {  # matplotlib types the keys as literals
 
 def pictures_of(report: Figures) -> Iterator[tuple[str, str, str]]:
     """Yield a question, its answer as SVG, and a line that explains the picture; first what one can act on."""
+    of_sampling = partial(_matrix, of_column="part that trains", of_row="part that owns the row")
+    of_edges = partial(_matrix, of_column="part that owns the edge", of_row="part of the source")
     with style.context(STYLE, after_reset=True):  # overrides the user's own plot style
         about = "Bars are parts; the dashed line is their average."
         yield "How even are the parts?", _drawn(_parts, report, 4.4), about
@@ -44,10 +47,10 @@ def pictures_of(report: Figures) -> Iterator[tuple[str, str, str]]:
             about = (
                 "Read down a column: who owns the rows that a part's batches need. Off the diagonal, they are fetched."
             )
-            yield "Who fetches from whom?", _drawn(_fetches, report, 4.4), about
+            yield "Who fetches from whom?", _drawn(of_sampling, report.sampling.inputs_from, 4.4), about
         if report.num_parts > 1 and report.edge_matrix.any():
             about = "Read down a column: where the edges of a part come from. Off the diagonal, features travel."
-            yield "Who talks to whom?", _drawn(_edges, report, 4.4), about
+            yield "Who talks to whom?", _drawn(of_edges, report.edge_matrix, 4.4), about
         if len(report.etypes) > 1 and report.num_edges:
             about = "Share of the edges of each type whose ends are in different parts."
             yield "Which types are cut?", _drawn(_types, report, _height(len(report.etypes))), about
@@ -63,10 +66,10 @@ def _height(num_names: int) -> float:
     return 0.9 + 0.3 * min(num_names, MOST_NAMES)
 
 
-def _drawn(draw: Callable[[Figure, Figures], None], report: Figures, height: float) -> str:
+def _drawn(draw: Callable[[Figure, Any], None], what: Any, height: float) -> str:
     """Draw into a figure of this height in inches; return SVG for a page."""
     figure = Figure(figsize=(6.4, height), layout="constrained")
-    draw(figure, report)
+    draw(figure, what)
     written = io.StringIO()
     figure.savefig(
         written, format="svg", transparent=True, metadata={"Date": None, "Creator": None, "Format": None, "Type": None}
@@ -109,16 +112,6 @@ def _bars(axes: Axes, own: np.ndarray, foreign: np.ndarray | None, of_foreign: s
     axes.axhline(float(total.mean()), color=INK, lw=0.8, ls=(0, (4, 3)))
     axes.yaxis.set_major_formatter(FuncFormatter(_short))
     axes.yaxis.set_major_locator(MaxNLocator(3))
-
-
-def _edges(figure: Figure, report: Figures) -> None:
-    _matrix(figure, report.edge_matrix, "part that owns the edge", "part of the source")
-
-
-def _fetches(figure: Figure, report: Figures) -> None:
-    assert report.sampling is not None
-    assert report.sampling.inputs_from is not None
-    _matrix(figure, report.sampling.inputs_from, "part that trains", "part that owns the row")
 
 
 def _matrix(figure: Figure, counts: np.ndarray, of_column: str, of_row: str) -> None:

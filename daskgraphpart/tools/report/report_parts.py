@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from daskgraphpart.ids.book import PartitionBook
     from daskgraphpart.layouts.dgl_config import PartitionConfig
     from daskgraphpart.layouts.dgl_graph import GraphFile
+    from daskgraphpart.partitioned.part import Part
+    from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph
     from daskgraphpart.storage.region import Region
     from daskgraphpart.tools.report.figures import NodeRegions
 
@@ -48,20 +50,18 @@ BYTES_OF_BLOCKS = 12 << 20
 
 
 def report_parts(
-    path: Location,
-    config: PartitionConfig,
-    graphs: Sequence[GraphFile],
-    node_regions: NodeRegions,
-    *,
-    labels: Iterable[str] | None = None,
+    partitions: PartitionedGraph,
+    labels: Iterable[str] | None,
     sampling: Sampling,
     resources: Resources,
-    progress: Progress | None = None,
+    progress: Progress | None,
 ) -> Report:
     """Compute the report of partitions from the headers of all parts; see `PartitionedGraph.report`.
 
     Leaves out labels with more classes than `MAX_CLASSES`, with a note.
     """
+    path, config, parts = partitions.config, partitions.content, partitions.parts
+    graphs, node_regions = [part.graph for part in parts], [part.node_rows.features for part in parts]
     book, resources = config.book, resources.limited(SMALLEST_TASK_MEMORY)
     ranges = _ranges_of_nodes(graphs, max(1, (resources.task_memory - BYTES_OF_BLOCKS) // 8))
     manifest = find_manifest(path.parent, config.graph_name)
@@ -77,14 +77,14 @@ def report_parts(
         and nbytes_to_sort(graphs, book, is_ours=is_ours) <= room
     )
     columns = find_columns(node_regions, book, labels)
-    sizes = _file_sizes(path.parent, config)
+    sizes = _file_sizes(parts)
     with open_runner(resources, progress) as runner:
         of_edges = _count_edges(ranges, book, runner)
-        units = [Unit(region, region.nbytes) for column in columns for region in column.regions.values()]
+        units = [Unit(region, region.nbytes) for of_parts in columns.values() for region in of_parts.values()]
         counted = runner.run(Pass("report-columns", report_columns, units, None))
         fetching = None
         if is_sampled:
-            wanted = sampling.with_recorded({} if stated is None else _recorded_sampling(stated))
+            wanted = sampling.with_recorded(stated or {})
             fetching = estimate_fetching(wanted, book, graphs, node_regions, runner, is_ours=is_ours)
     of_labels, masks, notes = gather_columns(columns, iter(counted), config.num_parts)
     return Report(
@@ -92,14 +92,6 @@ def report_parts(
         owned_edges=book.edge_counts, labels=of_labels, masks=masks, file_sizes=sizes, notes=notes, sampling=fetching,
         about=_describe(path, config, stated), **of_edges,
     )  # fmt: skip
-
-
-def _recorded_sampling(stated: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return how training samples, if the parts were made for it, from the seeds that are counted."""
-    recorded = stated.get("training")
-    if not isinstance(recorded, dict) or recorded.get("seeds") is not None:
-        return {}
-    return recorded
 
 
 def _describe(path: Location, config: PartitionConfig, stated: Mapping[str, Any] | None) -> dict[str, str]:
@@ -144,12 +136,12 @@ def _count_edges(ranges: Sequence[CountUnit], book: PartitionBook, runner: Runne
     return sums | {"edge_matrix": matrix, "in_degrees": degrees, "max_in_degrees": largest}
 
 
-def _file_sizes(root: Location, config: PartitionConfig) -> Mapping[str, np.ndarray]:
+def _file_sizes(parts: Sequence[Part]) -> Mapping[str, np.ndarray]:
     """Bytes on disk by file name, int64 (parts,) each, of all files beside a part's graph."""
     sizes: dict[str, np.ndarray] = {}
-    for number, part in enumerate(config.parts):
-        for name, size in file_sizes_in((root / part.part_graph).parent).items():
-            sizes.setdefault(name, np.zeros(config.num_parts, np.int64))[number] = size
+    for part in parts:
+        for name, size in file_sizes_in(part.directory).items():
+            sizes.setdefault(name, np.zeros(len(parts), np.int64))[part.part_id] = size
     return dict(sorted(sizes.items()))
 
 
@@ -243,30 +235,6 @@ def _halo(unit: CountUnit, book: PartitionBook, inner: int, uses: np.ndarray) ->
     return {"edge_matrix": owners, "halo_nodes": halo, "stored_halo_nodes": stored}
 
 
-@dataclass(frozen=True, slots=True)
-class NodeColumn:
-    """Node data of one name, in the parts that have nodes of the type."""
-
-    ntype: str
-    name: str
-    regions: dict[int, Region]  # by part
-
-    @property
-    def key(self) -> str:
-        """``<ntype>/<name>``."""
-        return f"{self.ntype}/{self.name}"
-
-    @property
-    def is_mask(self) -> bool:
-        """Whether its name is that of a mask."""
-        return MASK_NAME.match(self.name) is not None
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether it is one whole number per node."""
-        return all(of.dtype.kind in "iub" and of.row_nbytes == of.dtype.itemsize for of in self.regions.values())
-
-
 def report_columns(region: Region, _: None) -> dict[int, int] | None:
     """Count the rows of one column in one part by value; None for too many values.
 
@@ -281,59 +249,67 @@ def report_columns(region: Region, _: None) -> dict[int, int] | None:
     return dict(counts)
 
 
-def find_columns(regions: NodeRegions, book: PartitionBook, labels: Iterable[str] | None) -> list[NodeColumn]:
-    """List the parts' labels, then masks; `labels` are given as ``ntype/name``."""
-    stored: dict[str, NodeColumn] = {}
-    for part, of_part in enumerate(regions):
-        for ntype, features in of_part.items():
-            for name, region in features.items():
-                if ntype in book.ntypes and region.num_rows:  # parts without nodes of the type may hold anything
-                    stored.setdefault(f"{ntype}/{name}", NodeColumn(ntype, name, {})).regions[part] = region
-    whole = {key: column for key, column in stored.items() if column.is_whole}
-    if labels is None:
-        chosen = [column for column in whole.values() if column.name in LABEL_NAMES]
-    else:
-        chosen = [_given(stored, whole, given) for given in dict.fromkeys(labels)]
-    chosen += [column for column in whole.values() if column.is_mask]
-    for column in chosen:
-        counts = book.node_counts[:, book.ntypes.index(column.ntype)]
+def find_columns(
+    regions: NodeRegions, book: PartitionBook, labels: Iterable[str] | None
+) -> dict[str, dict[int, Region]]:
+    """Find the parts' labels, then masks, by ``<ntype>/<name>`` and part; `labels` name those to take as labels."""
+    stored: dict[str, dict[int, Region]] = {}
+    of_types = [(part, ntype, of) for part, of_part in enumerate(regions) for ntype, of in of_part.items()]
+    for part, ntype, features in of_types:
+        for name, region in features.items() if ntype in book.ntypes else ():
+            if region.num_rows:  # parts without nodes of the type may hold anything
+                stored.setdefault(f"{ntype}/{name}", {})[part] = region
+    whole = {key: of_parts for key, of_parts in stored.items() if all(map(_is_whole, of_parts.values()))}
+    named = [key for key in whole if key.rpartition("/")[2] in LABEL_NAMES]
+    chosen = named if labels is None else list(labels)
+    for key in (key for key in chosen if key not in whole):
+        raise _no_labels(key, stored.get(key), whole)
+    columns = {key: whole[key] for key in (*chosen, *filter(_is_mask, whole))}
+    for key, of_parts in columns.items():
+        counts = book.node_counts[:, book.ntypes.index(key.rpartition("/")[0])]
         for part in np.flatnonzero(counts).tolist():
-            if part not in column.regions:
+            if part not in of_parts:
                 raise LayoutError(
                     f"part {part} lacks node data that others have",
-                    expected=f"{column.key}, {counts[part]:,} rows",
+                    expected=f"{key}, {counts[part]:,} rows",
                     hint="partition the graph again",
                 )
-    return chosen
+    return columns
 
 
-def _given(stored: Mapping[str, NodeColumn], whole: Mapping[str, NodeColumn], given: str) -> NodeColumn:
-    if given in whole:
-        return whole[given]
-    known, column = ", ".join(whole), given
-    if given in stored:
-        region = next(iter(stored[given].regions.values()))
-        column = f"{given}, {region.dtype.name} of shape {region.shape[1:]}"
-    expected = f"one whole number per node: one of {known or 'none'}"
-    raise OptionError("no such labels", option="labels", expected=expected, found=column)
+def _is_whole(region: Region) -> bool:
+    """Whether it is one whole number per node."""
+    return region.dtype.kind in "iub" and region.row_nbytes == region.dtype.itemsize
+
+
+def _is_mask(key: str) -> bool:
+    """Whether node data have the name of a mask."""
+    return MASK_NAME.match(key.rpartition("/")[2]) is not None
+
+
+def _no_labels(key: str, of_parts: Mapping[int, Region] | None, whole: Iterable[str]) -> OptionError:
+    region, expected = next(iter((of_parts or {}).values()), None), ", ".join(whole) or "none"
+    shown = key if region is None else f"{key}, {region.dtype.name} of shape {region.shape[1:]}"
+    expected = f"one whole number per node: one of {expected}"
+    return OptionError("no such labels", option="labels", expected=expected, found=shown)
 
 
 def gather_columns(
-    columns: Sequence[NodeColumn], counted: Iterator[dict[int, int] | None], num_parts: int
+    columns: Mapping[str, Mapping[int, Region]], counted: Iterator[dict[int, int] | None], num_parts: int
 ) -> tuple[tuple[Labels, ...], dict[str, np.ndarray], tuple[str, ...]]:
     """Return labels, masks and notes from the counts of each column and part."""
     labels, masks, notes = [], {}, []
-    for column in columns:
-        by_part = {part: next(counted) for part in column.regions}
+    for key, of_parts in columns.items():
+        by_part = {part: next(counted) for part in of_parts}
         with_column = {part: counts for part, counts in by_part.items() if counts is not None}
         table = pd.DataFrame.from_dict(with_column, orient="index").sort_index(axis=1)
         if len(with_column) < len(by_part) or table.shape[1] > MAX_CLASSES:
-            notes.append(f"{column.key} has more than {MAX_CLASSES:,} classes and is left out")
+            notes.append(f"{key} has more than {MAX_CLASSES:,} classes and is left out")
             continue
         numbers, counts = table.columns.to_numpy(np.int64), table.reindex(range(num_parts)).fillna(0).to_numpy(np.int64)
-        if column.is_mask:
-            masks[column.key] = counts[:, numbers != 0].sum(axis=1)
+        if _is_mask(key):
+            masks[key] = counts[:, numbers != 0].sum(axis=1)
         else:
             classes, unlabelled = tuple(numbers[numbers >= 0].tolist()), counts[:, numbers < 0].sum(axis=1)
-            labels.append(Labels(column.key, classes, counts[:, numbers >= 0], unlabelled))
+            labels.append(Labels(key, classes, counts[:, numbers >= 0], unlabelled))
     return tuple(labels), masks, tuple(notes)

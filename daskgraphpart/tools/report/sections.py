@@ -72,8 +72,8 @@ def _rows(of: Fetching) -> Iterator[str]:
     hot = f"; with the hottest 5% beside each part, {of.cold_share:.0%}" if of.hot_rows.any() else ""
     random = f"with random parts {of.random_share:.0%}"
     yield f"A trainer fetches {of.share:.0%} of its rows from other parts ({random}{hot})."
-    most = int(of.epoch_nbytes.max(initial=0))
-    if (waits := of.seconds.max(initial=0)) >= LEAST_WAIT:
+    most = int(of.by_part["bytes_per_epoch"].max(initial=0))
+    if (waits := of.by_part["seconds_per_epoch"].max(initial=0)) >= LEAST_WAIT:
         how_long = f"{format_seconds(waits)} of a network of {format_rate(of.network)}"
         yield f"The part that fetches most gets {format_size(most)} an epoch, {how_long}."
 
@@ -203,9 +203,9 @@ class KeyFigure:
 def key_figures(report: Figures) -> Iterator[KeyFigure]:
     """Yield the most important figures."""
     if report.sampling is not None:
-        of, worst = report.sampling, report.sampling.worst_part
-        more = f"with random parts {of.random_share:.1%}; most in part {worst}, {of.shares[worst]:.1%}; "
-        more += f"{format_size(int(of.epoch_nbytes.sum()))} an epoch"
+        of, shares = report.sampling, report.sampling.by_part["remote_share"]
+        more = f"with random parts {of.random_share:.1%}; most in part {shares.argmax()}, {shares.max():.1%}; "
+        more += f"{format_size(int(of.by_part['bytes_per_epoch'].sum()))} an epoch"
         more += f"; {of.cold_share:.1%} with hot rows" if of.hot_rows.any() else ""
         yield KeyFigure(REMOTE, f"{of.share:.1%}", more, TERMS[REMOTE])
     yield KeyFigure(
@@ -243,10 +243,10 @@ def _balance(report: Figures) -> Section:
 
 
 def _sampling(fetching: Fetching) -> Section:
-    columns = {"part": _names(len(fetching.seeds)), "training nodes": fetching.seeds}
-    columns |= {"batches": fetching.batches_per_epoch, "input nodes of one": np.rint(fetching.inputs_per_batch)}
-    columns |= {REMOTE: fetching.shares, ROWS: fetching.per_epoch(fetching.remote_nodes)}
-    columns |= {FETCHED: fetching.epoch_nbytes, SECONDS: fetching.seconds}
+    of = fetching.by_part
+    columns = {"part": _names(len(fetching.seeds)), "training nodes": of["training_nodes"], "batches": of["batches"]}
+    columns |= {"input nodes of one": np.rint(of["input_nodes"]), REMOTE: of["remote_share"]}
+    columns |= {ROWS: of["rows_per_epoch"], FETCHED: of["bytes_per_epoch"], SECONDS: of["seconds_per_epoch"]}
     if has_hot := bool(fetching.hot_rows.any()):
         columns |= {COLD_ROWS: fetching.per_epoch(fetching.cold_nodes)}
         columns |= {COLD: fetching.per_epoch(fetching.cold_nbytes)}

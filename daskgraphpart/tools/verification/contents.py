@@ -26,34 +26,16 @@ from daskgraphpart.layouts.known_outputs import DIST_GRAPH
 from daskgraphpart.storage.files import file_size, is_file
 from daskgraphpart.storage.paths import Location, join_path, to_path
 from daskgraphpart.storage.region import create_files, create_npy
-from daskgraphpart.tools.verification.compare_hot_rows import verify_hot_rows
+from daskgraphpart.tools.verification import passes, row_sums
 from daskgraphpart.tools.verification.findings import Finding, differences
-from daskgraphpart.tools.verification.passes import (
-    MISSING,
-    UNWANTED,
-    EdgeSums,
-    NodeSums,
-    explain_nodes,
-    verify_edges,
-    verify_extra,
-    verify_nodes,
-    verify_once,
-)
-from daskgraphpart.tools.verification.row_sums import (
-    Compared,
-    all_edges,
-    explain_rows,
-    list_features,
-    sum_input,
-    verify_rows,
-)
-from daskgraphpart.tools.verification.verify_run import IN_SUMS, Run, group_parts, pieces, window_size
+from daskgraphpart.tools.verification.verify_run import IN_SUMS, Run, group_parts
 
 if TYPE_CHECKING:
     from daskgraphpart.graph.graph import Graph
     from daskgraphpart.layouts.manifest_reader import Manifest
     from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph
     from daskgraphpart.source import Block
+    from daskgraphpart.tools.verification.row_sums import Compared
 
 MAX_EXPLAINED = 16
 """Windows of IDs of which examples are sought; the others are as wrong."""
@@ -76,53 +58,48 @@ class Contents:
         if findings and self.run.has_originals:
             return findings, 0  # comparing rows needs sound original IDs
         nbytes = choose_sizes(self.runner.resources).row_block_bytes
-        features = [*list_features(self.run, sample, nbytes)]
+        features = [*row_sums.list_features(self.run, sample, nbytes)]
         findings += [*chain(*map(self.rows, features))]
         if not findings:
             nbytes_of = self.parts.book.node_counts.sum(axis=1)
-            findings = [*chain(*self.on_parts("verify-hot-rows", verify_hot_rows, self.run, nbytes_of))]
+            findings = [*chain(*self.on_parts("verify-hot-rows", row_sums.verify_hot_rows, self.run, nbytes_of))]
         return findings, sum(feature.num_compared for feature in features)
 
     def nodes(self) -> list[Finding]:
         """Check the nodes of all parts against the input."""
-        run, total = self.run, self.run.schema.num_nodes
-        self.runner.step("create-originals", lambda: create_files([run.original_nids()]))
+        run, originals = self.run, self.run.original_nids()
+        self.runner.step("create-originals", lambda: create_files([originals]))
         nbytes = 17 * self.parts.book.node_counts.sum(axis=1)
-        of_parts: list[NodeSums] = self.on_parts("verify-nodes", verify_nodes, run, nbytes)
-        findings = [finding for of in of_parts for finding in of.findings]
+        findings = [*chain(*self.on_parts("verify-nodes", passes.verify_nodes, run, nbytes))]
         if findings or not run.has_originals:
             return findings
-        windows = [*pieces(0, total, window_size(total))]
-        expected = self.runner.run(Pass("verify-once", verify_once, [Unit(window, 1) for window in windows], run))
-        differ = np.flatnonzero(np.sum(expected, axis=0) != np.sum([of.sums for of in of_parts], axis=0))
-        if not differ.size:
-            return []
-        unit = Unit(tuple(windows[i] for i in differ.tolist()), run.original_nids().nbytes)
-        return [*chain(*self.runner.run(Pass("explain-nodes", explain_nodes, [unit], run)))]
+        return [*chain(*self.runner.run(Pass("verify-once", passes.verify_once, [Unit(None, originals.nbytes)], run)))]
 
     def edges(self) -> list[Finding]:
         """Check the edges of all parts against the input."""
         run, nbytes = self.run, 37 * self.parts.book.edge_counts.sum(axis=1)
         if run.num_hops > 1:
             self.runner.step("create-in-sums", self._create_in_sums)
-        of_parts: list[EdgeSums] = self.on_parts("verify-edges", verify_edges, run, nbytes)
+        of_parts = self.on_parts("verify-edges", passes.verify_edges, run, nbytes)
         findings = [finding for of in of_parts for finding in of.findings]
         if findings:
             return findings
         self.facts["num_cut_edges"] = sum(of.num_cut for of in of_parts)
         if run.has_extra:
             config = run, np.sum([of.out_sums for of in of_parts], axis=0)
-            extra = [*chain(*self.on_parts("verify-extra", verify_extra, config, nbytes))]
+            extra = [*chain(*self.on_parts("verify-extra", passes.verify_extra, config, nbytes))]
             stated = None if self.manifest is None else self.manifest.content.get("out_edges")
             # without a manifest, all parts or none should have out edges
-            wanted = any(finding.check == UNWANTED for finding in extra) if stated is None else stated
-            findings += [finding for finding in extra if finding.check != (UNWANTED if wanted else MISSING)]
+            wanted = any(finding.check == passes.UNWANTED for finding in extra) if stated is None else stated
+            findings += [
+                finding for finding in extra if finding.check != (passes.UNWANTED if wanted else passes.MISSING)
+            ]
         if run.has_originals:
             sizes = choose_sizes(self.runner.resources)
             listed = list_edge_blocks(self.graph, sizes.edge_block_rows, sizes.csv_block_bytes, self.runner)
             firsts = dict(zip(run.schema.etypes, run.firsts("edge").tolist(), strict=False))
             inputs = [(firsts[edge_type.name] + block.first_row, block) for edge_type, block in listed]
-            findings += self.compare_sums("edges", all_edges(run), inputs, [of.sums for of in of_parts])
+            findings += self.compare_sums("edges", row_sums.all_edges(run), inputs, [of.sums for of in of_parts])
         return findings
 
     def _create_in_sums(self) -> None:
@@ -132,7 +109,7 @@ class Contents:
         """Compare a feature's rows."""
         assert feature.spec is not None, "ends of edges are no feature"
         counts = getattr(self.parts.book, f"{feature.kind}_counts")[:, feature.type_id]
-        by_part = self.on_parts("verify-rows", verify_rows, feature, feature.row_nbytes * counts)
+        by_part = self.on_parts("verify-rows", row_sums.verify_rows, feature, feature.row_nbytes * counts)
         name = self.run.types(feature.kind)[feature.type_id].name
         listed = list_row_blocks(self.graph, name, feature.spec, feature.piece_rows, feature.stretches)
         inputs = [(block.first_row, block) for block in listed]
@@ -140,10 +117,14 @@ class Contents:
         return findings or self.compare_sums("rows", feature, inputs, [sums for _, sums in by_part])
 
     def compare_sums(
-        self, what: str, compared: Compared, inputs: Sequence[tuple[int, Block[Any]]], of_parts: Sequence[np.ndarray]
+        self,
+        what: str,
+        compared: Compared,
+        inputs: Sequence[tuple[int, Block[Any]]],
+        of_parts: Sequence[np.ndarray],
     ) -> list[Finding]:
         """Compare the sums of input blocks, given with first IDs; where they differ, row by row."""
-        sums = self.on_input(f"sum-{what}", sum_input, [block for _, block in inputs], compared)
+        sums = self.on_input(f"sum-{what}", row_sums.sum_input, [block for _, block in inputs], compared)
         differ = np.sum(sums, axis=0) != np.sum(of_parts, axis=0)
         lows = compared.window * np.flatnonzero(differ)[:MAX_EXPLAINED]
         if not lows.size:
@@ -153,7 +134,7 @@ class Contents:
             for first, block in inputs
             if ((lows < first + block.num_rows) & (first < lows + compared.window)).any()
         ]
-        findings = chain(*self.on_input(f"explain-{what}", explain_rows, wrong, compared))
+        findings = chain(*self.on_input(f"explain-{what}", row_sums.explain_rows, wrong, compared))
         # repeated for blocks in which single rows cannot be compared
         return [*dict.fromkeys(findings)] or [
             Finding(what, "", "files changed while they were compared: sums of hashes differ, but no row does")

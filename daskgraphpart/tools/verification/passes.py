@@ -1,7 +1,7 @@
 """Passes over the local graphs of parts: IDs, flags, types and owners, halo nodes, formats, ends of edges.
 
-`verify-nodes` writes the original ID of every new node ID, and hashes it; `verify-once` hashes all nodes of the input,
-and where the sums differ, `explain-nodes` finds those in no part. `verify-edges` hashes own edges by original ID.
+`verify-nodes` writes the original ID of every new node ID, and `verify-once` finds nodes of the input that are not
+among them. `verify-edges` hashes own edges by original ID.
 `verify-extra` compares edges that a part holds but does not own with those of their owners: in-edges of halo nodes,
 with several hops, and out edges, if stored. It uses sums of hashes from `verify-edges`: of the in-edges of halo nodes
 nearer than the last hop, and of edges that begin in the part.
@@ -12,25 +12,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from daskgraphpart.kernels.bitmap import add_foreign, empty_bitmap, rank_words
-from daskgraphpart.kernels.sum_hashes import add_edge_hashes, add_row_hashes, mark_ends
+from daskgraphpart.kernels.sum_hashes import add_edge_hashes, mark_ends
 from daskgraphpart.storage.files import directory_on_disk, workspace_store
 from daskgraphpart.storage.region import create_npy, map_npy
 from daskgraphpart.tools.verification.findings import Finding, wrong_rows
-from daskgraphpart.tools.verification.row_sums import all_edges, original_ends
-from daskgraphpart.tools.verification.verify_run import (
-    IN_SUMS,
-    NUM_WINDOWS,
-    Run,
-    check_parts,
-    open_parts,
-    pieces,
-    window_size,
-)
+from daskgraphpart.tools.verification.row_sums import NUM_WINDOWS, all_edges, original_ends, window_size
+from daskgraphpart.tools.verification.verify_run import IN_SUMS, Run, check_parts, open_parts, pieces
 
 if TYPE_CHECKING:
     from daskgraphpart.layouts.dgl_graph import GraphFile
@@ -39,14 +32,6 @@ if TYPE_CHECKING:
 
 MISSING, UNWANTED = "missing out edges", "out edges"
 """Checks that count only if out edges are wanted, or if they are not."""
-
-
-@dataclass(slots=True, eq=False)
-class NodeSums:
-    """Sums over some parts' nodes."""
-
-    findings: list[Finding]  # what is wrong
-    sums: np.ndarray  # uint64 (windows,): hashes of original IDs
 
 
 @dataclass(slots=True, eq=False)
@@ -59,13 +44,12 @@ class EdgeSums:
     num_cut: int = 0  # own edges that begin in halo nodes
 
 
-def verify_nodes(numbers: tuple[int, ...], run: Run) -> NodeSums:
-    """Check the nodes of some parts; write their original IDs, and sum them up."""
-    sums = np.zeros(NUM_WINDOWS, np.uint64)
-    return NodeSums(check_parts(numbers, run, lambda part: _check_nodes(part, run, sums)), sums)
+def verify_nodes(numbers: tuple[int, ...], run: Run) -> list[Finding]:
+    """Check the nodes of some parts, and write their original IDs."""
+    return check_parts(numbers, run, lambda part: _check_nodes(part, run))
 
 
-def _check_nodes(part: Part, run: Run, sums: np.ndarray) -> Iterator[Finding]:
+def _check_nodes(part: Part, run: Run) -> Iterator[Finding]:
     yield from check_arrays(part, "node", run)
     yield from check_halo_once(part, run)
     if run.has_originals:
@@ -74,7 +58,6 @@ def _check_nodes(part: Part, run: Run, sums: np.ndarray) -> Iterator[Finding]:
             yield from _check_originals(part, "node", type_id, first, ids, run)
             ids += run.firsts("node")[type_id]
             originals.write(ids, int(part.book.node_ranges[part.part_id, type_id, 0]) + first)
-            _add_nodes(ids, run, sums)
     yield from check_split(part, run)
 
 
@@ -92,37 +75,21 @@ def _check_originals(part: Part, kind: str, type_id: int, first: int, ids: np.nd
     yield from wrong_rows("original IDs", file, what, wrong, first, says, ids, name)
 
 
-def _add_nodes(ids: np.ndarray, run: Run, sums: np.ndarray) -> None:
-    """Add hashes of original homogeneous node IDs, int64 (nodes,), to the sums of their windows."""
-    add_row_hashes(ids.view(np.uint64).reshape(-1, 1), ids, ids // window_size(run.schema.num_nodes), sums)
-
-
-def verify_once(window: tuple[int, int], run: Run) -> np.ndarray:
-    """Task of the pass `verify-once`: what the sums of a window are if every node of the input is in one part."""
-    sums = np.zeros(NUM_WINDOWS, np.uint64)
-    for first, stop in pieces(*window, run.piece_rows):
-        _add_nodes(np.arange(first, stop), run, sums)
-    return sums
-
-
-def explain_nodes(windows: tuple[tuple[int, int], ...], run: Run) -> list[Finding]:
-    """Task of the pass `explain-nodes`: find input nodes that are in no part, in windows of original homogeneous IDs.
+def verify_once(_: None, run: Run) -> list[Finding]:
+    """Task of the pass `verify-once`: find input nodes that are in no part.
 
     Parts hold as many nodes as the input, so if none is missing, none repeats. The set of all nodes takes N / 8 bytes.
     """
-    seen, findings = empty_bitmap(run.schema.num_nodes), []
-    for _, ids in run.original_nids().pieces(run.piece_rows):
+    seen, firsts = empty_bitmap(run.schema.num_nodes), run.firsts("node").tolist()
+    findings: list[Finding] = []
+    for _first, ids in run.original_nids().pieces(run.piece_rows):
         add_foreign(ids, 0, 0, seen)
-    for window in windows:
-        for first, stop in pieces(*window, run.piece_rows):
+    for ntype, (low, high) in zip(run.schema.ntypes, pairwise(firsts), strict=True):
+        for first, stop in pieces(low, high, run.piece_rows):
             bits = np.unpackbits(seen[first // 64 : -(-stop // 64)].view(np.uint8), bitorder="little")
-            missing = np.flatnonzero(bits[first % 64 :][: stop - first] == 0)
-            if missing.size:
-                ntype, row = run.typed("node", first + int(missing[0]))
-                what = f"{ntype}: node {row:,} of the input is in no part, and another is in two"
-                count = missing.size
-                findings.append(Finding("every node once", "orig_nids.dgl", what, kind=ntype, row=row, count=count))
-                break
+            missing, what = bits[first % 64 :][: stop - first] == 0, f"{ntype}: node of the input"
+            says = "in a part", "none, and another in two"
+            findings += wrong_rows("every node once", "orig_nids.dgl", what, missing, first - low, *says, ntype)
     return findings
 
 

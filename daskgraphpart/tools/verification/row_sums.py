@@ -1,4 +1,4 @@
-"""Compare rows of input and parts by original ID: the ends of all edges, and every feature.
+"""Compare rows of input and parts by original ID: the ends of all edges, and every feature; hot rows with owners'.
 
 Rows are hashed with their original IDs; sums of hashes, by window of IDs, must agree. So nothing is sorted or joined.
 Where sums differ, the pass `explain-edges` or `explain-rows` compares that stretch of the input row by row. Bits are
@@ -14,16 +14,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from daskgraphpart.ids.ranges import places_by_part
 from daskgraphpart.kernels.sum_hashes import add_row_hashes
-from daskgraphpart.tools.verification.findings import Finding, show_from
-from daskgraphpart.tools.verification.verify_run import NUM_WINDOWS, Run, check_parts, open_parts, pieces, window_size
+from daskgraphpart.partitioned.choose_hot_rows import IDS, find_hot_rows
+from daskgraphpart.schema import DataSpec, EdgeType, is_fetched
+from daskgraphpart.tools.verification.findings import Finding, show_from, wrong_rows
+from daskgraphpart.tools.verification.verify_run import Run, check_parts, open_part, open_parts, pieces
 
 if TYPE_CHECKING:
     from daskgraphpart.partitioned.part import Part
-    from daskgraphpart.schema import DataSpec, EdgeType
     from daskgraphpart.source import Block
 
 MIN_STRETCH, NUM_STRETCHES = 64, 1024
+MIN_WINDOW, NUM_WINDOWS = 4096, 256
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -233,6 +236,46 @@ def _rows_in(
         ends, ids = original_ends(part, src, dst, eids, compared.run)
         mine = (ids >= first) & (ids < stop)
         yield ends[mine], ids[mine], eids[mine]
+
+
+HOT_ROWS = "hot rows"
+
+
+def verify_hot_rows(numbers: tuple[int, ...], run: Run) -> list[Finding]:
+    """Check that hot rows beside parts are nodes of others, each once, and have the features of the owners.
+
+    Holds the IDs of a part's hot rows; rows are compared in pieces.
+    """
+    return check_parts(numbers, run, lambda part: _wrong_hot_rows(part, run))
+
+
+def _wrong_hot_rows(part: Part, run: Run) -> Iterator[Finding]:
+    read = find_hot_rows(part)
+    if read is None:
+        return
+    for kind in run.schema.node_types:
+        ids = read(kind.name, IDS)
+        owners, order = part.book.nodes.part_of(ids, kind.name), np.argsort(ids, kind="stable")
+        again = np.diff(ids[order], prepend=-1) == 0
+        file, what = f"hot_nids/{kind.name}", f"{kind.name}: hot row of node"
+        yield from wrong_rows(HOT_ROWS, file, what, again, ids[order], "once", "again", kind.name)
+        yield from wrong_rows(HOT_ROWS, file, what, owners == part.part_id, ids, "another part's", "its own", kind.name)
+        for name in (spec.name for spec in kind.data if is_fetched(spec.name)):
+            for first, stop in pieces(0, ids.size, run.piece_rows):
+                for owner, places in places_by_part(owners[first:stop]):
+                    region = open_part(owner, run).node_rows.features[kind.name][name]
+                    nodes = ids[first:stop][places]
+                    own = region.take(part.book.nodes.local(nodes, owner, kind.name))
+                    spec = DataSpec(name, region.dtype, region.shape[1:])
+                    hot = read(kind.name, spec, first, stop)[places]
+                    wrong = (words_of(hot) != words_of(own)).any(axis=1)
+                    where, whose = f"hot_data/{kind.name}/{name}", f"the row of part {owner}"
+                    yield from wrong_rows(HOT_ROWS, where, what, wrong, nodes, whose, "another", kind.name)
+
+
+def window_size(num_ids: int) -> int:
+    """IDs that share one sum of hashes: if sums differ, these are compared one by one."""
+    return max(MIN_WINDOW, -(-num_ids // NUM_WINDOWS))
 
 
 def words_of(rows: np.ndarray) -> np.ndarray:

@@ -37,24 +37,9 @@ from daskgraphpart.storage.files import is_directory, is_file
 from daskgraphpart.storage.paths import Location, is_url, resolve_path, to_key
 from daskgraphpart.storage.region import id_dtype
 from daskgraphpart.storage.scratch import scratch_directory
+from daskgraphpart.tools.verification import headers
 from daskgraphpart.tools.verification.contents import Contents, map_findings
 from daskgraphpart.tools.verification.findings import Finding, VerifyReport
-from daskgraphpart.tools.verification.headers import (
-    ORIGINALS,
-    QUICK_NBYTES,
-    align_types,
-    change_findings,
-    checksum_findings,
-    config_findings,
-    entry_findings,
-    link_findings,
-    lost_findings,
-    manifest_of,
-    size_findings,
-    type_findings,
-    unlisted_findings,
-    verify_headers,
-)
 from daskgraphpart.tools.verification.verify_run import Run, group_parts, open_once
 
 if TYPE_CHECKING:
@@ -82,7 +67,7 @@ NO_ORIGINALS = (
 
 @check_keywords
 def verify(
-    graph: GraphLike,
+    graph: GraphLike | None,
     partitions: str | os.PathLike[str],
     *,
     storage_options: Mapping[str, Any] | None = None,
@@ -99,8 +84,9 @@ def verify(
 
     Parameters
     ----------
-    graph : Graph, Scan, path or URL
-        The input, as for `partition`. A scan is read again into a temporary directory.
+    graph : Graph, Scan, path or URL, or None
+        The input, as for `partition`. A scan is read again into a temporary directory. Without it, compare files with
+        the checksums in their manifest, after a copy for example.
     partitions : path or URL
         The partitions, or their config: ours, or those of DGL's tools.
     storage_options : mapping of str to object, optional
@@ -139,8 +125,10 @@ def verify(
     """
     if not 0 < sample <= 1:
         raise OptionError(f"--sample {sample} is not a share", option="sample", hint="use a number above 0, up to 1")
-    config = _existing(partitions, storage_options)
     resources = detect_resources(memory, cluster, workers, workspace=workspace, takes_store=True)
+    if graph is None:
+        return _verify_checksums(partitions, storage_options, resources, progress, quick, sample)
+    config = _existing(partitions, storage_options)
     scan = open_scan(graph, storage_options, resources)
     opened = open_graph_in_store if is_url(resources.workspace) else _open_graph
     with open_progress(progress) as listener, opened(scan, config, resources, listener) as (opened_graph, runner):
@@ -169,26 +157,28 @@ def _compare(
     notes: tuple[str, ...] = (NO_CHECKSUMS,)
     num_files, token = 0, uuid.uuid4().hex
     try:
-        findings += lost_findings(config)
-        manifest = manifest_of(config)
-        findings += () if manifest is None else change_findings(manifest)
+        findings += headers.lost_findings(config)
+        manifest = headers.manifest_of(config)
+        findings += () if manifest is None else headers.change_findings(manifest)
         if manifest is not None and manifest.files is not None:
-            notes, (wrong, sound) = (), size_findings(manifest)
-            findings += [*wrong, *link_findings(manifest)]
-            wrong, num_files = checksum_findings(manifest, sound, runner, quick=quick, configs_only=not checksums)
+            notes, (wrong, sound) = (), headers.size_findings(manifest)
+            findings += [*wrong, *headers.link_findings(manifest)]
+            wrong, num_files = headers.checksum_findings(
+                manifest, sound, runner, quick=quick, configs_only=not checksums
+            )
             findings += wrong
         parts = open_once(to_key(config), token)
     except LayoutError as error:
         return VerifyReport((*findings, _layout_finding(error, config)), notes=notes, num_files=num_files)
     parts.part(0).check_has_graph()
-    findings += unlisted_findings(parts.config, parts.num_parts, manifest)
+    findings += headers.unlisted_findings(parts.config, parts.num_parts, manifest)
     stated = _with_added(graph, manifest)
     run, wrong, facts = _check_headers(stated, parts, manifest is not None, runner, token)
     counts, notes = (0, 0, 0), notes if run is not None and not quick else (*notes, QUICK)
     if run is not None and not quick:
         wanted = manifest is not None and manifest.content.get("out_edges") is True
         mapped = {} if manifest is None else manifest.content.get("mapped_features", {})
-        schema = align_types(graph.schema, parts)
+        schema = headers.align_types(graph.schema, parts)
         assert schema is not None, "types are compared"
         run = replace(run, schema=schema, has_extra=run.has_extra or wanted, mapped=mapped)
         with _scratch(parts, runner) as scratch:
@@ -197,36 +187,32 @@ def _compare(
         notes += () if run.has_originals else (NO_ORIGINALS,)
         counts = graph.schema.num_nodes, graph.schema.num_edges, num_rows
     if manifest is not None:
-        findings += entry_findings(manifest, parts.content, stated, facts)
-        findings += map_findings(graph, manifest, runner, QUICK_NBYTES if quick else math.inf)
+        findings += headers.entry_findings(manifest, parts.content, stated, facts)
+        findings += map_findings(graph, manifest, runner, headers.QUICK_NBYTES if quick else math.inf)
     return VerifyReport((*findings, *wrong), *counts, notes, num_files)
 
 
-def verify_checksums(
+def _verify_checksums(
     out_dir: str | os.PathLike[str],
+    storage_options: Mapping[str, Any] | None,
     resources: Resources,
-    progress: Progress | None = None,
-    *,
-    storage_options: Mapping[str, Any] | None = None,
-    quick: bool = False,
-    sample: float = 1.0,
+    progress: Progress | None,
+    quick: bool,
+    sample: float,
 ) -> VerifyReport:
-    """Compare partitions with the checksums in their manifest, after a copy for example; needs no graph.
-
-    Checksums cover whole files, so `sample` must be 1; if `quick`, only those of small files, and the sizes of others.
-    """
+    """Compare files with the checksums in their manifest; if `quick`, small files, and only the sizes of others."""
     if sample != 1:
         what, hint = "checksums cover whole files, so they cannot be sampled", "leave it out, or give the graph"
         raise OptionError(what, option="sample", found=sample, hint=hint)
     findings: list[Finding] = []
     try:
         config = _existing(out_dir, storage_options)
-        findings += lost_findings(config)
-        manifest = manifest_of(config)
+        findings += headers.lost_findings(config)
+        manifest = headers.manifest_of(config)
     except LayoutError:
         directory = resolve_path(out_dir, storage_options)
-        findings += lost_findings(directory)
-        manifest = manifest_of(directory)
+        findings += headers.lost_findings(directory)
+        manifest = headers.manifest_of(directory)
         if manifest is None and not findings:
             raise
     if manifest is None and findings:
@@ -238,10 +224,10 @@ def verify_checksums(
             expected="daskgraphpart's <graph>.manifest.json of version 2",
             hint="compare them with their graph: daskgraphpart verify GRAPH OUT",
         )
-    wrong, sound = size_findings(manifest)
-    findings += [*wrong, *change_findings(manifest), *link_findings(manifest)]
+    wrong, sound = headers.size_findings(manifest)
+    findings += [*wrong, *headers.change_findings(manifest), *headers.link_findings(manifest)]
     with open_runner(resources.limited(SMALLEST_TASK_MEMORY), progress) as runner:
-        wrong, num_files = checksum_findings(manifest, sound, runner, quick=quick)
+        wrong, num_files = headers.checksum_findings(manifest, sound, runner, quick=quick)
     return VerifyReport((*findings, *wrong), num_files=num_files)
 
 
@@ -285,23 +271,23 @@ def _check_headers(
     given: GraphSchema, parts: PartitionedGraph, has_manifest: bool, runner: Runner, token: str
 ) -> tuple[Run | None, list[Finding], dict[str, Any]]:
     """Compare everything but data; return the run that compares data, if all is well, and facts of the parts."""
-    schema = align_types(given, parts)
+    schema = headers.align_types(given, parts)
     if schema is None:
-        return None, [*type_findings(given, parts)], {}
+        return None, [*headers.type_findings(given, parts)], {}
     rows = min(MAX_PIECE_ROWS, max(1024, runner.resources.task_memory // PIECE_NBYTES))
     run = Run(to_key(parts.config), token, schema, rows, parts.content.halo_hops)
     units = [Unit(group, len(group)) for group in group_parts(parts.num_parts)]
-    by_part = runner.run(Pass("verify-headers", verify_headers, units, run))
-    headers = [*chain(*by_part)]
-    has_originals = has_manifest or any(of_part.has_originals for of_part in headers)
-    findings = [*config_findings(schema, parts), *chain(*(of_part.findings for of_part in headers))]
-    findings = [finding for finding in findings if has_originals or finding.check != ORIGINALS]
+    by_part = runner.run(Pass("verify-headers", headers.verify_headers, units, run))
+    of_parts = [*chain(*by_part)]
+    has_originals = has_manifest or any(of_part.has_originals for of_part in of_parts)
+    findings = [*headers.config_findings(schema, parts), *chain(*(of_part.findings for of_part in of_parts))]
+    findings = [finding for finding in findings if has_originals or finding.check != headers.ORIGINALS]
     if findings:
         return None, findings, {}
-    num_halo = np.array([of_part.num_nodes for of_part in headers]) - parts.book.node_counts.sum(axis=1)
-    formats = sorted({tuple(of_part.formats) for of_part in headers})
+    num_halo = np.array([of_part.num_nodes for of_part in of_parts]) - parts.book.node_counts.sum(axis=1)
+    formats = sorted({tuple(of_part.formats) for of_part in of_parts})
     facts = {"num_halo_nodes": num_halo.tolist(), "graph_formats": [*(formats[0] if len(formats) == 1 else formats)]}
-    extra = sum(of_part.num_edges for of_part in headers) > parts.content.num_edges
+    extra = sum(of_part.num_edges for of_part in of_parts) > parts.content.num_edges
     return replace(run, has_originals=has_originals, has_extra=extra or run.num_hops > 1), [], facts
 
 

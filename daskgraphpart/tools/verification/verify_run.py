@@ -26,9 +26,6 @@ MAX_GROUPS = 256
 KEPT_PARTS = 4096
 """Parts whose headers are kept from pass to pass, some kilobytes each: to read them takes longer than a small part."""
 
-NUM_WINDOWS = 256
-MIN_WINDOW = 4096
-
 ORIGINAL_NIDS = "original-nids"
 """Original homogeneous ID of every new node ID."""
 
@@ -128,8 +125,3 @@ def pieces(start: int, stop: int, rows: int) -> Iterator[tuple[int, int]]:
     """Cut rows ``[start, stop)``."""
     for first in range(start, stop, rows):
         yield first, min(first + rows, stop)
-
-
-def window_size(num_ids: int) -> int:
-    """IDs that share one sum of hashes: if sums differ, these are compared one by one."""
-    return max(MIN_WINDOW, -(-num_ids // NUM_WINDOWS))

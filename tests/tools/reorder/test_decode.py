@@ -88,7 +88,6 @@ REFUSED = {
     "one column": (("codes.npy", "o.npy", "--largest"), "no columns to choose from"),
     "no file": (("codes.npy", "o.parquet", "--decode", "none.parquet"), "none.parquet"),
     "other file": (("codes.npy", "o.parquet", "--decode", "o.parquet"), "o.parquet"),
-    "reverse": (("scores.npy", "o.npy", "--reverse", "--largest"), "Use from-original."),
 }
 
 

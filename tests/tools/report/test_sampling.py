@@ -69,20 +69,20 @@ def test_of_all_neighbours_it_is_exact(has_masks: bool, formats: tuple[str, ...]
         nodes = neighbourhood(graph, seeds, 2)
         remote = {ntype: int((~np.isin(ids, orig[ntype])).sum()) for ntype, ids in nodes.items()}
         assert found.seeds[part] == sum(map(len, seeds.values()))
-        assert found.num_batches[part] == found.batches_per_epoch[part] == 1
+        assert found.num_batches[part] == found.by_part["batches"][part] == 1
         assert found.input_nodes[part] == sum(map(len, nodes.values()))
         assert found.remote_nodes[part] == sum(remote.values())
         assert found.inputs_from is not None
         assert found.inputs_from[:, part].sum() == found.input_nodes[part]
         assert found.inputs_from[part, part] == found.input_nodes[part] - found.remote_nodes[part]
-        assert found.epoch_nbytes[part] == remote["u"] * 12 + remote["v"] * 10
+        assert found.by_part["bytes_per_epoch"][part] == remote["u"] * 12 + remote["v"] * 10
         # every batch fetches all of them
         assert found.hot_rows[part] == -(-int(parts.book.node_counts[part].sum()) // 20)
         assert found.cold_nodes[part] == found.remote_nodes[part] - found.hot_rows[part]
         saved = found.remote_nbytes[part] - found.cold_nbytes[part]
         assert 10 * found.hot_rows[part] <= saved <= 12 * found.hot_rows[part]
     assert found.share == found.remote_nodes.sum() / found.input_nodes.sum()
-    assert found.worst_part == int((found.remote_nodes / found.input_nodes).argmax())
+    assert found.to_dict()["worst_part"] == int((found.remote_nodes / found.input_nodes).argmax())
 
 
 def test_it_is_the_same_from_coo_and_csc_and_for_any_workers(tmp_path: Path) -> None:
@@ -101,10 +101,10 @@ def test_of_many_batches_some_are_sampled(tmp_path: Path) -> None:
     parts = partitioned(two_types(False), tmp_path)
     some = parts.report(fanouts={"r": [2], "s": [1]}, batch_size=3).sampling
     assert some is not None
-    assert some.num_batches.tolist() == [20, 20, 20] < some.batches_per_epoch.tolist()
+    assert some.num_batches.tolist() == [20, 20, 20] < some.by_part["batches"].tolist()
     whole = parts.report(fanouts={"r": [2], "s": [1]}, batch_size=10).sampling
     assert whole is not None
-    assert whole.num_batches.tolist() == whole.batches_per_epoch.tolist()
+    assert whole.num_batches.tolist() == whole.by_part["batches"].tolist()
     assert some.share == pytest.approx(whole.share, rel=0.15)
 
 
@@ -139,7 +139,7 @@ def test_one_part_fetches_nothing(tmp_path: Path) -> None:
     parts = dgp.partition_graph((np.array([0, 1]), np.array([1, 0])), "g", 1, tmp_path / "out")
     found = parts.report(fanouts=[5]).sampling
     assert found is not None
-    assert (found.share, found.epoch_nbytes.tolist(), found.input_nodes.tolist()) == (0.0, [0], [2])
+    assert (found.share, found.by_part["bytes_per_epoch"].tolist(), found.input_nodes.tolist()) == (0.0, [0], [2])
 
 
 def test_all_forms_of_the_report_have_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -152,7 +152,8 @@ def test_all_forms_of_the_report_have_it(tmp_path: Path, capsys: pytest.CaptureF
     assert "bytes with hot rows" in text
     slow = parts.report(fanouts=[4, 3], batch_size=20, network="64 bit/s")
     assert slow.sampling is not None
-    assert slow.sampling.seconds.tolist() == (slow.sampling.epoch_nbytes / 8).tolist()
+    of_parts = slow.sampling.by_part
+    assert of_parts["seconds_per_epoch"].tolist() == (of_parts["bytes_per_epoch"] / 8).tolist()
     assert " of a network of 64 bit/s." in str(slow).replace("\n", " ")
     page = slow.to_html()
     assert "A trainer fetches" in page

@@ -14,7 +14,6 @@ from keywords import spelled
 
 import daskgraphpart as dgp
 from daskgraphpart import EdgeType, GraphSchema, NodeType, verify
-from daskgraphpart.tools.verification.verify_partitions import verify_checksums
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -261,15 +260,15 @@ FILES = ("graph.dgl", "node_feat.dgl", "edge_feat.dgl", "orig_nids.dgl", "orig_e
 @pytest.mark.parametrize("file", ["g.json", *(f"part2/{name}" for name in FILES)])
 def test_checksums_alone_find_any_flipped_bit(file: str, whole: Path, tmp_path: Path) -> None:
     out = damaged(whole, "coo,csc", tmp_path / "out", keep_manifest=True)
-    assert verify_checksums(out.root, RESOURCES).ok
+    assert verify(None, out.root, **spelled(RESOURCES)).ok
     path = out.root / file
     size = path.stat().st_size
     for offset in {0, size // 3, size // 2, size - 1}:
         c.flip(path, offset, 0x10)
-        report = verify_checksums(out.root, RESOURCES)
+        report = verify(None, out.root, **spelled(RESOURCES))
         assert [(finding.check, finding.file) for finding in report.findings] == [("checksums", file)]
         c.flip(path, offset, 0x10)
-    assert verify_checksums(out.root, RESOURCES).num_files == 19
+    assert verify(None, out.root, **spelled(RESOURCES)).num_files == 19
 
 
 def test_checksums_find_files_that_are_missing_cut_or_exchanged(whole: Path, tmp_path: Path) -> None:
@@ -277,7 +276,7 @@ def test_checksums_find_files_that_are_missing_cut_or_exchanged(whole: Path, tmp
     c.exchange(out.file(0, "graph.dgl"), out.file(1, "graph.dgl"))
     c.cut("orig_nids.dgl")(out)
     c.remove("edge_feat.dgl", part=2)(out)
-    found = {(finding.file, finding.what) for finding in verify_checksums(out.root, RESOURCES).findings}
+    found = {(finding.file, finding.what) for finding in verify(None, out.root, **spelled(RESOURCES)).findings}
     assert {file for file, _ in found} == {
         "part0/graph.dgl", "part1/graph.dgl", "part1/orig_nids.dgl", "part2/edge_feat.dgl",
     }  # fmt: skip

@@ -17,7 +17,7 @@ from keywords import spelled
 import daskgraphpart as dgp
 from daskgraphpart import EdgeType, GraphSchema, NodeType
 from daskgraphpart.errors import GraphPartError
-from daskgraphpart.tools.verification.verify_partitions import verify, verify_checksums
+from daskgraphpart.tools.verification.verify_partitions import verify
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -145,7 +145,7 @@ def test_manifests_list_every_file_of_a_layout(name: str, made: Path) -> None:
         *(path for path in out.glob("*/*.json") if path.stem == path.parent.name),
     ]
     files = [file for file in files_of(out) if not (out / file).is_symlink()]
-    report = verify_checksums(out, RESOURCES)
+    report = verify(None, out, **spelled(RESOURCES))
     assert report.ok and report.num_files == len(files) - len(manifests)
 
 
@@ -153,7 +153,7 @@ def test_manifests_list_every_file_of_a_layout(name: str, made: Path) -> None:
 def test_checksums_find_damage_to_any_file(count: int | None, made: Path, tmp_path: Path) -> None:
     missed = []
     for what, file, out in damages(made, tmp_path, count, 1):
-        told = found_in(partial(verify_checksums, out, RESOURCES))
+        told = found_in(partial(verify, None, out, **spelled(RESOURCES)))
         if Path(file).name not in told:
             missed.append(f"{what}: {told or 'OK'}")
     assert missed == []
@@ -164,7 +164,7 @@ def test_a_lost_manifest_is_found_where_another_is_left_or_none(manifest: str, m
     name, _, file = manifest.partition("/")
     shutil.copytree(made / name, tmp_path / "out")
     (tmp_path / "out" / file).unlink()
-    assert file in found_in(partial(verify_checksums, tmp_path / "out", RESOURCES))
+    assert file in found_in(partial(verify, None, tmp_path / "out", **spelled(RESOURCES)))
     if name != "parquet":
         assert file in found_in(partial(verify, made / "in", tmp_path / "out", **spelled(RESOURCES)))
 

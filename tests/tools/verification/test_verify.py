@@ -26,7 +26,6 @@ from daskgraphpart import EdgeType, GraphSchema, NodeType, verify
 from daskgraphpart.errors import LayoutError, OptionError
 from daskgraphpart.layouts.manifest_reader import find_manifest, read_manifest
 from daskgraphpart.storage.checksums import hash_bytes, hash_file
-from daskgraphpart.tools.verification.verify_partitions import verify_checksums
 
 if TYPE_CHECKING:
     from inside import Region
@@ -142,7 +141,7 @@ def test_manifests_of_version_1_have_no_checksums(made: Path, tmp_path: Path) ->
     assert report.ok
     assert len(report.notes) == 1 and "no checksums" in report.notes[0]
     with pytest.raises(LayoutError, match="no checksums"):
-        verify_checksums(tmp_path / "out", RESOURCES)
+        verify(None, tmp_path / "out", **spelled(RESOURCES))
 
 
 PROGRAM = """
