@@ -27,12 +27,13 @@ MOST_EDGES_OF_SEVERAL = 1 << 23  # of a graph that is partitioned in several way
 LIBRARY_NAMES = {"metis": "METIS", "kaminpar": "KaMinPar"}
 PACKAGES = {"metis": "pymetis", "kaminpar": "kaminpar"}
 HIGH_SEEDS = 4
-COARSE_ARCS, WHOLE_ARCS = 1 << 20, 1 << 21  # edges have two arcs: the second is a million edges
+COARSE_ARCS, WHOLE_ARCS = 1 << 20, 1 << 22  # edges have two arcs: the second is two million edges
 """Most arcs of a graph that `auto` gives METIS, and KaMinPar, whole; larger ones are coarsened to the first.
 
 Between the two, METIS' parts of the coarse graph, combined with KaMinPar's of the whole, cut 0.99 to 1.02 of what they
 do with METIS' of the whole, in a third of its memory.
 """
+DENSE = 3  # times as many arcs may a coarse graph have that has few nodes per part; KaMinPar is given it
 LARGE_ARCS = 1 << 25  # beyond, there is no V-cycle
 SHARED_ARCS = 1 << 24  # up to so many, one worker of a cluster takes a graph
 COARSE_PER_ARC = 100  # METIS, of a graph of at most `COARSE_ARCS`
@@ -112,16 +113,17 @@ def needs(num_nodes: int, num_arcs: int, num_constraints: int, options: AssignOp
     cycles = options.runs_cycles or num_arcs <= LARGE_ARCS
     weights, wide = 8 * num_constraints * num_nodes, 8 * options.has_weights  # sums of weights have 64 bits
     held = num_arcs * GRAPH_PER_ARC + num_nodes * GRAPH_PER_NODE + 2 * weights
-    per_arc, block = COARSE_PER_ARC if num_arcs <= COARSE_ARCS else METIS_PER_ARC, block_nbytes(num_arcs)
-    metis = held + num_arcs * per_arc + num_nodes * METIS_PER_NODE + weights
-    coarse = metis if num_arcs <= COARSE_ARCS else COARSE_ARCS * (COARSE_PER_ARC + wide)
+    is_small, block = num_arcs <= COARSE_ARCS, block_nbytes(num_arcs)
+    metis = held + num_arcs * (COARSE_PER_ARC if is_small else METIS_PER_ARC) + num_nodes * METIS_PER_NODE + weights
+    cycle = CYCLE_PER_ARC + 4 * wide
+    coarse = max(COARSE_ARCS * (COARSE_PER_ARC + wide), min(num_arcs, DENSE * COARSE_ARCS) * (GRAPH_PER_ARC + cycle))
     return {
-        "graph": held + num_arcs * (CYCLE_PER_ARC + 4 * wide) * cycles,
+        "graph": held + num_arcs * cycle * cycles,
         "metis": metis,
         "kaminpar": held + num_arcs * (KAMINPAR_PER_ARC + wide) + num_nodes * KAMINPAR_PER_NODE,
-        "multilevel": num_nodes * MULTILEVEL_PER_NODE + weights + max(block, coarse),
+        "multilevel": num_nodes * MULTILEVEL_PER_NODE + weights + max(block, metis if is_small else coarse),
         "fennel": num_nodes * STREAMING_PER_NODE + block,
-        "shared": num_nodes * SHARED_PER_NODE + max(block, COARSE_ARCS * (COARSE_PER_ARC + wide)),
+        "shared": num_nodes * SHARED_PER_NODE + max(block, coarse),
     }
 
 
@@ -158,7 +160,7 @@ def choose(num_nodes: int, num_arcs: int, num_constraints: int, options: AssignO
         if options.effort == "normal":  # luck at a coarse level is worth up to a fifth of the cut
             (again,) = _by_effort(installed, num_constraints, "low")
             coarse = (*coarse, replace(again, seed=(again.seed + 1) % 2**31, threads=1))
-        why = f"auto picked multilevel: the graph has over {'1' if num_arcs > WHOLE_ARCS else '0.5'} M edges"
+        why = f"auto picked multilevel: the graph has over {'2' if num_arcs > WHOLE_ARCS else '0.5'} M edges"
         return Choice("multilevel", (), coarse, most, why if method == "auto" else "")
     names = " and ".join(dict.fromkeys(LIBRARY_NAMES[call.library] for call in calls))
     several, together = "several seeds of " * takes_any, " combined" * (len(calls) > 1)

@@ -30,7 +30,7 @@ from daskgraphpart.partitioner.multilevel.weighted_graph import WeightedGraph, h
 from daskgraphpart.storage.files import delete_tree, directory_on_disk, make_directory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from daskgraphpart.method import MethodJob
     from daskgraphpart.partitioner.assign_options import AssignOptions
@@ -45,7 +45,7 @@ LEAST_GAIN = 0.001  # of the cut, to go on with V-cycles
 LEAST_CLUSTER_NODES = 4
 COMPETING = 2  # starts of a coarse level that are refined side by side; the better goes on
 CLUSTER_GROWTH = 4  # nodes of a cluster, times how often the arcs that fit go into those of the graph
-COARSE_NODES_PER_PART, DENSE = 128, 3  # a graph with fewer may have so many times the arcs of a coarse one
+COARSE_NODES_PER_PART = 128  # a graph with fewer is coarse, even if it has more arcs
 HUB_PASSES, NEAR = 6, 2
 """Passes of streaming that gather hubs in few parts, and times the cut from which on one pass promises nothing."""
 MOST_STREAMED = 256  # parts; streaming looks at all of them for each node
@@ -130,17 +130,18 @@ class Solver:
             return given
 
         def cycle(parts: np.ndarray, number: int) -> np.ndarray:
-            return self._multilevel(graph, parts, (), choose.COARSE_ARCS, self.options.seed + number)[0][0]
+            return self._multilevel(graph, parts, (), self.options.seed + number)[0][0]
 
         # of a small graph, one call runs all cycles
         times = MAX_CYCLES if graph.num_arcs > choose.COARSE_ARCS else 1
         return self._while_better(graph, self._rank(graph, given), cycle, times).parts
 
     def _solve(self, graph: WeightedGraph, choice: Choice) -> tuple[np.ndarray, str]:
-        """Find parts by libraries, of the graph or of a coarser one; by streaming where nothing clusters."""
+        """Find parts by libraries, of the graph or of a coarser one; by streaming where that cuts less."""
         promised = None  # cut of one pass of streaming
         whole, coarse = choice.whole, choice.coarse
-        if not whole and self.options.method == "auto" and self._may_stream:
+        streams = bool(coarse) and self._may_stream
+        if streams and self.options.method == "auto":
             parts = stream(graph, self.limits, 1, self.each, self.num_isolated)
             promised = graph.cut(parts, self.limits.num_parts, self.each)
             hopeless = HOPELESS * (1 - 1 / self.limits.num_parts) * graph.total_weight / 2
@@ -153,12 +154,37 @@ class Solver:
                     rebalance(graph, parts, self.limits, self.each)
                     return parts, "fennel, because nothing clusters"
             del parts
-        seed = self.options.seed
-        starts = self._multilevel(graph, None, coarse, choose.COARSE_ARCS, seed) if coarse else []
         if whole:
-            return self._multilevel(graph, None, whole, graph.num_arcs, seed, more=starts)[0]
-        parts, solver = starts[0]
-        return self._stream_if_better(graph, parts, f"multilevel, coarsest graph by {solver}", promised)
+            parts, taken = self._whole(graph, whole, coarse)
+        else:
+            parts, solver = self._multilevel(graph, None, coarse, self.options.seed)[0]
+            taken = f"multilevel, coarsest graph by {solver}"
+        return self._stream_if_better(graph, parts, taken, promised) if streams else (parts, taken)
+
+    def _whole(self, graph: WeightedGraph, whole: tuple[Call, ...], coarse: tuple[Call, ...]) -> Start:
+        """Partition a graph in memory; parts of a coarser one compete where it is small, or limits are missed."""
+        starts = self._call_libraries(graph, whole)
+        held, kept = hold(graph, self.each)
+        is_small = graph.num_arcs <= 2 * choose.COARSE_ARCS
+        if coarse and (is_small or min(self.limits.overload(held, parts, self.each) for parts, _ in starts) > 0):
+            del held
+            more = self._multilevel(graph, None, coarse, self.options.seed)
+            starts += [(parts[kept], taken) for parts, taken in more]
+            held, _ = hold(graph, self.each)
+        return self._in_memory(graph, held, kept, starts, 1)[0]
+
+    def _in_memory(
+        self, graph: WeightedGraph, held: WeightedGraph, kept: np.ndarray, starts: list[Start], most: int
+    ) -> list[Start]:
+        """Partition a graph that is held without its isolated nodes; return so many results, the best first."""
+        results = []
+        for of_kept, taken in self._partition_held(held, starts)[:most]:
+            parts = np.full(graph.num_nodes, -1, np.int32)
+            parts[kept] = of_kept
+            assign_rest(graph, parts, self.limits, self.each)
+            rebalance(graph, parts, self.limits, self.each)
+            results.append((parts, taken))
+        return results
 
     def _shrinks(self, graph: WeightedGraph) -> bool:
         """Whether few arcs of some blocks are left between clusters: 0.1 to 0.4 in histories, 0.9 in R-MAT."""
@@ -181,36 +207,26 @@ class Solver:
         graph: WeightedGraph,
         given: np.ndarray | None,
         calls: tuple[Call, ...],
-        most_arcs: int,
         seed: int,
         depth: int = 0,
-        more: Sequence[Start] = (),
     ) -> list[Start]:
-        """Partition a small graph in memory, from given parts or those of `calls` and `more`; coarsen a larger one.
+        """Partition a small graph in memory, from given parts or those of `calls`; coarsen a larger one.
 
         Returns the best parts; of a small, coarse graph, also those of another start: they may cut less when refined.
         """
-        if self.each.is_shared and graph.num_arcs <= max(most_arcs, SHARED_ARCS):
-            return self._alone(graph, given, calls, most_arcs, seed, depth, more)
-        if graph.num_arcs <= most_arcs or self._is_coarse(graph):
-            if graph.num_arcs > max(most_arcs, choose.WHOLE_ARCS):  # dense: METIS would take more memory
+        if self.each.is_shared and graph.num_arcs <= max(choose.COARSE_ARCS, SHARED_ARCS):
+            return self._alone(graph, given, calls, seed, depth)
+        if graph.num_arcs <= choose.COARSE_ARCS or self._is_coarse(graph):
+            if graph.num_arcs > choose.COARSE_ARCS:  # dense: METIS would take more memory
                 calls = tuple(call for call in calls if call.library == "kaminpar") or calls
             starts = self._call_libraries(graph, calls) if given is None else []
             held, kept = hold(graph, self.each)
             if given is not None:
                 starts = [(given[kept], "given")]
-            starts += [(parts[kept], taken) for parts, taken in more]
-            results = []
-            for of_kept, taken in self._partition_held(held, starts)[: COMPETING if depth else 1]:
-                parts = np.full(graph.num_nodes, -1, np.int32)
-                parts[kept] = of_kept
-                assign_rest(graph, parts, self.limits, self.each)
-                rebalance(graph, parts, self.limits, self.each)
-                results.append((parts, taken))
-            return results
+            return self._in_memory(graph, held, kept, starts, COMPETING if depth else 1)
         # the further a graph is from fitting, the larger its clusters: a dense one would take many levels, each with
         # passes over nearly all arcs; a sparse one gets ragged borders from large clusters
-        growth, degree = CLUSTER_GROWTH * graph.num_arcs / max(1, most_arcs), graph.num_arcs / graph.num_nodes
+        growth, degree = CLUSTER_GROWTH * graph.num_arcs / max(1, choose.COARSE_ARCS), graph.num_arcs / graph.num_nodes
         largest = min(max(CLUSTER_NODES, growth), max(LEAST_CLUSTER_NODES, degree**2 / 3))
         most = largest_clusters(graph, self.limits, largest)
         clusters, count = cluster(graph, most, given, seed + depth, self.each, self._effort.cluster_sweeps)
@@ -225,8 +241,8 @@ class Solver:
                 coarse_given = np.empty(count, np.int32)
                 coarse_given[clusters] = given
             coarse = contract(graph, clusters, count, self.each, directory)
-            competing = self._multilevel(coarse, coarse_given, calls, most_arcs, seed, depth + 1)
-            few = COMPETING if depth and graph.num_arcs <= choose.WHOLE_ARCS else 1
+            competing = self._multilevel(coarse, coarse_given, calls, seed, depth + 1)
+            few = COMPETING if depth and graph.num_arcs <= 2 * choose.COARSE_ARCS else 1
             results = [(self._uncoarsen(graph, coarse, clusters, parts), taken) for parts, taken in competing[:few]]
             delete_tree(directory)
         for parts, _ in results:
@@ -262,7 +278,7 @@ class Solver:
     def _is_coarse(self, graph: WeightedGraph) -> bool:
         """Whether a graph has few nodes per part, and not too many arcs."""
         few = graph.num_nodes <= COARSE_NODES_PER_PART * self.limits.num_parts
-        return few and graph.num_arcs <= DENSE * choose.COARSE_ARCS
+        return few and graph.num_arcs <= choose.DENSE * choose.COARSE_ARCS
 
     def _stream_if_better(
         self, graph: WeightedGraph, parts: np.ndarray, taken: str, promised: int | None
@@ -272,8 +288,7 @@ class Solver:
         Where hubs have most edges, and limits allow it, they belong together, but coarsening mixes them with others.
         """
         limits, value = self.limits, self.limits.value(graph, parts, self.each)
-        is_well_cut = graph.num_arcs > LARGE_ARCS and value[1] <= WELL_CUT * graph.total_weight / 2
-        if is_well_cut or not self._may_stream:
+        if graph.num_arcs > LARGE_ARCS and value[1] <= WELL_CUT * graph.total_weight / 2:
             return parts, taken
         # several constraints, such as nodes and edges, keep most hubs apart
         most = value[1] * (NEAR if len(graph.columns) == 1 else 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import subprocess
 import sys
@@ -18,7 +19,7 @@ import pytest
 from graphs import Graph, load_real_graph
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from inside import METHODS, Resources, generate, open_runner
+from inside import METHODS, AssignOptions, Resources, generate, open_runner
 from keywords import spelled
 from strategies import graphs
 
@@ -393,3 +394,12 @@ def test_auto_goes_on_with_one_library_when_the_other_fails(
     report = dgp.assign(communities, 4).quality
     assert report is not None
     assert report.method.startswith("kaminpar")
+
+
+@pytest.mark.parametrize("edge_weight", [(), "n:e:n:weight"])
+def test_memory_that_multilevel_is_said_to_take_holds_the_densest_coarse_graph(edge_weight: str | tuple[()]) -> None:
+    """It is too large for METIS, and too few nodes per part to be coarsened: KaMinPar's parts go through a V-cycle."""
+    options = AssignOptions(edge_weight=edge_weight)
+    large, dense = (choose.needs(0, num_arcs, 2, options) for num_arcs in (1 << 30, choose.DENSE * choose.COARSE_ARCS))
+    for of_large, of_dense in itertools.product(("multilevel", "shared"), ("graph", "kaminpar")):
+        assert large[of_large] >= dense[of_dense]
