@@ -38,6 +38,7 @@ EDGES_PER_NODE, NUM_PARTS = 10, 8
 SMALLER_EDGES, KNOWN_EDGES = 50_000_000, 200_000_000
 """The two ledgers that predict all others."""
 LARGEST_EDGES = 1_000_000_000
+MEMORY_GIB = 24  # of the machine with these ledgers
 EXCHANGED = 4.9
 """Bytes an edge that the rounds of `partition-graph` wrote, on 20 million edges with four workers; each reads them."""
 PREDICTED_EDGES = (5_000_000_000, 10_000_000_000, 100_000_000_000)
@@ -138,6 +139,24 @@ def passes() -> list[list[str]]:
         if cost.cpu >= 1
     ]
     return [["pass, a billion edges", "CPU time", "of which serial", "read", "written"], *rows]
+
+
+def from_disk() -> str:
+    """What comes from the disk, of all that jobs of two sizes read, and what reaches it."""
+    known, largest = (_moved(num_edges) for num_edges in (KNOWN_EDGES, LARGEST_EDGES))
+    return (
+        f"With {MEMORY_GIB} GiB in the machine, {largest['from_disk']} of the {largest['read']} that it read came from "
+        f"the disk, and the rest from the page cache; of 200 million edges, {known['from_disk']} of {known['read']}. "
+        f"All {largest['to_disk']} that it wrote reached the disk."
+    )
+
+
+def _moved(num_edges: int) -> dict[str, str]:
+    kept = [json.loads(line) for line in (RESULTS / "ledger.jsonl").read_text(encoding="utf-8").splitlines()]
+    of = next(of for of in reversed(kept) if of["setting"].get("num_edges") == num_edges)
+    assert of["memory_gib"] == MEMORY_GIB
+    rows, names = of["results"].values(), ("read", "from_disk", "to_disk")
+    return {name: format_size(sum(row[name] for row in rows)) for name in names}
 
 
 def schema_of(num_edges: int) -> GraphSchema:

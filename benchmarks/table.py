@@ -97,6 +97,7 @@ def blocks() -> Iterator[tuple[Path, str, str]]:
     yield SIZING, "in_short", prices.in_short()
     yield SIZING, "random_graph", prices.random_graph()
     yield SIZING, "busy_threads", claims.busy_threads()
+    yield SIZING, "from_disk", predict.from_disk()
     yield GRAPHSTORM, "gconstruct_in_short", claims.gconstruct_in_short()
     yield FOR_TRAINING, "even_claim", claims.even_claim()
     yield FOR_TRAINING, "uneven_claim", claims.uneven_claim()
