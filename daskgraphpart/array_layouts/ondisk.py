@@ -67,13 +67,11 @@ class OnDiskLayout(Layout):
     own_files = rf"dataset/preprocessed|files/({re.escape(GRAPH)}|metadata\.yaml|dataset_hash_value\.txt|.+\.npy)"
 
     def check_fits(self, schema: GraphSchema) -> None:
-        """Refuse names that no file can have, and masks that share a set or a file."""
         check_file_names(schema, ONDISK)
         _check_masks(schema)
         refuse_bfloat16(schema, ONDISK, "GraphBolt's datasets are read by numpy, which has")
 
     def check_request(self, graph_name: str, num_parts: int | None) -> None:
-        """Refuse several parts."""
         if num_parts not in (None, 1):
             raise OptionError(
                 "this layout has only one part",
@@ -84,11 +82,9 @@ class OnDiskLayout(Layout):
             )
 
     def wants(self, schema: GraphSchema) -> Collection[str]:
-        """Lists of marked nodes."""
         return split_names(schema)
 
     def part_files(self, sizes: GraphSizes, part: int) -> dict[str, FileLayout]:
-        """Lay out all files; see `Layout`."""
         files = {f"{FILES}/{GRAPH}": _graph_layout(sizes, part)}
         features = {spec.key: spec for spec in _features(sizes, part)}
         files |= {_npy(key): _feature_layout(spec) for key, spec in features.items()}
@@ -104,7 +100,6 @@ class OnDiskLayout(Layout):
         return files
 
     def descriptions(self, graph_name: str) -> tuple[str, ...]:
-        """Name the metadata, the hash and the JSON file."""
         return METADATA, HASH, description_of(ONDISK)
 
     def links(self) -> dict[str, str]:
@@ -112,7 +107,6 @@ class OnDiskLayout(Layout):
         return {f"{ONDISK}/dataset/{LINKED}": "../files"}
 
     def describe(self, graph: DispatchedGraph) -> dict[str, bytes | Mapping[str, Any]]:
-        """Content of the metadata, of a hash that fits the link, and of the JSON file."""
         content = json.dumps(_metadata(graph), indent=1, ensure_ascii=False)
         # JSON is YAML, except for unprintable characters
         content = re.sub("[\x7f-\x9f\ufffe\uffff]", lambda character: f"\\u{ord(character[0]):04x}", content)

@@ -69,7 +69,6 @@ class ParquetLayout(Layout):
     )
 
     def check_fits(self, schema: GraphSchema) -> None:
-        """Refuse features that no column can hold, and names that no column or directory can have."""
         check_file_names(schema, PARQUET)
         refuse_bfloat16(schema, PARQUET, "parquet has")
         for kind in schema.row_types:
@@ -89,7 +88,6 @@ class ParquetLayout(Layout):
         return split_names(schema) if self.wholegraph else (HOT_ROWS,)
 
     def part_files(self, sizes: GraphSizes, part: int) -> dict[str, FileLayout]:
-        """Lay out one table of each type, or a file for each array; see `Layout`."""
         if self.wholegraph:
             suffix = f"_part_{{part}}_of_{sizes.num_parts}.parquet"
             arrays = all_arrays(sizes, part)
@@ -113,11 +111,9 @@ class ParquetLayout(Layout):
         }
 
     def descriptions(self, graph_name: str) -> tuple[str, ...]:
-        """Name the JSON file."""
         return (description_of(PARQUET),)
 
     def describe(self, graph: DispatchedGraph) -> dict[str, dict[str, Any]]:
-        """Content of the JSON file."""
         of_arrays = {"options": {"wholegraph": True}, "arrays": describe_arrays(graph.sizes)}
         return describe_layout(graph, PARQUET, VERSION, of_arrays if self.wholegraph else {})
 

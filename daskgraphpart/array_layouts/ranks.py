@@ -43,7 +43,6 @@ class RanksLayout(Layout):
     own_files = r".+_part_\d+_of_\d+"
 
     def check_fits(self, schema: GraphSchema) -> None:
-        """Refuse names that no file can have, and features that WholeGraph cannot hold."""
         check_file_names(schema, RANKS)
         for kind in schema.row_types:
             for spec in kind.data:
@@ -58,18 +57,14 @@ class RanksLayout(Layout):
                     )
 
     def wants(self, schema: GraphSchema) -> Collection[str]:
-        """Lists of marked nodes, and hot rows."""
         return *split_names(schema), HOT_ROWS
 
     def part_files(self, sizes: GraphSizes, part: int) -> dict[str, FileLayout]:
-        """Lay out one file for each array; see `Layout`."""
         suffix = f"_part_{{part}}_of_{sizes.num_parts}"
         return {f"{RANKS}/{file_name(spec.key)}{suffix}": raw_file_layout([spec]) for spec in all_arrays(sizes, part)}
 
     def descriptions(self, graph_name: str) -> tuple[str, ...]:
-        """Name the JSON file."""
         return (description_of(RANKS),)
 
     def describe(self, graph: DispatchedGraph) -> dict[str, dict[str, Any]]:
-        """Content of the JSON file: files, dtype, row shape, and first row of each rank for each array."""
         return describe_layout(graph, RANKS, VERSION, {"arrays": describe_arrays(graph.sizes)})

@@ -38,17 +38,14 @@ class DaskRows(Source):
 
     @property
     def dtype(self) -> np.dtype:
-        """Dtype of the elements; of IDs, int64."""
         return np.dtype(self.collection.dtype) if self.lengths is None else INT64
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Number of rows, and shape of a row."""
         return tuple(self.collection.shape) if self.lengths is None else (sum(self.lengths), 2)
 
     @property
     def tokens(self) -> tuple[str, ...]:
-        """Name of what the collection is made of."""
         return (self.identify(self.collection),)
 
     def blocks(self, max_rows: int, stretches: np.ndarray | None = None) -> list[Block[Any]]:

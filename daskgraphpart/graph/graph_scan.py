@@ -34,27 +34,22 @@ class GraphScan(Scan):
 
     @property
     def name(self) -> str:
-        """Name of the graph."""
         return self.graph.name
 
     @property
     def known(self) -> Graph:
-        """The graph."""
         return self.graph
 
     @property
     def files(self) -> list[str]:
-        """All files, the metadata first."""
         return [str(path) for path in self.paths]
 
     @property
     def paths(self) -> list[Location]:
-        """The same as locations, which may be in stores."""
         return [*self._metadata, *map(to_path, self.graph.files)]
 
     @property
     def directory(self) -> Location | None:
-        """Directory of the metadata."""
         return to_path(self.graph.directory) if self.graph.directory else None
 
     @property
@@ -87,7 +82,6 @@ class GraphScan(Scan):
     def counted(
         self, resources: Resources, edge_weights: tuple[str, ...] = (), progress: Progress | None = None
     ) -> Iterator[Graph]:
-        """Yield the graph."""
         yield self.graph
 
     @contextmanager
@@ -97,7 +91,6 @@ class GraphScan(Scan):
             yield share_arrays(self.graph, scratch / "arrays", resources)
 
     def outline(self) -> list[tuple[str, str]]:
-        """Say what is known: the types, counts and features."""
         return [("graph", line) for line in repr(self.graph).splitlines()[:1]]
 
     def _viewed(self, changes: GraphChanges) -> Scan:

@@ -28,32 +28,26 @@ class ArrayRows(Source):
 
     @property
     def dtype(self) -> np.dtype:
-        """Dtype of the elements."""
         dtype: np.dtype = np.dtype(self.array.dtype)
         return dtype
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Number of rows, and shape of a row."""
         return tuple(self.array.shape)
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The memory map's file."""
         return (str(self.array.filename),) if isinstance(self.array, np.memmap) and self.array.filename else ()
 
     @property
     def tokens(self) -> tuple[str, ...]:
-        """Checksum of the elements."""
         return (token_of(np.asarray(self.array)),)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all rows."""
         return int(self.array.nbytes)
 
     def read(self, start: int, stop: int) -> np.ndarray:
-        """Read rows ``[start, stop)``."""
         return np.asarray(self.array[start:stop])
 
 
@@ -77,11 +71,9 @@ class MadeRows(Source):
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """Files that the function reads."""
         return self.files
 
     def read(self, start: int, stop: int) -> np.ndarray:
-        """Make rows ``[start, stop)``."""
         return self.make(start, stop)
 
 
@@ -93,12 +85,10 @@ class JoinedRows(Source):
 
     @property
     def inputs(self) -> tuple[Source, ...]:
-        """The sources."""
         return self.parts
 
     @cached_property
     def dtype(self) -> np.dtype:
-        """Dtype of the elements."""
         return np.result_type(*(part.dtype for part in self.parts))
 
     @cached_property
@@ -108,7 +98,6 @@ class JoinedRows(Source):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Number of rows, and shape of a row."""
         return self.starts[-1], *self.parts[0].shape[1:]
 
     def blocks(self, max_rows: int, stretches: np.ndarray | None = None) -> list[Block[Any]]:
@@ -123,7 +112,6 @@ class JoinedRows(Source):
         return joined
 
     def read(self, start: int, stop: int) -> np.ndarray:
-        """Read rows ``[start, stop)``."""
         rows = np.empty((stop - start, *self.shape[1:]), self.dtype)
         begin, end = bisect_right(self.starts, start) - 1, bisect_left(self.starts, stop)
         for part, first in zip(self.parts[begin:end], self.starts[begin:end], strict=False):
@@ -145,17 +133,14 @@ class ChangedRows(Source):
 
     @property
     def inputs(self) -> tuple[Source, ...]:
-        """The other source."""
         return (self.rows,)
 
     @property
     def dtype(self) -> np.dtype:
-        """Dtype of the elements."""
         return self.rows.dtype
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Number of rows, and shape of a row."""
         return self.rows.shape
 
 
@@ -168,11 +153,9 @@ class SlicedRows(ChangedRows):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Number of rows, and shape of a row."""
         return self.end - self.first, *self.rows.shape[1:]
 
     def read(self, start: int, stop: int) -> np.ndarray:
-        """Read rows ``[start, stop)``."""
         return self.rows.read(self.first + start, self.first + stop)
 
 
@@ -184,16 +167,13 @@ class KeptRows(ChangedRows):
 
     @property
     def inputs(self) -> tuple[Source, ...]:
-        """The other source, and the numbers."""
         return self.rows, self.numbers
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Number of rows, and shape of a row."""
         return self.numbers.shape[0], *self.rows.shape[1:]
 
     def read(self, start: int, stop: int) -> np.ndarray:
-        """Read rows ``[start, stop)``."""
         kept, done = self.numbers.read(start, stop), 0
         picked = np.empty((len(kept), *self.rows.shape[1:]), self.rows.dtype)
         while done < len(kept):  # in ranges of at most the wanted number of rows, however few are kept
@@ -209,12 +189,10 @@ class ReversedEdges(ChangedRows):
     """Edges with their ends swapped."""
 
     def blocks(self, max_rows: int, stretches: np.ndarray | None = None) -> list[Block[Any]]:
-        """List the blocks of the edges, reversed."""
         forward = self.rows.blocks(max_rows, stretches)
         return [replace(block, load=partial(_reversed_block, load=block.load)) for block in forward]
 
     def read(self, start: int, stop: int) -> np.ndarray:
-        """Read edges ``[start, stop)``."""
         return self.rows.read(start, stop)[:, ::-1]
 
 
@@ -232,11 +210,9 @@ class CastRows(ChangedRows):
 
     @property
     def dtype(self) -> np.dtype:
-        """Dtype of the elements."""
         return np.dtype(self.name)
 
     def blocks(self, max_rows: int, stretches: np.ndarray | None = None) -> list[Block[Any]]:
-        """List the blocks of the rows, each to be cast."""
         cast = partial(_cast_rows, what=self.what, name=self.name)
         plain = self.rows.blocks(max_rows, stretches)
         return [replace(block, load=partial(cast, load=block.load, first=block.first_row)) for block in plain]
@@ -272,7 +248,6 @@ class ConstantRows(Source):
     value: int = field()
 
     def read(self, start: int, stop: int) -> np.ndarray:
-        """Make rows ``[start, stop)``."""
         return np.full((stop - start, *self.shape[1:]), self.value, self.dtype)
 
 
@@ -285,11 +260,9 @@ class SelfLoops(Source):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Number of edges, and 2."""
         return self.num_nodes, 2
 
     def read(self, start: int, stop: int) -> np.ndarray:
-        """Make edges ``[start, stop)``, int64 (edges, 2)."""
         return np.arange(start, stop).repeat(2).reshape(-1, 2)
 
 
@@ -303,16 +276,13 @@ class EdgeEnds(Source):
 
     @property
     def inputs(self) -> tuple[Source, ...]:
-        """Both columns."""
         return self.src, self.dst
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Number of edges, and 2."""
         return self.src.shape[0], 2
 
     def read(self, start: int, stop: int) -> np.ndarray:
-        """Read edges ``[start, stop)``, int64 (edges, 2)."""
         ends = self.src.read(start, stop), self.dst.read(start, stop)
         return np.stack(ends, axis=1, dtype=np.int64, casting="unsafe")
 

@@ -47,12 +47,10 @@ class _Files(Source):
 
     @property
     def paths(self) -> tuple[FilePath, ...]:
-        """All files."""
         return tuple(dict.fromkeys(file.path for file in self.files))
 
     @property
     def nbytes(self) -> int:
-        """Size of all files."""
         return sum(file.nbytes for file in self.files)
 
     @cached_property
@@ -106,22 +104,18 @@ class FileRows(_Files):
 
     @property
     def dtype(self) -> np.dtype:
-        """Dtype of the elements."""
         return self.spec.dtype
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
-        """Number of rows, and shape of a row."""
         return sum(file.num_rows or 0 for file in self.files), *self.spec.row_shape
 
     def blocks(self, max_rows: int, stretches: np.ndarray | None = None) -> list[Block[Any]]:
-        """Cut the files along their row groups."""
         return [
             _block(of, partial(_read_rows, *of[:3], self.spec, self.names)) for of in self.ranges(max_rows, stretches)
         ]
 
     def read(self, start: int, stop: int) -> np.ndarray:
-        """Read rows ``[start, stop)``."""
         rows = np.empty((stop - start, *self.spec.row_shape), self.spec.dtype)
         for file, begin, end, first in self.ranges_in(start, stop):
             rows[first - start :][: end - begin] = _read_rows(file, begin, end, self.spec, self.names)
@@ -142,16 +136,13 @@ class FileEdges(_Files):
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
-        """Number of edges, and 2."""
         return sum(file.num_rows or 0 for file in self.files), 2
 
     def blocks(self, max_rows: int, stretches: np.ndarray | None = None) -> list[Block[Any]]:
-        """Cut the files along their row groups."""
         ranges = self.ranges(max_rows, stretches)
         return [_block(of, partial(FORMATS[of[0].format].read_edges, of[0].path, *of[1:3])) for of in ranges]
 
     def read(self, start: int, stop: int) -> np.ndarray:
-        """Read edges ``[start, stop)``, int64 (edges, 2)."""
         edges = np.empty((stop - start, 2), np.int64)
         for file, begin, end, first in self.ranges_in(start, stop):
             edges[first - start :][: end - begin] = np.stack(
@@ -193,7 +184,6 @@ class LineEdges(_Files):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Number of edges, and 2."""
         return self.firsts[-1], 2
 
     @cached_property
@@ -222,7 +212,6 @@ class LineEdges(_Files):
         ]
 
     def read(self, start: int, stop: int) -> np.ndarray:
-        """Read edges ``[start, stop)``, int64 (edges, 2)."""
         edges, firsts = np.empty((stop - start, 2), np.int64), self.firsts
         for number in range(max(0, bisect_right(firsts, start) - 1), bisect_left(firsts, stop, hi=len(self.lines))):
             first, count = firsts[number], self.counts[number]

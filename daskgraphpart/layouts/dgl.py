@@ -73,12 +73,10 @@ class DglLayout(Layout):
     parts: str = ""
 
     def wants(self, schema: GraphSchema) -> Collection[str]:
-        """Lists of marked nodes; owners of edges if IDs are kept."""
         owners = () if self.reshuffle else tuple(f"edge_owners/{name}" for name in schema.etypes)
         return *split_names(schema), *owners
 
     def part_files(self, sizes: GraphSizes, part: int) -> dict[str, FileLayout]:
-        """Lay out the files of one part; see `Layout`."""
         schema, nodes, edges = sizes.schema, sizes.num_nodes[part].tolist(), sizes.num_edges[part].tolist()
         marked = {key: int(counts[part]) for key, counts in sizes.num_marked.items()}
         files = {
@@ -104,11 +102,9 @@ class DglLayout(Layout):
         return {**maps, **self.companions}
 
     def descriptions(self, graph_name: str) -> tuple[str, ...]:
-        """Name the manifest and the config."""
         return tuple(self.directory + name for name in (graph_name + SUFFIX, self.config_name or f"{graph_name}.json"))
 
     def describe(self, graph: DispatchedGraph) -> dict[str, bytes | Mapping[str, Any]]:
-        """Content of the manifest and of the config."""
         schema, directory = graph.schema, graph.out
         manifest, path = self.descriptions(schema.name)
         config = PartitionConfig(

@@ -65,7 +65,6 @@ class GraphStormLayout(Layout):
         return hard_negatives(graph)
 
     def wants(self, schema: GraphSchema) -> Collection[str]:
-        """What DGL's files hold."""
         return self.layout.wants(schema)
 
     @property
@@ -79,7 +78,6 @@ class GraphStormLayout(Layout):
         return replace(self.layout, config_name="metadata.json", directory=f"{DIST_GRAPH}/")
 
     def check_fits(self, schema: GraphSchema) -> None:
-        """Refuse type names and shapes that GraphStorm refuses."""
         check_file_names(schema, NAME)
         refuse_bfloat16(schema, NAME, "GraphStorm trains with DGL's servers, which hold")
         for kind in schema.row_types:
@@ -91,7 +89,6 @@ class GraphStormLayout(Layout):
                     raise OptionError(what, place=f"layout {NAME}", expected=expected, found=feature, hint=hint)
 
     def check_request(self, graph_name: str, num_parts: int | None) -> None:
-        """Refuse graph names that GraphStorm refuses."""
         if graph_name.startswith("part") or not re.sub(r"^\d+", "", graph_name).replace("-", "_").isidentifier():
             raise OptionError(
                 "GraphStorm cannot train on a graph of this name",
@@ -102,7 +99,6 @@ class GraphStormLayout(Layout):
             )
 
     def part_files(self, sizes: GraphSizes, part: int) -> dict[str, FileLayout]:
-        """Lay out the files of one part; see `Layout`."""
         return self.dgl.part_files(sizes, part)
 
     def graph_files(self, schema: GraphSchema) -> dict[str, FileLayout]:
@@ -124,7 +120,6 @@ class GraphStormLayout(Layout):
         return self.dist_graph.config(graph_name)
 
     def describe(self, graph: DispatchedGraph) -> dict[str, bytes | Mapping[str, Any]]:
-        """Content of the configs."""
         algorithm = "random" if graph.method == "random" else "metis"  # the names that GraphStorm and DGL know
         meta = {"algo_name": algorithm, "num_parts": graph.book.num_parts, "version": "1.0.0"}
         maps = graph.id_maps

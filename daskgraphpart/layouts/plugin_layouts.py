@@ -44,17 +44,14 @@ class PluginLayout(Layout):
     layout: Layout
 
     def check_fits(self, schema: GraphSchema) -> None:
-        """Ask the layout."""
         with self._blaming("check_fits"):
             self.layout.check_fits(schema)
 
     def check_request(self, graph_name: str, num_parts: int | None) -> None:
-        """Ask the layout."""
         with self._blaming("check_request"):
             self.layout.check_request(graph_name, num_parts)
 
     def wants(self, schema: GraphSchema) -> Collection[str]:
-        """Ask the layout."""
         with self._blaming("wants"):
             return tuple(self.layout.wants(schema))
 
@@ -96,7 +93,6 @@ class PluginLayout(Layout):
         return described
 
     def links(self) -> Mapping[str, str]:
-        """Ask the layout."""
         with self._blaming("links"):
             return dict(self.layout.links())
 

@@ -77,7 +77,6 @@ class ByFeature(BalanceConstraint):
     by_value: bool
 
     def check(self, graph: Graph | None) -> None:
-        """Check that the feature is there."""
         if graph is not None:
             self.find(graph)
 
@@ -106,7 +105,6 @@ class ByFile(BalanceConstraint):
     path: str
 
     def check(self, graph: Graph | None) -> None:
-        """Check that the file is an array, of the graph's nodes."""
         self.open(None if graph is None else graph.schema.num_nodes)
 
     def open(self, num_nodes: int | None) -> Region:

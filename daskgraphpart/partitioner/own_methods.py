@@ -32,7 +32,6 @@ class RandomMethod(Method):
         return 0
 
     def owners(self, job: MethodJob) -> np.ndarray:
-        """Draw them."""
         owners, first = np.empty(len(job.nodes), owner_dtype(job.num_parts)), 0
         for ntype, ids in job.types():
             piece = owners[first : first + len(ids)]
@@ -49,15 +48,12 @@ class SolverMethod(Method):
 
     @classmethod
     def of(cls, options: AssignOptions) -> Self:
-        """Keep the options."""
         return cls(options)
 
     def memory(self, num_nodes: int, num_arcs: int, num_constraints: int) -> int:
-        """Evaluate the formula."""
         return choose(num_nodes, num_arcs, num_constraints, self.options).need
 
     def owners(self, job: MethodJob) -> np.ndarray:
-        """Partition the graph."""
         from daskgraphpart.partitioner.solver import Solver  # random owners need none of it
 
         with ThreadPoolExecutor(job.threads) as pool:

@@ -37,7 +37,6 @@ class LocalStore(WorkspaceStore):
         return "LOCAL"
 
     def kind(self, path: LocalPath) -> str | None:
-        """Return ``"file"``, ``"directory"``, ``"other"`` (a pipe, for example), or None."""
         try:
             mode = os.stat(path).st_mode
         except (OSError, ValueError):  # a name may be too long, or hold a NUL
@@ -45,7 +44,6 @@ class LocalStore(WorkspaceStore):
         return "file" if stat.S_ISREG(mode) else "directory" if stat.S_ISDIR(mode) else "other"
 
     def size(self, path: LocalPath) -> int:
-        """Return a file's size; `FileNotFoundError` if it does not exist."""
         return os.stat(path).st_size
 
     def signature(self, path: LocalPath) -> tuple[int, ...] | None:
@@ -57,17 +55,14 @@ class LocalStore(WorkspaceStore):
         return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
 
     def list_names(self, path: LocalPath) -> dict[str, int | None]:
-        """List a directory, if it is one: sorted names, with sizes of files and None for others."""
         with suppress(FileNotFoundError, NotADirectoryError), os.scandir(path) as entries:
             return dict(sorted((entry.name, entry.stat().st_size if entry.is_file() else None) for entry in entries))
         return {}
 
     def open(self, path: LocalPath) -> BinaryIO:
-        """Open a regular file for reading bytes."""
         return os.fdopen(open_regular(path), "rb")
 
     def read_into(self, buffer: memoryview, path: LocalPath, offset: int) -> None:
-        """Fill a buffer from an offset of a file; `InputFileError` if it ends early."""
         fd = open_regular(path)
         try:
             _read_exactly(fd, buffer, offset, path)
@@ -75,18 +70,15 @@ class LocalStore(WorkspaceStore):
             os.close(fd)
 
     def delete_files(self, paths: Sequence[LocalPath]) -> None:
-        """Delete files or links, of which some may be gone."""
         for path in paths:
             with suppress(FileNotFoundError):
                 os.unlink(path)
 
     def make_directory(self, path: LocalPath) -> None:
-        """Make a directory and those above it, unless they exist."""
         os.makedirs(path, exist_ok=True)
 
     @contextmanager
     def whole_file(self, path: LocalPath) -> Iterator[str]:
-        """Yield a private temporary name beside the file, which it replaces on success."""
         temporary = f"{os.fspath(path)}.{uuid.uuid4().hex[:12]}{TEMPORARY_SUFFIX}"
         try:
             with attach_path_to_error(path):
@@ -99,7 +91,6 @@ class LocalStore(WorkspaceStore):
 
     @contextmanager
     def changed_file(self, path: LocalPath) -> Iterator[str]:
-        """Yield the file's own name."""
         yield os.fspath(path)
 
     def create(
@@ -123,7 +114,6 @@ class LocalStore(WorkspaceStore):
                 os.posix_fallocate(file.fileno(), 0, nbytes)
 
     def write(self, path: LocalPath, offset: int, content: memoryview) -> None:
-        """Write at an offset of a file that exists."""
         fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
         try:
             write_exactly(fd, content, offset, path)
@@ -131,21 +121,17 @@ class LocalStore(WorkspaceStore):
             os.close(fd)
 
     def local_copy(self, path: LocalPath, *, is_final: bool = False) -> str:
-        """Return the file's own name."""
         del is_final
         return os.fspath(path)
 
     @contextmanager
     def directory_on_disk(self, path: LocalPath) -> Iterator[Path]:
-        """Yield the directory itself."""
         yield Path(path)
 
     def delete_tree(self, path: LocalPath) -> None:
-        """Delete a directory and all that is below it, as far as that can be done."""
         shutil.rmtree(path, ignore_errors=True)
 
     def renew(self, root: str, names: Sequence[str]) -> None:
-        """Make an empty workspace with some directories."""
         self.remove(root)
         os.makedirs(os.path.dirname(root), exist_ok=True)
         os.mkdir(root, 0o700)  # on a shared disk, a planted link is an error
@@ -153,7 +139,6 @@ class LocalStore(WorkspaceStore):
             os.mkdir(f"{root}/{name}")
 
     def remove(self, root: str, kept: str = "") -> None:
-        """Delete a workspace, or all but one file."""
         if not kept:
             shutil.rmtree(root, ignore_errors=True)
             return
@@ -164,18 +149,15 @@ class LocalStore(WorkspaceStore):
                 path.unlink(missing_ok=True)
 
     def open_log(self, path: LocalPath) -> LogFile:
-        """Open a log for appending, and create it if need be."""
         return LogFile(path)
 
     def read_log(self, path: LocalPath) -> bytes | None:
-        """Read a log, None if there is none."""
         if self.kind(path) != "file":
             return None
         with attach_path_to_error(path), self.open(path) as file:
             return file.read()
 
     def lock(self, directory: Path) -> DirectoryLock:
-        """Lock an existing directory for one job; `OutputLockedError` if another run holds it."""
         return DirectoryLock(directory)
 
 

@@ -151,12 +151,10 @@ class ObjectStore(Store["UPath"]):
     """Stores of objects, and what else fsspec reaches: each path has its options."""
 
     def kind(self, path: UPath) -> str | None:
-        """Return ``"file"`` or ``"directory"``, or None if there is nothing."""
         info = _info(path)
         return None if info is None else "directory" if info.get("type") == "directory" else "file"
 
     def size(self, path: UPath) -> int:
-        """Return a file's size; `FileNotFoundError` if it does not exist."""
         info = _info(path)
         if info is None or info.get("type") == "directory":
             raise InputFileNotFoundError("no such file", file=path, hint="was it removed while it was in use?")
@@ -165,14 +163,12 @@ class ObjectStore(Store["UPath"]):
         return int(info["size"])
 
     def signature(self, path: UPath) -> tuple[int, str] | None:
-        """Return what a store tells about a file; None if there is none."""
         info = _info(path)
         if info is None or info.get("type") == "directory":
             return None
         return int(info.get("size") or 0), version_of(info)
 
     def list_names(self, path: UPath) -> dict[str, int | None]:
-        """List a directory: sorted names, with sizes of files and None for others; it may not exist."""
         with suppress(InputFileNotFoundError), open_store(path) as fs:
             own = str(fs._strip_protocol(path.path)).rstrip("/")
             by_name = {str(entry["name"]).rstrip("/"): entry for entry in fs.ls(path.path, detail=True)}
@@ -186,7 +182,6 @@ class ObjectStore(Store["UPath"]):
 
     @contextmanager
     def cached_listings(self, path: UPath) -> Iterator[None]:
-        """List a directory of a bucket, or a config's, and answer questions about its files meanwhile."""
         directory = path.parent if path.suffix == ".json" else path
         # a whole bucket may hold anything
         if directory.protocol not in _BUCKETS or directory.parent == directory:
@@ -218,7 +213,6 @@ class ObjectStore(Store["UPath"]):
                 buffer[first:stop] = content
 
     def delete_files(self, paths: Sequence[UPath]) -> None:
-        """Delete objects of one store, of which some may be gone."""
         if not paths:
             return
         with open_store(paths[0]) as fs:

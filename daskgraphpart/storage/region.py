@@ -64,12 +64,10 @@ class Region(Source):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all rows."""
         return self.num_rows * self.row_nbytes
 
     @property
     def paths(self) -> tuple[FilePath, ...]:
-        """The file."""
         return (self.path,)
 
     def row(self, number: int) -> Region:

@@ -43,7 +43,6 @@ class Machines(Destination):
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """The machine on each line."""
         return self.lines
 
     @property

@@ -34,7 +34,6 @@ class StoreDestination(Destination):
 
     @contextmanager
     def claimed(self) -> Iterator[tuple[Destination, OutputLock | None]]:
-        """Take the output for one run."""
         with output_lock(self.directory) as claimed:
             yield replace(self, claim=claimed.claim), claimed
 
@@ -45,21 +44,17 @@ class StoreDestination(Destination):
         return self.root
 
     def check_place(self, cluster: object) -> None:
-        """Refuse a store that takes no files."""
         check_writable(self.directory)
 
     def check_claimable(self, overwrite: bool) -> None:
-        """Refuse a place that holds something else."""
         check_claimable(self.root, self.own_names, overwrite)
 
     def open(self, path: str, nbytes: int) -> AbstractContextManager[Upload]:
-        """Open a file of the output for upload."""
         return open_for_upload(self.directory / path, nbytes, self.claim)
 
     def send(
         self, files: Sequence[OutputFile], staged: Mapping[str, StagedArray], runner: Runner
     ) -> dict[str, FileChecksum]:
-        """Replace what the store has by the files of all parts."""
         runner.step("discard-old", partial(self._discard_old, {file.path for file in files}))
         return export(self.staging, self, files, staged, runner)
 

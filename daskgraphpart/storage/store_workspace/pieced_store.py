@@ -93,7 +93,6 @@ class PiecedStore(WorkspaceStore):
             del _disks[self.run]
 
     def forget(self) -> None:
-        """Delete what this machine has copied, and forget what this process knows."""
         shutil.rmtree(_disks.get(self.run, ""), ignore_errors=True)
         _of_runs.pop(self.run, None)
 
@@ -104,15 +103,12 @@ class PiecedStore(WorkspaceStore):
         return store
 
     def at_pass(self, number: int) -> PiecedStore:
-        """Return the store as the tasks of a pass use it, which has this number in the journal."""
         return replace(self, number=number)
 
     def note_needs(self, for_maps: int, per_thread: int, to_partition: int) -> None:
-        """Note how many bytes of its own disk a worker needs for copies."""
         replace(self, needed=(for_maps, per_thread, to_partition)).attach()
 
     def disk_nbytes(self, num_threads: int) -> int:
-        """Bytes of its own disk that a worker needs for copies."""
         for_maps, per_thread, to_partition = self.needed
         return max(to_partition, for_maps + per_thread * num_threads)
 
@@ -122,7 +118,6 @@ class PiecedStore(WorkspaceStore):
         return Path(self.root) / OUTPUT
 
     def shown_name(self, path: LocalPath) -> str:
-        """Name a file or directory by its URL."""
         first, _, rest = self._relative(path).partition("/")
         return f"{self.out}/{rest}".rstrip("/") if first == OUTPUT else f"{self.store}/{self._relative(path)}"
 
@@ -162,12 +157,10 @@ class PiecedStore(WorkspaceStore):
     def create(
         self, path: LocalPath, nbytes: int, constants: Sequence[tuple[int, bytes]], *, is_mapped: bool = False
     ) -> None:
-        """Create a file of a known size for tasks to fill."""
         del is_mapped  # that is a copy
         self._indexes().create(self._relative(path), nbytes, constants, self.number)
 
     def write(self, path: LocalPath, offset: int, content: memoryview) -> None:
-        """Write to a file at an offset, as part of the running task."""
         spool = running_spool()
         assert spool is not None, "only tasks and steps write at offsets of files in a store"
         spool.write(self._relative(path), offset, content)
@@ -207,7 +200,6 @@ class PiecedStore(WorkspaceStore):
         return [(expected.nbytes, (path, expected)) for path, expected in changed]
 
     def check(self, suspect: tuple[UPath, Written]) -> None:
-        """Raise `ResumeError` if an object is not what a killed run wrote."""
         check_written(*suspect)
 
     def describe_traffic(self) -> str:
@@ -215,7 +207,6 @@ class PiecedStore(WorkspaceStore):
         return describe_run(self.run)
 
     def add_writes(self, number: int, writes: Sequence[Writes]) -> None:
-        """Add what a pass wrote to the indexes of its files."""
         self._indexes().add_writes(number, writes)
 
     # reading
@@ -225,14 +216,12 @@ class PiecedStore(WorkspaceStore):
         return None if self.signature(path) is None else "file"
 
     def size(self, path: LocalPath) -> int:
-        """Return the size of a file; `ResumeError` if there is none."""
         signature = self.signature(path)
         if signature is None:
             raise self._is_gone(path)
         return signature[0]
 
     def signature(self, path: LocalPath) -> tuple[int, str] | None:
-        """Return a file's size and version; None if there is none."""
         if (pieced := self._pieced(path)) is not None:
             return pieced.nbytes, pieced.version
         return OBJECTS.signature(self._place(FILES, path))
@@ -243,7 +232,6 @@ class PiecedStore(WorkspaceStore):
         return dict(sorted({**names, **OBJECTS.list_names(self._place(FILES, path))}.items()))
 
     def read_into(self, buffer: memoryview, path: LocalPath, offset: int) -> None:
-        """Fill a buffer from an offset of a file; `ResumeError` if there is none."""
         if not len(buffer):
             return
         try:
@@ -255,7 +243,6 @@ class PiecedStore(WorkspaceStore):
             raise self._is_gone(path) from fault
 
     def local_copy(self, path: LocalPath, *, is_final: bool = False) -> str:
-        """Copy a file to this machine's disk, unless it is there, and return its name there."""
         directory = f"{self._disk}/copies/{_short_hash(os.fspath(path))}"
         if is_final and (names := LOCAL.list_names(directory)):
             return f"{directory}/{next(iter(names))}"
@@ -271,7 +258,6 @@ class PiecedStore(WorkspaceStore):
 
     @contextmanager
     def directory_on_disk(self, path: LocalPath) -> Iterator[Path]:
-        """Yield a temporary directory on this machine's disk."""
         del path
         directory = tempfile.mkdtemp(dir=self._disk)
         try:
@@ -292,7 +278,6 @@ class PiecedStore(WorkspaceStore):
             shutil.rmtree(f"{self._disk}/copies/{_short_hash(os.fspath(path))}", ignore_errors=True)
 
     def delete_tree(self, path: LocalPath) -> None:
-        """Delete all files below a directory of the store."""
         if (claim := self._claim_on(path)) is not None:
             delete_claimed_below(self._place(FILES, path), claim)
         for kind in (FILES, INDEXES) if claim is None else ():
@@ -311,15 +296,12 @@ class PiecedStore(WorkspaceStore):
     # what only the client has
 
     def open_log(self, path: LocalPath) -> LogInStore:
-        """Open a log for appending."""
         return LogInStore(self._place(LOGS, path), self._check_held)
 
     def read_log(self, path: LocalPath) -> bytes | None:
-        """Read a log, None if there is none."""
         return read_log_in_store(self._place(LOGS, path))
 
     def lock(self, directory: Path) -> StoreLock:
-        """Take the lock of the job; `OutputLockedError` if another run holds it."""
         del directory
         lock = StoreLock(self.store)
         replace(self, held=lock.claim).attach()
