@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from daskgraphpart.graph.graph import Graph as Graph
     from daskgraphpart.graph.graph import read_chunked as read_chunked
     from daskgraphpart.graph.scan import Scan as Scan
-    from daskgraphpart.graph.write_arrays import write_chunked as write_chunked
     from daskgraphpart.ids.id_map import read_id_map as read_id_map
     from daskgraphpart.interop.dgl_api.hot_tensor import HotTensor as HotTensor
     from daskgraphpart.interop.dgl_api.id_converter import IdConverter as IdConverter
@@ -58,7 +57,6 @@ _NAMES = {
     "jobs.partition_function": "partition",
     "graph.graph": "Graph read_chunked",
     "graph.scan": "Scan",
-    "graph.write_arrays": "write_chunked",
     "errors": "GraphPartError",
     "ids.id_map": "read_id_map",
     "partitioned.partitioned_graph": "PartitionedGraph open_partitions",

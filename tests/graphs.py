@@ -9,7 +9,12 @@ import numpy as np
 import pytest
 import real_graphs
 
-from daskgraphpart import EdgeType, GraphSchema, NodeType, write_chunked
+from daskgraphpart import EdgeType, GraphSchema, NodeType
+from daskgraphpart.engine.resources import detect_resources
+from daskgraphpart.engine.runner import open_runner
+from daskgraphpart.graph.graph import graph_of
+from daskgraphpart.graph.rows import EdgeEnds, array_rows
+from daskgraphpart.graph.write_graph import ChunkFormat, write_graph
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,10 +45,26 @@ class Graph:
     node_data: Mapping[str, Mapping[str, np.ndarray]] = field(default_factory=dict)
     edge_data: Mapping[str, Mapping[str, np.ndarray]] = field(default_factory=dict)
 
-    def write(self, directory: Path, **how: Any) -> Path:
-        """Write as a chunked graph; `how` as in `write_chunked`."""
-        write_chunked(directory, self.schema, self.edges, self.node_data, self.edge_data, **how)
+    def write(
+        self, directory: Path, *, num_chunks: int | tuple[int, int] = 1, edge_format: str = "csv", **how: Any
+    ) -> Path:
+        """Write as a chunked graph, with so many files of edges and of features; `how` as in `ChunkFormat`."""
+        edge_chunks, data_chunks = (num_chunks, num_chunks) if isinstance(num_chunks, int) else num_chunks
+        counts = {t.name: t.num_nodes for t in self.schema.node_types}
+        edges = {t.name: EdgeEnds(*map(array_rows, self.edges[t.name])) for t in self.schema.edge_types}
+        data = {kind: {n: array_rows(of) for n, of in arrays.items()} for kind, arrays in self.data.items()}
+        graph = graph_of(self.schema.name, counts, edges, data)
+        assert [t.num_edges for t in graph.schema.edge_types] == [t.num_edges for t in self.schema.edge_types]
+        of_data = dict.fromkeys(("node_data", "edge_data"), data_chunks)
+        form = ChunkFormat(edge_format, num_chunks=edge_chunks, chunks_of=of_data, **how)
+        with open_runner(detect_resources(cluster="threads"), progress=False) as runner:
+            write_graph(graph, directory, form, runner)
         return directory
+
+    @property
+    def data(self) -> dict[str, Mapping[str, np.ndarray]]:
+        """Features of all types."""
+        return {**self.node_data, **self.edge_data}
 
 
 def load_real_graph(name: str) -> Graph:

@@ -22,12 +22,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from graphs import Graph
 from inside import DispatchOptions, Sizes
 from keywords import spelled
 
 import daskgraphpart as dgp
 import daskgraphpart.jobs.run_job as opening
-from daskgraphpart import write_chunked
 from daskgraphpart.engine.journal import Journal
 from daskgraphpart.storage.lock import LOCK_NAME
 
@@ -139,10 +139,8 @@ def make_inputs(root: Path) -> None:
     }
     edge_data = {likes.name: {"stars": rng.integers(0, 5, 1500).astype(np.int8)}}
     homogeneous = dgp.GraphSchema("g", (item,), (one,))
-    write_chunked(
-        root / "homogeneous", homogeneous, edges(one), {"item": node_data["item"]}, num_chunks=3, edge_format="csv"
-    )
-    write_chunked(root / "heterogeneous", many, edges(likes, knows), node_data, edge_data, num_chunks=(2, 3))
+    Graph(homogeneous, edges(one), {"item": node_data["item"]}).write(root / "homogeneous", num_chunks=3)
+    Graph(many, edges(likes, knows), node_data, edge_data).write(root / "heterogeneous", num_chunks=(2, 3))
     for name in ("homogeneous", "heterogeneous"):
         dgp.assign(root / name, 3, out=root / f"owners-{name}", method="random")
 
