@@ -18,10 +18,10 @@ from daskgraphpart.dispatching.edge_runs import (
     EXTRA_DTYPE,
     SOURCE,
     EdgeRunIndex,
+    read_columns,
     run_column,
     starts_in_run,
 )
-from daskgraphpart.dispatching.mark_halo import read_columns
 from daskgraphpart.engine.runner import Pass, Unit
 from daskgraphpart.kernels.bitmap import add_sources_of_members, empty_bitmap, select_extra
 from daskgraphpart.storage.atomic import whole_file

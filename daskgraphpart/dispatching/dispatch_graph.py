@@ -6,7 +6,7 @@ import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from daskgraphpart.dispatching.edges import bucket_all_edges
+from daskgraphpart.dispatching.bucket_edges import bucket_all_edges
 from daskgraphpart.dispatching.features import NodeIds, block_marks, cut_features, move_features
 from daskgraphpart.dispatching.finish import JobResult, finish
 from daskgraphpart.dispatching.make_files import lay_out

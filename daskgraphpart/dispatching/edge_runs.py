@@ -10,7 +10,7 @@ consecutive local edge IDs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from daskgraphpart.ids.book import PartitionBook
 
 SOURCE, DESTINATION, ROW = 0, 1, 2
+ROWS_PER_READ = 1 << 18
 EXTRA_DTYPE = np.dtype(np.int64)
 """Of runs of edges that parts hold without owning them; their third row is new edge IDs."""
 SLICE = np.dtype([(name, np.int64) for name in ("run", "run_rows", "start", "count", "first_row", "etype_id")])
@@ -125,6 +126,15 @@ def cut_slices(slices: Slices, max_edges: int) -> list[Slices]:
 def run_column(path: str, dtype: np.dtype, num_rows: int, column: int) -> Region:
     """Region of one column of a run, without reading its header."""
     return npy_region(path, dtype, (3, num_rows)).row(column)
+
+
+def read_columns(
+    path: str, dtype: np.dtype, run_rows: int, columns: tuple[int, ...], start: int, count: int
+) -> Iterator[tuple[np.ndarray, ...]]:
+    """Read columns of a slice of a run in pieces."""
+    regions = [run_column(path, dtype, run_rows, column) for column in columns]
+    for first in range(start, start + count, ROWS_PER_READ):
+        yield tuple(region.read(first, min(first + ROWS_PER_READ, start + count)) for region in regions)
 
 
 def read_window(slices: Slices, window: tuple[int, int], work: Workspace) -> tuple[np.ndarray, ...]:

@@ -1,6 +1,7 @@
-"""Describe one part's graph to the tasks that write it, and write its nodes: pass `write-nodes`.
+"""Describe one part's graph to the tasks that write it; passes `mark-halo`, foreign nodes, and `write-nodes`.
 
-Local node IDs: own nodes by new ID, then halo nodes by new ID.
+Local node IDs: own nodes by new ID, then halo nodes by new ID. Which foreign nodes a part holds is a bitmap over the
+new ID space, N / 8 bytes: membership without sorting or hashing. Those of all parts lie in one file.
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from daskgraphpart.dispatching.edge_runs import DESTINATION, EXTRA_DTYPE, SOURCE, Slices, read_columns, reads_of
 from daskgraphpart.dispatching.make_files import Target, write_rows
 from daskgraphpart.ids.ranges import places_by_part
-from daskgraphpart.kernels.bitmap import list_members, local_ids, rank_words
+from daskgraphpart.kernels.bitmap import add_foreign, empty_bitmap, list_members, local_ids, rank_words
 from daskgraphpart.storage.region import Region, id_dtype
 
 if TYPE_CHECKING:
@@ -34,6 +36,34 @@ class GraphConfig:
     run_dtype: np.dtype
     max_edges: int  # that fit into the memory of a task
     halo: Region  # bitmaps of the halo nodes of all parts, uint64 (parts, words)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HaloUnit:
+    """One part: its range of new node IDs, the edges it owns, and its extra edges."""
+
+    part: int
+    low: int
+    high: int
+    owned: Slices
+    extra: Slices
+
+
+def mark_halo(unit: HaloUnit, config: GraphConfig) -> tuple[int, int]:
+    """Write the bitmap of one part's halo nodes; return how many there are, and the cut edges the part owns."""
+    words = empty_bitmap(config.num_nodes)
+    num_cut_edges = 0
+    for run, run_rows, start, count in reads_of(unit.owned):
+        for (src,) in read_columns(config.work.file("runs", run), config.run_dtype, run_rows, (SOURCE,), start, count):
+            num_cut_edges += add_foreign(src, unit.low, unit.high, words)
+    for run, run_rows, start, count in reads_of(unit.extra):
+        for ends in read_columns(
+            config.work.file("extra", run), EXTRA_DTYPE, run_rows, (SOURCE, DESTINATION), start, count
+        ):
+            for ids in ends:
+                add_foreign(ids, unit.low, unit.high, words)
+    config.halo.row(unit.part).write(words, 0)
+    return ranks_of(words, config.num_nodes)[1], int(num_cut_edges)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,22 +123,15 @@ class NewIds:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BuildConfig:
-    """Partition book and new IDs of edges."""
+    """Partition book, and new IDs of nodes and edges."""
 
     graph: GraphConfig
     book: PartitionBook
+    new_nids: NewIds
     new_eids: NewIds
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class NodeConfig:
-    """New IDs of nodes."""
-
-    graph: GraphConfig
-    new_nids: NewIds
-
-
-def write_nodes(graph: PartGraph, config: NodeConfig) -> None:
+def write_nodes(graph: PartGraph, config: BuildConfig) -> None:
     """Write the IDs of a part's nodes, whether they are inner, and their types."""
     ids, arrays, local = config.new_nids, graph.arrays, 0
     for new_nids, inner in _nodes(graph, config.graph.halo):

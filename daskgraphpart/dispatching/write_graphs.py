@@ -10,14 +10,14 @@ import numpy as np
 
 from daskgraphpart.dispatching.build_graph import EDGE_NBYTES, Segment, build_graph
 from daskgraphpart.dispatching.edge_runs import SLICE, EdgeRunIndex, Slices, cut_slices, eid_columns, window_rows
-from daskgraphpart.dispatching.mark_halo import HaloUnit, mark_halo
 from daskgraphpart.dispatching.part_graph import (
     NODE_NBYTES,
     BuildConfig,
     GraphConfig,
+    HaloUnit,
     NewIds,
-    NodeConfig,
     PartGraph,
+    mark_halo,
     write_nodes,
 )
 from daskgraphpart.engine.runner import Pass, Unit
@@ -88,14 +88,12 @@ def write_graphs(job: Job, held: CachedGraphs, targets: Targets) -> None:
     originals: tuple[Target | None, Target | None] = (None, None)
     if not job.options.reshuffle:  # one type of nodes and one of edges
         originals = targets[f"orig_nids/{book.ntypes[0]}"][0], targets[f"orig_eids/{book.etypes[0]}"][0]
-    parts = _part_graphs(held, arrays)
-    new_nids = NewIds(book.node_ranges[:, :, 1], originals[0])
+    parts, ends = _part_graphs(held, arrays), (book.node_ranges[:, :, 1], book.edge_ranges[:, :, 1])
+    config = BuildConfig(held.config, book, *map(NewIds, ends, originals))
     if any(name.startswith("nodes/") for name in arrays):
         nodes = [Unit(graph, graph.num_nodes * NODE_NBYTES) for graph in parts]
-        job.runner.run(Pass("write-nodes", write_nodes, nodes, NodeConfig(held.config, new_nids)))
+        job.runner.run(Pass("write-nodes", write_nodes, nodes, config))
 
-    new_eids = NewIds(book.edge_ranges[:, :, 1], originals[1])
-    config = BuildConfig(held.config, book, new_eids)
     to_compress: list[tuple[PartGraph, int, Mapping[str, np.ndarray]]] = []
     for segments in _segments(job, parts, held):  # other parts have the original IDs of extra edges
         units = [Unit(segment, segment.num_edges * EDGE_NBYTES, segment.num_edges) for segment in segments]

@@ -1,4 +1,4 @@
-"""Open what a job reads: graphs and owners; and say what has changed since it began."""
+"""Open what a job reads, graphs and owners; refuse owners of other nodes, and say what has changed since it began."""
 
 from __future__ import annotations
 
@@ -7,18 +7,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.engine.journal import RESTART_HINT
-from daskgraphpart.errors import ResumeError
+from daskgraphpart.errors import AssignmentError, GraphPartError, OptionError, ResumeError, raise_together
 from daskgraphpart.graph.graph import Graph, read_chunked
 from daskgraphpart.graph.scan import ROWS_OF, Scan, check_read
 from daskgraphpart.graph.share_arrays import share_rows
-from daskgraphpart.jobs.order_of_nodes import check_ids
+from daskgraphpart.ids.hash_id_maps import hash_id_maps
+from daskgraphpart.ids.recorded_id_maps import IdMaps
 from daskgraphpart.options import stated_options
+from daskgraphpart.partitioner.assign_nodes import find_start
 from daskgraphpart.partitioner.assign_options import AssignOptions
-from daskgraphpart.partitioner.assignment import BINARY_FORMS, TRAINERS, Assignment, crc_of
+from daskgraphpart.partitioner.assignment import BINARY_FORMS, OURS_FILE, TRAINERS, Assignment, crc_of
 from daskgraphpart.partitioner.balance import ByFile
-from daskgraphpart.partitioner.start import find_start
 from daskgraphpart.registry import package_of
 from daskgraphpart.storage.files import cached_listings, directory_on_disk, signatures_of
+from daskgraphpart.storage.json_file import read_json_object
 from daskgraphpart.storage.paths import Location, is_remote, require_local, writable_path
 
 if TYPE_CHECKING:
@@ -64,6 +66,7 @@ WORK_VERSION = 18
 """Of what passes exchange through the workspace; raise it when a file or the order of passes changes."""
 
 MOST_SHOWN = 3
+_SEEN = "write the graph by `build --map-ids`, whose id_map/<type>.parquet has the order, and give that graph"
 
 
 def fingerprint(command: str, scan: Scan, options: Mapping[str, Any], files: Iterable[Location] = ()) -> dict[str, Any]:
@@ -115,6 +118,47 @@ def read_owners(directory: Path, graph: Graph, workspace: Path, runner: Runner, 
         owners = _read_owners(directory, graph.schema, place, here, num_parts)
         check_ids(directory, graph, here)
         return share_owners(owners, workspace, runner)
+
+
+def check_order(scan: Scan, owners: Assignment | Path | AssignOptions) -> None:
+    """Refuse weights and owners without IDs for tables whose IDs are mapped only now."""
+    if isinstance(owners, Assignment):
+        return
+    faults: list[GraphPartError] = []
+    if isinstance(owners, AssignOptions):
+        for item in owners.constraints:
+            if isinstance(item, ByFile):
+                hint = "make them a feature, --node-data TYPE/w=FILE:ID:w, and balance weight:TYPE/w. Or "
+                what = "node weights without IDs, for nodes whose IDs are mapped only now"
+                faults.append(OptionError(what, option="balance", file=item.path, hint=f"{hint}{_SEEN}"))
+        owners = Path() if owners.is_named else Path(owners.method)
+    if owners != Path() and owners.exists() and recorded_maps(owners) is None:
+        what = "owners without IDs, for nodes whose IDs are mapped only now"
+        faults.append(AssignmentError(what, file=str(owners), hint=_SEEN))
+    if faults and scan.maps_ids:  # which may read files
+        raise_together(faults)
+
+
+def recorded_maps(directory: Path) -> IdMaps | None:
+    """Return which ID maps our owners in a directory have; None for those of others, or without."""
+    file = directory / OURS_FILE
+    return IdMaps.of(read_json_object(file, AssignmentError), file) if file.is_file() else None
+
+
+def check_ids(directory: Path, graph: Graph, runner: Runner) -> None:
+    """Refuse owners of nodes with other IDs than the graph has."""
+    maps = recorded_maps(directory)
+    known = {} if maps is None else maps.checksums
+    both = [ntype for ntype in graph.id_maps if ntype in known]
+    for ntype, checksum in zip(both, hash_id_maps([graph.id_maps[ntype] for ntype in both], runner), strict=True):
+        if checksum != known[ntype]:
+            raise AssignmentError(
+                f"the owners are of {ntype!r} nodes with other IDs",
+                file=str(directory),
+                expected=f"an ID map of checksum {known[ntype]}",
+                found=f"{checksum}, of {graph.id_maps[ntype]}",
+                hint=f"make new owners, or carry these over by --extend {directory}",
+            )
 
 
 def share_owners(owners: Assignment, workspace: Path, runner: Runner) -> Assignment:

@@ -12,7 +12,6 @@ from daskgraphpart.partitioner.assignment import Assignment, create_owner_files,
 from daskgraphpart.partitioner.choose import PACKAGES, need_library
 from daskgraphpart.partitioner.find_method import find_method
 from daskgraphpart.partitioner.owner_parts import assign_counted
-from daskgraphpart.partitioner.start import find_start
 from daskgraphpart.partitioner.training.training import read_training
 from daskgraphpart.storage.files import make_directory
 
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
 
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.graph.graph import Graph
+    from daskgraphpart.partitioner.extend.extend_owners import ExtendOwners
 
     ReadOwners: TypeAlias = Callable[[Path, Graph, Path, Runner, int | None], Assignment]
 
@@ -54,6 +54,15 @@ def assign_nodes(
     from daskgraphpart.partitioner.partition_nodes import partition_nodes  # random owners need none of it
 
     return partition_nodes(graph, num_parts, options, given, old, directory, runner)
+
+
+def find_start(options: AssignOptions) -> ExtendOwners | None:
+    """Return the owners of an earlier graph that the options extend, if any."""
+    if options.extend is None:
+        return None
+    from daskgraphpart.partitioner.extend.extend_owners import ExtendOwners  # imports DuckDB, for few jobs
+
+    return ExtendOwners(options)
 
 
 def check_wanted(options: AssignOptions, num_parts: int) -> None:
