@@ -21,32 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from daskgraphpart.extension import (
-    HOT_ROWS,
-    ArraySpec,
-    DispatchedGraph,
-    FileLayout,
-    GraphSchema,
-    GraphSizes,
-    IdMapFile,
-    Layout,
-    OptionError,
-    Region,
-    all_arrays,
-    check_file_names,
-    describe_arrays,
-    describe_layout,
-    description_of,
-    edge_arrays,
-    file_name,
-    hot_arrays,
-    node_arrays,
-    option,
-    raw_file_layout,
-    refuse_bfloat16,
-    split_names,
-    whole_file,
-)
+from daskgraphpart import extension as ext
 
 PARQUET, OWN_ID = "parquet", "own_id"
 VERSION = 1
@@ -57,25 +32,25 @@ COLUMNS = {**IDS, "hot_fetches": "fetches"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ParquetLayout(Layout):
+class ParquetLayout(ext.Layout):
     """Tables by type and part; masks are features here."""
 
     own_files = r"(nodes|edges|hot)/[^/]+/part=\d+/data\.parquet|.+_part_\d+_of_\d+\.parquet"
 
-    wholegraph: bool = option(
+    wholegraph: bool = ext.option(
         False,
         "Instead of tables, write each array to Parquet files of its own, one a part, with scalar columns, as "
         "WholeGraph and cuGraph-PyG read them.",
     )
 
-    def check_fits(self, schema: GraphSchema) -> None:
-        check_file_names(schema, PARQUET)
-        refuse_bfloat16(schema, PARQUET, "parquet has")
+    def check_fits(self, schema: ext.GraphSchema) -> None:
+        ext.check_file_names(schema, PARQUET)
+        ext.refuse_bfloat16(schema, PARQUET, "parquet has")
         for kind in schema.row_types:
             for spec in kind.data:
                 taken = dict.fromkeys(("part", "new_id", OWN_ID, *COLUMNS.values()))
                 if 0 in spec.row_shape or spec.name.lower() in taken:
-                    raise OptionError(
+                    raise ext.OptionError(
                         "this feature cannot be a table column",
                         place=f"layout {PARQUET}",
                         expected=f"at least one number per row, and a name other than {', '.join(taken)}",
@@ -83,27 +58,30 @@ class ParquetLayout(Layout):
                         hint="rename it or leave it out, or use the layout ranks",
                     )
 
-    def wants(self, schema: GraphSchema) -> Collection[str]:
+    def wants(self, schema: ext.GraphSchema) -> Collection[str]:
         """Hot rows; lists of marked nodes, in files of their own."""
-        return split_names(schema) if self.wholegraph else (HOT_ROWS,)
+        return ext.split_names(schema) if self.wholegraph else (ext.HOT_ROWS,)
 
-    def part_files(self, sizes: GraphSizes, part: int) -> dict[str, FileLayout]:
+    def part_files(self, sizes: ext.GraphSizes, part: int) -> dict[str, ext.FileLayout]:
         if self.wholegraph:
             suffix = f"_part_{{part}}_of_{sizes.num_parts}.parquet"
-            arrays = all_arrays(sizes, part)
-            return {f"{PARQUET}/{file_name(of.key)}{suffix}": raw_file_layout([of], ScalarColumns(of)) for of in arrays}
+            arrays = ext.all_arrays(sizes, part)
+            return {
+                f"{PARQUET}/{ext.file_name(of.key)}{suffix}": ext.raw_file_layout([of], ScalarColumns(of))
+                for of in arrays
+            }
         raw_ids = np.dtype(np.int32 if max(sizes.schema.num_nodes, sizes.schema.num_edges) < 2**31 else np.int64)
         tables = {
-            f"{kind}/{file_name(name)}": Table(tuple(arrays), int(counts[:part].sum()), sizes.id_maps.get(name))
+            f"{kind}/{ext.file_name(name)}": Table(tuple(arrays), int(counts[:part].sum()), sizes.id_maps.get(name))
             for kind, of_types, owned in (
-                ("nodes", node_arrays(sizes, part), sizes.num_nodes),
-                ("edges", edge_arrays(sizes, part), sizes.num_edges),
+                ("nodes", ext.node_arrays(sizes, part), sizes.num_nodes),
+                ("edges", ext.edge_arrays(sizes, part), sizes.num_edges),
             )
             for (name, arrays), counts in zip(of_types.items(), owned.T, strict=True)
         }
-        tables |= {f"hot/{file_name(name)}": Table(tuple(of)) for name, of in hot_arrays(sizes, part).items()}
+        tables |= {f"hot/{ext.file_name(name)}": Table(tuple(of)) for name, of in ext.hot_arrays(sizes, part).items()}
         return {
-            f"{PARQUET}/{name}/part={{part}}/data.parquet": raw_file_layout(
+            f"{PARQUET}/{name}/part={{part}}/data.parquet": ext.raw_file_layout(
                 [replace(spec, dtype=raw_ids) if spec.key.partition("/")[0] in IDS else spec for spec in table.arrays],
                 table,
             )
@@ -111,11 +89,11 @@ class ParquetLayout(Layout):
         }
 
     def descriptions(self, graph_name: str) -> tuple[str, ...]:
-        return (description_of(PARQUET),)
+        return (ext.description_of(PARQUET),)
 
-    def describe(self, graph: DispatchedGraph) -> dict[str, dict[str, Any]]:
-        of_arrays = {"options": {"wholegraph": True}, "arrays": describe_arrays(graph.sizes)}
-        return describe_layout(graph, PARQUET, VERSION, of_arrays if self.wholegraph else {})
+    def describe(self, graph: ext.DispatchedGraph) -> dict[str, dict[str, Any]]:
+        of_arrays = {"options": {"wholegraph": True}, "arrays": ext.describe_arrays(graph.sizes)}
+        return ext.describe_layout(graph, PARQUET, VERSION, of_arrays if self.wholegraph else {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,9 +104,9 @@ class ScalarColumns:
     that meet its rows.
     """
 
-    array: ArraySpec
+    array: ext.ArraySpec
 
-    def __call__(self, arrays: Mapping[str, Region], path: str) -> None:
+    def __call__(self, arrays: Mapping[str, ext.Region], path: str) -> None:
         """Write the file from the complete array."""
         import pyarrow as pa
         from pyarrow.parquet import ParquetWriter
@@ -137,7 +115,7 @@ class ScalarColumns:
         schema = pa.schema([pa.field(str(i), kind, nullable=False) for i in range(math.prod(self.array.shape[1:]))])
         group_rows = max(1, ROW_GROUP_NBYTES // _row_nbytes(self.array))
         how: Any = {"use_dictionary": False, "write_statistics": False}
-        with whole_file(path) as temporary, ParquetWriter(temporary, schema, **how) as writer:
+        with ext.whole_file(path) as temporary, ParquetWriter(temporary, schema, **how) as writer:
             for _, piece in rows.pieces(group_rows):
                 values = piece.astype(self.array.dtype, copy=False).reshape(len(piece), -1)
                 columns = [_arrow_array(np.ascontiguousarray(column), kind) for column in values.T]
@@ -151,11 +129,11 @@ class Table:
     The map has the own IDs of nodes, by original ID.
     """
 
-    arrays: tuple[ArraySpec, ...]
+    arrays: tuple[ext.ArraySpec, ...]
     first_id: int | None = None
-    id_map: IdMapFile | None = None
+    id_map: ext.IdMapFile | None = None
 
-    def __call__(self, arrays: Mapping[str, Region], path: str) -> None:
+    def __call__(self, arrays: Mapping[str, ext.Region], path: str) -> None:
         """Write the table from its complete arrays."""
         import pyarrow as pa
         from pyarrow.parquet import ParquetWriter
@@ -173,7 +151,7 @@ class Table:
         # IDs mostly ascend: a seventh of the bytes in half the time
         encoding = {name: "DELTA_BINARY_PACKED" for name in dict.fromkeys(IDS.values()) if name in schema.names}
         how: Any = {"use_dictionary": False, "write_statistics": ["new_id", OWN_ID], "column_encoding": encoding}
-        with whole_file(path) as temporary, ParquetWriter(temporary, schema, **how) as writer:
+        with ext.whole_file(path) as temporary, ParquetWriter(temporary, schema, **how) as writer:
             for start in range(0, num_rows, group_rows):
                 stop = min(start + group_rows, num_rows)
                 rows = [] if self.first_id is None else [np.arange(self.first_id + start, self.first_id + stop)]
@@ -185,12 +163,12 @@ class Table:
                 writer.write_table(pa.Table.from_arrays(columns, schema=schema), stop - start)
 
 
-def _column(spec: ArraySpec) -> str:
+def _column(spec: ext.ArraySpec) -> str:
     kind, _, name = spec.key.partition("/")
     return COLUMNS.get(kind, name.rpartition("/")[2])
 
 
-def _row_nbytes(spec: ArraySpec) -> int:
+def _row_nbytes(spec: ext.ArraySpec) -> int:
     return spec.dtype.itemsize * math.prod(spec.shape[1:])
 
 

@@ -14,40 +14,24 @@ from typing import Any
 
 import numpy as np
 
-from daskgraphpart.extension import (
-    HOT_ROWS,
-    DispatchedGraph,
-    FileLayout,
-    GraphSchema,
-    GraphSizes,
-    Layout,
-    OptionError,
-    all_arrays,
-    check_file_names,
-    describe_arrays,
-    describe_layout,
-    description_of,
-    file_name,
-    raw_file_layout,
-    split_names,
-)
+from daskgraphpart import extension as ext
 
 RANKS = "ranks"
 VERSION = 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RanksLayout(Layout):
+class RanksLayout(ext.Layout):
     """Raw arrays by rank."""
 
     own_files = r".+_part_\d+_of_\d+"
 
-    def check_fits(self, schema: GraphSchema) -> None:
-        check_file_names(schema, RANKS)
+    def check_fits(self, schema: ext.GraphSchema) -> None:
+        ext.check_file_names(schema, RANKS)
         for kind in schema.row_types:
             for spec in kind.data:
                 if len(spec.row_shape) > 1 or (spec.dtype == np.bool_ and not spec.is_mask):
-                    raise OptionError(
+                    raise ext.OptionError(
                         "the layout ranks cannot hold this feature",
                         place=f"layout {RANKS}",
                         expected="a number or vector per row, or a mask named like train_mask",
@@ -56,15 +40,18 @@ class RanksLayout(Layout):
                         + ("flat" if len(spec.row_shape) > 1 else "int8"),
                     )
 
-    def wants(self, schema: GraphSchema) -> Collection[str]:
-        return *split_names(schema), HOT_ROWS
+    def wants(self, schema: ext.GraphSchema) -> Collection[str]:
+        return *ext.split_names(schema), ext.HOT_ROWS
 
-    def part_files(self, sizes: GraphSizes, part: int) -> dict[str, FileLayout]:
+    def part_files(self, sizes: ext.GraphSizes, part: int) -> dict[str, ext.FileLayout]:
         suffix = f"_part_{{part}}_of_{sizes.num_parts}"
-        return {f"{RANKS}/{file_name(spec.key)}{suffix}": raw_file_layout([spec]) for spec in all_arrays(sizes, part)}
+        return {
+            f"{RANKS}/{ext.file_name(spec.key)}{suffix}": ext.raw_file_layout([spec])
+            for spec in ext.all_arrays(sizes, part)
+        }
 
     def descriptions(self, graph_name: str) -> tuple[str, ...]:
-        return (description_of(RANKS),)
+        return (ext.description_of(RANKS),)
 
-    def describe(self, graph: DispatchedGraph) -> dict[str, dict[str, Any]]:
-        return describe_layout(graph, RANKS, VERSION, {"arrays": describe_arrays(graph.sizes)})
+    def describe(self, graph: ext.DispatchedGraph) -> dict[str, dict[str, Any]]:
+        return ext.describe_layout(graph, RANKS, VERSION, {"arrays": ext.describe_arrays(graph.sizes)})

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from daskgraphpart.dispatching.workspace import WORKSPACE_NAME
 from daskgraphpart.errors import OptionError
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from daskgraphpart.dispatching.delivery.staged_array import StagedArray
     from daskgraphpart.engine.runner import Runner
     from daskgraphpart.layouts.layout import FileLayout
-    from daskgraphpart.storage.checksums import FileChecksum
+    from daskgraphpart.storage.checksums import FileChecksum, HashingWriter
     from daskgraphpart.storage.output_lock import OutputLock
     from daskgraphpart.storage.paths import Location
     from daskgraphpart.storage.region import Region
@@ -118,7 +118,7 @@ class Destination(ABC):
             shutil.rmtree(directory, ignore_errors=True)
 
     @abstractmethod
-    def open(self, path: str, nbytes: int) -> AbstractContextManager[Any]:
+    def open(self, path: str, nbytes: int) -> AbstractContextManager[HashingWriter]:
         """Open a file at a path below the root for writing so many bytes; it appears once complete."""
 
     @abstractmethod

@@ -11,6 +11,7 @@ from daskgraphpart.jobs.job_options import JobOptions, open_result, result_messa
 from daskgraphpart.jobs.job_spec import JobSpec
 from daskgraphpart.jobs.run_job import run_dispatch
 from daskgraphpart.keywords import check_keywords
+from daskgraphpart.options import chosen
 from daskgraphpart.partitioner.assign_options import AssignOptions
 from daskgraphpart.partitioner.assignment import Assignment
 
@@ -73,9 +74,6 @@ def partition(
         Credentials and options of stores, as for `fsspec.filesystem`.
     dispatch_to : path, optional
         DGL's `ip_config.txt`, to write each part to the disk of its machine, as in `dispatch`.
-    seeds : str, optional
-        Where training starts: a mask of one type or of all that have it, such as paper/valid_mask, or all. Default:
-        train_mask, or all nodes if there is none.
     method : str | os.PathLike[str], default "auto"
         auto, metis, kaminpar, multilevel, fennel, random, or a directory of owners. auto picks by the number of edges.
     balance : str | Sequence[str], optional
@@ -200,12 +198,10 @@ def partition(
     >>> parts.quality.cut_share
     0.144
     """
-    _refuse_assignment(method)
-    owners = AssignOptions(
-        method=method, balance=balance, seed=seed, refine=refine, objtype=objtype, fanouts=fanouts,
-        training_options=training_options, method_options=method_options, effort=effort, edge_weight=edge_weight,
-        extend=extend, extend_options=extend_options,
-    )  # fmt: skip
+    if isinstance(method, Assignment):
+        what, hint = "method is an Assignment", "call dispatch(graph, assignment, out) instead"
+        raise OptionError(what, place="method", hint=hint)
+    owners = chosen(AssignOptions, locals())
     options = DispatchOptions(num_hops=num_hops, layout=layout, layout_options=layout_options)
     resources = detect_resources(memory, cluster, workers, "auto", workspace, workspace_options, takes_store=True)
     how: Any = {"storage_options": storage_options, "dispatch_to": dispatch_to}
@@ -213,9 +209,3 @@ def partition(
         result = run_dispatch(JobSpec.of(graph, owners, num_parts, out, options, resources, **how), run)
         show(len(result.part_nbytes), result.quality.cut_share, str(result.config_path), result.traffic)
     return open_result(result, storage_options)
-
-
-def _refuse_assignment(method: object) -> None:
-    if isinstance(method, Assignment):
-        what, hint = "method is an Assignment", "call dispatch(graph, assignment, out) instead"
-        raise OptionError(what, place="method", hint=hint)

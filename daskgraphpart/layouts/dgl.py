@@ -13,19 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from daskgraphpart.layouts import known_outputs as names
 from daskgraphpart.layouts.dgl_config import PartitionConfig, PartPaths, config_bytes
 from daskgraphpart.layouts.dgl_graph_file import graph_file_layout, tensor_file_layout
-from daskgraphpart.layouts.known_outputs import (
-    EDGE_FEAT,
-    EDGE_MAP,
-    GRAPH,
-    GRAPHBOLT,
-    NODE_FEAT,
-    NODE_MAP,
-    ORIG_EIDS,
-    ORIG_NIDS,
-    SPLIT_NIDS,
-)
 from daskgraphpart.layouts.layout import (
     WITH_EIDS,
     ArraySpec,
@@ -80,13 +70,13 @@ class DglLayout(Layout):
         schema, nodes, edges = sizes.schema, sizes.num_nodes[part].tolist(), sizes.num_edges[part].tolist()
         marked = {key: int(counts[part]) for key, counts in sizes.num_marked.items()}
         files = {
-            **({GRAPH: self._graph(sizes, part)} if "dgl" in self.graphs else {}),
+            **({names.GRAPH: self._graph(sizes, part)} if "dgl" in self.graphs else {}),
             **self._graphbolt(sizes, part),
-            NODE_FEAT: tensor_file_layout(_features(schema.node_types, nodes), "node_data/"),
-            EDGE_FEAT: tensor_file_layout(_features(schema.edge_types, edges), "edge_data/"),
-            ORIG_NIDS: tensor_file_layout(_ids(zip(schema.ntypes, nodes, strict=True)), "orig_nids/"),
-            ORIG_EIDS: tensor_file_layout(_ids(zip(schema.etypes, edges, strict=True)), "orig_eids/"),
-            **({SPLIT_NIDS: tensor_file_layout(_ids(marked.items()), "split_nids/")} if marked else {}),
+            names.NODE_FEAT: tensor_file_layout(_features(schema.node_types, nodes), "node_data/"),
+            names.EDGE_FEAT: tensor_file_layout(_features(schema.edge_types, edges), "edge_data/"),
+            names.ORIG_NIDS: tensor_file_layout(_ids(zip(schema.ntypes, nodes, strict=True)), "orig_nids/"),
+            names.ORIG_EIDS: tensor_file_layout(_ids(zip(schema.etypes, edges, strict=True)), "orig_eids/"),
+            **({names.SPLIT_NIDS: tensor_file_layout(_ids(marked.items()), "split_nids/")} if marked else {}),
         }
         return {f"{self.directory}{self.parts}part{{part}}/{name}": layout for name, layout in files.items()}
 
@@ -94,7 +84,10 @@ class DglLayout(Layout):
         """Lay out the maps of owners, if IDs are kept."""
         if self.reshuffle:
             return {**self.companions}
-        owned = ((NODE_MAP, "node_owners", schema.node_types[0]), (EDGE_MAP, "edge_owners", schema.edge_types[0]))
+        owned = (
+            (names.NODE_MAP, "node_owners", schema.node_types[0]),
+            (names.EDGE_MAP, "edge_owners", schema.edge_types[0]),
+        )
         maps = {
             file: npy_file_layout(ArraySpec(f"{array}/{kind.name}", INT64, (kind.num_rows,)))
             for file, array, kind in owned
@@ -115,14 +108,14 @@ class DglLayout(Layout):
             book=graph.book,
             parts=tuple(
                 PartPaths(
-                    f"{self.parts}part{part}/{NODE_FEAT}",
-                    f"{self.parts}part{part}/{EDGE_FEAT}",
-                    f"{self.parts}part{part}/{GRAPH}" if "dgl" in self.graphs else "",
-                    f"{self.parts}part{part}/{GRAPHBOLT}" if "graphbolt" in self.graphs else "",
+                    f"{self.parts}part{part}/{names.NODE_FEAT}",
+                    f"{self.parts}part{part}/{names.EDGE_FEAT}",
+                    f"{self.parts}part{part}/{names.GRAPH}" if "dgl" in self.graphs else "",
+                    f"{self.parts}part{part}/{names.GRAPHBOLT}" if "graphbolt" in self.graphs else "",
                 )
                 for part in range(graph.book.num_parts)
             ),
-            id_maps=None if graph.reshuffle else (f"{directory}/{NODE_MAP}", f"{directory}/{EDGE_MAP}"),
+            id_maps=None if graph.reshuffle else (f"{directory}/{names.NODE_MAP}", f"{directory}/{names.EDGE_MAP}"),
         )
         return {manifest: self._manifest(graph), path: config_bytes(config)}
 
@@ -131,7 +124,7 @@ class DglLayout(Layout):
             return {}
         from daskgraphpart.layouts.graphbolt import graphbolt_layout  # for few jobs
 
-        return {GRAPHBOLT: graphbolt_layout(sizes, part, self.graphbolt)}
+        return {names.GRAPHBOLT: graphbolt_layout(sizes, part, self.graphbolt)}
 
     def _graph(self, sizes: GraphSizes, part: int) -> FileLayout:
         """Lay out `graph.dgl`; types are int32, as DGL writes them for nodes and edges."""

@@ -14,26 +14,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 import numpy as np
 
 from daskgraphpart.errors import LayoutError
-from daskgraphpart.layouts.dgl_graph_file import (
-    ALL_FORMATS,
-    ARRAY_HEADER,
-    CPU,
-    DTYPES,
-    FORMAT_BITS,
-    HETEROGRAPH,
-    MAGIC_ARRAY,
-    MAGIC_COO,
-    MAGIC_CSR,
-    MAGIC_GRAPH_FILE,
-    MAGIC_HETEROGRAPH,
-    MAGIC_METAGRAPH,
-    MAGIC_RELATION,
-    MAGIC_TENSOR_FILE,
-    MATRIX_ARRAYS,
-    METADATA_NBYTES,
-    METAGRAPH,
-    VERSION,
-)
+from daskgraphpart.layouts import dgl_graph_file as fmt
 from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.files import is_file, open_for_reading, size_of_open
 from daskgraphpart.storage.paths import AnyPath, to_key
@@ -133,13 +114,13 @@ class FileReader:
 
     def array(self) -> Region:
         """Read an array's header and skip its elements."""
-        self.magic(MAGIC_ARRAY, "array")
-        _, device, _, num_axes, code, bits, lanes = self.unpack(ARRAY_HEADER)
-        if device != CPU or lanes != 1 or not 1 <= num_axes <= MAX_AXES:
+        self.magic(fmt.MAGIC_ARRAY, "array")
+        _, device, _, num_axes, code, bits, lanes = self.unpack(fmt.ARRAY_HEADER)
+        if device != fmt.CPU or lanes != 1 or not 1 <= num_axes <= MAX_AXES:
             shown = f"device {device}, {lanes} lanes, {num_axes} axes"
             raise self.fault("DGL writes no such array", expected="CPU, 1 lane, 1 to 32 axes", found=shown)
         *shape, nbytes = self.unpack(f"<{num_axes + 1}q")
-        dtype = DTYPES.get((code, bits))
+        dtype = fmt.DTYPES.get((code, bits))
         if dtype is None:
             shown, hint = f"type code {code} with {bits} bits", "convert it to float32 with DGL"
             raise self.fault("unsupported dtype of an array", found=shown, hint=hint)
@@ -165,7 +146,7 @@ class FileReader:
 def read_tensor_file(path: AnyPath) -> dict[str, Region]:
     """Read the headers of a tensor file: the place of each array's elements."""
     with open_container(path) as reader:
-        reader.magic(MAGIC_TENSOR_FILE, "tensor file")
+        reader.magic(fmt.MAGIC_TENSOR_FILE, "tensor file")
         reader.number()  # DGL's reader also ignores the first count
         return reader.named_arrays()
 
@@ -275,25 +256,25 @@ def _fault(what: str, region: Region, place: str | None, largest: int, number: i
 def read_graph_file(path: AnyPath) -> GraphFile:
     """Read the headers of a file with one homogeneous graph, ours or that of DGL 0.9 to 2.x."""
     with open_container(path) as reader:
-        reader.magic(MAGIC_GRAPH_FILE, "graph file")
+        reader.magic(fmt.MAGIC_GRAPH_FILE, "graph file")
         version, kind, num_graphs = reader.unpack("<QQQ")
-        if (version, kind, num_graphs) != (VERSION, HETEROGRAPH, 1):
+        if (version, kind, num_graphs) != (fmt.VERSION, fmt.HETEROGRAPH, 1):
             raise reader.fault(
                 "not the graph of a partition",
-                expected=f"version {VERSION}, type {HETEROGRAPH}, 1 graph",
+                expected=f"version {fmt.VERSION}, type {fmt.HETEROGRAPH}, 1 graph",
                 found=f"version {version}, type {kind}, {num_graphs} graphs",
                 hint="write it again with DGL 0.9 or later",
             )
-        reader.seek(METADATA_NBYTES)
+        reader.seek(fmt.METADATA_NBYTES)
         reader.seek(reader.number())
         return _read_graph(reader)
 
 
 def _read_graph(reader: FileReader) -> GraphFile:
-    reader.magic(MAGIC_HETEROGRAPH, "graph")
+    reader.magic(fmt.MAGIC_HETEROGRAPH, "graph")
     _read_metagraph(reader)
     reader.one("relations")
-    reader.magic(MAGIC_RELATION, "relation")
+    reader.magic(fmt.MAGIC_RELATION, "relation")
     stored, allowed = reader.unpack("<qq")
     sizes, formats, claims = {}, {}, {}
     for name in _format_names(reader, stored):
@@ -312,12 +293,12 @@ def _read_graph(reader: FileReader) -> GraphFile:
     index = reader.unpack("<QQQQ")  # start of the graph; DGL seeks it from the end of the file
     if (index[0], index[1], index[3]) != (16, 1, 16):
         raise reader.fault("the index at the end of the file is damaged", expected="1 graph", found=index)
-    may_make = allowed & ALL_FORMATS if allowed >> 32 else ALL_FORMATS
+    may_make = allowed & fmt.ALL_FORMATS if allowed >> 32 else fmt.ALL_FORMATS
     return GraphFile(num_nodes, num_edges, formats, node_arrays, edge_arrays, claims, may_make)
 
 
 def _format_names(reader: FileReader, stored: int) -> tuple[str, ...]:
-    names = tuple(name for name, bit in FORMAT_BITS.items() if stored & bit)
+    names = tuple(name for name, bit in fmt.FORMAT_BITS.items() if stored & bit)
     if not stored >> 32:
         names = OLD_FORMATS.get(stored, ())
     if not names:
@@ -329,7 +310,7 @@ def _read_matrix(reader: FileReader, name: str) -> tuple[tuple[int, int], dict[s
     """Read the numbers of nodes and edges, arrays, and claims of order."""
     is_coo = name == "coo"
     _read_metagraph(reader)
-    reader.magic(MAGIC_COO if is_coo else MAGIC_CSR, f"{name.upper()} matrix")
+    reader.magic(fmt.MAGIC_COO if is_coo else fmt.MAGIC_CSR, f"{name.upper()} matrix")
     num_columns, num_rows = reader.unpack("<qq")
     arrays = first, second, eids = reader.array(), reader.array(), reader.array()
     claims = tuple(map(bool, reader.take(2 if is_coo else 1)))
@@ -346,7 +327,7 @@ def _read_matrix(reader: FileReader, name: str) -> tuple[tuple[int, int], dict[s
             expected="integers, one axis, as many rows as columns; edge IDs of all edges or, in COO, of none",
             found=[f"{num_rows:,} x {num_columns:,}", *(f"{array.dtype} of shape {array.shape}" for array in arrays)],
         )
-    return (num_rows, second.num_rows), dict(zip(MATRIX_ARRAYS[name], arrays, strict=False)), claims
+    return (num_rows, second.num_rows), dict(zip(fmt.MATRIX_ARRAYS[name], arrays, strict=False)), claims
 
 
 def _read_data(reader: FileReader, num_rows: int, what: str) -> dict[str, Region]:
@@ -361,11 +342,11 @@ def _read_data(reader: FileReader, num_rows: int, what: str) -> dict[str, Region
 
 def _read_metagraph(reader: FileReader) -> None:
     begin = reader.position
-    if begin + len(METAGRAPH) <= reader.size and reader.take(len(METAGRAPH)) == METAGRAPH:
+    if begin + len(fmt.METAGRAPH) <= reader.size and reader.take(len(fmt.METAGRAPH)) == fmt.METAGRAPH:
         return
     reader.seek(begin)
-    reader.magic(MAGIC_METAGRAPH, "metagraph")
-    reader.magic(MAGIC_CSR, "metagraph")
+    reader.magic(fmt.MAGIC_METAGRAPH, "metagraph")
+    reader.magic(fmt.MAGIC_CSR, "metagraph")
     reader.unpack("<qq")
     for _ in range(3):
         reader.array()

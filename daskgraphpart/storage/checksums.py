@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.files import open_for_reading
@@ -44,6 +44,26 @@ def read_pieces(path: FilePath) -> Iterator[bytes]:
     with attach_path_to_error(path), open_for_reading(path) as file:
         while content := file.read(PIECE_NBYTES):
             yield content
+
+
+class HashingWriter:
+    """Writes to a file, and hashes what it writes; `version` is what a store tells of an output's file in the end."""
+
+    def __init__(self, file: Any) -> None:
+        import xxhash
+
+        self._file, self._state, self._nbytes, self.version = file, xxhash.xxh3_128(), 0, ""
+
+    def write(self, content: Any) -> None:
+        """Write some bytes."""
+        self._file.write(content)
+        self._state.update(content)
+        self._nbytes += memoryview(content).nbytes
+
+    @property
+    def checksum(self) -> FileChecksum:
+        """Size and checksum of what was written."""
+        return FileChecksum(self._nbytes, self._state.hexdigest(), self.version)
 
 
 def hash_bytes(content: bytes) -> FileChecksum:

@@ -13,15 +13,10 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.errors import EnvironmentFaultError, GraphPartError, InputFileNotFoundError, OutputLockedError
-from daskgraphpart.storage.checksums import FileChecksum, hash_file
+from daskgraphpart.storage.checksums import FileChecksum, HashingWriter, hash_file
 from daskgraphpart.storage.files import file_size, open_for_reading
 from daskgraphpart.storage.object_store import OBJECTS, open_store, version_of, waiting_for
-from daskgraphpart.storage.store_objects import (
-    is_s3,
-    place_in_s3,
-    version_in_store,
-    writable_store,
-)
+from daskgraphpart.storage.store_objects import is_s3, place_in_s3, version_in_store, writable_store
 
 if TYPE_CHECKING:
     from upath import UPath
@@ -36,28 +31,8 @@ WORK_DIRECTORY = ".daskgraphpart-work"
 """Name of a job's directory in a workspace, with a hash of the output after it."""
 
 
-class Upload:
-    """A file on its way to a store; `version` is what the store tells of it in the end, if a claim was given."""
-
-    def __init__(self, sink: Any) -> None:
-        import xxhash
-
-        self._sink, self._state, self._nbytes, self.version = sink, xxhash.xxh3_128(), 0, ""
-
-    def write(self, content: Any) -> None:
-        """Send some bytes."""
-        self._sink.write(content)
-        self._state.update(content)
-        self._nbytes += memoryview(content).nbytes
-
-    @property
-    def checksum(self) -> FileChecksum:
-        """Size and checksum of what was sent."""
-        return FileChecksum(self._nbytes, self._state.hexdigest())
-
-
 @contextmanager
-def open_for_upload(path: UPath, nbytes: int, claim: Claim | None = None) -> Iterator[Upload]:
+def open_for_upload(path: UPath, nbytes: int, claim: Claim | None = None) -> Iterator[HashingWriter]:
     """Open a file in a store for writing `nbytes` bytes; on success it exists. Files of an output need its claim.
 
     Holds two requests, 16 MiB for files of up to 70 GB.
@@ -67,7 +42,7 @@ def open_for_upload(path: UPath, nbytes: int, claim: Claim | None = None) -> Ite
         with writable_store(path, is_waiting=False) as fs:
             if nbytes <= SEND_NBYTES and (claim is None or not is_s3(fs)):
                 content = BytesIO()
-                upload = Upload(content)
+                upload = HashingWriter(content)
                 yield upload
                 with waiting_for(path):
                     check()
@@ -75,7 +50,7 @@ def open_for_upload(path: UPath, nbytes: int, claim: Claim | None = None) -> Ite
             else:
                 request_nbytes = max(SEND_NBYTES, -(-nbytes // (MAX_REQUESTS << 20)) << 20)
                 with _open_in_parts(fs, path, request_nbytes, check) as file:
-                    upload = Upload(_Sending(path, file.write))
+                    upload = HashingWriter(_Sending(path, file.write))
                     yield upload
                     with waiting_for(path):
                         file.close()

@@ -10,14 +10,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import GraphPartError
 from daskgraphpart.storage.atomic import temporary_path, whole_file
-from daskgraphpart.storage.checksums import FileChecksum, read_pieces
+from daskgraphpart.storage.checksums import FileChecksum, HashingWriter, read_pieces
 from daskgraphpart.storage.files import file_size
 
 if TYPE_CHECKING:
@@ -55,25 +55,21 @@ def export(
 
 def export_file(file: OutputFile, config: ExportConfig) -> FileChecksum:
     """Write one file, and return its size and checksum."""
-    import xxhash
-
     destination, source = config.destination, Path(temporary_path(f"{config.source}/{file.path}"))
     with attach_host_to_error("" if destination is None else destination.host_of(file.part)):
-        state = xxhash.xxh3_128()
         nbytes = file.layout.nbytes if file.is_streamed else file_size(source)
         with open_whole(source) if destination is None else destination.open(file.path, nbytes) as opened:
             for content in _stream(file, config.staged) if file.is_streamed else read_pieces(str(source)):
                 opened.write(content)
-                state.update(content)
-    return FileChecksum(nbytes, state.hexdigest(), getattr(opened, "version", ""))
+    return opened.checksum
 
 
 @contextmanager
-def open_whole(path: Path) -> Iterator[Any]:
+def open_whole(path: Path) -> Iterator[HashingWriter]:
     """Open a file on this machine's disk for writing that appears once complete."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with whole_file(path) as temporary, open(temporary, "wb") as file:
-        yield file
+        yield HashingWriter(file)
 
 
 def _stream(file: OutputFile, staged: Mapping[str, StagedArray]) -> Iterator[Buffer]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from daskgraphpart.dispatching.delivery.export import attach_host_to_error, export, open_whole
 from daskgraphpart.dispatching.destination import Destination, OutputFile
@@ -21,7 +21,7 @@ from daskgraphpart.engine.resources import is_on_this_machine
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import EnvironmentFaultError, OptionError, OutputExistsError
 from daskgraphpart.storage.atomic import write_bytes
-from daskgraphpart.storage.checksums import FileChecksum, hash_file
+from daskgraphpart.storage.checksums import FileChecksum, HashingWriter, hash_file
 
 if TYPE_CHECKING:
     from daskgraphpart.dispatching.delivery.staged_array import StagedArray
@@ -82,9 +82,8 @@ class Machines(Destination):
         """Check on each machine whether it can take the parts."""
         run_on_each("check-machines", check_machine, self, self, runner)
 
-    def open(self, path: str, nbytes: int) -> AbstractContextManager[Any]:
+    def open(self, path: str, nbytes: int) -> AbstractContextManager[HashingWriter]:
         """Open a file on the disk of the machine that this runs on."""
-        del nbytes
         return open_whole(self.directory / path)
 
     def send(

@@ -13,11 +13,11 @@ from daskgraphpart.dispatching.delivery.export import export
 from daskgraphpart.dispatching.destination import Destination, OutputFile
 from daskgraphpart.dispatching.output_directory import check_claimable, old_files
 from daskgraphpart.errors import ResumeError
-from daskgraphpart.storage.checksums import FileChecksum, hash_file
+from daskgraphpart.storage.checksums import FileChecksum, HashingWriter, hash_file
 from daskgraphpart.storage.output_lock import OutputLock, delete_claimed, output_lock
 from daskgraphpart.storage.paths import is_remote
 from daskgraphpart.storage.store_objects import versions_below
-from daskgraphpart.storage.upload import Upload, abort_uploads, check_writable, open_for_upload, upload_file
+from daskgraphpart.storage.upload import abort_uploads, check_writable, open_for_upload, upload_file
 
 if TYPE_CHECKING:
     from upath import UPath
@@ -49,7 +49,7 @@ class StoreDestination(Destination):
     def check_claimable(self, overwrite: bool) -> None:
         check_claimable(self.root, self.own_names, overwrite)
 
-    def open(self, path: str, nbytes: int) -> AbstractContextManager[Upload]:
+    def open(self, path: str, nbytes: int) -> AbstractContextManager[HashingWriter]:
         return open_for_upload(self.directory / path, nbytes, self.claim)
 
     def send(

@@ -17,12 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from daskgraphpart.errors import ResumeError
-from daskgraphpart.storage.object_store import (
-    MAX_GAP_NBYTES,
-    MAX_REQUEST_NBYTES,
-    open_store,
-    wrong_number_of_bytes,
-)
+from daskgraphpart.storage.object_store import MAX_GAP_NBYTES, MAX_REQUEST_NBYTES, open_store, wrong_number_of_bytes
 
 if TYPE_CHECKING:
     from upath import UPath
