@@ -1,7 +1,8 @@
 """The contract of a method: from a weighted graph, or from counts of nodes, to the part of every node.
 
 A package registers a subclass of `Method` by its name in the group ``daskgraphpart.methods``; ours stand beside it, in
-`daskgraphpart.registry`. `daskgraphpart.testing.MethodSuite` holds one to its contract.
+`daskgraphpart.registry`. `daskgraphpart.testing.MethodSuite` holds one to its contract; so does `CheckedMethod`, which
+stands between a job and a method, so that nothing else has to ask whose a method is.
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 import numpy as np
 
 from daskgraphpart.options import check_options, from_text, stated_options
+from daskgraphpart.registry import blaming, broken_contract, load_class
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from daskgraphpart.partitioner.assign_options import AssignOptions
     from daskgraphpart.schema import GraphSchema
 
 
@@ -161,3 +164,42 @@ class Method(ABC):
     @abstractmethod
     def owners(self, job: MethodJob) -> np.ndarray[Any, Any]:
         """Return the part of each node of ``job.nodes``, whole numbers (nodes,) from 0: the same ones each time."""
+
+
+def find_method(options: AssignOptions) -> CheckedMethod:
+    """Make the method; raise a `PluginError` if it is not there, or fails."""
+    name = str(options.method)
+    kind = load_class("methods", name, Method)
+    with blaming("methods", name, "a method"):
+        return CheckedMethod(name, kind.of(options))
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedMethod(Method):
+    """A method whose answers are checked."""
+
+    name: str
+    method: Method
+
+    def memory(self, num_nodes: int, num_arcs: int, num_constraints: int) -> int:
+        """Ask the method."""
+        with blaming("methods", self.name, "memory"):
+            nbytes: Any = self.method.memory(num_nodes, num_arcs, num_constraints)
+        if not isinstance(nbytes, (int, np.integer)) or nbytes < 0:
+            raise broken_contract("methods", self.name, "memory returns a number of bytes", repr(nbytes))
+        return int(nbytes)
+
+    def owners(self, job: MethodJob) -> np.ndarray:
+        """Ask the method; return int32 (nodes,)."""
+        with blaming("methods", self.name, "owners"):
+            given: Any = self.method.owners(job)
+            parts = np.asarray(given)
+        expected = f"owners returns a whole number from 0 to {job.num_parts - 1} for each of {len(job.nodes):,} nodes"
+        if parts.shape != (len(job.nodes),) or parts.dtype.kind not in "iu":
+            what = f"{parts.dtype} {parts.shape}" if isinstance(given, np.ndarray) else type(given).__name__
+            raise broken_contract("methods", self.name, expected, what)
+        outside = np.flatnonzero((parts < 0) | (parts >= job.num_parts))
+        if outside.size:
+            where = f"{parts[outside[0]]} for node {job.nodes[outside[0]]:,}"
+            raise broken_contract("methods", self.name, expected, where)
+        return parts.astype(np.int32, copy=False)

@@ -180,19 +180,18 @@ def _broken(plugin: Plugin, expected: str, found: str) -> PluginError:
     return PluginError(what, expected=expected, found=found, hint=plugin.hint)
 
 
+@contextmanager
 def _blaming(
     plugin: Plugin, expected: str, what: str = "the {} does not keep its contract", seconds: int = SECONDS_TO_ANSWER
-) -> AbstractContextManager[None]:
-    """Name a package of somebody else in what it raises; what is wrong in ours is a bug."""
-    return _blaming_others(plugin, expected, what, seconds) if plugin.package else nullcontext()
-
-
-@contextmanager
-def _blaming_others(plugin: Plugin, expected: str, what: str, seconds: int) -> Iterator[None]:
+) -> Iterator[None]:
     """Turn whatever a package of somebody else raises, prints or waits for into an error that names it.
 
-    Errors for users and those of the machine stay what they are while it works, which takes as long as it takes.
+    Errors for users and those of the machine stay what they are while it works, which takes as long as it takes. What
+    is wrong in ours is a bug.
     """
+    if not plugin.package:
+        yield
+        return
     with redirect_stdout(sys.stderr), _interrupts_and_time(seconds) as is_users:
         try:
             yield

@@ -16,10 +16,9 @@ from daskgraphpart.errors import LayoutError, OptionError
 from daskgraphpart.graph.scan import Scan
 from daskgraphpart.jobs.assign_function import assign
 from daskgraphpart.jobs.partition_function import partition
-from daskgraphpart.method import Method
+from daskgraphpart.method import Method, find_method
 from daskgraphpart.options import stated_options
 from daskgraphpart.partitioner.assign_options import AssignOptions
-from daskgraphpart.partitioner.find_method import find_method
 from daskgraphpart.readers.objects.from_edges import from_edges
 from daskgraphpart.registry import load_class
 from daskgraphpart.tools.verification.verify_partitions import verify

@@ -41,8 +41,9 @@ class Segment:
 
 def build_graph(segment: Segment, config: BuildConfig) -> dict[str, np.ndarray]:
     """Write one segment; return the edges in each bucket of rows for ``"csr"`` and ``"csc"``."""
-    graph, is_owned = segment.graph, segment.window is None
-    src, dst, new_eids = (_read_owned if is_owned else _read_extra)(segment, config)
+    graph, window, is_owned = segment.graph, segment.window, segment.window is None
+    read = _read_owned(segment, config) if window is None else read_window(segment.slices, window, config.graph.work)
+    src, dst, new_eids = read
     if not any(name.startswith(LOCAL_GRAPH) for name in graph.arrays):
         return {}
     local_src, local_dst = local_ids_of(graph, config.graph, src, dst)
@@ -106,8 +107,3 @@ def _read_owned(segment: Segment, config: BuildConfig) -> tuple[np.ndarray, ...]
             if regions := graph.arrays.get(f"{name}/{etype}"):
                 write_rows(regions, config.book.map_to_per_ntype(nids[start:stop])[1], row)
     return src, dst, np.arange(first_new_eid, first_new_eid + done)
-
-
-def _read_extra(segment: Segment, config: BuildConfig) -> tuple[np.ndarray, ...]:
-    assert segment.window is not None, "only windows hold extra edges"
-    return read_window(segment.slices, segment.window, config.graph.work)

@@ -60,10 +60,12 @@ def count_intervals(
         for interval in of_type
     ]
     results = iter(runner.run(Pass("count-owners", count_owners, units, num_parts)))
-    return {
-        name: row_offsets([interval.first_row for interval in of_type], [next(results) for _ in of_type], num_parts)
-        for name, of_type in intervals.items()
-    }
+    offsets = {}
+    for name, of_type in intervals.items():
+        bounds = np.array([interval.first_row for interval in of_type], np.int64)
+        table = np.array([next(results) for _ in of_type], np.int64).reshape(-1, num_parts)
+        offsets[name] = RowOffsets(bounds, exclusive_sums(table), table.sum(axis=0, dtype=np.int64))
+    return offsets
 
 
 def count_owners(unit: Block[np.ndarray], num_parts: int) -> np.ndarray:
@@ -79,12 +81,6 @@ def count_owners(unit: Block[np.ndarray], num_parts: int) -> np.ndarray:
             found=owners[bad],
         )
     return counts
-
-
-def row_offsets(bounds: Sequence[int], counts: Sequence[np.ndarray], num_parts: int) -> RowOffsets:
-    """Turn counts (parts,) of consecutive intervals, with first rows `bounds`, into offsets."""
-    table = np.array(counts, np.int64).reshape(len(bounds), num_parts)
-    return RowOffsets(np.array(bounds, np.int64), exclusive_sums(table), table.sum(axis=0, dtype=np.int64))
 
 
 def exclusive_sums(table: np.ndarray) -> np.ndarray:

@@ -55,13 +55,9 @@ class Workspace:
         workspace_store(work.root).renew(work.root, [*DIRECTORIES])
         return work
 
-    def remove(self) -> None:
-        """Delete everything."""
-        workspace_store(self.root).remove(self.root)
-
-    def remove_all_but(self, name: str) -> None:
-        """Delete everything but one file."""
-        workspace_store(self.root).remove(self.root, name)
+    def remove(self, kept: str = "") -> None:
+        """Delete everything, or all but one file."""
+        workspace_store(self.root).remove(self.root, kept)
 
     def remove_torn_files(self, out: Path) -> None:
         """Delete what killed runs and lost workers left half written, here and in the output."""

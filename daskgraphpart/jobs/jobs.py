@@ -241,7 +241,7 @@ def _end(work: Workspace, journal: Journal, lock: Lock) -> None:
         journal.finish()
     journal.close()
     if not work.is_kept:
-        work.remove_all_but(JOURNAL_NAME)
+        work.remove(JOURNAL_NAME)
     with suppress(OSError):  # a disk that fills up now does no harm
         lock.write(workspace=None)
     if not work.is_kept:

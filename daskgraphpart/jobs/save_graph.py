@@ -15,11 +15,10 @@ from daskgraphpart.graph.share_arrays import is_seen_everywhere
 from daskgraphpart.graph.write_graph import TASK_MEMORY, ChunkFormat, write_graph
 from daskgraphpart.readers.open_scan import open_scan
 from daskgraphpart.schema import check_name
-from daskgraphpart.storage.files import directory_on_disk
+from daskgraphpart.storage.files import directory_on_disk, scratch_directory
 from daskgraphpart.storage.local_store import LOCAL
 from daskgraphpart.storage.output_lock import OutputLock, output_lock
 from daskgraphpart.storage.paths import check_apart, is_url, require_local, resolve_path
-from daskgraphpart.storage.scratch import scratch_directory
 
 if TYPE_CHECKING:
     import os

@@ -47,18 +47,17 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
-
-import numpy as np
 
 from daskgraphpart.options import check_options, chosen
 from daskgraphpart.storage.atomic import temporary_path
 from daskgraphpart.storage.files import workspace_store
-from daskgraphpart.storage.region import Region
+from daskgraphpart.storage.region import Region, npy_header
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from daskgraphpart.ids.book import PartitionBook
     from daskgraphpart.ids.id_map_file import IdMapFile
     from daskgraphpart.ids.recorded_id_maps import IdMaps
@@ -267,10 +266,8 @@ def raw_file_layout(
 
 def npy_file_layout(spec: ArraySpec) -> FileLayout:
     """Lay out an npy file."""
-    builder, header = LayoutBuilder(), BytesIO()
-    descr = np.lib.format.dtype_to_descr(spec.dtype)
-    np.lib.format.write_array_header_1_0(header, {"descr": descr, "fortran_order": False, "shape": spec.shape})
-    builder.add(header.getvalue())
+    builder = LayoutBuilder()
+    builder.add(npy_header(spec.dtype, spec.shape))
     builder.add_array(spec)
     return builder.finish()
 

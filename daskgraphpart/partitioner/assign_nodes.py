@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from daskgraphpart.errors import OptionError, choose_from
+from daskgraphpart.method import find_method
 from daskgraphpart.partitioner.assign_options import GUESTS, METHODS, AssignOptions, check_weights
 from daskgraphpart.partitioner.assignment import Assignment, create_owner_files, owner_dtype
 from daskgraphpart.partitioner.choose import PACKAGES, need_library
-from daskgraphpart.partitioner.find_method import find_method
 from daskgraphpart.partitioner.owner_parts import assign_counted
 from daskgraphpart.partitioner.training.training import read_training
 from daskgraphpart.storage.files import make_directory

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from daskgraphpart.errors import OptionError
+from daskgraphpart.method import find_method
 from daskgraphpart.partitioner.adjacency.adjacency_sizes import adjacency_nbytes, max_arcs_of_block
 from daskgraphpart.partitioner.assign_options import METHODS, find_weights
-from daskgraphpart.partitioner.find_method import find_method
 from daskgraphpart.partitioner.owner_parts import ROWS_PER_UNIT
 from daskgraphpart.partitioner.training.training import read_training
 from daskgraphpart.storage.region import id_dtype

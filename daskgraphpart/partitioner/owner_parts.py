@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from daskgraphpart.engine.runner import Pass, Runner, Unit
-from daskgraphpart.method import MethodJob
-from daskgraphpart.partitioner.find_method import find_method
+from daskgraphpart.method import MethodJob, find_method
 from daskgraphpart.storage.region import Region, create_files, npy_region
 
 if TYPE_CHECKING:

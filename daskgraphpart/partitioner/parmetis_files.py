@@ -17,7 +17,7 @@ from daskgraphpart.errors import AssignmentError, InputFileError, InputFileNotFo
 from daskgraphpart.partitioner.assignment import MAX_PARTS, Assignment, create_owner_files, owner_regions
 from daskgraphpart.readers.database import open_database, quote, read, run, translated_errors
 from daskgraphpart.storage.faults import attach_path_to_error
-from daskgraphpart.storage.scratch import scratch_directory
+from daskgraphpart.storage.files import scratch_directory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -81,11 +81,6 @@ class PartFiles:
     num_parts: int | None  # None: the largest part in the file, plus one
     by_part: bool
     num_node_weights: int | None = None  # in a line of nodes, if given
-
-
-def holds_parts(path: Path, graph: str) -> bool:
-    """Whether a path is a file, or a directory with files named like ParMETIS' output."""
-    return path.is_file() or (path.is_dir() and any(_found(path, graph)))
 
 
 def find_parts(
@@ -313,7 +308,7 @@ def read_found_parts(
     path: Path, schema: GraphSchema, workspace: Path, runner: Runner, num_parts: int | None
 ) -> Assignment | None:
     """Read the parts at a path, as a step of a job; None if ParMETIS wrote nothing there."""
-    if not holds_parts(path, schema.name):
+    if not (path.is_file() or (path.is_dir() and any(_found(path, schema.name)))):
         return None
     files, resources = find_parts(path, schema.name, num_parts), runner.resources
     parts = runner.step("read-parmetis", lambda: read_parmetis_parts(files, schema, workspace, resources).num_parts)

@@ -23,10 +23,9 @@ import numpy as np
 from daskgraphpart.engine.local import give_memory_back
 from daskgraphpart.engine.resources import usable_cores
 from daskgraphpart.engine.runner import Pass, Runner, Unit
-from daskgraphpart.method import MethodJob
+from daskgraphpart.method import MethodJob, find_method
 from daskgraphpart.partitioner.assign_options import METHODS
 from daskgraphpart.partitioner.choose import SHARED_ARCS, block_nbytes, can_share
-from daskgraphpart.partitioner.find_method import find_method
 from daskgraphpart.partitioner.multilevel.by_workers import SharedProgram
 from daskgraphpart.partitioner.multilevel.refine import Limits
 from daskgraphpart.partitioner.multilevel.side_by_side import by_threads

@@ -13,15 +13,7 @@ from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import AssignmentError, OptionError
 from daskgraphpart.graph.dask_partitions import list_row_blocks
 from daskgraphpart.graph.share_arrays import share_rows
-from daskgraphpart.partitioner.balance import (
-    BalanceConstraint,
-    ByBytes,
-    ByCount,
-    ByEdges,
-    ByFeature,
-    ByFile,
-    Constraint,
-)
+from daskgraphpart.partitioner import balance
 from daskgraphpart.storage.region import Region, create_files, npy_region
 
 if TYPE_CHECKING:
@@ -79,13 +71,13 @@ class WeighConfig:
 class NodeWeights:
     """Constraints, and a column of weights for each, int64 (nodes,)."""
 
-    constraints: tuple[Constraint, ...]
+    constraints: tuple[balance.Constraint, ...]
     columns: tuple[Region, ...]
 
 
 def weigh_nodes(
     graph: Graph,
-    wanted: Sequence[BalanceConstraint],
+    wanted: Sequence[balance.BalanceConstraint],
     in_degrees: Region | None,
     directory: Path,
     runner: Runner,
@@ -127,7 +119,9 @@ def weigh_nodes(
         if not (total or may_be_zero) and (column.feature or column.rows):
             hint = "leave it out of --balance"
             raise AssignmentError("nothing to balance: all weights are 0", place=f"weights {column.name}", hint=hint)
-        constraints.append(Constraint(column.name, column.tolerance, total, largest, _name_of(graph.schema, node)))
+        constraints.append(
+            balance.Constraint(column.name, column.tolerance, total, largest, _name_of(graph.schema, node))
+        )
     return NodeWeights(tuple(constraints), targets)
 
 
@@ -136,25 +130,25 @@ def _name_of(schema: GraphSchema, node: int) -> str:
     return f"node {node - schema.homo_starts[ntype_id]} of type {schema.ntypes[ntype_id]!r}" if schema.ntypes else ""
 
 
-def _columns(graph: Graph, item: BalanceConstraint, copy: Path, runner: Runner) -> list[WeightColumn]:
+def _columns(graph: Graph, item: balance.BalanceConstraint, copy: Path, runner: Runner) -> list[WeightColumn]:
     schema, tolerance = graph.schema, item.tolerance
-    if isinstance(item, ByFile):
+    if isinstance(item, balance.ByFile):
         return _file_columns(item.path, tolerance, item.open(schema.num_nodes), copy, runner)
-    if isinstance(item, ByFeature):
+    if isinstance(item, balance.ByFeature):
         return _feature_columns(graph, item, runner)
-    if isinstance(item, ByBytes):
+    if isinstance(item, balance.ByBytes):
         return [WeightColumn("bytes", tolerance, *_bytes_of_types(schema))]
     none, every = (0,) * len(schema.ntypes), (1,) * len(schema.ntypes)
     only = {t.name: tuple(int(t is other) for other in schema.node_types) for t in schema.node_types}
-    if isinstance(item, ByEdges):
+    if isinstance(item, balance.ByEdges):
         factors = {f"edges to {ntype}": mine for ntype, mine in only.items()} if item.by_type else {"edges": every}
         return [WeightColumn(name, tolerance, none, mine) for name, mine in factors.items()]
-    assert isinstance(item, ByCount), "there is no other kind"
+    assert isinstance(item, balance.ByCount), "there is no other kind"
     factors = {f"nodes of {ntype}": mine for ntype, mine in only.items()} if item.by_type else {"nodes": every}
     return [WeightColumn(name, tolerance, mine, none) for name, mine in factors.items()]
 
 
-def _feature_columns(graph: Graph, item: ByFeature, runner: Runner) -> list[WeightColumn]:
+def _feature_columns(graph: Graph, item: balance.ByFeature, runner: Runner) -> list[WeightColumn]:
     """Return the column of a feature, or one for each of its values."""
     feature, name, tolerance = item.find(graph), item.feature, item.tolerance
     if not item.by_value:

@@ -121,7 +121,6 @@ class LocalStore(WorkspaceStore):
             os.close(fd)
 
     def local_copy(self, path: LocalPath, *, is_final: bool = False) -> str:
-        del is_final
         return os.fspath(path)
 
     @contextmanager

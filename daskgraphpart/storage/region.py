@@ -125,7 +125,7 @@ class Region(Source):
 
 def npy_region(path: str | os.PathLike[str], dtype: np.dtype | type, shape: tuple[int, ...]) -> Region:
     """Return the region of rows that `create_npy` would make."""
-    return Region(to_key(path), len(_npy_header(np.dtype(dtype), shape)), np.dtype(dtype), shape)
+    return Region(to_key(path), len(npy_header(np.dtype(dtype), shape)), np.dtype(dtype), shape)
 
 
 def create_npy(
@@ -133,13 +133,14 @@ def create_npy(
 ) -> Region:
     """Create an npy file, perhaps to be mapped for writing, and return the region of its rows."""
     region = npy_region(path, dtype, shape)
-    header, nbytes = _npy_header(region.dtype, shape), region.offset + region.nbytes
+    header, nbytes = npy_header(region.dtype, shape), region.offset + region.nbytes
     workspace_store(path).create(path, nbytes, ((0, header),), is_mapped=is_mapped)
     return region
 
 
 @lru_cache(maxsize=64)
-def _npy_header(dtype: np.dtype, shape: tuple[int, ...]) -> bytes:
+def npy_header(dtype: np.dtype, shape: tuple[int, ...]) -> bytes:
+    """Return what an npy file holds before its elements."""
     header = BytesIO()
     content = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
     np.lib.format.write_array_header_1_0(header, content)

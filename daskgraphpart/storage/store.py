@@ -82,12 +82,10 @@ class Store(ABC, Generic[PathT]):
 
     def cached_listings(self, path: PathT) -> AbstractContextManager[None]:
         """List a directory once, and answer questions about its files meanwhile, where each is a request."""
-        del path
         return nullcontext()
 
     def local_copy(self, path: PathT) -> str | None:
         """Return the name of a file on this machine's disk, copied there if need be; None if it is only read."""
-        del path
         return None
 
 
@@ -164,7 +162,6 @@ class WorkspaceStore(Store[LocalPath]):
 
     def renew(self, root: str, names: Sequence[str]) -> None:
         """Make an empty workspace, with some directories if there are any."""
-        del names
         self.remove(root)
 
     @abstractmethod
@@ -193,7 +190,6 @@ class WorkspaceStore(Store[LocalPath]):
 
     def at_pass(self, number: int) -> WorkspaceStore:
         """Return the store as the tasks of a pass use it, which has this number in the journal."""
-        del number
         return self
 
     def note_needs(self, for_maps: int, per_thread: int, to_partition: int) -> None:
@@ -201,12 +197,10 @@ class WorkspaceStore(Store[LocalPath]):
 
     def disk_nbytes(self, num_threads: int) -> int:
         """Bytes of its own disk that a worker needs for copies."""
-        del num_threads
         return 0
 
     def gathered_writes(self, name: str) -> AbstractContextManager[list[Writes]]:
         """Gather what a task of that name writes at offsets; in the end the list says what, for `settle`."""
-        del name
         return nullcontext([])
 
     def settle(self, gathered: Sequence[Writes]) -> Sequence[Writes]:
@@ -218,7 +212,6 @@ class WorkspaceStore(Store[LocalPath]):
 
     def suspects(self, writes: Mapping[int, Sequence[Writes]]) -> list[tuple[int, Any]]:
         """Return what may have changed since killed runs wrote it, by pass: bytes, and what `check` takes."""
-        del writes
         return []
 
     def check(self, suspect: Any) -> None:

@@ -37,7 +37,7 @@ def open_for_upload(path: UPath, nbytes: int, claim: Claim | None = None) -> Ite
 
     Holds two requests, 16 MiB for files of up to 70 GB.
     """
-    check = _check_nothing if claim is None else claim.check
+    check: Callable[[], None] = (lambda: None) if claim is None else claim.check
     try:
         with writable_store(path, is_waiting=False) as fs:
             if nbytes <= SEND_NBYTES and (claim is None or not is_s3(fs)):
@@ -65,10 +65,6 @@ def open_for_upload(path: UPath, nbytes: int, claim: Claim | None = None) -> Ite
             if isinstance(why, OutputLockedError):
                 raise
         raise
-
-
-def _check_nothing() -> None:
-    """Check nothing: a file that is not of an output needs no claim."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,13 +138,11 @@ def check_writable(directory: UPath) -> None:
             fs.abort_mpu(place["Bucket"], place["Key"], upload["UploadId"])
 
 
-def upload_file(source: str, target: UPath, claim: Claim | None = None) -> int:
-    """Send a local file to a store and return its size."""
-    nbytes = file_size(source)
-    with open_for_reading(source) as file, open_for_upload(target, nbytes, claim) as sent:
+def upload_file(source: str, target: UPath, claim: Claim | None = None) -> None:
+    """Send a local file to a store."""
+    with open_for_reading(source) as file, open_for_upload(target, file_size(source), claim) as sent:
         while content := file.read(SEND_NBYTES):
             sent.write(content)
-    return nbytes
 
 
 def abort_uploads(directory: UPath, claim: Claim, *, is_listing_all: bool = False) -> list[str]:

@@ -37,7 +37,7 @@ class Machines(Destination):
     """A directory on each of several machines: the machine on each line of a file, and that file."""
 
     what = "the disks of machines"
-
+    root: Path
     lines: tuple[str, ...] = ()
     file: str = ""
 
@@ -49,12 +49,6 @@ class Machines(Destination):
     def distinct(self) -> tuple[str, ...]:
         """Each machine once, in line order."""
         return tuple(dict.fromkeys(self.lines))
-
-    @property
-    def directory(self) -> Path:
-        """Directory on every machine's disk."""
-        assert isinstance(self.root, Path), "it is no URL"
-        return self.root
 
     def check_place(self, cluster: object) -> None:
         """Refuse to run without workers on other machines."""
@@ -84,7 +78,7 @@ class Machines(Destination):
 
     def open(self, path: str, nbytes: int) -> AbstractContextManager[HashingWriter]:
         """Open a file on the disk of the machine that this runs on."""
-        return open_whole(self.directory / path)
+        return open_whole(self.root / path)
 
     def send(
         self, files: Sequence[OutputFile], staged: Mapping[str, StagedArray], runner: Runner
@@ -162,7 +156,7 @@ def _run_on(host: str, call: MachineCall[ConfigT]) -> None:
 
 def check_machine(_: str, destination: Machines) -> None:
     """Check, without changes, whether a machine's directory can be the output."""
-    out = destination.directory
+    out = destination.root
     there = next(path for path in (out, *out.parents) if path.exists())
     if not there.is_dir():
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(there))
@@ -173,7 +167,7 @@ def check_machine(_: str, destination: Machines) -> None:
 
 def claim_machine(_: str, destination: Machines) -> None:
     """Delete partitions to replace and leave the mark; a fault here can be retried."""
-    out = destination.directory
+    out = destination.root
     out.mkdir(parents=True, exist_ok=True)
     try:
         check_claimable(out, destination.own_names, destination.overwrite or _is_ours(destination))
@@ -188,7 +182,7 @@ def claim_machine(_: str, destination: Machines) -> None:
 def check_files(host: str, sent: SentFiles) -> None:
     """Compare a machine's files with their checksums."""
     for name, expected in sent.checksums[host].items():
-        path = sent.destination.directory / name
+        path = sent.destination.root / name
         checksum = hash_file(str(path)) if path.is_file() else None
         if checksum != expected:
             raise EnvironmentFaultError(
@@ -202,7 +196,7 @@ def check_files(host: str, sent: SentFiles) -> None:
 
 def describe_parts(_: str, sent: SentFiles) -> None:
     """Copy what describes the parts to a machine, the config last, and remove the mark."""
-    out = sent.destination.directory
+    out = sent.destination.root
     for name in sent.destination.own_names:
         (out / name).parent.mkdir(exist_ok=True)
         write_bytes(out / name, Path(sent.destination.staging, name).read_bytes())
@@ -211,7 +205,7 @@ def describe_parts(_: str, sent: SentFiles) -> None:
 
 def _is_ours(destination: Machines) -> bool:
     """Whether this job's mark is there, or its manifest if that machine is complete."""
-    out, staging, manifest = destination.directory, Path(destination.staging), destination.own_names[0]
+    out, staging, manifest = destination.root, Path(destination.staging), destination.own_names[0]
     pairs = ((out / MARK, destination.staging.encode()), (out / manifest, _content(staging / manifest)))
     return any(content is not None and _content(path) == content for path, content in pairs)
 

@@ -15,7 +15,6 @@ from daskgraphpart.dispatching.output_directory import check_claimable, old_file
 from daskgraphpart.errors import ResumeError
 from daskgraphpart.storage.checksums import FileChecksum, HashingWriter, hash_file
 from daskgraphpart.storage.output_lock import OutputLock, delete_claimed, output_lock
-from daskgraphpart.storage.paths import is_remote
 from daskgraphpart.storage.store_objects import versions_below
 from daskgraphpart.storage.upload import abort_uploads, check_writable, open_for_upload, upload_file
 
@@ -31,26 +30,21 @@ class StoreDestination(Destination):
     """See `Destination`."""
 
     what = "a store"
+    root: UPath
 
     @contextmanager
     def claimed(self) -> Iterator[tuple[Destination, OutputLock | None]]:
-        with output_lock(self.directory) as claimed:
+        with output_lock(self.root) as claimed:
             yield replace(self, claim=claimed.claim), claimed
 
-    @property
-    def directory(self) -> UPath:
-        """Directory in the store."""
-        assert is_remote(self.root), "it is in a store"
-        return self.root
-
     def check_place(self, cluster: object) -> None:
-        check_writable(self.directory)
+        check_writable(self.root)
 
     def check_claimable(self, overwrite: bool) -> None:
         check_claimable(self.root, self.own_names, overwrite)
 
     def open(self, path: str, nbytes: int) -> AbstractContextManager[HashingWriter]:
-        return open_for_upload(self.directory / path, nbytes, self.claim)
+        return open_for_upload(self.root / path, nbytes, self.claim)
 
     def send(
         self, files: Sequence[OutputFile], staged: Mapping[str, StagedArray], runner: Runner
@@ -63,15 +57,15 @@ class StoreDestination(Destination):
         assert self.claim is not None, "the output was claimed"
         for name in old_files(self.root):
             if name not in replaced:
-                delete_claimed(self.directory / name, self.claim)
+                delete_claimed(self.root / name, self.claim)
 
     def describe(self, made: Path, sent: Mapping[OutputFile, FileChecksum], runner: Runner) -> None:
         """Check what is there, send what describes the parts, the config last, and abort what killed runs began."""
         assert self.claim is not None, "the output was claimed"
-        _check_sent(self.directory, {file.path: checksum for file, checksum in sent.items()})
+        _check_sent(self.root, {file.path: checksum for file, checksum in sent.items()})
         for name in self.own_names:
-            upload_file(str(made / name), self.directory / name, self.claim)
-        abort_uploads(self.directory, self.claim)
+            upload_file(str(made / name), self.root / name, self.claim)
+        abort_uploads(self.root, self.claim)
 
 
 def _check_sent(target: UPath, checksums: Mapping[str, FileChecksum]) -> None:

@@ -64,16 +64,15 @@ def reverse_types(changes: GraphChanges, ntypes: Collection[str], etypes: Collec
     return reverses
 
 
-def _selections(changes: GraphChanges) -> tuple[tuple[str, Collection[str]], ...]:
-    loops = ("--remove-self-loops", changes.remove_self_loops), ("--add-self-loops", changes.add_self_loops)
-    return *loops, ("--deduplicate", changes.deduplicate)
-
-
 def check_changes(
     changes: GraphChanges, ntypes: Collection[str], etypes: Collection[str], data: Mapping[str, Collection[str]]
 ) -> None:
     """Refuse changes of unknown types and features, and existing reverse types."""
-    for place, named in (("--edge-types-from", changes.columns), *_selections(changes)):
+    selected: tuple[tuple[str, Collection[str]], ...] = (
+        ("--edge-types-from", changes.columns), ("--remove-self-loops", changes.remove_self_loops),
+        ("--add-self-loops", changes.add_self_loops), ("--deduplicate", changes.deduplicate),
+    )  # fmt: skip
+    for place, named in selected:
         for etype in {*named} - {""}:
             check_choice("edge type", place, etype, etypes)
     for name in ("remove_self_loops", "add_self_loops"):

@@ -8,14 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.storage.object_store import version_of
 from daskgraphpart.storage.store_objects import content_of, list_below, put_objects, read_objects
-from daskgraphpart.storage.store_workspace.pieced_file import (
-    PiecedFile,
-    dump_index,
-    load_index,
-    new_index,
-    pieces_of,
-    with_writes,
-)
+from daskgraphpart.storage.store_workspace import pieced_file
 
 if TYPE_CHECKING:
     from upath import UPath
@@ -31,7 +24,7 @@ class Indexes:
         self._lock = threading.RLock()
         self._created: dict[str, dict[str, Any]] = {}  # not put yet
         self._listed: dict[str, str] | None = None  # versions
-        self._parsed: dict[str, tuple[str, PiecedFile]] = {}  # with their versions
+        self._parsed: dict[str, tuple[str, pieced_file.PiecedFile]] = {}  # with their versions
         self._number, self._name = -1, ""
 
     def begin(self, number: int, name: str | None = None) -> None:
@@ -40,11 +33,11 @@ class Indexes:
             if number != self._number or name not in (None, self._name):
                 self._number, self._name, self._listed = number, name or self._name, None
 
-    def find(self, name: str) -> PiecedFile | None:
+    def find(self, name: str) -> pieced_file.PiecedFile | None:
         """Return a pieced file, None if there is none."""
         with self._lock:
             if name in self._created:
-                return pieces_of(self._created[name])
+                return pieced_file.pieces_of(self._created[name])
             if self._listed is None:
                 listed = list_below(self._directory).items()
                 self._listed = {name: f"{info.get('size')} {version_of(info)}" for name, info in listed}
@@ -57,14 +50,14 @@ class Indexes:
             if not (content := content_of(path)):  # a task of this pass has deleted it, and its worker was lost
                 self.forget([name])
                 return None
-            pieced = pieces_of(load_index(content, path))
+            pieced = pieced_file.pieces_of(pieced_file.load_index(content, path))
             self._parsed[name] = version, pieced
         return pieced
 
     def create(self, name: str, nbytes: int, constants: Sequence[tuple[int, bytes]], number: int) -> None:
         """Create a file, which others see after `put_created`."""
         with self._lock:
-            self._created[name] = new_index(nbytes, constants, number)
+            self._created[name] = pieced_file.new_index(nbytes, constants, number)
 
     def put_created(self) -> None:
         """Let others see all files that were created."""
@@ -82,10 +75,10 @@ class Indexes:
         if not by_file:
             return
         paths = [self._directory / path for path in by_file]
-        indexes = map(load_index, read_objects(paths), paths)
+        indexes = map(pieced_file.load_index, read_objects(paths), paths)
         self._put(
             {
-                path: with_writes(index, number, of_file)
+                path: pieced_file.with_writes(index, number, of_file)
                 for (path, of_file), index in zip(by_file.items(), indexes, strict=True)
             }
         )
@@ -98,6 +91,6 @@ class Indexes:
                     self._listed.pop(name, None)
 
     def _put(self, indexes: dict[str, dict[str, Any]]) -> None:
-        put_objects({self._directory / path: dump_index(index) for path, index in indexes.items()})
+        put_objects({self._directory / path: pieced_file.dump_index(index) for path, index in indexes.items()})
         with self._lock:
             self._listed = None

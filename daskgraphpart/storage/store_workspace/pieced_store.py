@@ -29,19 +29,12 @@ from daskgraphpart.storage.output_lock import delete_claimed_below
 from daskgraphpart.storage.paths import is_remote
 from daskgraphpart.storage.store import LocalPath, WorkspaceStore, Writes, attached
 from daskgraphpart.storage.store_lock import Claim, StoreLock
-from daskgraphpart.storage.store_objects import delete_below
-from daskgraphpart.storage.store_workspace.digests import (
-    Digest,
-    Written,
-    check_written,
-    digest_file,
-    in_parts,
-    not_as_listed,
-)
+from daskgraphpart.storage.store_objects import delete_below, read_objects
+from daskgraphpart.storage.store_workspace import digests
 from daskgraphpart.storage.store_workspace.indexes import Indexes
 from daskgraphpart.storage.store_workspace.pieced_file import PiecedFile, read_merged
 from daskgraphpart.storage.store_workspace.spool import describe, running_spool, spooling
-from daskgraphpart.storage.store_workspace.store_log import LogInStore, read_log_in_store
+from daskgraphpart.storage.store_workspace.store_log import LogInStore
 from daskgraphpart.storage.store_workspace.traffic import add_to_run, counting_run, counting_task, describe_run
 from daskgraphpart.storage.upload import abort_uploads, open_for_upload, upload_file
 
@@ -138,7 +131,7 @@ class PiecedStore(WorkspaceStore):
             upload_file(temporary, self._place(FILES, path), self._claim_on(path))
             if (spool := running_spool()) is not None:
                 with attach_path_to_error(temporary), open(temporary, "rb") as file:
-                    spool.others.append(describe(self._relative(path), {}, digest_file(file)))
+                    spool.others.append(describe(self._relative(path), {}, digests.digest_file(file)))
         finally:
             with suppress(OSError):
                 os.unlink(temporary)
@@ -157,7 +150,6 @@ class PiecedStore(WorkspaceStore):
     def create(
         self, path: LocalPath, nbytes: int, constants: Sequence[tuple[int, bytes]], *, is_mapped: bool = False
     ) -> None:
-        del is_mapped  # that is a copy
         self._indexes().create(self._relative(path), nbytes, constants, self.number)
 
     def write(self, path: LocalPath, offset: int, content: memoryview) -> None:
@@ -175,9 +167,9 @@ class PiecedStore(WorkspaceStore):
             self._indexes().put_created()
             gathered += spool.others
             if spool.nbytes:  # an object of its own, whatever other runs write
-                digest = Digest()
+                digest = digests.Digest()
                 with open_for_upload(self.store / WRITES / name, spool.nbytes) as sent:
-                    for part in in_parts(spool.contents()):
+                    for part in digests.in_parts(spool.contents()):
                         sent.write(digest.add(part))
                 gathered.append(spool.writes(name, digest.written()))
         gathered.append([dict(asked)])
@@ -193,14 +185,14 @@ class PiecedStore(WorkspaceStore):
     def suspects(self, writes: Mapping[int, Sequence[Writes]]) -> list[tuple[int, Any]]:
         """Return what the store does not list as killed runs wrote it, by pass: bytes, and what `check` takes."""
         written = {
-            self.store / WRITES / name if places else self._place(FILES, f"{self.root}/{name}"): Written(*what)
+            self.store / WRITES / name if places else self._place(FILES, f"{self.root}/{name}"): digests.Written(*what)
             for name, places, *what in chain.from_iterable(writes.values())
         }
-        changed = not_as_listed([self.store, self.out], written) if written else []
+        changed = digests.not_as_listed([self.store, self.out], written) if written else []
         return [(expected.nbytes, (path, expected)) for path, expected in changed]
 
-    def check(self, suspect: tuple[UPath, Written]) -> None:
-        check_written(*suspect)
+    def check(self, suspect: tuple[UPath, digests.Written]) -> None:
+        digests.check_written(*suspect)
 
     def describe_traffic(self) -> str:
         """Name requests and bytes of this run; empty if they were not counted."""
@@ -258,7 +250,6 @@ class PiecedStore(WorkspaceStore):
 
     @contextmanager
     def directory_on_disk(self, path: LocalPath) -> Iterator[Path]:
-        del path
         directory = tempfile.mkdtemp(dir=self._disk)
         try:
             yield Path(directory)
@@ -285,7 +276,6 @@ class PiecedStore(WorkspaceStore):
 
     def remove(self, root: str, kept: str = "") -> None:
         """Delete everything in the workspace, the logs last."""
-        del root
         if kept:
             return
         if self.held is not None:
@@ -299,10 +289,10 @@ class PiecedStore(WorkspaceStore):
         return LogInStore(self._place(LOGS, path), self._check_held)
 
     def read_log(self, path: LocalPath) -> bytes | None:
-        return read_log_in_store(self._place(LOGS, path))
+        log = self._place(LOGS, path)
+        return b"".join(read_objects([log / name for name in OBJECTS.list_names(log)])) or None
 
     def lock(self, directory: Path) -> StoreLock:
-        del directory
         lock = StoreLock(self.store)
         replace(self, held=lock.claim).attach()
         return lock

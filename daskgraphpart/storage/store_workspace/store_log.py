@@ -13,18 +13,13 @@ from typing import TYPE_CHECKING
 
 from daskgraphpart.errors import GraphPartError, OutputLockedError
 from daskgraphpart.storage.object_store import OBJECTS
-from daskgraphpart.storage.store_objects import create_object, read_objects
+from daskgraphpart.storage.store_objects import create_object
 
 if TYPE_CHECKING:
     from upath import UPath
 
 SECONDS_BETWEEN_PUTS = 5.0
 HELD_NBYTES = 1 << 20
-
-
-def read_log_in_store(path: UPath) -> bytes | None:
-    """Read a log, None if there is none."""
-    return b"".join(read_objects([path / name for name in OBJECTS.list_names(path)])) or None
 
 
 class LogInStore:
