@@ -187,10 +187,8 @@ class Assignment(Public, made.Assignment):
         >>> dgp.read_assignment("owners", "shop")
         <Assignment by kaminpar: 4 parts>
         """
-        directory, resources = (
-            require_local(out, "an assignment"),
-            detect_resources(memory, cluster, workers, workspace=workspace),
-        )
+        directory = require_local(out, "an assignment")
+        resources = detect_resources(memory, cluster, workers, workspace=workspace)
         return keep_assignment(self, directory, resources, form=form, overwrite=overwrite, progress=progress)
 
     def _repr_html_(self) -> str:

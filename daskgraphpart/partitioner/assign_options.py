@@ -153,20 +153,22 @@ class AssignOptions:
         default = TRAINING_BALANCE if self.objtype == "fetch" else DEFAULT_BALANCE
         wanted = default if self.balance is None else self.balance
         object.__setattr__(self, "constraints", parse_balance(wanted))
-        if self.recursive and self.objtype == "vol":
-            raise OptionError(
-                "--recursive and --objtype vol exclude each other: recursive METIS does not minimise the volume",
-                option="recursive",
-                hint="leave one of them out",
-            )
+        self._check_exclusions()
         self._check_training()
         object.__setattr__(self, "may_move", parse_share(self.may_move, "--may-move"))
         self._check_extension()
-        if self.edge_weight and self.objtype == "vol":
-            what = "--edge-weight and --objtype vol exclude each other: the communication volume has no edge weights"
-            raise OptionError(what, option="edge_weight", hint="leave one of them out")
         if self.seed >= 2**31:
             raise OptionError(f"--seed {self.seed} is too large", option="seed", hint="use at most 2147483647")
+
+    def _check_exclusions(self) -> None:
+        for option_name, is_given, objtype, why in (
+            ("recursive", self.recursive, "vol", "recursive METIS does not minimise the volume"),
+            ("edge_weight", self.edge_weight, "vol", "the communication volume has no edge weights"),
+            ("edge_weight", self.edge_weight, "fetch", "fetched rows weigh the edges"),
+        ):
+            if is_given and self.objtype == objtype:
+                what = f"--{option_name.replace('_', '-')} and --objtype {objtype} exclude each other: {why}"
+                raise OptionError(what, option=option_name, hint="leave one of them out")
 
     def _check_training(self) -> None:
         if isinstance(self.fanouts, Sequence) and not isinstance(self.fanouts, str):
@@ -179,9 +181,6 @@ class AssignOptions:
             raise OptionError(f"{what} needs the fan-outs of training", option="fanouts", hint=hint)
         if self.objtype != "fetch":
             return
-        if self.edge_weight:
-            what = "--edge-weight and --objtype fetch exclude each other: fetched rows weigh the edges"
-            raise OptionError(what, option="edge_weight", hint="leave one of them out")
         if self.counts_nodes:
             what = f"--method {self.method} looks at no edge, so --objtype fetch has no effect"
             hint = "choose another method"

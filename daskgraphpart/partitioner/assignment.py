@@ -41,18 +41,10 @@ BINARY_FORMS = "npy", "parquet", "zarr"
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Assignment:
-    """The part that owns each node.
-
-    Parameters
-    ----------
-    num_parts : int
-        Number of parts.
-    method : str
-        How owners were assigned: ``"random"``, a partitioner's name, or what the files say.
-    """
+    """The part that owns each node; `jobs.owners.Assignment` is what users have."""
 
     num_parts: int
-    method: str
+    method: str  # how owners were assigned: ``"random"``, a partitioner's name, or what the files say
     # owners by node type, uint8 (up to 256 parts) or uint16, by original type-wise ID
     files: Mapping[str, Region]
     measured: AssignReport | None = None  # None for owners read from files

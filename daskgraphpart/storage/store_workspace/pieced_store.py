@@ -30,10 +30,9 @@ from daskgraphpart.storage.paths import is_remote
 from daskgraphpart.storage.store import LocalPath, WorkspaceStore, Writes, attached
 from daskgraphpart.storage.store_lock import Claim, StoreLock
 from daskgraphpart.storage.store_objects import delete_below, read_objects
-from daskgraphpart.storage.store_workspace import digests
+from daskgraphpart.storage.store_workspace import spool as spools
 from daskgraphpart.storage.store_workspace.indexes import Indexes
 from daskgraphpart.storage.store_workspace.pieced_file import PiecedFile, read_merged
-from daskgraphpart.storage.store_workspace.spool import describe, running_spool, spooling
 from daskgraphpart.storage.store_workspace.store_log import LogInStore
 from daskgraphpart.storage.store_workspace.traffic import add_to_run, counting_run, counting_task, describe_run
 from daskgraphpart.storage.upload import abort_uploads, open_for_upload, upload_file
@@ -129,9 +128,9 @@ class PiecedStore(WorkspaceStore):
             yield temporary
             self._check_held()
             upload_file(temporary, self._place(FILES, path), self._claim_on(path))
-            if (spool := running_spool()) is not None:
+            if (spool := spools.running_spool()) is not None:
                 with attach_path_to_error(temporary), open(temporary, "rb") as file:
-                    spool.others.append(describe(self._relative(path), {}, digests.digest_file(file)))
+                    spool.others.append(spools.describe(self._relative(path), {}, spools.digest_file(file)))
         finally:
             with suppress(OSError):
                 os.unlink(temporary)
@@ -153,7 +152,7 @@ class PiecedStore(WorkspaceStore):
         self._indexes().create(self._relative(path), nbytes, constants, self.number)
 
     def write(self, path: LocalPath, offset: int, content: memoryview) -> None:
-        spool = running_spool()
+        spool = spools.running_spool()
         assert spool is not None, "only tasks and steps write at offsets of files in a store"
         spool.write(self._relative(path), offset, content)
 
@@ -161,15 +160,15 @@ class PiecedStore(WorkspaceStore):
     def gathered_writes(self, name: str) -> Iterator[list[Writes]]:
         """Send the writes of a task as one object at the end, and fill the list: what they are, and what was asked."""
         gathered: list[Writes] = []
-        with spooling(self._disk) as spool, counting_task(self.store) as asked:
+        with spools.spooling(self._disk) as spool, counting_task(self.store) as asked:
             self._indexes().begin(self.number, name.rpartition("/")[0] or name)
             yield gathered
             self._indexes().put_created()
             gathered += spool.others
             if spool.nbytes:  # an object of its own, whatever other runs write
-                digest = digests.Digest()
+                digest = spools.Digest()
                 with open_for_upload(self.store / WRITES / name, spool.nbytes) as sent:
-                    for part in digests.in_parts(spool.contents()):
+                    for part in spools.in_parts(spool.contents()):
                         sent.write(digest.add(part))
                 gathered.append(spool.writes(name, digest.written()))
         gathered.append([dict(asked)])
@@ -178,21 +177,21 @@ class PiecedStore(WorkspaceStore):
         """Add what a task asked to this run, and what it wrote to the step of which it is; return what it wrote."""
         *writes, (asked,) = gathered
         add_to_run(self.run, asked)
-        if (spool := running_spool()) is not None:
+        if (spool := spools.running_spool()) is not None:
             spool.others += writes
         return writes
 
     def suspects(self, writes: Mapping[int, Sequence[Writes]]) -> list[tuple[int, Any]]:
         """Return what the store does not list as killed runs wrote it, by pass: bytes, and what `check` takes."""
         written = {
-            self.store / WRITES / name if places else self._place(FILES, f"{self.root}/{name}"): digests.Written(*what)
+            self.store / WRITES / name if places else self._place(FILES, f"{self.root}/{name}"): spools.Written(*what)
             for name, places, *what in chain.from_iterable(writes.values())
         }
-        changed = digests.not_as_listed([self.store, self.out], written) if written else []
+        changed = spools.not_as_listed([self.store, self.out], written) if written else []
         return [(expected.nbytes, (path, expected)) for path, expected in changed]
 
-    def check(self, suspect: tuple[UPath, digests.Written]) -> None:
-        digests.check_written(*suspect)
+    def check(self, suspect: tuple[UPath, spools.Written]) -> None:
+        spools.check_written(*suspect)
 
     def describe_traffic(self) -> str:
         """Name requests and bytes of this run; empty if they were not counted."""
