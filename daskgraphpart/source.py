@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, TypeAlias, TypeVar
@@ -133,3 +133,16 @@ class Source(ABC):
     def read(self, start: int, stop: int) -> np.ndarray:
         """Read rows ``[start, stop)`` as an array; edges as int64 (edges, 2)."""
         raise NotImplementedError(f"{type(self).__name__} is read by blocks")
+
+
+def stored_sources(source: Source) -> Iterator[Source]:
+    """Yield the sources without inputs that a source reads, or itself."""
+    if not source.inputs:
+        yield source
+    for one in source.inputs:
+        yield from stored_sources(one)
+
+
+def describe_views(source: Source) -> Any:
+    """Describe the views on a source as JSON, for the job's identity."""
+    return [type(source).__name__, *map(describe_views, source.inputs)] if source.inputs else ""

@@ -6,8 +6,8 @@ before, and so is each first row; a dask partition that changes its length is an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -16,13 +16,13 @@ import numpy as np
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.graph.sources import CsvEdges, LineEdges, read_edges
-from daskgraphpart.graph.stored_sources import replace_stored_sources, stored_sources
+from daskgraphpart.source import Source, stored_sources
 
 if TYPE_CHECKING:
     from daskgraphpart.graph.graph import Graph
     from daskgraphpart.graph.read_csv import Lines
     from daskgraphpart.schema import DataSpec, EdgeType
-    from daskgraphpart.source import Block, Edges, Source
+    from daskgraphpart.source import Block, Edges
 
 
 def list_edge_blocks(
@@ -63,6 +63,32 @@ def count_lines(graph: Graph, max_bytes: int, runner: Runner) -> Graph:
                 hint="check num_edges_per_type (or per_chunk) and the list of files in metadata.json",
             )
     return replace_stored_sources(graph, counted)
+
+
+def replace_stored_sources(graph: Graph, others: Mapping[Source, Source]) -> Graph:
+    """Return a graph that reads other sources in place of some, wherever these are read."""
+    if not others:
+        return graph
+    replaced_by: dict[Any, Any] = dict(others)
+
+    def replaced(value: Any) -> Any:
+        if isinstance(value, tuple):
+            return tuple(map(replaced, value))
+        if not isinstance(value, Source) or not (value.inputs or value in replaced_by):
+            return value
+        if value not in replaced_by:
+            view: Any = value
+            assert hasattr(view, "__dataclass_fields__"), f"{type(view).__name__} has inputs: make it a dataclass"
+            replaced_by[value] = replace(view, **{of.name: replaced(getattr(view, of.name)) for of in fields(view)})
+        return replaced_by[value]
+
+    return replace(
+        graph,
+        edge_sources={etype: replaced(source) for etype, source in graph.edge_sources.items()},
+        data_sources={
+            of: {name: replaced(rows) for name, rows in data.items()} for of, data in graph.data_sources.items()
+        },
+    )
 
 
 def scan_edges(lines: Lines, _: None) -> int:

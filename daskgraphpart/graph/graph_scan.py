@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from daskgraphpart.graph.metadata import METADATA_FILE
 from daskgraphpart.graph.scan import ROWS_OF, Scan, ScanJob
 from daskgraphpart.graph.share_arrays import make_seekable, share_arrays
-from daskgraphpart.graph.stored_sources import describe_views
+from daskgraphpart.source import describe_views
 from daskgraphpart.storage.files import cached_listings, is_file, read_file, scratch_directory
 from daskgraphpart.storage.paths import Location, join_path, to_path
 

@@ -5,10 +5,8 @@ Files, which may exceed memory, are written in pieces of fixed size, so the byte
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +14,7 @@ import numpy as np
 
 from daskgraphpart.errors import OutputExistsError, OutputLockedError
 from daskgraphpart.graph.metadata import CATEGORIES, ID_MAP, LABEL_COUNTS, METADATA_FILE, TRANSFORMED
-from daskgraphpart.storage.atomic import whole_file, write_json
+from daskgraphpart.storage.atomic import whole_file
 from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.files import (
     delete_files,
@@ -32,7 +30,7 @@ from daskgraphpart.storage.paths import check_apart
 from daskgraphpart.storage.region import create_npy
 
 if TYPE_CHECKING:
-    from daskgraphpart.schema import DataSpec, GraphSchema
+    from daskgraphpart.schema import DataSpec
     from daskgraphpart.storage.output_lock import OutputLock
 
 DIRECTORIES = ("edges", "edge_index", "node_data", "edge_data", ID_MAP, CATEGORIES)
@@ -97,57 +95,6 @@ def _discard(out: Path) -> None:
     delete_files([str(out / name) for name in (METADATA_FILE, TRANSFORMED, *LABEL_COUNTS)])
     for name in DIRECTORIES:
         delete_tree(out / name)
-
-
-def write_metadata(
-    directory: str | Path,
-    schema: GraphSchema,
-    edge_files: Mapping[str, Sequence[str | Path]],
-    data_files: Mapping[str, Mapping[str, Sequence[str | Path]]],
-    num_chunks: Mapping[str, int] | None = None,
-    *,
-    edge_format: str,
-    data_format: str,
-    delimiter: str = " ",
-) -> Path:
-    """Write `metadata.json` in both dialects, after all other files; paths inside the directory are relative.
-
-    Node and edge types have as many chunks as `chunk_bounds` makes, or one.
-    """
-    directory = Path(directory).absolute()
-    make_directory(directory)
-    of_edges = {"name": edge_format} | ({"delimiter": delimiter} if edge_format == "csv" else {})
-
-    def entry(form: dict[str, str], paths: Sequence[str | Path]) -> dict[str, Any]:
-        absolute = [Path(path).absolute() for path in paths]
-        inside = [path.relative_to(directory) if path.is_relative_to(directory) else path for path in absolute]
-        return {"format": form, "data": [os.fspath(path) for path in inside]}
-
-    def data(types: Sequence[str]) -> dict[str, Any]:
-        return {
-            of_type: {name: entry({"name": data_format}, paths) for name, paths in data_files[of_type].items()}
-            for of_type in types
-            if data_files.get(of_type)
-        }
-
-    def per_chunk(of_type: str, num_rows: int) -> list[int]:
-        return [b - a for a, b in pairwise(chunk_bounds(num_rows, (num_chunks or {}).get(of_type, 1)))]
-
-    content = {
-        "graph_name": schema.name,
-        "node_type": list(schema.ntypes),
-        "num_nodes_per_type": [t.num_nodes for t in schema.node_types],
-        "num_nodes_per_chunk": [per_chunk(t.name, t.num_nodes) for t in schema.node_types],
-        "edge_type": list(schema.etypes),
-        "num_edges_per_type": [t.num_edges for t in schema.edge_types],
-        "num_edges_per_chunk": [per_chunk(t.name, t.num_edges) for t in schema.edge_types],
-        "edges": {etype: entry(of_edges, edge_files.get(etype, ())) for etype in schema.etypes},
-        "node_data": data(schema.ntypes),
-        "edge_data": data(schema.etypes),
-    }
-    path = directory / METADATA_FILE
-    write_json(path, content)
-    return path
 
 
 def chunk_bounds(num_rows: int, num_chunks: int) -> list[int]:

@@ -13,11 +13,10 @@ import numpy as np
 
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.graph.companion_files import copy_companions
-from daskgraphpart.graph.dask_partitions import count_lines
+from daskgraphpart.graph.dask_partitions import count_lines, replace_stored_sources
 from daskgraphpart.graph.dask_sources import run_collections
 from daskgraphpart.graph.rows import ArrayRows, JoinedRows, MadeRows
-from daskgraphpart.graph.stored_sources import replace_stored_sources, stored_sources
-from daskgraphpart.source import Block, FilePath, Source
+from daskgraphpart.source import Block, FilePath, Source, stored_sources
 from daskgraphpart.storage.atomic import whole_file
 from daskgraphpart.storage.files import make_directory, store_of, workspace_store
 from daskgraphpart.storage.region import Region, create_npy, npy_region, save_npy

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterator, Mapping
+import os
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -11,16 +12,17 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import OptionError, check_choice
 from daskgraphpart.graph.formats import check_ends
-from daskgraphpart.graph.metadata import DATA_FORMATS, data_key, is_delimiter
+from daskgraphpart.graph.metadata import DATA_FORMATS, METADATA_FILE, data_key, is_delimiter
 from daskgraphpart.graph.output import (
     BYTES_PER_PIECE,
     EDGES_PER_PIECE,
     chunk_bounds,
     rows_per_piece,
     write_file,
-    write_metadata,
 )
 from daskgraphpart.schema import LONGEST_NAME, DataSpec, EdgeType, GraphSchema, RowType
+from daskgraphpart.storage.atomic import write_json
+from daskgraphpart.storage.files import make_directory
 
 if TYPE_CHECKING:
     import numpy as np
@@ -141,18 +143,39 @@ def write_graph(graph: Graph, directory: Path, form: ChunkFormat, runner: Runner
     units = list(_units(graph, schema, directory, form))
     priced = [Unit(of, (of.stop - of.start) * (16 if of.spec is None else of.spec.row_nbytes)) for of in units]
     runner.run(Pass("write-chunks", write_chunk, priced, form))
-    edges: dict[str, list[str]] = {}
-    data: dict[str, dict[str, list[str]]] = {}
+    return _write_metadata(directory, schema, units, form)
+
+
+def _write_metadata(directory: Path, schema: GraphSchema, units: Sequence[ChunkUnit], form: ChunkFormat) -> Path:
+    """Write `metadata.json` in both dialects, after all other files; paths are relative."""
+    of_edges = {"name": form.edge_format} | ({"delimiter": form.delimiter} if form.edge_format == "csv" else {})
+    edges: dict[str, dict[str, Any]] = {etype: {"format": of_edges, "data": []} for etype in schema.etypes}
+    data: dict[str, dict[str, Any]] = {"node_data": {}, "edge_data": {}}
     for unit in units:
+        name, entry = unit.of_type.name, edges.get(unit.of_type.name, {})
         if unit.spec is not None:
-            data.setdefault(unit.of_type.name, {}).setdefault(unit.spec.name, []).append(unit.path)
-        else:
-            edges.setdefault(unit.of_type.name, []).append(unit.path)
-    chunks = {t.name: form.num_files("nodes", t.name) or 1 for t in schema.node_types}
-    return write_metadata(
-        directory, schema, edges, data, chunks | {etype: len(paths) for etype, paths in edges.items()},
-        edge_format=form.edge_format, data_format=form.data_format, delimiter=form.delimiter,
-    )  # fmt: skip
+            features = data[data_key(name)].setdefault(name, {})
+            entry = features.setdefault(unit.spec.name, {"format": {"name": form.data_format}, "data": []})
+        entry["data"].append(os.path.relpath(unit.path, directory))
+
+    def per_chunk(num_rows: int, num_chunks: int | None) -> list[int]:
+        return [b - a for a, b in itertools.pairwise(chunk_bounds(num_rows, num_chunks or 1))]
+
+    content = {
+        "graph_name": schema.name,
+        "node_type": list(schema.ntypes),
+        "num_nodes_per_type": [t.num_nodes for t in schema.node_types],
+        "num_nodes_per_chunk": [per_chunk(t.num_nodes, form.num_files("nodes", t.name)) for t in schema.node_types],
+        "edge_type": list(schema.etypes),
+        "num_edges_per_type": [t.num_edges for t in schema.edge_types],
+        "num_edges_per_chunk": [per_chunk(t.num_edges, len(edges[t.name]["data"])) for t in schema.edge_types],
+        "edges": edges,
+        **data,
+    }
+    path = directory.absolute() / METADATA_FILE
+    make_directory(path.parent)
+    write_json(path, content)
+    return path
 
 
 def write_chunk(unit: ChunkUnit, form: ChunkFormat) -> None:
