@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from daskgraphpart import extension as ext
+import daskgraphpart.extension as ext
 
 ONDISK = "ondisk"
 VERSION = 1

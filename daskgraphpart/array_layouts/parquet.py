@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from daskgraphpart import extension as ext
+import daskgraphpart.extension as ext
 
 PARQUET, OWN_ID = "parquet", "own_id"
 VERSION = 1

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from daskgraphpart import extension as ext
+import daskgraphpart.extension as ext
 
 RANKS = "ranks"
 VERSION = 1

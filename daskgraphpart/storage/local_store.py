@@ -16,7 +16,7 @@ from typing import BinaryIO
 from daskgraphpart.errors import InputFileError
 from daskgraphpart.storage.faults import attach_path_to_error
 from daskgraphpart.storage.lock import DirectoryLock
-from daskgraphpart.storage.store import LocalPath, WorkspaceStore
+from daskgraphpart.storage.store import LocalPath, Log, WorkspaceStore
 
 TEMPORARY_SUFFIX = ".unfinished"
 LEAST_RESERVED_NBYTES = 64 << 10
@@ -163,7 +163,7 @@ class LocalStore(WorkspaceStore):
 LOCAL = LocalStore()
 
 
-class LogFile:
+class LogFile(Log):
     """A log in a file, which outlives the process with every line."""
 
     def __init__(self, path: LocalPath) -> None:
@@ -171,7 +171,6 @@ class LogFile:
         self._fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
 
     def append(self, content: bytes) -> None:
-        """Append some lines."""
         try:
             with attach_path_to_error(self.path):
                 while content:  # after a partial write, the next attempt gives the reason
@@ -184,11 +183,9 @@ class LogFile:
         """Do nothing."""
 
     def truncate(self, nbytes: int) -> None:
-        """Drop a torn line."""
         os.truncate(self.path, nbytes)
 
     def close(self) -> None:
-        """Close the file."""
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1

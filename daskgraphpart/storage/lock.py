@@ -58,7 +58,7 @@ class Lock(Protocol):
         """Release the lock; without notes to keep, remove it."""
 
 
-class DirectoryLock:
+class DirectoryLock(Lock):
     """The lock of an existing directory, held until `release`; `notes` are an earlier holder's, if any."""
 
     def __init__(self, directory: Path) -> None:
@@ -74,7 +74,6 @@ class DirectoryLock:
             raise
 
     def write(self, *, workspace: str | None, output: str | None = None) -> None:
-        """Leave notes for whoever follows."""
         self.notes = LockNotes(workspace, output, socket.gethostname(), os.getpid())
         content = json.dumps(msgspec.to_builtins(self.notes)).encode() + b"\n"
         with attach_path_to_error(self.path):
@@ -88,7 +87,6 @@ class DirectoryLock:
         """Do nothing: the system keeps it while this process lives."""
 
     def release(self, keep_notes: bool = False) -> None:
-        """Release the lock; without notes to keep, remove the file."""
         if self._fd < 0:
             return
         if not keep_notes:

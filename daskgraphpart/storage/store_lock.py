@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from daskgraphpart.errors import EnvironmentFaultError, OutputLockedError
-from daskgraphpart.storage.lock import LockNotes
+from daskgraphpart.storage.lock import Lock, LockNotes
 from daskgraphpart.storage.object_store import OBJECTS
 from daskgraphpart.storage.store_objects import (
     content_of,
@@ -66,7 +66,7 @@ class Claim:
         )
 
 
-class StoreLock:
+class StoreLock(Lock):
     """The lock of a directory in a store, held until `release`; `notes` and `previous` are an earlier holder's, if any.
 
     `previous` are the run that held the lock before and has not given it up as done, and those before it if it has not
@@ -89,18 +89,15 @@ class StoreLock:
         self._thread.start()
 
     def write(self, *, workspace: str | None, output: str | None = None) -> None:
-        """Leave notes for whoever follows."""
         self.commit()
         self._note(workspace, output)
 
     def commit(self) -> None:
-        """Let nobody continue what earlier holders have left."""
         if not self.is_committed:
             self.is_committed = True
             self._put()
 
     def check(self) -> None:
-        """Raise `OutputLockedError` if another run has taken the lock."""
         self.claim.check()
 
     def release(self, keep_notes: bool = False) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from daskgraphpart.errors import GraphPartError, OutputLockedError
 from daskgraphpart.storage.object_store import OBJECTS
+from daskgraphpart.storage.store import Log
 from daskgraphpart.storage.store_objects import create_object
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ SECONDS_BETWEEN_PUTS = 5.0
 HELD_NBYTES = 1 << 20
 
 
-class LogInStore:
+class LogInStore(Log):
     """A log as numbered objects below a directory of a store."""
 
     def __init__(self, path: UPath, check: Callable[[], None]) -> None:
