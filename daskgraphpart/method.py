@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from daskgraphpart.partitioner.assign_options import AssignOptions
     from daskgraphpart.schema import GraphSchema
 
 
@@ -166,8 +165,8 @@ class Method(ABC):
         """Return the part of each node of ``job.nodes``, whole numbers (nodes,) from 0: the same ones each time."""
 
 
-def find_method(options: AssignOptions) -> CheckedMethod:
-    """Make the method; raise a `PluginError` if it is not there, or fails."""
+def find_method(options: Any) -> CheckedMethod:
+    """Make the method that `AssignOptions` name; raise a `PluginError` if it is not there, or fails."""
     name = str(options.method)
     kind = load_class("methods", name, Method)
     with blaming("methods", name, "a method"):

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.dispatching.dispatch_options import DispatchOptions
 from daskgraphpart.engine.resources import detect_resources
-from daskgraphpart.jobs.job_options import JobOptions, open_result, result_message
+from daskgraphpart.jobs.job_options import JobOptions, result_message
 from daskgraphpart.jobs.job_spec import JobSpec
-from daskgraphpart.jobs.run_job import run_dispatch
+from daskgraphpart.jobs.run_job import open_result, run_dispatch
 from daskgraphpart.keywords import check_keywords
 
 if TYPE_CHECKING:

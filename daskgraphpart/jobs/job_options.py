@@ -1,4 +1,4 @@
-"""How jobs run: their options that change no byte of the output, their final line, and how their result is opened."""
+"""How jobs run: their options that change no byte of the output, and their final line."""
 
 from __future__ import annotations
 
@@ -9,16 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from daskgraphpart.engine.progress import open_progress
 from daskgraphpart.engine.resources import Resources, resources_of
-from daskgraphpart.layouts.dgl_config import PartitionConfig
 from daskgraphpart.options import option, stated_options
 from daskgraphpart.units import format_number, format_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from daskgraphpart.dispatching.finish import JobResult
     from daskgraphpart.engine.progress import Progress
-    from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +38,6 @@ def job_options(values: Mapping[str, Any]) -> JobOptions:
     """Make job options from the values of a command."""
     given = {name: values[name] for name in stated_options(JobOptions) if name in values}
     return JobOptions(resources_of(values, takes_store=True), **given)
-
-
-def open_result(result: JobResult, storage_options: Mapping[str, Any] | None = None) -> PartitionedGraph:
-    """Open what a job has written, if it is reachable from here."""
-    from daskgraphpart.partitioned.partitioned_graph import PartitionedGraph, open_partitions
-
-    if not result.unreadable:
-        return open_partitions(result.config_path, storage_options=storage_options)
-    content = PartitionConfig(result.graph_name, "metis", 1, result.book, ())
-    return PartitionedGraph(result.config_path, content, False, None, result.quality, result.unreadable)
 
 
 @contextmanager

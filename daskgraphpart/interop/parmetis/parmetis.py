@@ -29,9 +29,9 @@ from daskgraphpart.interop.parmetis.write_text import (
     write_parmetis_files,
 )
 from daskgraphpart.jobs.job_inputs import open_chunked
-from daskgraphpart.jobs.job_options import JobOptions, open_result
+from daskgraphpart.jobs.job_options import JobOptions
 from daskgraphpart.jobs.job_spec import JobSpec
-from daskgraphpart.jobs.run_job import check_assignment_directory, run_dispatch
+from daskgraphpart.jobs.run_job import check_assignment_directory, open_result, run_dispatch
 from daskgraphpart.keywords import check_keywords
 from daskgraphpart.options import option
 from daskgraphpart.partitioner.parmetis_files import ParmetisFiles, find_parts, read_parmetis_parts
