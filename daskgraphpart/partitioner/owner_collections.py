@@ -35,9 +35,9 @@ def owner_frame(region: Region, id_map: Location | None) -> Any:
         from daskgraphpart.ids.id_map import id_map_frame
 
         frame = id_map_frame(id_map)
-        meta = frame._meta.assign(owner=_none_of(region))
+        meta = frame._meta.assign(owner=region.read(0, 0))
         return frame.map_partitions(_with_owners_of_rows, region, meta=meta).reset_index(drop=True)
-    meta = pd.DataFrame({"id": np.empty(0, np.int64), "owner": _none_of(region)})
+    meta = pd.DataFrame({"id": np.empty(0, np.int64), "owner": region.read(0, 0)})
     starts = range(0, region.num_rows, ROWS_PER_CHUNK)
     if not starts:
         return dd.from_pandas(meta, npartitions=1)
@@ -75,10 +75,6 @@ def join_owners(
     of_edges, counts = np.empty(dst.size, owners.dtype), np.zeros(num_parts, np.int64)
     look_up_owners(src, dst, num_src, owners.memmap(), of_edges, counts)
     return edges.assign(owner=of_edges, **{str(rows.name): rows.to_numpy() for rows in features})
-
-
-def _none_of(region: Region) -> np.ndarray:
-    return np.empty(0, region.dtype)
 
 
 def _with_owners_of_rows(ids: pd.DataFrame, region: Region) -> pd.DataFrame:
