@@ -8,11 +8,11 @@ import numpy as np
 
 from daskgraphpart.engine.runner import Pass, Runner, Unit
 from daskgraphpart.errors import OptionError
+from daskgraphpart.method import find_method
 from daskgraphpart.partitioner.adjacency.build_adjacency import build_adjacency
 from daskgraphpart.partitioner.assign_options import METHODS, AssignOptions
 from daskgraphpart.partitioner.balance import parse_balance
 from daskgraphpart.partitioner.choose import LIBRARY_NAMES, Way, choose
-from daskgraphpart.method import find_method
 from daskgraphpart.partitioner.owner_parts import read_parts
 from daskgraphpart.partitioner.partition_pass import (
     PartitionConfig,
