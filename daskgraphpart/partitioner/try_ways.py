@@ -112,11 +112,11 @@ def _as_even_as_can_be(
             for item in last.way.options.constraints
         )
         place = last.problem.directory / f"halved-{number}"
-        yield (found := _refine(graph, start, last.problem.adjacency, items, place, training, runner))
-        if found.num_fetched > cut.most_fetched:
+        yield (tried := _refine(graph, start, last.problem.adjacency, items, place, training, runner))
+        if tried.num_fetched > cut.most_fetched:
             even = middle
-        elif found.busiest < uneven:
-            start, uneven = found, found.busiest
+        elif tried.busiest < uneven:
+            start, uneven = tried, tried.busiest
 
 
 def _refine(
